@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -59,7 +60,7 @@ func newLeg(p plan.Plan, keys simulate.Keys, state []byte, number int, seed uint
 	}
 	g.tries = [2]uint64{seed, uint64(number)}
 	if rows, ok := g.rows(pairs[0][0]); ok {
-		if pairs, err = (worst{g, rows, replay.New(seed, forClimbs, uint64(number))}).from(pairs); err != nil {
+		if pairs, err = (worst{g, rows, g.protocol.Plan.Budget.Adjacency == plan.AdjacencyLabel, replay.New(seed, forClimbs, uint64(number))}).from(pairs); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +91,8 @@ func (g *leg) choose(pairs []records) error {
 
 // rows is the leg's question, if its devices answer rows.
 func (g *leg) rows(of question.Value) (inRows, bool) {
-	q, ok := g.protocol.Question.(inRows)
+	inner, _ := g.inner()
+	q, ok := inner.(inRows)
 	if !ok {
 		return nil, false
 	}
@@ -311,7 +313,7 @@ func (g *leg) work() int {
 func (g *leg) claim(observer string) (account.Guarantee, error) {
 	for _, s := range g.promise.Statements {
 		if s.Observer == observer {
-			return s.Guarantee.Under(account.Replacement)
+			return report.Claim(s.Guarantee)
 		}
 	}
 	return account.Guarantee{}, fmt.Errorf("audit: the plan promises nothing to %q", observer)

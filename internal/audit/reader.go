@@ -71,13 +71,20 @@ func (e reader) own(report tally.Tally) (score float64) {
 func (e reader) message(report tally.Tally, _ []byte) float64 { return e.own(report) }
 
 // sum is exact: with q the law of the others' reports y_i, the ratio of the sums of
-// P(y_i | second)/q(y_i) and P(y_i | first)/q(y_i).
+// P(y_i | second)/q(y_i) and P(y_i | first)/q(y_i). A report that no other could have made is the one
+// attacked.
 func (e reader) sum(batch tally.Tally, _ int) float64 {
 	var sum [2]float64
 	for body := range batch.(*tally.Rows).All() {
-		q := e.law.Prob(body, e.holds[2])
-		sum[0] += e.law.Prob(body, e.holds[0]) / q
-		sum[1] += e.law.Prob(body, e.holds[1]) / q
+		q, first, second := e.law.Prob(body, e.holds[2]), e.law.Prob(body, e.holds[0]), e.law.Prob(body, e.holds[1])
+		switch {
+		case first == 0 && second == 0: // another's
+			continue
+		case q == 0:
+			return math.Log(second) - math.Log(first)
+		}
+		sum[0] += first / q
+		sum[1] += second / q
 	}
 	return math.Log(sum[1]) - math.Log(sum[0])
 }

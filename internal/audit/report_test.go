@@ -81,7 +81,7 @@ func TestEveryObserverIsAttacked(t *testing.T) {
 	for name, observer := range map[string]string{"crowds": account.CrowdSizesSeen, "spread": account.OneInstanceColludes} {
 		p := example.Histograms()[name]
 		p.Crowd.Minimum = 20
-		all, left, err := Plan(example.Design(t, p), 1, calm)
+		all, left, err := route(t, example.Design(t, p)).brief(1, calm)
 		for _, f := range all {
 			t.Logf("%s: %s: %.3g of %.3g", name, f.Observer, f.Lower, f.Claimed.Epsilon)
 			holds(t, f)

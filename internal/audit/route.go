@@ -8,9 +8,11 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -23,15 +25,18 @@ type Route struct {
 	keys simulate.Keys
 	legs []*leg
 	all  account.Statement // of all rounds together; empty where there is one
+
+	tokened []token.Context // where the plan demands tokens
 }
 
 // streams of a seed, beside those of views.
 const (
-	forTraining = 1 << 40
-	forSealed   = 2 << 40
-	forRounds   = 3 << 40
-	forShapes   = 4 << 40
-	forClimbs   = 5 << 40
+	forTraining  = 1 << 40
+	forSealed    = 2 << 40
+	forRounds    = 3 << 40
+	forShapes    = 4 << 40
+	forClimbs    = 5 << 40
+	forConstants = 6 << 40
 )
 
 // Rounds says which rounds of a plan are attacked.
@@ -44,7 +49,7 @@ type Rounds struct {
 const maxRounds = 1000
 
 // NewRoute checks the plan's promise and tries its devices, to learn what their reports look
-// like. Tokens, which say nothing of a report, are not asked for. The state of a later round
+// like. Tokens, which say nothing of a report, are looked at by themselves (Constants). The state of a later round
 // is the one that a collection of the round before gives.
 func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 	if rounds.Count < 0 || rounds.Count > maxRounds {
@@ -53,8 +58,8 @@ func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 	if p.State != "" && rounds.State == nil {
 		return nil, errors.New("audit: the plan names a public state: give it too")
 	}
+	t := &Route{tokened: demanding(p)}
 	p = untied(p)
-	t := &Route{}
 	var err error
 	if t.keys, err = simulate.NewKeys(&p); err != nil {
 		return nil, err
@@ -174,7 +179,7 @@ func (t *Route) attack(runs func(Observed) int, seed uint64, progress func(stage
 	}
 	var all []Finding
 	meet := func(s account.Statement, o Observed) {
-		claim, err := s.Guarantee.Under(account.Replacement)
+		claim, err := report.Claim(s.Guarantee)
 		if err != nil || !claim.Meaningful() {
 			return
 		}
@@ -237,17 +242,6 @@ func (t *Route) every() (all []Observed) {
 	return all
 }
 
-// Plan attacks the route of a plan, but for the seals, before each observer, by as many
-// collections as take some ten seconds. Left are those whose views take longer, or for whom no
-// attack is known.
-func Plan(p plan.Plan, seed uint64, progress func(stage string, done, of int)) (all []Finding, left []string, err error) {
-	t, err := NewRoute(p, Rounds{}, seed)
-	if err != nil {
-		return nil, nil, err
-	}
-	return t.brief(seed, progress)
-}
-
 // most is how many collections a brief attack draws at most, before each observer, and
 // longest how many random numbers it may take for the fewest that say anything.
 const (
@@ -255,6 +249,8 @@ const (
 	longest = 10 * budget
 )
 
+// brief attacks the route, but for the seals, before each observer, by as many collections as take some
+// ten seconds. Left are those whose views take longer, or for whom no attack is known.
 func (t *Route) brief(seed uint64, progress func(stage string, done, of int)) (all []Finding, left []string, err error) {
 	for _, g := range t.legs {
 		if err := g.ready(); err != nil {
@@ -264,7 +260,7 @@ func (t *Route) brief(seed uint64, progress func(stage string, done, of int)) (a
 	seen := t.legs[0].observers()
 	for _, s := range t.legs[0].promise.Statements {
 		all := seen[s.Observer]
-		claim, err := s.Guarantee.Under(account.Replacement)
+		claim, err := report.Claim(s.Guarantee)
 		switch {
 		case err != nil || !claim.Meaningful(): // there is nothing to attack
 		case len(all) == 0:

@@ -12,11 +12,11 @@ import (
 // are, or how many numbers a vector has.
 type form struct{ parts, payloads, bytes, numbers int }
 
-// order is how a device's messages lie among its payloads, which whoever opens all of them sees.
+// order is how a device's messages lie among the payloads of its first part, which whoever opens all of them sees.
 type order struct {
 	messages    int
 	first, last bool // whether there is a message, and no dummy
-	rising      bool // the first message comes before the last one as bytes do
+	rising      int  // the sign of how the last message compares with the first, as bytes do
 }
 
 // formOf looks at the outside of an answer, and orderOf at its inside.
@@ -34,24 +34,23 @@ func formOf(a client.Answer) (f form) {
 
 func orderOf(a client.Answer) (o order, err error) {
 	var ends [2][]byte
-	for _, part := range a.Parts {
-		for i, payload := range part.Payloads {
-			body, err := fragment.Unpack(payload)
-			if err != nil {
-				return o, err
-			}
-			o.first = o.first || i == 0 && body != nil
-			o.last = i == len(part.Payloads)-1 && body != nil
-			if body == nil {
-				continue
-			}
-			if ends[1] = body; o.messages == 0 {
-				ends[0] = body
-			}
-			o.messages++
+	payloads := a.Parts[0].Payloads
+	for i, payload := range payloads {
+		body, err := fragment.Unpack(payload)
+		if err != nil {
+			return o, err
 		}
+		o.first = o.first || i == 0 && body != nil
+		o.last = i == len(payloads)-1 && body != nil
+		if body == nil {
+			continue
+		}
+		if ends[1] = body; o.messages == 0 {
+			ends[0] = body
+		}
+		o.messages++
 	}
-	o.rising = bytes.Compare(ends[0], ends[1]) < 0
+	o.rising = bytes.Compare(ends[1], ends[0])
 	return o, nil
 }
 

@@ -119,7 +119,8 @@ func (g *leg) newNoised(pair records) (noised, error) {
 
 // drawn are the draws of a device that holds a symbol.
 func (g *leg) drawn(s question.Symbol) (all []draws, err error) {
-	q, first := g.protocol.Question.(*histogram.Question), 0
+	of, p := g.inner()
+	q, first := of.(*histogram.Question), 0
 	_, held := histogram.Held(s)
 	for attribute, cells := range held {
 		rows, width := q.Law(attribute).Rows()
@@ -140,7 +141,7 @@ func (g *leg) drawn(s question.Symbol) (all []draws, err error) {
 			})
 		}
 		first += rows * width
-		if all = append(all, ways); attribute > 0 && g.protocol.Plan.Question.Histogram.Collect == plan.CollectSample {
+		if all = append(all, ways); attribute > 0 && p.Question.Histogram.Collect == plan.CollectSample {
 			all = []draws{append(all[0], ways...)}
 		}
 	}

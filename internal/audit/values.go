@@ -1,17 +1,21 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -31,6 +35,10 @@ func apart(p *protocol.Protocol) ([]records, error) {
 		return rows(q, p.Plan), nil
 	case *gradient.Question:
 		return gradients(p.Plan), nil
+	case *label.Question:
+		return labels(q, *p.Plan.Question.Label), nil
+	case *latent.Question:
+		return latents(q, *p.Plan.Question.Latent)
 	}
 	return nil, fmt.Errorf("audit: no attack is known of a question of kind %q", p.Plan.Question.Kind)
 }
@@ -57,6 +65,10 @@ func densities(p plan.Plan) []records {
 // sums of what respondents hold, and far longer than any that fits.
 func rows(q *vector.Question, p plan.Plan) (all []records) {
 	v := *p.Question.Vector
+	if p.Budget.Adjacency == plan.AdjacencyLabel { // features are public
+		one, other := vector.Record{Features: along(v.Features, 1, false)}, vector.Record{Features: along(v.Features, 1, false), Class: len(v.Classes) / 2}
+		return []records{{one, other, one}}
+	}
 	add := func(x []float32) {
 		turned := slices.Clone(x)
 		for i := range turned {
@@ -90,6 +102,68 @@ func gradients(p plan.Plan) []records {
 			records{first, gradient.Labelled{Features: first.Features, Class: 1}, others})
 	}
 	return all
+}
+
+// labels are two labels with the same features, which are public, or of the same record.
+func labels(q *label.Question, ask plan.Label) []records {
+	of := func(number, class int) label.Record {
+		r := label.Record{Number: number, Class: min(class, len(ask.Classes)-1)}
+		if ask.Features > 0 {
+			r.Features = along(ask.Features, 1, false)
+		}
+		return r
+	}
+	if _, sums := q.Inner().(*vector.Question); sums {
+		return []records{{of(0, 0), of(0, len(ask.Classes)/2), of(0, 0)}}
+	}
+	others := min(1, max(0, ask.Records-1))
+	return []records{{of(0, 0), of(0, 1), of(others, 2)}}
+}
+
+// searched is how many records are tried for such as lie in different clusters.
+const searched = 2000
+
+// latents are records of which a public state makes different symbols, or vectors opposite to each other,
+// some so far away that they are pulled back.
+func latents(q *latent.Question, ask plan.Latent) (all []records, err error) {
+	r := replay.New(0, uint64(ask.Features))
+	class := func(i int) int { return min(i, max(0, len(ask.Classes)-1)) }
+	others := min(1, max(0, ask.Records-1))
+	if ask.Report == plan.LatentVector {
+		for _, length := range []float64{1, 20, 1000} {
+			first := latent.Record{Features: along(ask.Features, length, false)}
+			second := latent.Record{Features: along(ask.Features, -length, false), Class: class(1)}
+			all = append(all, records{first, second, latent.Record{Features: first.Features, Number: others}})
+		}
+		return all, nil
+	}
+	var found records
+	seen := map[any]bool{}
+	for i := range searched {
+		v := latent.Record{Features: make([]float32, ask.Features), Class: class(i % max(1, len(ask.Classes)))}
+		for j := range v.Features {
+			v.Features[j] = float32(math.Pow(10, float64(i%4)-1) * r.NormFloat64())
+		}
+		symbol, err := q.Symbol(v)
+		if err != nil {
+			return nil, err
+		}
+		if symbol < 0 || seen[symbol] {
+			continue
+		}
+		if found[len(seen)] = v; len(seen) == 2 {
+			found[2] = latent.Record{Features: v.Features, Class: v.Class, Number: others}
+			return []records{found}, nil
+		}
+		seen[symbol] = true
+	}
+	if len(seen) < 2 {
+		return nil, errors.New("audit: no two records were found that lie in different clusters of the state")
+	}
+	first := found[0].(latent.Record)
+	first.Number = others
+	found[2] = first
+	return []records{found}, nil
 }
 
 // along is a vector of that length in the direction of all coordinates alike or, crosswise,

@@ -1,9 +1,5 @@
 package audit
 
-import (
-	"fmt"
-)
-
 // Written is the finding in JSON.
 func (f Finding) Written() Written {
 	g := f.Claimed
@@ -14,10 +10,4 @@ func (f Finding) Written() Written {
 }
 
 // String says what was found by whom, and what it rests on.
-func (f Finding) String() string {
-	in := fmt.Sprintf("%d collections", f.Runs)
-	if f.Runs == 1 {
-		in = "one collection"
-	}
-	return fmt.Sprintf("epsilon above %.4g of %.4g, %s: %s (%d guesses in %s)", f.Lower, f.Claimed.Epsilon, f.Assumes, f.Attack, f.Guesses, in)
-}
+func (f Finding) String() string { return f.Written().String() }

@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
+	"github.com/confetti-dp/confetti/question/label"
 	vectors "github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -21,9 +22,10 @@ type inRows interface {
 // what all others hold, so that they hide least. What a climb goes by is how far the rows' counts are
 // moved, in deviations of the others' bits.
 type worst struct {
-	leg  *leg
-	rows inRows
-	rand *rand.Rand
+	leg    *leg
+	rows   inRows
+	public bool // features are, and labels differ
+	rand   *rand.Rand
 }
 
 // climbs is how many records a climb tries.
@@ -39,15 +41,19 @@ func (w worst) from(pairs []records) ([]records, error) {
 		}
 		for step := range climbs {
 			next := at
-			of := step % 3 // the one, the other, or both the opposite way
+			of := step % 3 // the one, the other, or both
 			size := math.Exp(-5 * float64(step) / climbs)
-			if of != 1 {
+			switch {
+			case w.public: // both have the same features
 				next[0] = w.near(at[0], size)
-			}
-			if next[1] = w.near(at[1], size); of == 0 {
-				next[1] = at[1]
-			} else if of == 2 {
-				next[1] = opposite(next[0], at[1])
+				next[1] = turned(next[0], at[1], 1)
+			case of == 0:
+				next[0] = w.near(at[0], size)
+			case of == 1:
+				next[1] = w.near(at[1], size)
+			default:
+				next[0] = w.near(at[0], size)
+				next[1] = turned(next[0], at[1], -1)
 			}
 			next[2] = next[0]
 			moved, err := w.moved(next)
@@ -85,16 +91,19 @@ func (w worst) moved(pair records) (sum float64, err error) {
 func (w worst) near(v question.Value, size float64) question.Value {
 	switch v := v.(type) {
 	case vectors.Record:
-		v.Features = w.turned(v.Features, size)
+		v.Features = w.moves(v.Features, size)
 		return v
 	case gradient.Labelled:
-		v.Features = w.turned(v.Features, size)
+		v.Features = w.moves(v.Features, size)
+		return v
+	case label.Record:
+		v.Features = w.moves(v.Features, size)
 		return v
 	}
 	return v
 }
 
-func (w worst) turned(x []float32, size float64) []float32 {
+func (w worst) moves(x []float32, size float64) []float32 {
 	out, length := make([]float32, len(x)), math.Sqrt(squared(x))
 	for i := range out {
 		out[i] = x[i] + float32(size*length/math.Sqrt(float64(len(x)))*w.rand.NormFloat64())
@@ -119,23 +128,24 @@ func scaled(x []float32, length float64) []float32 {
 	return x
 }
 
-// opposite has the features of a record the other way, and all else of another.
-func opposite(v, rest question.Value) question.Value {
+// turned has the features of a record times a sign, and all else of another.
+func turned(v, rest question.Value, sign float32) question.Value {
 	turn := func(x []float32) []float32 {
 		x = slices.Clone(x)
 		for i := range x {
-			x[i] = -x[i]
+			x[i] *= sign
 		}
 		return x
 	}
-	switch v := v.(type) {
+	switch rest := rest.(type) {
 	case vectors.Record:
-		rest := rest.(vectors.Record)
-		rest.Features = turn(v.Features)
+		rest.Features = turn(v.(vectors.Record).Features)
 		return rest
 	case gradient.Labelled:
-		rest := rest.(gradient.Labelled)
-		rest.Features = turn(v.Features)
+		rest.Features = turn(v.(gradient.Labelled).Features)
+		return rest
+	case label.Record:
+		rest.Features = turn(v.(label.Record).Features)
 		return rest
 	}
 	return rest

@@ -25,11 +25,16 @@ type Report struct {
 	Plan     string    `json:"plan"`   // the plan's name
 	Seed     uint64    `json:"seed"`
 	Findings []Written `json:"findings"`
+	// Constants are what parties must keep to whatever respondents hold; none in reports of format 2.
+	Constants []Constant `json:"constants,omitempty"`
 	// Left are the observers who were not attacked, with the reason.
 	Left []string `json:"not_attacked,omitempty"`
 }
 
-const reportFormat = "confetti-audit 2"
+const (
+	reportFormat = "confetti-audit 3"
+	olderFormat  = "confetti-audit 2" // of attacks that are no longer made
+)
 
 // Confidence is that of every bound: one in twenty is too large.
 const Confidence = 0.95
@@ -54,6 +59,45 @@ type Written struct {
 	Verdict    string            `json:"verdict"`
 }
 
+// String says what was found by whom, and what it rests on.
+func (f Written) String() string {
+	in := fmt.Sprintf("%d collections", f.Runs)
+	if f.Runs == 1 {
+		in = "one collection"
+	}
+	return fmt.Sprintf("epsilon above %.4g of %.4g, %s: %s (%d guesses in %s)", f.Lower, f.Claimed, f.Assumes, f.Attack, f.Guesses, in)
+}
+
+// Constant is what a party must keep to whatever respondents hold, such as a flip rate or the law of its
+// noise, and how well its draws fit.
+type Constant struct {
+	Party string `json:"party"`
+	Says  string `json:"constant"`
+	Draws int    `json:"draws"`
+	// P is the probability of draws that fit as badly, or worse, where the party keeps to it.
+	P       float64 `json:"p"`
+	Verdict string  `json:"verdict"`
+}
+
+// Judge says what such a probability means; sure is the chance by which a party is said not to keep to
+// a constant that it keeps to.
+func Judge(p, sure float64) string {
+	if p < sure {
+		return broken
+	}
+	return "kept"
+}
+
+const broken = "not kept, but for one chance in a million"
+
+// String says what is kept or not, and how sure that is.
+func (c Constant) String() string {
+	return fmt.Sprintf("%s: %s (%d draws, p = %.2g)", c.Says, c.Verdict, c.Draws, c.P)
+}
+
+// False says whether the party does not keep to it.
+func (c Constant) False() bool { return c.Verdict == broken }
+
 // New is the report of a plan's audit before anything is found.
 func New(p plan.Plan) Report {
 	return Report{Format: reportFormat, Plan: p.Name(), Seed: seedOf(p), Findings: []Written{}}
@@ -65,11 +109,16 @@ func seedOf(p plan.Plan) uint64 {
 	return uint64(binary.BigEndian.Uint32(hash[:4]))
 }
 
-// False is the error of a promise that an attack proves to be false.
+// False is the error of a promise that an attack proves to be false, or of a constant that is not kept.
 func (r Report) False() error {
 	for _, f := range r.Findings {
 		if f.Sure > f.Claimed {
 			return fmt.Errorf("audit: %s: %s", f.Observer, f.Verdict)
+		}
+	}
+	for _, c := range r.Constants {
+		if c.False() {
+			return fmt.Errorf("audit: %s: %s: %s", c.Party, c.Says, c.Verdict)
 		}
 	}
 	return nil
@@ -90,7 +139,7 @@ func (r Report) Marshal() []byte {
 // ParseReport reads what Marshal wrote, and nothing else.
 func ParseReport(text []byte) (Report, error) {
 	var r Report
-	if err := json.Unmarshal(text, &r); err != nil || r.Format != reportFormat || !bytes.Equal(r.Marshal(), text) {
+	if err := json.Unmarshal(text, &r); err != nil || r.Format != reportFormat && r.Format != olderFormat || !bytes.Equal(r.Marshal(), text) {
 		return Report{}, errors.New("audit: not a report of an audit in its one form")
 	}
 	return r, nil
@@ -115,7 +164,7 @@ func (r Report) Check(p plan.Plan, promised []account.Statement, said release.Re
 		if of < 0 {
 			return fmt.Errorf("audit: the plan promises nothing to %q", f.Observer)
 		}
-		g, err := promised[of].Guarantee.Under(account.Replacement)
+		g, err := Claim(promised[of].Guarantee)
 		if err != nil {
 			return err
 		}
@@ -124,19 +173,42 @@ func (r Report) Check(p plan.Plan, promised []account.Statement, said release.Re
 		}
 	}
 	at := slices.IndexFunc(said.Protection, func(s release.Section) bool { return s.Title == title })
-	if at < 0 || len(said.Protection[at].Tables) != 1 || !reflect.DeepEqual(said.Protection[at].Tables[0].Rows, r.rows()) {
+	if at < 0 || !slices.EqualFunc(said.Protection[at].Tables, r.Section().Tables, func(a, b release.Table) bool { return reflect.DeepEqual(a.Rows, b.Rows) }) {
 		return errors.New("audit: the release does not say what the report says")
 	}
 	return r.False()
 }
 
+// Claim is what a guarantee says of two records: of two labels, where it speaks of the label alone.
+func Claim(g account.Guarantee) (account.Guarantee, error) {
+	if g.Adjacency == account.Label {
+		return g, nil
+	}
+	return g.Under(account.Replacement)
+}
+
 // Same says in what two audits of a plan differ, but for the last digits of numbers.
 func (r Report) Same(again Report) error {
+	if r.Format != again.Format {
+		return fmt.Errorf("audit: the report is of format %q, whose attacks are no longer made: these are of %q", r.Format, again.Format)
+	}
 	if len(r.Findings) != len(again.Findings) {
 		return fmt.Errorf("audit: the report has %d attacks, and they give %d again", len(r.Findings), len(again.Findings))
 	}
 	if !slices.Equal(r.Left, again.Left) {
 		return fmt.Errorf("audit: the report leaves out %q, and again %q is left out", r.Left, again.Left)
+	}
+	if len(r.Constants) != len(again.Constants) {
+		return fmt.Errorf("audit: the report has %d constants, and drawing them again gives %d", len(r.Constants), len(again.Constants))
+	}
+	for i, c := range r.Constants {
+		d := again.Constants[i]
+		if !alike(c.P, d.P) {
+			return fmt.Errorf("audit: %s: %s: the report has draws of probability %.6g, and drawing them again gives %.6g", c.Party, c.Says, c.P, d.P)
+		}
+		if d.P = c.P; c != d {
+			return fmt.Errorf("audit: the report describes a constant otherwise than it comes out again: %+v, %+v", c, d)
+		}
 	}
 	for i, f := range r.Findings {
 		g := again.Findings[i]
@@ -160,16 +232,33 @@ func Told(r release.Release) bool {
 
 // Section is what a release says of the audit. Its rows are the report's fields, which Check compares.
 func (r Report) Section() release.Section {
-	return release.Section{
+	under := account.Replacement
+	if len(r.Findings) > 0 {
+		under = r.Findings[0].Adjacency
+	}
+	s := release.Section{
 		Title: title,
 		Text:  "An attacker puts one of two records to the devices of this plan, again and again, and guesses from what each observer sees which it was. Right guesses prove that so much privacy is lost at least; the guarantees prove how much at most.",
 		Tables: []release.Table{{
 			Title:   "Epsilon found and claimed",
 			Columns: []release.Column{{Label: "Observer"}, {Label: "Attack"}, {Label: "Rests on"}, {Label: "Found: above"}, {Label: "Claimed: at most"}, {Label: "Verdict"}},
-			Note:    fmt.Sprintf("Each is found with confidence %s, at the delta of the claim, under %s. Seed %d, which follows from the plan.", account.Percent(Confidence), account.Replacement, r.Seed),
+			Note:    fmt.Sprintf("Each is found with confidence %s, at the delta of the claim, under %s. Seed %d, which follows from the plan.", account.Percent(Confidence), under, r.Seed),
 			Rows:    r.rows(),
 		}},
 	}
+	if len(r.Constants) == 0 {
+		return s
+	}
+	t := release.Table{
+		Title:   "What each party keeps to",
+		Columns: []release.Column{{Label: "Party"}, {Label: "Keeps to"}, {Label: "Draws"}, {Label: "Chance of a worse fit"}, {Label: "Verdict"}},
+		Note:    "These hold whatever respondents say: draws of what ships are compared with the numbers of the plan.",
+	}
+	for _, c := range r.Constants {
+		t.Rows = append(t.Rows, []release.Cell{release.Text(c.Party), release.Text(c.Says), release.Number(float64(c.Draws), 0), release.Number(c.P, 0), release.Text(c.Verdict)})
+	}
+	s.Tables = append(s.Tables, t)
+	return s
 }
 
 // rows has one for each finding, and then one for each observer who was not attacked.

@@ -130,6 +130,9 @@ func (c Audit) plan(std terminal.Streams) error {
 			return terminal.Usagef("%s: %s (set by --canaries)", c.Plan, strings.TrimPrefix(err.Error(), "audit: "))
 		}
 	}
+	if out.constants, err = route.Constants(c.Seed, report); err != nil {
+		return fmt.Errorf("%s: %w", c.Plan, err)
+	}
 	findings, err := route.Attack(c.Runs, c.Seed, report)
 	findings = append(findings, hidden...)
 	finish()

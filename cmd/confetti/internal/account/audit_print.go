@@ -15,8 +15,9 @@ import (
 type printed struct {
 	subject   string // the mechanism, or the plan's file
 	findings  []audit.Finding
-	envelopes int           // of a collection of the plan's; 0: there is no plan
-	sealed    *audit.Sealed // nil: none was sealed
+	constants []audit.Constant // what parties of the plan must keep to
+	envelopes int              // of a collection of the plan's; 0: there is no plan
+	sealed    *audit.Sealed    // nil: none was sealed
 	took      time.Duration
 }
 
@@ -35,7 +36,7 @@ func (p printed) headline() audit.Finding {
 	return audit.Best(p.findings)
 }
 
-// print prints the answer, then the evidence; a false claim is a failure.
+// print prints the answer, then the evidence; a false claim is a failure, and a constant that is not kept.
 func (p printed) print(std terminal.Streams, asJSON bool) error {
 	best, err := p.headline(), error(nil)
 	if asJSON {
@@ -46,6 +47,11 @@ func (p printed) print(std terminal.Streams, asJSON bool) error {
 	if err == nil && best.False() {
 		return fmt.Errorf("%s: %s", p.subject, best.Verdict())
 	}
+	for _, c := range p.constants {
+		if err == nil && c.False() {
+			return fmt.Errorf("%s: %s: %s: %s", p.subject, c.Party, c.Says, c.Verdict)
+		}
+	}
 	return err
 }
 
@@ -53,12 +59,13 @@ func (p printed) document(best audit.Finding) any {
 	out := struct {
 		Subject string `json:"subject"`
 		audit.Written
-		Findings        []audit.Written `json:"findings"`
-		SealedDevices   int             `json:"sealed_devices,omitempty"`
-		SealedEnvelopes int             `json:"sealed_envelopes,omitempty"`
-		SealedCompared  string          `json:"sealed_compared,omitempty"`
-		Seconds         float64         `json:"seconds"`
-	}{Subject: p.subject, Written: best.Written(), Seconds: p.took.Seconds()}
+		Findings        []audit.Written  `json:"findings"`
+		Constants       []audit.Constant `json:"constants,omitempty"`
+		SealedDevices   int              `json:"sealed_devices,omitempty"`
+		SealedEnvelopes int              `json:"sealed_envelopes,omitempty"`
+		SealedCompared  string           `json:"sealed_compared,omitempty"`
+		Seconds         float64          `json:"seconds"`
+	}{Subject: p.subject, Written: best.Written(), Constants: p.constants, Seconds: p.took.Seconds()}
 	for _, f := range p.findings {
 		out.Findings = append(out.Findings, f.Written())
 	}
@@ -82,6 +89,9 @@ func (p printed) write(out io.Writer, best audit.Finding) error {
 			of = f.Observer
 		}
 		fmt.Fprintf(w, "%s\t%s\n", of, f)
+	}
+	for _, c := range p.constants {
+		fmt.Fprintf(w, "tested: %s\t%s\n", c.Party, c)
 	}
 	if p.sealed != nil {
 		fmt.Fprintf(w, "sealed\t%s devices handed in %s envelopes, which went the whole way: %s\n", thousands(p.sealed.Devices), thousands(p.sealed.Envelopes), p.sealed.Compared)

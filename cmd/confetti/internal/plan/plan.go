@@ -33,12 +33,13 @@ type Command struct {
 type planCheck struct {
 	File string `arg:"" help:"A plan in TOML or JSON, or a signed one." type:"path"`
 	flags.Trust
-	Audit bool `help:"Attack the plan's devices too, before each observer, and print the epsilon found (confetti audit says more)."`
-	JSON  bool `help:"Print JSON."`
+	Audit bool   `help:"Attack the plan's devices too, before each observer, and print the epsilon found (confetti audit says more)."`
+	State string `help:"With --audit: the public state that the plan names." type:"path" placeholder:"FILE"`
+	JSON  bool   `help:"Print JSON."`
 }
 
 func (planCheck) Help() string {
-	return "Fails if the promise does not follow from the plan's numbers, or a signature is not the publisher's who is\nnamed beside it. Whether you trust that publisher is yours to say: with --publishers or --publisher it fails\ntoo where they would not take the plan now.\n\nExample:\n  confetti plan check plan.toml --audit\n  confetti plan check plan.signed.json"
+	return "Fails if the promise does not follow from the plan's numbers, or a signature is not the publisher's who is\nnamed beside it. Whether you trust that publisher is yours to say: with --publishers or --publisher it fails\ntoo where they would not take the plan now.\n\nExample:\n  confetti plan check plan.toml --audit\n  confetti plan check round2.toml --audit --state state.json\n  confetti plan check plan.signed.json"
 }
 
 func (c planCheck) Run(std terminal.Streams) error {
@@ -55,28 +56,43 @@ func (c planCheck) Run(std terminal.Streams) error {
 	}
 	d.Publisher = publisher
 	if c.Audit {
-		report, finish := terminal.Progress(std.Err)
-		d.Attacked, d.Left, err = audit.Plan(p, 1, report)
-		if finish(); err != nil {
-			return fmt.Errorf("%s: %w", c.File, err)
+		state, err := c.state(p)
+		if err != nil {
+			return err
 		}
+		report, finish := terminal.Progress(std.Err)
+		d.Audit = audit.Of(p, state, report)
+		finish()
+	} else if c.State != "" {
+		return terminal.Usagef("--state is what an attack is made in: give --audit too")
 	}
 	if c.JSON {
 		err = d.WriteJSON(std.Out)
 	} else {
 		err = d.Write(std.Out)
 	}
-	return errors.Join(err, broken(d, c.File))
+	if broken := d.Audit.False(); broken != nil {
+		err = errors.Join(err, fmt.Errorf("%s: %w", c.File, broken))
+	}
+	return err
 }
 
-// broken is the error of a promise that an attack proves to be false.
-func broken(d describe.Description, file string) error {
-	for _, f := range d.Attacked {
-		if f.False() {
-			return fmt.Errorf("%s: %s: %s", file, f.Observer, f.Verdict())
+// state reads the public state that a plan names, nil where it names none.
+func (c planCheck) state(p plan.Plan) ([]byte, error) {
+	if c.State == "" {
+		if p.State != "" {
+			return nil, terminal.Usagef("%s names the public state %.12s: give it by --state", c.File, p.State)
 		}
+		return nil, nil
 	}
-	return nil
+	text, err := os.ReadFile(c.State)
+	if err != nil {
+		return nil, err
+	}
+	if plan.StateName(text) != p.State {
+		return nil, terminal.Usagef("%s is not the public state that %s names: fetch that one", c.State, c.File)
+	}
+	return text, nil
 }
 
 // takes says why those who are named would not take a plan now.

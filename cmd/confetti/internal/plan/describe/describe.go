@@ -33,8 +33,7 @@ type Description struct {
 	unfit     string        // what a device sends whose value does not fit
 	// comparisons are of the ways in which the same could have been asked.
 	comparisons []question.Comparison
-	Attacked    []audit.Finding // what an attacker found, before each observer; empty: nobody asked
-	Left        []string        // observers who were not attacked, and why
+	Audit       audit.Report // what an attacker found, before each observer; empty: nobody asked
 }
 
 // Plan recomputes the promise, and of a round what all rounds of its study tell (nil: it is none),
@@ -81,15 +80,13 @@ func (d Description) WriteJSON(w io.Writer) error {
 		Cost       map[string]float64  `json:"cost"`
 		Compared   map[string]string   `json:"compared,omitempty"` // by what is chosen
 		Audit      []audit.Written     `json:"audit,omitempty"`
-	}{d.plan.Name(), d.Publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}, nil}
+		Constants  []audit.Constant    `json:"constants,omitempty"`
+	}{d.plan.Name(), d.Publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}, d.Audit.Findings, d.Audit.Constants}
 	for _, c := range d.comparisons {
 		out.Compared[c.Key] = c.Says
 	}
 	for _, m := range d.promise.Cost {
 		out.Cost[m.Name] = m.Value
-	}
-	for _, f := range d.Attacked {
-		out.Audit = append(out.Audit, f.Written())
 	}
 	return terminal.WriteJSON(w, out)
 }
@@ -121,10 +118,13 @@ func (d Description) Write(out io.Writer) error {
 	for _, c := range d.comparisons {
 		fmt.Fprintf(w, "%s\t%s\n", c.Label, c.Says)
 	}
-	for _, f := range d.Attacked {
+	for _, f := range d.Audit.Findings {
 		fmt.Fprintf(w, "attacked: %s\t%s\n", f.Observer, f)
 	}
-	for _, l := range d.Left {
+	for _, c := range d.Audit.Constants {
+		fmt.Fprintf(w, "tested: %s\t%s\n", c.Party, c)
+	}
+	for _, l := range d.Audit.Left {
 		fmt.Fprintf(w, "not attacked\t%s\n", l)
 	}
 	return w.Flush()

@@ -1,0 +1,40 @@
+package audit
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// What ships keeps to the constants of plans of every kind.
+func TestConstantsAreKept(t *testing.T) {
+	plans := small(t)
+	for _, name := range []string{"subset", "local-hash", "hadamard", "sample", "split", "count-mean", "spread", "crowds", "asymmetric"} {
+		p := example.Histograms()[name]
+		if p.Crowd.Minimum = 40; name == "count-mean" || name == "sample" {
+			p.Crowd.Minimum = 400
+		}
+		plans[name] = example.Design(t, p)
+	}
+	threeCells := plan.Histogram{Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: 3}}}
+	for _, by := range []string{plan.NoiseAggregators, plan.NoiseShared, plan.NoiseDevices} {
+		plans["summed, "+by] = cellsWithNoise(t, threeCells, by)
+	}
+	plans["direction"], plans["cap"] = example.Design(t, example.Gradient("direction")), example.Design(t, example.Gradient("cap"))
+	plans["vector"] = sumOfVectors(t, 16, 100, 2)
+	for name, p := range plans {
+		t.Run(name, func(t *testing.T) {
+			all, err := route(t, p).Constants(seed(t), calm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range all {
+				t.Logf("%s: %s: %d draws, p = %.3g: %s", c.Party, c.Says, c.Draws, c.P, c.Verdict)
+				if c.False() {
+					t.Errorf("%s: %s: %s", c.Party, c.Says, c.Verdict)
+				}
+			}
+		})
+	}
+}
