@@ -5,8 +5,13 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/audit/kinds"
 	"github.com/confetti-dp/confetti/internal/audit/report"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/prob/goodness"
 	"github.com/confetti-dp/confetti/internal/replay"
@@ -39,12 +44,12 @@ func (t *Route) Constants(seed uint64, progress func(stage string, done, of int)
 
 const aDevice = "a device"
 
-// kept is a constant of which some draws are to be judged.
+// kept judges some draws of a constant.
 func kept(party, says string, draws int, p float64) Constant {
 	return Constant{Party: party, Says: says, Draws: draws, P: p, Verdict: report.Judge(p, sure)}
 }
 
-// never is the probability of what was seen so often and must not be seen at all.
+// never gives the probability of what was seen so often and must not be seen at all.
 func never(times int) float64 {
 	if times > 0 {
 		return 0
@@ -75,7 +80,7 @@ const (
 	fewestHandings = 500
 )
 
-// looks is how many answers of a device are looked at.
+// looks gives how many answers of a device are looked at.
 func (g *leg) looks() int {
 	return max(fewestHandings, min(handings, 2_000_000/max(10, g.work())))
 }
@@ -160,7 +165,7 @@ func (s *sign) add(one, other bool) {
 	}
 }
 
-// fit is the probability of counts so far from each other, where either is as likely.
+// fit gives the probability of counts so far from each other, where either is as likely.
 func (s sign) fit() float64 {
 	few, n := min(s.one, s.other), s.one+s.other
 	return math.Min(1, 2*math.Exp(prob.LogBinomialCDF(few, n, 0.5)))
@@ -184,7 +189,7 @@ func (s *repeats) add(answer string) {
 	s.last = answer
 }
 
-// fit is the probability of so many equal pairs, where answers are drawn apart: equal pairs are then
+// fit gives the probability of so many equal pairs, where answers are drawn apart: equal pairs are then
 // as frequent as among all answers, but for four deviations of what is known of these.
 func (s *repeats) fit() float64 {
 	n, alike := float64(s.total), 0.0
@@ -198,7 +203,7 @@ func (s *repeats) fit() float64 {
 	return math.Exp(prob.LogBinomialSurvival(s.equal-1, s.pairs, expected))
 }
 
-// fitOf is the probability of draws that fit laws as badly as the worst of some does: each is a law of
+// fitOf gives the probability of draws that fit laws as badly as the worst of some does: each is a law of
 // its own, so that the least is multiplied by their number.
 func fitOf(laws [][]float64, counts [][]int) float64 {
 	least := 1.0
@@ -206,4 +211,83 @@ func fitOf(laws [][]float64, counts [][]int) float64 {
 		least = math.Min(least, goodness.Fit(law, counts[i]))
 	}
 	return math.Min(1, least*float64(len(laws)))
+}
+
+// answers tests the law of what a device says, as far as its kind has one that the plan's numbers
+// give.
+func (g *leg) answers(r *rand.Rand) (all []Constant, err error) {
+	d, err := g.device(r)
+	if err != nil {
+		return nil, err
+	}
+	switch known := g.known.(type) {
+	case reader:
+		return known.ratios(d)
+	case noised: // of cells as they are only the noise is drawn
+		return nil, nil
+	}
+	laws, err := kinds.Laws(g.protocol, g.holds[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, law := range laws {
+		counts := make([][]int, len(law.Laws))
+		for i, outcomes := range law.Laws {
+			counts[i] = make([]int, len(outcomes))
+		}
+		for range g.looks() {
+			t := g.protocol.NewTally()
+			a, err := d.answer(g.holds[0], t, nil)
+			if err != nil {
+				return nil, err
+			}
+			law.Outcome(t, a.Crowd, counts)
+		}
+		draws := 0
+		for _, c := range counts {
+			for _, n := range c {
+				draws += n
+			}
+		}
+		all = append(all, kept(aDevice, law.Says, draws, fitOf(law.Laws, counts)))
+	}
+	return all, nil
+}
+
+// ratios tests reports that say nothing in sum: of reports y of the first record the mean of
+// P(y | second)/P(y | first) is one, and of the second likewise, however often a device lies; where it lies less
+// than its law says, it is less.
+func (e reader) ratios(d device) (all []Constant, err error) {
+	claim, err := d.leg.claim(account.EveryoneColludes)
+	if err != nil {
+		return nil, err
+	}
+	for who, name := range []string{"first", "second"} {
+		var ratios []float64
+		for range d.leg.looks() {
+			t := d.leg.protocol.NewTally()
+			if _, err := d.answer(d.leg.held(who == 1), t, nil); err != nil {
+				return nil, err
+			}
+			for body := range t.(*tally.Rows).All() {
+				ratios = append(ratios, e.law.Prob(body, e.holds[1-who])/e.law.Prob(body, e.holds[who]))
+			}
+		}
+		all = append(all, kept(aDevice, fmt.Sprintf("reports of the %s record are as likely as their law says", name), len(ratios), oneOnAverage(ratios, math.Exp(claim.Epsilon))))
+	}
+	return all, nil
+}
+
+// oneOnAverage bounds the probability that the mean of draws from zero to most is as far from one, where one is what
+// is expected (Maurer and Pontil 2009, Theorem 4, on either side).
+func oneOnAverage(draws []float64, most float64) float64 {
+	mean, variance := stat.MeanVariance(draws, nil)
+	if variance == 0 && mean == 1 {
+		return 1
+	}
+	// |mean-1| = sqrt(2 variance x/n) + 7 most x/(3(n-1)), x = ln(2/chance), is solved for the root of x.
+	n := float64(len(draws))
+	a, b := 7*most/(3*(n-1)), math.Sqrt(2*variance/n)
+	root := (math.Sqrt(b*b+4*a*math.Abs(mean-1)) - b) / (2 * a)
+	return math.Min(1, 4*math.Exp(-root*root))
 }

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/confetti-dp/confetti/internal/audit/kinds"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 )
 
@@ -25,17 +26,14 @@ type learned struct {
 }
 
 // tryCounts lets a device answer with each record, many times.
-func tryCounts(d device, pair records, c *tally.Counts) (*learned, error) {
+func tryCounts(d device, pair kinds.Records, c *tally.Counts) (*learned, error) {
 	tries := max(200, min(10_000, 1_000_000/d.leg.messages(), 50_000_000/len(c.N)))
 	l := newLearned(c, d.leg.protocol.Plan.Crowds())
 	var law [3][]float64 // of an answer to each row
 	for who, value := range pair {
-		if rows, ok := d.leg.rows(value); ok {
-			symbol, err := d.leg.encode(value)
-			if err != nil {
-				return nil, err
-			}
-			law[who] = rows.Ones(symbol)
+		var err error
+		if law[who], err = kinds.Ones(d.leg.protocol, value); err != nil {
+			return nil, err
 		}
 		for range tries {
 			clear(c.N)
@@ -215,7 +213,7 @@ func (l *learned) rate(who, cell int) float64 {
 	return math.Max(least, math.Min(l.most-least, l.mean[who][cell]))
 }
 
-// sum is the logarithm of the likelihood ratio of the counts of a batch of so many reports: exact, where a report
+// sum gives the logarithm of the likelihood ratio of the counts of a batch of so many reports: exact, where a report
 // names one cell of a group at most, groups are independent, and all others are alike; else as far as counts are Gaussian.
 func (l *learned) sum(batch tally.Tally, respondents int) (score float64) {
 	n := batch.(*tally.Counts).N

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/audit/kinds"
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
@@ -23,7 +24,7 @@ type leg struct {
 	keys     simulate.Keys
 	state    []byte // public, that it asks with; nil: none
 	promise  protocol.Promise
-	holds    records
+	holds    kinds.Records
 	others   question.Symbol // of the respondents who are not attacked
 	tries    [2]uint64       // streams of the devices that are tried beforehand
 	known    eye             // nil until somebody looks (ready)
@@ -54,25 +55,20 @@ func newLeg(p plan.Plan, keys simulate.Keys, state []byte, number int, seed uint
 	if g.promise, err = g.protocol.Promise(); err != nil {
 		return nil, err
 	}
-	pairs, err := apart(g.protocol)
+	g.tries = [2]uint64{seed, uint64(number)}
+	pairs, err := kinds.Pairs(g.protocol, replay.New(seed, forClimbs, uint64(number)))
 	if err != nil {
 		return nil, err
-	}
-	g.tries = [2]uint64{seed, uint64(number)}
-	if rows, ok := g.rows(pairs[0][0]); ok {
-		if pairs, err = (worst{g, rows, g.protocol.Plan.Budget.Adjacency == plan.AdjacencyLabel, replay.New(seed, forClimbs, uint64(number))}).from(pairs); err != nil {
-			return nil, err
-		}
 	}
 	if err := g.choose(pairs); err != nil {
 		return nil, err
 	}
-	g.others, err = g.encode(g.holds[2])
+	g.others, err = kinds.Encode(g.protocol, g.holds[2])
 	return g, err
 }
 
 // choose takes the pair of records that devices tell apart best.
-func (g *leg) choose(pairs []records) error {
+func (g *leg) choose(pairs []kinds.Records) error {
 	if g.holds = pairs[0]; len(pairs) == 1 {
 		return nil
 	}
@@ -87,17 +83,6 @@ func (g *leg) choose(pairs []records) error {
 		}
 	}
 	return nil
-}
-
-// rows is the leg's question, if its devices answer rows.
-func (g *leg) rows(of question.Value) (inRows, bool) {
-	inner, _ := g.inner()
-	q, ok := inner.(inRows)
-	if !ok {
-		return nil, false
-	}
-	s, err := g.encode(of)
-	return q, err == nil && q.Ones(s) != nil
 }
 
 func (g *leg) stream(pair int) *rand.Rand {
@@ -120,15 +105,8 @@ func (g *leg) ready() (err error) {
 	return err
 }
 
-// encode is the symbol of a record, also of one that does not fit.
-func (g *leg) encode(v question.Value) (question.Symbol, error) {
-	s, err := g.protocol.Question.Encode(v)
-	_, err = question.Fits(err)
-	return s, err
-}
-
 // look learns what the devices say of a pair of records.
-func (g *leg) look(pair records, r *rand.Rand) (eye, error) {
+func (g *leg) look(pair kinds.Records, r *rand.Rand) (eye, error) {
 	d, err := g.device(r)
 	if err != nil {
 		return nil, err

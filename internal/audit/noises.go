@@ -5,9 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/internal/audit/adders"
+	"github.com/confetti-dp/confetti/internal/audit/kinds"
+	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // noise tests what devices, aggregators or an entry add to what is counted.
@@ -35,7 +37,7 @@ type binned struct {
 	top int
 }
 
-// newBinned has the law of which log is the logarithm.
+// newBinned tabulates the law of which log is the logarithm.
 func newBinned(log func(k int) float64) binned {
 	b := binned{top: 1}
 	for ; b.top < 1<<14 && log(b.top) > math.Log(1e-9); b.top *= 2 { // what is beyond is a bin with its neighbours
@@ -58,14 +60,14 @@ func (b binned) at(k int64) int { return int(max(-int64(b.top), min(int64(b.top)
 // ofAggregators looks at the noise of each, number by number, as it adds it and as it hands it over.
 func (n noised) ofAggregators(r *rand.Rand) (all []Constant, err error) {
 	law := newBinned(n.log(1))
-	for side, name := range roles {
+	for side, name := range adders.Roles {
 		for _, draw := range []struct {
 			says  string
 			draws int
 			noise func() ([]int64, error)
 		}{
-			{"noise of the plan's law, in each number", noises, func() ([]int64, error) { return n.adders.noise(r, side) }},
-			{"noise of the plan's law, in each number of the share that the analyzer opens", sealings, func() ([]int64, error) { return n.adders.handed(r, side) }},
+			{"noise of the plan's law, in each number", noises, func() ([]int64, error) { return n.adders.Noise(r, side) }},
+			{"noise of the plan's law, in each number of the share that the analyzer opens", sealings, func() ([]int64, error) { return n.adders.Handed(r, side) }},
 		} {
 			var laws [][]float64
 			var counts [][]int
@@ -89,16 +91,21 @@ func (n noised) ofAggregators(r *rand.Rand) (all []Constant, err error) {
 	return all, nil
 }
 
+// scattered is a question whose devices may add noise to cells as they are.
+type scattered interface {
+	Scattered() (share bitsum.DistributedLaplace, raised int, ok bool)
+}
+
 // ofDevices looks at the share of each device, number by number, which is nearly always nothing.
 func (n noised) ofDevices(r *rand.Rand) ([]Constant, error) {
 	g := n.leg
-	scattered, reach, ok := g.protocol.Question.(*histogram.Question).Scattered()
+	share, reach, ok := g.protocol.Question.(scattered).Scattered()
 	d, err := g.device(r)
 	if err != nil || !ok {
 		return nil, err
 	}
 	// Others' records name no cell that is drawn, or it is left out of the numbers that are looked at.
-	one := sum.Shares(scattered.Noise, 1/float64(scattered.Users))
+	one := sum.Shares(share.Noise, 1/float64(share.Users))
 	law := newBinned(func(k int) float64 {
 		if k = max(k, -k); k > reach {
 			return math.Inf(-1)
@@ -110,7 +117,7 @@ func (n noised) ofDevices(r *rand.Rand) ([]Constant, error) {
 		counts[i], laws[i] = law.counts(), law.law
 	}
 	secret := n.secret()
-	draws := max(noises, 20*scattered.Users*len(counts)) / len(counts)
+	draws := max(noises, 20*share.Users*len(counts)) / len(counts)
 	for range min(draws, 10*noises) {
 		t := tally.NewSums(len(counts))
 		if _, err := d.add(g.holds[2], t.N); err != nil {
@@ -138,10 +145,10 @@ func (n noised) ofDevices(r *rand.Rand) ([]Constant, error) {
 			kinds, of = append(kinds, laws[i]), append(of, counts[i])
 		}
 	}
-	return []Constant{kept(aDevice, fmt.Sprintf("a share of noise for %d respondents, in each number", scattered.Users), seen, fitOf(kinds, of))}, nil
+	return []Constant{kept(aDevice, fmt.Sprintf("a share of noise for %d respondents, in each number", share.Users), seen, fitOf(kinds, of))}, nil
 }
 
-// logOf is the logarithm of the law at k >= 0.
+// logOf gives the logarithm of the law at k >= 0.
 func logOf(l sum.Law, k int) float64 {
 	if k == 0 {
 		return math.Log1p(-2 * math.Exp(l.LogAtLeast(1)))
@@ -149,14 +156,14 @@ func logOf(l sum.Law, k int) float64 {
 	return math.Log(math.Exp(l.LogAtLeast(k)) - math.Exp(l.LogAtLeast(k+1)))
 }
 
-// secret are the numbers in which others count by a draw of their own.
+// secret lists the numbers in which others count by a draw of their own.
 func (n noised) secret() map[int]bool {
 	cells := map[int]bool{}
-	symbol, err := n.leg.encode(n.leg.holds[2])
+	symbol, err := kinds.Encode(n.leg.protocol, n.leg.holds[2])
 	if err != nil {
 		return cells
 	}
-	drawn, err := n.leg.drawn(symbol)
+	drawn, err := kinds.Drawn(n.leg.protocol, symbol)
 	for i := range n.others {
 		cells[i] = err != nil // a record that holds no cell of a sketch may count in any
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/confetti-dp/confetti/internal/audit/kinds"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/question/gradient"
 )
 
 // likely is a question whose reports are single messages that it knows the law of.
@@ -28,7 +28,7 @@ type reader struct {
 const reads = 100
 
 // read is the reader of a pair of records.
-func (g *leg) read(d device, pair records) (eye, error) {
+func (g *leg) read(d device, pair kinds.Records) (eye, error) {
 	law, ok := g.protocol.Question.(likely)
 	if !ok {
 		return nil, fmt.Errorf("audit: no attack is known of a question of kind %q, whose messages have no known law", g.protocol.Plan.Question.Kind)
@@ -36,13 +36,11 @@ func (g *leg) read(d device, pair records) (eye, error) {
 	e := reader{law: law, work: 100}
 	for i, v := range pair {
 		var err error
-		if e.holds[i], err = g.encode(v); err != nil {
+		if e.holds[i], err = kinds.Encode(g.protocol, v); err != nil {
 			return nil, err
 		}
 	}
-	if told, ok := g.protocol.Question.(*gradient.Question); ok {
-		e.work += 6 * len(told.Network().Params)
-	}
+	e.work += kinds.Work(g.protocol)
 	for i := range 2 * reads {
 		t := g.protocol.NewTally()
 		if _, err := d.answer(pair[i%2], t, nil); err != nil {

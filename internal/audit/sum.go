@@ -9,13 +9,13 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/audit/adders"
+	"github.com/confetti-dp/confetti/internal/audit/kinds"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // Of sums whose devices flip their bits, one aggregator and the reader see what they would
@@ -66,26 +66,23 @@ func (g *leg) split(t tally.Tally, vector []uint64) error {
 // device draws in secret: which attribute it answers, and in which row of a sketch.
 type noised struct {
 	leg    *leg
-	drawn  [2][]draws // of the two records
-	others []int64    // what each other respondent adds to the sums, where nothing of it is drawn
+	drawn  [2][]kinds.Draws // of the two records
+	others []int64          // what each other respondent adds to the sums, where nothing of it is drawn
 	apart  float64
-	adders *adders // nil: devices add the noise
+	adders *adders.Pair // nil: devices add the noise
 }
-
-// draws are sets of numbers, of which a device counts in one, each as likely: of the same draw.
-type draws [][]int
 
 // newNoised looks at what records may count in. It is an error where a record of the pair that
 // holds no cell of a sketch counts in one at random.
-func (g *leg) newNoised(pair records) (noised, error) {
+func (g *leg) newNoised(pair kinds.Records) (noised, error) {
 	n := noised{leg: g, others: make([]int64, len(g.protocol.NewTally().(*tally.Sums).N)), apart: 1}
 	mine := map[int]bool{}
 	for i, value := range pair {
-		symbol, err := g.encode(value)
+		symbol, err := kinds.Encode(g.protocol, value)
 		if err != nil {
 			return n, err
 		}
-		all, err := g.drawn(symbol)
+		all, err := kinds.Drawn(g.protocol, symbol)
 		switch {
 		case i < 2 && err != nil:
 			return n, err
@@ -113,43 +110,12 @@ func (g *leg) newNoised(pair records) (noised, error) {
 		return n, nil
 	}
 	var err error
-	n.adders, err = newAdders(g.protocol, g.keys)
+	n.adders, err = adders.New(g.protocol, g.keys)
 	return n, err
 }
 
-// drawn are the draws of a device that holds a symbol.
-func (g *leg) drawn(s question.Symbol) (all []draws, err error) {
-	of, p := g.inner()
-	q, first := of.(*histogram.Question), 0
-	_, held := histogram.Held(s)
-	for attribute, cells := range held {
-		rows, width := q.Law(attribute).Rows()
-		ways := make(draws, rows)
-		if rows > 1 && len(cells) == 0 {
-			return nil, errors.New("audit: no attack is known of a record that holds no cell of a sketch: it is summed in one at random")
-		}
-		r := replay.New(uint64(attribute))
-		for row := 0; row < rows; { // which is drawn, until each has been
-			q.Law(attribute).Place(r, cells, rows, func(at int, cells []uint32, n int) {
-				if at != row || n == 0 {
-					return
-				}
-				for _, c := range cells {
-					ways[row] = append(ways[row], first+row*width+int(c))
-				}
-				row++
-			})
-		}
-		first += rows * width
-		if all = append(all, ways); attribute > 0 && p.Question.Histogram.Collect == plan.CollectSample {
-			all = []draws{append(all[0], ways...)}
-		}
-	}
-	return all, nil
-}
-
 // score is the logarithm of how likely sums are of a record, over how likely of no record.
-func score(record []draws, sums []int64, log func(k int) float64) (all float64) {
+func score(record []kinds.Draws, sums []int64, log func(k int) float64) (all float64) {
 	for _, ways := range record {
 		likely := math.Inf(-1)
 		for _, way := range ways {
@@ -179,8 +145,8 @@ func (n noised) observers() map[string][]Observed {
 		return map[string][]Observed{account.OneAggregator: {n.shares(n.leg.protocol.Plan.HonestMinimum())}}
 	}
 	return map[string][]Observed{
-		account.OneAggregator: {n.aggregators(helper), n.aggregators(leader)},
-		account.OnlyTheReader: {n.aggregators(leader, helper)},
+		account.OneAggregator: {n.aggregators(adders.Helper), n.aggregators(adders.Leader)},
+		account.OnlyTheReader: {n.aggregators(adders.Leader, adders.Helper)},
 	}
 }
 
@@ -188,11 +154,11 @@ func (n noised) observers() map[string][]Observed {
 func (n noised) aggregators(unknown ...int) Observed {
 	names := make([]string, len(unknown))
 	for i, side := range unknown {
-		names[i] = roles[side]
+		names[i] = adders.Roles[side]
 	}
 	sees := "the sums without everybody else, and the noise of " + strings.Join(names, " and ")
 	return n.view(sees, len(unknown)*n.leg.protocol.Plan.Route.Sum.Circuit.Length, n.log(float64(len(unknown))), func(_ device, r *rand.Rand, sums []int64) error {
-		noise, err := n.adders.noise(r, unknown...)
+		noise, err := n.adders.Noise(r, unknown...)
 		for i := range sums {
 			if err == nil {
 				sums[i] += noise[i]

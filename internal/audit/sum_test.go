@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/audit/adders"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -31,7 +32,7 @@ func (n noised) weakened(t *testing.T, p plan.Plan, few int, factor float64) map
 	p.Route.Sum = &route
 	weak, err := protocol.New(p)
 	if err == nil {
-		n.adders, err = newAdders(weak, n.leg.keys)
+		n.adders, err = adders.New(weak, n.leg.keys)
 	}
 	if err != nil {
 		t.Fatal(err)

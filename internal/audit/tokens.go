@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// demanding are the places where a plan's hops demand tokens.
+// demanding lists the places where a plan's hops demand tokens.
 func demanding(p plan.Plan) (all []token.Context) {
 	for i, hops := range p.Route.Ways() {
 		for h, hop := range hops {

@@ -24,7 +24,7 @@ func (q *Question) Mean(c tally.Crowd) ([]float64, error) {
 	return mean, err
 }
 
-// Ones is the probability, by row, that an answer to it is a one when a device holds the symbol; nil
+// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol; nil
 // where reports are no bits of rows.
 func (q *Question) Ones(s question.Symbol) []float64 {
 	v, ok := q.report.(vectors)

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Prob is the probability of a report that stands by itself when a device holds the symbol, up to a factor;
+// Prob gives the probability of a report that stands by itself when a device holds the symbol, up to a factor;
 // 0 of a report that says something in sum, or has another length.
 func (q *Question) Prob(body []byte, s question.Symbol) float64 {
 	switch r := q.report.(type) {
@@ -48,5 +48,5 @@ func (v *vectors) prob(said []byte, x vector) float64 {
 	return p * v.Class.Prob(class, x.class)
 }
 
-// Symbol is the number of a record's symbol; -1 of one that has none.
+// Symbol gives the number of a record's symbol; -1 of one that has none.
 func (q *Question) Symbol(r Record) (int, error) { return q.symbol(r) }

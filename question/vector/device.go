@@ -101,7 +101,7 @@ func (q *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Me
 	return question.Report{Parts: [][][]byte{q.rows.Bodies(r, symbol.([]float32))}}, nil
 }
 
-// Ones is the probability, by row, that an answer to it is a one when a device holds the symbol.
+// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol.
 func (q *Question) Ones(s question.Symbol) []float64 {
 	ones := make([]float64, q.spec().Rows)
 	q.rows.Ones(s.([]float32), ones)

@@ -109,7 +109,7 @@ func seedOf(p plan.Plan) uint64 {
 	return uint64(binary.BigEndian.Uint32(hash[:4]))
 }
 
-// False is the error of a promise that an attack proves to be false, or of a constant that is not kept.
+// False gives the error of a promise that an attack proves to be false, or of a constant that is not kept.
 func (r Report) False() error {
 	for _, f := range r.Findings {
 		if f.Sure > f.Claimed {
@@ -179,7 +179,7 @@ func (r Report) Check(p plan.Plan, promised []account.Statement, said release.Re
 	return r.False()
 }
 
-// Claim is what a guarantee says of two records: of two labels, where it speaks of the label alone.
+// Claim gives what a guarantee says of two records: of two labels, where it speaks of the label alone.
 func Claim(g account.Guarantee) (account.Guarantee, error) {
 	if g.Adjacency == account.Label {
 		return g, nil

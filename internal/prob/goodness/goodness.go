@@ -80,7 +80,7 @@ func (h Histogram) Test() (g, p float64) {
 	return g, mathext.GammaIncRegComp(float64(len(h)-1)/2, math.Max(0, g)/2)
 }
 
-// Worst is the bin that fits worst.
+// Worst gives the bin that fits worst.
 func (h Histogram) Worst() Bin {
 	worst, most := h[0], 0.
 	for _, b := range h {
@@ -92,7 +92,7 @@ func (h Histogram) Worst() Bin {
 	return worst
 }
 
-// Fit is the probability that draws of a law fit it as badly as counts do, or worse: zero where an
+// Fit gives the probability that draws of a law fit it as badly as counts do, or worse: zero where an
 // outcome was drawn that has none.
 func Fit(law []float64, counts []int) float64 {
 	bins, impossible := Merge(law, counts)

@@ -1,4 +1,4 @@
-package audit
+package kinds
 
 import (
 	"math"
@@ -6,33 +6,27 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/label"
 	vectors "github.com/confetti-dp/confetti/question/vector"
 )
 
-// inRows is a question whose devices answer rows with a bit each, by a law that it knows.
-type inRows interface {
-	// Ones is the probability of a one in each row; nil where reports are no bits of rows.
-	Ones(question.Symbol) []float64
-}
-
 // worst is the pair that a climb over records ends with, from each of some pairs: the first is
 // what all others hold, so that they hide least. What a climb goes by is how far the rows' counts are
 // moved, in deviations of the others' bits.
 type worst struct {
-	leg    *leg
-	rows   inRows
-	public bool // features are, and labels differ
-	rand   *rand.Rand
+	protocol *protocol.Protocol
+	public   bool // features are, and labels differ
+	rand     *rand.Rand
 }
 
 // climbs is how many records a climb tries.
 const climbs = 600
 
-func (w worst) from(pairs []records) ([]records, error) {
-	out := make([]records, len(pairs))
+func (w worst) from(pairs []Records) ([]Records, error) {
+	out := make([]Records, len(pairs))
 	for i, at := range pairs {
 		at[2] = at[0]
 		most, err := w.moved(at)
@@ -69,16 +63,14 @@ func (w worst) from(pairs []records) ([]records, error) {
 	return out, nil
 }
 
-// moved is the sum over rows of the square of how far the pair moves one, over the variance of a bit
+// moved adds up over rows of the square of how far the pair moves one, over the variance of a bit
 // of the others.
-func (w worst) moved(pair records) (sum float64, err error) {
+func (w worst) moved(pair Records) (sum float64, err error) {
 	var ones [2][]float64
 	for i := range ones {
-		s, err := w.leg.encode(pair[i])
-		if err != nil {
+		if ones[i], err = Ones(w.protocol, pair[i]); err != nil {
 			return 0, err
 		}
-		ones[i] = w.rows.Ones(s)
 	}
 	for i, first := range ones[0] {
 		gap := ones[1][i] - first
@@ -87,7 +79,7 @@ func (w worst) moved(pair records) (sum float64, err error) {
 	return sum, nil
 }
 
-// near is another record of the same length.
+// near draws another record of the same length.
 func (w worst) near(v question.Value, size float64) question.Value {
 	switch v := v.(type) {
 	case vectors.Record:
@@ -128,7 +120,7 @@ func scaled(x []float32, length float64) []float32 {
 	return x
 }
 
-// turned has the features of a record times a sign, and all else of another.
+// turned takes the features of a record times a sign, and all else of another.
 func turned(v, rest question.Value, sign float32) question.Value {
 	turn := func(x []float32) []float32 {
 		x = slices.Clone(x)
@@ -154,7 +146,7 @@ func turned(v, rest question.Value, sign float32) question.Value {
 // mostEntries bounds the public rotation that is written down to saturate rows.
 const mostEntries = 1 << 20
 
-// saturated is a vector of length one, in so many numbers as respondents hold, that is clipped in as
+// saturated makes a vector of length one, in so many numbers as respondents hold, that is clipped in as
 // many rows of the public rotation as its length allows, or nearly so: the sum of these rows. The
 // accountant charges for a pair of such a vector and its opposite. It is nil where the rotation is
 // too large to be written down.

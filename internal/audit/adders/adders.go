@@ -1,4 +1,5 @@
-package audit
+// Package adders has the two aggregators of a plan as they ship, for whoever looks at their noise.
+package adders
 
 import (
 	"math/rand/v2"
@@ -12,9 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/simulate"
 )
 
-// adders are the two aggregators of a plan's first crowd, as they ship, and the analyzer who opens
+// Pair holds the two aggregators of a plan's first crowd, as they ship, and the analyzer who opens
 // what they hand over.
-type adders struct {
+type Pair struct {
 	task  *task.Task
 	keys  simulate.Keys
 	sides [2]adder          // the leader and the helper
@@ -28,15 +29,17 @@ type adder interface {
 	Noisy(*rand.Rand, aggregate.Batch) (prio3.Vector, error)
 }
 
-// leader and helper are places in adders.
+// Leader and Helper name the sides.
 const (
-	leader = iota
-	helper
+	Leader = iota
+	Helper
 )
 
-var roles = [2]string{"the leader", "the helper"}
+// Roles are the names of the sides.
+var Roles = [2]string{"the leader", "the helper"}
 
-func newAdders(p *protocol.Protocol, keys simulate.Keys) (*adders, error) {
+// New makes both aggregators with keys that only a simulation holds together.
+func New(p *protocol.Protocol, keys simulate.Keys) (*Pair, error) {
 	t, err := task.New(p.Plan, 0)
 	if err != nil {
 		return nil, err
@@ -45,7 +48,7 @@ func newAdders(p *protocol.Protocol, keys simulate.Keys) (*adders, error) {
 	var secret [aggregate.PairBytes]byte
 	rng.Reader(rng.New()).Read(secret[:])
 	pair := aggregate.NewPair(secret)
-	a := &adders{task: t, keys: keys, batch: aggregate.Batch{Reports: uint64(t.Minimum)}}
+	a := &Pair{task: t, keys: keys, batch: aggregate.Batch{Reports: uint64(t.Minimum)}}
 	a.sides = [2]adder{aggregate.NewLeader(t, keys.Leader, pair), aggregate.NewHelper(t, keys.Helper, pair, nil)}
 	if err := a.batch.Sum.UnmarshalBinary(make([]byte, 16*t.VDAF.Length())); err != nil { // of zeros
 		return nil, err
@@ -58,8 +61,8 @@ func newAdders(p *protocol.Protocol, keys simulate.Keys) (*adders, error) {
 	return a, nil
 }
 
-// noise draws what the named aggregators add to the sum of a batch.
-func (a *adders) noise(r *rand.Rand, of ...int) ([]int64, error) {
+// Noise draws what the named aggregators add to the sum of a batch.
+func (a *Pair) Noise(r *rand.Rand, of ...int) ([]int64, error) {
 	shares := [2]prio3.Vector{a.batch.Sum, a.batch.Sum}
 	for _, side := range of {
 		var err error
@@ -67,17 +70,17 @@ func (a *adders) noise(r *rand.Rand, of ...int) ([]int64, error) {
 			return nil, err
 		}
 	}
-	return prio3.Open(shares[leader], shares[helper])
+	return prio3.Open(shares[Leader], shares[Helper])
 }
 
-// handed draws what one aggregator adds, as the analyzer reads it of the share that it is handed
+// Handed draws what one aggregator adds, as the analyzer reads it of the share that it is handed
 // sealed.
-func (a *adders) handed(r *rand.Rand, side int) ([]int64, error) {
+func (a *Pair) Handed(r *rand.Rand, side int) ([]int64, error) {
 	sealed, err := a.sides[side].Share(r, a.batch)
 	if err != nil {
 		return nil, err
 	}
-	both := dap.Collected{Leader: a.quiet[leader], Helper: a.quiet[helper]}
+	both := dap.Collected{Leader: a.quiet[Leader], Helper: a.quiet[Helper]}
 	*[2]*dap.Ciphertext{&both.Leader, &both.Helper}[side] = sealed
 	return a.task.Open(a.keys.Analyzer, both)
 }

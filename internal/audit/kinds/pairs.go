@@ -1,9 +1,12 @@
-package audit
+// Package kinds knows of each kind of question which records its devices tell apart best, which law
+// their answers follow by the plan's own numbers, and what of it is drawn in secret. It attacks nothing.
+package kinds
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
@@ -19,13 +22,76 @@ import (
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
-// records are what respondents hold: the one attacked the first or the second, all others
+// Records are what respondents hold: the one attacked the first or the second, all others
 // the third.
-type records [3]question.Value
+type Records [3]question.Value
 
-// apart are pairs of records that a question's mechanism tells apart, or may. An attack
-// takes the pair that it tells apart best.
-func apart(p *protocol.Protocol) ([]records, error) {
+// Pairs lists pairs of records that a question's mechanism tells apart, or may. An attack
+// takes the pair that it tells apart best. Where devices answer rows, a climb leads to each.
+func Pairs(p *protocol.Protocol, r *rand.Rand) ([]Records, error) {
+	all, err := apart(p)
+	if err != nil {
+		return nil, err
+	}
+	ones, err := Ones(p, all[0][0])
+	if ones == nil || err != nil {
+		return all, err
+	}
+	return worst{p, p.Plan.Budget.Adjacency == plan.AdjacencyLabel, r}.from(all)
+}
+
+// Encode gives the symbol of a record, also of one that does not fit.
+func Encode(p *protocol.Protocol, v question.Value) (question.Symbol, error) {
+	s, err := p.Question.Encode(v)
+	_, err = question.Fits(err)
+	return s, err
+}
+
+// inRows is a question whose devices answer rows with a bit each, by a law that it knows.
+type inRows interface {
+	// Ones gives the probability of a one in each row; nil where reports are no bits of rows.
+	Ones(question.Symbol) []float64
+}
+
+// Ones gives the probability of a one in each row of a device that holds a record; nil where devices
+// answer no rows.
+func Ones(p *protocol.Protocol, v question.Value) ([]float64, error) {
+	inner, _ := Inner(p)
+	q, ok := inner.(inRows)
+	if !ok {
+		return nil, nil
+	}
+	s, err := Encode(p, v)
+	if err != nil {
+		return nil, err
+	}
+	return q.Ones(s), nil
+}
+
+// Inner finds the question that a question's answers go by, and its plan: itself, where it goes by no other.
+func Inner(p *protocol.Protocol) (question.Question, plan.Plan) {
+	switch q := p.Question.(type) {
+	case *label.Question:
+		if of := q.Inner(); of != nil {
+			return of, q.InnerPlan()
+		}
+	case *latent.Question:
+		if of := q.Inner(); of != nil {
+			return of, q.InnerPlan()
+		}
+	}
+	return p.Question, p.Plan
+}
+
+// Work tells about how many random numbers an answer takes beside its messages: those of a network's pass.
+func Work(p *protocol.Protocol) int {
+	if q, ok := p.Question.(*gradient.Question); ok {
+		return 6 * len(q.Network().Params)
+	}
+	return 0
+}
+
+func apart(p *protocol.Protocol) ([]Records, error) {
 	switch q := p.Question.(type) {
 	case *density.Question:
 		return densities(p.Plan), nil
@@ -45,14 +111,14 @@ func apart(p *protocol.Protocol) ([]records, error) {
 
 // densities are vectors opposite to each other, of length one and far away. Classes differ
 // where they are protected.
-func densities(p plan.Plan) []records {
+func densities(p plan.Plan) []Records {
 	d, second := p.Question.Density.Dimension, 0
 	if p.Budget.LabelEpsilon != plan.Unprotected {
 		second = min(1, p.Crowds()-1)
 	}
-	var all []records
+	var all []Records
 	for _, length := range []float64{1, 20} {
-		all = append(all, records{
+		all = append(all, Records{
 			density.Labelled{Features: along(d, length, false)},
 			density.Labelled{Features: along(d, -length, false), Class: second},
 			density.Labelled{Features: along(d, length, true)},
@@ -61,13 +127,13 @@ func densities(p plan.Plan) []records {
 	return all
 }
 
-// rows are vectors opposite to each other: alike in all numbers, such as saturate rows where these are
+// rows lists vectors opposite to each other: alike in all numbers, such as saturate rows where these are
 // sums of what respondents hold, and far longer than any that fits.
-func rows(q *vector.Question, p plan.Plan) (all []records) {
+func rows(q *vector.Question, p plan.Plan) (all []Records) {
 	v := *p.Question.Vector
 	if p.Budget.Adjacency == plan.AdjacencyLabel { // features are public
 		one, other := vector.Record{Features: along(v.Features, 1, false)}, vector.Record{Features: along(v.Features, 1, false), Class: len(v.Classes) / 2}
-		return []records{{one, other, one}}
+		return []Records{{one, other, one}}
 	}
 	add := func(x []float32) {
 		turned := slices.Clone(x)
@@ -75,7 +141,7 @@ func rows(q *vector.Question, p plan.Plan) (all []records) {
 			turned[i] = -x[i]
 		}
 		first := vector.Record{Features: x}
-		all = append(all, records{first, vector.Record{Features: turned, Class: len(v.Classes) / 2}, first})
+		all = append(all, Records{first, vector.Record{Features: turned, Class: len(v.Classes) / 2}, first})
 	}
 	add(along(v.Features, 1, false))
 	if x := saturated(q.Rows()); len(x) == v.Features {
@@ -88,9 +154,9 @@ func rows(q *vector.Question, p plan.Plan) (all []records) {
 // gradients are examples opposite to each other, and of different classes: near, and so far
 // away that their gradients are clipped. Where a report says a direction, others who hold the
 // first hide least, since theirs spread least.
-func gradients(p plan.Plan) []records {
+func gradients(p plan.Plan) []Records {
 	d := p.Question.Gradient.Dimension
-	var all []records
+	var all []Records
 	for _, length := range []float64{1, 20} {
 		first := gradient.Labelled{Features: along(d, length, false)}
 		others := first
@@ -98,14 +164,14 @@ func gradients(p plan.Plan) []records {
 			others.Features = along(d, length, true)
 		}
 		all = append(all,
-			records{first, gradient.Labelled{Features: along(d, -length, false)}, others},
-			records{first, gradient.Labelled{Features: first.Features, Class: 1}, others})
+			Records{first, gradient.Labelled{Features: along(d, -length, false)}, others},
+			Records{first, gradient.Labelled{Features: first.Features, Class: 1}, others})
 	}
 	return all
 }
 
-// labels are two labels with the same features, which are public, or of the same record.
-func labels(q *label.Question, ask plan.Label) []records {
+// labels gives two labels with the same features, which are public, or of the same record.
+func labels(q *label.Question, ask plan.Label) []Records {
 	of := func(number, class int) label.Record {
 		r := label.Record{Number: number, Class: min(class, len(ask.Classes)-1)}
 		if ask.Features > 0 {
@@ -114,18 +180,18 @@ func labels(q *label.Question, ask plan.Label) []records {
 		return r
 	}
 	if _, sums := q.Inner().(*vector.Question); sums {
-		return []records{{of(0, 0), of(0, len(ask.Classes)/2), of(0, 0)}}
+		return []Records{{of(0, 0), of(0, len(ask.Classes)/2), of(0, 0)}}
 	}
 	others := min(1, max(0, ask.Records-1))
-	return []records{{of(0, 0), of(0, 1), of(others, 2)}}
+	return []Records{{of(0, 0), of(0, 1), of(others, 2)}}
 }
 
 // searched is how many records are tried for such as lie in different clusters.
 const searched = 2000
 
-// latents are records of which a public state makes different symbols, or vectors opposite to each other,
+// latents finds records of which a public state makes different symbols, or vectors opposite to each other,
 // some so far away that they are pulled back.
-func latents(q *latent.Question, ask plan.Latent) (all []records, err error) {
+func latents(q *latent.Question, ask plan.Latent) (all []Records, err error) {
 	r := replay.New(0, uint64(ask.Features))
 	class := func(i int) int { return min(i, max(0, len(ask.Classes)-1)) }
 	others := min(1, max(0, ask.Records-1))
@@ -133,11 +199,11 @@ func latents(q *latent.Question, ask plan.Latent) (all []records, err error) {
 		for _, length := range []float64{1, 20, 1000} {
 			first := latent.Record{Features: along(ask.Features, length, false)}
 			second := latent.Record{Features: along(ask.Features, -length, false), Class: class(1)}
-			all = append(all, records{first, second, latent.Record{Features: first.Features, Number: others}})
+			all = append(all, Records{first, second, latent.Record{Features: first.Features, Number: others}})
 		}
 		return all, nil
 	}
-	var found records
+	var found Records
 	seen := map[any]bool{}
 	for i := range searched {
 		v := latent.Record{Features: make([]float32, ask.Features), Class: class(i % max(1, len(ask.Classes)))}
@@ -153,7 +219,7 @@ func latents(q *latent.Question, ask plan.Latent) (all []records, err error) {
 		}
 		if found[len(seen)] = v; len(seen) == 2 {
 			found[2] = latent.Record{Features: v.Features, Class: v.Class, Number: others}
-			return []records{found}, nil
+			return []Records{found}, nil
 		}
 		seen[symbol] = true
 	}
@@ -163,7 +229,7 @@ func latents(q *latent.Question, ask plan.Latent) (all []records, err error) {
 	first := found[0].(latent.Record)
 	first.Number = others
 	found[2] = first
-	return []records{found}, nil
+	return []Records{found}, nil
 }
 
 // along is a vector of that length in the direction of all coordinates alike or, crosswise,
@@ -184,13 +250,13 @@ const thirds = 16
 
 // cells are answers of two cells, and of a third for all others: of sums with a sketch, of one
 // that may share no cell of it with either.
-func cells(p plan.Plan) (all []records) {
+func cells(p plan.Plan) (all []Records) {
 	number := 3
 	if histogram.Noised(p) && p.Question.Histogram.Sketch != nil {
 		number += thirds
 	}
 	for third := 2; third < number; third++ {
-		all = append(all, records{answers(p, 0), answers(p, 1), answers(p, third)})
+		all = append(all, Records{answers(p, 0), answers(p, 1), answers(p, third)})
 	}
 	return all
 }

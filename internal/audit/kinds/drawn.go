@@ -1,0 +1,46 @@
+package kinds
+
+import (
+	"errors"
+
+	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+)
+
+// Draws are sets of numbers, of which a device counts in one, each as likely: of the same draw.
+type Draws [][]int
+
+// Drawn lists the draws of a device that holds the symbol of a histogram. It is an error where a record that holds no
+// cell of a sketch counts in one at random.
+func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
+	inner, p := Inner(of)
+	q, first := inner.(*histogram.Question), 0
+	_, held := histogram.Held(s)
+	for attribute, cells := range held {
+		rows, width := q.Law(attribute).Rows()
+		ways := make(Draws, rows)
+		if rows > 1 && len(cells) == 0 {
+			return nil, errors.New("audit: no attack is known of a record that holds no cell of a sketch: it is summed in one at random")
+		}
+		r := replay.New(uint64(attribute))
+		for row := 0; row < rows; { // which is drawn, until each has been
+			q.Law(attribute).Place(r, cells, rows, func(at int, cells []uint32, n int) {
+				if at != row || n == 0 {
+					return
+				}
+				for _, c := range cells {
+					ways[row] = append(ways[row], first+row*width+int(c))
+				}
+				row++
+			})
+		}
+		first += rows * width
+		if all = append(all, ways); attribute > 0 && p.Question.Histogram.Collect == plan.CollectSample {
+			all = []Draws{append(all[0], ways...)}
+		}
+	}
+	return all, nil
+}
