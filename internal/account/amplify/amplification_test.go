@@ -42,7 +42,11 @@ func TestAmplificationBounds(t *testing.T) {
 		stronger := epsilon(StrongerClones(r.N, r.Eps, r.Delta))
 		accounttest.Within(t, "stronger clones", stronger, r.Stronger, 1e-6)
 		clones := epsilon(account.Epsilon(AnyRandomizer{r.N, r.Eps}, r.Delta))
-		accounttest.Within(t, "clones", clones, r.Clones, 1e-6)
+		most := 1e-6
+		if countedOn(r.N) < r.N { // by up to a part in 2^12, of which epsilon shows half
+			most = 1. / (1 << 13)
+		}
+		accounttest.Within(t, "clones", clones, r.Clones, most)
 		if stronger < r.WangLower*(1-1e-9) {
 			t.Errorf("n=%d eps0=%v: stronger clones %v below the other program's lower end %v", r.N, r.Eps, stronger, r.WangLower)
 		}

@@ -55,7 +55,7 @@ func (e AnyRandomizer) pair(o account.Options) tokens {
 	if o.Lower {
 		return symbols(e.Users, 3, e.Epsilon)
 	}
-	return clones2021(e.Users, e.Epsilon)
+	return clones2021(countedOn(e.Users), e.Epsilon)
 }
 
 func (e AnyRandomizer) binary() shuffle.RandomizedResponse {

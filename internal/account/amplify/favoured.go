@@ -62,7 +62,7 @@ func (e FavouredResponse) Terms() (account.Guarantee, error) {
 // and B), some both (heavy blanks), the others neither (plain ones).
 func (e FavouredResponse) pair() tokens {
 	apart, gamma := e.apart(), e.gamma()
-	t := tokens{n: e.Users, rate: gamma * apart, x: math.Exp(e.Epsilon), y: 1, weight: 1}
+	t := tokens{n: countedOn(e.Users), rate: gamma * apart, x: math.Exp(e.Epsilon), y: 1, weight: 1}
 	if rest := 1 - 2*apart; rest > 0 {
 		t.blank = math.Min(1, gamma*rest/(1-2*apart*gamma))
 		t.both = math.Min(1, math.Max(0, (e.Share-apart)/rest))

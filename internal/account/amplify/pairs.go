@@ -1,6 +1,18 @@
 package amplify
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
+
+// countedOn is so many users, rounded down to 12 binary digits: whoever is left out is told
+// to the observer. From one of these numbers to the next epsilon falls by 1e-4 of itself or
+// more, and tables that are rounded otherwise take back less: no epsilon rises with the
+// number of users.
+func countedOn(users int) int {
+	cut := max(0, bits.Len(uint(users))-12)
+	return users >> cut << cut
+}
 
 // clones2021 is the pair for any epsilon0-DP randomizer R (Feldman, McMillan,
 // Talwar 2021, Theorem 3.1 and its numeric form). For neighbours x0 and x1 there

@@ -43,7 +43,7 @@ func (e AsymmetricResponse) Certificate(o account.Options) string { return certi
 
 // spread takes the less noisy of a crowd of ones and one of zeros.
 func (e AsymmetricResponse) Spread() float64 {
-	variance := float64(e.Users) * math.Min(e.Flip*(1-e.Flip), e.Keep*(1-e.Keep))
+	variance := float64(CountedOn(e.Users)) * math.Min(e.Flip*(1-e.Flip), e.Keep*(1-e.Keep))
 	b := e.bit()
 	return math.Min(max(b.local(), b.mirror().local()), (e.Keep-e.Flip)/math.Sqrt(variance))
 }

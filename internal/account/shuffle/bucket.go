@@ -51,7 +51,7 @@ func (e BucketResponse) Certificate(o account.Options) string { return certified
 
 // spread has all others in one of the two buckets.
 func (e BucketResponse) Spread() float64 {
-	n, p := float64(e.Users), e.Flip
+	n, p := float64(CountedOn(e.Users)), e.Flip
 	b := e.bit()
 	return math.Min(b.local()+b.mirror().local(), (0.5-p)*math.Sqrt(1/(n*p*(1-p))+4/n))
 }
@@ -69,6 +69,8 @@ func (e BucketResponse) Distributions(o account.Options) ([]*pld.Distribution, e
 	if o.Lower {
 		return e.lower(o)
 	}
+	// Whoever is left out of the cover is told to the observer.
+	e.Users = cover(e.Users, o).users
 	blocks, err := e.blocks(o)
 	if err != nil {
 		return nil, err

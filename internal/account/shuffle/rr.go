@@ -59,47 +59,6 @@ func (e RandomizedResponse) RMSE() float64 {
 	return math.Sqrt(float64(e.Users)*e.Flip*(1-e.Flip)) / (1 - 2*e.Flip)
 }
 
-// worlds is a set of numbers k of ones among the others that stands for every
-// one. Of the n-1 other respondents leave out dropped: their reports are
-// independent of the target's, so the full count is the smaller one plus
-// independent noise, and by post-processing no hockey stick of n respondents
-// with k ones exceeds that of n-dropped respondents with any k' in [k-dropped,
-// k] ones. Hence k' = 0, dropped+1, 2(dropped+1), ..., and the largest, cover
-// every k. The price is that of dropped fewer users: epsilon grows by about
-// dropped/2n of itself.
-type worlds struct {
-	users, dropped int
-}
-
-func cover(users int, o account.Options) worlds {
-	if o.Every || users <= smallRR {
-		return worlds{users, 0}
-	}
-	n := float64(users)
-	return worlds{users, int(n * math.Max(leastDropped, math.Sqrt(n)*droppedByRoot))}
-}
-
-// The share of respondents left out is the number of worlds upside down, and
-// the law of one world takes time proportional to sqrt(n). Up to 40,000 users
-// 2,500 worlds cost 0.02 % of epsilon; from there the work stays the same, some
-// 30 ms of one core, and the price rises with sqrt(n) to 0.1 % at a million.
-const (
-	leastDropped  = 1. / 2500
-	droppedByRoot = 2e-6
-	smallRR       = 4096 // up to here every k is cheap
-)
-
-// others is the number of other respondents left.
-func (c worlds) others() int { return c.users - 1 - c.dropped }
-
-func (c worlds) count() int {
-	stride := c.dropped + 1
-	return (c.others()+stride-1)/stride + 1
-}
-
-// ones is the i-th number of ones.
-func (c worlds) ones(i int) int { return min(c.others(), i*(c.dropped+1)) }
-
 func (e RandomizedResponse) Certificate(o account.Options) string { return certified(e.Users, o) }
 
 func certified(users int, o account.Options) string {
@@ -110,11 +69,11 @@ func certified(users int, o account.Options) string {
 	case c.dropped == 0:
 		return fmt.Sprintf("every k of the others, 0 to %d", users-1)
 	}
-	return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out", c.count(), c.dropped)
+	return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out", c.count(), users-1-c.others())
 }
 
 func (e RandomizedResponse) Spread() float64 {
-	n, p := float64(e.Users), e.Flip
+	n, p := float64(CountedOn(e.Users)), e.Flip
 	return math.Min(e.local(), (1-2*p)/math.Sqrt(n*p*(1-p)))
 }
 

@@ -74,7 +74,6 @@ func (s single) most(value func(b bit, w, above float64) float64) float64 {
 	c := cover(s.users, s.o)
 	count, ones := c.count(), c.ones
 	if s.o.Lower {
-		c.dropped = 0
 		stride := max(1, s.users/64)
 		count = (s.users-1)/stride + 2
 		ones = func(i int) int { return min(s.users-1, i*stride) }

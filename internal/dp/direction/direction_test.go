@@ -401,3 +401,37 @@ func TestDevicesDoNotSearchForLong(t *testing.T) {
 		t.Error("a cap that devices hardly ever hit is good")
 	}
 }
+
+// Of caps in two dimensions rounding moves the edges, each by itself: shares differ by no more
+// than the comment of Cap says.
+func TestCapsHaveOneShare(t *testing.T) {
+	r := stattest.Rand(t)
+	for share, most := range map[float64]float64{0.25: 2e-15, 0.01: 1e-12, LeastShare: 1e-10} {
+		m, half, worst := Cap{Dim: 2, Clip: 1, Share: share, Epsilon: 1}, math.Pi*share, 0.0
+		edge := m.edge()
+		if math.Abs(math.Acos(edge)/half-1) > 1e-9 {
+			t.Fatalf("share %v: the edge is at %v of a half turn, want %v", share, math.Acos(edge)/math.Pi, share)
+		}
+		edge = math.Cos(half) // edge's own error is every cap's
+		for range 500 {
+			at, width := 2*math.Pi*r.Float64(), 0.0
+			for _, side := range []float64{1, -1} {
+				low, high := 0.5*half, 1.5*half
+				for range 80 {
+					middle := (low + high) / 2
+					if v := at + side*middle; math.Cos(at)*math.Cos(v)+math.Sin(at)*math.Sin(v) >= edge {
+						low = middle
+					} else {
+						high = middle
+					}
+				}
+				width += low / 2
+			}
+			worst = max(worst, math.Abs(width/half-1))
+		}
+		if worst > most {
+			t.Errorf("share %v: caps' shares differ by %.2g of themselves, want at most %.2g", share, worst, most)
+		}
+		t.Logf("share %v: %.2g", share, worst)
+	}
+}
