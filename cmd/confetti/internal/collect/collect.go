@@ -4,6 +4,7 @@ package collect
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -180,7 +182,29 @@ func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) e
 		return flags.InDomain(err)
 	}
 	res.AccuracyExact, res.ExactClassifier, res.Choice = exact, how, choice
+	for _, doubt := range []string{design.LooseDelta(c.Delta, slices.Min(counts)), guessing(res.AccuracyNoPrivacy, set.Test.Counts(len(set.Classes)))} {
+		if doubt != "" {
+			fmt.Fprintln(std.Err, "note: "+doubt)
+		}
+	}
 	return c.Show(std, cell, set, res)
+}
+
+// guessing says that a kernel is right no more often, noise left aside, than who names the largest
+// class each time; "" where it is. counts are the test records of each class.
+func guessing(accuracy float64, counts []int) string {
+	records := 0
+	for _, n := range counts {
+		records += n
+	}
+	if records == 0 {
+		return ""
+	}
+	chance := float64(slices.Max(counts)) / float64(records)
+	if accuracy > chance+2*math.Sqrt(chance*(1-chance)/float64(records)) {
+		return ""
+	}
+	return fmt.Sprintf("This kernel guesses: without any privacy it is right of %.3f of the test records, and who names the largest class each time of %.3f. Give another --bandwidth, or leave --kernel out and have one chosen.", accuracy, chance)
 }
 
 // checkDensity is of the flags by themselves, before anything is read.

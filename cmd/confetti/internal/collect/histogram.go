@@ -19,6 +19,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -169,6 +171,14 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 	if out.Choice != "" {
 		fmt.Fprintln(std.Err, "note: "+out.Choice)
 		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask: "+out.Choice)
+	}
+	proto, err := protocol.New(out.Plan)
+	if err != nil {
+		return err
+	}
+	for _, doubt := range design.Doubts(proto) {
+		fmt.Fprintln(std.Err, "note: "+doubt)
+		out.Release.Notes = append(out.Release.Notes, doubt)
 	}
 	if c.Out != "" {
 		if err := c.publish(std, given, &out.Release, out.Plan, out.Model, out.Public); err != nil {

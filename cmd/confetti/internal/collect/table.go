@@ -79,6 +79,9 @@ func (t *answersTable) note(format string, a ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, a...)+": in a real collection they are public, and declared before anybody is asked.")
 }
 
+// fewRows are so few that each may well have a value of its own.
+const fewRows = 20
+
 // answers are those to one attribute, by row, from its columns that begin at number at.
 func (t *answersTable) answers(a *plan.Attribute, columns *table.Columns, at int) (func(row int) any, error) {
 	values := columns.Values[at]
@@ -101,6 +104,9 @@ func (t *answersTable) answers(a *plan.Attribute, columns *table.Columns, at int
 	if len(a.Values) == 0 {
 		a.Values = distinct(values)
 		t.note("the values of column %q were taken from the data (%d of them)", a.Name, len(a.Values))
+		if rows := len(values); rows >= fewRows && 2*len(a.Values) > rows {
+			t.notes = append(t.notes, fmt.Sprintf("Column %q has %d values in %d rows, as a column of names or numbers of people has: nothing is held by many, and so nothing can be told from noise. Was another column meant?", a.Name, len(a.Values), rows))
+		}
 	}
 	if err := flags.SeveralValues(*a, fmt.Sprintf("column %q", a.Name)); err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type Description struct {
 	unfit     string        // what a device sends whose value does not fit
 	// comparisons are of the ways in which the same could have been asked.
 	comparisons []question.Comparison
+	doubts      []string     // what is likely to be a mistake
 	Audit       audit.Report // what an attacker found, before each observer; empty: nobody asked
 }
 
@@ -56,7 +57,7 @@ func Plan(p plan.Plan, study *plan.Study) (Description, error) {
 		d.promise.Statements = slices.Concat(d.promise.Statements, all)
 	}
 	d.verified, d.unfit, d.thinning = time.Since(start), proto.Words().Unfit, proto.Words().Thinning
-	d.comparisons = design.Compare(proto)
+	d.comparisons, d.doubts = design.Compare(proto), design.Doubts(proto)
 	cost := release.Metric{Name: "seconds_per_device", Label: "Seconds per device", Unit: release.Seconds}
 	if p.Route.Sum != nil {
 		cost.Note = "to split and prove its vector, on one core of this machine"
@@ -79,9 +80,10 @@ func (d Description) WriteJSON(w io.Writer) error {
 		Guarantees []account.Statement `json:"guarantees"`
 		Cost       map[string]float64  `json:"cost"`
 		Compared   map[string]string   `json:"compared,omitempty"` // by what is chosen
+		Doubts     []string            `json:"doubts,omitempty"`
 		Audit      []audit.Written     `json:"audit,omitempty"`
 		Constants  []audit.Constant    `json:"constants,omitempty"`
-	}{d.plan.Name(), d.Publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}, d.Audit.Findings, d.Audit.Constants}
+	}{d.plan.Name(), d.Publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}, d.doubts, d.Audit.Findings, d.Audit.Constants}
 	for _, c := range d.comparisons {
 		out.Compared[c.Key] = c.Says
 	}
@@ -117,6 +119,9 @@ func (d Description) Write(out io.Writer) error {
 	}
 	for _, c := range d.comparisons {
 		fmt.Fprintf(w, "%s\t%s\n", c.Label, c.Says)
+	}
+	for _, doubt := range d.doubts {
+		fmt.Fprintf(w, "Look again\t%s\n", doubt)
 	}
 	for _, f := range d.Audit.Findings {
 		fmt.Fprintf(w, "attacked: %s\t%s\n", f.Observer, f)
