@@ -24,6 +24,7 @@ const (
 	OnlyTheReader       = "reader"           // of a sum, both of whose aggregators are honest
 	AllRoundsSeen       = "all rounds seen"  // of a study: who sees one round as the plan's promise says
 	AllSizesSeen        = "sizes of crowds, all rounds"
+	AllRoundsOfOne      = "one aggregator, all rounds" // where the promise needs both aggregators
 )
 
 // NoProtection is how a guarantee reads that is not Meaningful.

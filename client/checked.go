@@ -38,7 +38,7 @@ func (o Options) check(proto *protocol.Protocol, s *plan.Study) (checked, error)
 	if c.Charge, c.Question, err = price(proto, promise); err != nil {
 		return c, err
 	}
-	all, err := statements(proto, promise, s)
+	all, err := proto.Stated(promise, s)
 	if err != nil {
 		return c, err
 	}

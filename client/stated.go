@@ -4,24 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 )
-
-// statements are what the plan promises against each observer and, of a study of which a
-// respondent may answer every round, what all rounds together do. Releases and the plan's
-// check state the same ones.
-func statements(proto *protocol.Protocol, promise protocol.Promise, s *plan.Study) ([]account.Statement, error) {
-	all := promise.Statements
-	if s != nil {
-		composed, err := proto.Composed(promise, *s)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all[:len(all):len(all)], composed...)
-	}
-	return all, nil
-}
 
 // stated is the record of a statement, without what the plan alone says: who the observer is,
 // and where the number is proved. Where no epsilon is proved it has a negative one, since JSON

@@ -64,9 +64,19 @@ func (p *Protocol) staged(rounds int) (s account.Spending, err error) {
 	return s, nil
 }
 
+// Stated returns what a plan promises against each observer and, of a round of a study (nil: it is
+// none), what all rounds tell together.
+func (p *Protocol) Stated(promise Promise, s *plan.Study) ([]account.Statement, error) {
+	if s == nil {
+		return promise.Statements, nil
+	}
+	all, err := p.Composed(promise, *s)
+	return slices.Concat(promise.Statements, all), err
+}
+
 // Composed states what all rounds of a study tell, where a respondent may answer every one:
-// who sees every round as the plan's promise says, and where the sizes of crowds are private, who
-// reads all of these. It is empty where each respondent answers one, which costs what the plan
+// who sees every round as the plan's promise says; one aggregator where that needs both; and where
+// the sizes of crowds are private, who reads all of these. It is empty where each respondent answers one, which costs what the plan
 // promises. The label epsilon of the rounds adds up, since each of them draws its own, and so do
 // the epsilons of sizes.
 func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement, error) {
@@ -80,16 +90,22 @@ func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement,
 	}
 	answers.Note = strings.TrimSpace(answers.Note + localOfAll(promise, s.Rounds))
 	all := []account.Statement{answers}
-	for _, sizes := range promise.Statements {
-		if sizes.Observer != account.CrowdSizesSeen {
+	for _, other := range promise.Statements {
+		switch {
+		case other.Observer == account.CrowdSizesSeen:
+			other.Observer = account.AllSizesSeen
+			other.Note = fmt.Sprintf("What the sizes of one round cost, %d times, beside the answers of all rounds.", s.Rounds)
+		case other.Guarantee.Trust == account.AggregatorHonest && one.Guarantee.Trust == account.AggregatorsHonest:
+			other.Observer = account.AllRoundsOfOne
+			other.Note = strings.TrimSpace(fmt.Sprintf("%s What one round costs, %d times.", other.Note, s.Rounds))
+		default:
 			continue
 		}
-		sizes.Observer, sizes.Who = account.AllSizesSeen, sizes.Who+everyRound
-		sizes.Note = fmt.Sprintf("What the sizes of one round cost, %d times, beside the answers of all rounds.", s.Rounds)
-		if sizes.Guarantee, err = times(sizes.Guarantee, s.Rounds); err != nil {
+		other.Who += everyRound
+		if other.Guarantee, err = times(other.Guarantee, s.Rounds); err != nil {
 			return nil, err
 		}
-		all = append(all, sizes)
+		all = append(all, other)
 	}
 	return all, nil
 }

@@ -98,6 +98,97 @@ func TestPartsOfLaplaceAreAccountedExactly(t *testing.T) {
 	}
 }
 
+// Of noise that two aggregators share for epsilon 1, who knows one half is told what enumeration of
+// the other half's law finds: at epsilon 1 a delta of 0.305, and epsilon 2.275 at 1e-6.
+func TestOneHalfOfSharedNoiseByEnumeration(t *testing.T) {
+	decay, err := LaplaceNoise(account.Target{Users: 1, Rounds: 2, Epsilon: 1, Delta: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	law := LaplaceShares{decay, 0.5}.table(int(40 / decay))
+	if d := exactHockey(law, 2, 1); math.Abs(d-0.305) > 0.001 {
+		t.Errorf("delta %v at the promised epsilon", d)
+	}
+	g, err := account.Epsilon(account.Repeat{Event: LaplaceShares{decay, 0.5}, Rounds: 2}, 1e-6)
+	if err != nil || exactHockey(law, 2, g.Epsilon) > 1e-6 || exactHockey(law, 2, 2.274) <= 1e-6 || g.Epsilon > 2.285 {
+		t.Errorf("epsilon %v, %v", g.Epsilon, err)
+	}
+}
+
+// lossEpsilon is a lower bound on epsilon at delta of so many numbers of which each moves by one: losses
+// of a law that is made from the negative binomials of its parts, each rounded down to a fine grid.
+func lossEpsilon(decay, shares float64, numbers int, delta float64) float64 {
+	const pitch = 1e-3
+	top := int(45/decay) + 40
+	ratio := math.Exp(-decay)
+	part := make([]float64, top+1) // NB(shares, ratio)
+	part[0] = math.Pow(1-ratio, shares)
+	for j := 1; j <= top; j++ {
+		part[j] = part[j-1] * ratio * (shares + float64(j) - 1) / float64(j)
+	}
+	law := make([]float64, 2*top+1)
+	for i, a := range part {
+		for j, b := range part {
+			law[i-j+top] += a * b
+		}
+	}
+	one := map[int]float64{}
+	for i := 1; i < len(law); i++ {
+		if law[i] > 1e-18 {
+			one[int(math.Floor(math.Log(law[i]/law[i-1])/pitch))] += law[i]
+		}
+	}
+	all := map[int]float64{0: 1}
+	for range numbers {
+		next := map[int]float64{}
+		for a, x := range all {
+			for b, y := range one {
+				if x*y > 1e-15 {
+					next[a+b] += x * y
+				}
+			}
+		}
+		all = next
+	}
+	low, high := 0.0, 60.0
+	for range 40 {
+		middle, d := (low+high)/2, 0.0
+		for loss, p := range all {
+			d -= p * math.Expm1(min(0, middle-float64(loss)*pitch))
+		}
+		if d > delta {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// The accountant is never below a second law of losses, of few shares and of many.
+func TestSharesAreNeverPromisedTooLittle(t *testing.T) {
+	worst := 0.0
+	for _, decay := range []float64{0.25, 0.5, 1, 2} {
+		for _, shares := range []float64{0.05, 0.5, 0.9, 2} {
+			for _, numbers := range []int{2, 4} {
+				for _, delta := range []float64{1e-3, 1e-6} {
+					g, err := account.Epsilon(account.Repeat{Event: LaplaceShares{decay, shares}, Rounds: numbers}, delta)
+					if err != nil {
+						t.Fatal(err)
+					}
+					found := lossEpsilon(decay, shares, numbers, delta)
+					if worst = max(worst, found/g.Epsilon); found > g.Epsilon*(1+1e-9) {
+						t.Errorf("decay %v, %v shares, %d numbers, delta %g: printed %v, found %v", decay, shares, numbers, delta, g.Epsilon, found)
+					}
+				}
+			}
+		}
+	}
+	if worst < 0.99 {
+		t.Errorf("at most %v of what is printed is found: the second law sees nothing", worst)
+	}
+}
+
 // The more shares of a Laplace are not known, the less it tells: what an observer knows
 // of the noise is in the event, and another event is caught.
 func TestWhoKnowsMoreOfTheNoiseLearnsMore(t *testing.T) {

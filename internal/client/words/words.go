@@ -148,6 +148,10 @@ func Who(observer string) string {
 		return "Whoever reads how large crowds are"
 	case account.AllRoundsSeen:
 		return "Whoever reads the results of all rounds"
+	case account.AllSizesSeen:
+		return "Whoever reads how large crowds are in all rounds"
+	case account.AllRoundsOfOne:
+		return "One aggregator, with whoever reads the results of all rounds"
 	}
 	return observer
 }

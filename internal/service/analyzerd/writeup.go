@@ -3,7 +3,6 @@ package analyzerd
 import (
 	"bytes"
 	"encoding/hex"
-	"slices"
 
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
@@ -94,8 +93,8 @@ func inStudy(r *release.Release, p *protocol.Protocol, s *plan.Study) error {
 	if s == nil {
 		return nil
 	}
-	all, err := p.Composed(protocol.Promise{Statements: r.Guarantees}, *s)
-	r.Notes, r.Guarantees = append(r.Notes, p.InStudy(*s)), slices.Concat(r.Guarantees, all)
+	all, err := p.Stated(protocol.Promise{Statements: r.Guarantees}, s)
+	r.Notes, r.Guarantees = append(r.Notes, p.InStudy(*s)), all
 	return err
 }
 

@@ -28,7 +28,7 @@ func Costs(out io.Writer, round plan.Signed) error {
 		if i == len(promise.Statements) {
 			fmt.Fprintf(out, "and all %d rounds together:\n", round.Study.Rounds)
 		}
-		fmt.Fprintf(out, "  %-27s %s\n", s.Observer, s.Guarantee.Verdict())
+		fmt.Fprintf(out, "  %-28s %s\n", s.Observer, s.Guarantee.Verdict())
 		if i >= len(promise.Statements) && s.Note != "" {
 			fmt.Fprintf(out, "  %s\n", s.Note)
 		}

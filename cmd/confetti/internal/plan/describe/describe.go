@@ -49,12 +49,8 @@ func Plan(p plan.Plan, study *plan.Study) (Description, error) {
 	if d.promise, err = proto.Promise(); err != nil {
 		return d, err
 	}
-	if study != nil {
-		all, err := proto.Composed(d.promise, *study)
-		if err != nil {
-			return d, err
-		}
-		d.promise.Statements = slices.Concat(d.promise.Statements, all)
+	if d.promise.Statements, err = proto.Stated(d.promise, study); err != nil {
+		return d, err
 	}
 	d.verified, d.unfit, d.thinning = time.Since(start), proto.Words().Unfit, proto.Words().Thinning
 	d.comparisons, d.doubts = design.Compare(proto), design.Doubts(proto)

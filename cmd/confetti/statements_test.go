@@ -1,0 +1,411 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/https"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/gradient"
+	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// observed is what one surface says of one observer.
+type observed struct{ observer, verdict string }
+
+// surface is one place where a plan's promise stands.
+type surface struct {
+	name string
+	text string // all of it
+	says []observed
+}
+
+// observers are all of them, those before others that begin like them.
+var observers = []string{
+	account.AllSizesSeen, account.CrowdSizesSeen, account.EveryoneColludes, account.OneInstanceColludes, account.OneFragmentSeen, account.ShufflerHonest,
+	account.BothAggregators, account.AllRoundsOfOne, account.OneAggregator, account.OnlyTheReader, account.AllRoundsSeen,
+}
+
+var someObserver = "(" + strings.Join(observers, "|") + ")"
+
+// found reads what a text says of observers: what matches is the observer and the verdict, in
+// either order.
+func found(text, pattern string) (all []observed) {
+	for _, m := range regexp.MustCompile("(?m)"+strings.ReplaceAll(pattern, "OBSERVER", "(?i:"+someObserver+")")).FindAllStringSubmatch(text, -1) {
+		one := observed{strings.ToLower(m[1]), m[2]}
+		if !slices.Contains(observers, one.observer) {
+			one = observed{strings.ToLower(m[2]), m[1]}
+		}
+		one.verdict, _, _ = strings.Cut(joined(html.UnescapeString(one.verdict)), "; ")
+		all = append(all, one)
+	}
+	return all
+}
+
+// written reads statements in JSON, each of which has all that its number depends on.
+func written(t *testing.T, name, text string, at ...string) surface {
+	t.Helper()
+	var document any
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for _, key := range at {
+		if list, is := document.([]any); is {
+			document = list[0]
+		}
+		document = document.(map[string]any)[key]
+	}
+	s := surface{name: name, text: text}
+	for _, one := range document.([]any) {
+		if inner, nested := one.(map[string]any)["statement"]; nested {
+			one = inner
+		}
+		statement := one.(map[string]any)
+		s.says = append(s.says, observed{fmt.Sprint(statement["observer"]), fmt.Sprint(statement["verdict"])})
+		for _, key := range []string{"epsilon", "delta", "adjacency", "trust", "users", "rounds", "bound", "method"} {
+			if v := statement["guarantee"].(map[string]any)[key]; v == nil || v == "" || key == "users" && v == 0.0 {
+				t.Errorf("%s: %v has no %s", name, statement["observer"], key)
+			}
+		}
+	}
+	return s
+}
+
+// differing lists where surfaces say something else than the first of them.
+func differing(all []surface) (faults []string) {
+	for _, s := range all[1:] {
+		if !slices.Equal(s.says, all[0].says) {
+			faults = append(faults, fmt.Sprintf("%s says %q, and %s %q", all[0].name, all[0].says, s.name, s.says))
+		}
+	}
+	return faults
+}
+
+var (
+	ofSums  = regexp.MustCompile(`(?i)\baggregators?\b`)
+	ofMixes = regexp.MustCompile(`(?i)\bshufflers?\b|\bhops?\b|\bthe mixing\b|\bmixed by\b`)
+)
+
+// strangers are words of surfaces that name a party which the plan does not have.
+func strangers(p plan.Plan, all []surface) (faults []string) {
+	absent := ofSums
+	if p.Route.Sum != nil {
+		absent = ofMixes
+	}
+	for _, s := range all {
+		for _, at := range absent.FindAllStringIndex(s.text, -1) {
+			faults = append(faults, fmt.Sprintf("%s: %q", s.name, joined(s.text[max(0, at[0]-60):min(len(s.text), at[1]+60)])))
+		}
+	}
+	return faults
+}
+
+// sideBySide prints what all surfaces say, an observer a row.
+func sideBySide(name string, all []surface) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", name)
+	for i, first := range all[0].says {
+		fmt.Fprintf(&b, "  %-28s %s\n", first.observer, first.verdict)
+		for _, s := range all {
+			same := "the same"
+			if i >= len(s.says) || s.says[i] != first {
+				same = fmt.Sprintf("%q", s.says)
+			}
+			fmt.Fprintf(&b, "    %-26s %s\n", s.name, same)
+		}
+	}
+	return b.String()
+}
+
+// stating is a plan, and what a respondent holds.
+type stating struct {
+	plan  plan.Plan
+	value question.Value
+	state []byte
+}
+
+// everyRoute are plans of every kind, by every route, with noise of everybody.
+func everyRoute(t *testing.T) map[string]stating {
+	t.Helper()
+	all := map[string]stating{}
+	replaced := func(p plan.Plan) plan.Plan {
+		p.Budget.Adjacency = "replacement"
+		return p
+	}
+	bare := func(p plan.Plan) plan.Plan { // cells as they are, to which devices add shares of noise
+		h := *p.Question.Histogram
+		h.Randomizer = plan.Randomizer{Name: plan.RandomizerNone}
+		p.Question.Histogram = &h
+		return replaced(p)
+	}
+	histograms := example.Histograms()
+	drinks := func(name string, p plan.Plan) {
+		all["histogram, "+name] = stating{plan: example.Design(t, p), value: example.Answers(p, 0)}
+	}
+	for _, name := range []string{"categories", "replacement", "asymmetric", "fragments", "spread", "crowds", "krr", "sample"} {
+		drinks(name, histograms[name])
+	}
+	for _, noise := range []string{plan.NoiseAggregators, plan.NoiseShared} {
+		drinks("summed with noise of "+noise, example.Summed(replaced(histograms["categories"]), noise))
+	}
+	drinks("summed with shares of devices", example.Summed(bare(histograms["categories"]), plan.NoiseDevices))
+	drinks("summed bits", example.Summed(histograms["categories"], plan.NoiseDevices))
+	add := func(name string, p plan.Plan, value question.Value, state []byte) {
+		all[name] = stating{example.Design(t, p), value, state}
+	}
+	x := []float32{0.5, 0.25, 0}
+	both := func(name string, p plan.Plan, value question.Value) {
+		add(name, p, value, nil)
+		add(name+", summed", example.Summed(p, plan.NoiseDevices), value, nil)
+	}
+	both("density", example.Density("rr"), density.Labelled{Features: x})
+	add("density, 3nb", example.Density("3nb"), density.Labelled{Features: x}, nil)
+	round := plan.VectorRound{Sums: vector.Classes, Answered: 4}
+	both("vector", example.Vector(round), vector.Record{Features: x})
+	labels := example.Vector(round)
+	labels.Budget.Adjacency = plan.AdjacencyLabel
+	add("vector, labels", labels, vector.Record{Features: x}, nil)
+	for _, report := range []string{"direction", "vector"} {
+		add("gradient, "+report, example.Gradient(report), gradient.Labelled{Features: x}, nil)
+	}
+	add("gradient, vector, summed", example.Summed(example.Gradient("vector"), plan.NoiseDevices), gradient.Labelled{Features: x}, nil)
+
+	clusters := &cluster.State{Centres: blas32.General{Rows: 3, Cols: 2, Stride: 2, Data: []float32{0, 0, 10, 0, 0, 10}}, Sizes: []int{300, 200, 100}, Offsets: []float32{0, 3, 0}}
+	if err := clusters.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	told := func(report plan.Label) plan.Plan {
+		report.Classes = []string{"a", "b", "c"}
+		p := example.Gradient("direction")
+		p.Question, p.Budget.Adjacency = plan.Question{Kind: "label", Unfit: plan.UnfitReference, Label: &report}, plan.AdjacencyLabel
+		return p
+	}
+	add("label, clusters", told(plan.Label{Report: plan.LabelClusters, Features: 2, Clusters: 3}), label.Record{Features: x[:2]}, clusters.Marshal())
+	add("label, each", told(plan.Label{Report: plan.LabelEach, Records: 9}), label.Record{}, nil)
+	records := example.Gradient("direction")
+	records.Question = plan.Question{Kind: "latent", Unfit: plan.UnfitReference, Latent: &plan.Latent{Features: 2, Classes: []string{"a", "b"}, Report: plan.LatentSymbols, Clusters: 3}}
+	records.State = plan.StateName(clusters.Marshal())
+	records.Budget = plan.Budget{LocalEpsilon: 4, Delta: 1e-6, Adjacency: "replacement", DishonestShare: 0.1}
+	add("latent", records, latent.Record{Features: x[:2]}, clusters.Marshal())
+	return all
+}
+
+// signed is the plan alone, or the first of three rounds that a respondent may all answer.
+func (s *stating) signed(t *testing.T, rounds bool) (plan.Signed, wire.SignKey) {
+	t.Helper()
+	key, err := wire.GenerateSignKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.plan
+	if _, err := simulate.NewKeys(&p); err != nil {
+		t.Fatal(err)
+	}
+	const nowhere = "https://127.0.0.1:1"
+	for _, in := range p.Route.Instances() {
+		for h := range in.Hops {
+			in.Hops[h].URL, in.Hops[h].Receipts = nowhere, key.Public().String()
+		}
+	}
+	if sum := p.Route.Sum; sum != nil {
+		sum.Leader.URL, sum.Helper.URL = nowhere, nowhere
+	}
+	p.Analyzer.URL = nowhere
+	proto, err := protocol.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next, ok := proto.Question.(question.Stepped); ok && s.state == nil {
+		if s.state, _, err = next.Next(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := ""
+	if s.state != nil {
+		state = plan.StateName(s.state)
+	}
+	if !rounds {
+		p.State = state
+		return plan.Sign(p, key.Private()), key
+	}
+	p.State = "" // each round has its own
+	now := time.Now().UTC().Truncate(time.Second)
+	times := plan.Times{Opens: now.Add(-time.Hour), Closes: now.Add(time.Hour)}
+	all := plan.SignStudy(plan.Study{Version: 1, Plan: p, Rounds: 3, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats, Coordinator: key.Public().String(), Times: times}, key.Private())
+	one, err := all.Round(1, state, times, key.Private())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return one, key
+}
+
+// surfaces are all places where the plan's promise stands: its check, a study's costs, the ledger
+// and the page of a device that has answered, as text and data, the release, and the cards of pages.
+func (s *stating) surfaces(t *testing.T, rounds bool) (all []surface) {
+	t.Helper()
+	signed, key := s.signed(t, rounds)
+	dir := t.TempDir()
+	command := func(args ...string) string {
+		var out, failed bytes.Buffer
+		if code := run(args, terminal.Streams{Out: &out, Err: &failed}); code != 0 {
+			t.Fatalf("%v: %s", args, &failed)
+		}
+		return out.String()
+	}
+	add := func(name, text, pattern string) {
+		all = append(all, surface{name, text, found(text, pattern)})
+	}
+	file := filepath.Join(dir, "plan.signed.json")
+	if err := os.WriteFile(file, signed.Marshal(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	add("plan check", command("plan", "check", file), `^OBSERVER {2,}(.*)$`)
+	all = append(all, written(t, "plan check --json", command("plan", "check", "--json", file), "guarantees"))
+	proto, err := protocol.New(signed.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range design.Compare(proto) { // of other routes, which have other parties
+		for i := range all {
+			all[i].text = strings.ReplaceAll(all[i].text, c.Says, "")
+		}
+	}
+	promise := example.Promised(t, proto)
+	if rounds {
+		var b bytes.Buffer
+		if err := study.Costs(&b, signed); err != nil {
+			t.Fatal(err)
+		}
+		add("what a study costs", b.String(), `^  OBSERVER {2,}(.*)$`)
+	}
+
+	store := folder.Folder{Path: filepath.Join(dir, "device")}
+	if err := client.Consent(store, true); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.Open(signed, client.Options{Store: store, Transport: &https.Transport{}, State: s.state, Publishers: plan.Trust(key.Public().String()), Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Answer(s.value); err != nil {
+		t.Fatal(err)
+	}
+	add("ledger", command("ledger", "show", store.Path), `^ +OBSERVER: (.*)$`)
+	add("person's page", command("ledger", "show", "--html", store.Path), `<small class="soft">(.*?)</small>(?s:.*?)<dt>Observer</dt><dd>OBSERVER</dd>`)
+	all = append(all, written(t, "ledger --json", command("ledger", "show", "--json", store.Path), "answers", "observers"))
+	l, err := client.ReadLedger(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, written(t, "ledger of a browser", string(text), "entries", "statements"))
+
+	r := proto.Statement(promise, example.Crowds(proto), nil)
+	if r.Guarantees, err = proto.Stated(promise, signed.Study); err != nil {
+		t.Fatal(err)
+	}
+	r.Provenance, r.Created = release.Provenance{Software: "test", Randomness: "fresh randomness"}, time.Now()
+	var shown, paged, kept bytes.Buffer
+	for _, err := range []error{release.Show(&shown, r), page.WriteHTML(&paged, r), r.WriteJSON(&kept)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("release", shown.String(), `^  OBSERVER: (.*(?:\n  \S.*)*)$`)
+	add("release page", paged.String(), `<h3>OBSERVER</h3>(?s:.*?)<p class="verdict">(.*?)</p>`)
+	all = append(all, written(t, "release.json", kept.String(), "guarantees"))
+	cards := surface{name: "cards of pages"}
+	for _, card := range words.Cards(r.Guarantees) {
+		cards.says = append(cards.says, observed{card.Observer, card.Verdict})
+		cards.text += card.Who + card.Note + card.Meaning
+	}
+	return append(all, cards)
+}
+
+// Of every kind, route and noise, plan check, ledger, the person's page, release and JSON say the
+// same to each observer, alone and of all rounds of a study, and none observers a party that is not there.
+func TestOneStatementAnObserver(t *testing.T) {
+	for name, s := range everyRoute(t) {
+		for _, rounds := range []bool{false, true} {
+			title := name
+			if rounds {
+				title += ", three rounds"
+			}
+			t.Run(title, func(t *testing.T) {
+				all := s.surfaces(t, rounds)
+				t.Log(sideBySide(title, all))
+				for _, fault := range append(differing(all), strangers(s.plan, all)...) {
+					t.Error(fault)
+				}
+				last := []string{account.ShufflerHonest, account.OneAggregator, account.OnlyTheReader, account.CrowdSizesSeen}
+				if rounds {
+					last = []string{account.AllRoundsSeen, account.AllSizesSeen, account.AllRoundsOfOne}
+				}
+				if n := len(all[0].says); n < 2 || !slices.Contains(last, all[0].says[n-1].observer) {
+					t.Errorf("%q", all[0].says)
+				}
+			})
+		}
+	}
+}
+
+// One aggregator that knows half of the noise learns more than the promise says, and every surface
+// says how much: by the exact law epsilon 2.275 at delta 1e-6.
+func TestOneAggregatorUnderSharedNoise(t *testing.T) {
+	s := everyRoute(t)["histogram, summed with noise of shared"]
+	all := s.surfaces(t, false)
+	for _, one := range all {
+		i := slices.IndexFunc(one.says, func(o observed) bool { return o.observer == account.OneAggregator })
+		var epsilon float64
+		if _, err := fmt.Sscanf(one.says[i].verdict, "epsilon %f,", &epsilon); err != nil || epsilon < 2.275 || epsilon > 2.29 {
+			t.Errorf("%s says %q (%v)", one.name, one.says[i].verdict, err)
+		}
+	}
+	// The broken twins: a ledger that has the promised number, as it had, and one that knows a shuffler.
+	for i, one := range all {
+		twin := slices.Clone(all)
+		twin[i].says = slices.Clone(one.says)
+		at := slices.IndexFunc(one.says, func(o observed) bool { return o.observer == account.OneAggregator })
+		twin[i].says[at].verdict = "epsilon 1, delta 1e-6 (replacement)"
+		if len(differing(twin)) == 0 {
+			t.Errorf("%s says another observer's number, unseen", one.name)
+		}
+		twin[i].text += "shuffler honest"
+		if len(strangers(s.plan, twin)) != 1 {
+			t.Errorf("%s names a shuffler of a sum, unseen", one.name)
+		}
+	}
+}
