@@ -235,9 +235,13 @@ func (g *leg) answers(r *rand.Rand) (all []Constant, err error) {
 		for i, outcomes := range law.Laws {
 			counts[i] = make([]int, len(outcomes))
 		}
+		holds := law.Holds
+		if holds == nil {
+			holds = g.holds[0]
+		}
 		for range g.looks() {
 			t := g.protocol.NewTally()
-			a, err := d.answer(g.holds[0], t, nil)
+			a, err := d.answer(holds, t, nil)
 			if err != nil {
 				return nil, err
 			}

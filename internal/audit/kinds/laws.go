@@ -19,8 +19,9 @@ import (
 
 // Law is what a device's answers to a record follow, by the plan's own numbers.
 type Law struct {
-	Says string
-	Laws [][]float64
+	Says  string
+	Holds question.Value // another record; nil: the one asked about
+	Laws  [][]float64
 	// Outcome counts those of one answer, by law: its crowd, and its messages as they are counted.
 	Outcome func(t tally.Tally, crowd int, counts [][]int)
 }
@@ -33,7 +34,7 @@ func Laws(p *protocol.Protocol, holds question.Value) ([]Law, error) {
 	}
 	k := kind{p, holds}
 	if ones, err := Ones(p, holds); ones != nil || err != nil {
-		return k.ofRows(ones), err
+		return append(k.ofRows(ones), k.tooLong()...), err
 	}
 	switch q, inner := Inner(p); q := q.(type) {
 	case *histogram.Question:
@@ -69,13 +70,7 @@ func (g kind) ofRows(ones []float64) []Law {
 	for _, one := range ones {
 		rows.Laws = append(rows.Laws, []float64{1 - one, one})
 	}
-	rows.Outcome = func(t tally.Tally, _ int, counts [][]int) {
-		for row := range counts {
-			for symbol, n := range t.(*tally.Counts).Channel(row) {
-				counts[row][symbol] += int(n)
-			}
-		}
-	}
+	rows.Outcome = ofChannels
 	flip := 0.5
 	for _, one := range ones {
 		flip = math.Min(flip, math.Min(one, 1-one))
@@ -99,6 +94,43 @@ func (g kind) ofRows(ones []float64) []Law {
 		Says: fmt.Sprintf("a device answers each row with probability %.6g", share), Laws: [][]float64{number},
 		Outcome: func(t tally.Tally, _ int, counts [][]int) { counts[0][named(t)]++ },
 	}}
+}
+
+// tooLong describes the bits of a vector whose norm is far above one: fair ones, or those of the nearest vector that
+// fits, as the plan says.
+func (g kind) tooLong() []Law {
+	v, ok := g.holds.(vector.Record)
+	ask := g.protocol.Plan.Question.Vector
+	if !ok || ask == nil || ask.Rounds[0].Sums != vector.Features || g.protocol.Plan.State != "" {
+		return nil
+	}
+	near, far := v, v
+	near.Features, far.Features = scaled(slices.Clone(v.Features), 1-1e-6), scaled(slices.Clone(v.Features), 20)
+	law := Law{Says: "bits of a vector that is too long are fair", Holds: far}
+	ones, err := Ones(g.protocol, near)
+	if err != nil {
+		return nil
+	}
+	if g.protocol.Plan.Question.Unfit == plan.UnfitClip {
+		law.Says = "bits of a vector that is too long are those of the nearest that fits"
+	}
+	for _, one := range ones {
+		if g.protocol.Plan.Question.Unfit != plan.UnfitClip {
+			one = 0.5
+		}
+		law.Laws = append(law.Laws, []float64{1 - one, one})
+	}
+	law.Outcome = ofChannels
+	return []Law{law}
+}
+
+// ofChannels counts the symbols of each channel.
+func ofChannels(t tally.Tally, _ int, counts [][]int) {
+	for channel := range counts {
+		for symbol, n := range t.(*tally.Counts).Channel(channel) {
+			counts[channel][symbol] += int(n)
+		}
+	}
 }
 
 // answered tells how many rows the plan has a device answer on average.
@@ -222,13 +254,7 @@ func (g kind) ofBits(q *density.Question, symbol question.Symbol) []Law {
 		one := flip + (1-2*flip)*(1+math.Max(-1, math.Min(1, float64(f))))/2
 		bits.Laws = append(bits.Laws, []float64{1 - one, one})
 	}
-	bits.Outcome = func(t tally.Tally, _ int, counts [][]int) {
-		for channel := range counts {
-			for symbol, n := range t.(*tally.Counts).Channel(channel) {
-				counts[channel][symbol] += int(n)
-			}
-		}
-	}
+	bits.Outcome = ofChannels
 	all := []Law{bits}
 	if q.Labels != nil {
 		class := g.holds.(density.Labelled).Class
