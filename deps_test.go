@@ -31,7 +31,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/testkit/costtest", "internal/testkit/origintest", "internal/plain", "internal/tools/sbom", "internal/tools/manual", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/strict"},
+	{"internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/testkit/costtest", "internal/testkit/origintest", "internal/plain", "internal/tools/sbom", "internal/tools/manual", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/strict", "internal/once"},
 	{"internal/storage/durable/durabletest", "internal/replay", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/chain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/nn"},
 	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/dataset"},
 	{"plan", "envelope"},
@@ -107,10 +107,10 @@ var reaches = []reach{
 	{from: "party/shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},
 	{from: "internal/shuffler", allowed: append([]string{"party/shuffler"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
 	{from: "internal/service/shufflerd", allowed: append([]string{"party/shuffler", "internal/shuffler"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
-	{from: "cmd/confetti-shuffler", allowed: append([]string{"party/shuffler", "internal/shuffler", "internal/service/shufflerd", "cmd/internal/daemon"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
+	{from: "cmd/confetti-shuffler", allowed: append([]string{"party/shuffler", "internal/shuffler", "internal/service/shufflerd", "cmd/internal/daemon", "internal/once"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
 	{from: "party/aggregate", allowed: adding, because: "an aggregator must not be able to read what it adds"},
 	{from: "internal/service/aggregated", allowed: append([]string{"party/aggregate"}, adding...), because: "an aggregator must not be able to read what it adds"},
-	{from: "cmd/confetti-aggregator", allowed: append([]string{"party/aggregate", "internal/service/aggregated", "cmd/internal/daemon"}, adding...), because: "an aggregator must not be able to read what it adds"},
+	{from: "cmd/confetti-aggregator", allowed: append([]string{"party/aggregate", "internal/service/aggregated", "cmd/internal/daemon", "internal/once"}, adding...), because: "an aggregator must not be able to read what it adds"},
 	{from: "client", to: []string{"party/analyzer", "internal/analyzer", "internal/service", "protocol/design"}, because: "a device carries no code that opens reports"},
 	{from: "client", to: []string{"internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/release/page"}, because: "a device carries no service"},
 	{from: "party/analyzer", to: []string{"party/shuffler"}, because: "the roles meet only on the wire"},
@@ -136,7 +136,7 @@ var foreign = []struct {
 	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
 	{"crypto/rand", []string{"internal/rng", "cmd/confetti/internal/plan"}, "adversary-visible randomness comes from internal/rng only"},
 	{"gonum.org/v1/plot", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
-	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/internal/daemon", "internal/cli"}, "flags belong to the command"},
+	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/internal/daemon", "internal/cli", "internal/once"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/storage/queue"}, "a queue stands behind internal/storage/queue"},
 	{"github.com/minio/minio-go", []string{"internal/storage/blob/bucket", "internal/storage/blob/blobtest"}, "a bucket stands behind internal/storage/blob, and no browser's module has its client"},

@@ -31,6 +31,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/once"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/strict"
 	_ "github.com/confetti-dp/confetti/question/all"
@@ -167,6 +168,7 @@ func newParser(commands any, std terminal.Streams, exit func(code int)) *kong.Ko
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),
 		kong.Bind(std),
+		once.Given(),
 		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(moment)),
 		kong.Vars{"version": std.Version, "kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "mechanisms": account.Mechanisms(), "calibrated": account.Calibrated(), "attacked": account.Attacked()},
 	)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/confetti-dp/confetti/internal/once"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
@@ -64,7 +65,7 @@ func (f Flags) Start(s Service, out, logs io.Writer) error {
 // other failure.
 func Main(name, description string, cli any, start func(out, logs io.Writer) error, args []string, out, logs io.Writer) int {
 	code, exited := 0, false
-	parser, err := kong.New(cli, kong.Name(name), kong.Description(description), kong.Writers(out, logs), kong.Exit(func(n int) { code, exited = n, true }))
+	parser, err := kong.New(cli, kong.Name(name), kong.Description(description), kong.Writers(out, logs), once.Given(), kong.Exit(func(n int) { code, exited = n, true }))
 	if err != nil {
 		panic(name + ": " + err.Error()) // a fault in the struct of the flags
 	}

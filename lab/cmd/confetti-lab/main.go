@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/once"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
 )
@@ -31,6 +32,7 @@ func run(args []string, std terminal.Streams) int {
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(func(c int) { code, exited = c, true }),
 		kong.Bind(std),
+		once.Given(),
 		kong.Vars{"kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "populations": strings.Join(experiment.Populations(), ", "), "learnable": experiment.Learnable(), "labelled": experiment.Labelled()},
 	)
 	if err != nil {

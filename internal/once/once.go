@@ -1,0 +1,25 @@
+// Package once refuses a flag that takes one value and is given several: the last one would
+// win, and the question would be another than was asked.
+package once
+
+import (
+	"fmt"
+
+	"github.com/alecthomas/kong"
+)
+
+// Given is the option of a parser that refuses such flags, of all commands.
+func Given() kong.Option { return kong.WithBeforeReset(check) }
+
+func check(parsed *kong.Context) error {
+	given := map[*kong.Flag]int{}
+	for _, p := range parsed.Path {
+		if p.Flag == nil || p.Resolved || p.Flag.IsCumulative() || p.Flag.IsCounter() {
+			continue
+		}
+		if given[p.Flag]++; given[p.Flag] > 1 {
+			return fmt.Errorf("--%s is given more than once, and takes one value: give it once", p.Flag.Name)
+		}
+	}
+	return nil
+}
