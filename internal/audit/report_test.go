@@ -43,6 +43,7 @@ func TestReportOfAnAudit(t *testing.T) {
 		"does not say what":    func(r *Report) { r.Findings[0].Lower /= 2 },
 		"for the claim before": func(r *Report) { r.Findings[0].Claimed *= 2 },
 		"promises nothing":     func(r *Report) { r.Findings[0].Observer = "nobody" },
+		"what the report says": func(r *Report) { r.Constants[0].P /= 2 },
 	} {
 		changed, err := auditreport.ParseReport(report.Marshal())
 		if err != nil {
@@ -58,6 +59,10 @@ func TestReportOfAnAudit(t *testing.T) {
 		"drawing them again":    func(r *Report) { r.Findings[0].Lower++ },
 		"they give":             func(r *Report) { r.Findings = r.Findings[1:] },
 		"collections, and draw": func(r *Report) { r.Findings[0].Runs++ },
+		"draws of probability":  func(r *Report) { r.Constants[1].P /= 2 },
+		"a constant otherwise":  func(r *Report) { r.Constants[1].Draws++ },
+		"constants, and draw":   func(r *Report) { r.Constants = nil },
+		"no longer made":        func(r *Report) { r.Format = "confetti-audit 2" },
 	} {
 		changed, err := auditreport.ParseReport(report.Marshal())
 		if err != nil {
@@ -70,6 +75,14 @@ func TestReportOfAnAudit(t *testing.T) {
 	bad.Findings[0].Sure = 2 * bad.Findings[0].Claimed
 	if bad.False() == nil {
 		t.Error("a claim that is proved false is not called so")
+	}
+	bad = read
+	bad.Findings, bad.Constants = nil, []Constant{kept("the helper", "noise of the plan's law", 20_000, 1e-7)}
+	example.Mentions(t, bad.False(), "the helper", "not kept")
+	older := read
+	older.Format, older.Constants = "confetti-audit 2", nil
+	if again, err := auditreport.ParseReport(older.Marshal()); err != nil || again.Format != older.Format {
+		t.Errorf("a report of an older attack is not read: %v", err)
 	}
 	if _, err := auditreport.ParseReport(append(report.Marshal(), ' ')); err == nil {
 		t.Error("another form was read")

@@ -157,6 +157,15 @@ func lessen(c *tally.Counts) {
 	}
 }
 
+// A plan of version 2, which names nobody who signs its releases, is attacked as any other.
+func TestPlansOfVersion2AreAttacked(t *testing.T) {
+	p := small(t)["krr"]
+	p.Version, p.Analyzer.Releases = 2, ""
+	if _, err := route(t, p).Attack(256, 1, calm); err != nil {
+		t.Error(err)
+	}
+}
+
 // What cannot be attacked is refused, by its name.
 func TestPlansThatAreNotAttacked(t *testing.T) {
 	p := small(t)["krr"]
