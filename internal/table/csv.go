@@ -34,9 +34,9 @@ func NewCSV(r io.Reader) (*CSV, error) {
 		return nil, err
 	}
 	comma, several := separator(b)
-	var from io.Reader = b
+	var from io.Reader = &shortLines{from: b}
 	if !several {
-		from = &blankLines{from: b, atStart: true}
+		from = &blankLines{from: bufio.NewReaderSize(from, 1<<16), atStart: true}
 	}
 	c := &CSV{in: csv.NewReader(from), zip: zipped}
 	c.in.Comma, c.in.ReuseRecord = comma, true
@@ -127,6 +127,28 @@ func separator(b *bufio.Reader) (comma rune, several bool) {
 	return rune(separators[slices.Index(count[:], most)]), most > 0
 }
 
+// maxRow bounds a line of a table, in bytes: what has longer ones is none, and would fill the memory.
+const maxRow = 1 << 24
+
+var errLongLine = fmt.Errorf("a line is longer than %d bytes: it is no table of text", maxRow)
+
+// shortLines fails where a line is longer than maxRow.
+type shortLines struct {
+	from  io.Reader
+	since int // bytes after the last end of a line
+}
+
+func (l *shortLines) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p)
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
+		l.since = -end - 1
+	}
+	if l.since += n; l.since > maxRow {
+		return 0, errLongLine
+	}
+	return n, err
+}
+
 // blankLines writes empty lines, but for those before the first that is not, as a quoted
 // empty field: package csv leaves them out, and with them rows of a table of one column.
 type blankLines struct {
@@ -195,7 +217,7 @@ func (c *CSV) readNames() error {
 
 // plain keeps the place and kind of an error; the rest may quote the file.
 func (c *CSV) plain(err error) error {
-	if c.zip && err != io.EOF && !errors.As(err, new(*csv.ParseError)) {
+	if c.zip && err != io.EOF && !errors.Is(err, errLongLine) && !errors.As(err, new(*csv.ParseError)) {
 		return errDamagedZip
 	}
 	return PlainError(err)

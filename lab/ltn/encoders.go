@@ -59,7 +59,7 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 		return e, nil
 	}
 	if t.Encoder != "" {
-		text, err := os.ReadFile(t.Encoder)
+		text, err := durable.Read(t.Encoder)
 		switch {
 		case err == nil:
 			e, err := device.ParseEncoder(text)

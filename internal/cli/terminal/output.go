@@ -30,6 +30,9 @@ func Writable(dir string) error {
 	at := dir
 	info, err := os.Stat(at)
 	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at {
+		if _, there := os.Lstat(at); there == nil {
+			return fmt.Errorf("nothing can be written to %s: %s is a link to nothing: choose another folder", dir, at)
+		}
 		at = filepath.Dir(at)
 		info, err = os.Stat(at)
 	}

@@ -40,7 +40,11 @@ func TestWritableLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{file, filepath.Join(file, "below")} {
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("nothing", link); err != nil {
+		t.Skip(err)
+	}
+	for _, bad := range []string{file, filepath.Join(file, "below"), link, filepath.Join(link, "below")} {
 		if err := Writable(bad); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}

@@ -111,7 +111,7 @@ func AddBearers(r *rand.Rand, path string, names ...string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	default:
-		if text, err = os.ReadFile(path); err != nil {
+		if text, err = durable.Read(path); err != nil {
 			return nil, fmt.Errorf("serve: %w", err)
 		}
 	}
@@ -153,7 +153,7 @@ func readPrivate(path string) ([]byte, error) {
 	if mode := status.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("serve: %s is open to others (mode %04o): make it private with chmod 600", path, mode)
 	}
-	text, err := os.ReadFile(path)
+	text, err := durable.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}

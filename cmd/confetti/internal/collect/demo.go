@@ -23,7 +23,7 @@ type Demo struct {
 	Delta        float64 `help:"Probability that the promise may fail by." default:"1e-5"`
 	LabelEpsilon string  `help:"Local privacy of the class, or none: sent as it is." default:"4"`
 	Seed         uint64  `help:"The same seed gives the same experiment." default:"1"`
-	Out          string  `help:"Folder for the page, its data and its figures." default:"confetti-demo" type:"path"`
+	Out          string  `help:"Folder for the page, its data and its figures." default:"confetti-demo" type:"path" placeholder:"DIR"`
 	JSON         bool    `help:"End with one JSON object."`
 }
 
@@ -79,6 +79,9 @@ func (c Demo) set(std terminal.Streams) (*dataset.Set, error) {
 	if c.Data == "" {
 		fmt.Fprintln(std.Err, "no data folder (--data or CONFETTI_DATA): using generated, synthetic documents")
 		return dataset.Generate(c.Seed, dataset.GenerateOptions{})
+	}
+	if _, err := os.Stat(c.Data); err != nil {
+		return nil, fmt.Errorf("the folder of data sets: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(c.Data, "agnews")); errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(std.Err, "no agnews in %s: using generated, synthetic documents\n", c.Data)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -33,7 +32,7 @@ func (c Sample) Run(std terminal.Streams) error {
 	}
 	err := durable.Create(c.File, b.Bytes(), 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		if there, readErr := os.ReadFile(c.File); readErr == nil && bytes.Equal(there, b.Bytes()) {
+		if there, readErr := durable.Read(c.File); readErr == nil && bytes.Equal(there, b.Bytes()) {
 			err = nil // the same was written before
 		} else {
 			return fmt.Errorf("%s exists and is something else: choose another name", c.File)

@@ -202,7 +202,7 @@ func files(pattern string) (names []string, err error) {
 // folder reads parts from files.
 type folder struct{}
 
-func (folder) Get(_ context.Context, name string) ([]byte, error) { return os.ReadFile(name) }
+func (folder) Get(_ context.Context, name string) ([]byte, error) { return durable.Read(name) }
 
 func (c Command) share(ctx context.Context, std terminal.Streams, proto *protocol.Protocol, worker, workers int) (t parts.Table, err error) {
 	key, err := envelope.ReadKeyFile(c.Key)

@@ -25,7 +25,7 @@ type Ledger struct {
 }
 
 type ledgerShow struct {
-	Folder string   `arg:"" help:"The device's folder." type:"path"`
+	Folder string   `arg:"" help:"The device's folder." type:"path" placeholder:"DIR"`
 	Prior  float64  `help:"How firmly somebody believed something of an answer before: a probability." default:"0.5"`
 	Policy string   `help:"The administrator's policy file, whose caps count beside the default ones." type:"path" placeholder:"FILE"`
 	Plan   string   `help:"A plan, signed or not: say whether it would fit." type:"path" placeholder:"FILE"`
@@ -200,7 +200,7 @@ func ledgerView(l *client.Ledger, prior float64) shownLedger {
 }
 
 type ledgerOptIn struct {
-	Folder string `arg:"" help:"The device's folder; made if it is not there." type:"path"`
+	Folder string `arg:"" help:"The device's folder; made if it is not there." type:"path" placeholder:"DIR"`
 }
 
 func (ledgerOptIn) Help() string { return "Example:\n  confetti ledger opt-in ~/.confetti" }
@@ -214,7 +214,7 @@ func (c ledgerOptIn) Run(std terminal.Streams) error {
 }
 
 type ledgerOptOut struct {
-	Folder string `arg:"" help:"The device's folder." type:"path"`
+	Folder string `arg:"" help:"The device's folder." type:"path" placeholder:"DIR"`
 }
 
 func (ledgerOptOut) Help() string { return "Example:\n  confetti ledger opt-out ~/.confetti" }

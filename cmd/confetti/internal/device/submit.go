@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/policy"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -136,7 +137,7 @@ func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Opti
 	}
 	bearers = []string{""}
 	if c.Bearer != "" {
-		text, err := os.ReadFile(c.Bearer)
+		text, err := durable.Read(c.Bearer)
 		if err != nil {
 			return signed, o, nil, fmt.Errorf("--bearer: %w", err)
 		}

@@ -108,7 +108,7 @@ func (c joined) told() (rows findings.Rows, err error) {
 	if err != nil {
 		return rows, err
 	}
-	state, err := os.ReadFile(filepath.Join(c.Release, releases.StateFile))
+	state, err := durable.Read(filepath.Join(c.Release, releases.StateFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // of a plan that names none there is no such file
 		return rows, err
 	}

@@ -131,7 +131,7 @@ func told(dir string) (t labelled, err error) {
 	if t.Likely == nil {
 		return t, nil
 	}
-	if t.state, err = os.ReadFile(filepath.Join(dir, releases.StateFile)); err == nil && plan.StateName(t.state) != p.State {
+	if t.state, err = durable.Read(filepath.Join(dir, releases.StateFile)); err == nil && plan.StateName(t.state) != p.State {
 		err = fmt.Errorf("%s: not the clusters that the plan names", releases.StateFile)
 	}
 	return t, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +39,7 @@ func (publishersAdd) Help() string {
 }
 
 func (c publishersAdd) Run(std terminal.Streams) error {
-	text, err := os.ReadFile(c.File)
+	text, err := durable.Read(c.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = []byte(strings.SplitAfter(string(plan.Publishers{}.Marshal()), "\n")[0]), nil
 	}
@@ -90,7 +89,7 @@ func (c publishersRevoke) Run(std terminal.Streams) error {
 	}
 	was := k.String()
 	k.Revoked = c.At
-	text, err := os.ReadFile(c.File)
+	text, err := durable.Read(c.File)
 	if err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ func (c publishersRequire) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(c.File)
+	text, err := durable.Read(c.File)
 	if err != nil {
 		return err
 	}
@@ -157,7 +156,7 @@ Example:
 }
 
 func (c publishersLog) Run(std terminal.Streams) error {
-	text, err := os.ReadFile(c.File)
+	text, err := durable.Read(c.File)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,10 @@ func (c Top) Run(std terminal.Streams) error {
 }
 
 func (c watchedFlags) urls() ([]string, error) {
-	if len(c.URL) > 0 {
+	switch {
+	case len(c.URL) > 0 && c.Plan != "":
+		return nil, terminal.Usagef("name the addresses of services or a signed plan with --plan, not both")
+	case len(c.URL) > 0:
 		return c.URL, nil
 	}
 	if c.Plan == "" && c.Dir == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -85,7 +86,7 @@ func (c planCheck) state(p plan.Plan) ([]byte, error) {
 		}
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.State)
+	text, err := durable.Read(c.State)
 	if err != nil {
 		return nil, err
 	}

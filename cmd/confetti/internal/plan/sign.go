@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -65,7 +64,7 @@ func (c planSign) Run(std terminal.Streams) error {
 
 // signed is the plan with one signature more.
 func (c planSign) signed(key wire.SignKey) (plan.Signed, error) {
-	if text, err := os.ReadFile(c.File); err == nil && plan.IsSigned(text) {
+	if text, err := durable.Read(c.File); err == nil && plan.IsSigned(text) {
 		if !c.Opens.IsZero() || !c.Closes.IsZero() {
 			return plan.Signed{}, terminal.Usagef("%s is signed, and its times with it: leave out --opens and --closes, or sign the plan that it was made of", c.File)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
@@ -75,7 +74,7 @@ func (c planWithdraw) statement(signed plan.Signed) (plan.SignedWithdrawal, erro
 		if c.Key != "" || c.Reason != "" || c.Out != "" {
 			return plan.SignedWithdrawal{}, terminal.Usagef("--statement is signed already: leave out --key, --reason and --out")
 		}
-		text, err := os.ReadFile(c.Statement)
+		text, err := durable.Read(c.Statement)
 		if err != nil {
 			return plan.SignedWithdrawal{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -25,9 +26,12 @@ func (c releaseVerify) evidence() (verify.Evidence, error) {
 	if strings.HasPrefix(c.From, "https://") {
 		return c.fetch()
 	}
+	if c.Roots != "" {
+		return verify.Evidence{}, terminal.Usagef("--roots is of an analyzer's address: leave it out for a folder")
+	}
 	files := map[string][]byte{}
 	for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile) {
-		text, err := os.ReadFile(filepath.Join(c.From, name))
+		text, err := durable.Read(filepath.Join(c.From, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 type releaseVerify struct {
-	From string `arg:"" help:"The folder that release fetch wrote, or the address of the release: https://ANALYZER/v1/releases/PLAN."`
+	From string `arg:"" help:"The folder that release fetch wrote, or the address of the release: https://ANALYZER/v1/releases/PLAN." placeholder:"DIR"`
 	flags.Trust
 	Roots string `help:"PEM file of the analyzer's authorities; the system's without it." type:"path" placeholder:"FILE"`
 	Audit bool   `help:"Draw the collections of the release's audit again, which takes some half a minute, and compare."`

@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
@@ -18,7 +19,7 @@ const StateFile = "state"
 // Keep writes what was fetched of a release to a folder, and removes what is there of
 // another one.
 func Keep(std terminal.Streams, dir string, files map[string][]byte) error {
-	if before, err := os.ReadFile(filepath.Join(dir, page.JSONFile)); err == nil && !bytes.Equal(before, files[page.JSONFile]) {
+	if before, err := durable.Read(filepath.Join(dir, page.JSONFile)); err == nil && !bytes.Equal(before, files[page.JSONFile]) {
 		announceReplaced(std.Err, dir)
 	}
 	return terminal.Uninterrupted(func() error {

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -51,7 +52,7 @@ func (f Flags) Open() (*Services, error) {
 	}
 	s := &Services{client: client}
 	if f.Token != "" {
-		text, err := os.ReadFile(f.Token)
+		text, err := durable.Read(f.Token)
 		if err != nil {
 			return nil, fmt.Errorf("--token: %w", err)
 		}

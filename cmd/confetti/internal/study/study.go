@@ -168,7 +168,7 @@ func (c studyBegin) Run(std terminal.Streams) error {
 	if err != nil {
 		return fmt.Errorf("--key: %w", err)
 	}
-	text, err := os.ReadFile(c.File)
+	text, err := durable.Read(c.File)
 	if err != nil {
 		return err
 	}

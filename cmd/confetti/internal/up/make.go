@@ -138,7 +138,7 @@ func (c Command) keepState(t trial.Folder, p plan.Plan) error {
 	if c.State == "" {
 		return terminal.Usagef("--state: the plan names the public state %s: give the file that has it", plan.Short(p.State))
 	}
-	text, err := os.ReadFile(c.State)
+	text, err := durable.Read(c.State)
 	if err != nil {
 		return fmt.Errorf("--state: the plan names the public state %s: %w", plan.Short(p.State), err)
 	}

@@ -129,7 +129,7 @@ func (c Command) room(ctx context.Context, t trial.Folder, signed plan.Signed, a
 		return nil, err
 	}
 	carry.Timeout = time.Minute
-	text, err := os.ReadFile(t.Path(trial.Devices))
+	text, err := durable.Read(t.Path(trial.Devices))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (c Command) room(ctx context.Context, t trial.Folder, signed plan.Signed, a
 		Signed: signed, Address: address, Carry: carry, Bearers: bearers,
 		Hand: func(n int) error { return durable.Replace(t.Path(joined), []byte(strconv.Itoa(n)+"\n"), 0o600) },
 	}
-	if text, err := os.ReadFile(t.Path(joined)); err == nil {
+	if text, err := durable.Read(t.Path(joined)); err == nil {
 		if room.Joined, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || room.Joined < 0 || room.Joined > len(bearers) {
 			return nil, fmt.Errorf("%s is not a number of phones: remove the file", t.Path(joined))
 		}

@@ -28,7 +28,7 @@ import (
 )
 
 type Command struct {
-	Dir     string        `arg:"" help:"Folder of the trial; made at first, taken up again later." type:"path"`
+	Dir     string        `arg:"" help:"Folder of the trial; made at first, taken up again later." type:"path" placeholder:"DIR"`
 	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced." type:"path" placeholder:"FILE"`
 	State   string        `help:"Public state that the plan names, such as clusters." type:"path" placeholder:"FILE"`
 	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
@@ -227,7 +227,7 @@ func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
 // after closing otherwise; "" where they are enough. Of a study whose devices draw their round some
 // are to spare.
 func scarce(t trial.Folder, signed plan.Signed) string {
-	text, err := os.ReadFile(t.Path(trial.Devices))
+	text, err := durable.Read(t.Path(trial.Devices))
 	if err != nil {
 		return ""
 	}

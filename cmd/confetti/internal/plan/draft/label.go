@@ -2,11 +2,11 @@ package draft
 
 import (
 	"errors"
-	"os"
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -54,7 +54,7 @@ func (c labelPlan) draft() (plan.Plan, error) {
 	ask, state := plan.Label{Classes: c.Classes}, ""
 	switch {
 	case c.Clusters != "":
-		text, err := os.ReadFile(c.Clusters)
+		text, err := durable.Read(c.Clusters)
 		if err != nil {
 			return plan.Plan{}, err
 		}
