@@ -111,8 +111,8 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	if !ok {
 		return nil, fmt.Errorf("latent: a latent question takes Record values, not %T", v)
 	}
-	if len(r.Features) != q.ask.Features {
-		return nil, fmt.Errorf("latent: a record of %d numbers, and the plan has %d", len(r.Features), q.ask.Features)
+	if err := q.width(r); err != nil {
+		return nil, err
 	}
 	if n, ok := q.report.(*numbered); ok {
 		return q.encodeNumbered(n, r)
@@ -137,9 +137,20 @@ func (q *Question) Inner() *histogram.Question {
 // InnerPlan is the plan of Inner.
 func (q *Question) InnerPlan() plan.Plan { return counted(q.plan) }
 
+// width refuses a record of other columns than the plan's.
+func (q *Question) width(r Record) error {
+	if len(r.Features) != q.ask.Features {
+		return fmt.Errorf("latent: a record of %d numbers, and the plan has %d", len(r.Features), q.ask.Features)
+	}
+	return nil
+}
+
 // InnerValue is what Inner is asked of a record; the symbol -1, which does not fit, of one that
 // has none.
 func (q *Question) InnerValue(r Record) (histogram.Answers, error) {
+	if err := q.width(r); err != nil {
+		return histogram.Answers{}, err
+	}
 	symbol, err := q.symbol(r)
 	if err != nil {
 		return histogram.Answers{}, err

@@ -181,6 +181,9 @@ func TestWhatDoesNotFit(t *testing.T) {
 	if _, err := q.Encode(Record{Features: []float32{1}}); err == nil || !strings.Contains(err.Error(), "1 numbers") {
 		t.Errorf("a record of one number: %v", err)
 	}
+	if _, err := q.InnerValue(Record{Features: []float32{1}}); err == nil || !strings.Contains(err.Error(), "1 numbers") {
+		t.Errorf("the symbol of a record of one number: %v", err)
+	}
 	if _, err := (&Question{plan: q.plan, ask: q.ask, report: q.report}).Encode(records[0]); err == nil {
 		t.Error("answered without clusters")
 	}

@@ -1,6 +1,8 @@
 package collection
 
 import (
+	"fmt"
+
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
@@ -32,6 +34,9 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 	asked, err := c.asked()
 	if err != nil {
 		return out, err
+	}
+	if n := set.Dimension(); n != asked.Features {
+		return out, fmt.Errorf("it takes records of %d numbers, and these have %d: give the columns that it was made of (--features, --drop)", asked.Features, n)
 	}
 	asked.Classes = set.Classes
 	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &asked}, c.Budget, c.Minimum)

@@ -43,9 +43,12 @@ func (f *Finder) ofImages(width, height int) {
 	}
 }
 
-// Find is the cluster of a record with as many numbers as Inputs; not ok of one that lies in
-// none, since a number is not finite, or too large.
+// Find is the cluster of a record; not ok of one that lies in none, since it has other than Inputs numbers, or one
+// that is not finite, or too large.
 func (f *Finder) Find(record []float32) (cluster int, ok bool) {
+	if len(record) != f.Inputs {
+		return 0, false
+	}
 	squares := float32(0)
 	for _, x := range record {
 		squares += x * x

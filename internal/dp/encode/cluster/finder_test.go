@@ -3,6 +3,7 @@ package cluster
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/gradients"
@@ -44,6 +45,11 @@ func TestFindersOfBothForms(t *testing.T) {
 			c.want, err = s.OfImage(c.record)
 		} else {
 			c.want = e.All(of([][]float32{c.record}).Centres)[0]
+		}
+		for _, other := range [][]float32{nil, c.record[:len(c.record)-1], append(slices.Clone(c.record), 1)} {
+			if _, ok := f.Find(other); ok {
+				t.Errorf("%s: a record of %d numbers lies in a cluster", form, len(other))
+			}
 		}
 		if got, ok := f.Find(c.record); err != nil || !ok || got != c.want || f.Inputs != len(c.record) || len(f.Sizes) != 5 {
 			t.Errorf("%s: %d, want %d (%v)", form, got, c.want, err)
