@@ -24,20 +24,7 @@ func main() {
 // run is main without the process: it returns the exit code.
 func run(args []string, std terminal.Streams) int {
 	code, exited := 0, false
-	var commands experiment.Command
-	parser, err := kong.New(&commands,
-		kong.Name("confetti-lab"),
-		kong.Description("The papers' measurements."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Writers(std.Out, std.Err),
-		kong.Exit(func(c int) { code, exited = c, true }),
-		kong.Bind(std),
-		once.Given(),
-		kong.Vars{"kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "populations": strings.Join(experiment.Populations(), ", "), "learnable": experiment.Learnable(), "labelled": experiment.Labelled()},
-	)
-	if err != nil {
-		panic("confetti-lab: " + err.Error())
-	}
+	parser := newParser(std, func(c int) { code, exited = c, true })
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -57,4 +44,22 @@ func run(args []string, std terminal.Streams) int {
 		failed = 2
 	}
 	return failed
+}
+
+// newParser reads the command structs; exit is called after --help.
+func newParser(std terminal.Streams, exit func(code int)) *kong.Kong {
+	parser, err := kong.New(&experiment.Command{},
+		kong.Name("confetti-lab"),
+		kong.Description("The papers' measurements."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(std.Out, std.Err),
+		kong.Exit(exit),
+		kong.Bind(std),
+		once.Given(),
+		kong.Vars{"kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "populations": strings.Join(experiment.Populations(), ", "), "learnable": experiment.Learnable(), "labelled": experiment.Labelled()},
+	)
+	if err != nil {
+		panic("confetti-lab: " + err.Error()) // a fault in the command structs themselves
+	}
+	return parser
 }

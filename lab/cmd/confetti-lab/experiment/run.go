@@ -32,7 +32,7 @@ type experimentRun struct {
 	Seed    uint64   `help:"The same seed gives the same experiment." default:"1"`
 	All     bool     `help:"Every table and figure of a paper, and its page."`
 	Resume  bool     `help:"Go on with what the folder has; with --no-resume a folder that has cells is refused." default:"true" negatable:""`
-	Out     string   `help:"Folder for the cells, the figures and the page." default:"confetti-experiments" type:"path"`
+	Out     string   `help:"Folder for the cells, the figures and the page." default:"confetti-experiments" type:"path" placeholder:"DIR"`
 	JSON    bool     `help:"End with one JSON object."`
 }
 

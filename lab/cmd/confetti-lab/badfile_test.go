@@ -1,0 +1,22 @@
+package main
+
+import (
+	"io"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/cli/badfile"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+)
+
+// Every command that takes a file meets eight files that nobody should give it, as those of confetti do.
+func TestBadFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("CONFETTI_DATA", "")
+	tree := newParser(terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Node
+	if told := (badfile.Program{Name: "confetti-lab", Tree: tree, Run: run, Beside: beside}).Try(t); told < 10 {
+		t.Errorf("only %d lines said which file was bad", told)
+	}
+}
+
+// beside has a command read the folder of data sets.
+var beside = map[string]map[string]string{"histogram --data": {"dataset": "nz-addresses"}}
