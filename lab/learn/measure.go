@@ -84,7 +84,7 @@ func newMeasurement(t *task, s Setting, tell simulate.Progress) (*measurement, e
 		return nil, err
 	}
 	m := &measurement{Setting: s, task: t, shift: box.Shift, tell: tell, cohorts: l.cohorts(t, s)}
-	m.out = Result{Setting: s, Respondents: t.train.x.Rows, Adjacency: string(account.Replacement), Trust: string(account.Shuffled), Dimension: t.train.x.Cols}
+	m.out = Result{Setting: s, Respondents: t.train.x.Rows, Adjacency: string(account.Replacement), Dimension: t.train.x.Cols}
 	tell("noise", 0, 1)
 	err = m.design(l)
 	for i, spec := range m.specs {

@@ -99,6 +99,7 @@ func (m *measurement) take(p plan.Plan) error {
 	if err != nil {
 		return err
 	}
+	m.out.Trust = string(protocol.Trust(p))
 	m.plans, m.specs = append(m.plans, p), append(m.specs, q.Rows().Spec())
 	return nil
 }

@@ -147,6 +147,9 @@ func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
 	if one.promise, err = one.protocol.Promise(); err != nil {
 		return nil, err
 	}
+	if one.promise.Statements, err = one.protocol.Stated(one.promise, signed.Study); err != nil {
+		return nil, err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	keep(&a.plans, name, one)
