@@ -31,6 +31,9 @@ import (
 // A backstop is drawn once for all that is seen of it. Several bits compose (Repeat:
 // each has a backstop of its own); several plans behind one backstop do not: its coins
 // are not fresh then, and all that is ever seen of it belongs into Seen.
+//
+// No lower bound is known: others have backstops too, which nobody sees, and what is seen
+// given all of them is more than what is seen (FragmentedOneHot knows one).
 type BehindBackstop struct {
 	Keep float64       `json:"backstop_keep"`
 	Flip float64       `json:"backstop_flip"`
@@ -78,7 +81,7 @@ func (e BehindBackstop) seen(o account.Options) (ones, zeros *pld.Composition, e
 // may differ.
 func (e BehindBackstop) Distributions(o account.Options) ([]*pld.Distribution, error) {
 	if o.Lower {
-		return nil, &account.Unsupported{Event: e, Reason: "a lower bound is known of one bit only"}
+		return nil, &account.Unsupported{Event: e, Reason: "no lower bound is known of what is seen through a backstop, since others' backstops are not seen"}
 	}
 	ones, zeros, err := e.seen(o)
 	if err != nil {
@@ -110,7 +113,7 @@ func (b bit) through(c *pld.Composition, o account.Options) ([]float64, error) {
 	for ended := false; len(h) < points && !ended; {
 		factors, inner = factors[:0], inner[:0]
 		for i := range min(block, points-len(h)) {
-			f, at := b.behind(float64(len(h)+i)*o.Step, -1)
+			f, at := b.behind(float64(len(h)+i) * o.Step)
 			factors, inner = append(factors, f), append(inner, at)
 		}
 		deltas, err := c.Deltas(inner, tail)
@@ -134,10 +137,10 @@ func (b bit) through(c *pld.Composition, o account.Options) ([]float64, error) {
 
 // behind is where the profile of what is seen of a backstop is asked for the profile of
 // the bit at epsilon, and the factor that it is multiplied by there; zero from the
-// backstop's own epsilon on. It looks beside epsilon, on the given side, by more than
-// what its logarithms round: profiles fall.
-func (b bit) behind(epsilon, side float64) (factor, inner float64) {
-	x := math.Max(0, epsilon+side*0x1p-40*(1+epsilon))
+// backstop's own epsilon on. It looks below epsilon by more than what its logarithms round:
+// profiles fall.
+func (b bit) behind(epsilon float64) (factor, inner float64) {
+	x := math.Max(0, epsilon-0x1p-40*(1+epsilon))
 	factor = b.margin(x)
 	if !(factor > 0) {
 		return 0, math.Inf(1)
@@ -150,21 +153,17 @@ func (e BehindBackstop) Profile(rounds int, o account.Options) (profile.Curve, a
 	if rounds != 1 {
 		return nil, "", nil
 	}
-	ones, zeros, err := e.seen(o)
-	if err != nil {
-		return nil, "", err
-	}
 	if o.Lower {
-		return behind{e.bit(), ones, zeros, +1}, account.Lower, nil
+		return nil, "", nil
 	}
-	return behind{e.bit(), ones, zeros, -1}, account.Upper, nil
+	ones, zeros, err := e.seen(o)
+	return behind{e.bit(), ones, zeros}, account.Upper, err
 }
 
 // behind is the profile of one bit behind a backstop.
 type behind struct {
 	bit         bit
 	ones, zeros *pld.Composition // of what is seen of a backstop of one against zero, and the reverse
-	side        float64          // on which to err in epsilon
 }
 
 func (p behind) Delta(epsilon float64) (float64, error) {
@@ -173,7 +172,7 @@ func (p behind) Delta(epsilon float64) (float64, error) {
 		bit  bit
 		seen *pld.Composition
 	}{{p.bit, p.ones}, {p.bit.mirror(), p.zeros}} {
-		factor, inner := way.bit.behind(epsilon, p.side)
+		factor, inner := way.bit.behind(epsilon)
 		if factor == 0 {
 			continue
 		}

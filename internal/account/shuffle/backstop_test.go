@@ -161,7 +161,7 @@ func TestOneDirectionBehindBackstopIsCaught(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		factor, inner := e.bit().behind(epsilon, -1)
+		factor, inner := e.bit().behind(epsilon)
 		d := 0.0
 		if factor > 0 {
 			if d, err = seen.Delta(inner); err != nil {
@@ -196,7 +196,7 @@ func TestPlansBehindOneBackstopDoNotCompose(t *testing.T) {
 }
 
 // Through the backstop the rows tell less than by themselves, and never more than the
-// backstop; a lower bound is near.
+// backstop.
 func TestBehindBackstopOfMany(t *testing.T) {
 	for _, c := range []struct {
 		users, tau    int
@@ -218,8 +218,8 @@ func TestBehindBackstopOfMany(t *testing.T) {
 		if g.Epsilon > c.through || alone.Epsilon > c.rows || alone.Epsilon < c.rows-2e-4 {
 			t.Errorf("%+v: rows %v, through the backstop %v", c, alone.Epsilon, g.Epsilon)
 		}
-		if low, err := account.LowerEpsilon(e, 1e-6); err != nil || low.Epsilon > g.Epsilon || low.Epsilon < 0.98*g.Epsilon {
-			t.Errorf("%+v: a lower bound of %v under %v (%v)", c, low.Epsilon, g.Epsilon, err)
+		if low, err := account.LowerEpsilon(e, 1e-6); err == nil {
+			t.Errorf("%+v: a lower bound of %v, though others' backstops are not seen", c, low.Epsilon)
 		}
 		if g.Users != c.users || g.Rounds != c.tau || g.Bound != account.Upper || g.Certified == "" {
 			t.Errorf("%+v", g)

@@ -130,9 +130,9 @@ func (e FragmentedOneHot) bit() BehindBackstop {
 
 func (e FragmentedOneHot) Reduce() account.Event {
 	if e.Adjacency == account.Removal {
-		return e.bit()
+		return tornBit{e.bit(), e}
 	}
-	return account.Repeat{Event: e.bit(), Rounds: 2}
+	return account.Repeat{Event: tornBit{e.bit(), e}, Rounds: 2}
 }
 
 // Central is the guarantee for all instances together, shuffled: the smaller of
