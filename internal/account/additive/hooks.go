@@ -1,0 +1,23 @@
+package additive
+
+import "github.com/confetti-dp/confetti/account"
+
+// The hooks that the accountant must find in these events: one whose signature changed does not
+// compile here.
+var _ = []account.Hooks{
+	{Profile: DiscreteGaussian{}, Distributions: DiscreteGaussian{}, Renyi: DiscreteGaussian{}},
+	{Renyi: DiscreteGaussianVector{}},
+	{Profile: Pure{}, Distributions: Pure{}},
+	{Profile: Laplace{}, Distributions: Laplace{}, Renyi: Laplace{}},
+	{Profile: DiscreteLaplace{}, Distributions: DiscreteLaplace{}},
+	{Distributions: NegativeBinomialSum{}},
+	{Profile: Gaussian{}, Distributions: Gaussian{}, Renyi: Gaussian{}},
+	{Distributions: LaplaceShares{}},
+	{Distributions: ThinnedNegativeBinomialSum{}},
+	{Distributions: SubsampledGaussian{}, Renyi: SubsampledGaussian{}},
+	{Reduce: DistributedLaplace{}},
+	{Distributions: DistributedGaussian{}},
+	{Profile: PoissonSum{}, Distributions: PoissonSum{}},
+	{Profile: ThreeNB{}, Distributions: ThreeNB{}, Lattice: ThreeNB{}, Losses: ThreeNB{}},
+	{Renyi: Iteration{}},
+}

@@ -1,0 +1,12 @@
+package amplify
+
+import "github.com/confetti-dp/confetti/account"
+
+// The hooks that the accountant must find in these events: one whose signature changed does not
+// compile here.
+var _ = []account.Hooks{
+	{Profile: KaryResponse{}, Distributions: KaryResponse{}, Losses: KaryResponse{}},
+	{Profile: Peers{}, Certificate: Peers{}},
+	{Profile: FavouredResponse{}, Distributions: FavouredResponse{}, Losses: FavouredResponse{}},
+	{Profile: AnyRandomizer{}, Distributions: AnyRandomizer{}, Losses: AnyRandomizer{}},
+}
