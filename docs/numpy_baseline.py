@@ -3,7 +3,7 @@
 To get numpy, on Debian: apt-get install python3-numpy libopenblas0-pthread
 (numpy alone brings the reference BLAS, whose matrix products are many times slower).
 
-    go test -run '^$' -bench Numpy -benchtime 1x -count 3 -cpu 2 .
+    GOMAXPROCS=2 go test -run '^$' -bench Numpy -benchtime 1x -count 3 .
 
 runs this script and alternates with it. By hand, give it the number of threads, and
 on each line of its input the name of a case and how often to run it:

@@ -1,7 +1,7 @@
 """Clipped gradients in numpy, to be timed beside ours (docs/performance.md): one step of DP-SGD, without its noise, of
 the network 784-400-150-50-10, batches of 250, with norms that follow from inputs and derivatives.
 
-    go test -run '^$' -bench GradientNumpy -benchtime 1x -count 3 -cpu 2 .
+    GOMAXPROCS=2 go test -run '^$' -bench GradientNumpy -benchtime 1x -count 3 .
 
 runs this script and alternates with it; how to get numpy, and what the script is told and answers,
 docs/numpy_baseline.py says. Matrices are of single precision, on as many threads as ours.

@@ -1,7 +1,7 @@
 """The hot paths of histograms in docs/performance.md in numpy, to be timed beside ours:
 what a user of a library like pure-LDP would do, each path vectorized.
 
-    go test -run '^$' -bench HistogramNumpy -benchtime 1x -count 3 -cpu 2 .
+    GOMAXPROCS=2 go test -run '^$' -bench HistogramNumpy -benchtime 1x -count 3 .
 
 runs this script and alternates with it; how to get numpy, and what the script is told
 and answers, docs/numpy_baseline.py says.

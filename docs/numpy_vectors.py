@@ -1,7 +1,7 @@
 """Sums of vectors in numpy, to be timed beside ours (docs/performance.md): what a device does, what the law of many devices
 costs, and the fit of least squares.
 
-    PYTHON=/usr/bin/python3 go test -run '^$' -bench VectorNumpy -benchtime 1x -count 3 -cpu 2 .
+    GOMAXPROCS=2 PYTHON=/usr/bin/python3 go test -run '^$' -bench VectorNumpy -benchtime 1x -count 3 .
 
 runs this script and alternates with it; how to get numpy, and what the script is told and answers, docs/numpy_baseline.py
 says. Numbers are of single precision on the device and of double precision in the fit.

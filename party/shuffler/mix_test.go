@@ -83,7 +83,7 @@ func TestReceipt(t *testing.T) {
 }
 
 // BenchmarkMix is the cost of one hop for each envelope, beside bare HPKE in
-// turn. Run it with -cpu 1: Mix uses all cores and the bare loop one.
+// turn. Run it with GOMAXPROCS=1: Mix uses all cores and the bare loop one.
 func BenchmarkMix(b *testing.B) {
 	for _, suite := range []envelope.Suite{envelope.X25519, envelope.XWing} {
 		b.Run(string(suite), func(b *testing.B) {

@@ -395,7 +395,7 @@ func TestStepsRefuse(t *testing.T) {
 }
 
 // BenchmarkParts is the cost of both steps for each envelope, beside bare HPKE in turn.
-// Run it with -cpu 1.
+// Run it with GOMAXPROCS=1.
 func BenchmarkParts(b *testing.B) {
 	w := newWorld(b, envelope.X25519, 1, 2)
 	batch, hop, k := w.collect(b, 0, 0, 1000), w.hop(b, 0, 0), NewKey()
