@@ -15,7 +15,7 @@ type Records struct {
 	Clusters int `json:"clusters,omitempty"`
 	// Level, of vlm, is what classifiers see: one of RecordLevels, or nothing for the first.
 	Level string `json:"level,omitempty"`
-	// Central, if above zero, is the epsilon (delta 1e-5, a record left out or added) that is kept of what
+	// Central, if above zero, is the epsilon (delta 1e-5, a record that counts for nothing in its place) that is kept of what
 	// clusters, encoder and network are made of: of symbols all of it is private, of vlm the half that a
 	// second stage sees. PaperStages has both stages of vlm see all, as LTN prints it: nothing is proved.
 	Central     float64 `json:"central,omitempty"`

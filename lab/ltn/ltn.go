@@ -66,7 +66,7 @@ type Result struct {
 	EpsilonCentral float64 `json:"epsilon_central"` // the same reports behind one honest hop
 	Delta          float64 `json:"delta"`           // of EpsilonCentral
 	// EpsilonMade, with delta 1e-5, is what the private records keep that clusters, encoder and network
-	// were made of, where one is left out or added; Claim says what was promised to these records.
+	// were made of, where one counts for nothing in its place; Claim says what was promised to these records.
 	EpsilonMade float64 `json:"epsilon_made,omitempty"`
 	Claim       string  `json:"claim"`
 	Respondents int     `json:"respondents"`

@@ -28,7 +28,7 @@ func stages(s experiments.Spec, all []experiments.Measured) []release.Section {
 	t := release.Table{
 		Title:   "Epochs of the paper's settings",
 		Columns: []release.Column{{Label: "data set"}, {Label: "central epsilon"}, {Label: "noise multiplier"}, {Label: "batch"}, {Label: "records", Unit: release.Count}, {Label: "epochs"}, {Label: "epsilon of so many"}},
-		Note:    "The largest whole number of epochs whose epsilon, delta 1e-5, a record left out or added, is at most the central one; where not even one is allowed, the epsilon of one.",
+		Note:    "The largest whole number of epochs whose epsilon, delta 1e-5, a record that counts for nothing in its place, is at most the central one; where not even one is allowed, the epsilon of one.",
 	}
 	for _, p := range printed {
 		epochs, spent := allowed(p.central, p.multiplier, p.batch, p.records)

@@ -17,7 +17,7 @@ type Second struct {
 	Batch   int // records that take part in a step, in expectation
 	Epochs  float64
 	Rate    float64
-	Epsilon float64 // of a record that is left out or added
+	Epsilon float64 // of a record that counts for nothing in its place
 	Delta   float64
 }
 

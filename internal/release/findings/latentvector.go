@@ -52,7 +52,7 @@ func made(t device.Trained) string {
 	case device.ClaimPublic:
 		return "They are public: nothing is promised to them."
 	case device.ClaimPrivate:
-		return fmt.Sprintf("Of these %d are private, and the encoder keeps epsilon %.4g, delta %g of each of them, where it is left out or added.", t.Private, t.Epsilon, t.Delta)
+		return fmt.Sprintf("Of these %d are private, and the encoder keeps epsilon %.4g, delta %g of each of them, where it counts for nothing in its place (zeroing-out); how many they are is public.", t.Private, t.Epsilon, t.Delta)
 	}
 	return "They are private, and nothing is proved of what the encoder tells of them."
 }

@@ -21,7 +21,7 @@ type experimentLTN struct {
 	Encoder     string  `help:"File of the encoder of vectors: made and kept there where it is missing, so that cells of one seed share it." type:"path" placeholder:"FILE"`
 	Epsilon     float64 `help:"Local epsilon of all that a respondent says, though everyone colludes." default:"2"`
 	Clusters    int     `help:"Public clusters; 0: by the rule, from public numbers alone."`
-	Central     float64 `help:"Where what clusters and network (symbols), or the second stage of an encoder (vlm), are made of is private: what these records are promised, at delta 1e-5, where one is left out or added; 0: they are public." placeholder:"EPSILON"`
+	Central     float64 `help:"Where what clusters and network (symbols), or the second stage of an encoder (vlm), are made of is private: what these records are promised, at delta 1e-5, where one counts for nothing in its place; 0: they are public." placeholder:"EPSILON"`
 	Printed     bool    `name:"paper-two-stage" help:"Of vlm with --central: both stages see all records, as LTN prints it, and nothing is proved."`
 	Seed        uint64  `help:"The same seed gives the same experiment." default:"1"`
 	JSON        bool    `help:"Print one JSON object."`
@@ -80,7 +80,7 @@ func showLTN(res ltn.Result) []string {
 // promised says what the records were promised that clusters, encoder and network are made of.
 func promised(res ltn.Result) string {
 	if res.EpsilonMade > 0 {
-		return fmt.Sprintf("%s: epsilon %.4g, delta 1e-5 of a record that is left out or added", res.Claim, res.EpsilonMade)
+		return fmt.Sprintf("%s: epsilon %.4g, delta 1e-5 of a record that counts for nothing in its place", res.Claim, res.EpsilonMade)
 	}
 	return res.Claim
 }
