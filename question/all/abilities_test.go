@@ -1,0 +1,119 @@
+package all
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/gradient"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/vector"
+)
+
+// abilities are the optional ones of a question, by assertion.
+var abilities = []reflect.Type{
+	reflect.TypeFor[question.Backed](), reflect.TypeFor[question.Compared](), reflect.TypeFor[question.Estimated](),
+	reflect.TypeFor[question.Read](), reflect.TypeFor[question.Staged](), reflect.TypeFor[question.Stated](),
+	reflect.TypeFor[question.Stepped](), reflect.TypeFor[question.Summed](), reflect.TypeFor[question.Told](),
+}
+
+// mustHave says which abilities each kind has. Do not take one away to mend a build: a
+// question without Backed charges no backstop, and one without Staged charges all rounds alike.
+var mustHave = map[string]struct {
+	question question.Question
+	names    string
+}{
+	"density":   {(*density.Question)(nil), "Estimated Read Summed"},
+	"gradient":  {(*gradient.Question)(nil), "Read Stated Stepped Summed"},
+	"histogram": {(*histogram.Question)(nil), "Backed Compared Estimated Read Stated Stepped Summed Told"},
+	"label":     {(*label.Question)(nil), "Read Stated"},
+	"latent":    {(*latent.Question)(nil), "Estimated Read Stated"},
+	"vector":    {(*vector.Question)(nil), "Estimated Read Staged Stated Summed"},
+}
+
+func has(q any) string {
+	var names []string
+	for _, a := range abilities {
+		if reflect.TypeOf(q).Implements(a) {
+			names = append(names, a.Name())
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func TestEveryKindHasItsAbilities(t *testing.T) {
+	for _, name := range question.Kinds() {
+		must, listed := mustHave[name]
+		if !listed {
+			t.Errorf("%s is not listed here: say which abilities it must have", name)
+			continue
+		}
+		if got := has(must.question); got != must.names {
+			t.Errorf("%s has %q, and must have %q", name, got, must.names)
+		}
+	}
+	if got := len(question.Kinds()); got != len(mustHave) {
+		t.Errorf("%d kinds, and %d are listed", got, len(mustHave))
+	}
+}
+
+// changed is a histogram of which two abilities have another signature.
+type changed struct{ *histogram.Question }
+
+func (changed) Backstop() question.Backstop                    { return question.Backstop{} }
+func (changed) Next(question.Model, int) ([]byte, bool, error) { return nil, false, nil }
+
+func TestAnAbilityOfAnotherSignatureIsMissed(t *testing.T) {
+	if got := has(changed{}); got != "Compared Estimated Read Stated Summed Told" {
+		t.Errorf("a histogram without two of its abilities has %q", got)
+	}
+}
+
+// Abilities that the package question declares are all looked for.
+func TestEveryAbilityIsLookedFor(t *testing.T) {
+	declared, err := interfaces("../")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var looked []string
+	for _, a := range abilities {
+		looked = append(looked, a.Name())
+	}
+	for _, whole := range []string{"Question", "Device", "Reader", "Terms", "Memory"} { // which every question is, or is given
+		looked = append(looked, whole)
+	}
+	for _, name := range declared {
+		if !strings.Contains(" "+strings.Join(looked, " ")+" ", " "+name+" ") {
+			t.Errorf("question.%s is an ability that nobody must have: list it here", name)
+		}
+	}
+	if len(declared) != len(looked) {
+		t.Errorf("%d interfaces are declared, and %d looked for", len(declared), len(looked))
+	}
+}
+
+// interfaces are those that the package in a folder declares for others.
+func interfaces(folder string) (names []string, err error) {
+	files, err := filepath.Glob(folder + "*.go")
+	if err != nil {
+		return nil, err
+	}
+	declared := regexp.MustCompile(`(?m)^type ([A-Z]\w*) interface \{`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range declared.FindAllStringSubmatch(string(text), -1) {
+			names = append(names, found[1])
+		}
+	}
+	return names, nil
+}

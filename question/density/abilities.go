@@ -1,0 +1,11 @@
+package density
+
+import "github.com/confetti-dp/confetti/question"
+
+// The abilities that protocol finds by assertion: one whose signature changed does not compile
+// here.
+var (
+	_ question.Estimated = (*Question)(nil)
+	_ question.Read      = (*Question)(nil)
+	_ question.Summed    = (*Question)(nil)
+)

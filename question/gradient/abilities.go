@@ -1,0 +1,12 @@
+package gradient
+
+import "github.com/confetti-dp/confetti/question"
+
+// The abilities that protocol finds by assertion: one whose signature changed does not compile
+// here.
+var (
+	_ question.Read    = (*Question)(nil)
+	_ question.Stated  = (*Question)(nil)
+	_ question.Stepped = (*Question)(nil)
+	_ question.Summed  = (*Question)(nil)
+)

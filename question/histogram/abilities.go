@@ -1,0 +1,16 @@
+package histogram
+
+import "github.com/confetti-dp/confetti/question"
+
+// The abilities that protocol finds by assertion: one whose signature changed does not compile
+// here.
+var (
+	_ question.Backed    = (*Question)(nil)
+	_ question.Compared  = (*Question)(nil)
+	_ question.Estimated = (*Question)(nil)
+	_ question.Read      = (*Question)(nil)
+	_ question.Stated    = (*Question)(nil)
+	_ question.Stepped   = (*Question)(nil)
+	_ question.Summed    = (*Question)(nil)
+	_ question.Told      = (*Question)(nil)
+)
