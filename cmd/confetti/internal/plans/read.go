@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -51,7 +52,7 @@ func ReadDraft(file string) (plan.Plan, error) {
 	return p, nil
 }
 
-// lend gives a key to each party without one, and forgets the private half. Of an unknown suite
+// lend gives keys to each party without some, and forgets the private halves. Of an unknown suite
 // there is none, which Validate says.
 func lend(p *plan.Plan) {
 	parties := []*plan.Party{&p.Analyzer}
@@ -67,6 +68,9 @@ func lend(p *plan.Plan) {
 		if key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite)); err == nil && party.Key == "" {
 			party.Key = key.Public().String()
 		}
+	}
+	if key, err := wire.GenerateSignKey(); err == nil && p.Version == plan.Version && p.Analyzer.Releases == "" {
+		p.Analyzer.Releases = key.Public().String()
 	}
 }
 

@@ -216,7 +216,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("no S3-compatible service: go does not run here: %w", err)
 	}
-	module := filepath.Join(strings.TrimSpace(string(root)), "internal", "blob", "blobtest", "testdata", "s3server")
+	module := filepath.Join(strings.TrimSpace(string(root)), "internal", "storage", "blob", "blobtest", "testdata", "s3server")
 	build := exec.Command("go", "tool", "-n", "s3server") // which builds it, and keeps it in its cache
 	build.Dir = module
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -trimpath -buildvcs=false", "GOWORK=off")
