@@ -81,7 +81,7 @@ var layers = [][]string{
 	{"internal/simulate/collection"},
 	{"cmd/internal/daemon"},
 	{"internal/cli/terminal", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/confetti-web"},
-	{"internal/cli/flags", "internal/cli/badfile", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases"},
+	{"internal/cli/flags", "internal/cli/badfile", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases", "cmd/confetti/internal/card"},
 	{"internal/cli/density", "cmd/confetti/internal/trial", "cmd/confetti/internal/plan/describe"},
 	{"cmd/confetti/internal/services", "cmd/confetti/internal/plan/draft"},
 	{"cmd/confetti/internal"}, // a package for each group of commands

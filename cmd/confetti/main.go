@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/features"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/keys"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/operate"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/party"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/planlog"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/predict"
@@ -53,6 +54,7 @@ type cli struct {
 	Predict    predict.Command   `cmd:"" help:"What a model says of records."`
 	Release    release.Command   `cmd:"" help:"Look at releases."`
 	Keys       keys.Command      `cmd:"" help:"Make and show key files."`
+	Party      party.Command     `cmd:"" help:"What an organisation makes for its role, and takes of the others'."`
 	Publishers keys.Publishers   `cmd:"" help:"Whose plans are taken: keys of publishers, their ends and revocations."`
 	Log        planlog.Command   `cmd:"" help:"The public log of plans, by which everybody is shown the same."`
 	Up         up.Command        `cmd:"" help:"Try everything on this machine: services, tokens, a plan to answer."`
@@ -102,6 +104,9 @@ func run(args []string, std terminal.Streams) int {
 		var u terminal.UsageError
 		if errors.As(err, &u) {
 			return 2
+		}
+		if _, others := errors.AsType[terminal.UnfinishedError](err); others {
+			return 3
 		}
 		return 1
 	}

@@ -43,7 +43,11 @@ func TestMain(m *testing.M) {
 //
 //	people FILE ROWS
 //
-// which writes made-up answers as a spreadsheet would.
+// which writes made-up answers as a spreadsheet would;
+//
+//	ports NAME...
+//
+// which makes a free port of this machine the value of each name.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Setup: func(e *testscript.Env) error {
@@ -54,7 +58,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scripts.Exits, "json": scripts.JSON, "table": table, "columns": columns, "images": images, "inferred": inferred, "people": people, "until": scripts.Until,
-			"keep": keep, "prepend": prepend, "logged": logged,
+			"keep": keep, "prepend": prepend, "logged": logged, "ports": ports,
 		},
 	})
 }

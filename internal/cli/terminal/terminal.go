@@ -22,6 +22,13 @@ type UsageError struct{ error }
 // Usage makes a UsageError of an error.
 func Usage(err error) error { return UsageError{err} }
 
+// UnfinishedError says that what was asked for is done in part, and that others do the rest: exit
+// code 3.
+type UnfinishedError struct{ error }
+
+// Unfinishedf makes an UnfinishedError with the text.
+func Unfinishedf(format string, a ...any) error { return UnfinishedError{fmt.Errorf(format, a...)} }
+
 // Usagef is a UsageError with the text.
 func Usagef(format string, a ...any) error { return UsageError{fmt.Errorf(format, a...)} }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/tls"
@@ -60,12 +61,35 @@ func ReadPool(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Authority signs certificates for a trial on one machine. A deployment takes
-// its certificates from an authority that its devices know already.
+// Authority signs certificates: for a trial on one machine, or as an organisation's own.
 type Authority struct {
 	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
+	key         crypto.Signer
 	until       time.Time
+}
+
+// ReadAuthority reads an authority that others have made, whose certificates last so long, and no
+// longer than it does.
+func ReadAuthority(certFile, keyFile string, lasts time.Duration) (*Authority, error) {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil { // not wrapped: the cause may quote the key's file
+		return nil, fmt.Errorf("serve: %s and %s are not an authority's certificate and its key in PEM", certFile, keyFile)
+	}
+	key, signs := pair.PrivateKey.(crypto.Signer)
+	if !pair.Leaf.IsCA || !signs {
+		return nil, fmt.Errorf("serve: %s is not the certificate of an authority", certFile)
+	}
+	until := time.Now().Add(lasts)
+	if until.After(pair.Leaf.NotAfter) {
+		until = pair.Leaf.NotAfter
+	}
+	return &Authority{pair.Leaf, key, until}, nil
+}
+
+// SelfSigned makes a certificate for a service on that host that vouches for itself alone, and its
+// key, in PEM.
+func SelfSigned(lasts time.Duration, host string) (cert, key []byte, err error) {
+	return (&Authority{until: time.Now().Add(lasts)}).Server(host)
 }
 
 // NewAuthority makes one that lasts as long as the certificates it signs.
@@ -127,7 +151,11 @@ func (a *Authority) sign(name string, use func(*x509.Certificate)) (cert, key []
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	use(template)
-	der, err := x509.CreateCertificate(rng.Reader(rng.New()), template, a.certificate, private.Public(), a.key)
+	parent, signer := a.certificate, a.key
+	if parent == nil {
+		parent, signer = template, private
+	}
+	der, err := x509.CreateCertificate(rng.Reader(rng.New()), template, parent, private.Public(), signer)
 	if err != nil {
 		return nil, nil, fmt.Errorf("serve: sign a certificate: %w", err)
 	}
@@ -151,7 +179,7 @@ func certificate(name string, lasts time.Duration) (*x509.Certificate, *ecdsa.Pr
 	now := time.Now()
 	return &x509.Certificate{
 		SerialNumber: new(big.Int).SetBytes(serial),
-		Subject:      pkix.Name{CommonName: name, Organization: []string{"Confetti trial"}},
+		Subject:      pkix.Name{CommonName: name},
 		NotBefore:    now.Add(-time.Hour),
 		NotAfter:     now.Add(lasts),
 	}, key, nil

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,11 +9,8 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -152,66 +147,4 @@ func (c planRegister) Run(std terminal.Streams) error {
 	}
 	defer done()
 	return s.Register(ctx, std.Out, signed, c.State)
-}
-
-type planClose struct {
-	services.SignedPlan
-	services.Flags
-	Wait time.Duration `help:"How long to wait until every crowd has reached the analyzer, before it closes too." default:"10m"`
-}
-
-func (planClose) Help() string {
-	return `Ends a collection before its time: first at the entry hops, or the leader, and once every crowd
-was counted or withheld, at the analyzer, which then publishes the release or says
-why it may not. The token must be an operator's of all of them, as in a trial; an
-operator of one service calls POST /v1/plans/PLAN/close there.
-
-Example:
-  confetti plan close --dir trial`
-}
-
-func (c planClose) Run(std terminal.Streams) error {
-	signed, err := c.Read(c.Dir)
-	if err != nil {
-		return err
-	}
-	s, ctx, done, err := c.Reach()
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, cancel := context.WithTimeout(ctx, c.Wait)
-	defer cancel()
-	if err := s.CloseEntries(ctx, signed.Plan, func(name string) {
-		fmt.Fprintf(std.Out, "%s takes no more contributions\n", plain.Text(name))
-	}); err != nil {
-		return err
-	}
-	text, err := s.CloseAnalyzer(ctx, signed.Plan)
-	if err != nil {
-		return err
-	}
-	var state analyzerd.Plan
-	if err := json.Unmarshal(text, &state); err != nil {
-		return err
-	}
-	if state.State == analyzerd.Withheld {
-		return fmt.Errorf("nothing is released: %s", state.Reason)
-	}
-	_, err = fmt.Fprintf(std.Out, "%s; to get the release:\n  confetti release fetch %s\n", plain.Text(string(state.State)), c.again())
-	return err
-}
-
-// again is what the next command that asks about the same plan is given.
-func (c planClose) again() string {
-	if c.Plan == "" {
-		return fmt.Sprintf("--dir %s --out %s", c.Dir, trial.Folder(c.Dir).Path("release"))
-	}
-	words := c.Plan
-	for _, f := range []struct{ flag, value string }{{"dir", c.Dir}, {"roots", c.Roots}} {
-		if f.value != "" {
-			words += " --" + f.flag + " " + f.value
-		}
-	}
-	return words + " --out release"
 }

@@ -3,32 +3,101 @@ package services
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/service/aggregated"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// CloseEntries has the entry hops of a plan, or the leader, take no more contributions; told
-// hears of each. The token must be an operator's of all of them.
-func (s *Services) CloseEntries(ctx context.Context, p plan.Plan, told func(name string)) error {
+// CloseEntries has the entry hops of a plan, or the leader, take no more contributions; told hears of
+// each that does not any more. left are those who are open, and may be closed by others alone.
+func (s *Services) CloseEntries(ctx context.Context, p plan.Plan, told func(name string)) (left []plans.Party, err error) {
 	for _, party := range plans.Parties(p) {
 		if party.Role != "shuffler" && party.Role != "leader" || party.Hop > 0 {
 			continue
 		}
-		if _, _, err := s.Do(ctx, http.MethodPost, party.URL+wire.ClosePath(p.Hash()), "", nil); err != nil {
-			return err
+		_, _, failed := s.Do(ctx, http.MethodPost, party.URL+wire.ClosePath(p.Hash()), "", nil)
+		if notOurs(failed) {
+			var closed bool
+			if closed, failed = s.closed(ctx, p, party); failed == nil && !closed {
+				left = append(left, party)
+				continue
+			}
+		}
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
 		}
 		told(party.Name)
 	}
-	return nil
+	return left, err
 }
+
+// notOurs reports whether a service wants a token that is not here.
+func notOurs(err error) bool {
+	problem, is := errors.AsType[*wire.Problem](err)
+	return is && problem.Code == wire.Unauthenticated
+}
+
+// closed reports what an entry says to everybody: that it takes no more contributions.
+func (s *Services) closed(ctx context.Context, p plan.Plan, entry plans.Party) (bool, error) {
+	text, err := s.Stranger().Get(ctx, entry.URL+wire.StatusPath(p.Hash()))
+	if err != nil {
+		return false, err
+	}
+	var all []struct {
+		Instance int    `json:"instance"`
+		Hop      int    `json:"hop"`
+		Phase    string `json:"phase"`
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return false, fmt.Errorf("%s: %w", entry.URL, err)
+	}
+	for _, st := range all {
+		if st.Instance == entry.Instance && st.Hop == entry.Hop {
+			return st.Phase != "collecting", nil
+		}
+	}
+	return false, nil
+}
+
+// Verdict returns what the analyzer has made of a plan, or ErrNotOurs where others close it there.
+// Before it is closed, every crowd must have reached it, or been withheld on its way.
+func (s *Services) Verdict(ctx context.Context, p plan.Plan) (state analyzerd.Plan, err error) {
+	// A release, and why there is none, are for everybody to read.
+	_, err = s.Stranger().Get(ctx, fmt.Sprintf("%s/v1/releases/%s.json", p.Analyzer.URL, p.Name()))
+	problem, told := errors.AsType[*wire.Problem](err)
+	switch {
+	case err == nil:
+		state.State = analyzerd.Released
+		return state, nil
+	case told && problem.Code == wire.Withheld:
+		state.State, state.Reason = analyzerd.Withheld, problem.Detail
+		return state, nil
+	case !told || problem.Code != wire.NotClosed:
+		return state, err
+	}
+	text, err := s.CloseAnalyzer(ctx, p)
+	if notOurs(err) {
+		return state, ErrNotOurs
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	return state, err
+}
+
+// ErrNotOurs says that another organisation closes a collection at its analyzer.
+var ErrNotOurs = errors.New("the analyzer is closed by its own operator")
 
 // CloseAnalyzer waits until every crowd has reached the analyzer, or was withheld on its way, and
 // closes it too: it would withhold what had not arrived. The text is what it answers.
@@ -46,7 +115,15 @@ func (s *Services) Closing(ctx context.Context, p plan.Plan) (finish func(contex
 		_, err := s.CloseAnalyzer(ctx, p)
 		return err
 	}
-	return finish, s.CloseEntries(ctx, p, func(string) {})
+	left, err := s.CloseEntries(ctx, p, func(string) {})
+	if err == nil && len(left) > 0 {
+		names := make([]string, len(left))
+		for i, party := range left {
+			names[i] = party.Name
+		}
+		err = fmt.Errorf("not ours: %s must close the collection too", strings.Join(names, " and "))
+	}
+	return finish, err
 }
 
 // stillOpen says why a collection is not closed at the analyzer yet.

@@ -2,6 +2,7 @@
 package draft
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/card"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan/describe"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
@@ -37,10 +39,11 @@ type parties struct {
 	Unfit          string  `help:"What a device sends whose value does not fit, rather than nothing: reference (the report of nothing) or clip (of the nearest value that fits: a set's first items, a vector of the nearest length; where there is none, the reference)." enum:"reference,clip" default:"reference"`
 	Suite          string  `help:"x25519 or x-wing." enum:"x25519,x-wing" default:"x25519"`
 	flags.Route
-	Instances int    `help:"Shuffler instances in separate trust domains." default:"1"`
-	Hops      int    `help:"Hops of each instance." default:"2"`
-	Keys      string `help:"Folder for new private keys of all parties; in a real collection each party makes its own and sends its public key." required:"" type:"path" placeholder:"DIR"`
-	JSON      bool   `help:"Print JSON."`
+	Instances int      `help:"Shuffler instances in separate trust domains." default:"1"`
+	Hops      int      `help:"Hops of each instance; without it 2, or as many as there are cards of shufflers." placeholder:"N"`
+	Party     []string `help:"The card of a party whom the plan names (confetti party card), once for each: of every hop in its order, or of leader and helper, and of the analyzer and the issuer. Each has its own private keys." type:"path" sep:"none" xor:"parties" placeholder:"CARD"`
+	Keys      string   `help:"To try things out: folder for new private keys of all parties, in the place of their cards." xor:"parties" required:"" type:"path" placeholder:"DIR"`
+	JSON      bool     `help:"Print JSON."`
 }
 
 // check is of the flags by themselves. The plan's own check would find these too,
@@ -51,7 +54,7 @@ func (c parties) check() error {
 	errs.Require(c.Minimum >= 1 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents", c.Minimum, plan.MaxCrowd)
 	errs.Require(c.Maximum == 0 || c.Maximum >= c.Minimum && c.Maximum <= plan.MaxCrowd, "--maximum is %d: give --minimum to %d respondents", c.Maximum, plan.MaxCrowd)
 	errs.Require(c.Instances >= 1 && c.Instances <= plan.MaxInstances, "--instances is %d: give 1 to %d", c.Instances, plan.MaxInstances)
-	errs.Require(c.Hops >= 1 && c.Hops <= plan.MaxHops, "--hops is %d: give 1 to %d", c.Hops, plan.MaxHops)
+	errs.Require(c.Hops >= 0 && c.Hops <= plan.MaxHops, "--hops is %d: give 1 to %d", c.Hops, plan.MaxHops)
 	summed := c.Route.Route == plan.RouteSum
 	errs.Require(!summed || c.Maximum == 0, "--maximum is of shufflers, which leave out some of too many: leave it out of a sum")
 	errs.Require(!summed || c.Instances == 1, "--instances are of shufflers: leave it out of a sum")
@@ -67,12 +70,16 @@ func (c parties) plan(title string, q plan.Question, crowds []string, b plan.Bud
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return plan.Plan{}, err
 	}
+	cards, err := c.cards()
+	if err != nil {
+		return plan.Plan{}, err
+	}
 	b.DishonestShare, q.Unfit = c.DishonestShare, c.Unfit
 	p := plan.Plan{
 		Version: plan.Version, Title: title, Question: q, Budget: b,
 		Crowd:     plan.Crowd{Names: crowds, Minimum: c.Minimum, Maximum: c.Maximum},
 		Envelopes: plan.Envelopes{Suite: c.Suite},
-		Route:     plans.Route(c.Instances, c.Hops),
+		Route:     plans.Route(c.Instances, c.hops(cards)),
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
 	if noise := c.Route.Adds(q.Kind); noise != "" {
@@ -81,7 +88,43 @@ func (c parties) plan(title string, q plan.Question, crowds []string, b plan.Bud
 	if p.HonestMinimum() < 1 {
 		return p, terminal.Usagef("--minimum %d less the --dishonest-share %v leaves nobody whose noise counts: raise the one or lower the other", c.Minimum, c.DishonestShare)
 	}
+	if len(cards) == 0 {
+		return p, nil
+	}
+	if err := card.Place(&p, cards); err != nil {
+		return p, terminal.Usage(err)
+	}
 	return p, nil
+}
+
+// cards returns those that --party names, checked against the route.
+func (c parties) cards() ([]card.Card, error) {
+	if len(c.Party) == 0 {
+		return nil, nil
+	}
+	cards, errs := make([]card.Card, len(c.Party)), make([]error, len(c.Party))
+	for i, file := range c.Party {
+		cards[i], errs[i] = card.Read(file)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if err := card.Check(c.Route.Route, cards); err != nil {
+		return nil, terminal.Usage(err)
+	}
+	n := len(card.Of(cards, card.Shuffler))
+	if c.Route.Route == plan.RouteMix && n != c.Instances*c.hops(cards) {
+		return nil, terminal.Usagef("%d cards are of shufflers, and --instances %d of --hops %d need %d: name as many", n, c.Instances, c.hops(cards), c.Instances*c.hops(cards))
+	}
+	return cards, nil
+}
+
+// hops returns how many each instance has.
+func (c parties) hops(cards []card.Card) int {
+	if c.Hops == 0 && len(cards) > 0 {
+		return max(1, len(card.Of(cards, card.Shuffler))/c.Instances)
+	}
+	return cmp.Or(c.Hops, 2)
 }
 
 // write designs the plan, gives its parties keys, and writes both; what design
@@ -91,9 +134,12 @@ func (c parties) write(std terminal.Streams, p plan.Plan, set ...string) error {
 }
 
 func (c parties) writeDesigned(std terminal.Streams, p plan.Plan, design func(plan.Plan) (plan.Plan, error), set ...string) error {
-	keys, err := newKeys(&p)
-	if err != nil {
-		return err
+	var keys map[string]func(path string) error
+	var err error
+	if len(c.Party) == 0 {
+		if keys, err = newKeys(&p); err != nil {
+			return err
+		}
 	}
 	if p, err = design(p); err != nil {
 		return flags.Refused(err, append(set, "epsilon", "delta", "minimum", "dishonest-share", "accounting")...)
@@ -108,7 +154,11 @@ func (c parties) writeDesigned(std terminal.Streams, p plan.Plan, design func(pl
 	if err := terminal.Uninterrupted(func() error { return c.save(p, keys) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Err, "wrote %s (%s...) and the private keys of its parties in %s\n", c.File, plan.Short(p.Name()), c.Keys)
+	with := "the private keys of its parties in " + c.Keys
+	if len(c.Party) > 0 {
+		with = "no private key: each party has its own"
+	}
+	fmt.Fprintf(std.Err, "wrote %s (%s...) and %s\n", c.File, plan.Short(p.Name()), with)
 	if c.JSON {
 		return d.WriteJSON(std.Out)
 	}

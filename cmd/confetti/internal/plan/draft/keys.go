@@ -54,7 +54,7 @@ func newKeys(p *plan.Plan) (map[string]func(path string) error, error) {
 	return keys, one(&p.Analyzer, "analyzer.key")
 }
 
-// save writes the keys and then the plan. After an error nothing that it wrote
+// save writes the keys, where there are any, and then the plan. After an error nothing that it wrote
 // remains.
 func (c parties) save(p plan.Plan, keys map[string]func(path string) error) (err error) {
 	var made []string
@@ -65,7 +65,9 @@ func (c parties) save(p plan.Plan, keys map[string]func(path string) error) (err
 			}
 		}
 	}()
-	if err := os.Mkdir(c.Keys, 0o700); err == nil {
+	if len(keys) == 0 {
+		// The parties have theirs.
+	} else if err := os.Mkdir(c.Keys, 0o700); err == nil {
 		made = append(made, c.Keys)
 	} else if !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("--keys: %w: name a folder that is there, or can be made", err)

@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+)
+
+type planClose struct {
+	services.SignedPlan
+	services.Flags
+	Wait time.Duration `help:"How long to wait until every crowd has reached the analyzer, before it closes too." default:"10m"`
+}
+
+func (planClose) Help() string {
+	return `Ends a collection before its time: first at the entry hops, or the leader, and once every crowd
+was counted or withheld, at the analyzer, which then publishes the release or says
+why it may not. What a token opens is closed; where parties of other organisations are
+open still, it says whose they are and what to send them, and exits with 3. They run the
+same command, in any order, the analyzer's operator last.
+
+Example:
+  confetti plan close --dir trial`
+}
+
+func (c planClose) Run(std terminal.Streams) error {
+	signed, err := c.Read(c.Dir)
+	if err != nil {
+		return err
+	}
+	s, ctx, done, err := c.Reach()
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	left, err := s.CloseEntries(ctx, signed.Plan, func(name string) {
+		fmt.Fprintf(std.Out, "%s takes no more contributions\n", plain.Text(name))
+	})
+	if err != nil {
+		return err
+	}
+	analyzer := plans.Parties(signed.Plan)[0]
+	if len(left) > 0 {
+		return c.remains(std.Out, append(left, analyzer))
+	}
+	state, err := s.Verdict(ctx, signed.Plan)
+	switch {
+	case errors.Is(err, services.ErrNotOurs):
+		return c.remains(std.Out, []plans.Party{analyzer})
+	case err != nil:
+		return err
+	case state.State == analyzerd.Withheld:
+		return fmt.Errorf("nothing is released: %s", state.Reason)
+	}
+	_, err = fmt.Fprintf(std.Out, "%s; to get the release:\n  confetti release fetch %s\n", plain.Text(string(state.State)), c.again())
+	return err
+}
+
+// remains says who must close the collection too, the analyzer last, and what to send them.
+func (c planClose) remains(out io.Writer, left []plans.Party) error {
+	for _, party := range left {
+		when := ""
+		if party.Role == "analyzer" {
+			when = ", last"
+		}
+		fmt.Fprintf(out, "open still: %s at %s, which its operator closes%s\n", plain.Text(party.Name), plain.Text(party.URL), when)
+	}
+	fmt.Fprint(out, "Send each the signed plan, and this line:\n  confetti plan close plan.signed.json --roots roots.pem --token operator.token\n")
+	return terminal.Unfinishedf("not closed yet: %s open still", serve.Count(len(left), "party is", "parties are"))
+}
+
+// again is what the next command that asks about the same plan is given.
+func (c planClose) again() string {
+	if c.Plan == "" {
+		return fmt.Sprintf("--dir %s --out %s", c.Dir, trial.Folder(c.Dir).Path("release"))
+	}
+	words := c.Plan
+	for _, f := range []struct{ flag, value string }{{"dir", c.Dir}, {"roots", c.Roots}} {
+		if f.value != "" {
+			words += " --" + f.flag + " " + f.value
+		}
+	}
+	return words + " --out release"
+}
