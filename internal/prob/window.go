@@ -80,6 +80,7 @@ func (w window) tabulate(tail float64) (Window, error) {
 	for i := len(down) - 1; i >= 0; i-- {
 		p = append(p, down[i])
 	}
+	Count(len(p) + len(up))
 	return Window{Lo: w.mode - len(down), P: append(p, up...), Below: below, Above: above}, nil
 }
 

@@ -54,7 +54,10 @@ type tokensLaw struct {
 // What may be rounded, in shares of itself; epsilon rises by about half of it.
 const (
 	mPitch = 2e-4 // m, where it is large
-	wPitch = 2e-4 // W, of the mean of x a + y b + W, which is n
+	// m, where W follows from it: there are then as many levels as steps in a window of some
+	// twenty sqrt(m), each with sums of sqrt(m) terms, and the work is the same for every n.
+	certainPitch = 2e-6
+	wPitch       = 2e-4 // W, of the mean of x a + y b + W, which is n
 )
 
 // Larger tables than these are rounded more, which only costs epsilon.
@@ -82,10 +85,11 @@ func (t tokens) law(neglect float64) (*tokensLaw, error) {
 	var ends []int // the largest m that each level stands for
 	// Without A and B the worlds are one.
 	for m := max(1, window.Lo); m <= last; {
-		end := m
-		if !t.certain() {
-			end = min(last, m+int(mPitch*float64(m)))
+		pitch := mPitch
+		if t.certain() {
+			pitch = certainPitch
 		}
+		end := min(last, m+int(pitch*float64(m)))
 		v := level{m: m}
 		sum := 0.0
 		for i := m; i <= end; i++ {

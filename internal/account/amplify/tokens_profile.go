@@ -93,7 +93,9 @@ func (l *tokensLaw) delta(epsilon float64) float64 {
 // products of (m-s)/(s+1), (m-s-1)/(s+2), ...
 func tailRatio(m, s int) float64 {
 	sum, term := 1.0, 1.0
-	for a := s; a < m; a++ {
+	a := s
+	defer func() { prob.Count(a - s) }()
+	for ; a < m; a++ {
 		term *= float64(m-a) / float64(a+1)
 		sum += term
 		if term < sum*1e-17 {
@@ -237,6 +239,7 @@ func (v *level) add(h []float64, slices []slice) {
 	}
 	// b at every threshold, by ratios, and its tails, from the top.
 	b, above := make([]float64, high-low+1), make([]float64, high-low+1)
+	prob.Count(high - low + 1)
 	b[0] = math.Exp(prob.LogBinomialPMF(low, v.m, 0.5))
 	for a := low; a < high; a++ {
 		b[a-low+1] = b[a-low] * float64(v.m-a) / float64(a+1)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // Composition is the sum of independent losses: rounds of one or several
@@ -56,6 +58,7 @@ type cumulants struct{ log, mean, variance float64 }
 
 func (d *Distribution) cumulants(theta float64) cumulants {
 	// Relative to the largest term, so that nothing overflows.
+	prob.Count(len(d.log))
 	peak := math.Inf(-1)
 	for i, log := range d.log {
 		peak = max(peak, log+theta*d.loss(i))

@@ -7,6 +7,8 @@ import (
 	"math/cmplx"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // tilted is the composed law after multiplying every mass by e^(theta l) and
@@ -50,6 +52,7 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 		return t, nil
 	}
 	n := 1 << bits.Len(uint(max(width, 16)-1))
+	prob.Count(n * bits.Len(uint(n)) * (len(c.parts) + 1))
 	fft := fourier.NewFFT(n)
 	product := make([]complex128, n/2+1)
 	for i := range product {

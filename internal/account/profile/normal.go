@@ -15,6 +15,9 @@ type Normal float64
 // e^e phi(b) = phi(a): nothing cancels but R(a) and R(b), which differ.
 func (m Normal) Hockey(epsilon float64) float64 {
 	a := epsilon/float64(m) - float64(m)/2
+	if m == 0 || math.IsInf(a, 1) { // they are one, or e^-a^2/2 is nothing
+		return 0
+	}
 	b := a + float64(m)
 	if a < 0 && m > near {
 		return math.Exp(prob.LogNormalSurvival(a)) - math.Exp(-a*a/2)*mills(b)/math.Sqrt(2*math.Pi)

@@ -2,7 +2,11 @@
 // its inverse, the profiles in closed form, and rounding against us.
 package profile
 
-import "math"
+import (
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/prob"
+)
 
 // Curve is a privacy profile: the two functions are inverse to each other, and
 // both err on the side of the guarantee's bound.
@@ -52,5 +56,6 @@ func Sample(profile func(epsilon float64) float64, step, neglect float64) []floa
 			break
 		}
 	}
+	prob.Count(len(h))
 	return h
 }

@@ -3,6 +3,8 @@ package shuffle
 import (
 	"fmt"
 	"math"
+
+	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // others computes the law of W, the number of ones reported by m users of whom
@@ -50,6 +52,7 @@ func (o *others) law(m, k int, b bit, tail float64) (low int, w []float64) {
 		o.w = make([]float64, 2*(to-from+1))
 	}
 	w = o.w[:to-from+1]
+	prob.Count(len(w))
 	switch {
 	case low == high:
 		w[0] = 1

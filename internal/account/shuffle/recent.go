@@ -7,41 +7,55 @@ import (
 	"github.com/confetti-dp/confetti/account"
 )
 
-// recent are the last envelopes that were computed. A search for noise, the observers of
-// a promise, a ledger and each of many devices ask for the same few, and each takes
-// milliseconds. They are of public parameters alone, and the oldest makes room for the newest. An
-// envelope has some thousand points: all of them are a few MB.
-var recent struct {
-	sync.Mutex
-	of   [64]asked
+// recent remembers the last results of a function. A search for noise, the observers of a
+// promise, a ledger and each of many devices ask for the same few, and each takes milliseconds
+// or more. They are of public parameters alone, and the oldest makes room for the newest. What
+// is remembered is handed to everybody, and nobody may change it.
+type recent[K comparable, V any] struct {
+	mu sync.Mutex
+	of [64]struct {
+		asked K
+		found V
+		known bool
+	}
 	next int
 }
 
-// asked is all that envelopes depend on, and what they are.
-type asked struct {
-	bit             bit
-	worlds          worlds
-	step, neglect   float64
-	rising, falling []float64
+// find returns what is remembered, or else what work gives.
+func (r *recent[K, V]) find(asked K, work func() V) V {
+	r.mu.Lock()
+	for i := range r.of {
+		if r.of[i].known && r.of[i].asked == asked {
+			defer r.mu.Unlock()
+			return r.of[i].found
+		}
+	}
+	r.mu.Unlock()
+	found := work()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := &r.of[r.next]
+	at.asked, at.found, at.known = asked, found, true
+	r.next = (r.next + 1) % len(r.of)
+	return found
 }
+
+// asked is all that envelopes depend on.
+type asked struct {
+	bit           bit
+	worlds        worlds
+	step, neglect float64
+}
+
+// An envelope has some thousand points: all of them are a few MB.
+var recentEnvelopes recent[asked, [2][]float64]
 
 // envelopes are those of either direction: of a one told from a zero, and of a zero
 // told from a one.
 func (b bit) envelopes(c worlds, o account.Options) (rising, falling []float64) {
-	now := asked{bit: b, worlds: c, step: o.Step, neglect: o.Neglect}
-	recent.Lock()
-	for _, e := range recent.of {
-		if e.bit == now.bit && e.worlds == now.worlds && e.step == now.step && e.neglect == now.neglect {
-			recent.Unlock()
-			return slices.Clone(e.rising), slices.Clone(e.falling)
-		}
-	}
-	recent.Unlock()
-	rising, falling = b.walk(c, o)
-	now.rising, now.falling = slices.Clone(rising), slices.Clone(falling)
-	recent.Lock()
-	defer recent.Unlock()
-	recent.of[recent.next] = now
-	recent.next = (recent.next + 1) % len(recent.of)
-	return rising, falling
+	both := recentEnvelopes.find(asked{b, c, o.Step, o.Neglect}, func() [2][]float64 {
+		rising, falling := b.walk(c, o)
+		return [2][]float64{rising, falling}
+	})
+	return slices.Clone(both[0]), slices.Clone(both[1])
 }

@@ -33,4 +33,9 @@ func TestRecentEnvelopesAreThoseComputed(t *testing.T) {
 }
 
 // forget lets go of what is kept.
-func forget() { clear(recent.of[:]) }
+func forget() {
+	clear(recentEnvelopes.of[:])
+	clear(recentSlopes.of[:])
+	clear(recentKappas.of[:])
+	clear(recentThinned.of[:])
+}

@@ -13,7 +13,11 @@ import (
 // squared gap of the whole vector,
 //
 //	(1+s) A K,   s = min over lambda > 0 of (K ln E e^(lambda (Y/A - 1)) + ln(1/Rare))/(lambda K).
-func (e SecretRows) thinned() float64 {
+func (e SecretRows) thinned() float64 { return recentThinned.find(e, e.thin) }
+
+var recentThinned recent[SecretRows, float64]
+
+func (e SecretRows) thin() float64 {
 	whole := math.Min(e.SquaredGap, float64(e.Rows))
 	if e.all() {
 		return whole
@@ -64,10 +68,14 @@ func (c crowded) slack(mean, whole, rare float64) float64 {
 	return least * (1 + crowdedError)
 }
 
+// mostCrowded bounds the terms of logMean. A window of the binomial has some twenty sqrt(n).
+const mostCrowded = 1 << 20
+
 // logMean is ln E e^(scale m'^2 + weight(m')), m' = max(m, least), from above up to
-// crowdedError; weight is a concave function. Terms are added upwards from least until
-// they fall by half from one to the next, which they then do ever faster: what is left
-// is less than the last.
+// crowdedError; weight is a concave function. Terms are added upwards from least. They fall ever
+// faster from one to the next, so that a geometric series with the last ratio is above what is
+// left: they end where that is nothing beside the sum. Where they do not within mostCrowded, which
+// a lambda near its largest can bring about, nothing is proved, and the result is infinite.
 func (c crowded) logMean(scale float64, weight func(m float64) float64) float64 {
 	exponent := func(m float64) float64 { return scale*m*m + weight(m) }
 	least := float64(c.least)
@@ -75,14 +83,19 @@ func (c crowded) logMean(scale float64, weight func(m float64) float64) float64 
 	first := prob.LogBinomialPMF(c.least, c.n, c.q) + exponent(least)
 	odds := c.q / (1 - c.q)
 	sum, log := 1.0, 0.0 // relative to the first term
-	for m := c.least; m < c.n; m++ {
+	m := c.least
+	defer func() { prob.Count(m - c.least) }()
+	for ; m < c.n; m++ {
+		if m-c.least > mostCrowded {
+			return math.Inf(1)
+		}
 		x := float64(m)
 		ratio := math.Log(float64(c.n-m)/(x+1)*odds) + exponent(x+1) - exponent(x)
 		log += ratio
 		term := math.Exp(log)
 		sum += term
-		if ratio < -math.Ln2 && term < 1e-18*sum {
-			sum += term
+		if left := term / math.Expm1(-ratio); ratio < 0 && left < 1e-18*sum {
+			sum += left
 			break
 		}
 	}

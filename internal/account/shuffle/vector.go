@@ -82,10 +82,28 @@ const vectorWorlds = 500
 // cover is symmetric under flipping every bit, as the proof asks: with a stride
 // that divides the number of users counted on, k' = 0, stride, ..., others. A
 // remainder of users is left out too.
-func (e VectorResponse) cover() worlds {
-	stride := max(1, e.Users/vectorWorlds)
+//
+// The work is bounded whatever the number of users: where laws that leave out tail, each a
+// window of some sqrt(users) terms, would have more than so many terms in all, fewer worlds
+// stand for all, and more respondents are left out. That is sound for any number of worlds:
+// the reports of those who are left out do not depend on the target's, so that the count of
+// all is that of the others plus independent noise, and fewer others are never more private
+// (TestFewerOthersAreNeverMorePrivate).
+func (e VectorResponse) cover(terms, tail float64) worlds {
+	l := -math.Log(tail)
+	variance := float64(e.Users) * e.Flip * (1 - e.Flip)
+	window := math.Min(float64(e.Users), 2*(l/3+math.Sqrt(l*l/9+2*l*variance))) + 1 // as others.law has it
+	count := int(math.Min(vectorWorlds, math.Max(2, terms/window)))
+	stride := max(1, e.Users/count)
 	return worlds{e.Users - e.Users%stride, stride - 1}
 }
+
+// Terms of all laws together that are looked at: for a slope, and for moments, of each of
+// which every order is another term. Each is some 0.3 s of a core.
+const (
+	slopeTerms  = 1 << 25
+	momentTerms = 1 << 28
+)
 
 // count is the law of the number of ones among m others of whom k hold a one,
 // without its place. More than half of them ones is the mirror image of fewer,
@@ -104,7 +122,7 @@ func (e VectorResponse) count(law *others, m, k int, tail float64) (w []float64,
 }
 
 func (e VectorResponse) Certificate(account.Options) string {
-	c := e.cover()
+	c := e.cover(slopeTerms, profile.MinTail)
 	return fmt.Sprintf("every data set, by %d numbers of ones among the others with %d respondents left out",
 		c.count(), e.Users-1-c.others())
 }
@@ -120,6 +138,7 @@ func (e VectorResponse) Profile(rounds int, o account.Options) (profile.Curve, a
 		return e.fullGaps(rounds, o)
 	}
 	squares := float64(rounds) * e.squares()
+	left := e.momentCover()
 	charge := o.Neglect * tailShare
 	slope := e.slope(charge)
 	gauss := withTail{profile.Normal(slope * math.Sqrt(squares)), math.Min(1, charge*float64(rounds))}
@@ -128,7 +147,7 @@ func (e VectorResponse) Profile(rounds int, o account.Options) (profile.Curve, a
 	}
 	return &lesser{
 		gauss: gauss,
-		ideal: rdp.ZeroConcentrated(squares / (2 * e.deviation() * e.deviation())),
+		ideal: rdp.ZeroConcentrated(squares / (2 * float64(left.others()+1) * e.Flip * (1 - e.Flip))),
 		renyi: sync.OnceValue(func() profile.Curve { return e.renyiCurve(squares) }),
 	}, account.Upper, nil
 }

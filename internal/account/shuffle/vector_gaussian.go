@@ -22,11 +22,23 @@ import (
 // for every t and every number of ones among the others, U(t) above 1/2 counting
 // as 1/2. The failures sum to at most 1.2 tau times the sum of the gaps.
 func (e VectorResponse) slope(charge float64) float64 {
-	c := e.cover()
+	return recentSlopes.find(chargedVector{e, charge}, func() float64 { return e.findSlope(charge) })
+}
+
+type chargedVector struct {
+	VectorResponse
+	charge float64
+}
+
+var recentSlopes recent[chargedVector, float64]
+
+func (e VectorResponse) findSlope(charge float64) float64 {
+	tau := charge / (1.2 * e.gaps())
+	tail := math.Max(tau*1e-6, profile.MinTail)
+	c := e.cover(slopeTerms, tail)
 	if c.others() < 1 {
 		return math.Inf(1)
 	}
-	tau := charge / (1.2 * e.gaps())
 	// rho for a slope half again as large as that of the counts' deviation,
 	// which is checked at the end.
 	most := 1.5 / math.Sqrt(float64(c.others())*e.Flip*(1-e.Flip))
@@ -40,7 +52,7 @@ func (e VectorResponse) slope(charge float64) float64 {
 	for i := range c.count() {
 		// The last first: with most of the others' bits ones the tail of ones is
 		// the steepest, and a large slope spares work.
-		w, ok := e.count(&law, c.others(), c.ones(c.count()-1-i), math.Max(tau*1e-6, profile.MinTail))
+		w, ok := e.count(&law, c.others(), c.ones(c.count()-1-i), tail)
 		if !ok {
 			return math.Inf(1)
 		}

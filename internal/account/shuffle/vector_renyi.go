@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
+	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // moments bound E u^j, u = (w(t-1) - w(t))/P(t) with P the law of the count of
@@ -22,8 +23,13 @@ func (e VectorResponse) orders() int {
 	return int(math.Min(256, math.Max(8, 2+math.Sqrt(28/rho))))
 }
 
+// momentCover are the worlds that moments are computed of.
+func (e VectorResponse) momentCover() worlds {
+	return e.cover(momentTerms/float64(e.orders()), profile.MinTail)
+}
+
 func (e VectorResponse) moments() moments {
-	c := e.cover()
+	c := e.momentCover()
 	m := moments{math.Sqrt(float64(c.others()+1) * e.Flip * (1 - e.Flip)), make([]float64, e.orders()+1)}
 	sums := make([]float64, len(m.at))
 	var law others
@@ -46,6 +52,7 @@ func (e VectorResponse) moments() moments {
 // little, loses the digits that they share.
 func (m moments) add(sums, w []float64, flip float64) {
 	last := len(sums) - 1
+	prob.Count(len(w) * last)
 	edge := m.deviation / flip // |u| is at most 1/flip
 	// A term is negligible if it is at the largest order or, where |u| < 1, at
 	// the smallest; negligible ones are counted as if each were that large.
@@ -94,6 +101,7 @@ func (m moments) add(sums, w []float64, flip float64) {
 // ln(1 + r(g2) g1^2)/g1^2, or r(g2) where g1 = 0.
 func (m moments) kappa(a int, widest float64) float64 {
 	const cells = 256
+	prob.Count(cells * a)
 	log := make([]float64, a+1) // of the coefficients of r
 	for j := 2; j <= a; j++ {
 		log[j] = math.Inf(-1)
@@ -128,14 +136,26 @@ func logChoose(n, k int) float64 {
 	return a - b - c
 }
 
+var recentKappas recent[VectorResponse, []float64]
+
+// kappas returns kappa of every order, from 2.
+func (e VectorResponse) kappas() []float64 {
+	m := e.moments()
+	all := make([]float64, len(m.at))
+	for a := 2; a < len(all); a++ {
+		all[a] = m.kappa(a, e.widest())
+	}
+	return all
+}
+
 // renyiCurve is the Renyi divergence for a sum of squared gaps. Between integer
 // orders (a-1) times it is convex in a, zero at a = 1: the chord is above it.
 func (e VectorResponse) renyiCurve(squares float64) rdp.Curve {
-	m := e.moments()
-	last := len(m.at) - 1
+	kappas := recentKappas.find(e, e.kappas)
+	last := len(kappas) - 1
 	scaled := make([]float64, last+1) // (a-1) times the divergence
 	for a := 2; a <= last; a++ {
-		scaled[a] = float64(a-1) * m.kappa(a, e.widest()) * squares
+		scaled[a] = float64(a-1) * kappas[a] * squares
 	}
 	return func(order float64) float64 {
 		below := math.Floor(order)

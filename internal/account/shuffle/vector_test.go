@@ -341,3 +341,49 @@ func TestOneBitBesideAVector(t *testing.T) {
 		t.Errorf("%d losses, %v", d[0].Support(), err)
 	}
 }
+
+// What one coordinate of fewer others tells is never less private: its hockey stick at every
+// epsilon, over every number of ones, falls with the number of others. So a bound that holds of
+// fewer worlds, which leaves more others out, holds of all.
+func TestFewerOthersAreNeverMorePrivate(t *testing.T) {
+	worst := func(e VectorResponse, m int, epsilon float64) (most float64) {
+		var law others
+		for k := range m + 1 {
+			w, _ := e.count(&law, m, k, profile.MinTail)
+			sum := 0.0
+			for i := range len(w) + 1 { // of a one told from a zero
+				before, here := 0.0, 0.0
+				if i > 0 {
+					before = w[i-1]
+				}
+				if i < len(w) {
+					here = w[i]
+				}
+				one, zero := (1-e.Flip)*before+e.Flip*here, e.Flip*before+(1-e.Flip)*here
+				sum += math.Max(0, one-math.Exp(epsilon)*zero)
+			}
+			most = math.Max(most, sum)
+		}
+		return most
+	}
+	for _, flip := range []float64{0.02, 0.2, 0.4} {
+		e := VectorResponse{Users: 10, Coordinates: 1, Flip: flip, SquaredGap: 1}
+		for _, epsilon := range []float64{0, 0.1, 0.5, 1, 2} {
+			for n, before := 0, 2.0; n < 40; n++ {
+				now := worst(e, n, epsilon)
+				if now > before*(1+1e-12) {
+					t.Errorf("flip %v, epsilon %v: %v with %d others, %v with one fewer", flip, epsilon, now, n, before)
+				}
+				before = now
+			}
+		}
+	}
+	// So are slopes and moments of fewer worlds.
+	e := VectorResponse{Users: 30_000, Coordinates: 64, Flip: 0.1, SquaredGap: 4}
+	for _, terms := range []float64{1 << 10, 1 << 14, 1 << 16, slopeTerms} {
+		c, more := e.cover(terms, 1e-20), e.cover(2*terms, 1e-20)
+		if c.others() > more.others() || c.count() > vectorWorlds+1 || c.others()%(c.dropped+1) != 0 {
+			t.Errorf("%v terms: %+v, twice as many %+v", terms, c, more)
+		}
+	}
+}
