@@ -23,7 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/policy"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -137,14 +137,11 @@ func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Opti
 	}
 	bearers = []string{""}
 	if c.Bearer != "" {
-		text, err := durable.Read(c.Bearer)
+		lines, err := table.ReadLines(c.Bearer)
 		if err != nil {
 			return signed, o, nil, fmt.Errorf("--bearer: %w", err)
 		}
-		bearers = strings.Fields(string(text))
-		if len(bearers) == 0 {
-			return signed, o, nil, terminal.Usagef("--bearer: %s has no token", c.Bearer)
-		}
+		bearers = strings.Fields(strings.Join(lines, "\n"))
 	}
 	if c.Secret != "" && c.Devices {
 		return signed, o, nil, terminal.Usagef("--secret is one device's: leave out --devices")
