@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/confetti-dp/confetti/internal/audit/kinds"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
@@ -20,6 +21,7 @@ type likely interface {
 type reader struct {
 	law   likely
 	holds [3]question.Symbol
+	alike bool // all others hold the first record
 	apart float64
 	work  int // as leg.work
 }
@@ -33,7 +35,7 @@ func (g *leg) read(d device, pair kinds.Records) (eye, error) {
 	if !ok {
 		return nil, fmt.Errorf("audit: no attack is known of a question of kind %q, whose messages have no known law", g.protocol.Plan.Question.Kind)
 	}
-	e := reader{law: law, work: 100}
+	e := reader{law: law, work: 100, alike: reflect.DeepEqual(pair[0], pair[2])}
 	for i, v := range pair {
 		var err error
 		if e.holds[i], err = kinds.Encode(g.protocol, v); err != nil {
@@ -74,7 +76,11 @@ func (e reader) message(report tally.Tally, _ []byte) float64 { return e.own(rep
 func (e reader) sum(batch tally.Tally, _ int) float64 {
 	var sum [2]float64
 	for body := range batch.(*tally.Rows).All() {
-		q, first, second := e.law.Prob(body, e.holds[2]), e.law.Prob(body, e.holds[0]), e.law.Prob(body, e.holds[1])
+		first, second := e.law.Prob(body, e.holds[0]), e.law.Prob(body, e.holds[1])
+		q := first
+		if !e.alike {
+			q = e.law.Prob(body, e.holds[2])
+		}
 		switch {
 		case first == 0 && second == 0: // another's
 			continue

@@ -33,14 +33,15 @@ func Laws(p *protocol.Protocol, holds question.Value) ([]Law, error) {
 		return nil, err
 	}
 	k := kind{p, holds}
+	if d, ok := p.Question.(*density.Question); ok {
+		return k.ofBits(d, symbol), nil
+	}
 	if ones, err := Ones(p, holds); ones != nil || err != nil {
 		return append(k.ofRows(ones), k.tooLong()...), err
 	}
-	switch q, inner := Inner(p); q := q.(type) {
+	switch q, inner := Inner(p); q.(type) {
 	case *histogram.Question:
 		return k.ofCells(inner, symbol)
-	case *density.Question:
-		return k.ofBits(q, symbol), nil
 	case *label.Question:
 		return k.ofLabel(inner), nil
 	}
@@ -242,16 +243,28 @@ type flipping interface {
 	Prob(symbol uint8, bit bool) float64
 }
 
-// ofBits describes the bits of a density's features, where each is sent flipped, or else none.
-func (g kind) ofBits(q *density.Question, symbol question.Symbol) []Law {
+// onesOf gives the probability of a one in each channel of a density's features; nil where bits are not sent by
+// themselves.
+func onesOf(q *density.Question, symbol question.Symbol) (ones []float64) {
 	rr, ok := q.Bits.(flipping)
 	if !ok {
 		return nil
 	}
 	flip := rr.Prob(1, false)
-	bits := Law{Says: fmt.Sprintf("bits of features are flipped with probability %.6g", flip)}
 	for _, f := range density.Vector(symbol) {
-		one := flip + (1-2*flip)*(1+math.Max(-1, math.Min(1, float64(f))))/2
+		ones = append(ones, flip+(1-2*flip)*(1+math.Max(-1, math.Min(1, float64(f))))/2)
+	}
+	return ones
+}
+
+// ofBits describes the bits of a density's features, where each is sent flipped, and the class.
+func (g kind) ofBits(q *density.Question, symbol question.Symbol) []Law {
+	ones := onesOf(q, symbol)
+	if ones == nil {
+		return nil
+	}
+	bits := Law{Says: fmt.Sprintf("bits of features are flipped with probability %.6g", q.Bits.(flipping).Prob(1, false))}
+	for _, one := range ones {
 		bits.Laws = append(bits.Laws, []float64{1 - one, one})
 	}
 	bits.Outcome = ofChannels

@@ -57,13 +57,17 @@ type inRows interface {
 // answer no rows.
 func Ones(p *protocol.Protocol, v question.Value) ([]float64, error) {
 	inner, _ := Inner(p)
-	q, ok := inner.(inRows)
-	if !ok {
+	d, bits := inner.(*density.Question)
+	q, rows := inner.(inRows)
+	if !bits && !rows {
 		return nil, nil
 	}
 	s, err := Encode(p, v)
 	if err != nil {
 		return nil, err
+	}
+	if bits {
+		return onesOf(d, s), nil
 	}
 	return q.Ones(s), nil
 }
@@ -121,7 +125,7 @@ func densities(p plan.Plan) []Records {
 		all = append(all, Records{
 			density.Labelled{Features: along(d, length, false)},
 			density.Labelled{Features: along(d, -length, false), Class: second},
-			density.Labelled{Features: along(d, length, true)},
+			density.Labelled{Features: along(d, length, false)},
 		})
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/label"
 	vectors "github.com/confetti-dp/confetti/question/vector"
@@ -91,6 +92,9 @@ func (w worst) near(v question.Value, size float64) question.Value {
 	case label.Record:
 		v.Features = w.moves(v.Features, size)
 		return v
+	case density.Labelled:
+		v.Features = w.moves(v.Features, size)
+		return v
 	}
 	return v
 }
@@ -138,6 +142,9 @@ func turned(v, rest question.Value, sign float32) question.Value {
 		return rest
 	case label.Record:
 		rest.Features = turn(v.(label.Record).Features)
+		return rest
+	case density.Labelled:
+		rest.Features = turn(v.(density.Labelled).Features)
 		return rest
 	}
 	return rest
