@@ -110,6 +110,9 @@ func (l *learned) done(tries int, law [3][]float64) {
 		for i := range l.mean[who] {
 			l.mean[who][i] /= l.tries
 		}
+	}
+	spread := l.spread() // of the tries, as their means are
+	for who := range l.mean {
 		if law[who] != nil {
 			l.believe(l.mean[who], law[who])
 		}
@@ -125,7 +128,7 @@ func (l *learned) done(tries int, law [3][]float64) {
 			l.telling = append(l.telling, i/l.group*l.group)
 		}
 	}
-	l.weigh = l.weights(l.spread())
+	l.weigh = l.weights(spread)
 }
 
 // believe puts in the place of what tries say of rows what their law says, unless these are more than
