@@ -27,6 +27,8 @@ func TestDSN(t *testing.T) {
 		{Config{}, "", "either database"},
 		{Config{Database: "a.db", URL: url}, "", "either database"},
 		{Config{Database: "a.db", PasswordFile: serve.Path(path)}, "", "password_file"},
+		{Config{Database: "postgres://u:geheim@localhost/c"}, "", "database is a file"},
+		{Config{URL: "host=localhost password=geheim"}, "", "no address"},
 		{Config{URL: "postgres://confetti@db.example/confetti"}, "", "verify-full"},
 		{Config{URL: strings.Replace(url, "confetti@", "confetti:x@", 1), PasswordFile: serve.Path(path)}, "", "leave it out of url"},
 		{Config{URL: url, PasswordFile: serve.Path(path + "2")}, "", "password_file"},
@@ -34,6 +36,9 @@ func TestDSN(t *testing.T) {
 		dsn, err := c.config.DSN()
 		if dsn != c.dsn || (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %q, %v; want %q, %q", c.config, dsn, err, c.dsn, c.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "geheim") {
+			t.Errorf("the error shows the password: %v", err)
 		}
 	}
 }

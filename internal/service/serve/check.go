@@ -88,11 +88,12 @@ func Local(host string) bool {
 
 // verifiedDatabase refuses the URL of a PostgreSQL database on another machine that
 // nobody could tell from an impostor: the driver would take any certificate, and
-// none.
+// none. What is no such URL is refused, too: another form of it would be the name of a file.
+// An error shows nothing of it, whatever stands where: it may be the password.
 func verifiedDatabase(text string) error {
 	u, err := url.Parse(text)
-	if err != nil { // whose text may hold the password
-		return errors.New("cannot be read: write postgres://user@host/database?sslmode=verify-full")
+	if err != nil || !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
+		return errors.New("is no address of a PostgreSQL database: write postgres://user@host/database?sslmode=verify-full, in small letters; a file of SQLite is set as database")
 	}
 	hosts := []string{u.Query().Get("host")}
 	if hosts[0] == "" {
@@ -103,7 +104,7 @@ func verifiedDatabase(text string) error {
 	}
 	for _, h := range hosts {
 		if mode := u.Query().Get("sslmode"); !Local(h) && mode != "verify-full" {
-			return fmt.Errorf("sslmode is %q for the database at %s, so that anybody on the way could be it: write ?sslmode=verify-full, with sslrootcert=FILE for an authority of your own", mode, h)
+			return errors.New("sslmode is not verify-full for a database on another machine, so that anybody on the way could be it: write ?sslmode=verify-full, with sslrootcert=FILE for an authority of your own")
 		}
 	}
 	return nil

@@ -82,16 +82,27 @@ func TestWritable(t *testing.T) {
 
 func TestVerifiedDatabase(t *testing.T) {
 	for text, fine := range map[string]bool{
-		"postgres://u@db.example/c":                                 false,
-		"postgres://u@db.example/c?sslmode=require":                 false,
-		"postgres://u@db.example/c?sslmode=verify-ca":               false,
-		"postgres://u@db.example/c?sslmode=verify-full":             true,
-		"postgres://u@localhost,db.example/c":                       false,
-		"postgres://u@localhost:5432,127.0.0.1:5433/c":              true,
-		"postgres://u@[::1]/c":                                      true,
-		"postgres:///c?host=/var/run/postgresql&user=u":             true,
-		"postgres:///c?host=db.example":                             false,
-		"postgres://u:geheim@db.example/%zz":                        false,
+		"postgres://u@db.example/c":                     false,
+		"postgres://u@db.example/c?sslmode=require":     false,
+		"postgres://u@db.example/c?sslmode=verify-ca":   false,
+		"postgres://u@db.example/c?sslmode=verify-full": true,
+		"postgres://u@localhost,db.example/c":           false,
+		"postgres://u@localhost:5432,127.0.0.1:5433/c":  true,
+		"postgres://u@[::1]/c":                          true,
+		"postgres:///c?host=/var/run/postgresql&user=u": true,
+		"postgres:///c?host=db.example":                 false,
+		"postgres://u:geheim@db.example/%zz":            false,
+		"postgres://u:geheim@geheim/c?sslmode=geheim":   false,
+		"postgresql://u@localhost/c":                    true,
+		// What libpq takes, and a file of SQLite would have been named after.
+		"host=localhost user=u password=geheim dbname=c": false,
+		"Postgres://u:geheim@localhost/c":                false,
+		"POSTGRESQL://u:geheim@localhost/c":              false,
+		"postgres:geheim":                                false,
+		"postgres:/u:geheim@localhost/c":                 false,
+		" postgres://u:geheim@localhost/c":               false,
+		"geheim.db":                                      false,
+		"":                                               false,
 		"postgres://u@db.example/c?sslmode=verify-full&sslrootcert": true,
 	} {
 		err := verifiedDatabase(text)

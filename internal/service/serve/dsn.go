@@ -17,6 +17,9 @@ func DSN(database Path, address string, passwordFile Path) (string, error) {
 		return "", errors.New("set either database, a file, or url, of a PostgreSQL database")
 	}
 	if database != "" {
+		if strings.Contains(string(database), "://") {
+			return "", errors.New("database is a file of SQLite: set the address of a PostgreSQL database as url")
+		}
 		if passwordFile != "" {
 			return "", errors.New("password_file is for a PostgreSQL database: leave it out for a file")
 		}
