@@ -134,7 +134,7 @@ func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, er
 	for i, body := range bodies {
 		one, err := dap.ParseUpload(body, 1)
 		if err != nil {
-			return false, fmt.Errorf("aggregator: a report is damaged on disk: restore a backup: %w", err)
+			return false, fmt.Errorf("aggregator: a report is damaged on disk: have its publisher withdraw the plan, and never restore a backup: %w", err)
 		}
 		reports[i] = one[0]
 	}

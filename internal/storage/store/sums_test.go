@@ -3,10 +3,44 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
+
+// Of a damaged aggregator nobody is told to restore a backup.
+func TestARottenAggregatorIsWithdrawnFrom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sums.db")
+	s, err := OpenSums(t.Context(), Config{DSN: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		if err := s.Serve(t.Context(), Served{Name: fmt.Sprint(i), Signed: make([]byte, 500), Secret: []byte{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(text) / 2; i < len(text)/2+8192; i++ {
+		text[i] ^= 0x55
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = OpenSums(t.Context(), Config{DSN: path})
+	if !errors.Is(err, ErrSumsDamaged) || strings.Contains(err.Error(), "newest backup") || !strings.Contains(err.Error(), "withdraw its plans") {
+		t.Errorf("%v", err)
+	}
+}
 
 // A byte that changes within a row, which SQLite does not see, is found.
 func TestAChangedRowIsFound(t *testing.T) {
