@@ -23,9 +23,8 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 	p.Question.Histogram.Attributes = []plan.Attribute{{Name: "word", Kind: "categories", Size: cells}}
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal"}
 	p.Crowd.Minimum, p.Crowd.Maximum, p.Envelopes.PerDevice = respondents, 0, 0
-	keys := [...]*plan.Party{&p.Analyzer, &p.Route.Mix.Instances[0].Hops[0], &p.Route.Mix.Instances[0].Hops[1]}
-	for _, party := range keys {
-		party.Key = "x25519:never used"
+	if _, err := simulate.NewKeys(&p); err != nil {
+		b.Fatal(err)
 	}
 	p, err := design.Fill(p)
 	if err != nil {
