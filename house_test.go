@@ -23,7 +23,7 @@ var bars = map[string]int{
 	"root folders":                         15,
 	"public packages":                      24,
 	"exported names":                       585,
-	"lines of the product":                 123800, // with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"; with party cards and their commands
+	"lines of the product":                 124500, // with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"; with party cards and their commands
 	"lines a device compiles":              25600,
 	"lines of a histogram app":             38900,
 	"lines a verifier compiles":            46500,

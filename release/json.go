@@ -19,6 +19,14 @@ const (
 // goes away; a reader refuses any version but its own.
 const Schema = 2
 
+// What a page of a release has for whoever verifies it: the text before and behind the program
+// that drew it, in its first line, and the name of the metadata that has the SHA-256 of the JSON.
+const (
+	PageBegins = "<!-- drawn by "
+	PageBegan  = " -->"
+	DigestName = "confetti-release-sha256"
+)
+
 // maxJSON bounds what Read will take into memory; a release of a thousand classes is a few MB.
 const maxJSON = 64 << 20
 
@@ -36,6 +44,7 @@ func (r Release) WriteJSON(w io.Writer) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
+	r.Created = r.Created.UTC()
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)

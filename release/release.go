@@ -40,6 +40,10 @@ type Release struct {
 	// message was sealed, mixed and opened. Otherwise the counts were drawn from their law.
 	Full bool `json:"full,omitempty"`
 
+	// Rounds are those of a study whose answers it is learned from, where these are several: it is
+	// withdrawn with any of them.
+	Rounds []Round `json:"rounds,omitempty"`
+
 	Headline    []Metric            `json:"headline"` // the answer in a few numbers
 	Guarantees  []account.Statement `json:"guarantees"`
 	Sections    []Section           `json:"sections,omitempty"`    // the answer in detail
@@ -49,6 +53,12 @@ type Release struct {
 	Assumptions []string            `json:"assumptions,omitempty"` // what the guarantees rest on
 	Notes       []string            `json:"notes,omitempty"`
 	Provenance  Provenance          `json:"provenance"`
+}
+
+// Round is one of a study.
+type Round struct {
+	Number int    `json:"number"` // from 1
+	Plan   string `json:"plan"`   // its name
 }
 
 // Figures are those of all sections, in their order.

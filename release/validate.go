@@ -36,6 +36,11 @@ func (r Release) Validate() error {
 	for i, g := range r.Guarantees {
 		v.guarantee(g, fmt.Sprintf("guarantees[%d]", i))
 	}
+	for i, round := range r.Rounds {
+		sum, err := hex.DecodeString(round.Plan)
+		v.require(err == nil && len(sum) == 32, fmt.Sprintf("rounds[%d].plan", i), "is not a SHA-256 in 64 hex digits")
+		v.require(round.Number >= 1 && (i == 0 || round.Number > r.Rounds[i-1].Number), fmt.Sprintf("rounds[%d].number", i), "does not rise from 1")
+	}
 	v.metrics(r.Headline, "headline")
 	v.metrics(r.Cost, "cost")
 	v.sections(r.Sections, "sections")

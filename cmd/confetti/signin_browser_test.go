@@ -153,7 +153,7 @@ func TestPeopleSignInWithABrowserAndAnswer(t *testing.T) {
 	}
 	release := filepath.Join(t.TempDir(), "release")
 	command(t, "release", "fetch", "--dir", string(at), "--out", release)
-	command(t, "release", "verify", release)
+	command(t, "release", "verify", release, "--publishers", at.Path(trial.Publishers))
 	opened(t, release, people)
 }
 

@@ -115,7 +115,7 @@ func TestPeopleWhoSignInAnswerFromTypeScript(t *testing.T) {
 	}
 	release := filepath.Join(t.TempDir(), "release")
 	command(t, "release", "fetch", "--dir", string(at), "--out", release)
-	command(t, "release", "verify", release)
+	command(t, "release", "verify", release, "--publishers", at.Path(trial.Publishers))
 	opened(t, release, people)
 
 	// Nothing of who they are is in any file of a hop or of the analyzer, nor in a log. The

@@ -197,6 +197,14 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		files[verify.SignedFile] = logged.Marshal()
 		files[wire.EvidenceFile] = evidence(wire.ReleaseOf(signed.Plan.Hash(), files[wire.ReceiptsFile]).Marshal()).Marshal()
 	}
+	stolen, err := wire.GenerateSignKey() // of nobody who has signed the plan
+	if err != nil {
+		t.Fatal(err)
+	}
+	withdrawn, err := plan.Withdraw(plan.Withdrawal{Plan: signed.Plan.Hash(), At: time.Now(), Reason: "tried"}, stolen.Private())
+	if err != nil {
+		t.Fatal(err)
+	}
 	publishers := "confetti-publishers/v1\n" + signed.Publisher + "\n"
 	logs := "confetti-publishers/v1\nlog " + public + "\n" + signed.Publisher + "\n"
 	stranger := "ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w"
@@ -238,7 +246,7 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		"a byte order mark":          {"", replaced(release.CountsFile, "attribute", "\ufeffattribute"), release.CountsFile},
 		"bytes that are no text":     {"", replaced(release.CountsFile, "tea", "t\xffa"), release.CountsFile},
 		"a changed page":             {"", replaced(release.PageFile, "<html", "<html "), release.PageFile},
-		"a changed release":          {"", replaced(release.JSONFile, "What do you drink?", "What do you think?"), release.JSONFile},
+		"a changed release":          {"", replaced(release.JSONFile, "What do you drink?", "What do you think?"), release.JSONFile + " page " + release.PageFile},
 		"a smaller epsilon": {"", func(files map[string][]byte) {
 			var r map[string]any
 			if err := json.Unmarshal(files[release.JSONFile], &r); err != nil {
@@ -255,12 +263,17 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 				t.Fatal(err)
 			}
 			files[release.JSONFile] = text
-		}, "guarantees " + release.JSONFile},
+		}, "guarantees " + release.JSONFile + " page " + release.PageFile},
 		"a release that is none": {"", func(files map[string][]byte) { files[release.JSONFile] = []byte("{") }, "error"},
 		"no receipts":            {"", without(wire.ReceiptsFile), "receipts"},
-		"changed receipts":       {"", replaced(wire.ReceiptsFile, "A", "B"), "receipts"},
+		"changed receipts":       {"", replaced(wire.ReceiptsFile, "A", "B"), "numbers receipts"},
 		"receipts that are none": {"", func(files map[string][]byte) { files[wire.ReceiptsFile] = []byte("{}") }, "receipts"},
 		"the plan alone":         {"", without(verify.SignedFile), "signature"},
+		"no signature":           {"", without(wire.SignatureFile), "numbers"},
+		"a file is missing":      {"", without(release.CountsFile), "missing"},
+		"a file too many":        {"", func(files map[string][]byte) { files["results.csv"] = []byte("tea,99\n") }, "surplus"},
+		"a script":               {"", replaced(release.PageFile, "</body>", "<script>alert(1)</script></body>"), release.PageFile + " page " + release.PageFile},
+		"withdrawn since":        {"", func(files map[string][]byte) { files[wire.WithdrawalFile] = withdrawn.Marshal() }, "withdrawn"},
 		"no plan":                {"", without(verify.SignedFile, verify.PlanFile), "plan"},
 		"a changed plan":         {"", replaced(verify.SignedFile, "What do you drink?", "What do you think?"), "plan"},
 		"a changed signature": {"", func(files map[string][]byte) {
@@ -341,7 +354,7 @@ func browserVerifies(t *testing.T, b *webtest.Tab, files map[string][]byte, expe
 		globalThis.asked ??= new Studio();
 		const files = Object.fromEntries(Object.entries(Files).map(([name, text]) => [name, Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]));
 		try {
-			return JSON.stringify(await globalThis.asked.ask("verify", files, null, Expected, false));
+			return JSON.stringify(await globalThis.asked.ask("verify", files, null, Expected, false, ""));
 		} catch (error) {
 			return JSON.stringify({ error: error.message });
 		}

@@ -37,7 +37,7 @@ func TestATrialOverSumsReleasesWithoutALiar(t *testing.T) {
 	command(t, "plan", "close", "--dir", string(at))
 	dir := at.Path("release")
 	command(t, "release", "fetch", "--dir", string(at), "--out", dir)
-	command(t, "release", "verify", dir)
+	command(t, "release", "verify", dir, "--publishers", at.Path(trial.Publishers))
 	text, err := os.ReadFile(dir + "/release.json")
 	if err != nil || !strings.Contains(string(text), "1 report was refused") {
 		t.Errorf("the release does not say that a report was refused: %v", err)

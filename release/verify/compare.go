@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -30,8 +32,9 @@ func receiptless(r release.Release) string {
 // lower is how much smaller a number may be that another machine has computed.
 const lower = 1 - 1e-6
 
-// merged compares what the release of all rounds so far states with what follows for one.
-func merged(text []byte, newest release.Release, promise protocol.Promise) error {
+// merged compares what the release of all rounds so far states with what follows for one. Of a newer
+// plan it names its rounds.
+func merged(text []byte, newest release.Release, newer bool, follows []account.Statement) error {
 	if text == nil {
 		return fmt.Errorf("there is none: its study publishes one beside each release, %s", studyFile)
 	}
@@ -42,37 +45,138 @@ func merged(text []byte, newest release.Release, promise protocol.Promise) error
 	if r.Plan != newest.Plan {
 		return errors.New("it is of another plan than the release beside it")
 	}
-	return states(r, promise.Statements)
-}
-
-// inStudy compares what the release says of its study with what follows from that.
-func inStudy(r release.Release, p *protocol.Protocol, promise protocol.Promise, s plan.Study) error {
-	if !slices.Contains(r.Notes, p.InStudy(s)) {
-		return errors.New("the release does not say which round of which study it is of")
+	if n := len(r.Rounds); newer && (n == 0 || r.Rounds[n-1].Plan != r.Plan) {
+		return errors.New("it does not name the rounds that it is learned from")
 	}
-	composed, err := p.Composed(promise, s)
-	return errors.Join(err, states(r, composed))
+	return states(r, follows)
 }
 
-// states compares what the release says with what follows from its plan. An older
-// program may have proved less; less than what follows is false.
+// follows returns the statements that a release of the plan makes: those of its promise, and of a
+// round those of all rounds of its study.
+func (c *checks) follows() ([]account.Statement, error) {
+	if c.signed.Study == nil {
+		return c.promise.Statements, nil
+	}
+	composed, err := c.protocol.Composed(c.promise, *c.signed.Study)
+	return slices.Concat(c.promise.Statements, composed), err
+}
+
+// states compares what the release says with what follows from its plan: no statement is missing
+// and none is more. An older program may have proved less, and stated a larger epsilon; a smaller
+// one is false. The words of a statement are not looked at: they follow from its numbers.
 func states(r release.Release, follows []account.Statement) error {
+	left, err := stated(r, follows)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("the release states a guarantee of %q that does not follow from its plan", left[0].Observer)
+	}
+	return err
+}
+
+// stated reports what is missing of what follows, and returns what the release states beside it.
+func stated(r release.Release, follows []account.Statement) ([]account.Statement, error) {
+	left := slices.Clone(r.Guarantees)
 	for _, want := range follows {
-		stated := false
-		for _, s := range r.Guarantees {
+		w := want.Guarantee
+		i := slices.IndexFunc(left, func(s account.Statement) bool {
 			g := s.Guarantee
-			if s.Observer == want.Observer && g.Adjacency == want.Guarantee.Adjacency && g.Trust == want.Guarantee.Trust {
-				stated = true
-				if g.Epsilon < want.Guarantee.Epsilon*lower || g.Delta < want.Guarantee.Delta*lower {
-					return fmt.Errorf("for %q the release states epsilon %.6g at delta %.3g, and from the plan follows epsilon %.6g at delta %.3g", s.Observer, g.Epsilon, g.Delta, want.Guarantee.Epsilon, want.Guarantee.Delta)
-				}
-			}
+			return s.Observer == want.Observer && g.Adjacency == w.Adjacency && g.Trust == w.Trust && math.Abs(g.Delta-w.Delta) <= (1-lower)*w.Delta
+		})
+		if i < 0 {
+			return nil, fmt.Errorf("the release does not say what %q may learn (%s, delta %.3g)", want.Observer, w.Adjacency, w.Delta)
 		}
-		if !stated {
-			return fmt.Errorf("the release does not say what %q may learn", want.Observer)
+		switch g := left[i].Guarantee; {
+		case g.Epsilon < w.Epsilon*lower:
+			return nil, fmt.Errorf("for %q the release states epsilon %.6g at delta %.3g, and from the plan follows epsilon %.6g at delta %.3g", want.Observer, g.Epsilon, g.Delta, w.Epsilon, w.Delta)
+		case g.Users != w.Users || g.Rounds != w.Rounds:
+			return nil, fmt.Errorf("for %q the release states n = %d and %d rounds, and from the plan follow n = %d and %d rounds", want.Observer, g.Users, g.Rounds, w.Users, w.Rounds)
+		case g.Bound != account.Upper && g.Bound != w.Bound:
+			return nil, fmt.Errorf("for %q the release states a bound that is %s, and from the plan follows one that is %s", want.Observer, g.Bound, w.Bound)
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return left, nil
+}
+
+// recomputed lists the statements that follow, with their numbers of today.
+func recomputed(follows []account.Statement) string {
+	var all []string
+	for _, s := range follows {
+		all = append(all, fmt.Sprintf("%s: %s", s.Observer, s.Guarantee.Verdict()))
+	}
+	return strings.Join(all, "; ")
+}
+
+// kind compares what the release says it is with the plan and its parties.
+func (c *checks) kind() error {
+	r, p := c.release, c.signed.Plan
+	due := c.protocol.Statement(c.promise, make([]tally.Crowd, p.Crowds()), nil)
+	switch {
+	case r.Kind != due.Kind:
+		return fmt.Errorf("the release is of a question of kind %q, and its plan of one of kind %q", r.Kind, due.Kind)
+	case c.Files[wire.ReceiptsFile] == nil && r.Source == release.Simulation:
+		return nil // which the receipts say
+	case r.Source != due.Source:
+		return fmt.Errorf("the release says that it is a %s, and by the parties of its plan it is a %s", r.Source, due.Source)
+	case r.Synthetic || r.Full:
+		return errors.New("the release says that nobody was asked, and hops have signed for answers")
+	case !p.Times.Opens.IsZero() && r.Created.Before(p.Times.Opens):
+		return fmt.Errorf("the release was made on %s, before its collection opened", r.Created.UTC().Format(time.DateOnly))
+	}
+	return nil
+}
+
+// missing reports a file that the analyzer signed for and that is not here.
+func (c *checks) missing(receipts wire.Receipts) error {
+	due := []string{release.JSONFile, release.PageFile}
+	for _, name := range Published {
+		if _, signed := receipts.Files[Format(name)]; signed && !slices.Contains(due, name) {
+			due = append(due, name)
+		}
+	}
+	for _, name := range due {
+		if c.Files[name] == nil {
+			return fmt.Errorf("%s is not here", name)
+		}
+		if _, signed := receipts.Files[Format(name)]; !signed {
+			return fmt.Errorf("the receipts are not of %s, which every release has", name)
+		}
+	}
+	for format := range receipts.Files {
+		if !slices.ContainsFunc(Published, func(name string) bool { return Format(name) == format }) {
+			return errors.New("the receipts are of a file that no release has")
 		}
 	}
 	return nil
+}
+
+// surplus reports a file that nobody signed for.
+func (c *checks) surplus() error {
+	others := slices.DeleteFunc(slices.Clone(c.Others), func(name string) bool { return name == StateFile && c.signed.Plan.State != "" })
+	for name := range c.Files {
+		table, parquet := strings.CutSuffix(name, columns)
+		ours := slices.Contains(Published, name) || name == SignedFile || name == PlanFile || name == wire.WithdrawalFile ||
+			parquet && c.Columns != nil && c.Files[table+".csv"] != nil
+		if !ours {
+			others = append(others, name)
+		}
+	}
+	if slices.Sort(others); len(others) > 0 {
+		return fmt.Errorf("nobody signed for %s, which no release has", strings.Join(others, ", "))
+	}
+	return nil
+}
+
+// columns ends the names of tables as Parquet.
+const columns = ".parquet"
+
+// columns compares tables as Parquet with those that were signed for, by their values.
+func (c *checks) columns() {
+	for _, name := range Published {
+		table, ok := strings.CutSuffix(name, ".csv")
+		if file := c.Files[table+columns]; ok && file != nil && c.Columns != nil && c.Files[name] != nil {
+			c.found(table+columns, c.Columns(name, c.Files[name], file), "the same values as %s", name)
+		}
+	}
 }
 
 // vouched says what hops have signed for.

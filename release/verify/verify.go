@@ -20,20 +20,25 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// Names of files beside a release that was fetched: of the plan, signed and for people.
+// Names of files beside a release that was fetched: of the plan, signed and for people, and of
+// the public state that it names.
 const (
 	SignedFile = "plan.signed.json"
 	PlanFile   = "plan.toml"
+	StateFile  = "state"
 )
 
 // studyFile is the release of all rounds so far, where a study merges them.
-const studyFile = "study.json"
+const (
+	studyFile = "study.json"
+	studyPage = "study.html"
+)
 
 // Published are the files that an analyzer publishes of a plan; counts only of questions
 // that count, of all rounds so far
 // only where a study merges them, an audit only where it attacks plans, and evidence only
 // where a public log has them.
-var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, "study.html", release.AuditFile, wire.ReceiptsFile, wire.SignatureFile, wire.EvidenceFile}
+var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, studyPage, release.AuditFile, wire.ReceiptsFile, wire.SignatureFile, wire.EvidenceFile}
 
 // Format is the end of a published file's name at the analyzer.
 func Format(file string) string {
@@ -56,7 +61,19 @@ numbers are those that were in the batches: the analyzer alone has opened them.`
 
 // Evidence is what there is to verify.
 type Evidence struct {
-	Files map[string][]byte // by Published, SignedFile and PlanFile
+	Files map[string][]byte // by Published, SignedFile, PlanFile, wire.WithdrawalFile and, where Columns is set, tables as Parquet
+	// Others are names beside these, of files that no release has.
+	Others []string
+	// Plan is the name of the plan that somebody expects; "": nobody has said.
+	Plan string
+	// Asked are those who were asked what became of the plan since; none: nobody was.
+	Asked []Asked
+	// Version is the program's that looks, and Draw draws a release, whose JSON is there, as it does;
+	// nil: pages are not compared.
+	Version string
+	Draw    func(r release.Release, json []byte) ([]byte, error)
+	// Columns reports that a Parquet file says something else than the table of that name; nil: none is compared.
+	Columns func(name string, table, parquet []byte) error
 	// State copies the public state that the plan names, which may be too large to be held.
 	State func(to io.Writer, name string) error
 	// Trusted are the publishers that somebody expects; nil: it is said who signed, and not
@@ -69,6 +86,10 @@ type Evidence struct {
 
 // Report is what was looked at, and what was not.
 type Report struct {
+	// First is what is said before all else: whether it holds, for whom, and what is grave.
+	First []string `json:"first"`
+	// Expected says that somebody has said whose plan it is expected to be.
+	Expected  bool        `json:"expected"`
 	Findings  []Finding   `json:"findings"`
 	Unchecked []Unchecked `json:"unchecked,omitempty"`
 }
@@ -125,17 +146,22 @@ func Release(e Evidence) (Report, error) {
 	all := &checks{Evidence: e, release: r}
 	if !all.plan() {
 		all.left("everything else", "without the plan nothing follows")
+		all.conclude("nobody")
 		return all.Report, nil
 	}
 	all.signature()
+	all.expected()
+	all.withdrawn()
 	if all.promised() {
 		all.audited()
 		all.rounds()
 		all.received()
 		all.shown()
+		all.first()
 	} else {
 		all.left("everything else", "without a promise there is nothing that the release could keep")
 	}
+	all.conclude(strings.Join(all.signed.Signers(), " "))
 	return all.Report, nil
 }
 
@@ -146,7 +172,7 @@ func (c *checks) left(what, why string) { c.Unchecked = append(c.Unchecked, Unch
 func (c *checks) plan() bool {
 	var err error
 	c.signed, err = c.signedPlan()
-	return c.found("plan", err, "%s %q, of which the release is", plan.Short(c.signed.Plan.Name()), c.release.Title)
+	return c.found("plan", err, "%s %q, of which the release is", plan.Short(c.signed.Plan.Name()), c.signed.Plan.Title)
 }
 
 // signature looks at whose the plan is, and what it was asked with.
@@ -178,7 +204,12 @@ func (c *checks) promised() bool {
 	if !c.found("promise", err, "%s, of the %g promised", c.promise.Shuffled.Verdict(), c.signed.Plan.Budget.Epsilon) {
 		return false
 	}
-	c.found("guarantees", states(c.release, c.promise.Statements), "the release states no less than what follows from the plan")
+	follows, err := c.follows()
+	if err == nil {
+		err = states(c.release, follows)
+	}
+	c.found("guarantees", err, "the release states no less than what follows from the plan, and nothing else: %s", recomputed(follows))
+	c.found("kind", c.kind(), "what the plan asks, of people, by the parties that it names")
 	return true
 }
 
@@ -209,10 +240,18 @@ func (c *checks) audited() {
 // rounds looks at what is said of the study, and of all its rounds so far.
 func (c *checks) rounds() {
 	if text := c.Files[studyFile]; text != nil || c.signed.Study != nil && c.signed.Study.Merged {
-		c.found("all rounds", merged(text, c.release, c.promise), "the release of all rounds so far states no less, since each respondent answers one")
+		follows, err := c.follows()
+		if err == nil {
+			err = merged(text, c.release, c.signed.Plan.Version >= 3, follows)
+		}
+		c.found("all rounds", err, "the release of all rounds so far states no less, since each respondent answers one; that its numbers are those of its rounds is seen only where all of them are at hand")
 	}
 	if c.signed.Study != nil {
-		c.found("study", inStudy(c.release, c.protocol, c.promise, *c.signed.Study), "the release says which round it is of, and no less than what follows for all rounds together")
+		composed, err := c.protocol.Composed(c.promise, *c.signed.Study)
+		if err == nil {
+			_, err = stated(c.release, composed)
+		}
+		c.found("study", err, "the release says no less than what follows for all rounds together")
 	}
 }
 
@@ -220,6 +259,11 @@ func (c *checks) rounds() {
 // names a log.
 func (c *checks) shown() {
 	if c.Trusted == nil || c.Trusted.Log.Key == "" {
+		if text := c.Files[wire.EvidenceFile]; text != nil {
+			if _, err := plan.ParseEvidence(text); err != nil {
+				c.found("log", err, "")
+			}
+		}
 		c.left("log", "that everybody is shown this plan and this release: a file of publishers that names a public log asks for it (--publishers)")
 		return
 	}
@@ -246,6 +290,8 @@ func (c *checks) received() {
 		c.found("receipts", err, "")
 		return
 	}
+	c.found("missing", c.missing(receipts), "every file that the analyzer signed for is here")
+	c.found("surplus", c.surplus(), "no file is here that nobody signed for")
 	c.found("numbers", c.numbers(), "signed by the analyzer that the plan names, %s", c.signed.Plan.Analyzer.Releases)
 	for _, name := range Published {
 		if text, there := c.Files[name]; there && !slices.Contains([]string{wire.ReceiptsFile, wire.SignatureFile, wire.EvidenceFile}, name) {
@@ -256,7 +302,13 @@ func (c *checks) received() {
 			c.found(name, err, "byte for byte what the receipts are of")
 		}
 	}
+	c.page(release.PageFile)
+	c.page(studyPage)
+	c.columns()
 	batches, err := receipts.Check(c.signed.Plan)
+	if err == nil && len(batches) == 0 {
+		err = errors.New("they are of no batch, and a release rests on some")
+	}
 	if !c.found("receipts", err, "%s", vouched(batches)) {
 		return
 	}
@@ -301,6 +353,11 @@ func (c *checks) signedPlan() (s plan.Signed, err error) {
 	}
 	if err == nil && s.Plan.Name() != c.release.Plan {
 		err = errors.New("the release is of another plan")
+	}
+	if text := files[PlanFile]; err == nil && text != nil {
+		if p, other := author.Parse(text); other != nil || p.Name() != s.Plan.Name() {
+			err = fmt.Errorf("%s says something else than %s, which is signed", PlanFile, SignedFile)
+		}
 	}
 	return s, err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/studio"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -45,8 +46,9 @@ func main() {
 			}
 			return sheet.Draw(c)
 		}),
-		// verify(files, state, publishers, again): bytes by name, the bytes of the public state or null, whom
-		// somebody expects, as text, and whether the collections of an audit are drawn again.
+		// verify(files, state, publishers, again, asked): bytes by name, the bytes of the public state or null, whom
+		// somebody expects, as text, whether the collections of an audit are drawn again, and who was asked whether the
+		// plan was withdrawn since: their statement is the file of that name.
 		"verify": answering(func(args []js.Value) (any, error) {
 			e := verify.Evidence{Files: map[string][]byte{}}
 			names := js.Global().Get("Object").Call("keys", args[0])
@@ -66,6 +68,10 @@ func main() {
 					return errors.New("the public state that the plan names is not here: confetti release verify looks at it")
 				}
 				return plan.CopyState(to, bytes.NewReader(state), name)
+			}
+			if args[4].Truthy() {
+				e.Asked = []verify.Asked{{Who: args[4].String(), Withdrawal: e.Files[wire.WithdrawalFile]}}
+				delete(e.Files, wire.WithdrawalFile)
 			}
 			if args[3].Truthy() {
 				e.Again = func(p plan.Plan, report audit.Report) error {

@@ -22,8 +22,8 @@ type UsageError struct{ error }
 // Usage makes a UsageError of an error.
 func Usage(err error) error { return UsageError{err} }
 
-// UnfinishedError says that what was asked for is done in part, and that others do the rest: exit
-// code 3.
+// UnfinishedError says that what was asked for is done in part, and that others do the rest, or say
+// what is left open: exit code 3.
 type UnfinishedError struct{ error }
 
 // Unfinishedf makes an UnfinishedError with the text.

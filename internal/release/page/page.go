@@ -6,7 +6,9 @@ package page
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"fmt"
 	"html/template"
 	"image/color"
@@ -31,6 +33,8 @@ var pageCSS string
 
 var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":       func() template.CSS { return template.CSS(pageCSS) },
+	"madeBy":      func(software string) template.HTML { return template.HTML(madeBy(software)) },
+	"digestName":  func() string { return release.DigestName },
 	"machineDate": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"humanDate":   func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 	"scale":       gauge,
@@ -46,11 +50,30 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 // WriteHTML writes the release as one page that needs nothing else: no script, no
 // font, no image from elsewhere. It refuses a release that does not pass Validate.
 func WriteHTML(w io.Writer, r release.Release) error {
+	var text bytes.Buffer
+	if err := r.WriteJSON(&text); err != nil {
+		return err
+	}
+	return WriteOf(w, r, text.Bytes(), r.Provenance.Software)
+}
+
+// madeBy begins a page: with the name and version of the program that has drawn it.
+func madeBy(software string) string {
+	return release.PageBegins + strings.NewReplacer("-", "‐", "<", "", ">", "", "&", "").Replace(software) + release.PageBegan
+}
+
+// WriteOf does what WriteHTML does, for a release whose JSON is there: the page has the digest
+// of that, and names the software that draws it. It depends on nothing else.
+func WriteOf(w io.Writer, r release.Release, json []byte, software string) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
+	digest := sha256.Sum256(json)
 	var b bytes.Buffer // the template writes in small pieces, and half a page is worse than none
-	if err := releasePage.Execute(&b, r); err != nil {
+	if err := releasePage.Execute(&b, struct {
+		release.Release
+		Software, Digest string
+	}{r, software, hex.EncodeToString(digest[:])}); err != nil {
 		return fmt.Errorf("writing the release as a page: %w", err)
 	}
 	_, err := io.WriteString(w, plain.Page(b.String()))

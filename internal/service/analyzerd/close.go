@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // Conclude closes a collection and publishes its release, or records why there is
@@ -87,11 +88,12 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 type counted struct {
 	crowds  []tally.Crowd
 	batches []store.Batch
-	notes   []string     // what a release must say of them
-	study   *plan.Study  // of which they are a round; nil: of none
-	sign    wire.SignKey // of the release; the zero key where the plan names none
-	state   []byte       // that they were asked with; nil: none
-	all     *counted     // with the earlier rounds, where the study merges them; nil: it does not
+	notes   []string        // what a release must say of them
+	study   *plan.Study     // of which they are a round; nil: of none
+	sign    wire.SignKey    // of the release; the zero key where the plan names none
+	state   []byte          // that they were asked with; nil: none
+	rounds  []release.Round // that all of these are of
+	all     *counted        // with the earlier rounds, where the study merges them; nil: it does not
 }
 
 // counted adds up what the instances counted of a plan, or of one that differs in its

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // together adds up the rounds of a study up to one that is about to be released: those
@@ -37,6 +38,7 @@ func (s *Service) together(ctx context.Context, run *running) (*counted, error) 
 			continue
 		}
 		added = append(added, fmt.Sprint(number))
+		sum.rounds = append(sum.rounds, release.Round{Number: number, Plan: name})
 		for i, c := range one.crowds {
 			if err := sum.crowds[i].Merge(c); err != nil {
 				return nil, err

@@ -50,6 +50,7 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 			return nil, err
 		}
 		all.Title += " (all rounds so far)"
+		all.Rounds = c.all.rounds
 		if err := draw(files, all, formatStudyJSON, formatStudyHTML); err != nil {
 			return nil, err
 		}

@@ -67,6 +67,7 @@ type releaseView struct {
 	Others     []string   // crowds that this one can be set beside
 	Verify     string     // the command that does the same as the button
 	Checked    []evidence // what the button looks at; none: there is no button
+	Asked      string     // who says whether it was withdrawn since
 	Attacked   bool       // there is an audit, whose collections can be drawn again
 	Digest     string     // SHA-256 of release.json
 	Cite       string
@@ -140,13 +141,14 @@ func (v *releaseView) prove(c *Console, out *released, signed plan.Signed) error
 	}
 	v.Checked = append(v.Checked, evidence{verify.SignedFile, "/plans/" + v.Plan.Plan + "/signed.json"})
 	if signed.Plan.State != "" {
-		v.Checked = append(v.Checked, evidence{stateFile, at + stateFile})
+		v.Checked = append(v.Checked, evidence{verify.StateFile, at + verify.StateFile})
+	}
+	v.Asked = c.o.Analyzer
+	if v.Withdrawal != nil {
+		v.Checked = append(v.Checked, evidence{wire.WithdrawalFile, at + wire.WithdrawalFile})
 	}
 	return nil
 }
-
-// stateFile is the public state that a release's plan names, which is no file of the release.
-const stateFile = "state"
 
 // fileName is the name of a published file beside the others.
 func fileName(format string) string {
@@ -294,8 +296,11 @@ func asParquet(file string, text []byte) ([]byte, error) {
 // releaseFile hands on a file of a release.
 func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	format := r.PathValue("file")
-	if format == stateFile {
+	switch format {
+	case verify.StateFile:
 		return c.stateFile(w, r)
+	case wire.WithdrawalFile:
+		return c.withdrawalFile(w, r)
 	}
 	if releaseTypes[format] == "" {
 		return errNoPage
@@ -330,6 +335,21 @@ func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	if !shown {
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(format)}))
 	}
+	_, err = w.Write(text)
+	return err
+}
+
+// withdrawalFile hands on the withdrawal of a plan, as its publisher signed it.
+func (c *Console) withdrawalFile(w http.ResponseWriter, r *http.Request) error {
+	hash, err := wire.ParsePlanName(r.PathValue("plan"))
+	if err != nil {
+		return errNoPage
+	}
+	text, err := c.analyzer.get(r.Context(), c.o.Analyzer+wire.WithdrawalPath(hash))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	_, err = w.Write(text)
 	return err
 }

@@ -5,6 +5,7 @@ package columnar
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -104,6 +105,72 @@ func Write(w io.Writer, name string, table []byte) error {
 		return err
 	}
 	return out.Close()
+}
+
+// Same reports that a Parquet file has other columns or values than the table, as CSV, that it
+// is to say the same as. Its bytes may be others: libraries write differently.
+func Same(name string, table, file []byte) (err error) {
+	other := fmt.Errorf("columnar: it has other columns or values than %s", name)
+	defer func() {
+		if recover() != nil { // the library, of a file that was spoiled
+			err = other
+		}
+	}()
+	var b bytes.Buffer
+	if err := Write(&b, name, table); err != nil {
+		return err
+	}
+	want, err := open(b.Bytes())
+	if err != nil {
+		return err
+	}
+	defer want.Close()
+	got, err := open(file)
+	if err != nil {
+		return other
+	}
+	defer got.Close()
+	if want.NumRows() != got.NumRows() || want.Schema().String() != got.Schema().String() {
+		return other
+	}
+	a, c := make([]parquet.Row, batch), make([]parquet.Row, batch)
+	for left := want.NumRows(); left > 0; {
+		n, err := want.ReadRows(a[:min(left, batch)])
+		if n == 0 {
+			return cmp.Or(err, io.ErrUnexpectedEOF)
+		}
+		if err := rows(got, c[:n]); err != nil {
+			return other
+		}
+		for i := range n {
+			if !a[i].Equal(c[i]) {
+				return other
+			}
+		}
+		left -= int64(n)
+	}
+	return nil
+}
+
+// open reads a file's beginning and end.
+func open(file []byte) (*parquet.Reader, error) {
+	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	return parquet.NewReader(f), nil
+}
+
+// rows reads as many as there is room for.
+func rows(from *parquet.Reader, into []parquet.Row) error {
+	for len(into) > 0 {
+		n, err := from.ReadRows(into)
+		if n == 0 {
+			return cmp.Or(err, io.ErrUnexpectedEOF)
+		}
+		into = into[n:]
+	}
+	return nil
 }
 
 // column is one of the table.

@@ -12,7 +12,6 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/release/findings"
@@ -108,7 +107,7 @@ func (c joined) told() (rows findings.Rows, err error) {
 	if err != nil {
 		return rows, err
 	}
-	state, err := durable.Read(filepath.Join(c.Release, releases.StateFile))
+	state, err := durable.Read(filepath.Join(c.Release, verify.StateFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // of a plan that names none there is no such file
 		return rows, err
 	}

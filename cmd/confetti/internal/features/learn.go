@@ -12,7 +12,6 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
@@ -131,8 +130,8 @@ func told(dir string) (t labelled, err error) {
 	if t.Likely == nil {
 		return t, nil
 	}
-	if t.state, err = durable.Read(filepath.Join(dir, releases.StateFile)); err == nil && plan.StateName(t.state) != p.State {
-		err = fmt.Errorf("%s: not the clusters that the plan names", releases.StateFile)
+	if t.state, err = durable.Read(filepath.Join(dir, verify.StateFile)); err == nil && plan.StateName(t.state) != p.State {
+		err = fmt.Errorf("%s: not the clusters that the plan names", verify.StateFile)
 	}
 	return t, err
 }

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,44 +12,133 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
-// evidence finds it in a folder, or where it is published.
-func (c releaseVerify) evidence() (verify.Evidence, error) {
+// evidence finds it in a folder, or where it is published, and asks whom the flags name.
+func (c releaseVerify) evidence(version string) (e verify.Evidence, err error) {
 	if strings.HasPrefix(c.From, "https://") {
-		return c.fetch()
+		e, err = c.fetch()
+	} else {
+		e, err = c.kept()
 	}
-	if c.Roots != "" {
-		return verify.Evidence{}, terminal.Usagef("--roots is of an analyzer's address: leave it out for a folder")
+	if err != nil {
+		return e, err
 	}
-	files := map[string][]byte{}
-	for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile) {
-		text, err := durable.Read(filepath.Join(c.From, name))
-		if errors.Is(err, fs.ErrNotExist) {
+	e.Plan, e.Version, e.Columns = c.Plan, version, columnar.Same
+	if c.Page != "" {
+		e.Draw = func(r release.Release, json []byte) ([]byte, error) {
+			var b bytes.Buffer
+			err := page.WriteOf(&b, r, json, version)
+			return b.Bytes(), err
+		}
+	}
+	if c.Log != "" {
+		err = c.ask(&e)
+	}
+	return e, err
+}
+
+// kept reads the folder that release fetch wrote.
+func (c releaseVerify) kept() (verify.Evidence, error) {
+	if c.Roots != "" && c.Log == "" {
+		return verify.Evidence{}, terminal.Usagef("--roots is of the address of an analyzer or of a log: leave it out for a folder alone")
+	}
+	entries, err := os.ReadDir(c.From)
+	if err != nil {
+		return verify.Evidence{}, err
+	}
+	ours := append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, wire.WithdrawalFile)
+	for _, name := range verify.Published {
+		if columns, ok := columnar.Name(name); ok {
+			ours = append(ours, columns)
+		}
+	}
+	e := verify.Evidence{Files: map[string][]byte{}, State: c.keptState}
+	for _, entry := range entries {
+		if !slices.Contains(ours, entry.Name()) {
+			e.Others = append(e.Others, entry.Name())
 			continue
 		}
-		if err != nil {
-			return verify.Evidence{}, err
+		if e.Files[entry.Name()], err = durable.Read(filepath.Join(c.From, entry.Name())); err != nil {
+			return e, err
 		}
-		files[name] = text
 	}
-	if files[release.JSONFile] == nil {
-		return verify.Evidence{}, fmt.Errorf("there is no %s in %s: name the folder that confetti release fetch wrote, or the release's address", release.JSONFile, c.From)
+	if e.Files[release.JSONFile] == nil {
+		return e, fmt.Errorf("there is no %s in %s: name the folder that confetti release fetch wrote, or the release's address", release.JSONFile, c.From)
 	}
-	return verify.Evidence{Files: files, State: c.keptState}, nil
+	return e, nil
+}
+
+// ask asks a public log what became of the plan since.
+func (c releaseVerify) ask(e *verify.Evidence) error {
+	if err := serve.Address(c.Log); err != nil {
+		return terminal.Usagef("--log %s: %v", c.Log, err)
+	}
+	r, err := release.Read(bytes.NewReader(e.Files[release.JSONFile]))
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.From, err)
+	}
+	name, err := wire.ParsePlanName(r.Plan)
+	if err != nil {
+		return err
+	}
+	web, err := serve.Client(serve.Path(c.Roots))
+	if err != nil {
+		return err
+	}
+	defer web.CloseIdleConnections()
+	ctx, stop := terminal.UntilStopped()
+	defer stop()
+	entries, w, err := serve.AskLog(ctx, web, c.Log, name)
+	if err != nil {
+		return fmt.Errorf("--log: %w", err)
+	}
+	asked := verify.Asked{Who: c.Log, Entries: entries}
+	if w != nil {
+		asked.Withdrawal = w.Marshal()
+	}
+	for _, round := range others(e.Files) {
+		_, w, err := serve.AskLog(ctx, web, c.Log, round)
+		if err != nil {
+			return fmt.Errorf("--log: %w", err)
+		}
+		if w != nil {
+			asked.Rounds = append(asked.Rounds, w.Marshal())
+		}
+	}
+	e.Asked = append(e.Asked, asked)
+	return nil
+}
+
+// others names the rounds that the release of all rounds so far is learned from, but the newest.
+func others(files map[string][]byte) (all [][32]byte) {
+	for _, text := range files {
+		r, err := release.Read(bytes.NewReader(text))
+		if err != nil {
+			continue // of another kind, or what is wrong with it is said elsewhere
+		}
+		for _, round := range r.Rounds {
+			if hash, err := wire.ParsePlanName(round.Plan); err == nil && round.Plan != r.Plan {
+				all = append(all, hash)
+			}
+		}
+	}
+	return all
 }
 
 // keptState reads the state in the folder of a release.
 func (c releaseVerify) keptState(to io.Writer, name string) error {
-	f, err := os.Open(filepath.Join(c.From, releases.StateFile))
+	f, err := os.Open(filepath.Join(c.From, verify.StateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("the plan names a public state, which is not here: get the release with confetti release fetch")
 	}
@@ -71,7 +161,19 @@ func (c releaseVerify) fetch() (verify.Evidence, error) {
 	}
 	defer done()
 	files, err := fetched(ctx, s, base, name)
-	return verify.Evidence{Files: files, State: func(to io.Writer, state string) error {
+	asked := verify.Asked{Who: base, Withdrawal: files[wire.WithdrawalFile]}
+	for _, round := range others(files) {
+		text, e := s.Get(ctx, base+wire.WithdrawalPath(round))
+		var problem *wire.Problem
+		switch {
+		case e == nil:
+			asked.Rounds = append(asked.Rounds, text)
+		case !errors.As(e, &problem) || problem.Code != wire.NotFound:
+			err = errors.Join(err, e)
+		}
+	}
+	delete(files, wire.WithdrawalFile)
+	return verify.Evidence{Files: files, Asked: []verify.Asked{asked}, State: func(to io.Writer, state string) error {
 		s, ctx, done, err := services.Flags{Roots: c.Roots}.Reach()
 		if err != nil {
 			return err

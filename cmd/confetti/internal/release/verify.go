@@ -13,32 +13,38 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
 type releaseVerify struct {
 	From string `arg:"" help:"The folder that release fetch wrote, or the address of the release: https://ANALYZER/v1/releases/PLAN." placeholder:"DIR"`
 	flags.Trust
-	Roots string `help:"PEM file of the analyzer's authorities; the system's without it." type:"path" placeholder:"FILE"`
+	Plan  string `help:"Name of the plan that you expect, in the place of its publisher." placeholder:"HASH"`
+	Log   string `help:"Address of a public log, which says whether the plan was withdrawn since and whether it has another release." placeholder:"URL"`
+	Page  string `help:"Write the page that this program makes of the release, if it holds: the one to read." type:"path" placeholder:"OUT"`
+	Roots string `help:"PEM file of the authorities of the analyzer and of the log; the system's without it." type:"path" placeholder:"FILE"`
 	Audit bool   `help:"Draw the collections of the release's audit again, which takes some half a minute, and compare."`
 	JSON  bool   `help:"Print JSON."`
 }
 
 func (releaseVerify) Help() string {
 	return `Recomputes the promise from the signed plan's numbers and for those who really
-answered, and checks the publisher's signature and the receipts that the hops
-signed for the batches that were counted.
+answered, and checks the signatures of the publisher, of the hops for the batches
+that were counted, and of the analyzer for the numbers. Exit code 3 says that it
+holds, and that nobody said whose plan is expected.
 
 ` + verify.Shows + `
 
 Example:
-  confetti release verify release
+  confetti release verify release --publishers publishers.txt --log https://log.example
   confetti release verify https://analyzer.example:8443/v1/releases/b842e62c60808415850e3f02336c80ac9693491445b06280e444feaa0cc6965f`
 }
 
 func (c releaseVerify) Run(std terminal.Streams) error {
-	e, err := c.evidence()
+	e, err := c.evidence(std.Version)
 	if err != nil {
 		return err
 	}
@@ -64,7 +70,26 @@ func (c releaseVerify) Run(std terminal.Streams) error {
 	if err == nil && bad > 0 {
 		return fmt.Errorf("of %s %d did not hold", serve.Count(len(found.Findings), "check", "checks"), bad)
 	}
+	if err == nil && c.Page != "" {
+		err = c.draw(e)
+	}
+	if err == nil && !found.Expected {
+		return terminal.Unfinishedf("it holds for whoever signed it: say whose plan you expect (--publisher, --publishers, --plan), from elsewhere than the release")
+	}
 	return err
+}
+
+// draw writes the page of a release that holds.
+func (c releaseVerify) draw(e verify.Evidence) error {
+	r, err := release.Read(bytes.NewReader(e.Files[release.JSONFile]))
+	if err != nil {
+		return err
+	}
+	text, err := e.Draw(r, e.Files[release.JSONFile])
+	if err != nil {
+		return err
+	}
+	return durable.Replace(c.Page, text, 0o644)
 }
 
 // expected are the publishers whom somebody expects; nil: nobody is named.
@@ -84,6 +109,10 @@ func (c releaseVerify) expected() (*plan.Publishers, error) {
 }
 
 func tell(out io.Writer, found verify.Report) error {
+	for _, line := range found.First {
+		fmt.Fprintln(out, plain.Text(line))
+	}
+	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, f := range found.Findings {
 		mark := "holds"

@@ -10,11 +10,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/release/verify"
 )
-
-// StateFile is beside a release that was fetched: the public state that its plan names.
-const StateFile = "state"
 
 // Keep writes what was fetched of a release to a folder, and removes what is there of
 // another one.
@@ -24,7 +22,7 @@ func Keep(std terminal.Streams, dir string, files map[string][]byte) error {
 	}
 	return terminal.Uninterrupted(func() error {
 		errs := []error{os.MkdirAll(dir, 0o755)}
-		for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, StateFile) {
+		for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, verify.StateFile, wire.WithdrawalFile) {
 			text, there := files[name]
 			errs = append(errs, put(dir, name, text, there))
 		}

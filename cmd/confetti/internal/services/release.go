@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -14,7 +13,8 @@ import (
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
-// Published is what there is of the release of a plan, by name, at its analyzer.
+// Published gets what there is of the release of a plan, by name, at its analyzer, and the
+// withdrawal of the plan if it has one.
 func (s *Services) Published(ctx context.Context, base, name string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, file := range verify.Published {
@@ -28,7 +28,13 @@ func (s *Services) Published(ctx context.Context, base, name string) (map[string
 		}
 		files[file] = text
 	}
-	return files, nil
+	text, err := s.Get(ctx, base+"/v1/plans/"+name+"/withdrawal")
+	var problem *wire.Problem
+	if errors.As(err, &problem) && problem.Code == wire.NotFound {
+		return files, nil
+	}
+	files[wire.WithdrawalFile] = text
+	return files, err
 }
 
 // Release is what is published of a plan, with the plan and its public state, for
@@ -45,7 +51,7 @@ func (s *Services) Release(ctx context.Context, signed plan.Signed) (map[string]
 		if err := s.State(ctx, p.Analyzer.URL, p.State, &state); err != nil {
 			return nil, err
 		}
-		files[releases.StateFile] = state.Bytes()
+		files[verify.StateFile] = state.Bytes()
 	}
 	return files, nil
 }

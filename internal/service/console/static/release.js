@@ -36,16 +36,16 @@ if (verify) {
       else files[name] = bytes;
     }
     const { Studio } = await import("/studio/index.js");
-    return new Studio().ask("verify", files, state, by("publishers").value, by("attack")?.checked ?? false);
+    return new Studio().ask("verify", files, state, by("publishers").value, by("attack")?.checked ?? false, verify.dataset.asked);
   };
   verify.hidden = false;
   button.addEventListener("click", async () => {
     button.disabled = true;
     by("verifying").textContent = "Your browser computes the guarantee anew…";
     try {
-      const { findings, unchecked, shows } = await check();
-      const failed = findings.filter((f) => !f.holds).length;
-      by("verdict").textContent = failed === 0 ? `All ${findings.length} checks hold.` : `${failed} of ${findings.length} checks did not hold: do not rely on this release.`;
+      const { first, findings, unchecked, shows } = await check();
+      by("verdict").textContent = first[0];
+      by("first").replaceChildren(...first.slice(1).map((text) => Object.assign(document.createElement("li"), { textContent: text })));
       by("checks").replaceChildren(...findings.map((f) => {
         const item = document.createElement("li");
         item.className = f.holds ? "holds" : "fails";

@@ -1,0 +1,532 @@
+package verify_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/table/columnar"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/verify"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+const (
+	people = 600
+	parq   = "counts.parquet"
+)
+
+// key is one that signs, known to everybody.
+func key(seed byte) ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))
+}
+
+func public(seed byte) string { return plan.Publisher(key(seed).Public().(ed25519.PublicKey)) }
+
+const publisher, stranger = 1, 2
+
+// good is a release as release fetch keeps it, of a collection of two hops.
+type good struct {
+	signed plan.Signed
+	files  map[string][]byte
+}
+
+// kept makes one: with answers that were encoded, randomized, sealed and mixed, and the receipts that hops sign of
+// what they mixed.
+func kept(t testing.TB) good {
+	t.Helper()
+	p := example.Histogram(example.OneHot(example.Drinks()))
+	p.Crowd.Minimum, p.Budget.Epsilon, p.Budget.Adjacency = people, 4, "replacement"
+	north, errNorth := wire.GenerateSignKey()
+	south, errSouth := wire.GenerateSignKey()
+	must(t, errors.Join(errNorth, errSouth))
+	p.Route.Mix.Instances[0].Hops[0].Receipts, p.Route.Mix.Instances[0].Hops[1].Receipts = north.Public().String(), south.Public().String()
+	p.Times.Opens, p.Times.Closes = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 12, 8, 0, 0, 0, 0, time.UTC)
+	keys, err := simulate.NewKeys(&p)
+	must(t, err)
+	p.Analyzer.Releases = example.Releaser
+	p = example.Design(t, p)
+	proto, err := protocol.New(p)
+	must(t, err)
+	values := make([]question.Value, people)
+	for i := range values {
+		values[i] = histogram.Answers{Values: []any{[]string{"coffee", "coffee", "tea", "beer"}[i%4]}}
+	}
+	c, err := simulate.Full(proto, keys, values, 1, func(string, int, int) {})
+	must(t, err)
+	r, model, err := analyzer.Publish(proto, c.Crowds, findings.Public{})
+	must(t, err)
+	r.Created = time.Date(2026, 12, 8, 1, 0, 0, 0, time.UTC)
+	r.Provenance = release.Provenance{Software: "confetti test", Randomness: "fresh randomness"}
+	sheet, err := findings.Beside(model, findings.Public{})
+	must(t, err)
+	if sheet.Note != "" {
+		r.Notes = append(r.Notes, sheet.Note)
+	}
+	g := good{plan.Sign(p, key(publisher)), map[string][]byte{verify.PlanFile: author.TOML(p), release.CountsFile: sheet.Text}}
+	g.files[verify.SignedFile] = append(g.signed.Marshal(), '\n')
+	var text, html, columns bytes.Buffer
+	must(t, errors.Join(r.WriteJSON(&text), page.WriteHTML(&html, r), columnar.Write(&columns, release.CountsFile, sheet.Text)))
+	g.files[release.JSONFile], g.files[release.PageFile], g.files[parq] = text.Bytes(), html.Bytes(), columns.Bytes()
+
+	envelopes := uint64(people * p.Envelopes.PerDevice)
+	first := wire.Receipt{Plan: p.Hash(), Respondents: people, In: envelopes, Out: envelopes, BatchOut: sha256.Sum256([]byte("once"))}
+	one := first.Sign(north)
+	second := wire.Receipt{Plan: p.Hash(), Hop: 1, Respondents: people, In: envelopes, Out: envelopes, BatchIn: first.BatchOut, BatchOut: sha256.Sum256([]byte("twice")), Previous: one.Hash()}
+	receipts := wire.Receipts{Format: wire.ReceiptsFormat, Plan: p.Name(), Files: map[string]string{}, Batches: []wire.BatchReceipts{{
+		SHA256: hex.EncodeToString(second.BatchOut[:]), Whole: people, Receipts: [][]byte{one.Bytes(), second.Sign(south).Bytes()},
+	}}}
+	for _, name := range []string{release.JSONFile, release.PageFile, release.CountsFile} {
+		receipts.Files[verify.Format(name)] = wire.FileDigest(g.files[name])
+	}
+	g.files[wire.ReceiptsFile], err = receipts.Marshal()
+	must(t, err)
+	g.sign(g.files)
+	return g
+}
+
+// sign signs what the receipts are of, as the analyzer.
+func (g good) sign(files map[string][]byte) {
+	files[wire.SignatureFile] = example.SignRelease(wire.ReleaseOf(g.signed.Plan.Hash(), files[wire.ReceiptsFile]))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// look is what release verify finds of these files, for somebody who expects the publisher.
+func (g good) look(files map[string][]byte) (verify.Report, error) {
+	trusted := plan.Trust(public(publisher))
+	return verify.Release(g.evidence(files, &trusted))
+}
+
+func (g good) evidence(files map[string][]byte, trusted *plan.Publishers) verify.Evidence {
+	return verify.Evidence{
+		Files: files, Trusted: trusted, Version: "confetti test", Columns: columnar.Same,
+		State: func(io.Writer, string) error { return errors.New("there is none") },
+		Draw: func(r release.Release, json []byte) ([]byte, error) {
+			var b bytes.Buffer
+			err := page.WriteOf(&b, r, json, "confetti test")
+			return b.Bytes(), err
+		},
+	}
+}
+
+// forgery is a change of a release's files. Whoever makes it renews the digests in the receipts, which nobody but
+// the analyzer signs; a dishonest analyzer signs them too.
+type forgery struct {
+	name     string
+	change   func(map[string][]byte)
+	analyzer bool // what is refused though the analyzer signs it
+}
+
+// renewed brings the receipts' digests to what the files are now.
+func renewed(files map[string][]byte) {
+	var r wire.Receipts
+	if json.Unmarshal(files[wire.ReceiptsFile], &r) != nil || r.Files == nil {
+		return
+	}
+	for _, name := range []string{release.JSONFile, release.PageFile, release.CountsFile} {
+		if _, there := r.Files[verify.Format(name)]; there && files[name] != nil {
+			r.Files[verify.Format(name)] = wire.FileDigest(files[name])
+		}
+	}
+	if text, err := r.Marshal(); err == nil {
+		files[wire.ReceiptsFile] = text
+	}
+}
+
+// leaves calls one for each leaf of a JSON value, with what sets it.
+func leaves(at string, v any, set func(any), one func(at string, v any, set func(any))) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			leaves(at+"."+k, v[k], func(x any) { v[k] = x }, one)
+		}
+	case []any:
+		for i := range v {
+			leaves(fmt.Sprintf("%s[%d]", at, i), v[i], func(x any) { v[i] = x }, one)
+		}
+	default:
+		one(at, v, set)
+	}
+}
+
+// other is another value of the same type.
+func other(v any) any {
+	switch v := v.(type) {
+	case bool:
+		return !v
+	case float64:
+		return v/2 + 1
+	case string:
+		if at, err := time.Parse(time.RFC3339, v); err == nil {
+			return at.Add(-10000 * time.Hour).Format(time.RFC3339)
+		}
+		return v + "x"
+	}
+	return "x"
+}
+
+// ofEachLeaf has one forgery for each leaf of a JSON file. Of rows of alike leaves three are enough.
+func ofEachLeaf(file string, text []byte) (all []forgery) {
+	var v any
+	if json.Unmarshal(text, &v) != nil {
+		panic(file)
+	}
+	class := regexp.MustCompile(`\[\d+\]`)
+	seen := map[string]int{}
+	leaves(file, v, nil, func(at string, _ any, _ func(any)) {
+		if seen[class.ReplaceAllString(at, "[]")]++; seen[class.ReplaceAllString(at, "[]")] > 3 {
+			return
+		}
+		all = append(all, forgery{name: at, change: func(files map[string][]byte) {
+			var v any
+			json.Unmarshal(files[file], &v)
+			leaves(file, v, nil, func(here string, old any, set func(any)) {
+				if here == at {
+					set(other(old))
+				}
+			})
+			files[file], _ = json.MarshalIndent(v, "", "  ")
+		}})
+	})
+	return all
+}
+
+// ofEachCell has one for each kind of cell of the table: each column of its first and last rows.
+func ofEachCell(text []byte) (all []forgery) {
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	for _, i := range []int{0, 1, len(rows) - 1} {
+		for j := range rows[i] {
+			all = append(all, forgery{name: fmt.Sprintf("counts.csv row %d, %s", i, rows[0][j]), change: func(files map[string][]byte) {
+				rows, _ := csv.NewReader(bytes.NewReader(files[release.CountsFile])).ReadAll()
+				if rows[i][j] += "9"; i == 0 {
+					rows[i][j] += "x"
+				}
+				var b bytes.Buffer
+				csv.NewWriter(&b).WriteAll(rows)
+				files[release.CountsFile] = b.Bytes()
+			}})
+		}
+	}
+	return all
+}
+
+// inJSON changes release.json.
+func inJSON(change func(map[string]any)) func(map[string][]byte) {
+	return func(files map[string][]byte) {
+		var v map[string]any
+		json.Unmarshal(files[release.JSONFile], &v)
+		change(v)
+		files[release.JSONFile], _ = json.MarshalIndent(v, "", "  ")
+	}
+}
+
+// ofGuarantees changes each guarantee's numbers.
+func ofGuarantees(change func(g map[string]any)) func(map[string][]byte) {
+	return inJSON(func(v map[string]any) {
+		for _, g := range v["guarantees"].([]any) {
+			change(g.(map[string]any)["guarantee"].(map[string]any))
+		}
+	})
+}
+
+func replaced(file, old, new string) func(map[string][]byte) {
+	return func(files map[string][]byte) {
+		if !bytes.Contains(files[file], []byte(old)) {
+			panic(file + " has no " + old)
+		}
+		files[file] = bytes.Replace(files[file], []byte(old), []byte(new), 1)
+	}
+}
+
+func set(file, text string) func(map[string][]byte) {
+	return func(files map[string][]byte) { files[file] = []byte(text) }
+}
+
+func without(file string) func(map[string][]byte) {
+	return func(files map[string][]byte) { delete(files, file) }
+}
+
+// inReceipts changes the receipts.
+func inReceipts(change func(*wire.Receipts)) func(map[string][]byte) {
+	return func(files map[string][]byte) {
+		r, err := wire.ParseReceipts(files[wire.ReceiptsFile])
+		if err != nil {
+			panic(err)
+		}
+		change(&r)
+		files[wire.ReceiptsFile], _ = r.Marshal()
+	}
+}
+
+// forgeries are by hand, beside those of each leaf and cell.
+func forgeries(g good) []forgery {
+	body := "</body>"
+	all := []forgery{
+		{"every count is 999999", func(files map[string][]byte) {
+			files[release.CountsFile] = regexp.MustCompile(`\d+\.\d+`).ReplaceAll(files[release.CountsFile], []byte("999999"))
+		}, false},
+		{"counts.csv is empty", set(release.CountsFile, ""), false},
+		{"counts.csv is a formula", set(release.CountsFile, "=cmd|' /C calc'!A0\n"), false},
+		{"counts.parquet is rubbish", set(parq, "rubbish"), true},
+		{"counts.parquet of another table", func(files map[string][]byte) {
+			var b bytes.Buffer
+			columnar.Write(&b, release.CountsFile, bytes.Replace(files[release.CountsFile], []byte("tea"), []byte("gin"), 1))
+			files[parq] = b.Bytes()
+		}, true},
+		{"another page, with a script", set(release.PageFile, "<h1>epsilon 0.01</h1><script>alert(1)</script>"), true},
+		{"a script in the page", replaced(release.PageFile, body, "<script>alert(1)</script>"+body), true},
+		{"a handler in the page", replaced(release.PageFile, "<main>", `<main onclick="alert(1)">`), true},
+		{"an image from elsewhere", replaced(release.PageFile, body, `<img src="https://elsewhere.example/x.png">`+body), true},
+		{"a link to elsewhere", replaced(release.PageFile, body, `<a href="https://elsewhere.example">see</a>`+body), true},
+		{"a style that asks elsewhere", replaced(release.PageFile, "</style>", "p{background:url(https://elsewhere.example)}</style>"), true},
+		{"a page that leads elsewhere", replaced(release.PageFile, "<head>", `<head><meta http-equiv="refresh" content="0;url=https://elsewhere.example">`), true},
+		{"a page of another release", func(files map[string][]byte) {
+			files[release.PageFile] = regexp.MustCompile(`(name="`+release.DigestName+`" content=")[0-9a-f]{4}`).ReplaceAll(files[release.PageFile], []byte("${1}0000"))
+		}, true},
+		{"a page that says other numbers", replaced(release.PageFile, "<h1>", "<h1>NOT "), true},
+		{"a template in the page", replaced(release.PageFile, body, `<iframe srcdoc="x"></iframe>`+body), true},
+		{"the page is missing", without(release.PageFile), true},
+		{"the table is missing", without(release.CountsFile), true},
+		{"a file too many", set("results.csv", "tea,99\n"), true},
+		{"an audit that nobody signed for", set(release.AuditFile, "{}"), true},
+		{"a study's release that nobody signed for", func(files map[string][]byte) { files["study.json"] = files[release.JSONFile] }, true},
+		{"evidence that is none", set(wire.EvidenceFile, "evidence"), true},
+		{"epsilons divided by 10", ofGuarantees(func(g map[string]any) {
+			if e, ok := g["epsilon"].(float64); ok {
+				g["epsilon"] = e / 10
+			}
+		}), true},
+		{"deltas divided by 10", ofGuarantees(func(g map[string]any) { g["delta"] = g["delta"].(float64) / 10 }), true},
+		{"a thousand million others", ofGuarantees(func(g map[string]any) { g["users"] = 1e9 }), true},
+		{"another adjacency", ofGuarantees(func(g map[string]any) { g["adjacency"] = "removal" }), true},
+		{"another trust", ofGuarantees(func(g map[string]any) { g["trust"] = "no shuffler" }), true},
+		{"more rounds", ofGuarantees(func(g map[string]any) { g["rounds"] = 1000 }), true},
+		{"one guarantee more", inJSON(func(v map[string]any) {
+			gs := v["guarantees"].([]any)
+			text, _ := json.Marshal(gs[0])
+			var more map[string]any
+			json.Unmarshal(text, &more)
+			more["observer"] = "anybody"
+			more["guarantee"].(map[string]any)["epsilon"] = 0.01
+			v["guarantees"] = append([]any{more}, gs...)
+		}), true},
+		{"one guarantee twice", inJSON(func(v map[string]any) {
+			gs := v["guarantees"].([]any)
+			v["guarantees"] = append(gs, gs[0])
+		}), true},
+		{"one guarantee less", inJSON(func(v map[string]any) { v["guarantees"] = v["guarantees"].([]any)[1:] }), true},
+		{"no guarantee", inJSON(func(v map[string]any) { v["guarantees"] = []any{} }), true},
+		{"another kind", inJSON(func(v map[string]any) { v["kind"] = "density" }), true},
+		{"a simulation", inJSON(func(v map[string]any) { v["source"] = "simulation" }), true},
+		{"a trial", inJSON(func(v map[string]any) { v["source"] = "trial" }), true},
+		{"synthetic people", inJSON(func(v map[string]any) { v["synthetic"] = true }), true},
+		{"made in 1999", inJSON(func(v map[string]any) { v["created"] = "1999-01-01T00:00:00Z" }), true},
+		{"of another plan", inJSON(func(v map[string]any) { v["plan"] = strings.Repeat("0", 64) }), true},
+		{"a million respondents", inJSON(func(v map[string]any) {
+			for _, m := range v["headline"].([]any) {
+				if m := m.(map[string]any); m["name"] == "respondents" {
+					m["value"], m["low"], m["high"], m["level"] = 1e6, 0, 0, 0
+				}
+			}
+		}), true},
+		{"plan.toml says another epsilon", func(files map[string][]byte) {
+			files[verify.PlanFile] = regexp.MustCompile(`epsilon = 4(\.0)?\n`).ReplaceAll(files[verify.PlanFile], []byte("epsilon = 0.5\n"))
+		}, true},
+		{"plan.toml is none", set(verify.PlanFile, "plan"), true},
+		{"the plan of a stranger", func(files map[string][]byte) {
+			files[verify.SignedFile] = plan.Sign(g.signed.Plan, key(stranger)).Marshal()
+		}, true},
+		{"the plan unsigned", without(verify.SignedFile), true},
+		{"no plan", func(files map[string][]byte) { delete(files, verify.SignedFile); delete(files, verify.PlanFile) }, true},
+		{"no receipts", without(wire.ReceiptsFile), false},
+		{"no batches", inReceipts(func(r *wire.Receipts) { r.Batches = nil }), true},
+		{"a batch twice", inReceipts(func(r *wire.Receipts) { r.Batches = append(r.Batches, r.Batches[0]) }), true},
+		{"more whole than came", inReceipts(func(r *wire.Receipts) { r.Batches[0].Whole = people + 1 }), true},
+		{"fewer whole than promised for", inReceipts(func(r *wire.Receipts) { r.Batches[0].Whole = 1 }), true},
+		{"a hop left out", inReceipts(func(r *wire.Receipts) { r.Batches[0].Receipts = r.Batches[0].Receipts[:1] }), true},
+		{"hops exchanged", inReceipts(func(r *wire.Receipts) { slices.Reverse(r.Batches[0].Receipts) }), true},
+		{"a bit of a hop's signature", inReceipts(func(r *wire.Receipts) { r.Batches[0].Receipts[0][len(r.Batches[0].Receipts[0])-1] ^= 1 }), true},
+		{"another batch", inReceipts(func(r *wire.Receipts) { r.Batches[0].SHA256 = strings.Repeat("0", 64) }), true},
+		{"the receipts of no file", inReceipts(func(r *wire.Receipts) { r.Files = map[string]string{} }), true},
+		{"the receipts not of the table", inReceipts(func(r *wire.Receipts) { delete(r.Files, release.CountsFile) }), true},
+		{"the receipts of a file that no release has", inReceipts(func(r *wire.Receipts) { r.Files["x"] = strings.Repeat("0", 64) }), true},
+		{"the receipts of another plan", inReceipts(func(r *wire.Receipts) { r.Plan = strings.Repeat("0", 64) }), true},
+		{"no signature", without(wire.SignatureFile), false},
+		{"the signature of a stranger", func(files map[string][]byte) {
+			files[wire.SignatureFile] = wire.ReleaseOf(g.signed.Plan.Hash(), files[wire.ReceiptsFile]).Sign(key(stranger))
+		}, false},
+		{"the signature of the publisher", func(files map[string][]byte) {
+			files[wire.SignatureFile] = wire.ReleaseOf(g.signed.Plan.Hash(), files[wire.ReceiptsFile]).Sign(key(publisher))
+		}, false},
+		{"the signature of another plan's release", func(files map[string][]byte) {
+			files[wire.SignatureFile] = example.SignRelease(wire.ReleaseOf([32]byte{1}, files[wire.ReceiptsFile]))
+		}, false},
+		{"a signature that is none", set(wire.SignatureFile, "confetti/release/v1\nAAAA\n"), false},
+		{"withdrawn since", func(files map[string][]byte) { files[wire.WithdrawalFile] = g.withdrawal(publisher) }, true},
+		{"withdrawn by a stranger", func(files map[string][]byte) { files[wire.WithdrawalFile] = g.withdrawal(stranger) }, true},
+		{"a withdrawal that is none", set(wire.WithdrawalFile, "{}"), true},
+	}
+	all = append(all, ofEachLeaf(release.JSONFile, g.files[release.JSONFile])...)
+	all = append(all, ofEachLeaf(wire.ReceiptsFile, g.files[wire.ReceiptsFile])...)
+	all = append(all, ofEachCell(g.files[release.CountsFile])...)
+	for name := range g.files { // a byte of each file, and each in the place of another
+		all = append(all, forgery{name: "a byte more in " + name, change: func(files map[string][]byte) { files[name] = append(bytes.Clone(files[name]), 'x') }})
+		if name != release.JSONFile {
+			all = append(all, forgery{name: "release.json in the place of " + name, change: func(files map[string][]byte) { files[name] = files[release.JSONFile] }})
+		}
+	}
+	return all
+}
+
+func (g good) withdrawal(seed byte) []byte {
+	w, err := plan.Withdraw(plan.Withdrawal{Plan: g.signed.Plan.Hash(), At: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC), Reason: "the question misled"}, key(seed))
+	if err != nil {
+		panic(err)
+	}
+	return w.Marshal()
+}
+
+// Every forgery is refused, and by a name that says what is wrong: whoever holds the folder keeps all signatures, and
+// renews the digests; and whatever follows from plan, receipts and tables, though the analyzer signs it.
+func TestEveryForgeryIsRefused(t *testing.T) {
+	g := kept(t)
+	report, err := g.look(g.files)
+	if err != nil || report.Failed() != 0 || !report.Expected || !strings.HasPrefix(report.First[0], "All ") {
+		t.Fatalf("the release as it was made: %v\n%+v", err, report)
+	}
+	all := forgeries(g)
+	if len(all) < 100 {
+		t.Errorf("%d forgeries", len(all))
+	}
+	refused := func(f forgery, files map[string][]byte) {
+		report, err := g.look(files)
+		if err == nil && report.Failed() == 0 {
+			t.Errorf("it holds though: %s", f.name)
+		}
+		if err == nil && (len(report.First) == 0 || !strings.Contains(report.First[0], "did not hold")) {
+			t.Errorf("%s: what is said first is %q", f.name, report.First)
+		}
+		for _, finding := range report.Findings {
+			if !finding.Holds && finding.Says == "" {
+				t.Errorf("%s: %s says nothing", f.name, finding.What)
+			}
+		}
+	}
+	signed := 0
+	for _, f := range all {
+		files := maps.Clone(g.files)
+		f.change(files)
+		refused(f, files) // with the digests as they were
+		files = maps.Clone(g.files)
+		f.change(files)
+		renewed(files)
+		if maps.EqualFunc(files, g.files, bytes.Equal) {
+			continue // of a digest, which is right again
+		}
+		refused(f, files)
+		if f.analyzer {
+			signed++
+			g.sign(files)
+			refused(f, files)
+		}
+	}
+	t.Logf("%d forgeries, %d of them also signed by the analyzer", len(all), signed)
+}
+
+// Who is not told whose plan it is, is told so first, and nobody was asked about a withdrawal.
+func TestWhatAVerifierIsToldFirst(t *testing.T) {
+	g := kept(t)
+	look := func(change func(*verify.Evidence)) verify.Report {
+		t.Helper()
+		e := g.evidence(g.files, nil)
+		change(&e)
+		report, err := verify.Release(e)
+		must(t, err)
+		return report
+	}
+	bare := look(func(*verify.Evidence) {})
+	if bare.Failed() != 0 || bare.Expected || !strings.Contains(bare.First[0], "hold for "+public(publisher)+"; nobody said") || !strings.Contains(bare.First[1], "Nobody was asked") {
+		t.Errorf("%q", bare.First)
+	}
+	if named := look(func(e *verify.Evidence) { e.Plan = g.signed.Plan.Name() }); !named.Expected || named.Failed() != 0 {
+		t.Errorf("by the plan's name: %q", named.First)
+	}
+	if other := look(func(e *verify.Evidence) { e.Plan = strings.Repeat("0", 64) }); other.Failed() != 1 || !strings.HasPrefix(other.First[1], "expected: ") {
+		t.Errorf("by another plan's name: %q", other.First)
+	}
+	digest := wire.FileDigest(g.files[wire.ReceiptsFile])
+	for what, c := range map[string]struct {
+		asked verify.Asked
+		says  string // first; "": it holds
+	}{
+		"an analyzer that knows of none": {verify.Asked{Who: "https://analyzer.example"}, ""},
+		"an analyzer that knows of one":  {verify.Asked{Who: "https://analyzer.example", Withdrawal: g.withdrawal(publisher)}, "withdrawn: withdrawn by its publisher on 2 January 2027, 03:04 UTC: the question misled"},
+		"a log with it alone":            {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "plan"}, {Kind: "release", Digest: digest}}}, ""},
+		"a log with another one":         {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "plan"}, {Kind: "release", Digest: "00"}}}, "first: log has another release"},
+		"a log with another one before":  {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "release", Digest: "00"}, {Kind: "release", Digest: digest}}}, "first: log has another release"},
+		"a log with a second one":        {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "release", Digest: digest}, {Kind: "release", Digest: "00"}}}, "first: log has a second release"},
+		"a log with none":                {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "plan"}}}, "first: log has no release"},
+	} {
+		report := look(func(e *verify.Evidence) { e.Plan, e.Asked = g.signed.Plan.Name(), []verify.Asked{c.asked} })
+		if c.says == "" && (report.Failed() != 0 || len(report.First) != 1) || c.says != "" && (report.Failed() != 1 || !strings.HasPrefix(report.First[1], c.says)) {
+			t.Errorf("%s: %q", what, report.First)
+		}
+	}
+}
+
+// A plan of version 2 names nobody who signs: its release never holds.
+func TestNobodyHasSignedTheNumbersOfVersion2(t *testing.T) {
+	g := kept(t)
+	report, err := g.look(g.old(t))
+	must(t, err)
+	if !slices.ContainsFunc(report.Findings, func(f verify.Finding) bool {
+		return f.What == "numbers" && !f.Holds && strings.HasPrefix(f.Says, "nobody has signed these numbers")
+	}) || !slices.ContainsFunc(report.First, func(s string) bool { return strings.HasPrefix(s, "numbers: nobody has signed these numbers") }) {
+		t.Errorf("%+v", report)
+	}
+}
+
+// old is the release under the same plan as version 2 had it.
+func (g good) old(t *testing.T) map[string][]byte {
+	files := maps.Clone(g.files)
+	p := example.Version2(g.signed.Plan)
+	files[verify.SignedFile] = plan.Sign(p, key(publisher)).Marshal()
+	files[verify.PlanFile] = author.TOML(p)
+	delete(files, wire.SignatureFile)
+	inJSON(func(v map[string]any) { v["plan"] = p.Name() })(files)
+	if _, err := release.Read(bytes.NewReader(files[release.JSONFile])); err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
