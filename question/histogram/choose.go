@@ -129,12 +129,15 @@ func CompareRandomizers(p plan.Plan) ([]Answering, error) {
 func comparable(p plan.Plan) []string {
 	ask := *p.Question.Histogram
 	if ask.Randomizer.Fragments > 1 || ask.Sketch != nil || ask.Randomizer.Accounting == string(account.PaperAccounting) {
-		return []string{"one-hot"}
+		return plan.Randomizers[:1]
 	}
-	names := []string{"one-hot", "one-hot-asymmetric"}
 	set := slices.ContainsFunc(ask.Attributes, func(a plan.Attribute) bool { return a.Kind == "set" })
-	if !set && p.Budget.Adjacency == string(account.Replacement) {
-		names = append(names, "krr")
+	var names []string
+	for _, name := range plan.Randomizers {
+		bits := plan.Randomizer{Name: name}.OneHot()
+		if ways[name].compared && (bits || !set && p.Budget.Adjacency == string(account.Replacement)) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

@@ -112,12 +112,12 @@ func target(p plan.Plan, ask plan.Histogram) account.Target {
 }
 
 func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
-	if z.Fragments > 1 && z.Name != "one-hot" {
+	if z.Fragments > 1 && !ways[z.Name].torn {
 		return fmt.Errorf("histogram: report fragments are designed for one-hot, not for %s", z.Name)
 	}
 	adjacency := account.Adjacency(p.Budget.Adjacency)
 	t := target(*p, *ask)
-	asymmetric := z.Name == "one-hot-asymmetric"
+	asymmetric := ways[z.Name].asymmetric
 	keep, flip := bitOf(leastFlip, asymmetric)
 	if t.Epsilon > 0 || p.Budget.LocalEpsilon == 0 {
 		var err error
@@ -237,15 +237,8 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 	at := func(epsilon float64) plan.Randomizer {
 		z := *z
 		z.Epsilon = epsilon
-		switch z.Name {
-		case "subset":
-			z.Subset = randomize.SubsetSize(cells, epsilon)
-		case "local-hash":
-			z.Range = randomize.HashRange(epsilon)
-			if ask.Randomizer.Functions == 0 {
-				most := plan.MaxCells / len(ask.Attributes) / z.Range
-				z.Functions = max(1, min(most, randomize.HashFunctions(p.Crowd.Minimum, cells, z.Range, epsilon)))
-			}
+		if fit := ways[z.Name].fit; fit != nil {
+			fit(&z, *ask, p.Crowd.Minimum, cells)
 		}
 		return z
 	}

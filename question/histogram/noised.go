@@ -48,7 +48,7 @@ func (h *Question) Scattered() (m bitsum.DistributedLaplace, raised int, ok bool
 }
 
 func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error) {
-	ask.Randomizer = plan.Randomizer{Name: "one-hot", Keep: 1}
+	ask.Randomizer = plan.Randomizer{Keep: 1} // bits, kept always
 	b, err := newBits(ask, a, account.Replacement, 1)
 	if err != nil {
 		return nil, err

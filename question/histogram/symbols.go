@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/plan"
@@ -76,30 +75,15 @@ func (m hashes) Variance(holders, n int) float64 {
 }
 
 func newSymbols(z plan.Randomizer, a attribute, adjacency account.Adjacency) (*symbols, error) {
-	t := &symbols{messages: 1, size: a.cells.Size(), epsilon: z.Epsilon, adjacency: adjacency}
-	k, e := float64(t.size), math.Exp(z.Epsilon)
-	switch z.Name {
-	case "krr":
-		t.mechanism = kary{randomize.KRR{K: t.size, Epsilon: z.Epsilon}}
-		t.cell = &estimate.Cell{Keep: e / (e + k - 1), Flip: 1 / (e + k - 1)}
-	case "subset": // of w cells: e^epsilon w to k-w that the own cell is one of them
-		t.mechanism, t.messages = subsets{randomize.SubsetSelection{K: t.size, W: z.Subset, Epsilon: z.Epsilon}}, z.Subset
-		w := float64(z.Subset)
-		keep := w * e / (w*e + k - w)
-		t.cell = &estimate.Cell{Keep: keep, Flip: (w - keep) / (k - 1)}
-	case "local-hash":
-		m := randomize.LocalHash{K: t.size, G: z.Range, Functions: z.Functions, Epsilon: z.Epsilon}
-		var err error
-		if m.Seed, err = encode.ParseSeed(z.Seed); err != nil {
-			return nil, fmt.Errorf("the randomizer: %w", err)
-		}
-		t.mechanism = hashes{m}
-	case "hadamard":
-		t.mechanism = randomize.Hadamard{K: t.size, Epsilon: z.Epsilon}
-		t.cell = &estimate.Cell{Keep: e / (e + 1), Flip: 0.5} // by a plus in the cell's row
-	default:
+	w := ways[z.Name]
+	if w.new == nil {
 		return nil, fmt.Errorf("no code for the randomizer %q", z.Name)
 	}
+	m, err := w.new(z, a.cells.Size())
+	if err != nil {
+		return nil, err
+	}
+	t := &symbols{mechanism: m.symbolizer, messages: m.messages, size: a.cells.Size(), epsilon: z.Epsilon, adjacency: adjacency, cell: m.cell}
 	return t, t.mechanism.Validate()
 }
 

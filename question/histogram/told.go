@@ -10,7 +10,7 @@ import (
 // (question.Told).
 func (h *Question) Tell(body []byte) string {
 	channel, _, err := tally.ParseMessage(body)
-	if err != nil || int(channel) >= h.channels || !h.ask.Randomizer.OneHot() && h.ask.Randomizer.Name != "krr" || h.ask.Sketch != nil {
+	if err != nil || int(channel) >= h.channels || !ways[h.ask.Randomizer.Name].tells || h.ask.Sketch != nil {
 		return ""
 	}
 	i := sort.SearchInts(h.first, int(channel)+1) - 1

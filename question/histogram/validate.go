@@ -136,45 +136,35 @@ func validateAxis(x *plan.Axis, ps *plan.Problems, at string) {
 }
 
 func validateRandomizer(r plan.Randomizer, ps *plan.Problems) {
-	const at = "question.histogram.randomizer."
-	ps.Require(r.Accounting == "exact" || r.Accounting == "paper", at+`accounting must be "exact" or "paper"`)
-	ps.Require(r.Epsilon > 0 && plan.Finite(r.Epsilon), at+"epsilon must be a number above 0")
+	ps.Require(r.Accounting == "exact" || r.Accounting == "paper", randomizerAt+`accounting must be "exact" or "paper"`)
+	ps.Require(r.Epsilon > 0 && plan.Finite(r.Epsilon), randomizerAt+"epsilon must be a number above 0")
 	if !slices.Contains(plan.Randomizers, r.Name) {
-		ps.Require(false, at+"name must be one of %s", strings.Join(plan.Randomizers, ", "))
+		ps.Require(false, randomizerAt+"name must be one of %s", strings.Join(plan.Randomizers, ", "))
 		return
+	}
+	mine := ways[r.Name].fields
+	if r.OneHot() && r.Fragments > 1 {
+		mine = slices.Concat(mine, tornFields)
 	}
 	for _, f := range []struct {
 		name, of string
-		mine     bool
 		has      bool
 	}{
-		{"keep", "one-hot", r.OneHot(), r.Keep != 0},
-		{"flip", "one-hot", r.OneHot(), r.Flip != 0},
-		{"fragments", "one-hot", r.OneHot(), r.Fragments != 0},
-		{"backstop", "one-hot with fragments", r.OneHot() && r.Fragments > 1, r.Backstop != 0},
-		{"backstop_keep", "one-hot with fragments", r.OneHot() && r.Fragments > 1, r.BackstopKeep != 0},
-		{"backstop_flip", "one-hot with fragments", r.OneHot() && r.Fragments > 1, r.BackstopFlip != 0},
-		{"subset", "subset", r.Name == "subset", r.Subset != 0},
-		{"range", "local-hash", r.Name == "local-hash", r.Range != 0},
-		{"functions", "local-hash", r.Name == "local-hash", r.Functions != 0},
-		{"seed", "local-hash", r.Name == "local-hash", r.Seed != ""},
+		{"keep", "one-hot", r.Keep != 0},
+		{"flip", "one-hot", r.Flip != 0},
+		{"fragments", "one-hot", r.Fragments != 0},
+		{"backstop", "one-hot with fragments", r.Backstop != 0},
+		{"backstop_keep", "one-hot with fragments", r.BackstopKeep != 0},
+		{"backstop_flip", "one-hot with fragments", r.BackstopFlip != 0},
+		{"subset", "subset", r.Subset != 0},
+		{"range", "local-hash", r.Range != 0},
+		{"functions", "local-hash", r.Functions != 0},
+		{"seed", "local-hash", r.Seed != ""},
 	} {
-		ps.Require(f.mine || !f.has, at+"%s belongs to %s: leave it out for %s", f.name, f.of, r.Name)
+		ps.Require(slices.Contains(mine, f.name) || !f.has, randomizerAt+"%s belongs to %s: leave it out for %s", f.name, f.of, r.Name)
 	}
-	switch r.Name {
-	case "one-hot", "one-hot-asymmetric":
-		bit(ps, at+"keep", at+"flip", r.Keep, r.Flip)
-		ps.Require(r.Fragments >= 0 && r.Fragments <= plan.MaxFragments, at+"fragments must be between 0 and %d", plan.MaxFragments)
-		if r.Fragments > 1 {
-			bit(ps, at+"backstop_keep", at+"backstop_flip", r.BackstopKeep, r.BackstopFlip)
-			ps.Require(r.Backstop > 0 && plan.Finite(r.Backstop), at+"backstop must be a number above 0")
-		}
-	case "subset":
-		ps.Require(r.Subset >= 1 && r.Subset <= plan.MaxEnvelopes, at+"subset must be between 1 and %d", plan.MaxEnvelopes)
-	case "local-hash":
-		ps.Require(r.Range >= 2 && r.Range <= plan.MaxCells, at+"range must be between 2 and %d", plan.MaxCells)
-		ps.Require(r.Functions >= 1 && r.Functions <= plan.MaxCells, at+"functions must be between 1 and %d", plan.MaxCells)
-		ps.Seed(at+"seed", r.Seed)
+	if valid := ways[r.Name].valid; valid != nil {
+		valid(r, ps)
 	}
 }
 
