@@ -49,4 +49,10 @@ var Bitsums = []string{"rr", "3nb", "pure", "poisson", "nb"}
 
 // Divided says that each respondent adds a part of noise that is whole only in all
 // their messages together, not in a share of them.
-func (b Bitsum) Divided() bool { return b.Name == "3nb" || b.Name == "nb" || b.Name == "pure" }
+func (b Bitsum) Divided() bool {
+	switch b.Name {
+	case "3nb", "nb", "pure":
+		return true
+	}
+	return false
+}

@@ -127,8 +127,37 @@ const RandomizerNone = "none"
 // Randomizers are the randomizers that a plan may name.
 var Randomizers = []string{"one-hot", "one-hot-asymmetric", "krr", "subset", "local-hash", "hadamard"}
 
+// can is what a randomizer of that name has; what is not named has nothing.
+func (r Randomizer) can() (bits, alike, seed bool) {
+	switch r.Name {
+	case "one-hot":
+		return true, true, false
+	case "one-hot-asymmetric":
+		return true, false, false
+	case "local-hash":
+		return false, false, true
+	}
+	return false, false, false
+}
+
 // OneHot says whether the randomizer answers with bits, of which those set travel.
-func (r Randomizer) OneHot() bool { return r.Name == "one-hot" || r.Name == "one-hot-asymmetric" }
+func (r Randomizer) OneHot() bool {
+	bits, _, _ := r.can()
+	return bits
+}
+
+// Alike says whether it answers with bits that are flipped alike, set or not: those of ESA,
+// of which fragments are made.
+func (r Randomizer) Alike() bool {
+	_, alike, _ := r.can()
+	return alike
+}
+
+// Seeded says whether it draws by a public seed.
+func (r Randomizer) Seeded() bool {
+	_, _, seed := r.can()
+	return seed
+}
 
 // Sketch folds the cells of a large domain into rows of fewer (ESA, section VII).
 type Sketch struct {

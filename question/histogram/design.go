@@ -112,7 +112,7 @@ func target(p plan.Plan, ask plan.Histogram) account.Target {
 }
 
 func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
-	if z.Fragments > 1 && !ways[z.Name].torn {
+	if z.Fragments > 1 && !z.Alike() {
 		return fmt.Errorf("histogram: report fragments are designed for one-hot, not for %s", z.Name)
 	}
 	adjacency := account.Adjacency(p.Budget.Adjacency)

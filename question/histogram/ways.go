@@ -16,7 +16,6 @@ const randomizerAt = "question.histogram.randomizer."
 // way is all that the package knows of a randomizer by its name: whoever decides asks for an
 // ability. What is left out refuses.
 type way struct {
-	torn       bool // its bits may be torn into fragments
 	asymmetric bool // of its bits one that is set is sent half of the time
 	compared   bool // it is worth comparing where a plan names none
 	tells      bool // a channel is a cell, and a message says that it is held
@@ -45,7 +44,7 @@ var (
 
 // ways are the randomizers.
 var ways = map[string]way{
-	"one-hot":            {torn: true, compared: true, tells: true, fields: bitFields, valid: validBits},
+	"one-hot":            {compared: true, tells: true, fields: bitFields, valid: validBits},
 	"one-hot-asymmetric": {asymmetric: true, compared: true, tells: true, fields: bitFields, valid: validBits},
 	"krr": {compared: true, tells: true, new: func(z plan.Randomizer, size int) (made, error) {
 		k, e := float64(size), math.Exp(z.Epsilon)

@@ -83,7 +83,8 @@ func designEach(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 	if b.Epsilon == 0 {
 		b.Epsilon = b.LocalEpsilon
 	}
-	ask.Randomizer = &plan.Randomizer{Name: "krr", Accounting: string(account.ExactAccounting), Epsilon: math.Min(b.Epsilon, b.LocalEpsilon)}
+	alone := kary(math.Min(b.Epsilon, b.LocalEpsilon))
+	ask.Randomizer = &alone
 	p.Envelopes.PerDevice = 1
 	if p.Envelopes.PayloadBytes == 0 {
 		p.Envelopes.PayloadBytes = question.PayloadBytes

@@ -20,6 +20,11 @@ type each struct {
 	randomize.KRR
 }
 
+// kary is how a plan says that: each is no other randomizer.
+func kary(epsilon float64) plan.Randomizer {
+	return plan.Randomizer{Name: "krr", Accounting: string(account.ExactAccounting), Epsilon: epsilon}
+}
+
 func newEach(p plan.Plan) (*each, error) {
 	ask := p.Question.Label
 	e := &each{plan: p, records: ask.Records, KRR: randomize.KRR{K: len(ask.Classes), Epsilon: ask.Randomizer.Epsilon}}

@@ -36,7 +36,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 		}
 	case plan.LabelEach:
 		r := ask.Randomizer
-		ps.Require(r != nil && r.Name == "krr" && r.Epsilon > 0 && r.Epsilon <= 50, at+`randomizer must be "krr" with an epsilon above 0 and at most 50`)
+		ps.Require(r != nil && r.Name == kary(r.Epsilon).Name && r.Epsilon > 0 && r.Epsilon <= 50, at+`randomizer must be "krr" with an epsilon above 0 and at most 50`)
 		if r != nil {
 			ps.Require(*r == plan.Randomizer{Name: r.Name, Accounting: r.Accounting, Epsilon: r.Epsilon}, at+"randomizer: a label by itself has a name, an accounting and an epsilon: leave out the rest")
 		}

@@ -76,7 +76,7 @@ func (f Histogram) Check() error {
 	}
 	oneHot := !known || e.randomizer == "" || e.randomizer == plan.RandomizerNone || plan.Randomizer{Name: e.randomizer}.OneHot()
 	errs.Require(f.Fragments >= 1 && f.Fragments <= plan.MaxFragments, "--fragments is %d: give 1 to %d", f.Fragments, plan.MaxFragments)
-	errs.Require(!known || f.Fragments <= 1 || e.randomizer == "one-hot", "--fragments are made of one-hot reports: leave it out, or set --encoding one-hot, count-mean or count")
+	errs.Require(!known || f.Fragments <= 1 || plan.Randomizer{Name: e.randomizer}.Alike(), "--fragments are made of one-hot reports: leave it out, or set --encoding one-hot, count-mean or count")
 	errs.Require(f.Hashes >= 1 && f.Hashes <= plan.MaxCells, "--hashes is %d: give 1 to %d", f.Hashes, plan.MaxCells)
 	errs.Require(f.Width >= 2 && f.Width <= plan.MaxCells, "--width is %d: give 2 to %d", f.Width, plan.MaxCells)
 	if n := f.Functions; n != nil {
@@ -92,7 +92,7 @@ func (f Histogram) Check() error {
 
 // CheckAccounting refuses an accounting that the encoding does not have.
 func (f Histogram) CheckAccounting(accounting string) error {
-	if e := f.encoding(); accounting == "paper" && e.randomizer != "one-hot" && e.randomizer != "" {
+	if e := f.encoding(); accounting == "paper" && !(plan.Randomizer{Name: e.randomizer}).Alike() && e.randomizer != "" {
 		return terminal.Usagef("--accounting paper: the paper has none for --encoding %s", f.Encoding)
 	}
 	return nil
@@ -108,7 +108,7 @@ func (f Histogram) Question(attributes []plan.Attribute, accounting string) plan
 	if f.Fragments > 1 {
 		h.Randomizer.Fragments = f.Fragments
 	}
-	if e.randomizer == "local-hash" && f.Functions != nil {
+	if h.Randomizer.Seeded() && f.Functions != nil {
 		h.Randomizer.Functions = *f.Functions
 	}
 	if e.sketch != "" {
@@ -126,7 +126,7 @@ func (f Histogram) Question(attributes []plan.Attribute, accounting string) plan
 // Neighbours is that of the flag, or what the encoding is compared and accounted under.
 func (f Histogram) Neighbours(h plan.Histogram) string {
 	set := slices.ContainsFunc(h.Attributes, func(a plan.Attribute) bool { return a.Kind == "set" })
-	if z := h.Randomizer; z.Name == "one-hot" || z.Name == "" && set {
+	if z := h.Randomizer; z.Alike() || z.Name == "" && set {
 		return cmp.Or(f.Adjacency, string(account.Removal)) // as in ESA
 	}
 	return cmp.Or(f.Adjacency, string(account.Replacement))

@@ -127,7 +127,7 @@ func (s Survey) plan(population []Respondent) (p plan.Plan, keys simulate.Keys, 
 // draft is the plan without its noise.
 func (s Survey) draft(population []Respondent) (p plan.Plan, keys simulate.Keys, err error) {
 	h := s.Histogram
-	if h.Randomizer.Name == "local-hash" {
+	if h.Randomizer.Seeded() {
 		h.Randomizer.Seed = experiments.PublicSeed(s.Seed)
 	}
 	if h.Sketch != nil {

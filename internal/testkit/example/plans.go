@@ -129,7 +129,7 @@ func Histograms() map[string]plan.Plan {
 		add(name, OneHot(Drinks()), func(p *plan.Plan, h *plan.Histogram) {
 			replacement(p, h)
 			h.Randomizer.Name = name
-			if name == "local-hash" {
+			if h.Randomizer.Seeded() {
 				h.Randomizer.Functions, h.Randomizer.Seed = 5, Seed
 			}
 		})

@@ -94,7 +94,7 @@ func (p parameters) check() (mechanism, error) {
 	if err := m.belong(given, m.needs, m.takes); err != nil {
 		return m, err
 	}
-	if err := checkSymbols(m.name, p.Symbols, p.SubsetSize); err != nil {
+	if err := checkSymbols(m, p.Symbols, p.SubsetSize); err != nil {
 		return m, err
 	}
 	if m.of != nil {

@@ -50,7 +50,7 @@ func (c accountCalibrate) check() (mechanism, error) {
 	if err := m.belong(given(c), m.calibrate.needs, append([]string{"delta"}, m.calibrate.takes...)); err != nil {
 		return m, err
 	}
-	if err := checkSymbols(m.name, c.Symbols, c.SubsetSize); err != nil {
+	if err := checkSymbols(m, c.Symbols, c.SubsetSize); err != nil {
 		return m, err
 	}
 	switch {

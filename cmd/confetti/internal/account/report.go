@@ -78,16 +78,22 @@ func (r report) attack(local float64) audit.Observed {
 	return audit.Response(randomize.KRR{K: 2, Epsilon: local}, r.users)
 }
 
+// ofAnySymbols is such a mechanism that takes more symbols than are counted one by one.
+func ofAnySymbols(m mechanism) mechanism {
+	m.anySymbols = true
+	return m
+}
+
 // checkSymbols refuses symbols and subsets that there are not, and what the mechanism's
 // randomizer does not take.
-func checkSymbols(mechanism string, symbols, size *int) error {
+func checkSymbols(m mechanism, symbols, size *int) error {
 	switch {
 	case symbols == nil:
 		return nil
 	case *symbols < 2:
 		return terminal.Usagef("--symbols is %d: give at least 2", *symbols)
-	case mechanism != "krr" && *symbols >= randomize.MaxCells: // only whose law is not enumerated
-		return terminal.Usagef("--symbols is %d: --mechanism %s takes fewer than %d", *symbols, mechanism, randomize.MaxCells)
+	case !m.anySymbols && *symbols >= randomize.MaxCells:
+		return terminal.Usagef("--symbols is %d: --mechanism %s takes fewer than %d", *symbols, m.name, randomize.MaxCells)
 	case size != nil && (*size < 1 || *size >= *symbols):
 		return terminal.Usagef("--subset-size is %d: give at least 1 of the %d --symbols, and not all", *size, *symbols)
 	}

@@ -24,6 +24,8 @@ type mechanism struct {
 	name    string
 	curator bool // one adds the noise, and no shuffler is relied upon
 
+	anySymbols bool // of however many symbols: nothing is done for each of them
+
 	needs, takes []string                               // flags of epsilon, delta and explain; empty: those commands do not know it
 	event        func(p parameters) account.Event       // of one round; nil: it has none by itself
 	says         func(s *statement, p parameters)       // beside the guarantee; nil: nothing
@@ -75,9 +77,9 @@ var mechanisms = []mechanism{
 		},
 		sums: parameters.sums,
 	},
-	oneMessage("krr", []string{"symbols"}, nil, func(symbols, _ int, local float64) randomizer {
+	ofAnySymbols(oneMessage("krr", []string{"symbols"}, nil, func(symbols, _ int, local float64) randomizer {
 		return randomize.KRR{K: symbols, Epsilon: local}
-	}),
+	})),
 	oneMessage("subset", []string{"symbols"}, []string{"subset-size"}, func(symbols, size int, local float64) randomizer {
 		if size == 0 {
 			size = randomize.SubsetSize(symbols, local)

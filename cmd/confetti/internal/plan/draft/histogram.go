@@ -87,7 +87,7 @@ func (c histogramPlan) draft() (plan.Plan, error) {
 	if c.Histogram.Noised(c.Route) {
 		h.Randomizer, neighbours = plan.Randomizer{Name: plan.RandomizerNone}, "replacement"
 	}
-	if h.Randomizer.Name == "local-hash" {
+	if h.Randomizer.Seeded() {
 		h.Randomizer.Seed = freshSeed()
 	}
 	if h.Sketch != nil {
