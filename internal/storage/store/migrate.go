@@ -36,7 +36,9 @@ func (s *Store) migrate(ctx context.Context, make func() (*goose.Provider, error
 		}
 		defer turn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock("+key+")")
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	if _, err := provider.Up(ctx); ctx.Err() != nil { // which says nothing of the database
+		return fmt.Errorf("store: stopped while its tables were made: %w", ctx.Err())
+	} else if err != nil {
 		return fmt.Errorf("store: the database cannot be brought to this version's shape: it is damaged, or of a later version: %w", err)
 	}
 	return nil

@@ -120,6 +120,8 @@ func asking(t testing.TB) plan.Plan {
 		t.Fatal(err)
 	}
 	party := plan.Party{Operator: "operator", Key: key.Public().String()}
+	analyst := party
+	analyst.Releases = plan.Publisher(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)).Public().(ed25519.PublicKey))
 	p := plan.Plan{
 		Version: plan.Version, Title: "test",
 		Question: plan.Question{Kind: "density", Unfit: "reference", Density: &plan.Density{
@@ -130,7 +132,7 @@ func asking(t testing.TB) plan.Plan {
 		Crowd:     plan.Crowd{Names: []string{"a"}, Minimum: 10},
 		Envelopes: plan.Envelopes{PerDevice: 2, PayloadBytes: 8, Suite: string(envelope.X25519)},
 		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{party}}}}},
-		Analyzer:  party,
+		Analyzer:  analyst,
 	}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
