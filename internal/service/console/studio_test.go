@@ -231,7 +231,7 @@ func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
 		b.Look(t, "verified, "+name)
 		return webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("verdict").textContent + "\n" + [...document.querySelectorAll("#checks li, #unchecked li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
 	}
-	if text := verified("simulated"); !strings.Contains(text, "1 of 5 checks did not hold") || !strings.Contains(text, "✗ receipts Does not hold") || !strings.Contains(text, "✓ signature") || !strings.Contains(text, "– publisher") || !strings.Contains(text, "– log") {
+	if text := verified("simulated"); !strings.Contains(text, "1 of 7 checks did not hold") || !strings.Contains(text, "✗ receipts Does not hold") || !strings.Contains(text, "✓ signature") || !strings.Contains(text, "– publisher") || !strings.Contains(text, "– log") {
 		t.Errorf("of a release without receipts it says %s", text)
 	}
 	// Who expects another publisher, in plans of a log, is told.
