@@ -55,8 +55,8 @@ func Format(file string) string {
 const Shows = `It shows that the publisher signed this plan, or the study that it is a round of, whose
 coordinator signed the round; that the promise follows from its numbers; that the public
 state is the one that the plan names; and that the hops that the plan names signed for the batches, with so many
-respondents in each, that the analyzer says it counted. It cannot show that a hop kept
-its permutation to itself, that respondents exist and told the truth, or that the
+respondents in each, that the analyzer says it counted; and that the analyzer whose key
+the plan names signed these numbers. It cannot show that a hop kept its permutation to itself, that respondents exist and told the truth, or that the
 numbers are those that were in the batches: the analyzer alone has opened them.`
 
 // Evidence is what there is to verify.
