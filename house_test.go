@@ -23,10 +23,10 @@ var bars = map[string]int{
 	"root folders":                         15,
 	"public packages":                      24,
 	"exported names":                       585,
-	"lines of the product":                 124500, // with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"; with party cards and their commands
-	"lines a device compiles":              25600,
-	"lines of a histogram app":             38900,
-	"lines a verifier compiles":            46500,
+	"lines of the product":                 125500, // with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"; with party cards and their commands
+	"lines a device compiles":              25900,
+	"lines of a histogram app":             39800,
+	"lines a verifier compiles":            47200,
 	"lines a mixing party compiles":        23000,
 	"lines an aggregator compiles":         20500,
 	"comments that say what a function is": 2520,
@@ -204,7 +204,7 @@ const mostNames, mostImports = 40, 15
 // wider are the packages above those bounds, with their own.
 var wider = map[string]struct{ names, imports int }{
 	// The contract, what crosses the network, and vocabularies.
-	"plan": {names: 148}, "account": {names: 81}, "release": {names: 57}, "question": {names: 56}, "client": {names: 54, imports: 17},
+	"plan": {names: 148}, "account": {names: 81}, "release": {names: 62}, "question": {names: 56}, "client": {names: 54, imports: 17},
 	"internal/wire": {names: 185}, "internal/dap": {names: 64}, "internal/service/serve": {names: 88}, "internal/dp/encode": {names: 44},
 	"internal/account/theorems": {names: 48}, "internal/experiments": {names: 89},
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
@@ -212,7 +212,7 @@ var wider = map[string]struct{ names, imports int }{
 	"question/histogram": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 25}, "internal/simulate/law": {imports: 17},
 	"internal/audit": {imports: 34}, "internal/studio": {imports: 16}, "internal/release/findings": {imports: 22}, "internal/experiments/kde": {imports: 22},
 	// Commands.
-	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/account": {imports: 19}, "cmd/confetti/internal/collect": {imports: 23},
+	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/account": {imports: 19}, "cmd/confetti/internal/collect": {imports: 24},
 	"cmd/confetti/internal/device": {imports: 18}, "cmd/confetti/internal/features": {imports: 31}, "cmd/confetti/internal/roles": {imports: 17},
 	"cmd/confetti/internal/up": {imports: 21}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/plan/draft": {imports: 16}, "cmd/confetti/internal/services": {imports: 17},
 }
