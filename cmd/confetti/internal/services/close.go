@@ -57,14 +57,19 @@ func (s *Services) closed(ctx context.Context, p plan.Plan, entry plans.Party) (
 	var all []struct {
 		Instance int    `json:"instance"`
 		Hop      int    `json:"hop"`
-		Phase    string `json:"phase"`
+		Phase    string `json:"phase"` // of a hop
+		Role     string `json:"role"`  // of an aggregator
+		Closed   bool   `json:"closed"`
 	}
 	if err := json.Unmarshal(text, &all); err != nil {
 		return false, fmt.Errorf("%s: %w", entry.URL, err)
 	}
 	for _, st := range all {
-		if st.Instance == entry.Instance && st.Hop == entry.Hop {
-			return st.Phase != "collecting", nil
+		switch {
+		case p.Route.Sum != nil && st.Role == entry.Role:
+			return st.Closed, nil
+		case p.Route.Sum == nil && st.Instance == entry.Instance && st.Hop == entry.Hop:
+			return st.Phase == "closed", nil
 		}
 	}
 	return false, nil

@@ -42,7 +42,7 @@ type parties struct {
 	Instances int      `help:"Shuffler instances in separate trust domains." default:"1"`
 	Hops      int      `help:"Hops of each instance; without it 2, or as many as there are cards of shufflers." placeholder:"N"`
 	Party     []string `help:"The card of a party whom the plan names (confetti party card), once for each: of every hop in its order, or of leader and helper, and of the analyzer and the issuer. Each has its own private keys." type:"path" sep:"none" xor:"parties" placeholder:"CARD"`
-	Keys      string   `help:"To try things out: folder for new private keys of all parties, in the place of their cards." xor:"parties" required:"" type:"path" placeholder:"DIR"`
+	Keys      string   `help:"To try things out: folder for new private keys of all parties, in the place of their cards." xor:"parties" type:"path" placeholder:"DIR"`
 	JSON      bool     `help:"Print JSON."`
 }
 
@@ -58,6 +58,7 @@ func (c parties) check() error {
 	summed := c.Route.Route == plan.RouteSum
 	errs.Require(!summed || c.Maximum == 0, "--maximum is of shufflers, which leave out some of too many: leave it out of a sum")
 	errs.Require(!summed || c.Instances == 1, "--instances are of shufflers: leave it out of a sum")
+	errs.Require(c.Keys != "" || len(c.Party) > 0, "missing flags: --party, the card of each party (confetti party card), or to try things out --keys, a folder for new keys")
 	errs = append(errs, c.Route.Check())
 	return errors.Join(errs...)
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/confetti-dp/confetti/internal/testkit/scripts"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// seat is one role of one organisation: its folder, its process, its card.
+type seat struct{ of, role string }
+
+func (p seat) folder() string { return p.of + "/" + p.role }
+func (p seat) card() string   { return "cards/" + p.of + "-" + p.role + ".card" }
+func (p seat) port() string   { return strings.ToUpper(p.of + "_" + p.role) }
+
+// organisations are those of a collection, by their number and its route.
+var organisations = map[string][]seat{
+	"two mix":   {{"north", "shuffler"}, {"south", "analyzer"}, {"south", "publisher"}},
+	"three mix": {{"north", "shuffler"}, {"south", "shuffler"}, {"institute", "analyzer"}, {"institute", "publisher"}},
+	"five mix":  {{"north", "shuffler"}, {"south", "shuffler"}, {"registry", "issuer"}, {"institute", "analyzer"}, {"office", "publisher"}},
+	"two sum":   {{"south", "helper"}, {"north", "leader"}, {"south", "analyzer"}, {"south", "publisher"}},
+	"three sum": {{"south", "helper"}, {"north", "leader"}, {"institute", "analyzer"}, {"institute", "publisher"}},
+	"five sum":  {{"south", "helper"}, {"north", "leader"}, {"registry", "issuer"}, {"institute", "analyzer"}, {"office", "publisher"}},
+}
+
+// typed is what the organisations type, from nothing to a verified release. Nothing but cards and the
+// signed plan passes from one's folder to another's.
+func typed(route string, posts []seat) string {
+	var b strings.Builder
+	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
+	of := func(role string) seat {
+		return posts[max(0, slices.IndexFunc(posts, func(p seat) bool { return p.role == role }))]
+	}
+	for _, p := range posts {
+		extra := fmt.Sprintf(" --url https://127.0.0.1:$%s --listen 127.0.0.1:$%s", p.port(), p.port())
+		switch p.role {
+		case "publisher":
+			extra = ""
+		case "analyzer":
+			extra += " --epsilon 8"
+		case "issuer":
+			extra += " --tokens 2"
+		case "leader":
+			extra += " --helper " + of("helper").card()
+		}
+		if extra != "" {
+			line("ports %s", p.port())
+		}
+		line("exec confetti party new %s --role %s --name %s --contact ops@%s.example%s", p.folder(), p.role, p.of, p.of, extra)
+		line("mkdir cards\ncp %s/party.card %s", p.folder(), p.card())
+	}
+	named := ""
+	for _, p := range posts {
+		line("exec confetti party trust %s %s", p.folder(), others(posts, p))
+		if p.role != "publisher" {
+			named += " --party " + p.card()
+		}
+	}
+	office, reader, entry := of("publisher"), of("analyzer"), of("shuffler")
+	if route == plan.RouteSum {
+		entry = of("leader")
+	}
+	knows := entry
+	if issuer := of("issuer"); issuer.role == "issuer" {
+		knows = issuer
+	}
+	// Of a plan that is made of cards no private key comes into being.
+	line("exec confetti plan new histogram %s/plan.toml --attribute drink --domain drinks.txt --route %s --minimum 20 --epsilon 4 --dishonest-share 0%s", office.folder(), route, named)
+	line("stderr 'and no private key: each party has its own$'")
+	line("exec confetti plan sign %s/plan.toml --key %s/keys/publisher.json --closes 2099-01-01T00:00:00Z --out plan.signed.json", office.folder(), office.folder())
+	line("exec confetti token add %s/respondents %s\ncp stdout devices.tokens", knows.folder(), devices(24))
+	for _, p := range posts {
+		if p.role != "publisher" {
+			line("exec confetti serve %s --config %s/%s.toml --check", p.role, p.folder(), p.role)
+			line("exec confetti serve %s --config %s/%s.toml &%s&", p.role, p.folder(), p.role, p.port())
+		}
+	}
+	line("until confetti plan register plan.signed.json --roots %s/roots.pem --token %s/operator.token", reader.folder(), reader.folder())
+	line("exec confetti submit answers.csv --plan plan.signed.json --publishers %s/publishers.txt --roots %s/roots.pem --bearer devices.tokens --folder devices --devices --delay 0s\nstdout '^24 answers sent'", entry.folder(), entry.folder())
+	closes := func(p seat) string {
+		return fmt.Sprintf("confetti plan close plan.signed.json --roots %s/roots.pem --token %s/operator.token", p.folder(), p.folder())
+	}
+	// Each closes what its token opens, and is told who does the rest.
+	line("exits 3 %s\nstdout '^open still: %s[ ,].*which its operator closes$'\n! stdout 'takes no more'", closes(reader), entry.of)
+	line("exits 3 %s\nstdout 'takes no more contributions$'\nstdout '^open still: %s[ ,].*, last$'", closes(entry), reader.of)
+	line("exec %s\nstdout '^released; to get the release:$'", closes(reader))
+	line("exec %s\nstdout '^released; to get the release:$'", closes(entry)) // whoever asks once more hears the same
+	line("exec confetti release fetch plan.signed.json --roots %s/roots.pem --out release", office.folder())
+	line("exec confetti release verify release --publishers %s/publishers.txt", office.folder())
+	line("exec confetti release show release\nstdout 'Respondents counted +24$'")
+	for _, p := range posts {
+		if p.role != "publisher" {
+			line("kill -INT %s\nwait %s", p.port(), p.port())
+		}
+	}
+	line("-- drinks.txt --\ncoffee\ntea\n-- answers.csv --\ndrink%s", strings.Repeat("\ncoffee\ncoffee\ntea", 8))
+	return b.String()
+}
+
+// others are the cards of all posts but one.
+func others(posts []seat, but seat) string {
+	var cards []string
+	for _, p := range posts {
+		if p != but {
+			cards = append(cards, p.card())
+		}
+	}
+	return strings.Join(cards, " ")
+}
+
+func devices(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("device-%d", i+1)
+	}
+	return strings.Join(names, " ")
+}
+
+// Two, three and five organisations get from nothing to a verified release, on both routes.
+func TestOrganisations(t *testing.T) {
+	dir := t.TempDir()
+	for name, posts := range organisations {
+		_, route, _ := strings.Cut(name, " ")
+		if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "_")+".txt"), []byte(typed(route, posts)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: dir, RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripts.Exits, "until": scripts.Until, "ports": ports},
+	})
+}
