@@ -86,7 +86,7 @@ func typed(route string, posts []seat) string {
 	line("until confetti plan register plan.signed.json --roots %s/roots.pem --token %s/operator.token", reader.folder(), reader.folder())
 	line("exec confetti submit answers.csv --plan plan.signed.json --publishers %s/publishers.txt --roots %s/roots.pem --bearer devices.tokens --folder devices --devices --delay 0s\nstdout '^24 answers sent'", entry.folder(), entry.folder())
 	closes := func(p seat) string {
-		return fmt.Sprintf("confetti plan close plan.signed.json --roots %s/roots.pem --token %s/operator.token", p.folder(), p.folder())
+		return fmt.Sprintf("confetti plan close plan.signed.json --roots %s/roots.pem --token %s/operator.token --at https://127.0.0.1:$%s", p.folder(), p.folder(), p.port())
 	}
 	// Each closes what its token opens, and is told who does the rest.
 	line("exits 3 %s\nstdout '^open still: %s[ ,].*which its operator closes$'\n! stdout 'takes no more'", closes(reader), entry.of)

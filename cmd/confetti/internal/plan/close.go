@@ -27,10 +27,12 @@ func (planClose) Help() string {
 was counted or withheld, at the analyzer, which then publishes the release or says
 why it may not. What a token opens is closed; where parties of other organisations are
 open still, it says whose they are and what to send them, and exits with 3. They run the
-same command, in any order, the analyzer's operator last.
+same command, in any order, the analyzer's operator last. With --at a token is shown to
+the service that it is for alone.
 
-Example:
-  confetti plan close --dir trial`
+Examples:
+  confetti plan close --dir trial
+  confetti plan close plan.signed.json --roots north/roots.pem --token north/operator.token --at https://confetti.north.example:8443`
 }
 
 func (c planClose) Run(std terminal.Streams) error {
@@ -77,7 +79,7 @@ func (c planClose) remains(out io.Writer, left []plans.Party) error {
 		}
 		fmt.Fprintf(out, "open still: %s at %s, which its operator closes%s\n", plain.Text(party.Name), plain.Text(party.URL), when)
 	}
-	fmt.Fprint(out, "Send each the signed plan, and this line:\n  confetti plan close plan.signed.json --roots roots.pem --token operator.token\n")
+	fmt.Fprint(out, "Send each the signed plan, and this line, with the address above:\n  confetti plan close plan.signed.json --roots roots.pem --token operator.token --at URL\n")
 	return terminal.Unfinishedf("not closed yet: %s open still", serve.Count(len(left), "party is", "parties are"))
 }
 

@@ -27,12 +27,14 @@ type Flags struct {
 	Dir   string `help:"Folder of confetti up: it has the plan, the authorities and the tokens." type:"path" placeholder:"DIR"`
 	Roots string `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
 	Token string `help:"File with an operator's bearer token." type:"path" placeholder:"FILE"`
+	At    string `help:"Address of the service that the token is for, https://host:port: no other is shown it. Without, every service that is asked." placeholder:"URL"`
 }
 
 // Services reaches services as an operator.
 type Services struct {
 	client *http.Client
 	token  string // empty: none
+	at     string // the address that the token is for; empty: every one
 }
 
 // Open reads the files that the flags name.
@@ -50,7 +52,7 @@ func (f Flags) Open() (*Services, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Services{client: client}
+	s := &Services{client: client, at: strings.TrimSuffix(f.At, "/")}
 	if f.Token != "" {
 		text, err := durable.Read(f.Token)
 		if err != nil {
@@ -109,7 +111,7 @@ func (s *Services) ask(ctx context.Context, method, url, mediaType string, body 
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	if s.token != "" {
+	if s.token != "" && (s.at == "" || url == s.at || strings.HasPrefix(url, s.at+"/")) {
 		req.Header.Set("Authorization", "Bearer "+s.token)
 	}
 	res, err := s.client.Do(req)
