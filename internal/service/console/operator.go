@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -25,6 +26,7 @@ type party struct {
 	URL    string
 	Roles  []string
 	Up     bool
+	State  string // "up", "not ours", "failing", "down"
 	Failed string
 	Status *serve.Status
 	Uptime string
@@ -187,8 +189,9 @@ func (c *Console) parties(ctx context.Context, urls []string, roles map[string][
 				err = json.Unmarshal(text, &st)
 			}
 			if err != nil {
-				p.Failed = plain.Text(err.Error())
+				c.unread(ctx, &p, err)
 			} else {
+				p.State = "up"
 				p.Up, p.Status, p.Facts, p.Keys, p.Uptime = true, &st, st.Facts, keysOf(st), span(st.Now.Sub(st.Since))
 				if !st.Draining.IsZero() {
 					p.Draining = moment(st.Draining)
@@ -205,6 +208,29 @@ func (c *Console) parties(ctx context.Context, urls []string, roles map[string][
 	}
 	asking.Wait()
 	return all
+}
+
+// unread says of a service why its status was not read. One that wants a token which is not here is
+// another organisation's, and tells everybody whether it is ready; only one that cannot be reached is
+// down.
+func (c *Console) unread(ctx context.Context, p *party, err error) {
+	problem, answered := errors.AsType[*wire.Problem](err)
+	switch {
+	case answered && problem.Code == wire.Unauthenticated:
+		p.State = "not ours"
+		ready := "ready"
+		if _, err := c.o.Public.Get(ctx, p.URL+"/readyz"); err != nil {
+			ready = "not ready"
+			p.Alarms = append(p.Alarms, alarm{Text: "another organisation's service is not ready", Remedy: "Ask its operator: what it waits for is theirs to see.", URL: p.URL})
+		}
+		p.Facts = []serve.Fact{{Name: "says to everybody", Value: ready}}
+	case answered:
+		p.State, p.Failed = "failing", plain.Text(err.Error())
+		p.Alarms = append(p.Alarms, alarm{Text: "a service does not tell its status", Remedy: "Look at the service's log.", URL: p.URL})
+	default:
+		p.State, p.Failed = "down", plain.Text(err.Error())
+		p.Alarms = append(p.Alarms, alarm{Text: "a service cannot be reached", Remedy: "See whether it runs, and whether this machine reaches its address.", URL: p.URL})
+	}
 }
 
 // keysOf are the keys that a service says it has.
