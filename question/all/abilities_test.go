@@ -86,9 +86,7 @@ func TestEveryAbilityIsLookedFor(t *testing.T) {
 	for _, a := range abilities {
 		looked = append(looked, a.Name())
 	}
-	for _, whole := range []string{"Question", "Device", "Reader", "Terms", "Memory"} { // which every question is, or is given
-		looked = append(looked, whole)
-	}
+	looked = append(looked, "Question", "Device", "Reader", "Terms", "Memory") // which every question is, or is given
 	for _, name := range declared {
 		if !strings.Contains(" "+strings.Join(looked, " ")+" ", " "+name+" ") {
 			t.Errorf("question.%s is an ability that nobody must have: list it here", name)

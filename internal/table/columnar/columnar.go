@@ -153,16 +153,16 @@ func Same(name string, table, file []byte) (err error) {
 }
 
 // open reads a file's beginning and end.
-func open(file []byte) (*parquet.Reader, error) {
+func open(file []byte) (*parquet.GenericReader[any], error) {
 	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return nil, err
 	}
-	return parquet.NewReader(f), nil
+	return parquet.NewGenericReader[any](f), nil
 }
 
 // rows reads as many as there is room for.
-func rows(from *parquet.Reader, into []parquet.Row) error {
+func rows(from *parquet.GenericReader[any], into []parquet.Row) error {
 	for len(into) > 0 {
 		n, err := from.ReadRows(into)
 		if n == 0 {
