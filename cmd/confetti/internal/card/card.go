@@ -24,8 +24,8 @@ const (
 	signing = "confetti/card/v1\n" // goes before what is signed
 	pairing = "confetti/pair/v1\n" // goes before what is sealed to a helper
 
-	// MaxBytes bounds the text of a card.
-	MaxBytes = 64 << 10
+	// maxBytes bounds the text of a card.
+	maxBytes = 64 << 10
 )
 
 var base64url = base64.RawURLEncoding.Strict()
@@ -98,8 +98,8 @@ func (c Card) Sign(key wire.SignKey) ([]byte, error) {
 		return nil, err
 	}
 	text := append(canonical(signed{format, c, base64url.EncodeToString(key.Sign(c.message()))}), '\n')
-	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("card: longer than %d bytes", MaxBytes)
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("card: longer than %d bytes", maxBytes)
 	}
 	return text, nil
 }
@@ -111,7 +111,7 @@ func Read(path string) (Card, error) {
 		return Card{}, fmt.Errorf("card: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
 		return Card{}, fmt.Errorf("card: %w", err)
 	}
@@ -126,8 +126,8 @@ func Read(path string) (Card, error) {
 // Parse reads what Sign wrote: the signature, the form, and what a card may say. It does not know
 // whose the card is: that is for people, who compare the ID with its sender.
 func Parse(text []byte) (Card, error) {
-	if len(text) > MaxBytes {
-		return Card{}, fmt.Errorf("card: longer than %d bytes: this is no party card", MaxBytes)
+	if len(text) > maxBytes {
+		return Card{}, fmt.Errorf("card: longer than %d bytes: this is no party card", maxBytes)
 	}
 	var s signed
 	if err := strict.JSON(text, &s); err != nil {

@@ -133,7 +133,7 @@ func TestBadCardsAreRefused(t *testing.T) {
 		"a hop with a pair":           {Shuffler, func(c *Card) { c.Pair = &Pair{Helper: c.Opens} }, "comes from the leader"},
 		"a pair of nobody":            {Leader, func(c *Card) { c.Pair = &Pair{} }, "pair:"},
 		"a long secret":               {Leader, func(c *Card) { c.Pair = &Pair{c.Opens, nil, make([]byte, maxPair+1)} }, "pair has more"},
-		"a card that goes on forever": {Issuer, func(c *Card) { c.Tokens = []string{strings.Repeat("x", MaxBytes)} }, "longer than 65536 bytes"},
+		"a card that goes on forever": {Issuer, func(c *Card) { c.Tokens = []string{strings.Repeat("x", maxBytes)} }, "longer than 65536 bytes"},
 	} {
 		one, sign := party(t, c.role)
 		c.change(&one)
