@@ -8,9 +8,9 @@ import (
 // longest bounds the words that are compared: a table may name anything.
 const longest = 64
 
-// Nearest finds the word that somebody is likely to have meant: of three letters or more, of which
+// nearest finds the word that somebody is likely to have meant: of three letters or more, of which
 // one is another one, or two of those that have more than three. "" where none is so near, or two are.
-func Nearest(word string, of []string) (near string) {
+func nearest(word string, of []string) (near string) {
 	n := len([]rune(word))
 	if n < 3 || n > longest {
 		return ""
@@ -32,7 +32,7 @@ func Nearest(word string, of []string) (near string) {
 
 // DidYouMean asks for the nearest word in brackets, to stand behind the one that is not there.
 func DidYouMean(word string, of []string) string {
-	if near := Nearest(word, of); near != "" {
+	if near := nearest(word, of); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""

@@ -8,7 +8,7 @@ func TestNearestIsWhatWasMeant(t *testing.T) {
 		"drinks": "drink", "Drink": "drink", "dirnk": "drink", "snaks": "snacks", "clas": "class", "likes_te": "", "spent": "spend",
 		"x": "", "ad": "", "": "", "quantity": "", "ages": "age",
 	} {
-		if got := Nearest(word, columns); got != want {
+		if got := nearest(word, columns); got != want {
 			t.Errorf("by %q is meant %q, want %q", word, got, want)
 		}
 	}

@@ -16,7 +16,7 @@ type Draws [][]int
 // Drawn lists the draws of a device that holds the symbol of a histogram. It is an error where a record that holds no
 // cell of a sketch counts in one at random.
 func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
-	inner, p := Inner(of)
+	inner, p := innerOf(of)
 	q, first := inner.(*histogram.Question), 0
 	_, held := histogram.Held(s)
 	for attribute, cells := range held {

@@ -39,7 +39,7 @@ func Laws(p *protocol.Protocol, holds question.Value) ([]Law, error) {
 	if ones, err := Ones(p, holds); ones != nil || err != nil {
 		return append(k.ofRows(ones), k.tooLong()...), err
 	}
-	switch q, inner := Inner(p); q.(type) {
+	switch q, inner := innerOf(p); q.(type) {
 	case *histogram.Question:
 		return k.ofCells(inner, symbol)
 	case *label.Question:
@@ -139,7 +139,7 @@ func (g kind) answered() int {
 	if ask := g.protocol.Plan.Question.Gradient; ask != nil {
 		return ask.Report.Bits
 	}
-	q, _ := Inner(g.protocol)
+	q, _ := innerOf(g.protocol)
 	return q.(*vector.Question).Rows().Spec().Answered
 }
 
@@ -157,7 +157,7 @@ func (g kind) ofCells(p plan.Plan, symbol question.Symbol) ([]Law, error) {
 	if err != nil || len(drawn) == 0 || len(drawn[0]) == 0 || len(drawn[0][0]) == 0 {
 		return nil, nil // the record holds no cell
 	}
-	q, _ := Inner(g.protocol)
+	q, _ := innerOf(g.protocol)
 	ask := *p.Question.Histogram
 	rows, width := q.(*histogram.Question).Law(0).Rows()
 	held := drawn[0][0][0]

@@ -56,7 +56,7 @@ type inRows interface {
 // Ones gives the probability of a one in each row of a device that holds a record; nil where devices
 // answer no rows.
 func Ones(p *protocol.Protocol, v question.Value) ([]float64, error) {
-	inner, _ := Inner(p)
+	inner, _ := innerOf(p)
 	d, bits := inner.(*density.Question)
 	q, rows := inner.(inRows)
 	if !bits && !rows {
@@ -72,8 +72,8 @@ func Ones(p *protocol.Protocol, v question.Value) ([]float64, error) {
 	return q.Ones(s), nil
 }
 
-// Inner finds the question that a question's answers go by, and its plan: itself, where it goes by no other.
-func Inner(p *protocol.Protocol) (question.Question, plan.Plan) {
+// innerOf finds the question that a question's answers go by, and its plan: itself, where it goes by no other.
+func innerOf(p *protocol.Protocol) (question.Question, plan.Plan) {
 	switch q := p.Question.(type) {
 	case *label.Question:
 		if of := q.Inner(); of != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plain"
 )
 
-// Belief is what seeing something of a given epsilon (replacement) can make of a
+// belief is what seeing something of a given epsilon (replacement) can make of a
 // belief: who held anything about the respondent's answer to be true with
 // probability prior holds it so with a probability from low to high afterwards.
 // A negative epsilon is none at all, and leaves nothing out.
@@ -23,7 +23,7 @@ import (
 // For A a set of answers and m what is seen, P(m | A) and P(m | not A) are
 // averages of likelihoods of which none is more than e^epsilon times another; so
 // is their ratio, and Bayes' rule gives the rest.
-func Belief(prior, epsilon float64) (low, high float64) {
+func belief(prior, epsilon float64) (low, high float64) {
 	if epsilon < 0 {
 		return 0, 1
 	}
@@ -32,16 +32,16 @@ func Belief(prior, epsilon float64) (low, high float64) {
 	return 1 / (1 + other*math.Exp(epsilon)), 1 / (1 + other*math.Exp(-epsilon))
 }
 
-// Believed is Belief after seeing what a guarantee speaks of, but for a chance of its delta: of
+// Believed is belief after seeing what a guarantee speaks of, but for a chance of its delta: of
 // the record, or of a guarantee of the label alone, of the label.
 func Believed(g account.Guarantee, prior float64) (low, high float64) {
 	if r, err := g.Under(account.Replacement); err == nil {
 		g = r
 	}
 	if g.Delta >= 1 || math.IsInf(g.Epsilon, 1) {
-		return Belief(prior, -1)
+		return belief(prior, -1)
 	}
-	return Belief(prior, g.Epsilon)
+	return belief(prior, g.Epsilon)
 }
 
 // Show writes the ledger as plain text: what was agreed to and spent, every

@@ -58,7 +58,7 @@ func TestBelief(t *testing.T) {
 		epsilon := rapid.Float64Range(0, 30).Draw(t, "epsilon")
 		p := rapid.Float64Range(1e-9, 1).Draw(t, "p")
 		q := p * math.Exp(epsilon*rapid.Float64Range(-1, 1).Draw(t, "ratio"))
-		low, high := Belief(prior, epsilon)
+		low, high := belief(prior, epsilon)
 		posterior := prior / (prior + (1-prior)*q/p)
 		if posterior < low*(1-1e-12) || posterior > high*(1+1e-12) {
 			t.Fatalf("%v is outside [%v, %v]", posterior, low, high)
@@ -69,7 +69,7 @@ func TestBelief(t *testing.T) {
 			t.Fatalf("randomized response reaches %v, not %v", top, high)
 		}
 	})
-	if low, high := Belief(0.3, -1); low != 0 || high != 1 {
+	if low, high := belief(0.3, -1); low != 0 || high != 1 {
 		t.Errorf("without a limit: [%v, %v]", low, high)
 	}
 }

@@ -34,10 +34,10 @@ var SumsFailpoints = []string{
 	"store/end", "store/end/committed", // reports, and who sent them, are forgotten
 }
 
-// ErrSumsDamaged is the error of an aggregator's SQLite file that is damaged. An older copy is no
+// errSumsDamaged is the error of an aggregator's SQLite file that is damaged. An older copy is no
 // remedy: with it noise is drawn again for a sum of which a share has left, and both together tell
 // more than the plan promises.
-var ErrSumsDamaged = errors.New("store: the aggregator's database is damaged: have the publishers withdraw its plans, and begin with a new file; never restore a backup of it, which would draw noise again (docs/incidents.md)")
+var errSumsDamaged = errors.New("store: the aggregator's database is damaged: have the publishers withdraw its plans, and begin with a new file; never restore a backup of it, which would draw noise again (docs/incidents.md)")
 
 // OpenSums opens an aggregator's database, as Open does an analyzer's.
 func OpenSums(ctx context.Context, c Config) (*Sums, error) {
@@ -59,7 +59,7 @@ func OpenSums(ctx context.Context, c Config) (*Sums, error) {
 		s.take, err = db.writer.PrepareContext(ctx, "INSERT INTO reports (plan, respondent, id, crowd, job, body, place, bytes, crc) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8) ON CONFLICT DO NOTHING")
 	}
 	if errors.Is(err, ErrDamaged) { // whose remedy is the analyzer's
-		err = ErrSumsDamaged
+		err = errSumsDamaged
 	}
 	if err != nil {
 		db.Close()

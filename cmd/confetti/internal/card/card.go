@@ -40,8 +40,8 @@ const (
 	Publisher = "publisher"
 )
 
-// Roles are those that a card may name.
-var Roles = []string{Shuffler, Leader, Helper, Analyzer, Issuer, Publisher}
+// roles are those that a card may name.
+var roles = []string{Shuffler, Leader, Helper, Analyzer, Issuer, Publisher}
 
 // Card is what a party says of itself.
 type Card struct {
@@ -115,7 +115,7 @@ func Read(path string) (Card, error) {
 	if err != nil {
 		return Card{}, fmt.Errorf("card: %w", err)
 	}
-	c, err := Parse(text)
+	c, err := parse(text)
 	if err != nil {
 		return Card{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -123,9 +123,9 @@ func Read(path string) (Card, error) {
 	return c, nil
 }
 
-// Parse reads what Sign wrote: the signature, the form, and what a card may say. It does not know
+// parse reads what Sign wrote: the signature, the form, and what a card may say. It does not know
 // whose the card is: that is for people, who compare the ID with its sender.
-func Parse(text []byte) (Card, error) {
+func parse(text []byte) (Card, error) {
 	if len(text) > maxBytes {
 		return Card{}, fmt.Errorf("card: longer than %d bytes: this is no party card", maxBytes)
 	}

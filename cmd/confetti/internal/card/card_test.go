@@ -68,7 +68,7 @@ func signedText(c Card, sign wire.SignKey) []byte {
 }
 
 func TestACardOfEveryRoleIsRead(t *testing.T) {
-	for _, role := range Roles {
+	for _, role := range roles {
 		c, sign := party(t, role)
 		text, err := c.Sign(sign)
 		if err != nil {
@@ -137,7 +137,7 @@ func TestBadCardsAreRefused(t *testing.T) {
 	} {
 		one, sign := party(t, c.role)
 		c.change(&one)
-		if _, err := Parse(signedText(one, sign)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := parse(signedText(one, sign)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 		if _, err := one.Sign(sign); err == nil {
@@ -156,10 +156,10 @@ func TestChangedCardsAreRefused(t *testing.T) {
 	for i := range text {
 		changed := bytes.Clone(text)
 		changed[i] ^= 1
-		if _, err := Parse(changed); err == nil {
+		if _, err := parse(changed); err == nil {
 			t.Fatalf("byte %d is changed, and the card is taken", i)
 		}
-		if _, err := Parse(text[:i]); err == nil {
+		if _, err := parse(text[:i]); err == nil {
 			t.Fatalf("%d bytes are taken", i)
 		}
 	}
@@ -173,7 +173,7 @@ func TestChangedCardsAreRefused(t *testing.T) {
 		"another case":     bytes.Replace(text, []byte(`"card"`), []byte(`"Card"`), 1),
 		"a key of another": bytes.Replace(text, []byte(format), []byte("confetti-card/v2"), 1),
 	} {
-		if _, err := Parse(bad); err == nil {
+		if _, err := parse(bad); err == nil {
 			t.Errorf("%s: is taken", name)
 		}
 	}
@@ -191,7 +191,7 @@ func TestAPairOpensToItsHelperAlone(t *testing.T) {
 	if err != nil || bytes.Contains(text, []byte("secret of both")) {
 		t.Fatal(err, "or the secret is readable")
 	}
-	got, err := Parse(text)
+	got, err := parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestWhoDemandsTokens(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, role := range Roles {
+	for _, role := range roles {
 		c, sign := party(f, role)
 		text, err := c.Sign(sign)
 		if err != nil {
@@ -287,7 +287,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var c Card
 		var err error
-		costtest.Heap(t, 64, len(text), func() { c, err = Parse(text) })
+		costtest.Heap(t, 64, len(text), func() { c, err = parse(text) })
 		if err != nil {
 			return
 		}

@@ -34,7 +34,7 @@ func Check(route string, cards []Card) error {
 			held[key] = c.File
 		}
 	}
-	for _, role := range Roles {
+	for _, role := range roles {
 		switch n := len(of[role]); {
 		case n < least[role]:
 			errs = append(errs, fmt.Errorf("no card is of %s, and a plan of route %s needs one", withArticle(role), route))

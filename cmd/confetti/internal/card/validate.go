@@ -29,8 +29,8 @@ const (
 
 // validate refuses a card that says too much, too little, or something that its role has not.
 func (c Card) validate() error {
-	if !slices.Contains(Roles, c.Role) {
-		return fmt.Errorf("card: role is %q: it is one of %s", c.Role, strings.Join(Roles, ", "))
+	if !slices.Contains(roles, c.Role) {
+		return fmt.Errorf("card: role is %q: it is one of %s", c.Role, strings.Join(roles, ", "))
 	}
 	if err := errors.Join(
 		line("name", c.Name, maxName), line("contact", c.Contact, maxContact),
