@@ -132,7 +132,7 @@ func TestALivePoll(t *testing.T) {
 	phone.Do(chromedp.Navigate(strings.TrimSuffix(address, "/answer")+"/room"), chromedp.Click(".ask .button"), webtest.Until(`document.querySelector("#verify")?.hidden === false`),
 		chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
 	checks := webtest.Ask(phone, chromedp.Evaluate[string](`[...document.querySelectorAll("#verdict, #checks li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
-	for _, want := range []string{"checks hold.", "✓ signature", "✓ promise", "✓ receipts 1 batch, signed for by 2 receipts of hops", "✓ respondents the release counts no more than the 24", "✓ counts.csv"} {
+	for _, want := range []string{"checks hold for ", "nobody said that this is the publisher", "✓ signature", "✓ promise", "✓ receipts 1 batch, signed for by 2 receipts of hops", "✓ respondents the release counts no more than the 24", "✓ counts.csv"} {
 		if !strings.Contains(checks, want) {
 			t.Errorf("the browser's check lacks %q:\n%s", want, checks)
 		}
