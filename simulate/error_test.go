@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"encoding/hex"
 	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -140,6 +141,7 @@ func densityAt(t *testing.T, spec encode.Spec, values []question.Value, seed uin
 	for _, party := range []*plan.Party{&p.Analyzer, &p.Route.Mix.Instances[0].Hops[0], &p.Route.Mix.Instances[0].Hops[1]} {
 		party.Key = "x25519:never used"
 	}
+	p.Analyzer.Releases = "ed25519:" + strings.Repeat("A", 43)
 	proto, err := protocol.New(p)
 	if err != nil {
 		t.Fatal(err)

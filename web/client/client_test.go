@@ -227,7 +227,7 @@ func (c *trial) respondents() int {
 	c.confetti("plan", "close", "--dir", c.dir)
 	out := filepath.Join(c.t.TempDir(), "release")
 	c.confetti("release", "fetch", "--dir", c.dir, "--out", out)
-	c.confetti("release", "verify", out)
+	c.confetti("release", "verify", out, "--publishers", filepath.Join(c.dir, "publishers.txt"))
 	text, err := os.ReadFile(filepath.Join(out, "release.json"))
 	if err != nil {
 		c.t.Fatal(err)
