@@ -67,7 +67,7 @@ func parseReleaseSignature(text []byte) ([]byte, error) {
 		return nil, wrong
 	}
 	signature, err := base64url.DecodeString(string(line))
-	if err != nil {
+	if err != nil || base64url.EncodeToString(signature) != string(line) { // a line's end within is ignored
 		return nil, wrong
 	}
 	return signature, nil

@@ -183,6 +183,9 @@ func TestEntriesReadBack(t *testing.T) {
 func FuzzParseReleaseSignature(f *testing.F) {
 	f.Add(Entry{Kind: ReleaseEntry}.Sign(releases()))
 	f.Add([]byte(releasing))
+	broken := Entry{Kind: ReleaseEntry}.Sign(releases())
+	broken[len(releasing)+2] = '\n'
+	f.Add(broken)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var signature []byte
 		var err error

@@ -39,7 +39,7 @@ func TestIncidents(t *testing.T) {
 		"sleep 2; ! confetti top --dir drill --once":                                  "unauthenticated",
 		"! confetti release fetch --dir drill-2 --out drill-2/release":                "asked by mistake",
 		"! confetti plan verify drill-3.signed.json --publishers drill-3.publishers":  "revoked",
-		"confetti release verify drill/release --publishers drill/publishers.txt":                                       "whole contributions opened",
+		"confetti release verify drill/release --publishers drill/publishers.txt":     "whole contributions opened",
 		"confetti publishers show drill-3.publishers":                                 "revoked",
 	} {
 		if out, printed := said[command]; !printed || !strings.Contains(out, words) {
