@@ -23,13 +23,13 @@ var bars = map[string]int{
 	"root folders":                         15,
 	"public packages":                      24,
 	"exported names":                       581,
-	"lines of the product":                 124523, // with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"; with party cards and their commands
+	"lines of the product":                 124534, // with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"; with party cards and their commands; with an operator's deeds in a file of their own
 	"lines a device compiles":              25512,
 	"lines of a histogram app":             39394,
 	"lines a verifier compiles":            46287,
 	"lines a mixing party compiles":        22775,
 	"lines an aggregator compiles":         20416,
-	"comments that say what a function is": 2509,
+	"comments that say what a function is": 2506,
 	"long sentences in a thousand":         149,
 }
 

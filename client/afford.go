@@ -20,7 +20,7 @@ type cost struct {
 	question []byte // question.Backstop's; nil where the plan keeps nothing
 }
 
-// costs are those of a plan that is no round of a study.
+// costs returns those of a plan that is no round of a study.
 func costs(c Charge, question []byte) cost {
 	return cost{whole: c, first: c, later: c, question: question}
 }
@@ -37,7 +37,7 @@ func (c *cost) study(proto *protocol.Protocol, of plan.Study) (err error) {
 	return err
 }
 
-// adds is what an answer now would add to what counts in a period. An answer to a study
+// adds returns what an answer now would add to what counts in a period. An answer to a study
 // adds nothing while the first one lies in the period, and was charged for it. Afterwards
 // the first counts no longer, and the answer adds what it costs by itself. The backstop of
 // a term that goes on (nil: another one, or none) is counted where something of the term
@@ -124,7 +124,7 @@ func (l *Ledger) saidOf(b *Backed, now time.Time, period time.Duration) bool {
 	})
 }
 
-// room says whether the cost fits every cap. One on a plan holds for a whole study.
+// room refuses a cost that does not fit every cap. One on a plan holds for a whole study.
 func (l *Ledger) room(now time.Time, caps []Caps, asked cost, goesOn *Backed) error {
 	for _, c := range caps {
 		if err := c.Plan.allow("one plan", "ask for a plan that promises more", Charge{}, asked.whole); err != nil {

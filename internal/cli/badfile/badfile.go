@@ -223,7 +223,7 @@ func (f file) name() string {
 // folder says whether a folder is asked for.
 func (f file) folder() bool { return f.value.Tag.PlaceHolder == "DIR" }
 
-// filesOf are those of a command: of a type of paths, or with a placeholder that says so.
+// filesOf returns the files of a command: flags of a type of paths, or named FILE or the like.
 func filesOf(c *kong.Node) (all []file) {
 	is := func(v *kong.Value) bool {
 		holder := v.Tag.PlaceHolder
