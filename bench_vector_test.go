@@ -17,13 +17,13 @@ import (
 
 // answering is a mechanism for the moments of so many features and ten classes, and a respondent's
 // features.
-func answering(b *testing.B, features, rows int) (record.Shape, *vector.Mechanism, []float32) {
-	shape := record.Shape{Dimension: features, Classes: 10}
+func answering(b *testing.B, dimension, rows int) (record.Shape, *vector.Mechanism, []float32) {
+	shape := record.Shape{Dimension: dimension, Classes: 10}
 	m, err := vector.New(vector.Spec{Dimension: shape.Len(), Rows: rows, Answered: 8192, Envelopes: 8803, Clip: 2.2, Flip: 0.16, SquaredDistance: record.SquaredDistance(), Rare: 1e-9})
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, psi := replay.New(1), make([]float32, features)
+	r, psi := replay.New(1), make([]float32, dimension)
 	for i := range psi {
 		psi[i] = float32(r.NormFloat64())
 	}

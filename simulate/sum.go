@@ -157,7 +157,7 @@ func (a *adder) open(crowd int, b *batch, seed uint64, col *Collection) error {
 		col.Crowds = append(col.Crowds, tally.Crowd{})
 		return nil
 	}
-	noise := func(aggregator uint64) *rand.Rand { return replay.New(seed, law.ForNoise, uint64(crowd), aggregator) }
+	noise := func(party uint64) *rand.Rand { return replay.New(seed, law.ForNoise, uint64(crowd), party) }
 	var both dap.Collected
 	var err error
 	if both.Leader, err = b.leader.Share(noise(0), b.sums[0]); err != nil {

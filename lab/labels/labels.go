@@ -132,8 +132,8 @@ func Run(c Cell, set *dataset.Set, progress simulate.Progress) (Result, error) {
 		t.out.Seconds = time.Since(start).Seconds()
 		return t.out, err
 	}
-	if t.x, err = features(set.Train.X, progress); err == nil {
-		t.test, err = features(set.Test.X, progress)
+	if t.x, err = inputsOf(set.Train.X, progress); err == nil {
+		t.test, err = inputsOf(set.Test.X, progress)
 	}
 	if err != nil {
 		return Result{}, err
@@ -144,8 +144,8 @@ func Run(c Cell, set *dataset.Set, progress simulate.Progress) (Result, error) {
 	return t.out, err
 }
 
-// features are those of images of 28x28, or rows as they are.
-func features(x blas32.General, tell simulate.Progress) (blas32.General, error) {
+// inputsOf returns the features of images of 28x28, or rows as they are.
+func inputsOf(x blas32.General, tell simulate.Progress) (blas32.General, error) {
 	const side = 28
 	if x.Cols != side*side {
 		return x, nil

@@ -78,7 +78,7 @@ func (v *vectors) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory) 
 func (v *vectors) NewTally() tally.Tally { return tally.NewRows(v.Size()) }
 
 // Loss is that of whole reports, shuffled, by clones.
-func (v *vectors) Loss(honest int, _ bool) account.Event { return v.Event(honest) }
+func (v *vectors) Loss(honest int, _ bool) account.Event { return v.Report.Event(honest) }
 
 // Risks: who is in a group is public.
 func (v *vectors) Risks() (r question.Risks) {
@@ -140,7 +140,7 @@ func designVectors(p plan.Plan, ask *plan.Latent) (plan.Plan, error) {
 	}
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1, max(p.Envelopes.PayloadBytes, fragment.Size(v.Size()))
 	if p.Budget.Epsilon == 0 {
-		p.Budget.Epsilon, err = question.Implied(v.Event(p.HonestMinimum()), p.Budget.Delta)
+		p.Budget.Epsilon, err = question.Implied(v.Report.Event(p.HonestMinimum()), p.Budget.Delta)
 	}
 	return p, err
 }

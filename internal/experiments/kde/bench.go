@@ -219,8 +219,8 @@ func (b *bench) noPrivacy(c experiments.Cell) (mean [2]float64, err error) {
 	return mean, nil
 }
 
-// seeded is one of a population's streams.
-func seeded(p *population, stream uint64) *rand.Rand {
+// streamOf returns one of a population's streams.
+func streamOf(p *population, stream uint64) *rand.Rand {
 	return replay.New(p.cell.Seed, p.run, stream)
 }
 

@@ -88,7 +88,7 @@ func (p *population) draft(label plan.LabelEpsilon) plan.Plan {
 }
 
 func (p *population) round(label plan.LabelEpsilon, stream uint64) (*law.Rounded, error) {
-	seed := seeded(p, stream).Uint64()
+	seed := streamOf(p, stream).Uint64()
 	records := law.Records{Classes: p.records.Train.Y, Row: p.records.row}
 	return law.Round(p.draft(label), records, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(done int) {
 		p.progress(fmt.Sprintf("run %d of %d", p.run+1, p.cell.Runs), done, len(records.Classes))

@@ -180,7 +180,7 @@ func outsideDomain(p plan.Plan, users int, err error) (flip float64, why string)
 
 // sums draws the estimates of all channels of all classes of a population, from their law.
 func (w way) sums(p *population) ([][]estimate.Value, error) {
-	r := seeded(p, forTotals)
+	r := streamOf(p, forTotals)
 	if w.onGrid {
 		of, err := p.onGrid()
 		return drawn(of, func(sum, users int) estimate.Value { return w.draw(r, sum, users) }), err

@@ -142,11 +142,11 @@ func Known(r *rand.Rand, x blas32.General, y []int, classes int, tell fit.Progre
 }
 
 func train(r *rand.Rand, x blas32.General, targets []float32, classes int, loss func(scores, targets, dy []float32, classes int) float64, tell fit.Progress) (*nn.Model, error) {
-	return net.Fit(r, x, targets, classes, training(x.Rows, epochs, loss), tell)
+	return net.Fit(r, x, targets, classes, schedule(x.Rows, epochs, loss), tell)
 }
 
-// training is that of so many examples for at least so many epochs.
-func training(examples, epochs int, loss func(scores, targets, dy []float32, classes int) float64) net.Training {
+// schedule returns the training of so many examples for at least so many epochs.
+func schedule(examples, epochs int, loss func(scores, targets, dy []float32, classes int) float64) net.Training {
 	size := min(batch, examples)
 	return net.Training{Hidden: hidden, Epochs: max(epochs, fewestSteps*size/examples), Batch: size, Rate: rate, Loss: loss}
 }

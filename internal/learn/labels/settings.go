@@ -62,7 +62,7 @@ func (s Settings) Again(r *rand.Rand, m *nn.Model, x blas32.General, tell fit.Pr
 		tell("learning from its own classes", round, s.Rounds)
 		found := nn.Classify(m, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows)
 		var err error
-		if m, err = net.Fit(r, x, net.OneHot(found, m.Outputs()), m.Outputs(), training(x.Rows, againEpochs, nn.CrossEntropy), func(string, int, int) {}); err != nil {
+		if m, err = net.Fit(r, x, net.OneHot(found, m.Outputs()), m.Outputs(), schedule(x.Rows, againEpochs, nn.CrossEntropy), func(string, int, int) {}); err != nil {
 			return nil, err
 		}
 	}
