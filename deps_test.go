@@ -65,7 +65,7 @@ var layers = [][]string{
 	{"question/label", "question/latent"},
 	{"internal/release/page", "internal/release/findings"},
 	{"protocol", "question/all"},
-	{"protocol/design"},
+	{"protocol/design", "internal/release/statement"},
 	{"internal/shuffler/intake", "internal/simulate/law"},
 	{"internal/service/epoch"},
 	{"internal/testkit/example"},

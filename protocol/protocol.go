@@ -97,6 +97,9 @@ func (p *Protocol) Backstop() (b question.Backstop, ok bool) {
 // Words are for people.
 func (p *Protocol) Words() question.Words { return p.words() }
 
+// Risks returns what may go wrong with an answer.
+func (p *Protocol) Risks() question.Risks { return p.risks() }
+
 // CrowdName is what the plan calls a crowd, for people.
 func (p *Protocol) CrowdName(crowd int) string { return p.words().Crowds[crowd] }
 

@@ -32,11 +32,3 @@ func (p *Protocol) sizes() ([]account.Statement, error) {
 	}
 	return []account.Statement{s}, nil
 }
-
-// deletes says what private sizes rest on; empty where sizes are public.
-func (p *Protocol) deletes() []string {
-	if p.Plan.Crowd.Deletion == nil {
-		return nil
-	}
-	return []string{"The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. An observer who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated."}
-}

@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -200,7 +201,7 @@ func (s *stating) surfaces(t *testing.T, rounds bool) (all []surface) {
 	}
 	all = append(all, written(t, "ledger of a browser", string(text), "entries", "statements"))
 
-	r := proto.Statement(promise, example.Crowds(proto), nil)
+	r := statement.Of(proto, promise, example.Crowds(proto), nil)
 	if r.Guarantees, err = proto.Stated(promise, signed.Study); err != nil {
 		t.Fatal(err)
 	}

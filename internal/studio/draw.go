@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
@@ -108,7 +109,7 @@ func (s *Sheet) Draw(c Choice) (Drawn, error) {
 	if err := d.draw(proto, r, c); err != nil {
 		return Drawn{}, err
 	}
-	for _, m := range promise.Cost {
+	for _, m := range statement.Cost(proto) {
 		d.Cost = append(d.Cost, Line{m.Label, m.String(), m.Note})
 	}
 	took, err := sealing(proto.Plan)

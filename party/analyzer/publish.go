@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
@@ -30,7 +31,7 @@ func Describe(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, 
 	if err != nil {
 		return release.Release{}, err
 	}
-	r := p.Statement(promise, crowds, public.Came)
+	r := statement.Of(p, promise, crowds, public.Came)
 	r.Headline, r.Sections = headline, sections
 	honesty := &r.Protection[0]
 	honesty.Tables = append(honesty.Tables, findings.Threats(p.Question, p.Plan, promise.Shuffled)...)

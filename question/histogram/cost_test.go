@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -19,12 +20,8 @@ func TestMessagesExpected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := example.Design(t, example.Histograms()[name])
 			proto := example.Runnable(t, p)
-			promise, err := proto.Promise()
-			if err != nil {
-				t.Fatal(err)
-			}
 			cost := map[string]float64{}
-			for _, m := range promise.Cost {
+			for _, m := range statement.Cost(proto) {
 				cost[m.Name] = m.Value
 			}
 			items := 0

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -109,14 +109,14 @@ func recomputed(follows []account.Statement) string {
 // kind compares what the release says it is with the plan and its parties.
 func (c *checks) kind() error {
 	r, p := c.release, c.signed.Plan
-	due := c.protocol.Statement(c.promise, make([]tally.Crowd, p.Crowds()), nil)
+	source := statement.Source(p)
 	switch {
-	case r.Kind != due.Kind:
-		return fmt.Errorf("the release is of a question of kind %q, and its plan of one of kind %q", r.Kind, due.Kind)
+	case r.Kind != p.Question.Kind:
+		return fmt.Errorf("the release is of a question of kind %q, and its plan of one of kind %q", r.Kind, p.Question.Kind)
 	case c.Files[wire.ReceiptsFile] == nil && r.Source == release.Simulation:
 		return nil // which the receipts say
-	case r.Source != due.Source:
-		return fmt.Errorf("the release says that it is a %s, and by the parties of its plan it is a %s", r.Source, due.Source)
+	case r.Source != source:
+		return fmt.Errorf("the release says that it is a %s, and by the parties of its plan it is a %s", r.Source, source)
 	case r.Synthetic || r.Full:
 		return errors.New("the release says that nobody was asked, and hops have signed for answers")
 	case !p.Times.Opens.IsZero() && r.Created.Before(p.Times.Opens):

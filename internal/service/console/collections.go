@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -268,7 +269,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 	}{
 		Plan: p, Closing: closing(p, c.o.Now()), Asked: one.protocol.Words().Asked, Offers: findings.Offered(signed.Plan.Question),
 		Crowds: signed.Plan.Crowd.Names, Minimum: signed.Plan.Crowd.Minimum, Unfit: one.protocol.Words().Unfit,
-		Cards: words.Cards(one.promise.Statements), Ways: ways, Issuer: issuer, Budget: signed.Plan.Budget, Cost: one.promise.Cost,
+		Cards: words.Cards(one.promise.Statements), Ways: ways, Issuer: issuer, Budget: signed.Plan.Budget, Cost: statement.Cost(one.protocol),
 		Publishers: signed.Signers(), Assumptions: one.protocol.Words().Assumptions, Summed: signed.Plan.Route.Sum != nil, Analyzer: c.o.Analyzer,
 	}
 	if signed.Study != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -190,7 +191,7 @@ func promised(r *experiments.Result, proto *protocol.Protocol) error {
 			r.EpsilonOneFragment, r.DeltaOneFragment = epsilon, s.Guarantee.Delta
 		}
 	}
-	for _, m := range promise.Cost {
+	for _, m := range statement.Cost(proto) {
 		switch m.Name {
 		case "messages_per_device":
 			r.EnvelopesPerDevice = int(m.Value)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/plan"
@@ -125,7 +126,7 @@ func Stated(t testing.TB, p *protocol.Protocol, crowds []tally.Crowd, came []int
 	if err != nil {
 		return release.Release{}, err
 	}
-	r := p.Statement(promise, crowds, came)
+	r := statement.Of(p, promise, crowds, came)
 	r.Protection[0].Tables = append(r.Protection[0].Tables, findings.Threats(p.Question, p.Plan, promise.Shuffled)...)
 	return r, nil
 }

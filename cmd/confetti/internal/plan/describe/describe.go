@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/prio3"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -28,9 +29,10 @@ type Description struct {
 	plan      plan.Plan
 	Publisher string // who have signed it, a space apart; empty: nobody
 	promise   protocol.Promise
-	verified  time.Duration // what recomputing the promise took
-	thinning  string        // what the promise rests on, beside what all do
-	unfit     string        // what a device sends whose value does not fit
+	cost      []release.Metric // of one device
+	verified  time.Duration    // what recomputing the promise took
+	thinning  string           // what the promise rests on, beside what all do
+	unfit     string           // what a device sends whose value does not fit
 	// comparisons are of the ways in which the same could have been asked.
 	comparisons []question.Comparison
 	doubts      []string     // what is likely to be a mistake
@@ -62,7 +64,7 @@ func Plan(p plan.Plan, study *plan.Study) (Description, error) {
 		cost.Note = "to seal all its envelopes, on one core of this machine"
 		cost.Value, err = sealSeconds(p)
 	}
-	d.promise.Cost = append(d.promise.Cost, cost)
+	d.cost = append(statement.Cost(proto), cost)
 	return d, err
 }
 
@@ -83,7 +85,7 @@ func (d Description) WriteJSON(w io.Writer) error {
 	for _, c := range d.comparisons {
 		out.Compared[c.Key] = c.Says
 	}
-	for _, m := range d.promise.Cost {
+	for _, m := range d.cost {
 		out.Cost[m.Name] = m.Value
 	}
 	return terminal.WriteJSON(w, out)
@@ -104,7 +106,7 @@ func (d Description) Write(out io.Writer) error {
 			fmt.Fprintf(w, "\t%s\n", s.Note)
 		}
 	}
-	for _, m := range d.promise.Cost {
+	for _, m := range d.cost {
 		fmt.Fprintf(w, "%s\t%s (%s)\n", m.Label, m, m.Note)
 	}
 	if d.thinning != "" {

@@ -1,13 +1,13 @@
-package protocol
+package statement
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -15,75 +15,9 @@ import (
 // beside the plan's own.
 var stated = []float64{0, 0.1, 0.25, 0.5}
 
-// Among is the shuffled guarantee of the features at the plan's delta where only
-// so many respondents of a batch add their noise as the plan says, the one in
-// question among them. It is an error if nothing can be proved of that noise.
-//
-// Whoever is relied on may outgrow its envelopes, and is charged for. With many more
-// respondents than the plan counts on that takes much of delta: then fewer are relied on,
-// and what the others send is left out, which is post-processing.
-func (p *Protocol) Among(honest int) (account.Guarantee, error) {
-	if honest < 1 {
-		return account.Guarantee{}, errors.New("protocol: a guarantee is for a respondent that keeps to the protocol: give at least 1")
-	}
-	best, err := p.relying(honest)
-	if p.risks().Overflow == 0 {
-		return best, err
-	}
-	for relied := honest; relied > p.Plan.HonestMinimum(); {
-		relied = max(relied/2, p.Plan.HonestMinimum())
-		g, err2 := p.relying(relied)
-		if err == nil && (err2 != nil || g.Epsilon >= best.Epsilon) {
-			break
-		}
-		best, err = g, err2
-	}
-	return best, err
-}
-
-// relying is the guarantee that so many respondents' noise gives.
-func (p *Protocol) relying(honest int) (account.Guarantee, error) {
-	e := p.Question.Loss(honest, false)
-	if e == nil {
-		return account.Guarantee{}, fmt.Errorf("protocol: no proof covers the noise of %d respondents where %d were to add it", honest, p.Plan.HonestMinimum())
-	}
-	overflow := float64(honest) * p.risks().Overflow
-	return p.withOverflow(e, overflow, p.risks().Slack, p.Plan.Budget.Delta)
-}
-
-// withOverflow is the guarantee at delta of reports that together outgrow their
-// envelopes with at most the given probability, and otherwise have the event's
-// law: (epsilon, d) becomes (epsilon, d + (1+e^epsilon) overflow). The charge
-// depends on the epsilon that it is to give, so an epsilon is guessed and raised
-// until it holds. Slack is charged as it is.
-func (p *Protocol) withOverflow(e account.Event, overflow, slack, delta float64) (account.Guarantee, error) {
-	for guess := 0.0; ; {
-		charge := slack
-		if overflow > 0 {
-			charge += (1 + math.Exp(guess)) * overflow
-		}
-		if charge >= delta {
-			return account.Guarantee{}, fmt.Errorf("protocol: %w", p.spent(delta))
-		}
-		g, err := account.Epsilon(e, delta-charge)
-		if err != nil {
-			return account.Guarantee{}, err
-		}
-		if overflow == 0 || g.Epsilon <= guess {
-			g.Delta = delta
-			return g, nil
-		}
-		guess = g.Epsilon * (1 + guessMargin)
-	}
-}
-
-// guessMargin is how far above the last answer the next guess lies, so that it
-// holds where the charge is small: it costs at most this share of epsilon's charge.
-const guessMargin = 0.01
-
 // smallest is how many contributions the smallest released batch holds: what
 // nobody counted is at least the plan's minimum. ok is false where nothing is released.
-func (p *Protocol) smallest(crowds []tally.Crowd) (n int, ok bool) {
+func (p of) smallest(crowds []tally.Crowd) (n int, ok bool) {
 	for _, c := range crowds {
 		if c.Tally == nil {
 			continue
@@ -100,7 +34,7 @@ func (p *Protocol) smallest(crowds []tally.Crowd) (n int, ok bool) {
 }
 
 // before says against whom the guarantee is that the noise of respondents gives.
-func (p *Protocol) before() string {
+func (p of) before() string {
 	if p.Plan.Route.Sum != nil {
 		return "Guarantee before one aggregator and the analyzer"
 	}
@@ -109,8 +43,8 @@ func (p *Protocol) before() string {
 
 // honesty is what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
-func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) release.Section {
-	if p.noised() {
+func (p of) honesty(promised account.Guarantee, crowds []tally.Crowd) release.Section {
+	if p.Noised() {
 		return p.aggregatorsHonesty()
 	}
 	s := release.Section{Title: "If fewer keep to the protocol"}
@@ -119,13 +53,13 @@ func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) rel
 		return s
 	}
 	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Respondents who are silent or lie add no noise. The first table gives the guarantee, at delta %g, if a share of them does so. It speaks of respondents who keep to the protocol: those who do not randomize have no guarantee.", arrived, p.Plan.Budget.Delta)
-	answer, crowd := p.words().Answer, p.words().Crowd
+	answer, crowd := p.Words().Answer, p.Words().Crowd
 	t := release.Table{
 		Title:   p.before() + " by share of silent or malicious respondents",
 		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: fmt.Sprintf("epsilon of the %s (%s)", answer, promised.Adjacency)}},
 		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
 	}
-	class := p.risks().CrowdLoss
+	class := p.Risks().CrowdLoss
 	protected := class > 0 && !math.IsInf(class, 1)
 	switch {
 	case protected:
@@ -160,5 +94,15 @@ func (p *Protocol) honesty(promised account.Guarantee, crowds []tally.Crowd) rel
 		t.Rows = append(t.Rows, row)
 	}
 	s.Tables = []release.Table{t}
+	return s
+}
+
+// aggregatorsHonesty says what the guarantee rests on where no respondent adds noise.
+func (p of) aggregatorsHonesty() release.Section {
+	s := release.Section{Title: "If an aggregator does not keep to the protocol"}
+	s.Text = "No respondent adds noise, so that the guarantee of each is the same however many others are silent or lie. An aggregator that tells the analyzer its noise takes it off the sums; what is left is in the row of that observer. One aggregator alone can falsify the sums, and nobody can tell: the proofs hold devices to the protocol, and not aggregators."
+	if p.Plan.Route.Sum.Noise == plan.NoiseShared {
+		s.Text += " Each of the two adds half of the noise, so that the promise needs both of them."
+	}
 	return s
 }
