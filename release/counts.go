@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/confetti-dp/confetti/internal/table/formula"
 )
 
 // CountsFile is the name of the table that WriteCounts writes, beside a release.
@@ -34,7 +36,8 @@ var countColumns = []string{"attribute", "crowd", "value", "estimate", "std_err"
 // WriteCounts writes the counts as CSV (RFC 4180) with the columns attribute, crowd,
 // value, estimate, std_err, low, high, low_all, high_all, consistent and, where the
 // first count has it, truth. Numbers are in respondents, in their shortest form that
-// reads back the same.
+// reads back the same. Texts that a spreadsheet would run have an apostrophe before them
+// (formula.Quote), which ReadCounts takes off.
 func WriteCounts(w io.Writer, counts []ValueCount) error {
 	known := len(counts) > 0 && counts[0].Truth != nil
 	c := csv.NewWriter(w)
@@ -45,7 +48,7 @@ func WriteCounts(w io.Writer, counts []ValueCount) error {
 	c.Write(head) // Error tells, as of the rest
 	row := make([]string, 0, len(head))
 	for _, n := range counts {
-		row = append(row[:0], n.Attribute, n.Crowd, n.Value)
+		row = append(row[:0], formula.Quote(n.Attribute), formula.Quote(n.Crowd), formula.Quote(n.Value))
 		for _, x := range []float64{n.Estimate, n.StdErr, n.Low, n.High, n.LowAll, n.HighAll, n.Consistent} {
 			row = append(row, strconv.FormatFloat(x, 'g', -1, 64))
 		}
@@ -86,7 +89,7 @@ func ReadCounts(r io.Reader, most int) ([]ValueCount, error) {
 		if len(counts) == most {
 			return nil, fmt.Errorf("release: reading counts: there are more than %d", most)
 		}
-		n := ValueCount{Attribute: row[0], Crowd: row[1], Value: row[2]}
+		n := ValueCount{Attribute: formula.Unquote(row[0]), Crowd: formula.Unquote(row[1]), Value: formula.Unquote(row[2])}
 		into := []*float64{&n.Estimate, &n.StdErr, &n.Low, &n.High, &n.LowAll, &n.HighAll, &n.Consistent}
 		if known && row[len(countColumns)] != "" {
 			n.Truth = new(float64)

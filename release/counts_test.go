@@ -2,7 +2,10 @@ package release
 
 import (
 	"bytes"
+	"encoding/csv"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +17,7 @@ func TestCountsReadBackTheSame(t *testing.T) {
 	for name, counts := range map[string][]ValueCount{
 		"a collection": {{Attribute: "drink", Value: `tea, "green"`, Estimate: -0.25, StdErr: 1e-3, Low: 0, High: 4, LowAll: 0, HighAll: 5.5, Consistent: 0}},
 		"a simulation": {{Attribute: "drink", Crowd: "north", Value: "tea", Estimate: 10, Truth: &truth}, {Attribute: "drink", Crowd: "north", Value: "x"}},
+		"formulas":     {{Attribute: "=1+1", Crowd: "@a", Value: "+cmd|' /C calc'!A0"}, {Attribute: "'=1", Crowd: "-5", Value: "-5 to -3", Estimate: -5}},
 		"none":         nil,
 	} {
 		var b bytes.Buffer
@@ -33,6 +37,26 @@ func TestCountsReadBackTheSame(t *testing.T) {
 		if read, err := ReadCounts(strings.NewReader(text), 2); err == nil {
 			t.Errorf("%s: read as %+v", name, read)
 		}
+	}
+}
+
+// No cell of a published table is run by a spreadsheet, and negative numbers stay numbers.
+func TestNoCellOfCountsIsRun(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteCounts(&b, []ValueCount{{Attribute: "=a", Crowd: "\tb", Value: "@c", Estimate: -2.5, Low: -1e-7}, {Attribute: "+a", Value: "-1"}}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cell := range slices.Concat(rows...) {
+		if _, err := strconv.ParseFloat(cell, 64); strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r") && err != nil {
+			t.Errorf("%q begins a formula", cell)
+		}
+	}
+	if rows[1][3] != "-2.5" || rows[1][5] != "-1e-07" || rows[2][2] != "-1" {
+		t.Errorf("numbers became %q", rows[1:])
 	}
 }
 

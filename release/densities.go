@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"strconv"
+
+	"github.com/confetti-dp/confetti/internal/table/formula"
 )
 
 // DensitiesFile is the name of the table that WriteDensities writes, beside a release.
@@ -25,13 +27,13 @@ type PointDensity struct {
 
 // WriteDensities writes densities as CSV (RFC 4180) with the columns point, true_class,
 // class, estimate, std_err, low, high, low_all and high_all. Numbers are in their shortest form that reads
-// back the same, and empty where they are not known.
+// back the same, and empty where they are not known; texts are those of formula.Quote.
 func WriteDensities(w io.Writer, all []PointDensity) error {
 	c := csv.NewWriter(w)
 	c.Write([]string{"point", "true_class", "class", "estimate", "std_err", "low", "high", "low_all", "high_all"}) // Error tells, as of the rest
 	row := make([]string, 0, 9)
 	for _, d := range all {
-		row = append(row[:0], d.Point, d.TrueClass, d.Class)
+		row = append(row[:0], formula.Quote(d.Point), formula.Quote(d.TrueClass), formula.Quote(d.Class))
 		for _, x := range []float64{d.Estimate, d.StdErr, d.Low, d.High, d.LowAll, d.HighAll} {
 			cell := ""
 			if !math.IsInf(x, 0) && !math.IsNaN(x) {

@@ -51,7 +51,7 @@ func TestALineWithoutAnEndIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, from := range map[string]io.Reader{"text": endless, "zipped": &zipped} {
-		if _, err := decodeCSV(from, Choice{}); err == nil || !strings.Contains(err.Error(), "a line is longer than") {
+		if _, err := decodeCSV(from, Choice{}); err == nil || !strings.Contains(err.Error(), "a row is longer than") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -59,6 +59,52 @@ func TestALineWithoutAnEndIsRefused(t *testing.T) {
 	if got, err := decodeCSV(strings.NewReader(long+long[4:]), Choice{}); err != nil || got.X.Rows != 2 {
 		t.Errorf("two long lines: %v", err)
 	}
+}
+
+// A quoted cell that goes on over many lines takes no more than a row may have.
+func TestAQuotedCellWithoutAnEndIsRefused(t *testing.T) {
+	for name, start := range map[string]string{"of two columns": "a,b\n1,\"", "of one": "a\n\"", "of one, after quotes": "a\n\"x\"\n\"\"\"\"\n\"one \"\"two\"\" "} {
+		read := &counted{from: io.MultiReader(strings.NewReader(start), io.LimitReader(lines{}, 4*maxRow))}
+		in, err := NewCSV(read)
+		for err == nil {
+			_, _, err = in.Read()
+		}
+		if !strings.Contains(err.Error(), "a row is longer than") || read.n > 2*maxRow {
+			t.Errorf("%s: %v, after %d bytes", name, err, read.n)
+		}
+	}
+	many := "a,b\n" + strings.Repeat("\"x\ny \"\"z\"\"\n\",1\n", maxRow/8)
+	in, err := NewCSV(strings.NewReader(many))
+	for n := 0; err == nil; n++ {
+		if _, _, err = in.Read(); err == io.EOF && n != maxRow/8 {
+			t.Errorf("%d rows of %d", n, maxRow/8)
+		}
+	}
+	if err != io.EOF {
+		t.Errorf("rows of several lines: %v", err)
+	}
+}
+
+// counted counts what is read.
+type counted struct {
+	from io.Reader
+	n    int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n += n
+	return n, err
+}
+
+// lines are ends of lines alone.
+type lines struct{}
+
+func (lines) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '\n'
+	}
+	return len(p), nil
 }
 
 type zeros struct{}

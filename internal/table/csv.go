@@ -34,7 +34,7 @@ func NewCSV(r io.Reader) (*CSV, error) {
 		return nil, err
 	}
 	comma, several := separator(b)
-	var from io.Reader = &shortLines{from: b}
+	var from io.Reader = &shortRows{from: b}
 	if !several {
 		from = &blankLines{from: bufio.NewReaderSize(from, 1<<16), atStart: true}
 	}
@@ -127,24 +127,39 @@ func separator(b *bufio.Reader) (comma rune, several bool) {
 	return rune(separators[slices.Index(count[:], most)]), most > 0
 }
 
-// maxRow bounds a line of a table, in bytes: what has longer ones is none, and would fill the memory.
+// maxRow bounds a row of a table, in bytes: what has longer ones is none, and would fill the memory.
 const maxRow = 1 << 24
 
-var errLongLine = fmt.Errorf("a line is longer than %d bytes: it is no table of text", maxRow)
+var errLongRow = fmt.Errorf("a row is longer than %d bytes: it is no table of text, or a quote is left open", maxRow)
 
-// shortLines fails where a line is longer than maxRow.
-type shortLines struct {
-	from  io.Reader
-	since int // bytes after the last end of a line
+// shortRows fails where a row is longer than maxRow. Ends of lines within quotes end no row.
+type shortRows struct {
+	from   io.Reader
+	since  int // bytes after the end of the last row
+	quoted bool
 }
 
-func (l *shortLines) Read(p []byte) (int, error) {
+func (l *shortRows) Read(p []byte) (int, error) {
 	n, err := l.from.Read(p)
-	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
-		l.since = -end - 1
+	for rest := p[:n]; ; {
+		at := bytes.IndexAny(rest, "\"\n")
+		if at < 0 {
+			l.since += len(rest)
+			break
+		}
+		l.since += at + 1
+		if rest[at] == '"' {
+			l.quoted = !l.quoted
+		} else if !l.quoted {
+			l.since = 0
+		}
+		if l.since > maxRow {
+			break
+		}
+		rest = rest[at+1:]
 	}
-	if l.since += n; l.since > maxRow {
-		return 0, errLongLine
+	if l.since > maxRow {
+		return 0, errLongRow
 	}
 	return n, err
 }
@@ -217,7 +232,7 @@ func (c *CSV) readNames() error {
 
 // plain keeps the place and kind of an error; the rest may quote the file.
 func (c *CSV) plain(err error) error {
-	if c.zip && err != io.EOF && !errors.Is(err, errLongLine) && !errors.As(err, new(*csv.ParseError)) {
+	if c.zip && err != io.EOF && !errors.Is(err, errLongRow) && !errors.As(err, new(*csv.ParseError)) {
 		return errDamagedZip
 	}
 	return PlainError(err)

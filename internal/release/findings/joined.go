@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/internal/table/formula"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"
@@ -100,7 +101,7 @@ func numberedSheet(m *latent.Model) (Sheet, error) {
 		if m.Numbered.Vectors {
 			row[1] = hex.EncodeToString(r.Body)
 			if len(m.Asked.Classes) > 0 {
-				row[2] = m.Asked.Classes[r.Class]
+				row[2] = formula.Quote(m.Asked.Classes[r.Class])
 			}
 		} else {
 			var set []string
@@ -131,6 +132,9 @@ func readNumbered(m *latent.Model, sheet io.Reader) error {
 	}
 	for line := 1; ; line++ {
 		row, err := c.Read()
+		for i, cell := range row {
+			row[i] = formula.Unquote(cell)
+		}
 		switch {
 		case errors.Is(err, io.EOF) && line <= 2:
 			return fmt.Errorf("%s tells of no record: nothing was released", release.CountsFile)

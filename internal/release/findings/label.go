@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/table/formula"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -156,7 +157,7 @@ func labelSheet(m *label.Model, public Public) (s Sheet, err error) {
 	c := csv.NewWriter(&text)
 	c.Write([]string{"record", "reported"}) // Error tells, as of the rest
 	for _, r := range m.Reports {
-		c.Write([]string{strconv.Itoa(r.Number), m.Asked.Classes[r.Class]})
+		c.Write([]string{strconv.Itoa(r.Number), formula.Quote(m.Asked.Classes[r.Class])})
 	}
 	c.Flush()
 	return Sheet{File: release.CountsFile, Text: text.Bytes(), Note: "Reports went through randomized response: many are not the true label."}, c.Error()

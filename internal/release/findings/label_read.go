@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/confetti-dp/confetti/internal/table/formula"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -59,6 +60,9 @@ func (l *Labels) rows(sheet io.Reader, read func(row []string) bool, end func())
 	c.ReuseRecord = true
 	for line := 0; ; line++ {
 		row, err := c.Read()
+		for i, cell := range row {
+			row[i] = formula.Unquote(cell)
+		}
 		switch {
 		case errors.Is(err, io.EOF) && line < 2:
 			return fmt.Errorf("%s has no counts: nothing was released", release.CountsFile)

@@ -14,7 +14,7 @@ import (
 )
 
 func labelPlan(report string) plan.Plan {
-	l := &plan.Label{Classes: []string{"a", "b, or c"}, Report: report, Randomizer: &plan.Randomizer{Epsilon: 1}, Records: 9}
+	l := &plan.Label{Classes: []string{"a", "=b, or c"}, Report: report, Randomizer: &plan.Randomizer{Epsilon: 1}, Records: 9}
 	return plan.Plan{Question: plan.Question{Label: l}, Crowd: plan.Crowd{Names: []string{"one", "two", "three"}}}
 }
 
@@ -33,8 +33,8 @@ func TestSheetsOfLabelsAreReadBack(t *testing.T) {
 	p = labelPlan(plan.LabelClusters)
 	var text bytes.Buffer
 	if err := release.WriteCounts(&text, []release.ValueCount{
-		{Attribute: "label", Crowd: "one", Value: "a", Estimate: 110, Consistent: 100}, {Attribute: "label", Crowd: "one", Value: "b, or c", Estimate: -10},
-		{Attribute: "label", Crowd: "three", Value: "a", Consistent: 10}, {Attribute: "label", Crowd: "three", Value: "b, or c", Consistent: 30},
+		{Attribute: "label", Crowd: "one", Value: "a", Estimate: 110, Consistent: 100}, {Attribute: "label", Crowd: "one", Value: "=b, or c", Estimate: -10},
+		{Attribute: "label", Crowd: "three", Value: "a", Consistent: 10}, {Attribute: "label", Crowd: "three", Value: "=b, or c", Consistent: 30},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +78,13 @@ func TestOtherSheetsAreRefused(t *testing.T) {
 
 // recordPlan asks three clusters of private records which of two classes goes with each.
 func recordPlan() plan.Plan {
-	return plan.Plan{Question: plan.Question{Latent: &plan.Latent{Classes: []string{"a", "b, or c"}, Report: plan.LatentSymbols, Clusters: 3}}}
+	return plan.Plan{Question: plan.Question{Latent: &plan.Latent{Classes: []string{"a", "=b, or c"}, Report: plan.LatentSymbols, Clusters: 3}}}
 }
 
 // Shares of classes among private records are read back; a cluster without public inputs has none.
 func TestSheetsOfPrivateRecordsAreReadBack(t *testing.T) {
 	const head = "group,cluster,class,respondents,std_err,share\n"
-	got, err := ReadLabels(recordPlan(), strings.NewReader(head+"respondents,1,a,30,4,0.75\nrespondents,1,\"b, or c\",10,4,0.25\nrespondents,2,a,-1,4,\nrespondents,3,a,0,4,0\nrespondents,3,\"b, or c\",9,4,1\n"))
+	got, err := ReadLabels(recordPlan(), strings.NewReader(head+"respondents,1,a,30,4,0.75\nrespondents,1,\"'=b, or c\",10,4,0.25\nrespondents,2,a,-1,4,\nrespondents,3,a,0,4,0\nrespondents,3,\"'=b, or c\",9,4,1\n"))
 	if err != nil || !got.Local || !slices.EqualFunc(got.Likely, [][]float64{{0.75, 0.25}, nil, {0, 1}}, slices.Equal[[]float64]) {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/table/formula"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/latent"
@@ -240,9 +241,9 @@ func latentSheet(m *latent.Model) (Sheet, error) {
 			return Sheet{}, err
 		}
 		for i, v := range t.Values {
-			row := []string{groupName(m, t.Crowd), strconv.Itoa(i/k + 1), "", number(v.Mean), number(v.StdErr), ""}
+			row := []string{formula.Quote(groupName(m, t.Crowd)), strconv.Itoa(i/k + 1), "", number(v.Mean), number(v.StdErr), ""}
 			if k > 1 {
-				row[2] = m.Asked.Classes[i%k]
+				row[2] = formula.Quote(m.Asked.Classes[i%k])
 				if targets != nil && targets[i/k] != nil {
 					row[5] = number(targets[i/k][i%k])
 				}

@@ -11,6 +11,7 @@ import (
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/internal/table/formula"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -92,10 +93,10 @@ func vectorSheet(m *latent.Model) (Sheet, error) {
 	for _, r := range m.Vectors.Reports {
 		row := []string{"", hex.EncodeToString(r.Vector), ""}
 		if len(m.Vectors.Groups) > 0 {
-			row[0] = m.Vectors.Groups[r.Crowd]
+			row[0] = formula.Quote(m.Vectors.Groups[r.Crowd])
 		}
 		if len(m.Asked.Classes) > 0 {
-			row[2] = m.Asked.Classes[r.Class]
+			row[2] = formula.Quote(m.Asked.Classes[r.Class])
 		}
 		c.Write(row)
 	}

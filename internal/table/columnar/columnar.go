@@ -19,6 +19,8 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/confetti-dp/confetti/internal/table/formula"
 )
 
 // The columns that tables of releases have, by what is in them. A column has one type in every
@@ -50,7 +52,7 @@ const batch = 1 << 10
 // Write writes the table that a release has as CSV under a name: the same columns in the same
 // order and the same rows, compressed. Texts are UTF-8, record, coordinate and cluster whole
 // numbers of 64 bits, and all others floats of 64 bits, null where the CSV is empty. Units
-// are those of the CSV. A column of a name that no release has, or a cell that does not fit its
+// are those of the CSV. Texts are those of which the CSV has cells (formula.Unquote). A column of a name that no release has, or a cell that does not fit its
 // column, is an error, which does not hold the cell.
 func Write(w io.Writer, name string, table []byte) error {
 	in := csv.NewReader(bytes.NewReader(table))
@@ -207,7 +209,7 @@ func schemaOf(columns []column) *parquet.Schema {
 func (c column) value(cell string) (parquet.Value, error) {
 	switch c.kind {
 	case reflect.String:
-		return parquet.ByteArrayValue([]byte(cell)).Level(0, 0, c.index), nil
+		return parquet.ByteArrayValue([]byte(formula.Unquote(cell))).Level(0, 0, c.index), nil
 	case reflect.Int64:
 		n, err := strconv.ParseInt(cell, 10, 64)
 		if err != nil {

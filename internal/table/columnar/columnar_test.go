@@ -14,6 +14,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/table/formula"
 )
 
 // back is the CSV that a Parquet file says.
@@ -43,7 +45,7 @@ func back(t interface{ Fatal(...any) }, file []byte) string {
 					case v.Kind() == parquet.Int64:
 						cells[i] = strconv.FormatInt(v.Int64(), 10)
 					default:
-						cells[i] = string(v.ByteArray())
+						cells[i] = formula.Quote(string(v.ByteArray()))
 					}
 				}
 				w.Write(cells)
@@ -117,7 +119,7 @@ func TestAnyCountsComeBack(t *testing.T) {
 			if rapid.Bool().Draw(t, "known") {
 				number = strconv.FormatFloat(rapid.Float64().Filter(func(x float64) bool { return x-x == 0 }).Draw(t, "number"), 'g', -1, 64)
 			}
-			value := strings.ReplaceAll(rapid.String().Draw(t, "value"), "\r", "")
+			value := formula.Quote(strings.ReplaceAll(rapid.String().Draw(t, "value"), "\r", ""))
 			w.Write([]string{value, number, strconv.FormatInt(rapid.Int64().Draw(t, "record"), 10)})
 		}
 		w.Flush()
