@@ -63,6 +63,6 @@ func escaped(s, stay string) string {
 // turn text round or end a line, and invisible ones of which words have no need.
 // Joiners are part of how some languages are written, and stay.
 func Hidden(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' ||
-		unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d'
+	return r < ' ' || r > '~' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' ||
+		unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d')
 }

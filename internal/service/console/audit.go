@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,15 +19,18 @@ import (
 )
 
 // auditLog is who did what. It goes to the program's log as it happens, and to a file where the
-// console has a folder; the page shows the newest lines.
+// console has a folder; the page shows the newest lines. A file that is full becomes the older one,
+// in the place of the one that was.
 type auditLog struct {
 	log *slog.Logger
 	now func() time.Time
 
-	mu   sync.Mutex
-	last []deed
-	file appender // a deed a line, in JSON; nil: deeds are in memory alone
-	size int64    // of its whole lines
+	mu     sync.Mutex
+	last   []deed
+	folder string   // "": deeds are in memory alone
+	file   appender // a deed a line, in JSON; nil: likewise
+	size   int64    // of its whole lines
+	most   int64    // bytes of one file
 }
 
 // appender is a file that is only added to.
@@ -47,22 +51,51 @@ type deed struct {
 const (
 	shownDeeds = 50
 	maxDeed    = 4 << 10 // bytes of a line
+	maxDeeds   = 4 << 20 // bytes of a file: some 30,000 deeds
 )
 
 // keep has deeds written to a file of a folder, which is made where there is none, and reads the
-// newest ones of it. A last line that was not written to its end is taken off: what it is of was
-// not begun.
+// newest ones of it and of the older one. A last line that was not written to its end is taken off:
+// what it is of was not begun.
 func (a *auditLog) keep(folder string) error {
-	path := filepath.Join(folder, deedsFile)
+	a.folder = folder
+	older, err := os.OpenFile(filepath.Join(folder, olderDeedsFile), os.O_RDWR, 0)
+	if err == nil {
+		err = errors.Join(a.recall(older), older.Close())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", filepath.Join(folder, olderDeedsFile), err)
+	}
+	return a.open(a.recall)
+}
+
+// open goes on with the file of deeds once it is read.
+func (a *auditLog) open(read func(*os.File) error) error {
+	path := filepath.Join(a.folder, deedsFile)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	a.file = f
-	if err := errors.Join(a.recall(f), durable.SyncFolder(folder)); err != nil {
+	if err := errors.Join(read(f), durable.SyncFolder(a.folder)); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
+	a.file = f
 	return nil
+}
+
+// turn makes the file of deeds the older one, and begins another. Where that fails the next deed
+// tries it again.
+func (a *auditLog) turn() error {
+	err := os.Rename(filepath.Join(a.folder, deedsFile), filepath.Join(a.folder, olderDeedsFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	full := a.file
+	if err := a.open(func(*os.File) error { return nil }); err != nil {
+		return err
+	}
+	a.size = 0
+	return full.Close()
 }
 
 // recall reads the newest deeds.
@@ -103,6 +136,7 @@ func (a *auditLog) recall(f *os.File) error {
 		}
 		a.last = append(a.last, d)
 	}
+	a.last = a.last[max(0, len(a.last)-shownDeeds):]
 	return nil
 }
 
@@ -136,6 +170,11 @@ func (a *auditLog) append(d deed) error {
 	}
 	if len(line) >= maxDeed {
 		return fmt.Errorf("it takes %d bytes", len(line))
+	}
+	if a.size+int64(len(line)) >= a.most {
+		if err := a.turn(); err != nil {
+			return err
+		}
 	}
 	if _, err = a.file.Write(append(line, '\n')); err == nil {
 		err = a.file.Sync()

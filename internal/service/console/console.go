@@ -117,7 +117,7 @@ func New(o Options) (*Console, error) {
 	o.Analyzer = strings.TrimSuffix(o.Analyzer, "/")
 	c := &Console{o: o, analyzer: reader{base: o.Analyzer, ask: o.Public}, joins: newDoors(joinsOfAddress, addressRests, joinsInAll, joinsASecond), signIns: newDoors(signsOfAddress, signsRest, signsInAll, signsASecond)}
 	c.sessions = session.New(linkTime, o.Now)
-	c.audit = auditLog{log: o.Log, now: o.Now}
+	c.audit = auditLog{log: o.Log, now: o.Now, most: maxDeeds}
 	if o.Folder != "" {
 		if err := c.remember(); err != nil {
 			return nil, errors.Join(fmt.Errorf("console: %w", err), c.Close())
@@ -312,7 +312,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, plain.Page(b.String()))
 	return err
 }
 

@@ -7,12 +7,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 )
 
 // hosts are those by which tests call a console: that of httptest.NewRequest, and that of sign-ins.
@@ -125,6 +128,34 @@ func TestStrangersAreRefused(t *testing.T) {
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
 	if res, _ := answered(t, c, r); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a form of another site: %d", res.StatusCode)
+	}
+}
+
+// Words of others that would turn text round, hide it or command a terminal are written out on every page, in
+// attributes too; a form that says a name as the page shows it means that name.
+func TestPagesWriteOutWhatDoesNotShow(t *testing.T) {
+	s, _, _, _ := several(t)
+	p := example.Histograms()["crowds"]
+	p.Title, p.Crowd.Deletion = "Drink\u202ekrab\u2066 or\u200b tea?", nil
+	crowds := slices.Clone(p.Crowd.Names)
+	crowds[0] = "nor\u202eth"
+	p.Crowd.Names = crowds
+	name := s.add(t, p, example.Drinkers())
+	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/plans/" + name, "/releases/" + name, "/releases/" + name + "?crowd=" + url.QueryEscape("south") + "&with=" + url.QueryEscape(`nor\u202eth`), "/releases/" + name + "?crowd=%E2%80%AE"} {
+		_, text := get(t, c, path)
+		if at := strings.IndexFunc(text, func(r rune) bool { return plain.Hidden(r) && !strings.ContainsRune("\n\t", r) }); at >= 0 {
+			t.Errorf("%s has %q", path, text[max(0, at-40):at+8])
+		}
+		if strings.Contains(path, "releases") {
+			wants(t, text, `nor\u202eth`)
+		}
+		if strings.Contains(path, "with=") {
+			wants(t, text, `<option selected>nor\u202eth</option>`)
+		}
 	}
 }
 

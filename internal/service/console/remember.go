@@ -13,6 +13,8 @@ import (
 const (
 	sessionsFile = "sessions.json"
 	deedsFile    = "deeds.jsonl"
+
+	olderDeedsFile = "deeds-older.jsonl"
 )
 
 // remember takes up the sessions and deeds of the folder, and keeps them there.

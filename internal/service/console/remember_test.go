@@ -214,6 +214,65 @@ func TestDeedsAreReadAgain(t *testing.T) {
 	}
 }
 
+// However much operators do, two files of bounded size have it, and the page the newest of both; a
+// deed that fills a file while the disk is full is refused, and written when there is room.
+func TestDeedsAreBounded(t *testing.T) {
+	folder := t.TempDir()
+	onDisk := func() (all int64) {
+		files, err := filepath.Glob(filepath.Join(folder, "deeds*"))
+		if err != nil || len(files) > 2 {
+			t.Fatalf("%v: %q", err, files)
+		}
+		for _, file := range files {
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += info.Size()
+		}
+		return all
+	}
+	const most = 4 << 10
+	act := func(c *Console, n int) {
+		for i := range n {
+			if err := c.audit.add("ada", fmt.Sprintf("did %d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c := remembering(t, folder, nil)
+	c.audit.most = most
+	act(c, 1000)
+	if size := onDisk(); size > 2*most {
+		t.Errorf("%d bytes of deeds, and at most %d", size, 2*most)
+	}
+	c.Close()
+	text, err := os.ReadFile(filepath.Join(folder, deedsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = remembering(t, folder, nil)
+	if all := c.audit.newest(); len(all) != shownDeeds || all[0].What != "did 999" || all[shownDeeds-1].What != fmt.Sprintf("did %d", 1000-shownDeeds) {
+		t.Errorf("after a restart, of %d lines in the newer file: %+v", strings.Count(string(text), "\n"), all)
+	}
+	// A file that is never full grows: the measure above sees it.
+	c.audit.most = 1 << 40
+	act(c, 100)
+	if size := onDisk(); size <= 2*most {
+		t.Errorf("unbounded deeds take %d bytes", size)
+	}
+	c.audit.most = most
+	c.audit.folder = filepath.Join(folder, "not there")
+	if err := c.audit.add("ada", "lost"); err == nil {
+		t.Error("what could not be written down was done")
+	}
+	c.audit.folder = folder
+	act(c, 1)
+	if all := c.audit.newest(); all[0].What != "did 0" || all[1].What == "lost" {
+		t.Errorf("%+v", all[:2])
+	}
+}
+
 const killedFolder = "CONFETTI_TEST_CONSOLE"
 
 // TestToBeKilled is the program that the test below kills: operators log in and out, and what has

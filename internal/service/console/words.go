@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"net/url"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ var funcs = template.FuncMap{
 	"upper":   func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
 	"percent": func(x float64) string { return fmt.Sprintf("%.2f%%", 100*min(1, max(0, x))) },
 	"about":   func(format string) string { return aboutFiles[format] },
+	"coded":   url.PathEscape, // what a script reads back as it is, with nothing in it that does not show
 	"sub":     func(a, b int) int { return a - b },
 	"add":     func(a, b int) int { return a + b },
 }

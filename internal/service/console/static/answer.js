@@ -1,6 +1,7 @@
 // The page of a phone: the device is WebAssembly in a worker, and this shows what it says.
 const form = document.getElementById("answer");
 if (form) {
+  const field = decodeURIComponent(form.dataset.field);
   const button = form.querySelector("button");
   const status = document.getElementById("status");
   const say = (text) => { status.textContent = text; };
@@ -28,7 +29,7 @@ if (form) {
     const bodies = ledger.entries?.at(-1)?.parts?.flatMap((p) => p.messages ?? []) ?? [];
     try {
       const { Studio } = await import("/studio/index.js");
-      const told = (await new Studio().ask("tell", signed, JSON.stringify(bodies))).map((t) => t.slice(form.dataset.field.length + 2));
+      const told = (await new Studio().ask("tell", signed, JSON.stringify(bodies))).map((t) => t.slice(field.length + 2));
       const words = told.length === 0 ? "nothing that can be counted" : told.map((t) => `“${t}”`).join(" and ");
       const line = document.getElementById("told");
       line.textContent = `${chose ? `You chose “${chose}”. ` : ""}Your phone said ${words}. It draws what it says at random, so that nobody can be sure of your answer.`;
@@ -67,10 +68,10 @@ if (form) {
     event.preventDefault();
     button.disabled = true;
     say("It draws, seals and sends…");
-    const value = new FormData(form).get("answer");
+    const value = decodeURIComponent(new FormData(form).get("answer"));
     chose = value;
     try {
-      const outcome = await device.report({ [form.dataset.field]: value }, { consent: true });
+      const outcome = await device.report({ [field]: value }, { consent: true });
       await show(became[outcome.state] ?? `Safe on this phone, and not sent yet: ${outcome.why ?? ""}`);
     } catch (error) {
       if (error.code === "answered") await show("This phone has answered already.");
