@@ -31,7 +31,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/testkit/costtest", "internal/testkit/origintest", "internal/plain", "internal/tools/sbom", "internal/tools/manual", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/strict", "internal/once"},
+	{"internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/testkit/costtest", "internal/testkit/origintest", "internal/plain", "internal/tools/sbom", "internal/tools/manual", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/strict", "internal/once", "internal/formula"},
 	{"internal/storage/durable/durabletest", "internal/replay", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/chain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/nn"},
 	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/dataset"},
 	{"plan", "envelope"},

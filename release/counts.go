@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/confetti-dp/confetti/internal/table/formula"
+	"github.com/confetti-dp/confetti/internal/formula"
 )
 
 // CountsFile is the name of the table that WriteCounts writes, beside a release.

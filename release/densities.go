@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/confetti-dp/confetti/internal/table/formula"
+	"github.com/confetti-dp/confetti/internal/formula"
 )
 
 // DensitiesFile is the name of the table that WriteDensities writes, beside a release.

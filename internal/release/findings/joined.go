@@ -15,8 +15,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/formula"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
-	"github.com/confetti-dp/confetti/internal/table/formula"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/table/formula"
+	"github.com/confetti-dp/confetti/internal/formula"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/latent"

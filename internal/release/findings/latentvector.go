@@ -9,9 +9,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/formula"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
-	"github.com/confetti-dp/confetti/internal/table/formula"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"
 )

@@ -20,7 +20,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/confetti-dp/confetti/internal/table/formula"
+	"github.com/confetti-dp/confetti/internal/formula"
 )
 
 // The columns that tables of releases have, by what is in them. A column has one type in every

@@ -15,7 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/table/formula"
+	"github.com/confetti-dp/confetti/internal/formula"
 )
 
 // back is the CSV that a Parquet file says.
