@@ -55,6 +55,7 @@ func makeGood(t *testing.T, deploy string) {
 	}
 	write("public.csv", table+"\n")
 	write("operator.token", "t") // half of a longer one would be one, too
+	write("operator.tokens", "https://analyzer.example:8443 t\n")
 	write("answer.csv", "age\n30\n")
 	if err := os.CopyFS(".", os.DirFS(deploy)); err != nil {
 		t.Fatal(err)

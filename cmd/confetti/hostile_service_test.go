@@ -63,20 +63,22 @@ func TestServicesDoNotWriteToTheTerminal(t *testing.T) {
 		}
 		return path
 	}
-	roots, token := file("roots.pem", authority.PEM()), file("token", []byte("cft_x\n"))
+	roots, tokens := file("roots.pem", authority.PEM()), file("tokens", []byte(hostile.URL+" cft_x\n"))
 	p := hostilePlan(hostile.URL)
 	sign, err := wire.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
 	signed := file("plan.signed.json", plan.Sign(p, sign.Private()).Marshal())
-	reach := []string{"--roots", roots, "--token", token}
 	for _, command := range [][]string{
 		{"top", "--once", hostile.URL}, {"plan", "register", signed}, {"plan", "close", signed}, {"budget", "show", "all", "--url", hostile.URL},
 		{"release", "fetch", signed, "--out", filepath.Join(dir, "release")},
 	} {
 		var out, errs bytes.Buffer
-		code := run(append(command, reach...), terminal.Streams{Out: &out, Err: &errs})
+		if command[0] != "release" {
+			command = append(command, "--tokens", tokens)
+		}
+		code := run(append(command, "--roots", roots), terminal.Streams{Out: &out, Err: &errs})
 		said := out.String() + errs.String()
 		if code == 0 || !strings.Contains(said, `\x1b]0;owned\x07`) {
 			t.Errorf("%v ends with %d and does not show what came: %q", command[:2], code, said)

@@ -83,10 +83,10 @@ func typed(route string, posts []seat) string {
 			line("exec confetti serve %s --config %s/%s.toml &%s&", p.role, p.folder(), p.role, p.port())
 		}
 	}
-	line("until confetti plan register plan.signed.json --roots %s/roots.pem --token %s/operator.token", reader.folder(), reader.folder())
+	line("until confetti plan register plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", reader.folder(), reader.folder())
 	line("exec confetti submit answers.csv --plan plan.signed.json --publishers %s/publishers.txt --roots %s/roots.pem --bearer devices.tokens --folder devices --devices --delay 0s\nstdout '^24 answers sent'", entry.folder(), entry.folder())
 	closes := func(p seat) string {
-		return fmt.Sprintf("confetti plan close plan.signed.json --roots %s/roots.pem --token %s/operator.token --at https://127.0.0.1:$%s", p.folder(), p.folder(), p.port())
+		return fmt.Sprintf("confetti plan close plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", p.folder(), p.folder())
 	}
 	// Each closes what its token opens, and is told who does the rest.
 	line("exits 3 %s\nstdout '^open still: %s[ ,].*which its operator closes$'\n! stdout 'takes no more'", closes(reader), entry.of)

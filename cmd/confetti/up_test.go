@@ -83,7 +83,7 @@ func startRoute(t *testing.T, route string, minimum, devices int, before func(tr
 		stop() // nobody waits for services that do not run
 		done <- err
 	}()
-	s, err := services.Flags{Dir: string(at)}.Open()
+	s, err := services.Operator{Flags: services.Flags{Dir: string(at)}}.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,9 +111,7 @@ func (s *Service) askLeader(ctx context.Context, p plan.Plan, t *task.Task) (bod
 		return nil, nil, fmt.Errorf("analyzer: %w", err)
 	}
 	r.Header.Set("Content-Type", dap.CollectionType)
-	if s.o.Collector != "" {
-		r.Header.Set("Authorization", "Bearer "+s.o.Collector)
-	}
+	s.o.Collector.Show(r)
 	res, err := s.o.Client.Do(r)
 	if err != nil {
 		return nil, nil, fmt.Errorf("analyzer: %s: %w", leader.Operator, err)

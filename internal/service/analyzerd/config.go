@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/bearer"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -34,8 +35,8 @@ type Config struct {
 	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
 	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
 	Ledger serve.Path `toml:"ledger"`
-	// Collector is a file with the bearer token that leaders of summed plans want of who
-	// fetches sums.
+	// Collector is a file of leaders' addresses and of the bearer token that each wants of who
+	// fetches its sums: a leader is shown its own.
 	Collector serve.Path `toml:"collector"`
 	// Coordinator is a file with the private key that signs the rounds of studies. It
 	// stands outside the folder of keys; "": studies of other coordinators only.
@@ -120,7 +121,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		fault("log", serve.Address(c.Log))
 	}
 	if c.Collector != "" {
-		o.Collector, err = serve.ReadSecretFile(c.Collector)
+		o.Collector, err = bearer.Read(string(c.Collector))
 		fault("collector", err)
 	}
 	errs = append(errs, c.Count.Place.Check("count"))

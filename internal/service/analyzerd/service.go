@@ -29,6 +29,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/bearer"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -70,7 +71,7 @@ type Options struct {
 	Grace     time.Duration // from a plan's times.closes until its collection is closed; 0 is an hour
 	BatchSize int64         // most bytes of one batch; 0 is 1 GiB
 	Software  string        // name and version, for releases
-	Collector string        // bearer token that leaders want of who fetches sums; "": none
+	Collector bearer.Tokens // that leaders want of who fetches sums, each its own
 
 	// Coordinator signs the rounds of studies that name it; nil: no study goes on here by
 	// itself. Client brings them to the other services.

@@ -19,23 +19,32 @@ type Token struct {
 type tokenAdd struct {
 	File string   `arg:"" help:"The service's file of bearers; it gets the tokens' hashes." type:"path"`
 	Name []string `arg:"" help:"Whose each token is. Several tokens may be of one name, who is one respondent."`
+	At   string   `help:"Of operators: the service's address, https://host:port, which stands before each token then, as --tokens reads it." placeholder:"URL"`
 }
 
 func (tokenAdd) Help() string {
 	return `Prints the tokens, one a line: they are kept nowhere else. A service that runs takes
 them within a second. To take one back, delete its line from the file.
 
-Example:
-  confetti token add respondents device-1 device-2`
+Examples:
+  confetti token add respondents device-1 device-2
+  confetti token add operators ada --at https://hop.example:8443`
 }
 
 func (c tokenAdd) Run(std terminal.Streams) error {
+	before := ""
+	if c.At != "" {
+		if err := serve.Address(c.At); err != nil {
+			return terminal.Usagef("--at is %q: give the service's address, https://host:port", c.At)
+		}
+		before = c.At + " "
+	}
 	tokens, err := serve.AddBearers(rng.New(), c.File, c.Name...)
 	if err != nil {
 		return err
 	}
 	for _, t := range tokens {
-		if _, err := fmt.Fprintln(std.Out, t); err != nil {
+		if _, err := fmt.Fprintln(std.Out, before+t); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ ends and comes back, says something else, or the service was started anew.
 Example:
   confetti alarms --dir trial
   confetti alarms --dir trial --acknowledge all
-  confetti alarms https://analyzer.example:8443 --token operator.token --acknowledge 5d41402a`
+  confetti alarms https://analyzer.example:8443 --tokens operator.tokens --acknowledge 5d41402a`
 }
 
 func (c Alarms) Run(std terminal.Streams) error {

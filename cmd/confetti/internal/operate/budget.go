@@ -24,13 +24,13 @@ type Budget struct {
 type budgetShow struct {
 	Population string `arg:"" optional:"" help:"Its name; with --dir the trial's."`
 	URL        string `help:"Address of the analyzer; with --dir the trial's." placeholder:"URL"`
-	services.Flags
+	services.Operator
 	Plan string `help:"A plan, signed or not: say whether it would be taken." type:"path" placeholder:"FILE"`
 	JSON bool   `help:"Print JSON."`
 }
 
 func (budgetShow) Help() string {
-	return "Example:\n  confetti budget show everybody --url https://analyzer.example:8443 --token operator.token\n  confetti budget show --dir trial"
+	return "Example:\n  confetti budget show everybody --url https://analyzer.example:8443 --tokens operator.tokens\n  confetti budget show --dir trial"
 }
 
 func (c budgetShow) Run(std terminal.Streams) error {

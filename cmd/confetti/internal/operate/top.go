@@ -28,7 +28,7 @@ import (
 // watchedFlags name services that are looked at.
 type watchedFlags struct {
 	URL []string `arg:"" optional:"" name:"url" help:"Addresses of services; without, all that the plan names."`
-	services.Flags
+	services.Operator
 	Plan string `help:"A signed plan." type:"path" placeholder:"FILE"`
 }
 
@@ -42,12 +42,14 @@ type Top struct {
 
 func (Top) Help() string {
 	return `Shows what services tell their operator: crowds filling up, epochs, batches, drops,
-rates and disk. Numbers that a plan keeps private are not among them.
+rates and disk. Numbers that a plan keeps private are not among them. Services for which
+no token is here are not ours, and say only whether they are ready.
 
 Example:
   confetti top --dir trial --once
   confetti top --dir trial --web
-  confetti top https://hop.example:8443 --token operator.token`
+  confetti top --plan plan.signed.json --tokens operator.tokens
+  confetti top https://hop.example:8443 --tokens operator.tokens`
 }
 
 func (c Top) Run(std terminal.Streams) error {
@@ -64,16 +66,7 @@ func (c Top) Run(std terminal.Streams) error {
 	}
 	defer done()
 	if c.Web {
-		for _, url := range urls {
-			link, err := s.WebLink(ctx, url)
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintln(std.Out, link); err != nil {
-				return err
-			}
-		}
-		return nil
+		return links(ctx, s, urls, std.Out)
 	}
 	var before []sight
 	for {
@@ -124,10 +117,35 @@ func (c watchedFlags) urls() ([]string, error) {
 	return urls, nil
 }
 
+// links writes the links of the services for which tokens are here.
+func links(ctx context.Context, s *services.Services, urls []string, to io.Writer) error {
+	var others error
+	ours := 0
+	for _, url := range urls {
+		link, err := s.WebLink(ctx, url)
+		if s.NotOurs(url, err) {
+			others = errors.Join(others, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(to, link); err != nil {
+			return err
+		}
+		ours++
+	}
+	if ours > 0 {
+		return nil
+	}
+	return others
+}
+
 // sight is what one service tells at one time.
 type sight struct {
 	URL      string             `json:"url"`
-	Failed   string             `json:"failed,omitempty"` // why it tells nothing
+	Failed   string             `json:"failed,omitempty"`   // why it tells nothing
+	NotOurs  string             `json:"not_ours,omitempty"` // of one for which no token is here: what it says to everybody
 	Status   *serve.Status      `json:"status,omitempty"`
 	Counters map[string]float64 `json:"counters,omitempty"` // of /metrics, added up over labels
 	at       time.Time
@@ -142,23 +160,34 @@ func look(ctx context.Context, s *services.Services, urls []string) []sight {
 	for i, url := range urls {
 		asking.Go(func() {
 			one := sight{URL: url, at: time.Now()}
-			text, err := s.Get(ctx, url+"/status.json")
-			if err == nil {
-				one.Status, err = readStatus(text)
+			err := one.ask(ctx, s)
+			if s.NotOurs(url, err) {
+				one.NotOurs = "ready"
+				_, err = s.Get(ctx, url+"/readyz")
 			}
-			if err == nil {
-				text, err = s.Get(ctx, url+"/metrics")
-			}
-			if err == nil {
-				one.Counters = counters(text)
-			} else {
-				one.Failed = err.Error()
+			if err != nil {
+				one.NotOurs, one.Failed = "", err.Error()
 			}
 			sights[i] = one
 		})
 	}
 	asking.Wait()
 	return sights
+}
+
+// ask reads what a service tells its operator.
+func (one *sight) ask(ctx context.Context, s *services.Services) error {
+	text, err := s.Get(ctx, one.URL+"/status.json")
+	if err == nil {
+		one.Status, err = readStatus(text)
+	}
+	if err == nil {
+		text, err = s.Get(ctx, one.URL+"/metrics")
+	}
+	if err == nil {
+		one.Counters = counters(text)
+	}
+	return err
 }
 
 // maxStatus bounds what a service tells of itself, in bytes.
@@ -200,6 +229,10 @@ func show(w io.Writer, before, now []sight) {
 	for i, s := range now {
 		if s.Failed != "" {
 			fmt.Fprintf(w, "%s\n  !! %s\n\n", s.URL, plain.Lines(strings.TrimSpace(s.Failed)))
+			continue
+		}
+		if s.NotOurs != "" {
+			fmt.Fprintf(w, "%s\n  not ours: says that it is %s, and no more without a token\n\n", s.URL, s.NotOurs)
 			continue
 		}
 		fmt.Fprintf(w, "%s at %s, up for %s\n", plain.Text(s.Status.Service), s.URL, s.Status.Now.Sub(s.Status.Since).Round(time.Second))
@@ -247,14 +280,20 @@ func rate(before []sight, s sight, i int, name string) string {
 
 // trouble is an error if a service does not answer or raises an alarm.
 func trouble(now []sight) error {
-	bad := 0
+	bad, ours := 0, 0
 	for _, s := range now {
-		if s.Failed != "" || len(s.Status.Alarms) > 0 {
+		if s.NotOurs == "" {
+			ours++
+		}
+		if s.Failed != "" || s.Status != nil && len(s.Status.Alarms) > 0 {
 			bad++
 		}
 	}
-	if bad > 0 {
+	switch {
+	case bad > 0:
 		return fmt.Errorf("of %s %d did not answer or raised an alarm", serve.Count(len(now), "service", "services"), bad)
+	case ours == 0:
+		return errors.New("no token is here for any of these services: give a file of addresses and tokens with --tokens")
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ const (
 	keysFolder      = "keys"
 	certificateFile = "server.crt"
 	keyFile         = "server.key"
-	operatorsFile   = "operators"      // hashes of operators' tokens
-	operatorFile    = "operator.token" // the first operator's
+	operatorsFile   = "operators"       // hashes of operators' tokens
+	tokensFile      = "operator.tokens" // the first operator's, with the service's address
 	respondentsFile = "respondents"
 	publishersFile  = "publishers.txt"
 	rootsFile       = "roots.pem"
@@ -182,7 +182,7 @@ func (c partyNew) service(listen string) error {
 	text := fmt.Sprintf("keys = '%s'\n%spublishers_file = '%s'\n%s\n[http]\nlisten = '%s'\ncertificate = '%s'\nkey = '%s'\noperators = '%s'\n%s",
 		keysFolder, roots, publishersFile, c.role(), listen, certificateFile, keyFile, operatorsFile, c.population())
 	return errors.Join(
-		durable.Create(c.path(operatorFile), []byte(operator+"\n"), 0o600),
+		durable.Create(c.path(tokensFile), fmt.Appendf(nil, "%s %s\n", strings.TrimSuffix(c.URL, "/"), operator), 0o600),
 		durable.Create(c.path(c.Role+".toml"), []byte(text), 0o600),
 	)
 }

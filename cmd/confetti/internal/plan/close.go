@@ -18,21 +18,21 @@ import (
 
 type planClose struct {
 	services.SignedPlan
-	services.Flags
+	services.Operator
 	Wait time.Duration `help:"How long to wait until every crowd has reached the analyzer, before it closes too." default:"10m"`
 }
 
 func (planClose) Help() string {
 	return `Ends a collection before its time: first at the entry hops, or the leader, and once every crowd
 was counted or withheld, at the analyzer, which then publishes the release or says
-why it may not. What a token opens is closed; where parties of other organisations are
+why it may not. What --tokens opens is closed; where services of other organisations are
 open still, it says whose they are and what to send them, and exits with 3. They run the
-same command, in any order, the analyzer's operator last. With --at a token is shown to
-the service that it is for alone.
+same command with tokens of their own, in any order, the analyzer's operator last.
 
 Examples:
   confetti plan close --dir trial
-  confetti plan close plan.signed.json --roots north/roots.pem --token north/operator.token --at https://confetti.north.example:8443`
+  confetti plan close plan.signed.json --roots north/roots.pem --tokens north/operator.tokens
+  confetti plan close plan.signed.json --token operator.token --at https://confetti.north.example:8443`
 }
 
 func (c planClose) Run(std terminal.Streams) error {
@@ -79,7 +79,7 @@ func (c planClose) remains(out io.Writer, left []plans.Party) error {
 		}
 		fmt.Fprintf(out, "open still: %s at %s, which its operator closes%s\n", plain.Text(party.Name), plain.Text(party.URL), when)
 	}
-	fmt.Fprint(out, "Send each the signed plan, and this line, with the address above:\n  confetti plan close plan.signed.json --roots roots.pem --token operator.token --at URL\n")
+	fmt.Fprint(out, "Send each the signed plan and this line, in which roots.pem and operator.tokens are its own:\n  confetti plan close plan.signed.json --roots roots.pem --tokens operator.tokens\n")
 	return terminal.Unfinishedf("not closed yet: %s open still", serve.Count(len(left), "party is", "parties are"))
 }
 

@@ -123,17 +123,17 @@ func (c planVerify) Run(std terminal.Streams) error {
 
 type planRegister struct {
 	services.SignedPlan
-	services.Flags
+	services.Operator
 	State string `help:"The public state that the plan names, as the first round of a study may." type:"path" placeholder:"FILE"`
 }
 
 func (planRegister) Help() string {
 	return `Brings a signed plan to the analyzer, every hop and the issuer that it names. The
-analyzer asks for an operator's token; it refuses a plan that its population cannot
-afford, and then nobody else is asked.
+analyzer asks for an operator's token, which nobody else is shown; it refuses a plan that
+its population cannot afford, and then nobody else is asked.
 
 Example:
-  confetti plan register plan.signed.json --token operator.token`
+  confetti plan register plan.signed.json --tokens operator.tokens`
 }
 
 func (c planRegister) Run(std terminal.Streams) error {

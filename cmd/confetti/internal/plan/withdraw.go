@@ -129,7 +129,7 @@ func (c planWithdraw) send(std terminal.Streams, p plan.Plan, w plan.SignedWithd
 		}
 	}
 	if c.Log != "" {
-		if _, _, err := s.Stranger().Do(ctx, http.MethodPut, c.Log+wire.WithdrawalPath(w.Plan), wire.WithdrawalType, w.Marshal()); err != nil {
+		if _, _, err := s.Do(ctx, http.MethodPut, c.Log+wire.WithdrawalPath(w.Plan), wire.WithdrawalType, w.Marshal()); err != nil {
 			errs = append(errs, fmt.Errorf("the log does not have the withdrawal: %w", err))
 		} else {
 			fmt.Fprintln(std.Out, "the log has the withdrawal")

@@ -29,7 +29,7 @@ import (
 type serveConsole struct {
 	Analyzer string `help:"Address of the analyzer whose collections are shown; with --dir the trial's." placeholder:"URL"`
 	Listen   string `help:"Where the pages are: host and port. Other machines are let in over TLS only." default:"127.0.0.1:8480"`
-	services.Flags
+	services.Operator
 	Certificate string `help:"PEM file of the console's own certificate." type:"path" placeholder:"FILE"`
 	Key         string `help:"PEM file of its private key." type:"path" placeholder:"FILE"`
 	Address     string `help:"Address by which browsers call the console, where it is not that of --listen, or of the certificate; it answers to no other." placeholder:"URL"`
@@ -106,7 +106,7 @@ func (c serveConsole) Run(std terminal.Streams) error {
 		address = c.address(o.Hosts[0])
 	}
 	if o.SignIn, err = c.OIDC.open(address); err == nil && o.SignIn != nil && o.Operator == nil {
-		err = terminal.Usagef("operators have nothing to do here: give an operator's token, too, with --dir or --token")
+		err = terminal.Usagef("operators have nothing to do here: give operators' tokens, too, with --dir or --tokens")
 	}
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -134,7 +134,7 @@ const operatorName = "operator"
 func (c serveConsole) remember(o *console.Options) error {
 	if o.Operator == nil {
 		if c.Folder != "" {
-			return terminal.Usagef("--folder keeps what operators do, and nobody can log in: give an operator's token, too, with --dir or --token")
+			return terminal.Usagef("--folder keeps what operators do, and nobody can log in: give operators' tokens, too, with --dir or --tokens")
 		}
 		return nil
 	}
@@ -156,7 +156,7 @@ func Studio() func() (http.Handler, error) {
 
 // reach opens the ways to ask services: without a credential, and with one where there is.
 func (c serveConsole) reach(o *console.Options) error {
-	asker, err := c.Flags.Open()
+	asker, err := c.Operator.Open()
 	if err != nil {
 		return err
 	}

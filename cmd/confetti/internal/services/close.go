@@ -19,14 +19,14 @@ import (
 )
 
 // CloseEntries has the entry hops of a plan, or the leader, take no more contributions; told hears of
-// each that does not any more. left are those who are open, and may be closed by others alone.
+// each that does not any more. left are those that are open, and for which no token is here.
 func (s *Services) CloseEntries(ctx context.Context, p plan.Plan, told func(name string)) (left []plans.Party, err error) {
 	for _, party := range plans.Parties(p) {
 		if party.Role != "shuffler" && party.Role != "leader" || party.Hop > 0 {
 			continue
 		}
 		_, _, failed := s.Do(ctx, http.MethodPost, party.URL+wire.ClosePath(p.Hash()), "", nil)
-		if notOurs(failed) {
+		if s.NotOurs(party.URL, failed) {
 			var closed bool
 			if closed, failed = s.closed(ctx, p, party); failed == nil && !closed {
 				left = append(left, party)
@@ -42,10 +42,11 @@ func (s *Services) CloseEntries(ctx context.Context, p plan.Plan, told func(name
 	return left, err
 }
 
-// notOurs reports whether a service wants a token that is not here.
-func notOurs(err error) bool {
+// NotOurs reports whether an error says that a service wants a token, and none is here for it. One that
+// refuses the token that is here is ours, and has a fault.
+func (s *Services) NotOurs(url string, err error) bool {
 	problem, is := errors.AsType[*wire.Problem](err)
-	return is && problem.Code == wire.Unauthenticated
+	return is && problem.Code == wire.Unauthenticated && !s.Opens(url)
 }
 
 // closed reports what an entry says to everybody: that it takes no more contributions.
@@ -92,7 +93,7 @@ func (s *Services) Verdict(ctx context.Context, p plan.Plan) (state analyzerd.Pl
 		return state, err
 	}
 	text, err := s.CloseAnalyzer(ctx, p)
-	if notOurs(err) {
+	if s.NotOurs(p.Analyzer.URL, err) {
 		return state, ErrNotOurs
 	}
 	if err == nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 )
 
-// Whoever closes shows the token to the service that it is for and to no other, and hears who is open still.
+// Whoever closes shows each token to the service that it is for and to no other, and hears who is open still.
+// A service that refuses the token that is here for it is nobody else's to close: that is an error.
 func TestCloseShowsItsTokenWhereItBelongs(t *testing.T) {
 	var mu sync.Mutex
 	shown := map[string]bool{}
@@ -23,8 +24,9 @@ func TestCloseShowsItsTokenWhereItBelongs(t *testing.T) {
 		s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
-			known := r.Header.Get("Authorization") != ""
-			shown[role] = shown[role] || known
+			bearer := r.Header.Get("Authorization")
+			shown[role] = shown[role] || bearer != ""
+			known := bearer == "Bearer an-operators-token"
 			switch {
 			case r.Method == http.MethodPost && known:
 				closed = closed || role == "entry"
@@ -43,23 +45,28 @@ func TestCloseShowsItsTokenWhereItBelongs(t *testing.T) {
 	}
 	entry, last, analyzer := stand("entry"), stand("last"), stand("analyzer")
 	folder := t.TempDir()
-	roots, file := filepath.Join(folder, "ca.crt"), filepath.Join(folder, "token")
-	for path, text := range map[string][]byte{roots: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: entry.Certificate().Raw}), file: []byte("an-operators-token\n")} {
+	roots, file, stale := filepath.Join(folder, "ca.crt"), filepath.Join(folder, "token"), filepath.Join(folder, "stale")
+	for path, text := range map[string][]byte{roots: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: entry.Certificate().Raw}), file: []byte("an-operators-token\n"), stale: []byte("another\n")} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p := example.Density("rr")
 	p.Route.Mix.Instances[0].Hops[0].URL, p.Route.Mix.Instances[0].Hops[1].URL, p.Analyzer.URL = entry.URL, last.URL, analyzer.URL
-	as := func(at string) *Services {
-		s, err := Flags{Roots: roots, Token: file, At: at}.Open()
+	with := func(token, at string) *Services {
+		s, err := Operator{Flags: Flags{Roots: roots}, Token: token, At: at}.Open()
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(s.Close)
 		return s
 	}
+	as := func(at string) *Services { return with(file, at) }
 	quiet := func(string) {}
+	if left, err := with(stale, entry.URL).CloseEntries(t.Context(), p, quiet); err == nil || len(left) != 0 {
+		t.Errorf("the entry refuses the token: left %v, %v", left, err)
+	}
+	shown["entry"] = false
 	if left, err := as(analyzer.URL).CloseEntries(t.Context(), p, quiet); err != nil || len(left) != 1 || left[0].URL != entry.URL || shown["entry"] {
 		t.Errorf("the analyzer's operator closes: left %v, %v, shown %v", left, err, shown)
 	}

@@ -9,67 +9,82 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/bearer"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Flags say how services are reached.
+// Flags say how services are reached by whoever shows them no token.
 type Flags struct {
-	Dir   string `help:"Folder of confetti up: it has the plan, the authorities and the tokens." type:"path" placeholder:"DIR"`
+	Dir   string `help:"Folder of confetti up: it has what the other flags name." type:"path" placeholder:"DIR"`
 	Roots string `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
-	Token string `help:"File with an operator's bearer token." type:"path" placeholder:"FILE"`
-	At    string `help:"Address of the service that the token is for, https://host:port: no other is shown it. Without, every service that is asked." placeholder:"URL"`
 }
 
-// Services reaches services as an operator.
+// Operator are the flags of who shows services operators' tokens.
+type Operator struct {
+	Flags
+	Tokens string `help:"File of operators' tokens, mode 0600: in each line the address of a service and its token. Each is shown its own, and others nothing." type:"path" placeholder:"FILE"`
+	Token  string `help:"File with one token, in the place of --tokens: --at says of which service." type:"path" placeholder:"FILE"`
+	At     string `help:"Address of the service that --token is for, https://host:port." placeholder:"URL"`
+}
+
+// Services reaches services, and shows each the token that is for it.
 type Services struct {
 	client *http.Client
-	token  string // empty: none
-	at     string // the address that the token is for; empty: every one
+	tokens bearer.Tokens
 }
 
 // Open reads the files that the flags name.
 func (f Flags) Open() (*Services, error) {
-	if f.Dir != "" {
-		t := trial.Folder(f.Dir)
-		if f.Roots == "" {
-			f.Roots = t.Path(trial.Roots)
-		}
-		if f.Token == "" {
-			f.Token = t.Path(trial.Operator)
-		}
+	if f.Roots == "" && f.Dir != "" {
+		f.Roots = trial.Folder(f.Dir).Path(trial.Roots)
 	}
 	client, err := serve.Client(serve.Path(f.Roots))
 	if err != nil {
 		return nil, err
 	}
-	s := &Services{client: client, at: strings.TrimSuffix(f.At, "/")}
-	if f.Token != "" {
-		text, err := durable.Read(f.Token)
-		if err != nil {
-			return nil, fmt.Errorf("--token: %w", err)
-		}
-		s.token = strings.TrimSpace(string(text))
-		if s.token == "" || strings.ContainsAny(s.token, " \t\r\n") {
-			return nil, fmt.Errorf("--token: %s is not one token: see confetti token add", f.Token)
-		}
+	return &Services{client: client}, nil
+}
+
+// Open reads the files that the flags name.
+func (f Operator) Open() (*Services, error) {
+	s, err := f.Flags.Open()
+	if err != nil {
+		return nil, err
+	}
+	if f.Tokens == "" && f.Token == "" && f.Dir != "" {
+		f.Tokens = trial.Folder(f.Dir).Path(trial.Tokens)
+	}
+	switch {
+	case f.Tokens != "" && f.Token != "":
+		return nil, terminal.Usagef("--token and --tokens: give one of them")
+	case (f.Token == "") != (f.At == ""):
+		return nil, terminal.Usagef("--token is of one service, and no other is shown it: give --at, the service's address, with it, or --tokens, a file of addresses and tokens")
+	case f.Tokens != "":
+		s.tokens, err = bearer.Read(f.Tokens)
+	case f.Token != "":
+		s.tokens, err = bearer.ReadOne(f.Token, f.At)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
 	}
 	return s, nil
 }
 
-// Credential reports whether there is an operator's token.
-func (s *Services) Credential() bool { return s.token != "" }
+// Credential reports whether there is a token of any service.
+func (s *Services) Credential() bool { return !s.tokens.None() }
 
-// Stranger asks without the token, over the same connections.
+// Opens reports whether there is a token for the service that a URL leads to.
+func (s *Services) Opens(url string) bool { return s.tokens.Opens(url) }
+
+// Stranger asks without a token, over the same connections.
 func (s *Services) Stranger() *Services { return &Services{client: s.client} }
 
 // Close ends the connections.
@@ -77,7 +92,16 @@ func (s *Services) Close() { s.client.CloseIdleConnections() }
 
 // Reach is Open, with a context until the command is stopped; done lets go of both.
 func (f Flags) Reach() (s *Services, ctx context.Context, done func(), err error) {
-	if s, err = f.Open(); err != nil {
+	return reach(f.Open)
+}
+
+// Reach is Open, likewise.
+func (f Operator) Reach() (s *Services, ctx context.Context, done func(), err error) {
+	return reach(f.Open)
+}
+
+func reach(open func() (*Services, error)) (s *Services, ctx context.Context, done func(), err error) {
+	if s, err = open(); err != nil {
 		return nil, nil, nil, err
 	}
 	ctx, stop := terminal.UntilStopped()
@@ -111,9 +135,7 @@ func (s *Services) ask(ctx context.Context, method, url, mediaType string, body 
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	if s.token != "" && (s.at == "" || url == s.at || strings.HasPrefix(url, s.at+"/")) {
-		req.Header.Set("Authorization", "Bearer "+s.token)
-	}
+	s.tokens.Show(req)
 	res, err := s.client.Do(req)
 	if err != nil {
 		return 0, err // names method and address

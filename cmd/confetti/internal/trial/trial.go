@@ -19,7 +19,7 @@ const (
 	Roots       = "authority.crt"
 	Publisher   = "publisher.json"
 	Publishers  = "publishers.txt"
-	Operator    = "operator.token"  // the one operator's bearer token
+	Tokens      = "operator.tokens" // the one operator's bearer token, with the address of each service
 	Operators   = "operators"       // its hash, for the services
 	Devices     = "devices.tokens"  // bearer tokens of the devices, one a line
 	Bearers     = "devices.bearers" // their hashes, for the issuer

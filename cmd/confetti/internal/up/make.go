@@ -87,15 +87,17 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 		durable.Replace(t.Path(trial.Roots), ca.PEM(), 0o600),
 		wire.CreateSignKeyFile(t.Path(trial.Publisher), publisher, "publisher of the trial"),
 		durable.Replace(t.Path(trial.Publishers), plan.Trust(publisher.Public().String()).Marshal(), 0o600),
-		tokens(t, c.Devices),
 	); err != nil {
 		return err
 	}
 	if err := settle(t, &p, c.tokens()); err != nil {
 		return err
 	}
+	if err := tokens(t, p, c.Devices); err != nil {
+		return err
+	}
 	if p.Route.Sum != nil {
-		if err := pair(t); err != nil {
+		if err := pair(t, p.Route.Sum.Leader.URL); err != nil {
 			return err
 		}
 	}
@@ -273,8 +275,8 @@ func establish(t trial.Folder, at plans.Party, to *plan.Party, suite string, wit
 }
 
 // pair gives both aggregators the secret that they share, and the analyzer the token with
-// which it fetches sums.
-func pair(t trial.Folder) error {
+// which it fetches sums of the leader at this address.
+func pair(t trial.Folder, at string) error {
 	var seed [aggregate.PairBytes]byte
 	rng.Reader(rng.New()).Read(seed[:])
 	leader := t.Of(plans.Party{Role: "leader"})
@@ -282,7 +284,7 @@ func pair(t trial.Folder) error {
 	return errors.Join(err,
 		aggregate.CreatePair(filepath.Join(leader, pairFile), seed),
 		aggregate.CreatePair(filepath.Join(t.Of(plans.Party{Role: "helper"}), pairFile), seed),
-		durable.Replace(filepath.Join(t.Of(plans.Party{Role: "analyzer"}), "collector"), []byte(collector+"\n"), 0o600),
+		durable.Replace(filepath.Join(t.Of(plans.Party{Role: "analyzer"}), "collector"), fmt.Appendf(nil, "%s %s\n", at, collector), 0o600),
 	)
 }
 
@@ -317,10 +319,14 @@ func listen() (l net.Listener, err error) {
 }
 
 // tokens draws the operator's and the devices' bearer tokens.
-func tokens(t trial.Folder, devices int) error {
+func tokens(t trial.Folder, p plan.Plan, devices int) error {
 	operator, err := serve.AddBearer(rng.New(), t.Path(trial.Operators), "operator")
 	if err != nil {
 		return err
+	}
+	var lines []byte
+	for _, one := range plans.Parties(p) {
+		lines = fmt.Appendf(lines, "%s %s\n", one.URL, operator)
 	}
 	names := make([]string, devices)
 	for i := range names {
@@ -331,7 +337,7 @@ func tokens(t trial.Folder, devices int) error {
 		return err
 	}
 	return errors.Join(
-		durable.Replace(t.Path(trial.Operator), []byte(operator+"\n"), 0o600),
+		durable.Replace(t.Path(trial.Tokens), lines, 0o600),
 		durable.Replace(t.Path(trial.Devices), []byte(strings.Join(tokens, "\n")+"\n"), 0o600),
 	)
 }

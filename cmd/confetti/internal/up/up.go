@@ -114,7 +114,7 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 // attend waits until all services answer, gives them the plan, tells what to do
 // next, and says when there is a release.
 func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Logger, t trial.Folder, signed plan.Signed) error {
-	s, err := services.Flags{Dir: string(t)}.Open()
+	s, err := services.Operator{Flags: services.Flags{Dir: string(t)}}.Open()
 	if err != nil {
 		return err
 	}
