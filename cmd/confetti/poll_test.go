@@ -53,17 +53,40 @@ func (s *said) find(t *testing.T, ctx context.Context, pattern string) string {
 	}
 }
 
-// A live poll from the command to the release: its question is made of values in the studio,
-// a phone opens the address of the QR code and answers through two hops, the screen of the room
-// sees the crowd fill and closes, and a browser verifies the release.
+// pollWords is what a poll's pages say where its answers go one way or the other.
+type pollWords struct {
+	scan, leaves string
+	told         string // a pattern
+	received     string // by the verifier
+}
+
+// A live poll from the command to the release, on both routes: its question is made of values in the studio,
+// a phone opens the address of the QR code and answers through two hops or to two aggregators, the screen of
+// the room sees the crowd fill and closes, and a browser verifies the release.
 func TestALivePoll(t *testing.T) {
 	browser := webtest.Browser(t)
+	for name, says := range map[string]pollWords{
+		"mix": {
+			scan: "mixed by 2 hops", leaves: "What leaves it is randomized, and sealed.", told: `^You chose “coffee”. Your phone said “(coffee|tea|water)`,
+			received: "✓ receipts 1 batch, signed for by 2 receipts of hops",
+		},
+		"sum": {
+			scan: "Two aggregators add the shares of all before", leaves: "in two shares, each sealed for another aggregator", told: `^You chose “coffee”. Your phone sent it in two sealed shares, one for each aggregator.`,
+			received: "✓ receipts",
+		},
+	} {
+		t.Run(name, func(t *testing.T) { livePoll(t, browser, name, says) })
+	}
+}
+
+// livePoll is the poll on one route.
+func livePoll(t *testing.T, browser context.Context, name string, says pollWords) {
 	sheet, err := studio.Read([]byte("tea\ncoffee\ntea\nwater\n"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const others, places = 23, 40
-	drawn, err := sheet.Draw(studio.Choice{Title: "What do you drink?", Asked: []studio.Asked{{Kind: "categories", Named: 3}}, Epsilon: 2, People: others + 1})
+	drawn, err := sheet.Draw(studio.Choice{Title: "What do you drink?", Asked: []studio.Asked{{Kind: "categories", Named: 3}}, Route: name, Epsilon: 2, People: others + 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,24 +119,30 @@ func TestALivePoll(t *testing.T) {
 	if shown := webtest.Ask(room, chromedp.Text(".address")); shown != address {
 		t.Errorf("the room's screen shows %q, and the command %q", shown, address)
 	}
-	room.Look(t, "room, nobody yet")
+	if text := webtest.Ask(room, chromedp.Text(".scan")); !strings.Contains(text, says.scan) {
+		t.Errorf("the room's screen says of the way: %q", text)
+	}
+	room.Look(t, "room, nobody yet, "+name)
 
 	phone := webtest.Open(t, browser, webtest.Phone, chromedp.WithNewBrowserContext())
 	phone.Do(chromedp.Navigate(address), webtest.Until(`document.querySelector("#answer button")?.disabled === false`))
-	phone.Look(t, "answer")
+	if text := webtest.Ask(phone, chromedp.Text(".choices .lead")); !strings.Contains(text, says.leaves) {
+		t.Errorf("the phone says of the way: %q", text)
+	}
+	phone.Look(t, "answer, "+name)
 	phone.Do(chromedp.Click(`input[value="coffee"]`), chromedp.Click("#agree"), chromedp.Click("#answer button"), chromedp.WaitVisible("#said"))
 	if text := webtest.Ask(phone, chromedp.Text("#outcome")); !strings.HasPrefix(text, "Sent.") {
 		t.Errorf("the phone says %q", text)
 	}
 	phone.Do(chromedp.WaitVisible("#told"))
-	if text := webtest.Ask(phone, chromedp.Text("#told")); !regexp.MustCompile(`^You chose “coffee”. Your phone said “(coffee|tea|water)`).MatchString(text) {
+	if text := webtest.Ask(phone, chromedp.Text("#told")); !regexp.MustCompile(says.told).MatchString(text) {
 		t.Errorf("what was said reads %q", text)
 	}
 	phone.Do(chromedp.Click("#said summary"))
 	if text := webtest.Ask(phone, chromedp.Text("#words")); !strings.Contains(text, "What do you drink?") || !strings.Contains(text, "sent") {
 		t.Errorf("what was written down reads %q", text)
 	}
-	phone.Look(t, "answer, sent")
+	phone.Look(t, "answer, sent, "+name)
 	phone.Do(chromedp.Reload(), chromedp.WaitVisible("#said"))
 	if text := webtest.Ask(phone, chromedp.Text("#outcome")); !strings.Contains(text, "has answered already") {
 		t.Errorf("opened again the phone says %q", text)
@@ -122,22 +151,22 @@ func TestALivePoll(t *testing.T) {
 	room.Do(webtest.Until(`document.querySelector(".count")?.textContent === "1" && document.querySelector("#live").textContent.includes("fewer than")`))
 	command(t, "submit", values, "--dir", at, "--devices")
 	room.Do(webtest.Until(`document.querySelector("#live").textContent.includes("at least")`))
-	room.Look(t, "room, full")
+	room.Look(t, "room, full, "+name)
 	room.Do(chromedp.Click("details summary"), chromedp.Click("button.danger"), webtest.Until(`document.querySelector("#live")?.dataset.state === "released"`))
 	if text := webtest.Ask(room, chromedp.Text("#live")); !strings.Contains(text, "Of 24 answers") {
 		t.Errorf("the room reads %q", text)
 	}
-	room.Look(t, "room, released")
+	room.Look(t, "room, released, "+name)
 
 	phone.Do(chromedp.Navigate(strings.TrimSuffix(address, "/answer")+"/room"), chromedp.Click(".ask .button"), webtest.Until(`document.querySelector("#verify")?.hidden === false`),
 		chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
 	checks := webtest.Ask(phone, chromedp.Evaluate[string](`[...document.querySelectorAll("#verdict, #checks li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
-	for _, want := range []string{"checks hold for ", "nobody said that this is the publisher", "✓ signature", "✓ promise", "✓ receipts 1 batch, signed for by 2 receipts of hops", "✓ respondents the release counts no more than the 24", "✓ counts.csv"} {
+	for _, want := range []string{"checks hold for ", "nobody said that this is the publisher", "✓ signature", "✓ promise", says.received, "✓ respondents the release counts no more than the 24", "✓ counts.csv"} {
 		if !strings.Contains(checks, want) {
 			t.Errorf("the browser's check lacks %q:\n%s", want, checks)
 		}
 	}
-	phone.Look(t, "release of a poll, verified")
+	phone.Look(t, "release of a poll, verified, "+name)
 
 	html := command(t, "ledger", "show", filepath.Join(at, "devices", "device-000001"), "--html")
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,6 +178,6 @@ func TestALivePoll(t *testing.T) {
 	defer page.Close()
 	for _, b := range []*webtest.Tab{room, phone} {
 		b.Do(chromedp.Navigate(page.URL))
-		b.Look(t, "ledger")
+		b.Look(t, "ledger, "+name)
 	}
 }

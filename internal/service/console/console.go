@@ -90,9 +90,10 @@ type Console struct {
 	analyzer reader
 	sessions *session.Sessions
 	audit    auditLog
-	closing  sync.Map // names of plans that take no more answers, until the analyzer is closed
-	joins    doors    // of the room
-	signIns  doors    // as each asks the provider
+	closing  sync.Map  // names of plans that take no more answers, until the analyzer is closed
+	joins    doors     // of the room
+	carried  []carried // by phones, of the room's plan
+	signIns  doors     // as each asks the provider
 	handler  http.Handler
 	held     io.Closer // the lock of the folder; nil: none
 }
@@ -166,9 +167,9 @@ func New(o Options) (*Console, error) {
 		page("GET /answer", c.answerPage)
 		page("POST /answer/join", c.postJoin)
 		page("GET /answer/device/{file}", c.deviceFile)
-		page("GET "+relayPath+"{service}/{path...}", c.relay)
-		page("PUT "+relayPath+"{service}/{path...}", c.relay)
-		page("POST "+relayPath+"{service}/{path...}", c.relay)
+		if err := c.carry(page); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
 	}
 	static, err := fs.Sub(staticFiles, "static")
 	if err != nil {
@@ -218,9 +219,6 @@ func (c *Console) guarded(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-// relayPath is below which phones reach services.
-const relayPath = "/answer/relay/"
 
 // maxForm bounds what a browser may send, in bytes.
 const maxForm = 64 << 10

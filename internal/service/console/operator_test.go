@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html"
 	"html/template"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -533,39 +532,6 @@ func TestEntriesCloseBeforeTheAnalyzer(t *testing.T) {
 	}
 	close(arrived)
 	<-closed
-}
-
-// What a phone seals is carried to the services of the plan, and to nobody and nothing else.
-func TestPhonesReachServicesOnly(t *testing.T) {
-	var seen []string
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		seen = append(seen, r.Method+" "+r.URL.Path+" "+string(body)+" "+r.Header.Get("Authorization")+r.Header.Get("Cookie"))
-		w.Header().Set("Content-Type", "x/y")
-		w.Header().Set("Set-Cookie", "no=1")
-		w.WriteHeader(http.StatusAccepted)
-	}))
-	defer service.Close()
-	c, _, _, _ := operated(t)
-	c.o.Room.Signed.Plan.Analyzer.URL = service.URL
-	ask := func(path string) *http.Response {
-		r := httptest.NewRequest(http.MethodPut, path, strings.NewReader("sealed"))
-		r.Header.Set("Authorization", "PrivateToken t")
-		r.Header.Set("Cookie", "confetti-console=x")
-		res, _ := answered(t, c, r)
-		return res
-	}
-	if res := ask("/answer/relay/0/v1/plans/x"); res.StatusCode != http.StatusAccepted || res.Header.Get("Content-Type") != "x/y" || len(res.Cookies()) > 0 {
-		t.Errorf("%d %v", res.StatusCode, res.Header)
-	}
-	for _, path := range []string{"/answer/relay/0/status.json", "/answer/relay/99/v1/plans", "/answer/relay/00/v1/plans", "/answer/relay/0/v1/..%2Fstatus.json", "/answer/relay/0/v1/%2E%2E%2Fmetrics", "/answer/relay/x/v1/plans"} {
-		if res := ask(path); res.StatusCode != http.StatusNotFound {
-			t.Errorf("%s: %d", path, res.StatusCode)
-		}
-	}
-	if len(seen) != 1 || seen[0] != "PUT /v1/plans/x sealed PrivateToken t" {
-		t.Errorf("carried was %q", seen)
-	}
 }
 
 // The operator's pages and the room's, in a browser.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -9,12 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"math"
 	"net/http"
-	"path"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -104,15 +100,6 @@ func (r *Room) joined() int {
 	return r.Joined
 }
 
-// carried are the services of the plan that a device asks, by their addresses' place.
-func (r *Room) carried() (all []string) {
-	all = append(all, r.Signed.Plan.Analyzer.URL)
-	for _, s := range along(r.Signed.Plan.Route) {
-		all = append(all, s.url)
-	}
-	return all
-}
-
 // roomView is the screen of the room.
 type roomView struct {
 	Title      string
@@ -130,12 +117,15 @@ type roomView struct {
 	Lines      []line
 	Of         int
 	Without    string
+	Scan       string // how answers come to be counted
+	Counts     string // what is done once nobody can answer any more
 }
 
 func (c *Console) roomView(ctx context.Context) (roomView, error) {
 	room := c.o.Room
 	p := room.Signed.Plan
 	v := roomView{Title: p.Title, Address: room.Address, Plan: p.Name(), Joined: room.joined(), Without: room.Without}
+	v.Scan, v.Counts = passing(p.Route)
 	now, err := c.analyzer.find(ctx, v.Plan)
 	if err != nil {
 		return v, err
@@ -268,7 +258,9 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 		Cards               []words.Card
 		Without, Plan       string
 		Minimum             int
+		Leaves, Said        string
 	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: words.Cards(one.promise.Statements), Plan: p.Name(), Minimum: p.Crowd.Minimum}
+	body.Leaves, body.Said = leaving(p.Route, body.Cards)
 	switch {
 	case c.o.Room.Device == nil:
 		body.Without = c.o.Room.Without
@@ -308,93 +300,4 @@ func (c *Console) postJoin(w http.ResponseWriter, r *http.Request) error {
 		Publishers []string `json:"publishers"`
 		Bearer     string   `json:"bearer"`
 	}{string(room.Signed.Marshal()), room.Signed.Signers(), bearer})
-}
-
-// deviceFile is a file of the device. Its worker is led to the services by way of the room.
-func (c *Console) deviceFile(w http.ResponseWriter, r *http.Request) error {
-	room := c.o.Room
-	if room.Device == nil {
-		return errNoPage
-	}
-	w.Header().Set("Content-Security-Policy", answerPolicy)
-	w.Header().Set("Cache-Control", "public, max-age=300")
-	r = r.Clone(r.Context())
-	switch name := r.PathValue("file"); name {
-	case "worker.js":
-		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-		_, err := io.WriteString(w, "import \"./relay.js\";\nimport \"./client.js\";\n")
-		return err
-	case "relay.js":
-		list, err := json.Marshal(room.carried())
-		if err != nil {
-			return err
-		}
-		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-		_, err = fmt.Fprintf(w, relayScript, list)
-		return err
-	case "client.js":
-		r.URL.Path = "/worker.js"
-	default:
-		r.URL.Path = "/" + name
-	}
-	room.Device.ServeHTTP(w, r)
-	return nil
-}
-
-// relayScript has requests to the plan's services go by way of the room: a phone has no other
-// way to services of a machine that are that machine's own.
-const relayScript = `const carried = %s;
-const ask = self.fetch.bind(self);
-self.fetch = (to, how) => {
-  const url = String(to instanceof Request ? to.url : to);
-  const at = carried.findIndex((base) => url.startsWith(base + "/"));
-  return ask(at < 0 ? to : "/answer/relay/" + at + url.slice(carried[at].length), how);
-};
-`
-
-// maxRelayed bounds what is carried either way, in bytes.
-const maxRelayed = 16 << 20
-
-// relay carries a request of a phone's device to a service of the plan, and the answer back.
-func (c *Console) relay(w http.ResponseWriter, r *http.Request) error {
-	room := c.o.Room
-	all := room.carried()
-	at, err := strconv.Atoi(r.PathValue("service"))
-	if err != nil || at < 0 || at >= len(all) || r.PathValue("service") != strconv.Itoa(at) {
-		return errNoPage
-	}
-	to := "/" + r.PathValue("path")
-	if !strings.HasPrefix(to, "/v1/") || path.Clean(to) != to {
-		return errNoPage // status and metrics are no phone's
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRelayed))
-	if err != nil {
-		return &pageError{http.StatusRequestEntityTooLarge, "This is too long.", ""}
-	}
-	ask, err := http.NewRequestWithContext(r.Context(), r.Method, all[at]+to, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{"Content-Type", "Authorization", "Accept"} {
-		if v := r.Header.Get(name); v != "" {
-			ask.Header.Set(name, v)
-		}
-	}
-	res, err := room.Carry.Do(ask)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxRelayed))
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {
-		if v := res.Header.Get(name); v != "" {
-			w.Header().Set(name, v)
-		}
-	}
-	w.WriteHeader(res.StatusCode)
-	_, err = w.Write(text)
-	return err
 }

@@ -5,10 +5,13 @@ import (
 	"html/template"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -109,4 +112,26 @@ var aboutFiles = map[string]string{
 	wire.SignatureFile: "the analyzer's signature of all these",
 	wire.EvidenceFile:  "where it stands in the public log",
 	"study.json":       "all rounds of the study so far",
+}
+
+// leaving says what leaves a phone, and once it was sent, what it was: empty where its messages can be read to
+// their person. The cards are those of the plan's promise.
+func leaving(r plan.Route, cards []words.Card) (leaves, said string) {
+	if r.Sum == nil {
+		return "Your answer stays on this phone. What leaves it is randomized, and sealed.", ""
+	}
+	if slices.ContainsFunc(cards, func(c words.Card) bool { return !c.Kept }) { // it is told to whoever has both shares
+		return "Your answer leaves this phone in two shares, each sealed for another aggregator. One share alone tells nothing; both together are your answer.",
+			"Your phone sent it in two sealed shares, one for each aggregator. One share alone tells nothing, and nobody reads a number before there is noise in the sum of all."
+	}
+	return "Your answer stays on this phone. What leaves it is randomized, and split in two shares, each sealed for another aggregator.",
+		"Your phone randomized it, and sent that in two sealed shares, one for each aggregator. One share alone tells nothing."
+}
+
+// passing says to the room how answers come to be counted, and what is done once nobody can answer any more.
+func passing(r plan.Route) (scan, counts string) {
+	if r.Sum == nil {
+		return fmt.Sprintf("Each answer is randomized on the phone, sealed, and mixed by %s before anybody counts.", serve.Count(len(r.Ways()[0]), "hop", "hops")), "The answers are being mixed and counted."
+	}
+	return "Each phone splits its answer in two sealed shares. Two aggregators add the shares of all before anybody reads a number.", "The answers are being checked and added up."
 }

@@ -26,14 +26,18 @@ if (form) {
   };
   // What the phone said in words, which takes the program of the studio's page, where there is one.
   const tell = async (ledger) => {
+    const line = document.getElementById("told");
+    const put = (said) => {
+      line.textContent = `${chose ? `You chose “${chose}”. ` : ""}${said}`;
+      line.hidden = false;
+    };
+    if (form.dataset.said) { put(form.dataset.said); return; } // shares say nothing by themselves
     const bodies = ledger.entries?.at(-1)?.parts?.flatMap((p) => p.messages ?? []) ?? [];
     try {
       const { Studio } = await import("/studio/index.js");
       const told = (await new Studio().ask("tell", signed, JSON.stringify(bodies))).map((t) => t.slice(field.length + 2));
       const words = told.length === 0 ? "nothing that can be counted" : told.map((t) => `“${t}”`).join(" and ");
-      const line = document.getElementById("told");
-      line.textContent = `${chose ? `You chose “${chose}”. ` : ""}Your phone said ${words}. It draws what it says at random, so that nobody can be sure of your answer.`;
-      line.hidden = false;
+      put(`Your phone said ${words}. It draws what it says at random, so that nobody can be sure of your answer.`);
     } catch {
       // It stands in the ledger below.
     }
