@@ -135,6 +135,9 @@ func FetchState(ctx context.Context, address string, p plan.Plan, o Options) ([]
 
 // fetch reads what anybody may, and shows nothing of the device.
 func fetch(ctx context.Context, address, path string, o Options, read func(io.Reader) error) error {
+	if address == "" {
+		return errors.New("client: the plan gives no address for its analyzer: it can be simulated, but not answered")
+	}
 	if !strings.HasPrefix(address, "https://") {
 		return errors.New("client: plans and states are fetched over https only")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/protocol"
 )
 
@@ -48,6 +49,9 @@ func (c budgetShow) Run(std terminal.Streams) error {
 	}
 	if c.URL == "" || c.Population == "" {
 		return terminal.Usagef("name a population and the analyzer's --url, or with --dir a trial")
+	}
+	if err := serve.Address(c.URL); err != nil {
+		return terminal.Usagef("--url %q is %v", c.URL, err)
 	}
 	s, ctx, done, err := c.Reach()
 	if err != nil {

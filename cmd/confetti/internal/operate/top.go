@@ -99,6 +99,11 @@ func (c watchedFlags) urls() ([]string, error) {
 	case len(c.URL) > 0 && c.Plan != "":
 		return nil, terminal.Usagef("name the addresses of services or a signed plan with --plan, not both")
 	case len(c.URL) > 0:
+		for _, url := range c.URL {
+			if err := serve.Address(url); err != nil {
+				return nil, terminal.Usagef("%q is %v", url, err)
+			}
+		}
 		return c.URL, nil
 	}
 	if c.Plan == "" && c.Dir == "" {
@@ -113,6 +118,9 @@ func (c watchedFlags) urls() ([]string, error) {
 		if p.URL != "" && !slices.Contains(urls, p.URL) {
 			urls = append(urls, p.URL)
 		}
+	}
+	if len(urls) == 0 {
+		return nil, plans.Addressed(signed.Plan)
 	}
 	return urls, nil
 }

@@ -37,6 +37,9 @@ Examples:
 
 func (c planClose) Run(std terminal.Streams) error {
 	signed, err := c.Read(c.Dir)
+	if err == nil {
+		err = plans.Addressed(signed.Plan)
+	}
 	if err != nil {
 		return err
 	}

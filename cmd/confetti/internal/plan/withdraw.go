@@ -109,12 +109,15 @@ func (c planWithdraw) send(std terminal.Streams, p plan.Plan, w plan.SignedWithd
 		return err
 	}
 	defer done()
-	all := plans.Parties(p)
+	all := slices.DeleteFunc(plans.Parties(p), func(one plans.Party) bool { return one.URL == "" })
+	if len(all) == 0 && c.Log == "" {
+		return plans.Addressed(p)
+	}
 	slices.SortStableFunc(all, func(a, b plans.Party) int { return last(a) - last(b) })
 	var errs []error
 	seen := map[string]bool{}
 	for _, one := range all {
-		if one.URL == "" || seen[one.URL] {
+		if seen[one.URL] {
 			continue
 		}
 		seen[one.URL] = true

@@ -2,7 +2,10 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -45,6 +48,17 @@ func Parties(p plan.Plan) []Party {
 		}
 	}
 	return all
+}
+
+// Addressed refuses a plan that gives no address for a party of one of these roles; of any role where none
+// is named.
+func Addressed(p plan.Plan, roles ...string) error {
+	for _, one := range Parties(p) {
+		if one.URL == "" && (len(roles) == 0 || slices.Contains(roles, one.Role)) {
+			return terminal.Usagef("the plan gives no url for %s, so that nobody can be asked: it can be simulated alone. Have its publisher name the parties with their addresses (confetti plan new --party, or url in its file), and sign it anew", plain.Text(one.Name))
+		}
+	}
+	return nil
 }
 
 // Route is a route of so many instances with so many hops each, which go by their numbers.

@@ -3,6 +3,7 @@ package release
 import (
 	"fmt"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -20,6 +21,9 @@ func (releaseFetch) Help() string {
 
 func (c releaseFetch) Run(std terminal.Streams) error {
 	signed, err := c.Read(c.Dir)
+	if err == nil {
+		err = plans.Addressed(signed.Plan, "analyzer")
+	}
 	if err != nil {
 		return err
 	}

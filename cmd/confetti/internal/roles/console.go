@@ -91,6 +91,9 @@ func (c serveConsole) Run(std terminal.Streams) error {
 	if o.Analyzer == "" {
 		return terminal.Usagef("name the --analyzer, or with --dir a trial that has one")
 	}
+	if err := serve.Address(strings.TrimSuffix(o.Analyzer, "/")); err != nil {
+		return terminal.Usagef("--analyzer %q is %v", o.Analyzer, err)
+	}
 	if (c.Certificate == "") != (c.Key == "") {
 		return terminal.Usagef("--certificate and --key go together")
 	}

@@ -192,6 +192,9 @@ func (f SignedPlan) Read(dir string) (plan.Signed, error) {
 // operator's token goes to the analyzer alone: to others, who may belong to other organisations,
 // the publishers' signatures are the authentication.
 func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Signed, state string) error {
+	if err := plans.Addressed(signed.Plan); err != nil {
+		return err
+	}
 	if state != "" {
 		if err := s.bringState(ctx, signed.Plan, state); err != nil {
 			return err
@@ -200,9 +203,6 @@ func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Sign
 	var errs []error
 	seen := map[string]bool{}
 	for _, p := range plans.Parties(signed.Plan) {
-		if p.URL == "" {
-			return terminal.Usagef("the plan gives no url for %s: a plan that is collected over a network needs one for every party", p.Name)
-		}
 		if seen[p.URL] {
 			continue // one service, several posts
 		}

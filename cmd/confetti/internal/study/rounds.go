@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -37,6 +38,9 @@ func (a ask) open(ctx context.Context, s *services.Services) (signed plan.Signed
 	}
 	if signed.Study == nil {
 		return signed, nil, fmt.Errorf("plan %s is by itself, and no round of a study", plan.Short(signed.Plan.Name()))
+	}
+	if err := plans.Addressed(signed.Plan, "analyzer"); err != nil {
+		return signed, nil, err
 	}
 	base := signed.Plan.Analyzer.URL
 	text, err := s.Get(ctx, base+"/v1/plans")
