@@ -24,7 +24,10 @@ const connectTime = 15 * time.Second
 type Transport struct {
 	Certificate  *tls.Certificate  // who the respondent is, to those who may know; nil: nobody is told
 	Roots        *x509.CertPool    // authorities of the services; nil: the system's
-	RoundTripper http.RoundTripper // in the place of the network, Certificate and Roots; nil: none
+	RoundTripper http.RoundTripper // in the place of the network, Certificate, Roots and Check; nil: none
+
+	// Check refuses services whose certificate is good by Roots, such as all but one of a host; nil: none.
+	Check func(tls.ConnectionState) error
 
 	once    sync.Once
 	known   *http.Client // shows the certificate
@@ -62,7 +65,7 @@ func (t *Transport) open() {
 }
 
 func (t *Transport) client(shown *tls.Certificate) *http.Client {
-	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: t.Roots}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: t.Roots, VerifyConnection: t.Check}
 	if shown != nil {
 		config.Certificates = []tls.Certificate{*shown}
 	}

@@ -1,34 +1,58 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// seat is one role of one organisation: its folder, its process, its card.
-type seat struct{ of, role string }
+// seat is one role of one organisation: its folder, its process, its card. The certificate is in the card,
+// unless acme says that an authority has signed it whom all systems know.
+type seat struct {
+	of, role string
+	acme     bool
+}
 
 func (p seat) folder() string { return p.of + "/" + p.role }
 func (p seat) card() string   { return "cards/" + p.of + "-" + p.role + ".card" }
 func (p seat) port() string   { return strings.ToUpper(p.of + "_" + p.role) }
 
+// url names another host where an authority vouches for it: that of a certificate in a card is known by this alone.
+func (p seat) url() string {
+	host := "127.0.0.1"
+	if p.acme {
+		host = "localhost"
+	}
+	return "https://" + host + ":$" + p.port()
+}
+
 // organisations are those of a collection, by their number and its route.
 var organisations = map[string][]seat{
-	"two mix":   {{"north", "shuffler"}, {"south", "analyzer"}, {"south", "publisher"}},
-	"three mix": {{"north", "shuffler"}, {"south", "shuffler"}, {"institute", "analyzer"}, {"institute", "publisher"}},
-	"five mix":  {{"north", "shuffler"}, {"south", "shuffler"}, {"registry", "issuer"}, {"institute", "analyzer"}, {"office", "publisher"}},
-	"two sum":   {{"south", "helper"}, {"north", "leader"}, {"south", "analyzer"}, {"south", "publisher"}},
-	"three sum": {{"south", "helper"}, {"north", "leader"}, {"institute", "analyzer"}, {"institute", "publisher"}},
-	"five sum":  {{"south", "helper"}, {"north", "leader"}, {"registry", "issuer"}, {"institute", "analyzer"}, {"office", "publisher"}},
+	"two mix":              {{of: "north", role: "shuffler"}, {of: "south", role: "analyzer"}, {of: "south", role: "publisher"}},
+	"three mix":            {{of: "north", role: "shuffler"}, {of: "south", role: "shuffler"}, {of: "institute", role: "analyzer"}, {of: "institute", role: "publisher"}},
+	"five mix":             {{of: "north", role: "shuffler"}, {of: "south", role: "shuffler"}, {of: "registry", role: "issuer"}, {of: "institute", role: "analyzer"}, {of: "office", role: "publisher"}},
+	"two mix, one by ACME": {{of: "north", role: "shuffler", acme: true}, {of: "south", role: "analyzer"}, {of: "south", role: "publisher"}},
+	"two sum, all by ACME": {{of: "south", role: "helper", acme: true}, {of: "north", role: "leader", acme: true}, {of: "south", role: "analyzer", acme: true}, {of: "south", role: "publisher"}},
+	"two sum":              {{of: "south", role: "helper"}, {of: "north", role: "leader"}, {of: "south", role: "analyzer"}, {of: "south", role: "publisher"}},
+	"three sum":            {{of: "south", role: "helper"}, {of: "north", role: "leader"}, {of: "institute", role: "analyzer"}, {of: "institute", role: "publisher"}},
+	"five sum":             {{of: "south", role: "helper"}, {of: "north", role: "leader"}, {of: "registry", role: "issuer"}, {of: "institute", role: "analyzer"}, {of: "office", role: "publisher"}},
 }
 
 // typed is what the organisations type, from nothing to a verified release. Nothing but cards and the
@@ -36,11 +60,14 @@ var organisations = map[string][]seat{
 func typed(route string, posts []seat) string {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
+	if slices.ContainsFunc(posts, func(p seat) bool { return p.acme }) {
+		line("env SSL_CERT_FILE=$WORK/known.crt SSL_CERT_DIR=$WORK/none")
+	}
 	of := func(role string) seat {
 		return posts[max(0, slices.IndexFunc(posts, func(p seat) bool { return p.role == role }))]
 	}
 	for _, p := range posts {
-		extra := fmt.Sprintf(" --url https://127.0.0.1:$%s --listen 127.0.0.1:$%s", p.port(), p.port())
+		extra := fmt.Sprintf(" --url %s --listen 127.0.0.1:$%s", p.url(), p.port())
 		switch p.role {
 		case "publisher":
 			extra = ""
@@ -54,8 +81,14 @@ func typed(route string, posts []seat) string {
 		if extra != "" {
 			line("ports %s", p.port())
 		}
+		if p.acme {
+			extra += " --public"
+		}
 		line("exec confetti party new %s --role %s --name %s --contact ops@%s.example%s", p.folder(), p.role, p.of, p.of, extra)
 		line("mkdir cards\ncp %s/party.card %s", p.folder(), p.card())
+		if p.acme { // as its client of ACME would put it there
+			line("exec confetti party certificate %s/server.crt --key %s/server.key --host localhost --authority known.crt --authority-key known.key", p.folder(), p.folder())
+		}
 	}
 	named := ""
 	for _, p := range posts {
@@ -124,17 +157,42 @@ func devices(n int) string {
 	return strings.Join(names, " ")
 }
 
+// known makes an authority that stands for those which all systems know, as known.crt and known.key.
+func known(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rng.Reader(rng.New()))
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "known"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rng.Reader(rng.New()), template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "known.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600),
+		os.WriteFile(filepath.Join(dir, "known.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600),
+	)
+}
+
 // Two, three and five organisations get from nothing to a verified release, on both routes.
 func TestOrganisations(t *testing.T) {
 	dir := t.TempDir()
 	for name, posts := range organisations {
 		_, route, _ := strings.Cut(name, " ")
-		if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "_")+".txt"), []byte(typed(route, posts)), 0o600); err != nil {
+		route, _, _ = strings.Cut(route, ",")
+		if err := os.WriteFile(filepath.Join(dir, strings.NewReplacer(" ", "_", ",", "").Replace(name)+".txt"), []byte(typed(route, posts)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: dir, RequireExplicitExec: true,
+		Dir: dir, RequireExplicitExec: true, Setup: func(e *testscript.Env) error { return known(e.WorkDir) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripts.Exits, "until": scripts.Until, "ports": ports},
 	})
 }

@@ -192,17 +192,16 @@ func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// Client reaches other services over TLS 1.3. It trusts the authorities of the
-// PEM file, or the system's without one.
+// Client reaches other services over TLS 1.3. It trusts what ReadRoots finds in the
+// file, or the system's authorities without one.
 func Client(roots Path) (*http.Client, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS13}
 	if roots != "" {
-		pool, err := ReadPool(string(roots))
-		if err != nil {
+		var err error
+		if t.TLSClientConfig.RootCAs, t.TLSClientConfig.VerifyConnection, err = ReadRoots(string(roots)); err != nil {
 			return nil, err
 		}
-		t.TLSClientConfig.RootCAs = pool
 	}
 	// A service stands where the plan says: nobody sends a batch elsewhere.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -4,7 +4,6 @@ package device
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -45,7 +44,7 @@ type Submit struct {
 	Devices bool           `help:"For trials: every row is a device of its own, which opts in."`
 	JSON    bool           `help:"Print JSON."`
 
-	roots *x509.CertPool // of Roots
+	through func() *https.Transport // by Roots
 }
 
 func (Submit) Help() string {
@@ -146,13 +145,11 @@ func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Opti
 	if c.Secret != "" && c.Devices {
 		return signed, o, nil, terminal.Usagef("--secret is one device's: leave out --devices")
 	}
-	if c.Roots != "" {
-		if c.roots, err = serve.ReadPool(c.Roots); err != nil {
-			return signed, o, nil, err
-		}
+	if err := c.reached(); err != nil {
+		return signed, o, nil, err
 	}
 	o = client.Options{
-		Publishers: trusted, Store: folder.Folder{Path: c.Folder, Secret: c.Secret}, Transport: &https.Transport{Roots: c.roots}, Bearer: bearers[0], Delay: c.delay(),
+		Publishers: trusted, Store: folder.Folder{Path: c.Folder, Secret: c.Secret}, Transport: c.through(), Bearer: bearers[0], Delay: c.delay(),
 	}
 	if c.Policy != "" {
 		o.Policy = policy.File(c.Policy)
@@ -162,6 +159,17 @@ func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Opti
 		signed, o, err = client.FetchURL(ctx, c.Plan, o)
 	}
 	return signed, o, bearers, err
+}
+
+// reached reads whom services are known by.
+func (c *Submit) reached() error {
+	if c.Roots == "" {
+		c.through = func() *https.Transport { return &https.Transport{} }
+		return nil
+	}
+	pool, check, err := serve.ReadRoots(c.Roots)
+	c.through = func() *https.Transport { return &https.Transport{Roots: pool, Check: check} }
+	return err
 }
 
 // addressed: the plan is fetched.
@@ -291,7 +299,7 @@ func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Sign
 		workers.Go(func() {
 			for i := range rows {
 				one := o
-				one.Store, one.Transport, one.Bearer = folder.Folder{Path: device(c.Folder, i)}, &https.Transport{Roots: c.roots}, bearers[i]
+				one.Store, one.Transport, one.Bearer = folder.Folder{Path: device(c.Folder, i)}, c.through(), bearers[i]
 				var unfit error
 				err := client.Consent(one.Store, true)
 				if err == nil {

@@ -24,6 +24,7 @@ type partyTrust struct {
 
 func (partyTrust) Help() string {
 	return `Keeps the cards in the folder's parties, writes the certificates of all of them to roots.pem,
+trusts the authorities of this system for parties whose cards have none (ACME),
 adds a publisher's key to publishers.txt, and opens the secret of the pair that a leader's
 card has for a helper. A card of the same role and address takes the place of an earlier
 one. A service reads roots.pem when it starts.
@@ -121,21 +122,27 @@ func (c partyTrust) pair(leader card.Card) error {
 	return durable.Create(file, secret, 0o600)
 }
 
-// roots writes the certificates of all cards that are trusted, and the party's own.
+// roots writes the certificates of all cards that are trusted, and the party's own. Where one has none, as by
+// ACME, the authorities of the system are trusted beside them.
 func (c partyTrust) roots() error {
 	files, err := filepath.Glob(filepath.Join(c.Dir, othersFolder, "*.card"))
 	if err != nil {
 		return err
 	}
 	var text []byte
+	public := false
 	for _, file := range append([]string{filepath.Join(c.Dir, cardFile)}, files...) {
 		one, err := card.Read(file)
 		if err != nil {
 			return err
 		}
+		public = public || len(one.Certificate) == 0 && one.Role != card.Publisher
 		if len(one.Certificate) > 0 {
 			text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: one.Certificate})...)
 		}
+	}
+	if public {
+		text = append([]byte(serve.SystemRoots+"\n"), text...)
 	}
 	return durable.Replace(filepath.Join(c.Dir, rootsFile), text, 0o644)
 }
