@@ -79,22 +79,3 @@ func (e DistributedGaussian) RMSE() float64 {
 }
 
 func (e DistributedGaussian) Spread() float64 { return float64(e.Sensitivity) / e.RMSE() }
-
-// CalibrateDistributedGaussian finds the smallest share of noise that meets the target
-// with the target's users, and the guarantee of exactly that share, recomputed.
-func CalibrateDistributedGaussian(t account.Target, sensitivity int) (DistributedGaussian, account.Guarantee, error) {
-	if err := t.Check(); err != nil {
-		return DistributedGaussian{}, account.Guarantee{}, err
-	}
-	root := math.Sqrt(float64(t.Users))
-	event := func(sigma float64) DistributedGaussian {
-		return DistributedGaussian{t.Users, sigma / root, sensitivity}
-	}
-	start := float64(max(1, sensitivity)) / t.PerRound()
-	sigma, err := t.Search(account.Search{Noise: math.Max(start, 0.25*root), Most: maxSumSigma, Tolerance: account.CloseEnough},
-		func(sigma float64) account.Event { return event(sigma) })
-	if err != nil {
-		return DistributedGaussian{}, account.Guarantee{}, err
-	}
-	return account.Meets(t, event(sigma))
-}

@@ -93,19 +93,6 @@ func TestDistributedGaussianOfWideShares(t *testing.T) {
 	}
 }
 
-func TestCalibrateDistributedGaussian(t *testing.T) {
-	target := account.Target{Users: 40000, Rounds: 768, Epsilon: 1, Delta: 1e-6}
-	e, g, err := CalibrateDistributedGaussian(target, 1)
-	if err != nil || g.Epsilon > 1 || g.Epsilon < 0.9999 {
-		t.Fatal(e, g, err)
-	}
-	// The central Gaussian of accounting's table 5b.
-	accounttest.Within(t, "RMSE", e.RMSE(), 117.1, 1e-3)
-	if !(e.Sigma < 1) || e.RMSE() > e.Sigma*200 {
-		t.Errorf("shares of %v, together %v", e.Sigma, e.RMSE())
-	}
-}
-
 func TestDistributedLaplace(t *testing.T) {
 	for _, rounds := range []int{1, 16, 768} {
 		d, err := account.Epsilon(account.Repeat{Event: DistributedLaplace{100, 0.01, 1}, Rounds: rounds}, 1e-6)
@@ -133,9 +120,6 @@ func TestDistributedRefuses(t *testing.T) {
 	var unsupported *account.Unsupported
 	if _, err := account.LowerEpsilon(DistributedGaussian{100, 1, 1}, 1e-6); !errors.As(err, &unsupported) {
 		t.Errorf("a lower bound: %v", err)
-	}
-	if _, _, err := CalibrateDistributedGaussian(account.Target{}, 1); err == nil {
-		t.Error("no target was met")
 	}
 }
 

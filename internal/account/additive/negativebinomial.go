@@ -111,30 +111,3 @@ func (e NegativeBinomialSum) worst(o account.Options) ([]float64, error) {
 	}
 	return pld.Larger(falling, rising), nil
 }
-
-// CalibrateNegativeBinomialSum finds the smallest shape at the given p that meets the
-// target, and the guarantee of exactly that shape, recomputed. The larger p, the fewer
-// messages there are for an error, and the larger the error.
-func CalibrateNegativeBinomialSum(t account.Target, p float64) (NegativeBinomialSum, account.Guarantee, error) {
-	return calibrateNB(t, p, func(e NegativeBinomialSum) account.Event { return e })
-}
-
-func calibrateNB(t account.Target, p float64, seen func(NegativeBinomialSum) account.Event) (NegativeBinomialSum, account.Guarantee, error) {
-	e := NegativeBinomialSum{Users: t.Users, Shape: 1, Prob: p}
-	if err := t.Check(); err != nil {
-		return e, account.Guarantee{}, err
-	}
-	if _, err := seen(e).Terms(); err != nil {
-		return e, account.Guarantee{}, err
-	}
-	event := func(rmse float64) NegativeBinomialSum {
-		e.Shape = rmse * rmse * (1 - p) * (1 - p) / p
-		return e
-	}
-	rmse, err := t.Least(func(rmse float64) account.Event { return seen(event(rmse)) })
-	if err != nil {
-		return e, account.Guarantee{}, err
-	}
-	_, g, err := account.Meets(t, seen(event(rmse)))
-	return event(rmse), g, err
-}

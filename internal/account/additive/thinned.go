@@ -81,9 +81,24 @@ func (e ThinnedNegativeBinomialSum) Distributions(o account.Options) ([]*pld.Dis
 	return []*pld.Distribution{d}, err
 }
 
-// CalibrateThinnedNegativeBinomialSum is CalibrateNegativeBinomialSum for such an
-// observer.
+// CalibrateThinnedNegativeBinomialSum finds the smallest shape at the given p that meets the
+// target for such an observer, and the guarantee of exactly that shape, recomputed. The larger
+// p, the fewer messages there are for an error, and the larger the error.
 func CalibrateThinnedNegativeBinomialSum(t account.Target, p, times float64) (NegativeBinomialSum, account.Guarantee, error) {
-	sum, g, err := calibrateNB(t, p, func(e NegativeBinomialSum) account.Event { return ThinnedNegativeBinomialSum{e, times} })
-	return sum, g, err
+	event := func(shape float64) ThinnedNegativeBinomialSum {
+		return ThinnedNegativeBinomialSum{NegativeBinomialSum{Users: t.Users, Shape: shape, Prob: p}, times}
+	}
+	if err := t.Check(); err != nil {
+		return event(1).Sum, account.Guarantee{}, err
+	}
+	if _, err := event(1).Terms(); err != nil {
+		return event(1).Sum, account.Guarantee{}, err
+	}
+	shape := func(rmse float64) float64 { return rmse * rmse * (1 - p) * (1 - p) / p }
+	rmse, err := t.Least(func(rmse float64) account.Event { return event(shape(rmse)) })
+	if err != nil {
+		return event(1).Sum, account.Guarantee{}, err
+	}
+	e, g, err := account.Meets(t, event(shape(rmse)))
+	return e.Sum, g, err
 }

@@ -67,7 +67,7 @@ func TestThinnedNoiseEnumerated(t *testing.T) {
 // most sqrt2 in epsilon, as the variance falls from twice the mean to the mean.
 func TestThinningCostsAtMostARootOfTwo(t *testing.T) {
 	target := account.Target{Users: 1000, Rounds: 768, Epsilon: 1, Delta: 1e-5}
-	e, _, err := CalibrateNegativeBinomialSum(target, 0.5)
+	e, _, err := CalibrateThinnedNegativeBinomialSum(target, 0.5, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

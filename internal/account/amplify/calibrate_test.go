@@ -47,9 +47,6 @@ func TestCalibrationNeverEndsAboveItsTarget(t *testing.T) {
 				e, err := additive.PoissonMean(n, 1, target.Epsilon, target.Delta)
 				return recomputed(e, target, err)
 			},
-			"negative binomial": func() (account.Event, account.Guarantee, error) {
-				return ended(additive.CalibrateNegativeBinomialSum(target, 0.5))
-			},
 			"thinned": func() (account.Event, account.Guarantee, error) {
 				e, g, err := additive.CalibrateThinnedNegativeBinomialSum(target, 0.5, 3)
 				return additive.ThinnedNegativeBinomialSum{Sum: e, Times: 3}, g, err

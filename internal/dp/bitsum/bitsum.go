@@ -8,22 +8,13 @@
 // message is a symbol: 1 stands for +1, 0 for -1 or "zero".
 //
 // What a release costs in privacy is account's matter: Event is what it is told of a
-// channel, and Local what one device's own messages promise. Types are their parameters; methods panic on parameters that Validate refuses.
+// channel. Types are their parameters; methods panic on parameters that Validate refuses.
 package bitsum
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
-
-	"github.com/confetti-dp/confetti/account"
 )
-
-// unprotected is what a device's own messages promise that show its bit nearly always.
-var unprotected = account.Guarantee{
-	Epsilon: math.Inf(1), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: 1, Bound: account.Upper,
-	Method: "only the messages of others hide what a device sends",
-}
 
 // RoundAll rounds the features of one device to bits, the first half of KDE,
 // Algorithm 1: bits[i] is one with probability (1 + mapped[i])/2, independently.

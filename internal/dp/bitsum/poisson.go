@@ -25,9 +25,6 @@ type PoissonSum additive.PoissonSum
 // Event is what the accountant is told of one channel.
 func (m PoissonSum) Event() account.Event { return additive.PoissonSum(m) }
 
-// Local promises nothing: only the messages of others hide what a device sends.
-func (m PoissonSum) Local() account.Guarantee { return unprotected }
-
 // Validate says what is wrong with the parameters.
 func (m PoissonSum) Validate() error {
 	if m.Users < 1 {

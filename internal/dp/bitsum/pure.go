@@ -37,9 +37,6 @@ type Pure additive.Pure
 // Event is what the accountant is told of one channel.
 func (m Pure) Event() account.Event { return additive.Pure(m) }
 
-// Local promises nothing: only the messages of others hide what a device sends.
-func (m Pure) Local() account.Guarantee { return unprotected }
-
 // Validate says what is wrong with the parameters as far as drawing goes. Whether they
 // are Epsilon-DP is for additive.Pure to say.
 func (m Pure) Validate() error {

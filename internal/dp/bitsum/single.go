@@ -25,9 +25,6 @@ type NegativeBinomialSum additive.NegativeBinomialSum
 // Event is what the accountant is told of one channel.
 func (m NegativeBinomialSum) Event() account.Event { return additive.NegativeBinomialSum(m) }
 
-// Local promises nothing: only the messages of others hide what a device sends.
-func (m NegativeBinomialSum) Local() account.Guarantee { return unprotected }
-
 // Validate says what is wrong with the parameters.
 func (m NegativeBinomialSum) Validate() error {
 	if m.Users < 1 {

@@ -32,9 +32,6 @@ type ThreeNB additive.ThreeNB
 // Event is what the accountant is told of one channel.
 func (m ThreeNB) Event() account.Event { return additive.ThreeNB(m) }
 
-// Local promises nothing: only the messages of others hide what a device sends.
-func (m ThreeNB) Local() account.Guarantee { return unprotected }
-
 // Validate says what is wrong with the parameters.
 func (m ThreeNB) Validate() error {
 	if m.Users < 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 )
@@ -42,9 +43,9 @@ func realSums(d experiments.Density, f *encode.Features, users int) (way, error)
 		e, g, err := additive.CalibrateGaussian(target, sensitivity)
 		w.promised, w.sigma = experiments.PromisedBy(g), e.Sigma/gridSteps
 		w.promised.MessagesPerDevice, w.rmse = 1, w.sigma
-		noise := bitsum.Gaussian{Sigma: e.Sigma}
+		curator := bitsum.Gaussian{Sigma: e.Sigma}
 		w.draw = func(r *rand.Rand, sum, n int) estimate.Value {
-			return noise.DrawEstimate(r, sum, n*gridSteps).Scale(1. / gridSteps)
+			return curator.DrawEstimate(r, sum, n*gridSteps).Scale(1. / gridSteps)
 		}
 		return w, err
 	}
@@ -55,7 +56,7 @@ func realSums(d experiments.Density, f *encode.Features, users int) (way, error)
 	if err != nil {
 		return w, err
 	}
-	share := bitsum.DistributedGaussian{Users: users, Sigma: sigma / math.Sqrt(float64(users))}
+	share := noise.DiscreteGaussian{Sigma: sigma / math.Sqrt(float64(users))}
 	if err := share.Validate(); err != nil {
 		return w, &refused{err}
 	}
@@ -67,7 +68,8 @@ func realSums(d experiments.Density, f *encode.Features, users int) (way, error)
 	w.promised, w.sigma = experiments.PromisedBy(g), sigma/gridSteps
 	w.promised.MessagesPerDevice, w.rmse = 1, w.sigma
 	w.draw = func(r *rand.Rand, sum, n int) estimate.Value {
-		return share.Estimate(share.DrawSum(r, sum, n), n).Scale(1. / gridSteps)
+		v := estimate.Value{Mean: float64(sum + share.SampleSum(r, n)), StdErr: math.Sqrt(float64(n) * share.Variance())}
+		return v.Scale(1. / gridSteps)
 	}
 	return w, nil
 }
