@@ -76,32 +76,15 @@ func decidesByName(tree fs.FS, mechanisms []string) (places []string, err error)
 	return places, err
 }
 
-// byName are the files that still decide by a bitsum's name, with how often: none may be added, and
-// what is mended is taken away. No file decides by a randomizer's.
-var byName = map[string]int{
-	"cmd/confetti/internal/account/calibrate.go": 1, "internal/cli/density/density.go": 1, "internal/experiments/density.go": 2,
-	"internal/experiments/kde/ways.go": 2, "question/density/bitsums.go": 3, "question/density/design.go": 2, "question/density/thinned.go": 2,
-}
-
+// Whoever decides asks the mechanism for an ability.
 func TestNothingIsDecidedByName(t *testing.T) {
-	var places []string
 	for _, family := range [][]string{plan.Randomizers, plan.Bitsums} {
-		more, err := decidesByName(os.DirFS("."), family)
+		places, err := decidesByName(os.DirFS("."), family)
 		if err != nil {
 			t.Fatal(err)
 		}
-		places = append(places, more...)
-	}
-	left := map[string]int{}
-	for _, p := range places {
-		file, _, _ := strings.Cut(p, ":")
-		if left[file]++; left[file] > byName[file] {
+		for _, p := range places {
 			t.Errorf("%s: ask the mechanism for the ability", p)
-		}
-	}
-	for file, n := range byName {
-		if left[file] < n {
-			t.Errorf("%s decides by name at %d places, and %d are listed: take them away here", file, left[file], n)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/density"
 )
 
 // Density is what a plan of a density question leaves open, in the plan's words, and what
@@ -40,6 +41,12 @@ const (
 // spend on the noise of 3nb in their code, 0.8, where Appendix A.2 prints 0.99.
 const AuthorsAccounting account.Accounting = "authors"
 
+// programmed are the bitsums that AuthorsAccounting is of.
+var programmed = []string{"3nb"}
+
+// Programmed reports whether the authors' code accounts for a bitsum otherwise than KDE prints.
+func Programmed(bitsum string) bool { return slices.Contains(programmed, bitsum) }
+
 // Bitsums are what Density.Bitsum may be.
 var Bitsums = append(slices.Clone(plan.Bitsums), Curator, Holder, RealSums, Local, NoPrivacy)
 
@@ -48,12 +55,12 @@ func (d Density) InnerProduct() bool { return strings.HasPrefix(d.Kernel.Name, "
 
 func (d Density) validate(f *faults) {
 	f.check(slices.Contains(Bitsums, d.Bitsum), "bitsum %q: choose one of %v", d.Bitsum, Bitsums)
-	f.check(d.Accounting == account.ExactAccounting || d.Accounting == account.PaperAccounting || d.Accounting == AuthorsAccounting && d.Bitsum == "3nb", "accounting %q: choose %q or %q", d.Accounting, account.ExactAccounting, account.PaperAccounting)
+	f.check(d.Accounting == account.ExactAccounting || d.Accounting == account.PaperAccounting || d.Accounting == AuthorsAccounting && Programmed(d.Bitsum), "accounting %q: choose %q or %q", d.Accounting, account.ExactAccounting, account.PaperAccounting)
 	f.check(!d.NearestMean || d.InnerProduct(), "the nearest mean needs a kernel of inner products (ip-...)")
 	f.check(d.Epsilon > 0 && d.Epsilon <= 100 || d.Epsilon == 0 && d.LocalEpsilon > 0, "epsilon %v: must be above 0, at most 100", d.Epsilon)
 	f.check(d.LocalEpsilon == 0 || d.LocalEpsilon >= 1e-6 && d.LocalEpsilon <= 1e6, "local epsilon %v: must be from 1e-6 to 1e6", d.LocalEpsilon)
 	f.check(d.LocalEpsilon == 0 || d.LocalEpsilon > d.LabelEpsilon, "local epsilon %v: the label alone is sent with epsilon %v", d.LocalEpsilon, d.LabelEpsilon)
-	f.check(d.LocalEpsilon == 0 || d.Bitsum == "rr" || d.Bitsum == Local, "local epsilon: %s has none, since its devices do not hide their bits by themselves; choose rr or local", d.Bitsum)
+	f.check(d.LocalEpsilon == 0 || d.Bitsum == Local || density.Flips(plan.Bitsum{Name: d.Bitsum}), "local epsilon: %s has none, since its devices do not hide their bits by themselves; choose rr or local", d.Bitsum)
 	f.check(d.Delta > 0 && d.Delta < 1, "delta %v: must be between 0 and 1, both excluded", d.Delta)
 	f.check(d.LabelEpsilon >= 0 && d.LabelEpsilon <= 100, "label epsilon %v: must be above 0, at most 100", d.LabelEpsilon)
 	f.check(d.Repetitions >= 0 && d.Repetitions <= 1<<20, "repetitions %d: must be at least 1, at most 2^20", d.Repetitions)

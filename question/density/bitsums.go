@@ -5,22 +5,26 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// BitSummer is a bitsum protocol with its numbers, at both ends; counts are
-// those of the symbols 0 and 1 in one channel.
-type BitSummer interface {
+// summer is a bitsum protocol with its numbers, at both ends; counts are those of the symbols 0 and 1
+// in one channel. What else it can do, it says by the methods of varying, flipping, published and
+// computed: one that lacks them is refused.
+type summer interface {
 	Validate() error
 	RandomizeAll(r *rand.Rand, bits []bool, emit func(channel int, symbol uint8))
 	DrawCounts(r *rand.Rand, ones, users int) [2]uint64
 	Estimate(counts [2]uint64, users int) estimate.Value
 	MessagesPerUser() float64
+	// Event describes one channel to the accountant.
+	Event() account.Event
+	// least fills in the least noise with which the bits of f keep a target, and returns the
+	// guarantee of exactly that. Where a hop may drop messages, these are of up to times as many users.
+	least(b plan.Bitsum, f *encode.Features, t account.Target, times float64) (plan.Bitsum, account.Guarantee, error)
 }
 
 // varying is a bitsum whose number of messages depends on the data, and has to
@@ -30,35 +34,61 @@ type varying interface {
 	SmallestCap(channels int, target float64) (int, error)
 }
 
-// NewBitsum is the code of a plan's bitsum, and what the accountant is told of
-// one of its channels, with the noise of so many users.
-func NewBitsum(b plan.Bitsum, users int) (BitSummer, account.Event, error) {
-	var bits BitSummer
-	var event account.Event
+// flipping is a bitsum of one message a channel, always, which hides a device's bit by itself.
+type flipping interface {
+	// RoundAndRandomize rounds features to bits and flips these, in one draw for each.
+	RoundAndRandomize(r *rand.Rand, mapped []float32, symbols []uint8)
+	// LocalEpsilon returns what all of one device's bits of f tell; infinity where none is flipped.
+	LocalEpsilon(f *encode.Features) float64
+	// within fills in at least the noise with which these tell no more than epsilon.
+	within(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsum, error)
+}
+
+// published is a bitsum that a paper has an accounting of its own for.
+type published interface {
+	paper(b plan.Bitsum, f *encode.Features, t account.Target, a account.Accounting) (plan.Bitsum, account.Guarantee, error)
+}
+
+// computed is a bitsum that loses nothing, in cases that were computed, by drops among up to so many
+// times the respondents whose noise is relied upon.
+type computed interface{ unharmed() float64 }
+
+// summerOf returns a plan's bitsum, with the noise of so many users. Nothing else of this package
+// knows bitsums by name.
+func summerOf(b plan.Bitsum, users int) (summer, error) {
 	switch b.Name {
 	case "rr":
-		m := bitsum.RR{Flip: b.FlipProbability}
-		bits, event = m, m.Event(users)
+		return flips{bitsum.RR{Flip: b.FlipProbability}, users}, nil
 	case "3nb":
-		m := bitsum.ThreeNB{Users: users, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}
-		bits, event = m, m.Event()
+		return threeNoises{bitsum.ThreeNB{Users: users, Noise: b.Noise, FloodShape: b.FloodShape, FloodProb: b.FloodProbability}}, nil
 	case "pure":
-		m := bitsum.Pure{Users: users, Epsilon: b.ChannelEpsilon, Theta: b.Theta, Drop: b.Drop, Size: b.Size}
-		bits, event = m, m.Event()
+		return pure{bitsum.Pure{Users: users, Epsilon: b.ChannelEpsilon, Theta: b.Theta, Drop: b.Drop, Size: b.Size}}, nil
 	case "poisson":
-		m := bitsum.PoissonSum{Users: users, Mean: b.Mean}
-		bits, event = m, m.Event()
+		return poisson{bitsum.PoissonSum{Users: users, Mean: b.Mean}}, nil
 	case "nb":
-		m := bitsum.NegativeBinomialSum{Users: users, Shape: b.Shape, Prob: b.Probability}
-		bits, event = m, m.Event()
-	default:
-		return nil, nil, fmt.Errorf("density: no code for a bitsum named %q", b.Name)
+		return negativeBinomial{bitsum.NegativeBinomialSum{Users: users, Shape: b.Shape, Prob: b.Probability}}, nil
 	}
-	// Narrower than the plan's own rules: what the samplers can draw.
-	if err := bits.Validate(); err != nil {
-		return nil, nil, fmt.Errorf("density: %w", err)
+	return nil, fmt.Errorf("no code for a bitsum named %q", b.Name)
+}
+
+// NewBitsum is the code of a plan's bitsum, with the noise of so many users.
+func NewBitsum(b plan.Bitsum, users int) (summer, error) {
+	m, err := summerOf(b, users)
+	if err == nil { // narrower than the plan's own rules: what the samplers can draw
+		err = m.Validate()
 	}
-	return bits, event, nil
+	if err != nil {
+		return nil, fmt.Errorf("density: %w", err)
+	}
+	return m, nil
+}
+
+// Flips reports whether devices flip the bits of a bitsum and send each by itself, so that it hides
+// what they hold without the messages of others.
+func Flips(b plan.Bitsum) bool {
+	m, _ := summerOf(b, 1)
+	_, ok := m.(flipping)
+	return ok
 }
 
 // DesignBitsum fills in the least noise with which the named bitsum keeps
@@ -66,55 +96,18 @@ func NewBitsum(b plan.Bitsum, users int) (BitSummer, account.Event, error) {
 // guarantee of exactly that. Where a hop may drop messages of up to times as many
 // users, single negative binomial noise allows for it; 1 where nobody does.
 func DesignBitsum(b plan.Bitsum, f *encode.Features, users int, times, epsilon, delta float64) (plan.Bitsum, account.Guarantee, error) {
+	m, err := summerOf(b, users)
+	if err != nil {
+		return b, account.Guarantee{}, fmt.Errorf("density: %w", err)
+	}
 	t := account.Target{Users: users, Rounds: f.Sensitivity().Coordinates, Epsilon: epsilon, Delta: delta}
 	accounting := account.Accounting(b.Accounting)
-	if accounting != account.ExactAccounting && (b.Name == "poisson" || b.Name == "nb") {
+	if accounting == account.ExactAccounting {
+		return m.least(b, f, t, times)
+	}
+	p, ok := m.(published)
+	if !ok {
 		return b, account.Guarantee{}, fmt.Errorf("density: the paper has no accounting for %s: use %q", b.Name, account.ExactAccounting)
 	}
-	var g account.Guarantee
-	var err error
-	switch b.Name {
-	case "rr":
-		b.FlipProbability, g, err = kde.CalibrateRR(f, users, epsilon, delta, accounting)
-	case "3nb":
-		var e additive.ThreeNB
-		extra := 0.0 // the paper's flood is what it is
-		if accounting == account.ExactAccounting {
-			if extra, err = additive.FloodMessages(t); err != nil {
-				return b, g, err
-			}
-		}
-		e, g, err = additive.CalibrateThreeNB(t, accounting, extra)
-		b.Noise, b.FloodShape, b.FloodProbability = e.Noise, e.FloodShape, e.FloodProb
-	case "pure":
-		var e additive.Pure
-		if accounting == account.ExactAccounting {
-			e, g, err = additive.CalibratePure(t)
-		} else if e, err = additive.PublishedPure(users, epsilon/float64(t.Rounds), paperRho); err == nil {
-			g, err = e.Guarantee(t.Rounds)
-		}
-		b.ChannelEpsilon, b.Theta, b.Drop, b.Size = e.Epsilon, e.Theta, e.Drop, e.Size
-	case "poisson":
-		var e additive.PoissonSum
-		if e, err = additive.PoissonMean(users, t.Rounds, epsilon, delta); err == nil {
-			g, err = account.Epsilon(account.Repeat{Event: e, Rounds: t.Rounds}, delta)
-		}
-		b.Mean = e.Mean
-	case "nb":
-		var e additive.NegativeBinomialSum
-		e, g, err = additive.CalibrateThinnedNegativeBinomialSum(t, singleProbability, times)
-		b.Shape, b.Probability = e.Shape, e.Prob
-	default:
-		err = fmt.Errorf("density: no bitsum named %q", b.Name)
-	}
-	return b, g, err
+	return p.paper(b, f, t, accounting)
 }
-
-const (
-	// paperRho is the largest rho that Ghazi, Kumar and Manurangsi 2023 allow.
-	paperRho = 0.5
-	// singleProbability is p of the single negative binomial noise: at one half
-	// its error is within a percent of the least, for two messages where Poisson
-	// noise needs some more.
-	singleProbability = 0.5
-)

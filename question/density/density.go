@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
@@ -29,11 +28,10 @@ type Labelled struct {
 // bit of Algorithm 1 a channel.
 type Question struct {
 	Features *encode.Features
-	Bits     BitSummer
+	Bits     summer
 	Labels   *randomize.KRR // nil: labels are sent as they are
 
-	plan    plan.Plan
-	channel account.Event // what the accountant is told of one channel
+	plan plan.Plan
 }
 
 // spec describes the plan's feature map.
@@ -67,10 +65,9 @@ func New(p plan.Plan) (*Question, error) {
 		return nil, err
 	}
 	d := &Question{plan: p, Features: features}
-	if d.Bits, d.channel, err = NewBitsum(q.Bitsum, p.HonestMinimum()); err != nil {
+	if d.Bits, err = NewBitsum(q.Bitsum, p.HonestMinimum()); err != nil {
 		return nil, err
 	}
-	d.channel = thinnable(p, d.channel)
 	d.Labels, err = Labels(p)
 	return d, err
 }
@@ -132,7 +129,7 @@ func (d *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Me
 	crowd := ReportedClass(r, d.Labels, d.plan.Crowds(), s.class)
 	said := tally.NewMessages(len(s.vector))
 	send := func(channel int, symbol uint8) { said.Say(uint32(channel), symbol) }
-	if rr, ok := d.Bits.(bitsum.RR); ok { // one draw a bit does both
+	if rr, ok := d.Bits.(flipping); ok { // one draw a bit does both
 		symbols := make([]uint8, len(s.vector))
 		rr.RoundAndRandomize(r, s.vector, symbols)
 		for channel, symbol := range symbols {

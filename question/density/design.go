@@ -2,7 +2,6 @@ package density
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
@@ -31,8 +30,12 @@ func design(p *plan.Plan, d *plan.Density) error {
 	if d.Bitsum.Divided() && p.Crowd.Maximum == 0 {
 		p.Crowd.Maximum = max(p.Crowd.Minimum, thinnedTimes*honest)
 	}
+	bits, err := summerOf(d.Bitsum, honest)
+	if err != nil {
+		return fmt.Errorf("density: %w", err)
+	}
 	delta := p.Budget.Delta
-	if d.Bitsum.Name != "rr" {
+	if _, ok := bits.(varying); ok {
 		delta *= 1 - question.OverflowShare
 	}
 	if p.Budget.Epsilon > 0 || p.Budget.LocalEpsilon == 0 {
@@ -50,8 +53,7 @@ func design(p *plan.Plan, d *plan.Density) error {
 			return err
 		}
 	}
-	bits, _, err := NewBitsum(d.Bitsum, honest)
-	if err != nil {
+	if bits, err = NewBitsum(d.Bitsum, honest); err != nil {
 		return err
 	}
 	p.Envelopes.PerDevice = features.Channels()
@@ -67,18 +69,9 @@ func design(p *plan.Plan, d *plan.Density) error {
 	return err
 }
 
-// bitsumWithinLocal is the bitsum with at least the noise with which all bits of f of one device
-// tell no more than a local epsilon. It is an error for all but randomized response.
-func bitsumWithinLocal(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsum, error) {
-	if b.Name != "rr" {
-		return b, fmt.Errorf("density: budget.local_epsilon: %s has none: its noise is divided among the devices, and what one of them sends shows its bits; ask for rr", b.Name)
-	}
-	flip, err := kde.LocalFlip(f, epsilon)
-	b.FlipProbability = math.Max(b.FlipProbability, flip)
-	return b, err
-}
-
-// withinLocal is that of a plan, whose label takes its share.
+// withinLocal is the bitsum with at least the noise with which all bits of f of one device tell no
+// more than the plan's local epsilon, of which the label takes its share. It is an error where
+// devices do not hide their bits by themselves.
 func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, error) {
 	left := p.Budget.LocalEpsilon
 	if l := p.Budget.LabelEpsilon; l != plan.Unprotected && len(p.Crowd.Names) > 1 {
@@ -86,14 +79,19 @@ func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, e
 			return b, fmt.Errorf("density: budget.local_epsilon: the class alone is sent with epsilon %g, and %g is to hold for all of it: lower budget.label_epsilon, or ask for more", float64(l), p.Budget.LocalEpsilon)
 		}
 	}
-	return bitsumWithinLocal(b, f, left)
+	m, _ := summerOf(b, 1)
+	alone, ok := m.(flipping)
+	if !ok {
+		return b, fmt.Errorf("density: budget.local_epsilon: %s has none: its noise is divided among the devices, and what one of them sends shows its bits; ask for rr", b.Name)
+	}
+	return alone.within(b, f, left)
 }
 
 // implied is the shuffled epsilon of a density's noise.
 func implied(p plan.Plan, b plan.Bitsum, f *encode.Features) (float64, error) {
-	_, channel, err := NewBitsum(b, p.HonestMinimum())
+	bits, err := NewBitsum(b, p.HonestMinimum())
 	if err != nil {
 		return 0, err
 	}
-	return question.Implied(kde.Loss(f, thinnable(p, channel)), p.Budget.Delta)
+	return question.Implied(kde.Loss(f, thinned(p, bits)), p.Budget.Delta)
 }

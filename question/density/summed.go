@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -16,7 +15,7 @@ func (d *Question) table() question.Table {
 
 // Circuit is of flipped bits.
 func (d *Question) Circuit() (plan.Circuit, error) {
-	if _, flips := d.Bits.(bitsum.RR); !flips || d.plan.Route.Sum.Noise != plan.NoiseDevices {
+	if _, flips := d.Bits.(flipping); !flips || d.plan.Route.Sum.Noise != plan.NoiseDevices {
 		return plan.Circuit{}, errors.New(`density: sums are of flipped bits: set question.density.bitsum.name to "rr" and route.sum.noise to "devices"`)
 	}
 	return d.table().Circuit(), nil

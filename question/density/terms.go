@@ -5,18 +5,18 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/question"
 )
 
 // Loss: all of a crowd add noise in every channel, and no backstop comes again.
 func (d *Question) Loss(honest int, _ bool) account.Event {
-	channel := thin(d.channel, honest)
-	if channel == nil {
-		return nil
+	if m, ok := d.Bits.(divisible); ok {
+		if bits, ok := m.among(honest); ok {
+			return kde.Loss(d.Features, thinned(d.plan, bits))
+		}
 	}
-	return kde.Loss(d.Features, channel)
+	return nil
 }
 
 // Risks are those of a report's own length, and of the class.
@@ -59,12 +59,14 @@ func (d *Question) own(features account.Guarantee) (local, one account.Guarantee
 	}
 	one = local
 	one.Trust = account.OneFragment
-	rr, ok := d.channel.(shuffle.RandomizedResponse)
-	if !ok || rr.Flip == 0 {
+	alone, ok := d.Bits.(flipping)
+	if !ok {
 		return local, one, nil
 	}
-	local.Epsilon = kde.LocalEpsilon(d.Features, rr.Flip)
-	one, err = account.OneMessage(kde.Loss(d.Features, d.channel), features.Delta)
+	if local.Epsilon = alone.LocalEpsilon(d.Features); math.IsInf(local.Epsilon, 1) {
+		return local, one, nil
+	}
+	one, err = account.OneMessage(kde.Loss(d.Features, d.Bits.Event()), features.Delta)
 	return local, one, err
 }
 

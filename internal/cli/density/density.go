@@ -38,7 +38,7 @@ func (c KDEFlags) Cell() (experiments.Cell, error) {
 		Repetitions: c.Repetitions, NearestMean: c.Classifier == experiments.NearestMean,
 	}
 	if c.Authors {
-		if c.Bitsum != "3nb" || d.Accounting != account.PaperAccounting {
+		if !experiments.Programmed(c.Bitsum) || d.Accounting != account.PaperAccounting {
 			return experiments.Cell{}, terminal.Usagef("--authors is of --bitsum 3nb --accounting paper: give both, or leave it out")
 		}
 		d.Accounting = experiments.AuthorsAccounting

@@ -4,14 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/plan"
@@ -107,7 +108,7 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 		}
 	}
 	sums := p.Question.Density.Bitsum
-	bits, _, err := density.NewBitsum(sums, p.HonestMinimum())
+	bits, err := density.NewBitsum(sums, p.HonestMinimum())
 	if err != nil {
 		return w, &refused{err}
 	}
@@ -123,11 +124,18 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 	}
 	w.promised = experiments.PromisedBy(g)
 	w.promised.MessagesPerDevice, w.promised.EnvelopesPerDevice = sent, messages
-	if flip := sums.FlipProbability; sums.Name == "rr" && flip > 0 {
-		local := kde.LocalEpsilon(b.populations[0].features, flip) + max(0, float64(p.Budget.LabelEpsilon))
-		w.promised.EpsilonLocal = &local
+	if m, ok := bits.(hiding); ok {
+		if local := m.LocalEpsilon(b.populations[0].features); !math.IsInf(local, 1) {
+			local += max(0, float64(p.Budget.LabelEpsilon))
+			w.promised.EpsilonLocal = &local
+		}
 	}
 	return w, nil
+}
+
+// hiding is a bitsum whose devices hide their bits by themselves.
+type hiding interface {
+	LocalEpsilon(f *encode.Features) float64
 }
 
 // spend gives the noise of a plan's 3nb another share of each round's epsilon, whose delta it
@@ -172,7 +180,7 @@ func (b *bench) guarantee(p plan.Plan) (g account.Guarantee, err error) {
 // promise.
 func outsideDomain(p plan.Plan, users int, err error) (flip float64, why string) {
 	domain, ok := errors.AsType[*theorems.DomainError](err)
-	if !ok || p.Question.Density.Bitsum.Name != "rr" || !(domain.Formula > 0 && domain.Formula < float64(users)) {
+	if !ok || !density.Flips(p.Question.Density.Bitsum) || !(domain.Formula > 0 && domain.Formula < float64(users)) {
 		return 0, ""
 	}
 	return domain.Formula / (2 * float64(users)), err.Error()

@@ -58,8 +58,8 @@ func (c accountCalibrate) check() (mechanism, error) {
 		return m, terminal.Usagef("--tau is %d: give at least 2", *c.Tau)
 	case c.Keep != nil && *c.Keep >= 1:
 		return m, probability("keep-probability", *c.Keep)
-	case m.name == "vector" && c.Rounds > 1:
-		return m, terminal.Usagef("--rounds is %d: --mechanism vector is calibrated for one", c.Rounds)
+	case m.once && c.Rounds > 1:
+		return m, terminal.Usagef("--rounds is %d: --mechanism %s is calibrated for one", c.Rounds, m.name)
 	}
 	return m, c.checkTarget(m)
 }
@@ -67,7 +67,7 @@ func (c accountCalibrate) check() (mechanism, error) {
 // checkTarget refuses a target that is missing or not in range.
 func (c accountCalibrate) checkTarget(m mechanism) error {
 	paper := c.Accounting == "paper"
-	pure := paper && m.name == "pure" // whose delta is zero
+	pure := paper && m.pure
 	switch {
 	case c.Rounds < 1:
 		return terminal.Usagef("--rounds is %d: give a number above 0", c.Rounds)
@@ -82,7 +82,7 @@ func (c accountCalibrate) checkTarget(m mechanism) error {
 	case c.Delta == nil && !pure:
 		return terminal.Usagef("--delta is missing: give the probability that the bound by epsilon may fail by, such as 1e-6")
 	case c.Delta != nil && pure:
-		return terminal.Usagef("--delta does not belong to --mechanism pure with --accounting paper, where it is zero: leave it out")
+		return terminal.Usagef("--delta does not belong to --mechanism %s with --accounting paper, where it is zero: leave it out", m.name)
 	}
 	var errs []error
 	if c.Epsilon != 0 {

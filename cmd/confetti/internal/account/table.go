@@ -25,6 +25,8 @@ type mechanism struct {
 	curator bool // one adds the noise, and no shuffler is relied upon
 
 	anySymbols bool // of however many symbols: nothing is done for each of them
+	once       bool // calibrated for one round
+	pure       bool // by the paper's accounting its delta is zero
 
 	needs, takes []string                               // flags of epsilon, delta and explain; empty: those commands do not know it
 	event        func(p parameters) account.Event       // of one round; nil: it has none by itself
@@ -67,7 +69,7 @@ var mechanisms = []mechanism{
 		},
 	},
 	{
-		name: "vector", needs: []string{"users", "coordinates", "flip-probability", "squared-gap"}, takes: []string{"rounds"},
+		name: "vector", once: true, needs: []string{"users", "coordinates", "flip-probability", "squared-gap"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
 			return shuffle.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
 		},
@@ -117,7 +119,7 @@ var mechanisms = []mechanism{
 			return audit.ThreeNoises(m)
 		},
 	},
-	{name: "pure", calibrate: &calibration{[]string{"users"}, nil, true, accountCalibrate.pure}},
+	{name: "pure", pure: true, calibrate: &calibration{[]string{"users"}, nil, true, accountCalibrate.pure}},
 	{
 		name: "poisson", needs: []string{"users", "mean"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event { return additive.PoissonSum{Users: *p.Users, Mean: *p.Mean} },
