@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"internal/plan/author"},
 	{"internal/token", "internal/dap"},
 	{"internal/wire"},
-	{"internal/wire/web", "internal/webmodule"},
+	{"internal/wire/relay", "internal/wire/web", "internal/webmodule"},
 	{"internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/storage/blob", "web"},
 	{"internal/storage/blob/bucket"},
 	{"internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/handover", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
@@ -113,6 +113,7 @@ var reaches = []reach{
 	{from: "cmd/confetti-aggregator", allowed: append([]string{"party/aggregate", "internal/service/aggregated", "cmd/internal/daemon", "internal/once"}, adding...), because: "an aggregator must not be able to read what it adds"},
 	{from: "client", to: []string{"party/analyzer", "internal/analyzer", "internal/service", "protocol/design"}, because: "a device carries no code that opens reports"},
 	{from: "client", to: []string{"internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/release/page"}, because: "a device carries no service"},
+	{from: "client", to: []string{"internal/wire/relay"}, because: "what services tell each other is not for a device"},
 	{from: "party/analyzer", to: []string{"party/shuffler"}, because: "the roles meet only on the wire"},
 	{from: "client", to: []string{"internal/learn", "internal/release/findings"}, because: "a device learns nothing, and describes nothing"},
 	{from: "client", to: []string{"internal/simulate/law", "simulate"}, because: "what a population would give is for simulations"},
@@ -342,6 +343,9 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 		"client reaches the analyzer": {fstest.MapFS{
 			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"party/analyzer"), "party/analyzer/a.go": file("party/analyzer")},
 			"client reaches party/analyzer"},
+		"a device reads receipts": {fstest.MapFS{
+			"client/a.go": file("client", architecture.Module+"internal/wire/relay"), "internal/wire/relay/a.go": file("internal/wire/relay")},
+			"client reaches internal/wire/relay"},
 		"party/analyzer reaches the shuffler": {fstest.MapFS{
 			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"party/shuffler"), "party/shuffler/a.go": file("party/shuffler")},
 			"party/analyzer reaches party/shuffler"},

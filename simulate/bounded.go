@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -60,14 +60,14 @@ func (b Bounded) OpenKeys(p *plan.Plan) (Keys, error) {
 			err = envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: "simulation: " + name})
 		}
 		return key, err
-	}, func() (wire.SignKey, error) {
+	}, func() (relay.SignKey, error) {
 		path := filepath.Join(dir, "releases.key")
-		key, _, err := wire.ReadSignKeyFile(path)
+		key, _, err := relay.ReadSignKeyFile(path)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return key, err
 		}
-		if key, err = wire.GenerateSignKey(); err == nil {
-			err = wire.CreateSignKeyFile(path, key, "simulation: releases")
+		if key, err = relay.GenerateSignKey(); err == nil {
+			err = relay.CreateSignKeyFile(path, key, "simulation: releases")
 		}
 		return key, err
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -71,12 +71,12 @@ type Keys struct {
 func NewKeys(p *plan.Plan) (Keys, error) {
 	return newKeys(p, func(string) (envelope.PrivateKey, error) {
 		return envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
-	}, wire.GenerateSignKey)
+	}, relay.GenerateSignKey)
 }
 
 // newKeys takes the keys that get gives for the names of parties, and the one of sign for
 // releases: of a simulation's nobody asks a signature, and its plan names a key as others do.
-func newKeys(p *plan.Plan, get func(name string) (envelope.PrivateKey, error), sign func() (wire.SignKey, error)) (Keys, error) {
+func newKeys(p *plan.Plan, get func(name string) (envelope.PrivateKey, error), sign func() (relay.SignKey, error)) (Keys, error) {
 	var k Keys
 	generate := func(party *plan.Party, name string, a ...any) (envelope.PrivateKey, error) {
 		key, err := get(fmt.Sprintf(name, a...))

@@ -23,7 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // running is the program itself, as an operator starts it.
@@ -69,12 +69,12 @@ operators = 'operators'
 	if err != nil {
 		t.Fatal(err)
 	}
-	receipts, err := wire.GenerateSignKey()
+	receipts, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = serve.AddBearer(rng.New(), filepath.Join(dir, "operators"), "ada")
-	if err = errors.Join(err, envelope.CreateKeyFile(filepath.Join(keys, "open.json"), envelope.KeyFile{Key: opening, Purpose: "test"}), wire.CreateSignKeyFile(filepath.Join(keys, "receipts.json"), receipts, "test")); err != nil {
+	if err = errors.Join(err, envelope.CreateKeyFile(filepath.Join(keys, "open.json"), envelope.KeyFile{Key: opening, Purpose: "test"}), relay.CreateSignKeyFile(filepath.Join(keys, "receipts.json"), receipts, "test")); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(dir, "log"))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -69,11 +69,11 @@ func TestPlansDoNotWriteToTheTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		hostile, signed, again := at(kind+".json"), at(kind+".signed.json"), at(kind+".again.json")
-		sign, err := wire.GenerateSignKey()
+		sign, err := relay.GenerateSignKey()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := wire.CreateSignKeyFile(at(kind+".key"), sign, "test"); err != nil {
+		if err := relay.CreateSignKeyFile(at(kind+".key"), sign, "test"); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range map[string][]byte{hostile: p.Canonical(), signed: plan.Sign(p, sign.Private()).Marshal()} {

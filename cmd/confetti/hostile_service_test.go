@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -65,7 +66,7 @@ func TestServicesDoNotWriteToTheTerminal(t *testing.T) {
 	}
 	roots, tokens := file("roots.pem", authority.PEM()), file("tokens", []byte(hostile.URL+" cft_x\n"))
 	p := hostilePlan(hostile.URL)
-	sign, err := wire.GenerateSignKey()
+	sign, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/witness"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // table writes made-up records.
@@ -154,9 +154,9 @@ func logged(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: logged KEY WITNESS-KEY PUBLISHERS")
 	}
-	key, _, err := wire.ReadSignKeyFile(ts.MkAbs(args[0]))
+	key, _, err := relay.ReadSignKeyFile(ts.MkAbs(args[0]))
 	ts.Check(err)
-	witnessKey, _, err := wire.ReadSignKeyFile(ts.MkAbs(args[1]))
+	witnessKey, _, err := relay.ReadSignKeyFile(ts.MkAbs(args[1]))
 	ts.Check(err)
 	publishers, err := serve.ReadPublishers(ts.MkAbs(args[2]))
 	ts.Check(err)

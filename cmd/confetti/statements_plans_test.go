@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -94,9 +94,9 @@ func everyRoute(t *testing.T) map[string]stating {
 }
 
 // signed is the plan alone, or the first of three rounds that a respondent may all answer.
-func (s *stating) signed(t *testing.T, rounds bool) (plan.Signed, wire.SignKey) {
+func (s *stating) signed(t *testing.T, rounds bool) (plan.Signed, relay.SignKey) {
 	t.Helper()
-	key, err := wire.GenerateSignKey()
+	key, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}

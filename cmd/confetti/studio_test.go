@@ -27,7 +27,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/studio"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
@@ -195,9 +195,9 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		logged := signed
 		logged.Evidence = evidence(signed.Entry())
 		files[verify.SignedFile] = logged.Marshal()
-		files[wire.EvidenceFile] = evidence(wire.ReleaseOf(signed.Plan.Hash(), files[wire.ReceiptsFile]).Marshal()).Marshal()
+		files[relay.EvidenceFile] = evidence(relay.ReleaseOf(signed.Plan.Hash(), files[relay.ReceiptsFile]).Marshal()).Marshal()
 	}
-	stolen, err := wire.GenerateSignKey() // of nobody who has signed the plan
+	stolen, err := relay.GenerateSignKey() // of nobody who has signed the plan
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,9 +235,9 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		"without the log's evidence": {logs, nil, "signature log"},
 		"evidence of another release": {logs, func(files map[string][]byte) {
 			inLog(files)
-			files[wire.EvidenceFile] = evidence(signed.Entry()).Marshal()
+			files[relay.EvidenceFile] = evidence(signed.Entry()).Marshal()
 		}, "log"},
-		"evidence that is none":      {logs, func(files map[string][]byte) { inLog(files); files[wire.EvidenceFile] = []byte("so") }, "log"},
+		"evidence that is none":      {logs, func(files map[string][]byte) { inLog(files); files[relay.EvidenceFile] = []byte("so") }, "log"},
 		"of a stranger":              {stranger, nil, "signature"},
 		"of two publishers":          {"confetti-publishers/v1\nsignatures 2\n" + signed.Publisher + "\n" + stranger + "\n", nil, "signature"},
 		"of a revoked key":           {"confetti-publishers/v1\n" + signed.Publisher + " revoked 2020-01-01T00:00:00Z\n", nil, "signature"},
@@ -265,15 +265,15 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 			files[release.JSONFile] = text
 		}, "guarantees " + release.JSONFile + " page " + release.PageFile},
 		"a release that is none": {"", func(files map[string][]byte) { files[release.JSONFile] = []byte("{") }, "error"},
-		"no receipts":            {"", without(wire.ReceiptsFile), "receipts"},
-		"changed receipts":       {"", replaced(wire.ReceiptsFile, "A", "B"), "numbers receipts"},
-		"receipts that are none": {"", func(files map[string][]byte) { files[wire.ReceiptsFile] = []byte("{}") }, "receipts"},
+		"no receipts":            {"", without(relay.ReceiptsFile), "receipts"},
+		"changed receipts":       {"", replaced(relay.ReceiptsFile, "A", "B"), "numbers receipts"},
+		"receipts that are none": {"", func(files map[string][]byte) { files[relay.ReceiptsFile] = []byte("{}") }, "receipts"},
 		"the plan alone":         {"", without(verify.SignedFile), "signature"},
-		"no signature":           {"", without(wire.SignatureFile), "numbers"},
+		"no signature":           {"", without(relay.SignatureFile), "numbers"},
 		"a file is missing":      {"", without(release.CountsFile), "missing"},
 		"a file too many":        {"", func(files map[string][]byte) { files["results.csv"] = []byte("tea,99\n") }, "surplus"},
 		"a script":               {"", replaced(release.PageFile, "</body>", "<script>alert(1)</script></body>"), release.PageFile + " page " + release.PageFile},
-		"withdrawn since":        {"", func(files map[string][]byte) { files[wire.WithdrawalFile] = withdrawn.Marshal() }, "withdrawn"},
+		"withdrawn since":        {"", func(files map[string][]byte) { files[relay.WithdrawalFile] = withdrawn.Marshal() }, "withdrawn"},
 		"no plan":                {"", without(verify.SignedFile, verify.PlanFile), "plan"},
 		"a changed plan":         {"", replaced(verify.SignedFile, "What do you drink?", "What do you think?"), "plan"},
 		"a changed signature": {"", func(files map[string][]byte) {
@@ -372,7 +372,7 @@ func browserVerifies(t *testing.T, b *webtest.Tab, files map[string][]byte, expe
 // logOf is the public key of a log of one entry, and what shows an entry to stand there: its root is its leaf.
 func logOf(t *testing.T) (public string, evidence func(entry []byte) *plan.Evidence) {
 	t.Helper()
-	key, err := wire.GenerateSignKey()
+	key, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
 )
@@ -180,7 +180,7 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 // the plan before the private keys are there.
 func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(plan.Signed) error) (file string, refused error) {
 	t.Helper()
-	publisher, _, err := wire.ReadSignKeyFile(at.Path(trial.Publisher))
+	publisher, _, err := relay.ReadSignKeyFile(at.Path(trial.Publisher))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,18 +196,18 @@ func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(pla
 		return made
 	}
 	p.Analyzer.Key = newOpener(t, place(at.Of(plans.Party{Role: "analyzer"}), "new.json"))
-	releases, err := wire.GenerateSignKey()
+	releases, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Analyzer.Releases = releases.Public().String()
-	if err := wire.CreateSignKeyFile(place(at.Of(plans.Party{Role: "analyzer"}), "new-releases.json"), releases, "test"); err != nil {
+	if err := relay.CreateSignKeyFile(place(at.Of(plans.Party{Role: "analyzer"}), "new-releases.json"), releases, "test"); err != nil {
 		t.Fatal(err)
 	}
 	for h := range p.Route.Mix.Instances[0].Hops {
 		hop, folder := &p.Route.Mix.Instances[0].Hops[h], at.Of(plans.Party{Role: "shuffler", Hop: h})
 		hop.Key = newOpener(t, place(folder, "new.json"))
-		sign, err := wire.GenerateSignKey()
+		sign, err := relay.GenerateSignKey()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(pla
 			t.Fatal(err)
 		}
 		hop.Receipts, hop.Tokens = sign.Public().String(), tokens.Public().String()
-		if err := wire.CreateSignKeyFile(place(folder, "new-receipts.json"), sign, "test"); err != nil {
+		if err := relay.CreateSignKeyFile(place(folder, "new-receipts.json"), sign, "test"); err != nil {
 			t.Fatal(err)
 		}
 		if err := token.CreateKeyFile(place(at.Of(plans.Party{Role: "issuer"}), fmt.Sprintf("new-%d.json", h)), tokens, "test"); err != nil {

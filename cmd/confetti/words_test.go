@@ -21,7 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
@@ -193,7 +193,7 @@ func answered(t *testing.T, a asked) string {
 	p := a.plan
 	mix := *p.Route.Mix
 	p.Route.Mix = &mix
-	publisher, err := wire.GenerateSignKey()
+	publisher, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}

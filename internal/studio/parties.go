@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -213,7 +213,7 @@ func keyed(p plan.Plan) (plan.Plan, error) {
 		}
 		party.Key = key.Public().String()
 	}
-	releases, err := wire.GenerateSignKey()
+	releases, err := relay.GenerateSignKey()
 	p.Analyzer.Releases = releases.Public().String()
 	return p, err
 }

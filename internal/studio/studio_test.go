@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/testkit/costtest"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/protocol"
 )
 
@@ -185,8 +185,8 @@ func TestAPlanIsCompleteWithItsParties(t *testing.T) {
 		}
 		return k.Public().String()
 	}
-	sign, errSign := wire.GenerateSignKey()
-	releases, errReleases := wire.GenerateSignKey()
+	sign, errSign := relay.GenerateSignKey()
+	releases, errReleases := relay.GenerateSignKey()
 	if err := errors.Join(errSign, errReleases); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/release/statement"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -113,7 +113,7 @@ func (c *checks) kind() error {
 	switch {
 	case r.Kind != p.Question.Kind:
 		return fmt.Errorf("the release is of a question of kind %q, and its plan of one of kind %q", r.Kind, p.Question.Kind)
-	case c.Files[wire.ReceiptsFile] == nil && r.Source == release.Simulation:
+	case c.Files[relay.ReceiptsFile] == nil && r.Source == release.Simulation:
 		return nil // which the receipts say
 	case r.Source != source:
 		return fmt.Errorf("the release says that it is a %s, and by the parties of its plan it is a %s", r.Source, source)
@@ -126,7 +126,7 @@ func (c *checks) kind() error {
 }
 
 // missing reports a file that the analyzer signed for and that is not here.
-func (c *checks) missing(receipts wire.Receipts) error {
+func (c *checks) missing(receipts relay.Receipts) error {
 	due := []string{release.JSONFile, release.PageFile}
 	for _, name := range Published {
 		if _, signed := receipts.Files[Format(name)]; signed && !slices.Contains(due, name) {
@@ -154,7 +154,7 @@ func (c *checks) surplus() error {
 	others := slices.DeleteFunc(slices.Clone(c.Others), func(name string) bool { return name == StateFile && c.signed.Plan.State != "" })
 	for name := range c.Files {
 		table, parquet := strings.CutSuffix(name, columns)
-		ours := slices.Contains(Published, name) || name == SignedFile || name == PlanFile || name == wire.WithdrawalFile ||
+		ours := slices.Contains(Published, name) || name == SignedFile || name == PlanFile || name == relay.WithdrawalFile ||
 			parquet && c.Columns != nil && c.Files[table+".csv"] != nil
 		if !ours {
 			others = append(others, name)
@@ -180,7 +180,7 @@ func (c *checks) columns() {
 }
 
 // vouched says what hops have signed for.
-func vouched(batches []wire.Vouched) string {
+func vouched(batches []relay.Vouched) string {
 	lost, unsigned, hops := 0, 0, 0
 	for _, b := range batches {
 		lost += b.Lost

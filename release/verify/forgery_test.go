@@ -22,7 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -59,8 +59,8 @@ func kept(t testing.TB) good {
 	t.Helper()
 	p := example.Histogram(example.OneHot(example.Drinks()))
 	p.Crowd.Minimum, p.Budget.Epsilon, p.Budget.Adjacency = people, 4, "replacement"
-	north, errNorth := wire.GenerateSignKey()
-	south, errSouth := wire.GenerateSignKey()
+	north, errNorth := relay.GenerateSignKey()
+	south, errSouth := relay.GenerateSignKey()
 	must(t, errors.Join(errNorth, errSouth))
 	p.Route.Mix.Instances[0].Hops[0].Receipts, p.Route.Mix.Instances[0].Hops[1].Receipts = north.Public().String(), south.Public().String()
 	p.Times.Opens, p.Times.Closes = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 12, 8, 0, 0, 0, 0, time.UTC)
@@ -92,16 +92,16 @@ func kept(t testing.TB) good {
 	g.files[release.JSONFile], g.files[release.PageFile], g.files[parq] = text.Bytes(), html.Bytes(), columns.Bytes()
 
 	envelopes := uint64(people * p.Envelopes.PerDevice)
-	first := wire.Receipt{Plan: p.Hash(), Respondents: people, In: envelopes, Out: envelopes, BatchOut: sha256.Sum256([]byte("once"))}
+	first := relay.Receipt{Plan: p.Hash(), Respondents: people, In: envelopes, Out: envelopes, BatchOut: sha256.Sum256([]byte("once"))}
 	one := first.Sign(north)
-	second := wire.Receipt{Plan: p.Hash(), Hop: 1, Respondents: people, In: envelopes, Out: envelopes, BatchIn: first.BatchOut, BatchOut: sha256.Sum256([]byte("twice")), Previous: one.Hash()}
-	receipts := wire.Receipts{Format: wire.ReceiptsFormat, Plan: p.Name(), Files: map[string]string{}, Batches: []wire.BatchReceipts{{
+	second := relay.Receipt{Plan: p.Hash(), Hop: 1, Respondents: people, In: envelopes, Out: envelopes, BatchIn: first.BatchOut, BatchOut: sha256.Sum256([]byte("twice")), Previous: one.Hash()}
+	receipts := relay.Receipts{Format: relay.ReceiptsFormat, Plan: p.Name(), Files: map[string]string{}, Batches: []relay.BatchReceipts{{
 		SHA256: hex.EncodeToString(second.BatchOut[:]), Whole: people, Receipts: [][]byte{one.Bytes(), second.Sign(south).Bytes()},
 	}}}
 	for _, name := range []string{release.JSONFile, release.PageFile, release.CountsFile} {
-		receipts.Files[verify.Format(name)] = wire.FileDigest(g.files[name])
+		receipts.Files[verify.Format(name)] = relay.FileDigest(g.files[name])
 	}
-	g.files[wire.ReceiptsFile], err = receipts.Marshal()
+	g.files[relay.ReceiptsFile], err = receipts.Marshal()
 	must(t, err)
 	g.sign(g.files)
 	return g
@@ -109,7 +109,7 @@ func kept(t testing.TB) good {
 
 // sign signs what the receipts are of, as the analyzer.
 func (g good) sign(files map[string][]byte) {
-	files[wire.SignatureFile] = example.SignRelease(wire.ReleaseOf(g.signed.Plan.Hash(), files[wire.ReceiptsFile]))
+	files[relay.SignatureFile] = example.SignRelease(relay.ReleaseOf(g.signed.Plan.Hash(), files[relay.ReceiptsFile]))
 }
 
 func must(t testing.TB, err error) {
@@ -147,17 +147,17 @@ type forgery struct {
 
 // renewed brings the receipts' digests to what the files are now.
 func renewed(files map[string][]byte) {
-	var r wire.Receipts
-	if json.Unmarshal(files[wire.ReceiptsFile], &r) != nil || r.Files == nil {
+	var r relay.Receipts
+	if json.Unmarshal(files[relay.ReceiptsFile], &r) != nil || r.Files == nil {
 		return
 	}
 	for _, name := range []string{release.JSONFile, release.PageFile, release.CountsFile} {
 		if _, there := r.Files[verify.Format(name)]; there && files[name] != nil {
-			r.Files[verify.Format(name)] = wire.FileDigest(files[name])
+			r.Files[verify.Format(name)] = relay.FileDigest(files[name])
 		}
 	}
 	if text, err := r.Marshal(); err == nil {
-		files[wire.ReceiptsFile] = text
+		files[relay.ReceiptsFile] = text
 	}
 }
 
@@ -278,14 +278,14 @@ func without(file string) func(map[string][]byte) {
 }
 
 // inReceipts changes the receipts.
-func inReceipts(change func(*wire.Receipts)) func(map[string][]byte) {
+func inReceipts(change func(*relay.Receipts)) func(map[string][]byte) {
 	return func(files map[string][]byte) {
-		r, err := wire.ParseReceipts(files[wire.ReceiptsFile])
+		r, err := relay.ParseReceipts(files[relay.ReceiptsFile])
 		if err != nil {
 			panic(err)
 		}
 		change(&r)
-		files[wire.ReceiptsFile], _ = r.Marshal()
+		files[relay.ReceiptsFile], _ = r.Marshal()
 	}
 }
 
@@ -321,7 +321,7 @@ func forgeries(g good) []forgery {
 		{"a file too many", set("results.csv", "tea,99\n"), true},
 		{"an audit that nobody signed for", set(release.AuditFile, "{}"), true},
 		{"a study's release that nobody signed for", func(files map[string][]byte) { files["study.json"] = files[release.JSONFile] }, true},
-		{"evidence that is none", set(wire.EvidenceFile, "evidence"), true},
+		{"evidence that is none", set(relay.EvidenceFile, "evidence"), true},
 		{"epsilons divided by 10", ofGuarantees(func(g map[string]any) {
 			if e, ok := g["epsilon"].(float64); ok {
 				g["epsilon"] = e / 10
@@ -369,36 +369,36 @@ func forgeries(g good) []forgery {
 		}, true},
 		{"the plan unsigned", without(verify.SignedFile), true},
 		{"no plan", func(files map[string][]byte) { delete(files, verify.SignedFile); delete(files, verify.PlanFile) }, true},
-		{"no receipts", without(wire.ReceiptsFile), false},
-		{"no batches", inReceipts(func(r *wire.Receipts) { r.Batches = nil }), true},
-		{"a batch twice", inReceipts(func(r *wire.Receipts) { r.Batches = append(r.Batches, r.Batches[0]) }), true},
-		{"more whole than came", inReceipts(func(r *wire.Receipts) { r.Batches[0].Whole = people + 1 }), true},
-		{"fewer whole than promised for", inReceipts(func(r *wire.Receipts) { r.Batches[0].Whole = 1 }), true},
-		{"a hop left out", inReceipts(func(r *wire.Receipts) { r.Batches[0].Receipts = r.Batches[0].Receipts[:1] }), true},
-		{"hops exchanged", inReceipts(func(r *wire.Receipts) { slices.Reverse(r.Batches[0].Receipts) }), true},
-		{"a bit of a hop's signature", inReceipts(func(r *wire.Receipts) { r.Batches[0].Receipts[0][len(r.Batches[0].Receipts[0])-1] ^= 1 }), true},
-		{"another batch", inReceipts(func(r *wire.Receipts) { r.Batches[0].SHA256 = strings.Repeat("0", 64) }), true},
-		{"the receipts of no file", inReceipts(func(r *wire.Receipts) { r.Files = map[string]string{} }), true},
-		{"the receipts not of the table", inReceipts(func(r *wire.Receipts) { delete(r.Files, release.CountsFile) }), true},
-		{"the receipts of a file that no release has", inReceipts(func(r *wire.Receipts) { r.Files["x"] = strings.Repeat("0", 64) }), true},
-		{"the receipts of another plan", inReceipts(func(r *wire.Receipts) { r.Plan = strings.Repeat("0", 64) }), true},
-		{"no signature", without(wire.SignatureFile), false},
+		{"no receipts", without(relay.ReceiptsFile), false},
+		{"no batches", inReceipts(func(r *relay.Receipts) { r.Batches = nil }), true},
+		{"a batch twice", inReceipts(func(r *relay.Receipts) { r.Batches = append(r.Batches, r.Batches[0]) }), true},
+		{"more whole than came", inReceipts(func(r *relay.Receipts) { r.Batches[0].Whole = people + 1 }), true},
+		{"fewer whole than promised for", inReceipts(func(r *relay.Receipts) { r.Batches[0].Whole = 1 }), true},
+		{"a hop left out", inReceipts(func(r *relay.Receipts) { r.Batches[0].Receipts = r.Batches[0].Receipts[:1] }), true},
+		{"hops exchanged", inReceipts(func(r *relay.Receipts) { slices.Reverse(r.Batches[0].Receipts) }), true},
+		{"a bit of a hop's signature", inReceipts(func(r *relay.Receipts) { r.Batches[0].Receipts[0][len(r.Batches[0].Receipts[0])-1] ^= 1 }), true},
+		{"another batch", inReceipts(func(r *relay.Receipts) { r.Batches[0].SHA256 = strings.Repeat("0", 64) }), true},
+		{"the receipts of no file", inReceipts(func(r *relay.Receipts) { r.Files = map[string]string{} }), true},
+		{"the receipts not of the table", inReceipts(func(r *relay.Receipts) { delete(r.Files, release.CountsFile) }), true},
+		{"the receipts of a file that no release has", inReceipts(func(r *relay.Receipts) { r.Files["x"] = strings.Repeat("0", 64) }), true},
+		{"the receipts of another plan", inReceipts(func(r *relay.Receipts) { r.Plan = strings.Repeat("0", 64) }), true},
+		{"no signature", without(relay.SignatureFile), false},
 		{"the signature of a stranger", func(files map[string][]byte) {
-			files[wire.SignatureFile] = wire.ReleaseOf(g.signed.Plan.Hash(), files[wire.ReceiptsFile]).Sign(key(stranger))
+			files[relay.SignatureFile] = relay.ReleaseOf(g.signed.Plan.Hash(), files[relay.ReceiptsFile]).Sign(key(stranger))
 		}, false},
 		{"the signature of the publisher", func(files map[string][]byte) {
-			files[wire.SignatureFile] = wire.ReleaseOf(g.signed.Plan.Hash(), files[wire.ReceiptsFile]).Sign(key(publisher))
+			files[relay.SignatureFile] = relay.ReleaseOf(g.signed.Plan.Hash(), files[relay.ReceiptsFile]).Sign(key(publisher))
 		}, false},
 		{"the signature of another plan's release", func(files map[string][]byte) {
-			files[wire.SignatureFile] = example.SignRelease(wire.ReleaseOf([32]byte{1}, files[wire.ReceiptsFile]))
+			files[relay.SignatureFile] = example.SignRelease(relay.ReleaseOf([32]byte{1}, files[relay.ReceiptsFile]))
 		}, false},
-		{"a signature that is none", set(wire.SignatureFile, "confetti/release/v1\nAAAA\n"), false},
-		{"withdrawn since", func(files map[string][]byte) { files[wire.WithdrawalFile] = g.withdrawal(publisher) }, true},
-		{"withdrawn by a stranger", func(files map[string][]byte) { files[wire.WithdrawalFile] = g.withdrawal(stranger) }, true},
-		{"a withdrawal that is none", set(wire.WithdrawalFile, "{}"), true},
+		{"a signature that is none", set(relay.SignatureFile, "confetti/release/v1\nAAAA\n"), false},
+		{"withdrawn since", func(files map[string][]byte) { files[relay.WithdrawalFile] = g.withdrawal(publisher) }, true},
+		{"withdrawn by a stranger", func(files map[string][]byte) { files[relay.WithdrawalFile] = g.withdrawal(stranger) }, true},
+		{"a withdrawal that is none", set(relay.WithdrawalFile, "{}"), true},
 	}
 	all = append(all, ofEachLeaf(release.JSONFile, g.files[release.JSONFile])...)
-	all = append(all, ofEachLeaf(wire.ReceiptsFile, g.files[wire.ReceiptsFile])...)
+	all = append(all, ofEachLeaf(relay.ReceiptsFile, g.files[relay.ReceiptsFile])...)
 	all = append(all, ofEachCell(g.files[release.CountsFile])...)
 	for name := range g.files { // a byte of each file, and each in the place of another
 		all = append(all, forgery{name: "a byte more in " + name, change: func(files map[string][]byte) { files[name] = append(bytes.Clone(files[name]), 'x') }})
@@ -485,18 +485,18 @@ func TestWhatAVerifierIsToldFirst(t *testing.T) {
 	if other := look(func(e *verify.Evidence) { e.Plan = strings.Repeat("0", 64) }); other.Failed() != 1 || !strings.HasPrefix(other.First[1], "expected: ") {
 		t.Errorf("by another plan's name: %q", other.First)
 	}
-	digest := wire.FileDigest(g.files[wire.ReceiptsFile])
+	digest := relay.FileDigest(g.files[relay.ReceiptsFile])
 	for what, c := range map[string]struct {
 		asked verify.Asked
 		says  string // first; "": it holds
 	}{
 		"an analyzer that knows of none": {verify.Asked{Who: "https://analyzer.example"}, ""},
 		"an analyzer that knows of one":  {verify.Asked{Who: "https://analyzer.example", Withdrawal: g.withdrawal(publisher)}, "withdrawn: withdrawn by its publisher on 2 January 2027, 03:04 UTC: the question misled"},
-		"a log with it alone":            {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "plan"}, {Kind: "release", Digest: digest}}}, ""},
-		"a log with another one":         {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "plan"}, {Kind: "release", Digest: "00"}}}, "first: log has another release"},
-		"a log with another one before":  {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "release", Digest: "00"}, {Kind: "release", Digest: digest}}}, "first: log has another release"},
-		"a log with a second one":        {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "release", Digest: digest}, {Kind: "release", Digest: "00"}}}, "first: log has a second release"},
-		"a log with none":                {verify.Asked{Who: "log", Entries: []wire.LogEntry{{Kind: "plan"}}}, "first: log has no release"},
+		"a log with it alone":            {verify.Asked{Who: "log", Entries: []relay.LogEntry{{Kind: "plan"}, {Kind: "release", Digest: digest}}}, ""},
+		"a log with another one":         {verify.Asked{Who: "log", Entries: []relay.LogEntry{{Kind: "plan"}, {Kind: "release", Digest: "00"}}}, "first: log has another release"},
+		"a log with another one before":  {verify.Asked{Who: "log", Entries: []relay.LogEntry{{Kind: "release", Digest: "00"}, {Kind: "release", Digest: digest}}}, "first: log has another release"},
+		"a log with a second one":        {verify.Asked{Who: "log", Entries: []relay.LogEntry{{Kind: "release", Digest: digest}, {Kind: "release", Digest: "00"}}}, "first: log has a second release"},
+		"a log with none":                {verify.Asked{Who: "log", Entries: []relay.LogEntry{{Kind: "plan"}}}, "first: log has no release"},
 	} {
 		report := look(func(e *verify.Evidence) { e.Plan, e.Asked = g.signed.Plan.Name(), []verify.Asked{c.asked} })
 		if c.says == "" && (report.Failed() != 0 || len(report.First) != 1) || c.says != "" && (report.Failed() != 1 || !strings.HasPrefix(report.First[1], c.says)) {
@@ -523,7 +523,7 @@ func (g good) old(t *testing.T) map[string][]byte {
 	p := example.Version2(g.signed.Plan)
 	files[verify.SignedFile] = plan.Sign(p, key(publisher)).Marshal()
 	files[verify.PlanFile] = author.TOML(p)
-	delete(files, wire.SignatureFile)
+	delete(files, relay.SignatureFile)
 	inJSON(func(v map[string]any) { v["plan"] = p.Name() })(files)
 	if _, err := release.Read(bytes.NewReader(files[release.JSONFile])); err != nil {
 		t.Fatal(err)

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // Asked is who was asked, since the release was made, what became of its plan.
 type Asked struct {
-	Who        string          // such as https://log.example
-	Withdrawal []byte          // the publisher's signed statement; nil: there is none
-	Entries    []wire.LogEntry // of a log, what it has of the plan; nil: it was no log
+	Who        string           // such as https://log.example
+	Withdrawal []byte           // the publisher's signed statement; nil: there is none
+	Entries    []relay.LogEntry // of a log, what it has of the plan; nil: it was no log
 	// Rounds are withdrawals of other rounds that the release of all rounds so far is learned from.
 	Rounds [][]byte
 }
@@ -61,7 +61,7 @@ func (c *checks) expected() {
 // withdrawn looks at what the publisher said since: in the folder, and by those who were asked.
 func (c *checks) withdrawn() {
 	all := c.Asked
-	if text := c.Files[wire.WithdrawalFile]; text != nil {
+	if text := c.Files[relay.WithdrawalFile]; text != nil {
 		all = append(slices.Clone(all), Asked{Who: "the folder", Withdrawal: text})
 	}
 	var who []string
@@ -108,7 +108,7 @@ func (c *checks) first() {
 			}
 		}
 		var err error
-		switch digest := wire.FileDigest(c.Files[wire.ReceiptsFile]); {
+		switch digest := relay.FileDigest(c.Files[relay.ReceiptsFile]); {
 		case len(all) == 0:
 			err = fmt.Errorf("%s has no release of the plan", a.Who)
 		case all[0] != digest:

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -116,7 +116,7 @@ func (c *checks) page(name string) {
 		return // which files is it that says so
 	}
 	err := inert(page)
-	if digest := fmt.Sprintf(`<meta name="%s" content="%s">`, release.DigestName, wire.FileDigest(json)); err == nil && c.signed.Plan.Version >= 3 && bytes.Count(page, []byte(digest)) != 1 {
+	if digest := fmt.Sprintf(`<meta name="%s" content="%s">`, release.DigestName, relay.FileDigest(json)); err == nil && c.signed.Plan.Version >= 3 && bytes.Count(page, []byte(digest)) != 1 {
 		err = fmt.Errorf("it is the page of another %s: the digest in it is not that of this one", pageOf[name])
 	}
 	if !c.found("page "+name, err, "no script, no handler, no address outside, and drawn from this %s", pageOf[name]) {

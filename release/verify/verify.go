@@ -13,7 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	_ "github.com/confetti-dp/confetti/question/all"
@@ -38,7 +38,7 @@ const (
 // that count, of all rounds so far
 // only where a study merges them, an audit only where it attacks plans, and evidence only
 // where a public log has them.
-var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, studyPage, release.AuditFile, wire.ReceiptsFile, wire.SignatureFile, wire.EvidenceFile}
+var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, studyPage, release.AuditFile, relay.ReceiptsFile, relay.SignatureFile, relay.EvidenceFile}
 
 // Format is the end of a published file's name at the analyzer.
 func Format(file string) string {
@@ -61,7 +61,7 @@ numbers are those that were in the batches: the analyzer alone has opened them.`
 
 // Evidence is what there is to verify.
 type Evidence struct {
-	Files map[string][]byte // by Published, SignedFile, PlanFile, wire.WithdrawalFile and, where Columns is set, tables as Parquet
+	Files map[string][]byte // by Published, SignedFile, PlanFile, relay.WithdrawalFile and, where Columns is set, tables as Parquet
 	// Others are names beside these, of files that no release has.
 	Others []string
 	// Plan is the name of the plan that somebody expects; "": nobody has said.
@@ -259,7 +259,7 @@ func (c *checks) rounds() {
 // names a log.
 func (c *checks) shown() {
 	if c.Trusted == nil || c.Trusted.Log.Key == "" {
-		if text := c.Files[wire.EvidenceFile]; text != nil {
+		if text := c.Files[relay.EvidenceFile]; text != nil {
 			if _, err := plan.ParseEvidence(text); err != nil {
 				c.found("log", err, "")
 			}
@@ -269,11 +269,11 @@ func (c *checks) shown() {
 	}
 	var e *plan.Evidence
 	var err error
-	if text := c.Files[wire.EvidenceFile]; text != nil {
+	if text := c.Files[relay.EvidenceFile]; text != nil {
 		e, err = plan.ParseEvidence(text)
 	}
 	if err == nil {
-		of := wire.ReleaseOf(c.signed.Plan.Hash(), c.Files[wire.ReceiptsFile])
+		of := relay.ReleaseOf(c.signed.Plan.Hash(), c.Files[relay.ReceiptsFile])
 		err = c.Trusted.Log.Verify(of.Marshal(), e)
 	}
 	c.found("log", err, "its receipts stand in the public log, where everybody sees whether there is another release")
@@ -281,11 +281,11 @@ func (c *checks) shown() {
 
 // received looks at what the hops have signed for, and at what the receipts are of.
 func (c *checks) received() {
-	if c.Files[wire.ReceiptsFile] == nil {
+	if c.Files[relay.ReceiptsFile] == nil {
 		c.found("receipts", errors.New(receiptless(c.release)), "")
 		return
 	}
-	receipts, err := wire.ParseReceipts(c.Files[wire.ReceiptsFile])
+	receipts, err := relay.ParseReceipts(c.Files[relay.ReceiptsFile])
 	if err != nil {
 		c.found("receipts", err, "")
 		return
@@ -294,9 +294,9 @@ func (c *checks) received() {
 	c.found("surplus", c.surplus(), "no file is here that nobody signed for")
 	c.found("numbers", c.numbers(), "signed by the analyzer that the plan names, %s", c.signed.Plan.Analyzer.Releases)
 	for _, name := range Published {
-		if text, there := c.Files[name]; there && !slices.Contains([]string{wire.ReceiptsFile, wire.SignatureFile, wire.EvidenceFile}, name) {
+		if text, there := c.Files[name]; there && !slices.Contains([]string{relay.ReceiptsFile, relay.SignatureFile, relay.EvidenceFile}, name) {
 			var err error
-			if receipts.Files[Format(name)] != wire.FileDigest(text) {
+			if receipts.Files[Format(name)] != relay.FileDigest(text) {
 				err = errors.New("the receipts are of other bytes: the file was changed, or belongs to another release")
 			}
 			c.found(name, err, "byte for byte what the receipts are of")
@@ -326,14 +326,14 @@ func (c *checks) received() {
 
 // numbers asks whether the analyzer that the plan names has signed what the receipts are of.
 func (c *checks) numbers() error {
-	p, signature := c.signed.Plan, c.Files[wire.SignatureFile]
+	p, signature := c.signed.Plan, c.Files[relay.SignatureFile]
 	switch {
 	case p.Analyzer.Releases == "":
 		return fmt.Errorf("nobody has signed these numbers: a plan of version %d names nobody who does", p.Version)
 	case signature == nil:
-		return fmt.Errorf("nobody has signed these numbers: the plan names %s, and its signature is not here (%s)", p.Analyzer.Releases, wire.SignatureFile)
+		return fmt.Errorf("nobody has signed these numbers: the plan names %s, and its signature is not here (%s)", p.Analyzer.Releases, relay.SignatureFile)
 	}
-	return wire.ReleaseOf(p.Hash(), c.Files[wire.ReceiptsFile]).Verify(p.Analyzer.Releases, signature)
+	return relay.ReleaseOf(p.Hash(), c.Files[relay.ReceiptsFile]).Verify(p.Analyzer.Releases, signature)
 }
 
 // signedPlan is the plan and who has signed it; nobody where there is only a plan.

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // A release has evidence of its own where a log is asked for: none, that of another release
 // and that of its plan do not do.
 func TestAReleaseIsInTheLog(t *testing.T) {
-	key, err := wire.GenerateSignKey()
+	key, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestAReleaseIsInTheLog(t *testing.T) {
 		}
 		return plan.Evidence{Checkpoint: string(text)}.Marshal()
 	}
-	entry := wire.ReleaseOf(p.Hash(), receipts)
+	entry := relay.ReleaseOf(p.Hash(), receipts)
 	other, ofPlan := entry, entry
 	other.Digest, ofPlan.Kind = sha256.Sum256([]byte("others")), ""
 	for what, c := range map[string]struct {
@@ -78,9 +78,9 @@ func TestAReleaseIsInTheLog(t *testing.T) {
 }
 
 func filesOf(receipts, proof []byte) map[string][]byte {
-	files := map[string][]byte{wire.ReceiptsFile: receipts}
+	files := map[string][]byte{relay.ReceiptsFile: receipts}
 	if proof != nil {
-		files[wire.EvidenceFile] = proof
+		files[relay.EvidenceFile] = proof
 	}
 	return files
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/studio"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -70,8 +70,8 @@ func main() {
 				return plan.CopyState(to, bytes.NewReader(state), name)
 			}
 			if args[4].Truthy() {
-				e.Asked = []verify.Asked{{Who: args[4].String(), Withdrawal: e.Files[wire.WithdrawalFile]}}
-				delete(e.Files, wire.WithdrawalFile)
+				e.Asked = []verify.Asked{{Who: args[4].String(), Withdrawal: e.Files[relay.WithdrawalFile]}}
+				delete(e.Files, relay.WithdrawalFile)
 			}
 			if args[3].Truthy() {
 				e.Again = func(p plan.Plan, report audit.Report) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A batch that comes in parts is dealt to shards as its parts come, each by itself and in
@@ -33,7 +34,7 @@ func dealtOf(b store.Batch, n int) string { return fmt.Sprintf("%s/dealt/%d", ar
 // of an envelope would not fall together: where another number is configured meanwhile, the
 // batch is forgotten and begins anew.
 type arriving struct {
-	manifest wire.Manifest
+	manifest relay.Manifest
 	shards   int
 }
 
@@ -46,7 +47,7 @@ func (s *Sharing) find(ctx context.Context, mark store.Batch) (a arriving, err e
 	if len(text) < 4 {
 		return a, fs.ErrNotExist
 	}
-	if a.manifest, err = wire.ParseManifest(text[4:]); err != nil || a.manifest.Digest() != mark.SHA256 {
+	if a.manifest, err = relay.ParseManifest(text[4:]); err != nil || a.manifest.Digest() != mark.SHA256 {
 		return a, fs.ErrNotExist
 	}
 	a.shards = int(binary.BigEndian.Uint32(text))
@@ -57,7 +58,7 @@ func (s *Sharing) find(ctx context.Context, mark store.Batch) (a arriving, err e
 }
 
 // open begins with a request for a batch in parts, whose receipts are read.
-func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey, manifest bool) ([]wire.SignedReceipt, store.Batch, error) {
+func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey, manifest bool) ([]relay.SignedReceipt, store.Batch, error) {
 	if s.Blobs == nil {
 		return nil, store.Batch{}, handover.NoStore("count.folder or count.bucket")
 	}
@@ -77,7 +78,7 @@ func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, key
 
 // TakeManifest takes the manifest of a batch. Where parts are missing it answers with them,
 // and the outcome is Failed without an error; otherwise the batch is counted as Take does.
-func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey) (store.Outcome, error) {
+func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey) (store.Outcome, error) {
 	ctx := r.Context()
 	receipts, mark, err := s.open(w, r, leg, keys, true)
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 
 // lacking are the first parts that are not dealt. The manifest of a batch of which nothing
 // is here is kept.
-func (s *Sharing) lacking(ctx context.Context, mark store.Batch, m wire.Manifest) (missing []int, err error) {
+func (s *Sharing) lacking(ctx context.Context, mark store.Batch, m relay.Manifest) (missing []int, err error) {
 	if _, err := s.find(ctx, mark); errors.Is(err, fs.ErrNotExist) {
 		if err := errors.Join(s.Blobs.Delete(ctx, arrivalOf(mark)), s.Blobs.Delete(ctx, shardsOf(mark))); err != nil {
 			return nil, err
@@ -155,7 +156,7 @@ func (s *Sharing) lacking(ctx context.Context, mark store.Batch, m wire.Manifest
 		there[name] = true
 	}
 	for n := range m.Parts {
-		if len(missing) < wire.MaxMissing && !there[dealtOf(mark, n)] {
+		if len(missing) < relay.MaxMissing && !there[dealtOf(mark, n)] {
 			missing = append(missing, n)
 		}
 	}
@@ -163,7 +164,7 @@ func (s *Sharing) lacking(ctx context.Context, mark store.Batch, m wire.Manifest
 }
 
 // TakePart deals a part of a batch whose manifest is here to the batch's shards.
-func (s *Sharing) TakePart(w http.ResponseWriter, r *http.Request, leg wire.Leg, n int, keys []wire.VerifyKey) error {
+func (s *Sharing) TakePart(w http.ResponseWriter, r *http.Request, leg wire.Leg, n int, keys []relay.VerifyKey) error {
 	ctx := r.Context()
 	_, mark, err := s.open(w, r, leg, keys, false)
 	if err != nil {

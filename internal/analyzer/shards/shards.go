@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -46,7 +47,7 @@ type Plan struct {
 	Counter  *analyzer.Counter // nil where answers are summed
 	Protocol *protocol.Protocol
 	// BornOut checks receipts against the plan's keys, each other and the batch.
-	BornOut func(receipts []wire.SignedReceipt, head envelope.Head, digest [32]byte) error
+	BornOut func(receipts []relay.SignedReceipt, head envelope.Head, digest [32]byte) error
 }
 
 // Sharing is what a service and its workers count with. All must be set but Blobs.
@@ -77,7 +78,7 @@ type Sharing struct {
 }
 
 // Bytes are receipts as they are kept, one after the other.
-func Bytes(receipts []wire.SignedReceipt) (all []byte) {
+func Bytes(receipts []relay.SignedReceipt) (all []byte) {
 	for _, r := range receipts {
 		all = append(all, r.Bytes()...)
 	}
@@ -90,7 +91,7 @@ func shardsOf(b store.Batch) string {
 
 // Take takes a batch whose body has not been read, and which the last of the
 // receipts vouches for.
-func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, receipts []wire.SignedReceipt) (store.Outcome, error) {
+func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, receipts []relay.SignedReceipt) (store.Outcome, error) {
 	ctx := r.Context()
 	mark := store.Batch{
 		Plan: fmt.Sprintf("%x", leg.Plan), Instance: int(leg.Instance), Crowd: int(leg.Crowd), SHA256: receipts[len(receipts)-1].BatchOut,
@@ -141,7 +142,7 @@ func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark store
 }
 
 // deal reads a batch and writes its shards, for everybody to count.
-func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Request, run Plan, leg wire.Leg, receipts []wire.SignedReceipt, mark store.Batch) error {
+func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Request, run Plan, leg wire.Leg, receipts []relay.SignedReceipt, mark store.Batch) error {
 	digest := sha256.New()
 	body := bufio.NewReaderSize(io.TeeReader(serve.Body(w, r, s.BatchSize), digest), 1<<20)
 	raw := make([]byte, envelope.HeadSize)
@@ -197,7 +198,7 @@ func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Reque
 
 // count writes what was counted of a batch as its tally.
 func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole analyzer.Counted) (store.Outcome, error) {
-	receipts, err := wire.SplitReceipts(mark.Receipts)
+	receipts, err := relay.SplitReceipts(mark.Receipts)
 	if err != nil {
 		return store.Failed, err
 	}

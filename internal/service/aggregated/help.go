@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregate"
 )
 
@@ -120,7 +121,7 @@ func count(to *aggregate.Batch, v aggregate.Verified, left bool, fresh func([]by
 // putShare answers POST /tasks/{task}/aggregate_shares with the helper's share of the batch
 // that both have: drawn once, on disk before it is shown.
 func (s *Service) putShare(w http.ResponseWriter, r *http.Request) error {
-	receipts := r.Header.Get(wire.ReceiptHeader)
+	receipts := r.Header.Get(relay.ReceiptHeader)
 	c, body, err := s.fromLeader(w, r, dap.ShareReqType, func(*crowd) int { return 1 << 10 })
 	if err != nil {
 		return err
@@ -135,8 +136,8 @@ func (s *Service) putShare(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", dap.ShareType)
 	w.Header().Set("Location", fmt.Sprintf("%s/%s", dap.SharesPath(c.ID), dap.TaskID(c.batch())))
-	w.Header().Set(wire.ReceiptHeader, encodeReceipts(kept[:wire.ReceiptSize]))
-	_, err = w.Write(kept[wire.ReceiptSize:])
+	w.Header().Set(relay.ReceiptHeader, encodeReceipts(kept[:relay.ReceiptSize]))
+	_, err = w.Write(kept[relay.ReceiptSize:])
 	return err
 }
 
@@ -145,7 +146,7 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	if err != nil {
 		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
-	leader, err := wire.ParseReceipt(raw)
+	leader, err := relay.ParseReceipt(raw)
 	if err == nil {
 		err = leader.Verify(c.of.receipts[0])
 	}
@@ -168,22 +169,22 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	if err != nil {
 		return nil, storage(err)
 	}
-	if second, err := wire.ParseReceipt(kept[:wire.ReceiptSize]); err != nil || second.Previous != leader.Hash() {
+	if second, err := relay.ParseReceipt(kept[:relay.ReceiptSize]); err != nil || second.Previous != leader.Hash() {
 		return nil, wire.Problemf(wire.BatchTaken, "this batch was handed on with another share of the leader")
 	}
 	return kept, s.o.Failpoint("share-drawn")
 }
 
 // drawn is the helper's sealed share, with its receipt before it.
-func (c *crowd) drawn(batch aggregate.Batch, leader wire.SignedReceipt) ([]byte, error) {
+func (c *crowd) drawn(batch aggregate.Batch, leader relay.SignedReceipt) ([]byte, error) {
 	sealed, err := c.helper.Share(rng.New(), batch)
 	if err != nil {
 		return nil, err
 	}
 	share, n := dap.MarshalShare(sealed), uint64(batch.Reports)
-	receipt := wire.Receipt{
+	receipt := relay.Receipt{
 		Plan: c.of.hash, Hop: 1, Crowd: uint32(c.number), Respondents: n, Tokens: counted(c.of, batch),
-		In: n, Out: n, BatchIn: leader.BatchOut, BatchOut: wire.SharesDigest(leader.BatchOut, share), Previous: leader.Hash(),
+		In: n, Out: n, BatchIn: leader.BatchOut, BatchOut: relay.SharesDigest(leader.BatchOut, share), Previous: leader.Hash(),
 	}
 	return append(receipt.Sign(c.of.sign).Bytes(), share...), nil
 }

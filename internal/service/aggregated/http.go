@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -126,9 +127,9 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	const receipts = 2 * wire.ReceiptSize
+	const receipts = 2 * relay.ReceiptSize
 	w.Header().Set("Content-Type", dap.CollectionRespType)
-	w.Header().Set(wire.ReceiptHeader, encodeReceipts(kept[:receipts]))
+	w.Header().Set(relay.ReceiptHeader, encodeReceipts(kept[:receipts]))
 	_, err = w.Write(kept[receipts:])
 	return err
 }
@@ -144,14 +145,14 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 	if !here {
 		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
 	}
-	var held wire.Held
+	var held relay.Held
 	if leg.Instance == 0 && leg.Hop == s.hop()+1 && int64(leg.Crowd) < int64(len(p.crowds)) {
 		kept, err := s.o.Store.Share(r.Context(), p.name, int(leg.Crowd), s.leaves())
 		if err != nil {
 			return err
 		}
 		if kept != nil {
-			receipt, err := wire.ParseReceipt(kept[:wire.ReceiptSize])
+			receipt, err := relay.ParseReceipt(kept[:relay.ReceiptSize])
 			if err != nil {
 				return fmt.Errorf("aggregator: a receipt that was kept: %w", err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/aggregate"
 )
@@ -170,7 +171,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 			return nil, err
 		}
 		share := dap.MarshalShare(sealed)
-		receipt := wire.Receipt{
+		receipt := relay.Receipt{
 			Plan: c.of.hash, Crowd: uint32(c.number), Respondents: uint64(batch.Reports), Tokens: counted(c.of, batch),
 			In: uint64(batch.Reports + batch.Refused), Out: uint64(batch.Reports), Dropped: uint64(batch.Refused), BatchOut: sha256.Sum256(share),
 		}
@@ -182,7 +183,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 	if err := s.o.Failpoint("share-drawn"); err != nil {
 		return err
 	}
-	receipt, share := own[:wire.ReceiptSize], own[wire.ReceiptSize:]
+	receipt, share := own[:relay.ReceiptSize], own[relay.ReceiptSize:]
 	leader, err := dap.ParseShare(share)
 	if err != nil {
 		return err
@@ -197,7 +198,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 		return errors.Join(aggregate.ErrAnswer, err)
 	}
 	receipts := append(bytes.Clone(receipt), second...)
-	if err := wire.CheckShares(receipts, c.of.receipts, c.of.hash, uint32(c.number), share, answer); err != nil {
+	if err := relay.CheckShares(receipts, c.of.receipts, c.of.hash, uint32(c.number), share, answer); err != nil {
 		return errors.Join(aggregate.ErrAnswer, err)
 	}
 	if err := s.o.Failpoint("helper-shared"); err != nil {
@@ -226,7 +227,7 @@ func encodeReceipts(all []byte) string { return base64.RawURLEncoding.EncodeToSt
 // decodeReceipts reads so many receipts.
 func decodeReceipts(text string, n int) ([]byte, error) {
 	all, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(all) != n*wire.ReceiptSize {
+	if err != nil || len(all) != n*relay.ReceiptSize {
 		return nil, errors.New("aggregator: the receipts beside a share are missing or damaged")
 	}
 	return all, nil
@@ -263,7 +264,7 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 	r.Header.Set("Content-Type", mediaType)
 	r.Header.Set("Authorization", "Bearer "+base64.RawURLEncoding.EncodeToString(s.o.Pair.Bearer(c.ID)))
 	if receipts != "" {
-		r.Header.Set(wire.ReceiptHeader, receipts)
+		r.Header.Set(relay.ReceiptHeader, receipts)
 	}
 	res, err := s.o.Client.Do(r)
 	if err != nil {
@@ -279,7 +280,7 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 		return wrong(errors.Join(err, fmt.Errorf("status %d", res.StatusCode)))
 	}
 	if receipts != "" {
-		if receipt, err = decodeReceipts(res.Header.Get(wire.ReceiptHeader), 1); err != nil {
+		if receipt, err = decodeReceipts(res.Header.Get(relay.ReceiptHeader), 1); err != nil {
 			return wrong(err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregate"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -30,8 +31,8 @@ type served struct {
 	name     string
 	crowds   []*crowd
 	auth     serve.Authenticator // by which the leader knows respondents; its tokens are those that this aggregator demands
-	sign     wire.SignKey        // of this aggregator's receipts
-	receipts []wire.VerifyKey    // of both
+	sign     relay.SignKey       // of this aggregator's receipts
+	receipts []relay.VerifyKey   // of both
 	woken    chan struct{}
 
 	working sync.Mutex // held by who carries it on
@@ -187,7 +188,7 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 	if p.sign, ours = sign[us.Receipts]; !ours {
 		return nil, registry.Refused(fmt.Sprintf("the private key of the receipts of the plan's %s is not here", s.Role()))
 	}
-	keys, err := wire.ReceiptKeys(signed.Plan)
+	keys, err := relay.ReceiptKeys(signed.Plan)
 	if err != nil {
 		return nil, registry.Refused(err.Error())
 	}

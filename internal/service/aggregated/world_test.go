@@ -29,7 +29,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregate"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -150,7 +150,7 @@ func (w *world) party(role dap.Role) plan.Party {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	sign, err := wire.GenerateSignKey()
+	sign, err := relay.GenerateSignKey()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func (w *world) party(role dap.Role) plan.Party {
 	if err := errors.Join(
 		os.MkdirAll(keys, 0o700),
 		envelope.CreateKeyFile(filepath.Join(keys, "open.json"), envelope.KeyFile{Key: open, Purpose: "test"}),
-		wire.CreateSignKeyFile(filepath.Join(keys, "sign.json"), sign, "test"),
+		relay.CreateSignKeyFile(filepath.Join(keys, "sign.json"), sign, "test"),
 	); err != nil {
 		w.t.Fatal(err)
 	}
@@ -343,7 +343,7 @@ func (w *world) step() error { return w.nodes[dap.Leader].service.Step(context.B
 func (w *world) collected() (status int, body []byte, receipts string) {
 	w.t.Helper()
 	status, body, header := w.ask(dap.Leader, dap.CollectionPath(w.task().ID), dap.CollectionType, "", dap.CollectionReq{}.Marshal())
-	return status, body, header.Get(wire.ReceiptHeader)
+	return status, body, header.Get(relay.ReceiptHeader)
 }
 
 // opened are the sums that the analyzer finds in what it gets, after all its checks.
@@ -361,11 +361,11 @@ func (w *world) opened() (sums []int64, reports uint64) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	keys, err := wire.ReceiptKeys(w.plan)
+	keys, err := relay.ReceiptKeys(w.plan)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := wire.CheckShares(receipts, keys[0], w.plan.Hash(), 0, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
+	if err := relay.CheckShares(receipts, keys[0], w.plan.Hash(), 0, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
 		w.t.Fatal(err)
 	}
 	if sums, err = w.task().Open(w.analyzer, c); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -43,8 +44,8 @@ func TestReleaseCarriesTheAuditOfItsPlan(t *testing.T) {
 			if r.wants(file, ok, ""); file.Body.String() != "{}\n" {
 				t.Errorf("audit %q", file.Body)
 			}
-			receipts, err := wire.ParseReceipts(r.get("/v1/releases/" + c.name + "." + wire.ReceiptsFile).Body.Bytes())
-			if err != nil || receipts.Files[release.AuditFile] != wire.FileDigest([]byte("{}\n")) {
+			receipts, err := relay.ParseReceipts(r.get("/v1/releases/" + c.name + "." + relay.ReceiptsFile).Body.Bytes())
+			if err != nil || receipts.Files[release.AuditFile] != relay.FileDigest([]byte("{}\n")) {
 				t.Errorf("receipts %v: %v", receipts.Files, err)
 			}
 			status := r.get("/v1/plans/" + c.name + "/status")

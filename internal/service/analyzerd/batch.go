@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -28,7 +29,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	parted := web.CheckType(r.Header.Get("Content-Type"), wire.PartedType) == nil
 	// {hop} is how many receipts there are: a body without room for them is no batch
 	// of any plan.
-	if n := r.ContentLength; n >= 0 && n < int64(wire.PrefixSize(int(leg.Hop))) {
+	if n := r.ContentLength; n >= 0 && n < int64(relay.PrefixSize(int(leg.Hop))) {
 		return handover.Shorter(int(leg.Hop))
 	}
 	keys, err := s.keys(r.Context(), leg)
@@ -63,7 +64,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	h, err := wire.NewHandover(receipts, batch)
+	h, err := relay.NewHandover(receipts, batch)
 	if err != nil {
 		return wire.Problemf(wire.BatchRefused, "%w", err)
 	}
@@ -97,7 +98,7 @@ func (s *Service) putPart(w http.ResponseWriter, r *http.Request) error {
 }
 
 // keys are those of the receipts of the hops before the analyzer, on a leg that it serves.
-func (s *Service) keys(ctx context.Context, leg wire.Leg) ([]wire.VerifyKey, error) {
+func (s *Service) keys(ctx context.Context, leg wire.Leg) ([]relay.VerifyKey, error) {
 	if err := s.standing(ctx, leg.Plan); err != nil {
 		return nil, storeProblem(err)
 	}
@@ -117,7 +118,7 @@ func (s *Service) keys(ctx context.Context, leg wire.Leg) ([]wire.VerifyKey, err
 // Take counts a batch of a registered plan. Once it returns New or Again, the
 // batch's tally, its mark and its receipts are on disk, all of them, once. The
 // error is a *wire.Problem where the batch is at fault.
-func (s *Service) Take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
+func (s *Service) Take(ctx context.Context, h relay.Handover) (store.Outcome, error) {
 	outcome, err := s.take(ctx, h)
 	s.taken(ctx, outcome, err)
 	return outcome, err
@@ -131,7 +132,7 @@ func (s *Service) taken(ctx context.Context, outcome store.Outcome, err error) {
 	}
 }
 
-func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, error) {
+func (s *Service) take(ctx context.Context, h relay.Handover) (store.Outcome, error) {
 	b := h.Batch
 	name := nameOf(b.Plan)
 	mark := store.Batch{
@@ -194,9 +195,9 @@ func (s *Service) take(ctx context.Context, h wire.Handover) (store.Outcome, err
 }
 
 // bornOut checks the receipts against the plan's keys, each other and the batch.
-func (s *Service) bornOut(run *running, receipts []wire.SignedReceipt, head envelope.Head, digest [32]byte) error {
+func (s *Service) bornOut(run *running, receipts []relay.SignedReceipt, head envelope.Head, digest [32]byte) error {
 	keys := run.receipts[head.Instance]
-	if err := wire.CheckChain(receipts, keys, head, digest); err != nil {
+	if err := relay.CheckChain(receipts, keys, head, digest); err != nil {
 		return err
 	}
 	p := run.signed.Plan

@@ -14,12 +14,13 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // spoiled is a batch with something done to it by its last hop, receipt included.
-func (c *collection) spoiled(t *testing.T, h wire.Handover, spoil func(h *wire.Handover)) wire.Handover {
+func (c *collection) spoiled(t *testing.T, h relay.Handover, spoil func(h *relay.Handover)) relay.Handover {
 	h.Batch.Envelopes = slices.Clone(h.Batch.Envelopes)
 	spoil(&h)
 	return c.resign(t, h)
@@ -28,43 +29,43 @@ func (c *collection) spoiled(t *testing.T, h wire.Handover, spoil func(h *wire.H
 func TestBatchesThatAreRefused(t *testing.T) {
 	c := collect(t, nil)
 	single, double := c.handovers[0], c.handovers[2] // of one hop, of two
-	withReceipts := func(h wire.Handover, change func(r []wire.SignedReceipt) []wire.SignedReceipt) wire.Handover {
+	withReceipts := func(h relay.Handover, change func(r []relay.SignedReceipt) []relay.SignedReceipt) relay.Handover {
 		h.Receipts = change(slices.Clone(h.Receipts))
 		return h
 	}
-	stranger, err := wire.GenerateSignKey()
+	stranger, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]struct {
-		h    wire.Handover
+		h    relay.Handover
 		code wire.Code
 		want string
 	}{
-		"a receipt that a stranger signed": {withReceipts(single, func(r []wire.SignedReceipt) []wire.SignedReceipt {
+		"a receipt that a stranger signed": {withReceipts(single, func(r []relay.SignedReceipt) []relay.SignedReceipt {
 			r[0] = r[0].Receipt.Sign(stranger)
 			return r
 		}), wire.ReceiptRefused, "hop 1"},
-		"a receipt without a signature": {withReceipts(double, func(r []wire.SignedReceipt) []wire.SignedReceipt {
+		"a receipt without a signature": {withReceipts(double, func(r []relay.SignedReceipt) []relay.SignedReceipt {
 			r[1].Signature = [64]byte{}
 			return r
 		}), wire.ReceiptRefused, "hop 2"},
-		"an earlier hop's receipt changed": {withReceipts(double, func(r []wire.SignedReceipt) []wire.SignedReceipt {
+		"an earlier hop's receipt changed": {withReceipts(double, func(r []relay.SignedReceipt) []relay.SignedReceipt {
 			r[0].Respondents++
 			return r
 		}), wire.ReceiptRefused, "hop 1"},
-		"a missing receipt": {withReceipts(double, func(r []wire.SignedReceipt) []wire.SignedReceipt { return r[1:] }), wire.ReceiptRefused, "receipt"},
-		"a batch that its receipt does not bear out": {func() wire.Handover {
+		"a missing receipt": {withReceipts(double, func(r []relay.SignedReceipt) []relay.SignedReceipt { return r[1:] }), wire.ReceiptRefused, "receipt"},
+		"a batch that its receipt does not bear out": {func() relay.Handover {
 			h := single
 			h.Batch.Envelopes = slices.Clone(h.Batch.Envelopes)
 			h.Batch.Envelopes[0], h.Batch.Envelopes[1] = h.Batch.Envelopes[1], h.Batch.Envelopes[0]
 			return h
 		}(), wire.ReceiptRefused, "not the one that it handed on"},
-		"fewer respondents than the minimum": {c.spoiled(t, single, func(h *wire.Handover) { h.Batch.Respondents = minimum - 1 }), wire.BatchRefused, "minimum of 5"},
-		"fewer envelopes than the honest send": {c.spoiled(t, single, func(h *wire.Handover) {
+		"fewer respondents than the minimum": {c.spoiled(t, single, func(h *relay.Handover) { h.Batch.Respondents = minimum - 1 }), wire.BatchRefused, "minimum of 5"},
+		"fewer envelopes than the honest send": {c.spoiled(t, single, func(h *relay.Handover) {
 			h.Batch.Envelopes = h.Batch.Envelopes[:4*perDevice-1]
 		}), wire.BatchRefused, "honest minimum"},
-		"another instance's receipts": {withReceipts(single, func([]wire.SignedReceipt) []wire.SignedReceipt { return c.handovers[1].Receipts }), wire.ReceiptRefused, "of another batch"},
+		"another instance's receipts": {withReceipts(single, func([]relay.SignedReceipt) []relay.SignedReceipt { return c.handovers[1].Receipts }), wire.ReceiptRefused, "of another batch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
@@ -93,7 +94,7 @@ func TestHostileRequests(t *testing.T) {
 	good := body(t, h)
 	cut := func(n int) []byte { return good[:n] }
 	huge := bytes.Clone(good)
-	copy(huge[3+wire.ReceiptSize+40:], []byte{0xff, 0xff, 0xff, 0xff}) // 2^32-1 envelopes
+	copy(huge[3+relay.ReceiptSize+40:], []byte{0xff, 0xff, 0xff, 0xff}) // 2^32-1 envelopes
 	for name, b := range map[string][]byte{
 		"nothing": nil, "one byte": cut(1), "half": cut(len(good) / 2), "all but a byte": cut(len(good) - 1), "a byte too many": append(bytes.Clone(good), 0),
 		"a number of envelopes that is not there": huge, "noise": bytes.Repeat([]byte{0xa5}, 10000), "a plan": c.signed.Marshal(),
@@ -102,7 +103,7 @@ func TestHostileRequests(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, w.Code, w.Body)
 		}
 	}
-	for i := range wire.ReceiptSize + 60 { // every byte of receipts and headers
+	for i := range relay.ReceiptSize + 60 { // every byte of receipts and headers
 		b := bytes.Clone(good)
 		b[i] ^= 0x41
 		if w := r.do("PUT", path(h), wire.BatchType, b); w.Code != 422 && w.Code != 400 {
@@ -148,7 +149,7 @@ func TestAnotherBatchOfACrowdIsRefused(t *testing.T) {
 	r.wants(r.register(c), created, "")
 	h := c.handovers[0]
 	r.wants(r.put(h), created, "")
-	r.wants(r.put(c.spoiled(t, h, func(h *wire.Handover) { h.Batch.Envelopes = h.Batch.Envelopes[1:] })), 409, wire.BatchTaken)
+	r.wants(r.put(c.spoiled(t, h, func(h *relay.Handover) { h.Batch.Envelopes = h.Batch.Envelopes[1:] })), 409, wire.BatchTaken)
 	r.wants(r.put(h), ok, "")
 }
 
@@ -180,7 +181,7 @@ func (r *rig) countedOnce(c *collection, batches int) {
 		r.t.Fatalf("%d batches on disk, want %d, %v", len(stored), batches, err)
 	}
 	for _, b := range stored {
-		at := slices.IndexFunc(c.handovers, func(h wire.Handover) bool {
+		at := slices.IndexFunc(c.handovers, func(h relay.Handover) bool {
 			return int(h.Batch.Instance) == b.Instance && int(h.Batch.Crowd) == b.Crowd
 		})
 		h := c.handovers[at]
@@ -199,7 +200,7 @@ func (r *rig) countedOnce(c *collection, batches int) {
 				r.t.Errorf("channel %d of instance %d, crowd %d: %d and %d messages of %d respondents", channel, b.Instance, b.Crowd, n[2*channel], n[2*channel+1], h.Batch.Respondents)
 			}
 		}
-		if b.SHA256 != h.Digest || len(b.Receipts) != wire.ReceiptSize*len(h.Receipts) {
+		if b.SHA256 != h.Digest || len(b.Receipts) != relay.ReceiptSize*len(h.Receipts) {
 			r.t.Errorf("mark or receipts of instance %d, crowd %d are others", b.Instance, b.Crowd)
 		}
 	}
@@ -217,7 +218,7 @@ func TestAReleaseWhosePromiseFailsIsWithheld(t *testing.T) {
 		r.wants(r.register(c), created, "")
 		for i, h := range c.handovers {
 			if i == 0 { // 4 whole contributions are left: n_h of them came, f of them may lie
-				h = c.spoiled(t, h, func(h *wire.Handover) {
+				h = c.spoiled(t, h, func(h *relay.Handover) {
 					for i := 4 * perDevice; i < len(h.Batch.Envelopes); i++ {
 						h.Batch.Envelopes[i] = bytes.Repeat([]byte{7}, len(h.Batch.Envelopes[i]))
 					}
@@ -276,7 +277,7 @@ func TestRespondentsBeyondReason(t *testing.T) {
 	c := collect(t, nil)
 	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
 	r.wants(r.register(c), created, "")
-	r.wants(r.put(c.spoiled(t, c.handovers[0], func(h *wire.Handover) { h.Batch.Respondents = math.MaxUint32 })), created, "")
+	r.wants(r.put(c.spoiled(t, c.handovers[0], func(h *relay.Handover) { h.Batch.Respondents = math.MaxUint32 })), created, "")
 	if o, err := r.service.Take(t.Context(), c.handovers[0]); o != store.Failed || err == nil {
 		t.Error(o, err)
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // large is a batch of so many envelopes for the first instance's analyzer, with a
 // receipt that bears it out: what its only hop would hand on.
-func (c *collection) large(b *testing.B, envelopes int) wire.Handover {
+func (c *collection) large(b *testing.B, envelopes int) relay.Handover {
 	h := c.handovers[0]
 	payload, hop := c.signed.Plan.Envelopes.PayloadBytes, c.hops[0][0]
 	layers := envelope.Route(h.Batch.Plan, h.Batch.Instance, h.Batch.Crowd, hop.Public(), c.analyzer.Public())
@@ -47,7 +48,7 @@ func (c *collection) large(b *testing.B, envelopes int) wire.Handover {
 	r.In, r.Out, r.Respondents = uint64(envelopes), uint64(envelopes), h.Batch.Respondents
 	h.Digest = digest(b, h.Batch)
 	r.BatchOut = h.Digest
-	h.Receipts = []wire.SignedReceipt{r.Sign(c.signers[h.Batch.Instance][0])}
+	h.Receipts = []relay.SignedReceipt{r.Sign(c.signers[h.Batch.Instance][0])}
 	return h
 }
 

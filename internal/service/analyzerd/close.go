@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -90,7 +91,7 @@ type counted struct {
 	batches []store.Batch
 	notes   []string        // what a release must say of them
 	study   *plan.Study     // of which they are a round; nil: of none
-	sign    wire.SignKey    // of the release; the zero key where the plan names none
+	sign    relay.SignKey   // of the release; the zero key where the plan names none
 	state   []byte          // that they were asked with; nil: none
 	rounds  []release.Round // that all of these are of
 	all     *counted        // with the earlier rounds, where the study merges them; nil: it does not

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -59,17 +60,17 @@ func (s *Service) collectCrowd(ctx context.Context, name string, run *running, t
 	if err != nil {
 		return err
 	}
-	if err := wire.CheckShares(receipts, run.receipts[0], t.Plan, t.Crowd, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
+	if err := relay.CheckShares(receipts, run.receipts[0], t.Plan, t.Crowd, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
 		return err
 	}
-	leader, err := wire.ParseReceipt(receipts[:wire.ReceiptSize])
+	leader, err := relay.ParseReceipt(receipts[:relay.ReceiptSize])
 	if err == nil && uint64(leader.Respondents) != c.Reports {
 		err = errors.New("analyzer: the leader's receipt states another number of reports")
 	}
 	if err != nil {
 		return err
 	}
-	last, err := wire.ParseReceipt(receipts[wire.ReceiptSize:])
+	last, err := relay.ParseReceipt(receipts[relay.ReceiptSize:])
 	if err != nil {
 		return err
 	}
@@ -133,6 +134,6 @@ func (s *Service) askLeader(ctx context.Context, p plan.Plan, t *task.Task) (bod
 	case res.StatusCode != http.StatusOK:
 		return nil, nil, fmt.Errorf("analyzer: %s answers with status %d", leader.Operator, res.StatusCode)
 	}
-	receipts, err = base64.RawURLEncoding.Strict().DecodeString(res.Header.Get(wire.ReceiptHeader))
+	receipts, err = base64.RawURLEncoding.Strict().DecodeString(res.Header.Get(relay.ReceiptHeader))
 	return body, receipts, err
 }

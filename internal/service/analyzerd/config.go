@@ -16,8 +16,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/storage/store"
-	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/bearer"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -113,7 +113,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		Common: common, Operators: http.Operators, Populations: map[string]Population{}, Grace: time.Duration(c.Grace), BatchSize: c.BatchSize,
 	}
 	if c.Coordinator != "" {
-		key, _, err := wire.ReadSignKeyFile(string(c.Coordinator))
+		key, _, err := relay.ReadSignKeyFile(string(c.Coordinator))
 		fault("coordinator", errors.Join(err, serve.Closed(c.Coordinator)))
 		o.Coordinator = key.Private()
 	}
@@ -146,7 +146,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	for i, p := range c.Publishers {
 		at := fmt.Sprintf("publishers[%d]", i)
 		if p.Key != "" || c.PublishersFile == "" {
-			_, err := wire.ParseVerifyKey(p.Key)
+			_, err := relay.ParseVerifyKey(p.Key)
 			fault(at+".key", err)
 		}
 		if p.Name == "" {

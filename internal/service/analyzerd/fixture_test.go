@@ -30,6 +30,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -73,9 +74,9 @@ type collection struct {
 	analyzer  envelope.PrivateKey
 	hops      [][]envelope.PrivateKey
 	protocol  *protocol.Protocol
-	signers   [][]wire.SignKey // of receipts, by instance and hop
-	releaser  wire.SignKey     // of releases
-	handovers []wire.Handover
+	signers   [][]relay.SignKey // of receipts, by instance and hop
+	releaser  relay.SignKey     // of releases
+	handovers []relay.Handover
 }
 
 // collect has the tiny density plan answered; change may alter it before.
@@ -128,10 +129,10 @@ func keyed(t testing.TB, p *plan.Plan) *collection {
 	t.Helper()
 	c := &collection{}
 	for _, in := range p.Route.Mix.Instances {
-		keys := make([]wire.SignKey, len(in.Hops))
+		keys := make([]relay.SignKey, len(in.Hops))
 		for h := range in.Hops {
 			var err error
-			if keys[h], err = wire.GenerateSignKey(); err != nil {
+			if keys[h], err = relay.GenerateSignKey(); err != nil {
 				t.Fatal(err)
 			}
 			in.Hops[h].Receipts = keys[h].Public().String()
@@ -143,7 +144,7 @@ func keyed(t testing.TB, p *plan.Plan) *collection {
 		t.Fatal(err)
 	}
 	c.analyzer, c.hops = keys.Analyzer, keys.Hops
-	if c.releaser, err = wire.GenerateSignKey(); err != nil {
+	if c.releaser, err = relay.GenerateSignKey(); err != nil {
 		t.Fatal(err)
 	}
 	p.Analyzer.Releases = c.releaser.Public().String()
@@ -198,9 +199,9 @@ func (c *collection) answerBy(t testing.TB, signed plan.Signed, proto *protocol.
 }
 
 // mix carries a crowd through its cascade, with receipts.
-func (c *collection) mix(t testing.TB, b envelope.Batch, keys []envelope.PrivateKey) wire.Handover {
+func (c *collection) mix(t testing.TB, b envelope.Batch, keys []envelope.PrivateKey) relay.Handover {
 	t.Helper()
-	var h wire.Handover
+	var h relay.Handover
 	for hop, key := range keys {
 		mixer, err := shuffler.NewHop(c.signed.Plan, int(b.Instance), hop, key)
 		if err != nil {
@@ -210,7 +211,7 @@ func (c *collection) mix(t testing.TB, b envelope.Batch, keys []envelope.Private
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := wire.Receipt{
+		r := relay.Receipt{
 			Plan: b.Plan, Instance: b.Instance, Hop: uint8(hop), Crowd: b.Crowd, Respondents: b.Respondents,
 			In: uint64(counts.In), Out: uint64(counts.Out), Dropped: uint64(counts.Dropped), Duplicates: uint64(counts.Duplicates),
 		}
@@ -218,7 +219,7 @@ func (c *collection) mix(t testing.TB, b envelope.Batch, keys []envelope.Private
 			r.BatchIn, r.Previous = h.Digest, h.Receipts[hop-1].Hash()
 		}
 		r.BatchOut = digest(t, out)
-		h = wire.Handover{Receipts: append(h.Receipts, r.Sign(c.signers[b.Instance][hop])), Batch: out, Digest: r.BatchOut}
+		h = relay.Handover{Receipts: append(h.Receipts, r.Sign(c.signers[b.Instance][hop])), Batch: out, Digest: r.BatchOut}
 		b = out
 	}
 	return h
@@ -234,9 +235,9 @@ func digest(t testing.TB, b envelope.Batch) [32]byte {
 }
 
 // resign makes the last receipt bear out what was done to the batch.
-func (c *collection) resign(t testing.TB, h wire.Handover) wire.Handover {
+func (c *collection) resign(t testing.TB, h relay.Handover) relay.Handover {
 	t.Helper()
-	h.Receipts = append([]wire.SignedReceipt(nil), h.Receipts...)
+	h.Receipts = append([]relay.SignedReceipt(nil), h.Receipts...)
 	last := len(h.Receipts) - 1
 	r := h.Receipts[last].Receipt
 	r.Dropped += r.Out - uint64(len(h.Batch.Envelopes))
@@ -247,16 +248,16 @@ func (c *collection) resign(t testing.TB, h wire.Handover) wire.Handover {
 	return h
 }
 
-func body(t testing.TB, h wire.Handover) []byte {
+func body(t testing.TB, h relay.Handover) []byte {
 	t.Helper()
 	b, err := h.Batch.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wire.MarshalHandover(h.Receipts, b)
+	return relay.MarshalHandover(h.Receipts, b)
 }
 
-func path(h wire.Handover) string {
+func path(h relay.Handover) string {
 	return wire.BatchPath(h.Batch.Plan, h.Batch.Instance, h.Batch.Hop, h.Batch.Crowd)
 }
 
@@ -294,7 +295,7 @@ func start(t testing.TB, dsn string, cs ...*collection) *rig {
 		if err := envelope.CreateKeyFile(filepath.Join(r.keys, fmt.Sprintf("%d.json", i)), envelope.KeyFile{Key: c.analyzer, Purpose: "analyzer"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := wire.CreateSignKeyFile(filepath.Join(r.keys, fmt.Sprintf("releases-%d.json", i)), c.releaser, "analyzer"); err != nil {
+		if err := relay.CreateSignKeyFile(filepath.Join(r.keys, fmt.Sprintf("releases-%d.json", i)), c.releaser, "analyzer"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -415,7 +416,7 @@ func (r *rig) register(c *collection) *httptest.ResponseRecorder {
 	return r.do("PUT", wire.PlanPath(c.signed.Plan.Hash()), wire.PlanType(c.signed), c.signed.Marshal())
 }
 
-func (r *rig) put(h wire.Handover) *httptest.ResponseRecorder {
+func (r *rig) put(h relay.Handover) *httptest.ResponseRecorder {
 	r.t.Helper()
 	return r.do("PUT", path(h), wire.BatchType, body(r.t, h))
 }

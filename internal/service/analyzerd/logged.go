@@ -9,10 +9,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // formatEvidence is that a release stands in the public log.
-const formatEvidence = wire.EvidenceFile
+const formatEvidence = relay.EvidenceFile
 
 // relog is how long an analyzer waits before it asks a log again that did not answer.
 const relog = time.Minute

@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -28,8 +29,8 @@ func TestTheLogIsToldOfReleases(t *testing.T) {
 		case q.URL.Path != wire.LogReleasePath(c.signed.Plan.Hash()):
 			t.Errorf("%s %s", q.Method, q.URL.Path)
 		default: // signed by whom the plan names
-			signature, receipts := wire.SplitSignedRelease(body)
-			if err := wire.ReleaseOf(c.signed.Plan.Hash(), receipts).Verify(c.signed.Plan.Analyzer.Releases, signature); err != nil {
+			signature, receipts := relay.SplitSignedRelease(body)
+			if err := relay.ReleaseOf(c.signed.Plan.Hash(), receipts).Verify(c.signed.Plan.Analyzer.Releases, signature); err != nil {
 				t.Error(err)
 			}
 		}
@@ -57,7 +58,7 @@ func TestTheLogIsToldOfReleases(t *testing.T) {
 		if err := step(0); err != nil || asked != 0 {
 			t.Fatalf("asked %d times before there was a release: %v", asked, err)
 		}
-		file := wire.ReleasePath(c.signed.Plan.Hash(), wire.EvidenceFile)
+		file := wire.ReleasePath(c.signed.Plan.Hash(), relay.EvidenceFile)
 		if err := step(0); err == nil || asked != 1 {
 			t.Errorf("asked %d times: %v", asked, err)
 		}

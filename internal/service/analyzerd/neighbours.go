@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A database that is put back as it once was lacks batches that were acknowledged,
@@ -38,9 +39,9 @@ func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
 		if !p.Decided.IsZero() || p.Withdrawn { // its batches may have been deleted
 			return wire.Problemf(wire.EpochOver, "the collection is over")
 		}
-		return serve.WriteJSON(w, wire.Held{})
+		return serve.WriteJSON(w, relay.Held{})
 	}
-	return serve.WriteJSON(w, wire.Held{Received: fmt.Sprintf("%x", digest)})
+	return serve.WriteJSON(w, relay.Held{Received: fmt.Sprintf("%x", digest)})
 }
 
 // Compare reads what there is of every open plan and asks its last hops what they

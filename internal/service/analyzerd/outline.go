@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -18,13 +18,13 @@ type outline struct {
 	counts    bool      // it asks how many hold each value
 	crowds    int
 	instances int
-	summed    bool               // answers are summed, not mixed
-	receipts  [][]wire.VerifyKey // see wire.ReceiptKeys
-	round     plan.Round         // of a study; the zero value: none
-	merged    bool               // the study's rounds add up
-	releaser  bool               // the plan names who signs its releases
-	signed    plan.Signed        // who has signed it, and what plan.Publishers.Stands asks of the plan
-	err       error              // the plan cannot be read any more
+	summed    bool                // answers are summed, not mixed
+	receipts  [][]relay.VerifyKey // see relay.ReceiptKeys
+	round     plan.Round          // of a study; the zero value: none
+	merged    bool                // the study's rounds add up
+	releaser  bool                // the plan names who signs its releases
+	signed    plan.Signed         // who has signed it, and what plan.Publishers.Stands asks of the plan
+	err       error               // the plan cannot be read any more
 }
 
 // outline finds the outline of a registered plan.
@@ -59,7 +59,7 @@ func outlineOf(name string, text []byte) outline {
 		return outline{err: err}
 	}
 	p := signed.Plan
-	keys, err := wire.ReceiptKeys(p)
+	keys, err := relay.ReceiptKeys(p)
 	var round plan.Round
 	if p.Round != nil {
 		round = *p.Round

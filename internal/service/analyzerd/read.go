@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -70,9 +71,9 @@ const (
 	formatJSON     = "json"
 	formatHTML     = "html"
 	formatCounts   = release.CountsFile // of histograms
-	formatReceipts = wire.ReceiptsFile
+	formatReceipts = relay.ReceiptsFile
 	// Of the receipts, and so of all: the analyzer's signature.
-	formatSignature = wire.SignatureFile
+	formatSignature = relay.SignatureFile
 	formatAudit     = release.AuditFile // where plans are attacked
 
 	// Of all rounds so far, where a study merges them.

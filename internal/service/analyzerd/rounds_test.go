@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -277,8 +278,8 @@ func TestRoundsAddUpWhereTheStudySaysSo(t *testing.T) {
 		if got, all := respondents(".json"), respondents(".study.json"); got != one || all != rounds*one || one == 0 {
 			t.Errorf("round %d: %v respondents, and %v in all rounds so far", number+1, got, all)
 		}
-		receipts, err := wire.ParseReceipts(r.get("/v1/releases/" + c.name + ".receipts.json").Body.Bytes())
-		if err != nil || receipts.Files["study.json"] != wire.FileDigest(r.get("/v1/releases/"+c.name+".study.json").Body.Bytes()) {
+		receipts, err := relay.ParseReceipts(r.get("/v1/releases/" + c.name + ".receipts.json").Body.Bytes())
+		if err != nil || receipts.Files["study.json"] != relay.FileDigest(r.get("/v1/releases/"+c.name+".study.json").Body.Bytes()) {
 			t.Errorf("the receipts are not of the release of all rounds: %v", err)
 		}
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/bearer"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -153,9 +154,9 @@ type Service struct {
 type running struct {
 	signed   plan.Signed
 	protocol *protocol.Protocol
-	counter  *analyzer.Counter  // nil where answers are summed
-	sums     *sums              // nil where they are mixed
-	receipts [][]wire.VerifyKey // by instance and hop; the zero key where the plan names none
+	counter  *analyzer.Counter   // nil where answers are summed
+	sums     *sums               // nil where they are mixed
+	receipts [][]relay.VerifyKey // by instance and hop; the zero key where the plan names none
 }
 
 // New sets a service up on its store.
@@ -203,7 +204,7 @@ func New(o Options) (*Service, error) {
 			if err != nil {
 				return shards.Plan{}, err
 			}
-			return shards.Plan{Counter: run.counter, Protocol: run.protocol, BornOut: func(r []wire.SignedReceipt, head envelope.Head, digest [32]byte) error {
+			return shards.Plan{Counter: run.counter, Protocol: run.protocol, BornOut: func(r []relay.SignedReceipt, head envelope.Head, digest [32]byte) error {
 				return s.bornOut(run, r, head, digest)
 			}}, nil
 		},
@@ -329,15 +330,15 @@ func (s *Service) prepare(ctx context.Context, signed plan.Signed) (*running, er
 	if err != nil {
 		return nil, err
 	}
-	r.receipts, err = wire.ReceiptKeys(signed.Plan)
+	r.receipts, err = relay.ReceiptKeys(signed.Plan)
 	return r, err
 }
 
 // signer finds the private key that the plan names for its releases; the zero key for a
 // plan of version 2, which names none. A worker, who publishes nothing, has no need of it.
-func (s *Service) signer(p plan.Plan) (wire.SignKey, error) {
+func (s *Service) signer(p plan.Plan) (relay.SignKey, error) {
 	if p.Analyzer.Releases == "" {
-		return wire.SignKey{}, nil
+		return relay.SignKey{}, nil
 	}
 	keys, unread := serve.SigningKeys(s.o.Keys)
 	key, ours := keys[p.Analyzer.Releases]

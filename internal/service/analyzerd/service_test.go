@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -95,7 +96,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 		// Its receipts are of the same bytes, and bear it out.
 		w = r.get(releases + ".receipts.json")
 		r.wants(w, ok, "")
-		receipts, err := wire.ParseReceipts(w.Body.Bytes())
+		receipts, err := relay.ParseReceipts(w.Body.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 			t.Errorf("%+v, %v", batches, err)
 		}
 		for _, format := range []string{"json", "html"} {
-			if sum := wire.FileDigest(r.get(releases + "." + format).Body.Bytes()); receipts.Files[format] != sum {
+			if sum := relay.FileDigest(r.get(releases + "." + format).Body.Bytes()); receipts.Files[format] != sum {
 				t.Errorf("%s has the digest %s, and the receipts say %v", format, sum, receipts.Files)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -59,7 +59,7 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 		return nil, err
 	}
 	if p.Plan.Analyzer.Releases != "" {
-		files[formatSignature] = wire.ReleaseOf(p.Plan.Hash(), files[formatReceipts]).Sign(c.sign.Private())
+		files[formatSignature] = relay.ReleaseOf(p.Plan.Hash(), files[formatReceipts]).Sign(c.sign.Private())
 	}
 	return files, nil
 }
@@ -102,16 +102,16 @@ func inStudy(r *release.Release, p *protocol.Protocol, s *plan.Study) error {
 // receipts are those of the counted batches, for whoever verifies the release, with
 // the digests of its files.
 func (c counted) receipts(p plan.Plan, files map[string][]byte) ([]byte, error) {
-	all := wire.Receipts{Format: wire.ReceiptsFormat, Plan: p.Name(), Files: map[string]string{}}
+	all := relay.Receipts{Format: relay.ReceiptsFormat, Plan: p.Name(), Files: map[string]string{}}
 	for format, text := range files {
-		all.Files[format] = wire.FileDigest(text)
+		all.Files[format] = relay.FileDigest(text)
 	}
 	for _, b := range c.batches {
-		one := wire.BatchReceipts{Instance: b.Instance, Crowd: b.Crowd, SHA256: hex.EncodeToString(b.SHA256[:]), Whole: b.Smallest, Dropped: b.Dropped}
+		one := relay.BatchReceipts{Instance: b.Instance, Crowd: b.Crowd, SHA256: hex.EncodeToString(b.SHA256[:]), Whole: b.Smallest, Dropped: b.Dropped}
 		if p.Route.Sum != nil {
 			one.Dropped = 0 // the aggregators have refused them, and say so
 		}
-		receipts, err := wire.SplitReceipts(b.Receipts)
+		receipts, err := relay.SplitReceipts(b.Receipts)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
 )
@@ -17,8 +18,8 @@ import (
 // releaseTypes are the files of a release by their formats at the analyzer.
 var releaseTypes = map[string]string{
 	"json": "application/json", "html": "text/html; charset=utf-8", release.CountsFile: "text/csv; charset=utf-8; header=present", countsColumns: "application/vnd.apache.parquet",
-	wire.ReceiptsFile: "application/json", release.AuditFile: "application/json",
-	"study.json": "application/json", "study.html": "text/html; charset=utf-8", wire.EvidenceFile: "text/plain; charset=utf-8", wire.SignatureFile: "text/plain; charset=utf-8",
+	relay.ReceiptsFile: "application/json", release.AuditFile: "application/json",
+	"study.json": "application/json", "study.html": "text/html; charset=utf-8", relay.EvidenceFile: "text/plain; charset=utf-8", relay.SignatureFile: "text/plain; charset=utf-8",
 }
 
 // A page of a release has its own style and drawings and needs nothing else.
@@ -52,7 +53,7 @@ func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	switch format {
 	case verify.StateFile:
 		return c.stateFile(w, r)
-	case wire.WithdrawalFile:
+	case relay.WithdrawalFile:
 		return c.withdrawalFile(w, r)
 	}
 	if releaseTypes[format] == "" {

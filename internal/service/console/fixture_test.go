@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -69,7 +70,7 @@ var published = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 // add puts a collection in, released with these people's answers; nil: it is open still.
 func (s *services) add(t testing.TB, p plan.Plan, people []question.Value) string {
 	t.Helper()
-	key, err := wire.GenerateSignKey()
+	key, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +91,8 @@ func placed(p plan.Plan) plan.Plan {
 // study puts a study in, with a round for each of these peoples; the last is open still.
 func (s *services) study(t testing.TB, p plan.Plan, rounds ...[]question.Value) string {
 	t.Helper()
-	publisher, errPublisher := wire.GenerateSignKey()
-	coordinator, errCoordinator := wire.GenerateSignKey()
+	publisher, errPublisher := relay.GenerateSignKey()
+	coordinator, errCoordinator := relay.GenerateSignKey()
 	p = example.Design(t, placed(p))
 	asked := plan.Study{
 		Version: plan.StudyVersion, Plan: p, Rounds: len(rounds) + 2, Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Coordinator: coordinator.Public().String(),

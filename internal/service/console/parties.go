@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -129,10 +129,10 @@ func (p *part) renew(keys map[string][]keyfile.Name, since time.Time) {
 	}
 	for i := range p.way {
 		one := &p.way[i]
-		one.Key, one.Receipts = newest(one.URL, p.suite, one.Key), newest(one.URL, wire.SignSuite, one.Receipts)
+		one.Key, one.Receipts = newest(one.URL, p.suite, one.Key), newest(one.URL, relay.SignSuite, one.Receipts)
 		if i < len(tokens) {
 			one.Tokens = tokens[i]
 		}
 	}
-	p.analyzer.Key, p.analyzer.Releases = newest(p.analyzer.URL, p.suite, p.analyzer.Key), newest(p.analyzer.URL, wire.SignSuite, p.analyzer.Releases)
+	p.analyzer.Key, p.analyzer.Releases = newest(p.analyzer.URL, p.suite, p.analyzer.Key), newest(p.analyzer.URL, relay.SignSuite, p.analyzer.Releases)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -39,7 +40,7 @@ func TestANewPlanHasTheOperatorsKeys(t *testing.T) {
 	}
 	first := p.Route.Instances()[0].Hops[0]
 	late := published.Add(1000 * time.Hour)
-	tell(first.URL, keyfile.Name{Suite: "x25519", Since: published, Public: first.Key}, keyfile.Name{Suite: "x25519", Since: late, Public: "x25519:newer"}, keyfile.Name{Suite: wire.SignSuite, Since: late, Public: "ed25519:receipts"})
+	tell(first.URL, keyfile.Name{Suite: "x25519", Since: published, Public: first.Key}, keyfile.Name{Suite: "x25519", Since: late, Public: "x25519:newer"}, keyfile.Name{Suite: relay.SignSuite, Since: late, Public: "ed25519:receipts"})
 	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Operator: s, Studio: func() (http.Handler, error) { return http.NotFoundHandler(), nil }})
 	if err != nil {
 		t.Fatal(err)

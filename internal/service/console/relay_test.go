@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -102,7 +103,7 @@ func live(t *testing.T, p plan.Plan, issuer bool) (*Console, plan.Signed, *carri
 			party.Tokens = key.Public().String()
 		}
 	}
-	key, err := wire.GenerateSignKey()
+	key, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
@@ -144,7 +145,7 @@ func (v *releaseView) prove(c *Console, out *released, signed plan.Signed) error
 	}
 	v.Asked = c.o.Analyzer
 	if v.Withdrawal != nil {
-		v.Checked = append(v.Checked, evidence{wire.WithdrawalFile, at + wire.WithdrawalFile})
+		v.Checked = append(v.Checked, evidence{relay.WithdrawalFile, at + relay.WithdrawalFile})
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -169,8 +170,8 @@ func TestAQuestionOfCrowdsAndSumsIsMadeInTheBrowser(t *testing.T) {
 	ctx := webtest.Browser(t)
 	s, _, _, _ := several(t)
 	_, url := recorded(t, Options{Analyzer: base, Public: s})
-	sign, errSign := wire.GenerateSignKey()
-	releases, errReleases := wire.GenerateSignKey()
+	sign, errSign := relay.GenerateSignKey()
+	releases, errReleases := relay.GenerateSignKey()
 	open, errOpen := envelope.GenerateKey(envelope.X25519) // of all: nobody opens anything here
 	if err := errors.Join(errSign, errReleases, errOpen); err != nil {
 		t.Fatal(err)

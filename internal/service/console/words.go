@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -104,14 +104,14 @@ func points(x float64) string {
 
 // aboutFiles says what there is in a file of a release, by its format at the analyzer.
 var aboutFiles = map[string]string{
-	"json":             "every number and every guarantee, for programs",
-	release.CountsFile: "a row for each value, for a spreadsheet",
-	countsColumns:      "the same, for programs that read Parquet",
-	wire.ReceiptsFile:  "what the hops signed for",
-	release.AuditFile:  "what attacks found",
-	wire.SignatureFile: "the analyzer's signature of all these",
-	wire.EvidenceFile:  "where it stands in the public log",
-	"study.json":       "all rounds of the study so far",
+	"json":              "every number and every guarantee, for programs",
+	release.CountsFile:  "a row for each value, for a spreadsheet",
+	countsColumns:       "the same, for programs that read Parquet",
+	relay.ReceiptsFile:  "what the hops signed for",
+	release.AuditFile:   "what attacks found",
+	relay.SignatureFile: "the analyzer's signature of all these",
+	relay.EvidenceFile:  "where it stands in the public log",
+	"study.json":        "all rounds of the study so far",
 }
 
 // leaving says what leaves a phone, and once it was sent, what it was: empty where its messages can be read to

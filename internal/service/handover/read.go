@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A batch in parts is read alike by a hop and by the analyzer. Whoever sends it is believed
@@ -16,38 +17,38 @@ import (
 
 // ReadReceipts reads those before a manifest, or else before a part, of a leg, and checks
 // that the hops with these keys are said to have signed for it.
-func ReadReceipts(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey, manifest bool) ([]wire.SignedReceipt, error) {
-	receipts, err := wire.ReadReceipts(serve.Body(w, r, int64(wire.LongPrefixSize(len(keys)))), manifest)
+func ReadReceipts(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey, manifest bool) ([]relay.SignedReceipt, error) {
+	receipts, err := relay.ReadReceipts(serve.Body(w, r, int64(relay.LongPrefixSize(len(keys)))), manifest)
 	if _, ok := errors.AsType[*wire.Problem](err); ok {
 		return nil, err
 	}
 	if err != nil {
 		return nil, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
-	if err := wire.CheckLast(receipts, keys, leg); err != nil {
+	if err := relay.CheckLast(receipts, keys, leg); err != nil {
 		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
 	return receipts, nil
 }
 
 // longestPrefix is the most bytes of receipts before what else is in a body.
-var longestPrefix = int64(wire.LongPrefixSize(255))
+var longestPrefix = int64(relay.LongPrefixSize(255))
 
 // ReadManifest reads the manifest behind receipts that were read.
-func ReadManifest(w http.ResponseWriter, r *http.Request) (wire.Manifest, error) {
-	text, err := serve.ReadBody(w, r, wire.MaxManifest+longestPrefix)
+func ReadManifest(w http.ResponseWriter, r *http.Request) (relay.Manifest, error) {
+	text, err := serve.ReadBody(w, r, relay.MaxManifest+longestPrefix)
 	if err != nil {
-		return wire.Manifest{}, err
+		return relay.Manifest{}, err
 	}
-	m, err := wire.ParseManifest(text)
+	m, err := relay.ParseManifest(text)
 	if err != nil {
-		return wire.Manifest{}, wire.Problemf(wire.BatchRefused, "%w", err)
+		return relay.Manifest{}, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	return m, nil
 }
 
 // ReadPart reads a part of a manifest, behind receipts that were read.
-func ReadPart(w http.ResponseWriter, r *http.Request, m wire.Manifest, n int) ([]byte, error) {
+func ReadPart(w http.ResponseWriter, r *http.Request, m relay.Manifest, n int) ([]byte, error) {
 	part, err := serve.ReadBody(w, r, m.PartBytes(n)+longestPrefix)
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func ReadPart(w http.ResponseWriter, r *http.Request, m wire.Manifest, n int) ([
 func WriteMissing(w http.ResponseWriter, parts []int) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
-	return serve.WriteJSON(w, wire.Missing{Parts: parts})
+	return serve.WriteJSON(w, relay.Missing{Parts: parts})
 }
 
 // Shorter refuses a body without room for the receipts of so many hops.
@@ -72,17 +73,17 @@ func Shorter(hops int) error {
 
 // Whole reads the receipts before a batch: whoever cannot show one that the last hop
 // signed for the path sends no batch, however large.
-func Whole(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []wire.VerifyKey) ([]wire.SignedReceipt, error) {
-	prefix := make([]byte, wire.PrefixSize(len(keys)))
+func Whole(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey) ([]relay.SignedReceipt, error) {
+	prefix := make([]byte, relay.PrefixSize(len(keys)))
 	switch _, err := io.ReadFull(serve.Body(w, r, int64(len(prefix))), prefix); {
 	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
 		return nil, err
 	case err != nil:
 		return nil, Shorter(len(keys))
 	}
-	receipts, _, err := wire.CutReceipts(prefix)
+	receipts, _, err := relay.CutReceipts(prefix)
 	if err == nil {
-		err = wire.CheckLast(receipts, keys, leg)
+		err = relay.CheckLast(receipts, keys, leg)
 	}
 	if err != nil {
 		return nil, wire.Problemf(wire.ReceiptRefused, "%w", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // Sum finds the digest under which a batch is signed, from its box as it is written:
@@ -17,7 +18,7 @@ import (
 type Sum struct {
 	io.Writer
 	whole hash.Hash
-	parts *wire.Cutter // nil: as a whole
+	parts *relay.Cutter // nil: as a whole
 }
 
 // NewSum is for parts of so many envelopes of so many bytes; 0: as a whole.
@@ -26,14 +27,14 @@ func NewSum(part uint64, size int) Sum {
 		whole := sha256.New()
 		return Sum{Writer: whole, whole: whole}
 	}
-	parts := wire.NewCutter(part, size)
+	parts := relay.NewCutter(part, size)
 	return Sum{Writer: parts, parts: parts}
 }
 
 // Digest is that of all that was written, and the manifest if there is one.
-func (b Sum) Digest(head envelope.Head) ([32]byte, wire.Manifest) {
+func (b Sum) Digest(head envelope.Head) ([32]byte, relay.Manifest) {
 	if b.parts == nil {
-		return [32]byte(b.whole.Sum(nil)), wire.Manifest{}
+		return [32]byte(b.whole.Sum(nil)), relay.Manifest{}
 	}
 	m := b.parts.Manifest(head)
 	return m.Digest(), m
@@ -41,12 +42,12 @@ func (b Sum) Digest(head envelope.Head) ([32]byte, wire.Manifest) {
 
 // PartOf is how many envelopes are in each part of a batch that leaves; 0: it goes as a whole.
 func PartOf(out envelope.Head, partBytes int) uint64 {
-	if !wire.Parted(out, partBytes) {
+	if !relay.Parted(out, partBytes) {
 		return 0
 	}
 	total := int64(out.Envelopes) * int64(out.Size)
-	part := min(max(1, blob.PartBytes(total, partBytes)/out.Size), wire.MaxPartBytes/out.Size)
-	return uint64(max(part, int((out.Envelopes+wire.MaxParts-1)/wire.MaxParts)))
+	part := min(max(1, blob.PartBytes(total, partBytes)/out.Size), relay.MaxPartBytes/out.Size)
+	return uint64(max(part, int((out.Envelopes+relay.MaxParts-1)/relay.MaxParts)))
 }
 
 // Write writes a batch as what Sum sums: in parts its envelopes alone.
@@ -73,16 +74,16 @@ type Sender struct {
 
 // Send hands a batch over in parts: those that the receiver has not. It has the batch when
 // it lacks none.
-func Send(leg wire.Leg, receipts []wire.SignedReceipt, m wire.Manifest, s Sender) error {
-	first := append(wire.MarshalReceipts(receipts, true), m.Bytes()...)
-	prefix := wire.MarshalReceipts(receipts, false)
+func Send(leg wire.Leg, receipts []relay.SignedReceipt, m relay.Manifest, s Sender) error {
+	first := append(relay.MarshalReceipts(receipts, true), m.Bytes()...)
+	prefix := relay.MarshalReceipts(receipts, false)
 	sent := map[int]bool{}
 	for {
 		text, err := s.Put(wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd), wire.PartedType, bytes.NewReader(first), int64(len(first)))
 		if err != nil || text == nil {
 			return err
 		}
-		missing, err := wire.ParseMissing(text, len(m.Parts))
+		missing, err := relay.ParseMissing(text, len(m.Parts))
 		if err != nil {
 			return s.Broken("answers what is no list of parts", err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/transparency-dev/tessera/fsck"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -68,11 +68,11 @@ func Audit(ctx context.Context, address string, policy plan.Log, web *http.Clien
 		beside := func(what string, most int64) ([]byte, error) {
 			return serve.GetText(ctx, web, at.JoinPath("v1", "log", what, fmt.Sprintf("%x", l.Entry.Digest)).String(), most)
 		}
-		text, err := beside(texts, max(plan.MaxSignedBytes, wire.MaxReceiptsBytes))
+		text, err := beside(texts, max(plan.MaxSignedBytes, relay.MaxReceiptsBytes))
 		if err != nil {
 			return err
 		}
-		if l.Signed, err = check(text, l.Entry, before[l.Entry.Plan], func() ([]byte, error) { return beside(signatures, wire.MaxSignatureBytes) }); err != nil {
+		if l.Signed, err = check(text, l.Entry, before[l.Entry.Plan], func() ([]byte, error) { return beside(signatures, relay.MaxSignatureBytes) }); err != nil {
 			return err
 		}
 		if l.Entry.Kind == "" {

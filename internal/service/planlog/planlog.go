@@ -32,7 +32,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -47,7 +47,7 @@ type Options struct {
 	serve.Common
 	Folder     string            // one log's, which one process writes
 	Name       string            // of the log, such as log.example/plans
-	Key        wire.SignKey      // signs checkpoints under that name
+	Key        relay.SignKey     // signs checkpoints under that name
 	Publishers *serve.Publishers // whose plans are logged
 	Witnesses  []Witness
 	Least      int           // how many of them must have signed a checkpoint before it is shown; 0 is all
@@ -103,7 +103,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 }
 
 // named is a key under its name.
-func named(key wire.SignKey, name string) (note.Signer, note.Verifier, error) {
+func named(key relay.SignKey, name string) (note.Signer, note.Verifier, error) {
 	private, err := key.Note(name)
 	if err != nil {
 		return nil, nil, err

@@ -25,7 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/witness"
 	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -48,9 +48,9 @@ type world struct {
 	witnesses []string // their files
 }
 
-func key(t *testing.T) wire.SignKey {
+func key(t *testing.T) relay.SignKey {
 	t.Helper()
-	k, err := wire.GenerateSignKey()
+	k, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestOneWitnessOfTwoIsNotEnough(t *testing.T) {
 }
 
 // bytesOf has another key in the place of one.
-func bytesOf(all []string, i int, other wire.SignKey, t *testing.T) []string {
+func bytesOf(all []string, i int, other relay.SignKey, t *testing.T) []string {
 	text, err := other.Public().Note("other.example")
 	text, err = cosignature.VKeyToCosignatureV1(note(t, text, err))
 	all = append([]string(nil), all...)
@@ -350,8 +350,8 @@ func TestAuditors(t *testing.T) {
 // killed is how many plans the log that is killed is given.
 const killed = 40
 
-var killedKey = sync.OnceValue(func() wire.SignKey {
-	k, err := wire.GenerateSignKey()
+var killedKey = sync.OnceValue(func() relay.SignKey {
+	k, err := relay.GenerateSignKey()
 	if err != nil {
 		panic(err)
 	}
@@ -365,7 +365,7 @@ func addUntilKilled(folder string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	key, _, err := wire.ReadSignKeyFile(filepath.Join(folder, "key.json"))
+	key, _, err := relay.ReadSignKeyFile(filepath.Join(folder, "key.json"))
 	if err != nil {
 		fail(err)
 	}
@@ -392,7 +392,7 @@ func addUntilKilled(folder string) {
 func TestAKilledLogGoesOn(t *testing.T) {
 	for after := range 4 {
 		folder := t.TempDir()
-		if err := wire.CreateSignKeyFile(filepath.Join(folder, "key.json"), killedKey(), "test"); err != nil {
+		if err := relay.CreateSignKeyFile(filepath.Join(folder, "key.json"), killedKey(), "test"); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Mkdir(filepath.Join(folder, "log"), 0o700); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -36,11 +37,11 @@ func (s *Service) addRelease(w http.ResponseWriter, r *http.Request) error {
 	if _, there := s.planText(name); !there {
 		return wire.Problemf(wire.NotFound, "the log does not have the plan")
 	}
-	body, err := serve.ReadBody(w, r, wire.MaxSignatureBytes+wire.MaxReceiptsBytes)
+	body, err := serve.ReadBody(w, r, relay.MaxSignatureBytes+relay.MaxReceiptsBytes)
 	if err != nil {
 		return err
 	}
-	signature, receipts := wire.SplitSignedRelease(body)
+	signature, receipts := relay.SplitSignedRelease(body)
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	e, err := s.AddRelease(ctx, name, signature, receipts)
@@ -74,7 +75,7 @@ func (s *Service) signed(name [32]byte) (plan.Signed, error) {
 
 // checkReceipts reports that a text is not the receipts of a release of a plan.
 func checkReceipts(text []byte, p plan.Plan) error {
-	receipts, err := wire.ParseReceipts(text)
+	receipts, err := relay.ParseReceipts(text)
 	if err == nil {
 		_, err = receipts.Check(p)
 	}
@@ -88,7 +89,7 @@ func (s *Service) AddRelease(ctx context.Context, name [32]byte, signature, rece
 	if err != nil {
 		return plan.Evidence{}, err
 	}
-	e := wire.ReleaseOf(name, receipts)
+	e := relay.ReleaseOf(name, receipts)
 	if err := e.Verify(signed.Plan.Analyzer.Releases, signature); err != nil {
 		return plan.Evidence{}, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
@@ -168,7 +169,7 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all := []wire.LogEntry{}
+	all := []relay.LogEntry{}
 	for _, e := range s.of(name) {
 		s.mu.Lock()
 		at := s.indexes[e.Digest]
@@ -180,7 +181,7 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, wire.LogEntry{Kind: cmp.Or(e.Kind, "plan"), Index: i.Index, Digest: fmt.Sprintf("%x", e.Digest)})
+		all = append(all, relay.LogEntry{Kind: cmp.Or(e.Kind, "plan"), Index: i.Index, Digest: fmt.Sprintf("%x", e.Digest)})
 	}
 	if len(all) == 0 {
 		return wire.Problemf(wire.NotFound, "the log does not have the plan")
@@ -198,7 +199,7 @@ func (s *Service) signature(digest [32]byte) string {
 // checkRelease reports that a text is not the receipts that an entry is of, or that the
 // analyzer whose key the plan names has not signed them.
 func checkRelease(text, signature []byte, e plan.Entry, releaser string) error {
-	receipts, err := wire.ParseReceipts(text)
+	receipts, err := relay.ParseReceipts(text)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -45,7 +45,7 @@ func newReleased(t *testing.T) *released {
 
 // release is the receipts of one release of the plan, told from others by its file.
 func (r *released) release(of plan.Plan, file string) []byte {
-	text, err := wire.Receipts{Format: wire.ReceiptsFormat, Plan: of.Name(), Files: map[string]string{"json": wire.FileDigest([]byte(file))}}.Marshal()
+	text, err := relay.Receipts{Format: relay.ReceiptsFormat, Plan: of.Name(), Files: map[string]string{"json": relay.FileDigest([]byte(file))}}.Marshal()
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func (r *released) release(of plan.Plan, file string) []byte {
 
 // signed is the signature of the analyzer whose key the plan names.
 func (r *released) signed(receipts []byte) []byte {
-	return example.SignRelease(wire.ReleaseOf(r.plan.Hash(), receipts))
+	return example.SignRelease(relay.ReleaseOf(r.plan.Hash(), receipts))
 }
 
 // put brings a release to the log.
@@ -67,7 +67,7 @@ func (r *released) add(receipts []byte) (plan.Evidence, error) {
 }
 
 func (r *released) proves(text []byte, e plan.Evidence) error {
-	return r.policy.Verify(wire.ReleaseOf(r.plan.Hash(), text).Marshal(), &e)
+	return r.policy.Verify(relay.ReleaseOf(r.plan.Hash(), text).Marshal(), &e)
 }
 
 func TestAReleaseStandsBesideItsPlan(t *testing.T) {
@@ -81,7 +81,7 @@ func TestAReleaseStandsBesideItsPlan(t *testing.T) {
 	}
 	for what, text := range map[string][]byte{
 		"no receipts": []byte("{}"), "another plan's": r.release(example.Density("rr"), "one"),
-		"a long one": []byte(strings.Repeat(" ", wire.MaxReceiptsBytes+1)),
+		"a long one": []byte(strings.Repeat(" ", relay.MaxReceiptsBytes+1)),
 	} {
 		if _, err := r.put(text); err == nil {
 			t.Errorf("%s is taken", what)
@@ -187,7 +187,7 @@ func TestOnlyTheAnalyzersReleaseIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	receipts := r.release(r.plan, "one")
-	of := wire.ReleaseOf(r.plan.Hash(), receipts)
+	of := relay.ReleaseOf(r.plan.Hash(), receipts)
 	flipped := bytes.Clone(r.signed(receipts))
 	flipped[len(flipped)-5] ^= 1
 	for what, signature := range map[string][]byte{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -61,7 +62,7 @@ func forget(r *http.Request) {
 	r.RemoteAddr = ""
 	for name := range r.Header {
 		switch name {
-		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding", wire.ReceiptHeader:
+		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding", relay.ReceiptHeader:
 		default:
 			delete(r.Header, name)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -17,12 +18,12 @@ import (
 const AskFor = 5 * time.Second
 
 // AskHeld asks the service at a URL what it knows of the batch of a leg.
-func AskHeld(ctx context.Context, client *http.Client, url string, leg wire.Leg) (wire.Held, error) {
-	text, err := Get(ctx, client, url, wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd), wire.MaxHeld)
+func AskHeld(ctx context.Context, client *http.Client, url string, leg wire.Leg) (relay.Held, error) {
+	text, err := Get(ctx, client, url, wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd), relay.MaxHeld)
 	if err != nil {
-		return wire.Held{}, err
+		return relay.Held{}, err
 	}
-	return wire.ParseHeld(text)
+	return relay.ParseHeld(text)
 }
 
 // Get reads what another service answers, of at most so many bytes: one more is given

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // An operator's private keys lie in one folder of key files (*.json), and are found by the
@@ -24,9 +24,9 @@ func OpeningKeys(folder string) (map[string]envelope.PrivateKey, error) {
 }
 
 // SigningKeys returns those that sign: receipts of a hop, releases of an analyzer.
-func SigningKeys(folder string) (map[string]wire.SignKey, error) {
-	return readKeys(folder, func(suite string) bool { return suite == wire.SignSuite }, func(path string) (wire.SignKey, error) {
-		key, _, err := wire.ReadSignKeyFile(path)
+func SigningKeys(folder string) (map[string]relay.SignKey, error) {
+	return readKeys(folder, func(suite string) bool { return suite == relay.SignSuite }, func(path string) (relay.SignKey, error) {
+		key, _, err := relay.ReadSignKeyFile(path)
 		return key, err
 	})
 }
@@ -57,7 +57,7 @@ func readKeys[K any](folder string, ours func(suite string) bool, read func(path
 }
 
 // SigningKey returns the one in a folder that belongs to a public key, ed25519:base64url.
-func SigningKey(folder, public string) (wire.SignKey, error) {
+func SigningKey(folder, public string) (relay.SignKey, error) {
 	keys, err := SigningKeys(folder)
 	key, there := keys[public]
 	if !there {

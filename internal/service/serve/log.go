@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -40,8 +41,8 @@ func PutWithdrawalIntoLog(ctx context.Context, client *http.Client, address stri
 // AskLog asks a public log which entries it has of a plan, in the order in which they came, and
 // for the publisher's withdrawal, nil where it has none. That it is a publisher's of the plan
 // is not checked: see plan.SignedWithdrawal.Of.
-func AskLog(ctx context.Context, client *http.Client, address string, name [32]byte) (all []wire.LogEntry, w *plan.SignedWithdrawal, err error) {
-	text, err := GetText(ctx, client, address+wire.LogPlanPath(name), wire.MaxLogEntriesBytes)
+func AskLog(ctx context.Context, client *http.Client, address string, name [32]byte) (all []relay.LogEntry, w *plan.SignedWithdrawal, err error) {
+	text, err := GetText(ctx, client, address+wire.LogPlanPath(name), relay.MaxLogEntriesBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +58,7 @@ func AskLog(ctx context.Context, client *http.Client, address string, name [32]b
 			return nil, nil, err
 		}
 		one, err := plan.ParseWithdrawal(text)
-		if err == nil && (one.Plan != name || wire.FileDigest(text) != e.Digest) {
+		if err == nil && (one.Plan != name || relay.FileDigest(text) != e.Digest) {
 			err = errors.New("what the log shows as a withdrawal is another one")
 		}
 		return all, &one, err

@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -43,7 +43,7 @@ func OpenPublishers(keys []string, file Path) (*Publishers, error) {
 	}
 	var errs []error
 	for i, k := range keys {
-		_, err := wire.ParseVerifyKey(k)
+		_, err := relay.ParseVerifyKey(k)
 		errs = append(errs, Fault(fmt.Sprintf("publishers[%d]", i), err))
 	}
 	return Trust(keys...), errors.Join(errs...)

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -39,7 +40,7 @@ func (t *post) receiveManifest(w http.ResponseWriter, r *http.Request, leg wire.
 		return wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	digest := m.Digest()
-	if err := wire.CheckChain(receipts, t.receiptKeys, m.Head, digest); err != nil {
+	if err := relay.CheckChain(receipts, t.receiptKeys, m.Head, digest); err != nil {
 		return wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
 	missing, again, err := t.arrive(context.WithoutCancel(r.Context()), receipts, m, digest)
@@ -79,7 +80,7 @@ func (t *post) coming(c uint32, digest [32]byte) (release func(), again bool, er
 
 // arrive finds the parts that are not here of a batch. When none is missing the crowd
 // is marked as laid out.
-func (t *post) arrive(ctx context.Context, receipts []wire.SignedReceipt, m wire.Manifest, digest [32]byte) (missing []int, again bool, err error) {
+func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m relay.Manifest, digest [32]byte) (missing []int, again bool, err error) {
 	c, blobs := m.Head.Crowd, t.s.o.Blobs
 	release, again, err := t.coming(c, digest)
 	if err != nil || again {
@@ -111,7 +112,7 @@ func (t *post) arrive(ctx context.Context, receipts []wire.SignedReceipt, m wire
 			return nil, false, err
 		}
 	}
-	if missing, err = state.Laid.Lacking(ctx, blobs, wire.MaxMissing); err != nil || len(missing) > 0 {
+	if missing, err = state.Laid.Lacking(ctx, blobs, relay.MaxMissing); err != nil || len(missing) > 0 {
 		return missing, false, err
 	}
 	state.Phase = laidOut
@@ -159,7 +160,7 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (t *post) keepPart(w http.ResponseWriter, r *http.Request, c uint32, n int, last wire.SignedReceipt) (again bool, err error) {
+func (t *post) keepPart(w http.ResponseWriter, r *http.Request, c uint32, n int, last relay.SignedReceipt) (again bool, err error) {
 	ctx, blobs, state := context.WithoutCancel(r.Context()), t.s.o.Blobs, t.state(c)
 	if state.Phase != arriving {
 		return false, wire.Problemf(wire.NotFound, "no manifest of the batch is here: send it first")
@@ -174,7 +175,7 @@ func (t *post) keepPart(w http.ResponseWriter, r *http.Request, c uint32, n int,
 	if err != nil {
 		return false, epoch.Storage(err)
 	}
-	m, err := wire.ParseManifest(text)
+	m, err := relay.ParseManifest(text)
 	if err != nil {
 		return false, err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // caught is what the entry of a world hands to the second hop, for one crowd.
@@ -30,11 +31,11 @@ func caught(t testing.TB) (*world, []byte) {
 	if _, err := p.walkBatch(ctx, 0, p.state(0), &batch); err != nil {
 		t.Fatal(err)
 	}
-	receipt, err := wire.ParseReceipt(p.crowds[0].Receipts[0])
+	receipt, err := relay.ParseReceipt(p.crowds[0].Receipts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, wire.MarshalHandover([]wire.SignedReceipt{receipt}, batch.Bytes())
+	return w, relay.MarshalHandover([]relay.SignedReceipt{receipt}, batch.Bytes())
 }
 
 func (w *world) batchRequest(body []byte) *http.Request {
@@ -45,7 +46,7 @@ func (w *world) batchRequest(body []byte) *http.Request {
 
 func TestBatchesRefused(t *testing.T) {
 	w, good := caught(t)
-	const prefix = 3 + wire.ReceiptSize // of what stands before the batch
+	const prefix = 3 + relay.ReceiptSize // of what stands before the batch
 	edit := func(at int, to byte) []byte {
 		b := bytes.Clone(good)
 		b[at] ^= to
@@ -123,7 +124,7 @@ func TestSecondBatchOfACrowd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := wire.ParseHandover(good)
+	h, err := relay.ParseHandover(good)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestSecondBatchOfACrowd(t *testing.T) {
 	}
 	receipt := h.Receipts[0].Receipt
 	receipt.BatchOut = sha256.Sum256(batch)
-	other := wire.MarshalHandover([]wire.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
+	other := relay.MarshalHandover([]relay.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
 	if status, code := w.do(1, w.batchRequest(other)); status != 409 || code != wire.BatchTaken {
 		t.Errorf("%d %s", status, code)
 	}
@@ -148,7 +149,7 @@ func TestGarbageIsWithheld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := wire.ParseHandover(good)
+	h, err := relay.ParseHandover(good)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestGarbageIsWithheld(t *testing.T) {
 	}
 	receipt := h.Receipts[0].Receipt
 	receipt.BatchOut = sha256.Sum256(batch)
-	garbage := wire.MarshalHandover([]wire.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
+	garbage := relay.MarshalHandover([]relay.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
 	if status, code := w.do(1, w.batchRequest(garbage)); status != 201 {
 		t.Fatalf("%d %s", status, code)
 	}

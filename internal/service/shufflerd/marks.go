@@ -12,7 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
 )
 
@@ -109,7 +109,7 @@ func (t *post) restoreSpent(ctx context.Context, c uint32) error {
 	if err != nil {
 		return damaged(err)
 	}
-	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+	r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 	if err == nil && t.hop > 0 && len(spent) < int(r.Tokens) {
 		err = fmt.Errorf("%w: %d of the %d tokens that were spent for crowd %d are known", queue.ErrDamaged, len(spent), r.Tokens, c+1)
 	}
@@ -136,7 +136,7 @@ func parseCrowd(value []byte) (crowd, error) {
 		return crowd{}, errors.New("not JSON of a crowd") // the cause may quote it
 	}
 	for _, r := range c.Receipts {
-		if _, err := wire.ParseReceipt(r); err != nil {
+		if _, err := relay.ParseReceipt(r); err != nil {
 			return crowd{}, err
 		}
 	}

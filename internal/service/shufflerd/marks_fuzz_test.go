@@ -10,13 +10,13 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/testkit/costtest"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A mark that is read is one that a step can have left: it comes back from what is
 // written of it, and its receipts are receipts.
 func FuzzMarkOfACrowd(f *testing.F) {
-	receipt := wire.Receipt{}.Sign(wire.SignKey{}).Bytes()
+	receipt := relay.Receipt{}.Sign(relay.SignKey{}).Bytes()
 	laid := mixer.New("post", envelope.Head{Envelopes: 7, Size: 152, Respondents: 3}, 300)
 	for _, c := range []crowd{{}, {Phase: laidOut, Laid: &laid}, {Phase: laidOut, Laid: &mixer.Crowd{}}, {Phase: received, Laid: &laid}, {Phase: withheld}, {Phase: mixed, In: make([]byte, 32), Receipts: [][]byte{receipt, receipt}, Size: 7}} {
 		value, err := json.Marshal(c)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A disk that is put back as it once was would take contributions again for a crowd
@@ -31,7 +32,7 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
 	}
-	var held wire.Held
+	var held relay.Held
 	for _, t := range p.posts {
 		if t.instance != int(leg.Instance) || int64(leg.Crowd) >= int64(len(t.crowds)) {
 			continue
@@ -41,7 +42,7 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 			held.Received = hexOf(state.In)
 		}
 		if t.hop+1 == int(leg.Hop) && state.Phase == forwarded {
-			r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+			r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 			if err != nil {
 				return fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 			}
@@ -92,7 +93,7 @@ func (t *post) compareNext(ctx context.Context, c uint32) (answered bool, err er
 	}
 	var sent string
 	if state.Phase == mixed || state.Phase == forwarded {
-		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+		r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 		if err != nil {
 			return true, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 		}
@@ -114,12 +115,12 @@ func (t *post) compareNext(ctx context.Context, c uint32) (answered bool, err er
 const silence = time.Minute
 
 // ask asks a neighbour what it knows of the batch of a crowd on its way to a hop.
-func (t *post) ask(ctx context.Context, url string, hop int, c uint32) (wire.Held, error) {
+func (t *post) ask(ctx context.Context, url string, hop int, c uint32) (relay.Held, error) {
 	t.mu.Lock()
 	silent := url == "" || time.Since(t.silent[url]) < silence
 	t.mu.Unlock()
 	if silent {
-		return wire.Held{}, errors.New("shuffler: it was out of reach a moment ago")
+		return relay.Held{}, errors.New("shuffler: it was out of reach a moment ago")
 	}
 	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -76,7 +77,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // answer says what the analyzer has of a crowd.
 func (w *world) answer(out http.ResponseWriter, r *http.Request) {
-	var held wire.Held
+	var held relay.Held
 	var crowd uint32
 	if _, err := fmt.Sscanf(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], "%d", &crowd); err != nil {
 		w.t.Error(err)
@@ -106,7 +107,7 @@ func (w *world) analyze(out http.ResponseWriter, r *http.Request) {
 		out.WriteHeader(w.count(body))
 		return
 	}
-	h, err := wire.ParseHandover(body)
+	h, err := relay.ParseHandover(body)
 	if err != nil {
 		w.t.Errorf("the analyzer got what it cannot read: %v", err)
 		out.WriteHeader(http.StatusBadRequest)
@@ -117,23 +118,23 @@ func (w *world) analyze(out http.ResponseWriter, r *http.Request) {
 }
 
 // bearsOut checks the receipts of a batch.
-func (w *world) bearsOut(receipts []wire.SignedReceipt, head envelope.Head, digest [32]byte) {
-	var keys []wire.VerifyKey
+func (w *world) bearsOut(receipts []relay.SignedReceipt, head envelope.Head, digest [32]byte) {
+	var keys []relay.VerifyKey
 	for _, p := range w.plan.Route.Mix.Instances[0].Hops {
-		k, err := wire.ParseVerifyKey(p.Receipts)
+		k, err := relay.ParseVerifyKey(p.Receipts)
 		if err != nil {
 			w.t.Error(err)
 		}
 		keys = append(keys, k)
 	}
-	if err := wire.CheckChain(receipts, keys, head, digest); err != nil {
+	if err := relay.CheckChain(receipts, keys, head, digest); err != nil {
 		w.t.Errorf("receipts: %v", err)
 	}
 }
 
 // count keeps a batch that is whole, once.
 func (w *world) count(body []byte) int {
-	h, err := wire.ParseHandover(body)
+	h, err := relay.ParseHandover(body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func (w *world) count(body []byte) int {
 func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []byte {
 	manifest := r.Header.Get("Content-Type") == wire.PartedType
 	rest := bytes.NewReader(body)
-	receipts, err := wire.ReadReceipts(rest, manifest)
+	receipts, err := relay.ReadReceipts(rest, manifest)
 	if err != nil {
 		w.t.Fatalf("the analyzer got what it cannot read: %v", err)
 	}
@@ -176,7 +177,7 @@ func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []
 		out.WriteHeader(http.StatusCreated)
 		return nil
 	}
-	m, err := wire.ParseManifest(body)
+	m, err := relay.ParseManifest(body)
 	if err != nil {
 		w.t.Fatalf("the analyzer got what it cannot read: %v", err)
 	}
@@ -186,7 +187,7 @@ func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []
 		w.parts[digest] = parts
 	}
 	var missing []int
-	whole := bytes.NewBuffer(wire.MarshalHandover(receipts, nil))
+	whole := bytes.NewBuffer(relay.MarshalHandover(receipts, nil))
 	if err := m.Head.Write(whole); err != nil {
 		w.t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func (w *world) read(crowd uint32) []string {
 	if !there {
 		return nil
 	}
-	h, err := wire.ParseHandover(body)
+	h, err := relay.ParseHandover(body)
 	if err != nil {
 		w.t.Fatal(err)
 	}

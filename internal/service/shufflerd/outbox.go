@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
 )
 
@@ -102,7 +102,7 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err := t.keepSpent(ctx, head.Crowd, spent); err != nil {
 		return err
 	}
-	receipt := wire.Receipt{
+	receipt := relay.Receipt{
 		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: head.Crowd,
 		Respondents: head.Respondents, Tokens: uint64(did.Tokens),
 		In: uint64(did.In), Out: uint64(did.Out), Dropped: uint64(did.Dropped), Duplicates: uint64(did.Duplicates),

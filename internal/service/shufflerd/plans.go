@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -174,7 +175,7 @@ func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 // keys are an operator's private ones, by their public ones.
 type keys struct {
 	open map[string]envelope.PrivateKey
-	sign map[string]wire.SignKey
+	sign map[string]relay.SignKey
 }
 
 func readKeys(folder string) (keys, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/epoch"
 	"github.com/confetti-dp/confetti/internal/service/registry"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -58,10 +58,10 @@ type post struct {
 	hash          [32]byte
 	instance, hop int
 	key           envelope.PrivateKey
-	sign          wire.SignKey
-	receiptKeys   []wire.VerifyKey // of all hops of the instance
-	entry         *epoch.Epoch     // has locks of its own; nil at later hops
-	woken         chan struct{}    // a word for run, from anybody
+	sign          relay.SignKey
+	receiptKeys   []relay.VerifyKey // of all hops of the instance
+	entry         *epoch.Epoch      // has locks of its own; nil at later hops
+	woken         chan struct{}     // a word for run, from anybody
 
 	working sync.Mutex
 	untidy  bool // under working: boxes may be there that nobody needs
@@ -90,7 +90,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	}
 	for h, party := range hops {
 		// Without receipts anybody could take a crowd's place with a batch of nothing.
-		k, err := wire.ParseVerifyKey(party.Receipts)
+		k, err := relay.ParseVerifyKey(party.Receipts)
 		if err != nil {
 			return nil, registry.Refused(fmt.Sprintf("hop %d of instance %d needs a key for its receipts", h+1, instance+1))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A batch that lies in a box has a digest that somebody has signed: the hop before,
@@ -29,7 +29,7 @@ func (t *post) boxed(c uint32, state crowd) (name string, want []byte, err error
 	case received:
 		return t.batchName(c), state.In, nil
 	case mixed:
-		r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+		r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 		if err != nil {
 			return "", nil, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 		}
@@ -41,7 +41,7 @@ func (t *post) boxed(c uint32, state crowd) (name string, want []byte, err error
 // head is what stands before the batch of a crowd that was received, or is to leave,
 // by the receipt that was signed over it.
 func (t *post) head(c uint32, state crowd) (envelope.Head, error) {
-	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+	r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 	if err != nil {
 		return envelope.Head{}, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 	}
@@ -64,7 +64,7 @@ func (c crowd) before() int64 {
 
 // walkBatch reads the batch of a crowd through to w, and finds its manifest if it goes
 // in parts. ErrDamaged: it is not the one that was signed.
-func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer) (m wire.Manifest, err error) {
+func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer) (m relay.Manifest, err error) {
 	name, want, err := t.boxed(c, state)
 	if err != nil || name == "" {
 		return m, err
@@ -223,7 +223,7 @@ func (t *post) setAside(ctx context.Context, c uint32, why error) error {
 	if err != nil {
 		return err
 	}
-	r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1])
+	r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 	if err != nil {
 		return fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 	}

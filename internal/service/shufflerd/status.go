@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -105,7 +106,7 @@ func (t *post) status() Status {
 				one.About = t.about(t.entry.Inbox().Count(uint32(c)))
 			}
 		case mixed, forwarded:
-			if r, err := wire.ParseReceipt(state.Receipts[len(state.Receipts)-1]); err == nil {
+			if r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1]); err == nil {
 				one.Respondents, one.In, one.Out, one.Dropped, one.Duplicates, one.Tokens = r.Respondents, r.In, r.Out, r.Dropped, r.Duplicates, r.Tokens
 			}
 			st.Phase = "closed"

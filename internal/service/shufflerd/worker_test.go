@@ -21,7 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/storage/queue/queuetest"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // What a process of this test is told that is a worker: the world's folder, the server and
@@ -166,7 +166,7 @@ func TestKilledWorkersShareACrowd(t *testing.T) {
 	if err := laid.Write(t.Context(), s, &want); err != nil {
 		t.Fatal(err)
 	}
-	h, err := wire.ParseHandover(w.batches[0])
+	h, err := relay.ParseHandover(w.batches[0])
 	if err != nil {
 		t.Fatal(err)
 	}

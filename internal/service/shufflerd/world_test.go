@@ -31,6 +31,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -76,7 +77,7 @@ type world struct {
 
 	mu        sync.Mutex
 	batches   map[uint32][]byte // at the analyzer, by crowd
-	receipts  map[uint32][]wire.SignedReceipt
+	receipts  map[uint32][]relay.SignedReceipt
 	parts     map[[32]byte]map[int][]byte // at the analyzer, of batches by digest
 	arrived   int                         // parts that a later hop has taken
 	again     int                         // parts that it had
@@ -101,7 +102,7 @@ func newWorld(t testing.TB, hops int, change func(*plan.Plan)) *world {
 	t.Helper()
 	w := &world{
 		t: t, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
-		tokens: map[string]string{}, batches: map[uint32][]byte{}, receipts: map[uint32][]wire.SignedReceipt{},
+		tokens: map[string]string{}, batches: map[uint32][]byte{}, receipts: map[uint32][]relay.SignedReceipt{},
 		rates: Limits{Visits: serve.Visits{Rate: 1e6, Burst: 1e6}},
 	}
 	var err error
@@ -118,14 +119,14 @@ func newWorld(t testing.TB, hops int, change func(*plan.Plan)) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sign, err := wire.GenerateSignKey()
+		sign, err := relay.GenerateSignKey()
 		if err != nil {
 			t.Fatal(err)
 		}
 		keys := w.keys(h)
 		if err := errors.Join(
 			envelope.CreateKeyFile(filepath.Join(keys, "open.json"), envelope.KeyFile{Key: open, Purpose: "test"}),
-			wire.CreateSignKeyFile(filepath.Join(keys, "sign.json"), sign, "test"),
+			relay.CreateSignKeyFile(filepath.Join(keys, "sign.json"), sign, "test"),
 		); err != nil {
 			t.Fatal(err)
 		}

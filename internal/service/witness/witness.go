@@ -24,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -66,7 +67,7 @@ func (s Settings) Open(keys string) (*Witness, error) {
 // Open takes up what an earlier process has cosigned. The log's key is a verifier key,
 // key the witness's own, which signs under the name, and path a file of its own. A
 // file that is lost or put back as it was earlier would let the log fork unseen.
-func Open(logKey string, key wire.SignKey, name, path string) (*Witness, error) {
+func Open(logKey string, key relay.SignKey, name, path string) (*Witness, error) {
 	w := &Witness{path: path}
 	var err error
 	if w.log, err = note.NewVerifier(logKey); err != nil {

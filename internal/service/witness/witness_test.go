@@ -15,7 +15,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/testkit/costtest"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 func TestMain(m *testing.M) {
@@ -77,7 +77,7 @@ func (l *tree) grown(old, n int64) []byte {
 
 // watched is a log and a witness of it.
 func watched(t testing.TB) (*tree, func() (*Witness, error)) {
-	own, err := wire.GenerateSignKey()
+	own, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func watched(t testing.TB) (*tree, func() (*Witness, error)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := wire.GenerateSignKey()
+	key, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -153,7 +154,7 @@ func (l *lone) take(laid string, b store.Batch) error {
 	}
 	var mixed bytes.Buffer
 	l.check(c.Write(ctx, blobs, &mixed))
-	receipts, err := wire.SplitReceipts(b.Receipts)
+	receipts, err := relay.SplitReceipts(b.Receipts)
 	l.check(err)
 	last := receipts[len(receipts)-1]
 	head := envelope.Head{Plan: l.signed.Plan.Hash(), Hop: 1, Crowd: uint32(b.Crowd), Respondents: last.Respondents, Envelopes: last.Out, Size: hop.SizeOut()}

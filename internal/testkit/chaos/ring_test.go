@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -38,9 +38,9 @@ type ring struct {
 	dir       string // keys/0.1, keys/issuer, keys/analyzer, respondents, operators
 	publisher ed25519.PrivateKey
 	analyzer  envelope.PrivateKey
-	releases  wire.SignKey // of the analyzer
+	releases  relay.SignKey // of the analyzer
 	open      [maxInstances][maxHops]envelope.PrivateKey
-	sign      [maxInstances][maxHops]wire.SignKey
+	sign      [maxInstances][maxHops]relay.SignKey
 	tokens    [maxInstances][maxHops]token.PrivateKey
 	bearers   []string // of the devices
 	operator  string   // bearer token of the analyzer's
@@ -82,8 +82,8 @@ func (r *ring) make() (err error) {
 		failed = envelope.CreateKeyFile(filepath.Join(r.keys("analyzer"), "open.json"), envelope.KeyFile{Key: r.analyzer, Purpose: "test"})
 	}
 	err = errors.Join(err, failed)
-	if r.releases, failed = wire.GenerateSignKey(); failed == nil {
-		failed = wire.CreateSignKeyFile(filepath.Join(r.keys("analyzer"), "releases.json"), r.releases, "test")
+	if r.releases, failed = relay.GenerateSignKey(); failed == nil {
+		failed = relay.CreateSignKeyFile(filepath.Join(r.keys("analyzer"), "releases.json"), r.releases, "test")
 	}
 	err = errors.Join(err, failed)
 	var wg sync.WaitGroup // RSA keys take a moment each
@@ -114,7 +114,7 @@ func (r *ring) makeHop(i, h int) (err error) {
 	if r.open[i][h], err = envelope.GenerateKey(envelope.X25519); err != nil {
 		return err
 	}
-	if r.sign[i][h], err = wire.GenerateSignKey(); err != nil {
+	if r.sign[i][h], err = relay.GenerateSignKey(); err != nil {
 		return err
 	}
 	if r.tokens[i][h], err = token.GenerateKey(); err != nil {
@@ -124,7 +124,7 @@ func (r *ring) makeHop(i, h int) (err error) {
 	return errors.Join(
 		os.MkdirAll(dir, 0o700),
 		envelope.CreateKeyFile(filepath.Join(dir, "open.json"), envelope.KeyFile{Key: r.open[i][h], Purpose: "test"}),
-		wire.CreateSignKeyFile(filepath.Join(dir, "sign.json"), r.sign[i][h], "test"),
+		relay.CreateSignKeyFile(filepath.Join(dir, "sign.json"), r.sign[i][h], "test"),
 		token.CreateKeyFile(filepath.Join(r.keys("issuer"), hopName(i, h)+".json"), r.tokens[i][h], "test"),
 	)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -66,7 +67,7 @@ func TestEnvelopesThatDoNotOpen(t *testing.T) {
 	if err != nil || len(batches) != 1 {
 		t.Fatalf("%d batches, %v", len(batches), err)
 	}
-	first, err := wire.ParseReceipt(batches[0].Receipts[:wire.ReceiptSize])
+	first, err := relay.ParseReceipt(batches[0].Receipts[:relay.ReceiptSize])
 	if err != nil {
 		t.Fatal(err)
 	}

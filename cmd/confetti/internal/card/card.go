@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/strict"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 const (
@@ -90,7 +90,7 @@ func canonical(v any) []byte {
 func (c Card) message() []byte { return append([]byte(signing), canonical(c)...) }
 
 // Sign returns the text of a valid card, signed by the key that it names.
-func (c Card) Sign(key wire.SignKey) ([]byte, error) {
+func (c Card) Sign(key relay.SignKey) ([]byte, error) {
 	if c.Signs = key.Public().String(); c.Signs == "" {
 		return nil, errors.New("card: there is no key to sign it with")
 	}
@@ -139,7 +139,7 @@ func parse(text []byte) (Card, error) {
 	if s.Signature == "" {
 		return Card{}, errors.New("card: nobody has signed it: ask for it anew (confetti party card)")
 	}
-	key, err := wire.ParseVerifyKey(s.Card.Signs)
+	key, err := relay.ParseVerifyKey(s.Card.Signs)
 	if err != nil {
 		return Card{}, fmt.Errorf("card: signs: %w", err)
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // party makes a card of a role, and the key that signs it.
-func party(t testing.TB, role string) (Card, wire.SignKey) {
+func party(t testing.TB, role string) (Card, relay.SignKey) {
 	t.Helper()
-	sign, err := wire.GenerateSignKey()
+	sign, err := relay.GenerateSignKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func certificate(t testing.TB, host string) []byte {
 }
 
 // signedText writes a card whatever it says.
-func signedText(c Card, sign wire.SignKey) []byte {
+func signedText(c Card, sign relay.SignKey) []byte {
 	return append(canonical(signed{format, c, base64url.EncodeToString(sign.Sign(c.message()))}), '\n')
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // Limits of what a card says, in bytes but for the tokens.
@@ -57,7 +57,7 @@ func line(what, text string, most int) error {
 func (c Card) opens() bool { return c.Role != Issuer && c.Role != Publisher }
 
 func (c Card) validateKeys() error {
-	if _, err := wire.ParseVerifyKey(c.Signs); err != nil {
+	if _, err := relay.ParseVerifyKey(c.Signs); err != nil {
 		return fmt.Errorf("signs: %w", err)
 	}
 	if !c.opens() {

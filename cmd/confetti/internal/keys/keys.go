@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 type Command struct {
@@ -60,8 +60,8 @@ func (c keysNew) generate() (write func() error, err error) {
 	}
 	switch c.For {
 	case "receipts", "releases", "publisher":
-		key, err := wire.GenerateSignKey()
-		return func() error { return wire.CreateSignKeyFile(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
+		key, err := relay.GenerateSignKey()
+		return func() error { return relay.CreateSignKeyFile(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
 	case "tokens":
 		key, err := token.GenerateKey()
 		return func() error { return token.CreateKeyFile(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
@@ -121,7 +121,7 @@ func readKey(path string) (keyfile.File, error) {
 	case f.Suite == token.Suite:
 		_, _, err = token.ReadKeyFile(path)
 	default:
-		_, _, err = wire.ReadSignKeyFile(path)
+		_, _, err = relay.ReadSignKeyFile(path)
 	}
 	return f, err
 }

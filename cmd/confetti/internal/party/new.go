@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregate"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -130,7 +130,7 @@ func (c partyNew) address() (host, listen string, err error) {
 
 // keys makes the private keys of the role.
 func (c partyNew) keys() error {
-	sign, err := wire.GenerateSignKey()
+	sign, err := relay.GenerateSignKey()
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (c partyNew) keys() error {
 	if name == "" {
 		name = "receipts.json"
 	}
-	if err := wire.CreateSignKeyFile(c.path(filepath.Join(keysFolder, name)), sign, c.Name); err != nil {
+	if err := relay.CreateSignKeyFile(c.path(filepath.Join(keysFolder, name)), sign, c.Name); err != nil {
 		return err
 	}
 	switch c.Role {

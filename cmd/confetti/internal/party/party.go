@@ -18,7 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregate"
 )
 
@@ -125,7 +125,7 @@ func (c partyCard) write() ([]byte, error) {
 }
 
 // keys names the public keys in the card, and returns the one that signs it.
-func (c partyCard) keys(to *card.Card) (sign wire.SignKey, err error) {
+func (c partyCard) keys(to *card.Card) (sign relay.SignKey, err error) {
 	files := c.Key
 	if c.Keys != "" {
 		all, err := keyfile.ReadFolder(c.Keys)
@@ -158,7 +158,7 @@ func (c partyCard) keys(to *card.Card) (sign wire.SignKey, err error) {
 	if len(signs) != 1 {
 		return sign, terminal.Usagef("%d keys sign (%s), and a card needs one: name it with --key, beside the other keys of the card", len(signs), strings.Join(signs, ", "))
 	}
-	sign, _, err = wire.ReadSignKeyFile(signs[0])
+	sign, _, err = relay.ReadSignKeyFile(signs[0])
 	return sign, err
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -30,7 +30,7 @@ func (planSign) Help() string {
 }
 
 func (c planSign) Run(std terminal.Streams) error {
-	key, _, err := wire.ReadSignKeyFile(c.Key)
+	key, _, err := relay.ReadSignKeyFile(c.Key)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c planSign) Run(std terminal.Streams) error {
 }
 
 // signed is the plan with one signature more.
-func (c planSign) signed(key wire.SignKey) (plan.Signed, error) {
+func (c planSign) signed(key relay.SignKey) (plan.Signed, error) {
 	if text, err := durable.Read(c.File); err == nil && plan.IsSigned(text) {
 		if !c.Opens.IsZero() || !c.Closes.IsZero() {
 			return plan.Signed{}, terminal.Usagef("%s is signed, and its times with it: leave out --opens and --closes, or sign the plan that it was made of", c.File)

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -90,7 +91,7 @@ func (c planWithdraw) statement(signed plan.Signed) (plan.SignedWithdrawal, erro
 	if c.Key == "" || c.Reason == "" {
 		return plan.SignedWithdrawal{}, terminal.Usagef("name the publisher's --key and a --reason, or with --statement a withdrawal that is signed")
 	}
-	key, _, err := wire.ReadSignKeyFile(c.Key)
+	key, _, err := relay.ReadSignKeyFile(c.Key)
 	if err != nil {
 		return plan.SignedWithdrawal{}, err
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -46,7 +46,7 @@ func (show) Help() string {
 }
 
 func (c show) Run(std terminal.Streams) error {
-	key, _, err := wire.ReadSignKeyFile(c.File)
+	key, _, err := relay.ReadSignKeyFile(c.File)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -69,7 +69,7 @@ func lend(p *plan.Plan) {
 			party.Key = key.Public().String()
 		}
 	}
-	if key, err := wire.GenerateSignKey(); err == nil && p.Version == plan.Version && p.Analyzer.Releases == "" {
+	if key, err := relay.GenerateSignKey(); err == nil && p.Version == plan.Version && p.Analyzer.Releases == "" {
 		p.Analyzer.Releases = key.Public().String()
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
@@ -57,7 +58,7 @@ func (c releaseVerify) kept() (verify.Evidence, error) {
 	if err != nil {
 		return verify.Evidence{}, err
 	}
-	ours := append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, wire.WithdrawalFile)
+	ours := append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, relay.WithdrawalFile)
 	for _, name := range verify.Published {
 		if columns, ok := columnar.Name(name); ok {
 			ours = append(ours, columns)
@@ -161,7 +162,7 @@ func (c releaseVerify) fetch() (verify.Evidence, error) {
 	}
 	defer done()
 	files, err := fetched(ctx, s, base, name)
-	asked := verify.Asked{Who: base, Withdrawal: files[wire.WithdrawalFile]}
+	asked := verify.Asked{Who: base, Withdrawal: files[relay.WithdrawalFile]}
 	for _, round := range others(files) {
 		text, e := s.Get(ctx, base+wire.WithdrawalPath(round))
 		var problem *wire.Problem
@@ -172,7 +173,7 @@ func (c releaseVerify) fetch() (verify.Evidence, error) {
 			err = errors.Join(err, e)
 		}
 	}
-	delete(files, wire.WithdrawalFile)
+	delete(files, relay.WithdrawalFile)
 	return verify.Evidence{Files: files, Asked: []verify.Asked{asked}, State: func(to io.Writer, state string) error {
 		s, ctx, done, err := services.Flags{Roots: c.Roots}.Reach()
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
@@ -22,7 +22,7 @@ func Keep(std terminal.Streams, dir string, files map[string][]byte) error {
 	}
 	return terminal.Uninterrupted(func() error {
 		errs := []error{os.MkdirAll(dir, 0o755)}
-		for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, verify.StateFile, wire.WithdrawalFile) {
+		for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, verify.StateFile, relay.WithdrawalFile) {
 			text, there := files[name]
 			errs = append(errs, put(dir, name, text, there))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release/verify"
 )
@@ -33,7 +34,7 @@ func (s *Services) Published(ctx context.Context, base, name string) (map[string
 	if errors.As(err, &problem) && problem.Code == wire.NotFound {
 		return files, nil
 	}
-	files[wire.WithdrawalFile] = text
+	files[relay.WithdrawalFile] = text
 	return files, err
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -51,7 +51,7 @@ func (t Terms) Study(p plan.Plan, rounds int, times plan.Times, coordinator stri
 
 // First makes the first round of a study, with the state that it asks with; nil where there
 // is none.
-func First(study plan.SignedStudy, times plan.Times, coordinator wire.SignKey) (round plan.Signed, state []byte, err error) {
+func First(study plan.SignedStudy, times plan.Times, coordinator relay.SignKey) (round plan.Signed, state []byte, err error) {
 	proto, err := protocol.New(study.Study.Plan)
 	if err != nil {
 		return round, nil, err
@@ -110,14 +110,14 @@ Example:
 }
 
 func (c studySign) Run(std terminal.Streams) error {
-	publisher, _, err := wire.ReadSignKeyFile(c.Key)
+	publisher, _, err := relay.ReadSignKeyFile(c.Key)
 	if err != nil {
 		return fmt.Errorf("--key: %w", err)
 	}
-	var coordinator wire.SignKey
+	var coordinator relay.SignKey
 	public, alone := c.Coordinator, strings.HasPrefix(c.Coordinator, "ed25519:")
 	if !alone {
-		if coordinator, _, err = wire.ReadSignKeyFile(c.Coordinator); err != nil {
+		if coordinator, _, err = relay.ReadSignKeyFile(c.Coordinator); err != nil {
 			return fmt.Errorf("--coordinator: %w", err)
 		}
 		public = coordinator.Public().String()
@@ -164,7 +164,7 @@ Example:
 }
 
 func (c studyBegin) Run(std terminal.Streams) error {
-	key, _, err := wire.ReadSignKeyFile(c.Key)
+	key, _, err := relay.ReadSignKeyFile(c.Key)
 	if err != nil {
 		return fmt.Errorf("--key: %w", err)
 	}
@@ -184,7 +184,7 @@ func (c studyBegin) Run(std terminal.Streams) error {
 }
 
 // begin makes the first round, writes it, and says what it costs.
-func (c firstRound) begin(std terminal.Streams, study plan.SignedStudy, times plan.Times, coordinator wire.SignKey) error {
+func (c firstRound) begin(std terminal.Streams, study plan.SignedStudy, times plan.Times, coordinator relay.SignKey) error {
 	round, state, err := First(study, times, coordinator)
 	switch {
 	case err != nil:

@@ -19,7 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregate"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -79,13 +79,13 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	publisher, err := wire.GenerateSignKey()
+	publisher, err := relay.GenerateSignKey()
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(
 		durable.Replace(t.Path(trial.Roots), ca.PEM(), 0o600),
-		wire.CreateSignKeyFile(t.Path(trial.Publisher), publisher, "publisher of the trial"),
+		relay.CreateSignKeyFile(t.Path(trial.Publisher), publisher, "publisher of the trial"),
 		durable.Replace(t.Path(trial.Publishers), plan.Trust(publisher.Public().String()).Marshal(), 0o600),
 	); err != nil {
 		return err
@@ -152,13 +152,13 @@ func (c Command) keepState(t trial.Folder, p plan.Plan) error {
 
 // study makes the plan a study of the trial's, and its first round the trial's plan. The
 // rounds have as much time between them as the analyzer may take to conclude one.
-func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher wire.SignKey) error {
-	coordinator, err := wire.GenerateSignKey()
+func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher relay.SignKey) error {
+	coordinator, err := relay.GenerateSignKey()
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(t.Of(plans.Party{Role: "analyzer"}), trial.Coordinator)
-	if err := wire.CreateSignKeyFile(path, coordinator, "coordinator of the trial's study"); err != nil {
+	if err := relay.CreateSignKeyFile(path, coordinator, "coordinator of the trial's study"); err != nil {
 		return err
 	}
 	whole := plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.Closes + 5*time.Minute))}
@@ -239,12 +239,12 @@ func releaser(t trial.Folder, p *plan.Plan) error {
 	if err := opener(t, at, &p.Analyzer, p.Envelopes.Suite); err != nil {
 		return err
 	}
-	sign, err := wire.GenerateSignKey()
+	sign, err := relay.GenerateSignKey()
 	if err != nil {
 		return err
 	}
 	p.Version, p.Analyzer.Releases = plan.Version, sign.Public().String()
-	return wire.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "releases.json"), sign, "releases of "+p.Analyzer.Operator)
+	return relay.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "releases.json"), sign, "releases of "+p.Analyzer.Operator)
 }
 
 // establish gives a hop or an aggregator its keys. One operator has all of them, whatever
@@ -253,12 +253,12 @@ func establish(t trial.Folder, at plans.Party, to *plan.Party, suite string, wit
 	if err := opener(t, at, to, suite); err != nil {
 		return err
 	}
-	sign, err := wire.GenerateSignKey()
+	sign, err := relay.GenerateSignKey()
 	if err != nil {
 		return err
 	}
 	to.Receipts = sign.Public().String()
-	if err := wire.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "receipts.json"), sign, to.Operator); err != nil {
+	if err := relay.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "receipts.json"), sign, to.Operator); err != nil {
 		return err
 	}
 	defer func() { to.Operator = trial.Name }()

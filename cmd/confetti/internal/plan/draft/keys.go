@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -43,13 +43,13 @@ func newKeys(p *plan.Plan) (map[string]func(path string) error, error) {
 			}
 		}
 	}
-	releases, err := wire.GenerateSignKey()
+	releases, err := relay.GenerateSignKey()
 	if err != nil {
 		return nil, err
 	}
 	p.Analyzer.Releases = releases.Public().String()
 	keys["releases.key"] = func(path string) error {
-		return wire.CreateSignKeyFile(path, releases, "releases of "+p.Analyzer.Operator)
+		return relay.CreateSignKeyFile(path, releases, "releases of "+p.Analyzer.Operator)
 	}
 	return keys, one(&p.Analyzer, "analyzer.key")
 }

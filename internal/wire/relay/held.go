@@ -1,9 +1,11 @@
-package wire
+package relay
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+
+	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 // Held is what a service knows of the batch of a leg, for its neighbours: whoever
@@ -31,7 +33,7 @@ func ParseHeld(text []byte) (h Held, err error) {
 	}
 	for _, digest := range []string{h.Received, h.Sent} {
 		if digest != "" {
-			if _, err := ParsePlanName(digest); err != nil { // the same form
+			if _, err := wire.ParsePlanName(digest); err != nil { // the same form
 				return Held{}, errors.New("wire: the digest of a batch has 64 lower-case hex digits")
 			}
 		}

@@ -1,4 +1,4 @@
-package wire
+package relay
 
 import (
 	"crypto/ed25519"
@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 // Receipt is what a hop states about a batch that it has mixed. It says nothing
@@ -209,7 +210,7 @@ func SplitReceipts(b []byte) (all []SignedReceipt, err error) {
 // CheckLast checks that the receipts are of all hops of a leg, whose keys are given, and
 // that the last of them signed for that leg: whoever cannot show that sends no batch,
 // however large. CheckChain checks the rest, when the batch's head is there.
-func CheckLast(receipts []SignedReceipt, keys []VerifyKey, leg Leg) error {
+func CheckLast(receipts []SignedReceipt, keys []VerifyKey, leg wire.Leg) error {
 	if len(receipts) != len(keys) || len(keys) == 0 {
 		return fmt.Errorf("wire: %d receipts of %d hops", len(receipts), len(keys))
 	}
