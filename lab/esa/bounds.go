@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -62,14 +62,14 @@ func boundTables(s experiments.Spec, cells []experiments.Measured) []release.Sec
 // inequality, which is near to what ESA prints, and the stronger clones.
 func Bounds(r *experiments.Result) [2]float64 {
 	local := *r.EpsilonLocal
-	return [2]float64{wholeBound(r.Respondents, local, r.Delta, blanket) / 2, wholeBound(r.Respondents, local, r.Delta, theorems.StrongerClonesClosedForm)}
+	return [2]float64{wholeBound(r.Respondents, local, r.Delta, blanket) / 2, wholeBound(r.Respondents, local, r.Delta, literature.StrongerClonesClosedForm)}
 }
 
 // PrintedBound is what Table X prints of a population: of local epsilon 2, and of central epsilons 0.05 and 1.
 func PrintedBound(set string, row int) float64 { return printedBounds[set][row] }
 
 func blanket(n int, epsilon, delta float64) (account.Guarantee, error) {
-	return theorems.BlanketAny(n, epsilon, delta, theorems.Hoeffding)
+	return literature.BlanketAny(n, epsilon, delta, literature.Hoeffding)
 }
 
 // wholeBound is a bound on reports of a local epsilon, for removal, under

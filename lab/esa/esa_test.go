@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -85,7 +86,7 @@ func TestESALocalEpsilons(t *testing.T) {
 		if c.messages > 0 && math.Abs(res.MessagesPerDevice/c.messages-1) > 0.01 {
 			t.Errorf("%s, central %v: %v messages, printed %v", c.set, c.epsilon, res.MessagesPerDevice, c.messages)
 		}
-		if g, err := theorems.ESATheoremIII1(esaSizes[c.set][0], c.local, deltaOf(c.set)); err == nil && g.Epsilon < 1.02*c.epsilon {
+		if g, err := literature.ESATheoremIII1(esaSizes[c.set][0], c.local, deltaOf(c.set)); err == nil && g.Epsilon < 1.02*c.epsilon {
 			t.Errorf("%s: Theorem III.1 gives %v, as the tables do", c.set, g.Epsilon)
 		}
 	}

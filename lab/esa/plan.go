@@ -7,12 +7,12 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -80,7 +80,7 @@ func (h asked) promise(proto *protocol.Protocol, m randomize.Fragmented, n int) 
 	if m.Tau > 1 {
 		bits = m.Backstop
 	}
-	g, err := theorems.ESALemmaII6(n, 2*float64(n)*bits.Flip, h.Delta)
+	g, err := literature.ESALemmaII6(n, 2*float64(n)*bits.Flip, h.Delta)
 	g.Adjacency = account.Removal // which changes one bit
 	out := experiments.PromisedBy(g)
 	out.EpsilonExact = &exact.Epsilon

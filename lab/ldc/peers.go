@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/net"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/lab/labeldp"
+	"github.com/confetti-dp/confetti/lab/literature"
 )
 
 // peerToPeer is LDC, Algorithm 2, in which everybody passes a label on: flips are those that the
@@ -70,7 +71,7 @@ func promisePeers(e amplify.Peers, delta float64, users int, res *experiments.Re
 	}
 	res.Promised = experiments.PromisedBy(g)
 	res.EpsilonLocal, res.Users = &neighbour.Epsilon, users
-	printed, err := theorems.PeerToPeer(e.Users, 1, e.Flip, delta)
+	printed, err := literature.PeerToPeer(e.Users, 1, e.Flip, delta)
 	if outside, ok := errors.AsType[*theorems.DomainError](err); ok {
 		printed.Epsilon = outside.Formula
 	} else if err != nil {

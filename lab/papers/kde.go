@@ -6,11 +6,11 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
-	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -171,7 +171,7 @@ func anywhere() []release.Table {
 			return []release.Table{t}
 		}
 		beta := f.Spread().Beta
-		theorem, err := theorems.KDESupRMSE(beta, f.Bound(), f.Sparsity(), f.Repetitions(), sum, n)
+		theorem, err := literature.KDESupRMSE(beta, f.Bound(), f.Sparsity(), f.Repetitions(), sum, n)
 		if err != nil {
 			return []release.Table{t}
 		}

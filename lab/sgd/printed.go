@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/confetti-dp/confetti/internal/account/theorems"
+	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -52,7 +52,7 @@ func respondentsOf(set string) int {
 // (e^local - 1) sqrt(ln(1/delta)/users) for the shuffled reports of a round (Theorem A.3), amplification by
 // sampling, and advanced composition. It proves nothing. ESA does not say how many rounds it takes, and this
 // is the one reading that we found of which as many are left as training takes: proved constants
-// leave a few tens (theorems.ESATheoremVI1).
+// leave a few tens (literature.ESATheoremVI1).
 type printedOrder struct {
 	respondents, users int
 	local, delta       float64
@@ -62,7 +62,7 @@ func (p printedOrder) epsilon(rounds int) float64 {
 	k := float64(rounds)
 	round := math.Expm1(p.local) * math.Sqrt(math.Log(2*k/p.delta)/float64(p.users))
 	round = math.Log1p(float64(p.users) / float64(p.respondents) * math.Expm1(round))
-	all, err := theorems.DworkRothblumVadhan(round, rounds, p.delta/2)
+	all, err := literature.DworkRothblumVadhan(round, rounds, p.delta/2)
 	if err != nil {
 		return math.Inf(1)
 	}

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -162,7 +162,7 @@ func (s *study) promise(proto *protocol.Protocol) error {
 		s.out.Local, s.out.LocalTotal = &local, &total
 	}
 	if s.Report == gradient.Direction {
-		if g, err := theorems.ESATheoremVI1(s.Users, *s.out.Local, s.answers, s.Delta); err == nil {
+		if g, err := literature.ESATheoremVI1(s.Users, *s.out.Local, s.answers, s.Delta); err == nil {
 			s.out.Paper = &g.Epsilon
 		}
 		printed := printedOrder{respondents: s.out.Respondents, users: s.Users, local: *s.out.Local, delta: s.Delta}.epsilon(s.Rounds)

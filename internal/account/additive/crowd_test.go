@@ -6,7 +6,6 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
 // kept is the law of what remains of a crowd of n: size, and -1 for lost.
@@ -83,16 +82,5 @@ func TestCrowdNeedsSecondCondition(t *testing.T) {
 	mild.Threshold--
 	if mild.lost() <= 1e-6/2 {
 		t.Errorf("threshold %d would do", mild.Threshold)
-	}
-}
-
-func TestESATheoremV1(t *testing.T) {
-	g, margin, err := theorems.ESATheoremV1(1, 1e-6)
-	if err != nil || g.Epsilon != 1 || g.Adjacency != account.Replacement {
-		t.Errorf("%v, %v", g, err)
-	}
-	accounttest.Within(t, "margin", margin, 2*math.Log(2e6), 1e-12)
-	if _, _, err := theorems.ESATheoremV1(3.3, 1e-6); err == nil {
-		t.Error("taken beyond e^(epsilon/2) = 5")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
-	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
 // A device's work: the envelope, the grid, the composition.
@@ -144,10 +143,7 @@ func BenchmarkFormula(b *testing.B) {
 			_, _, err := additive.CalibrateGaussian(account.Target{Rounds: 768, Epsilon: 1, Delta: 1e-6}, 1)
 			return err
 		}},
-		{"bun-steinke", func() error { _, err := theorems.BunSteinke(0.01, 768, 1e-6); return err }},
 		{"kairouz-oh-viswanath", func() error { _, err := profile.KairouzOhViswanath(0.01, 1e-10, 768, 1e-6); return err }},
-		{"stronger-clones", func() error { _, err := theorems.StrongerClonesClosedForm(40_000, 1, 1e-6); return err }},
-		{"cheu-4.7", func() error { _, err := theorems.CheuCorollary47(40_000, 5000, 1e-6); return err }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {

@@ -3,6 +3,7 @@
 package theorems
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -56,4 +57,9 @@ const MaxCount = 1 << 40
 
 func (t Theorem) Count(name string, k int) error {
 	return t.Need(k >= 1 && k <= MaxCount, "%s from 1 to %d: it is %d", name, MaxCount, k)
+}
+
+// Amplification checks what every amplification bound asks for.
+func (t Theorem) Amplification(n int, epsilonLocal, delta float64) error {
+	return cmp.Or(t.Count("n", n), t.Epsilon("epsilon local", epsilonLocal), t.Open01("delta", delta))
 }

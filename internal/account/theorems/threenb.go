@@ -54,20 +54,6 @@ func GKMP20Theorem1(epsilon, delta, gamma float64) (Flood, error) {
 	return f, t.Need(p < 1, "a flood probability that a float64 tells from 1: epsilon %v, gamma %v", epsilon, gamma)
 }
 
-// GKMPS21Lemma9 is the later choice for sums of bits, where the flood need only
-// hide one message: e1 = (1-gamma) epsilon, e2 = min(1, gamma epsilon), r =
-// 3(1 + ln(1/delta)), p = e^(-0.2 e2) (Ghazi, Kumar, Manurangsi, Pagh, Sinha
-// 2021, Lemma 9).
-func GKMPS21Lemma9(epsilon, delta, gamma float64) (Flood, error) {
-	t := Theorem("GKMPS 2021, Lemma 9")
-	if err := t.flood(epsilon, delta, gamma); err != nil {
-		return Flood{}, err
-	}
-	p := math.Exp(-0.2 * math.Min(1, gamma*epsilon))
-	f := Flood{Noise: (1 - gamma) * epsilon, Shape: 3 * (1 + math.Log(1/delta)), Prob: p}
-	return f, t.Need(p < 1, "a flood probability that a float64 tells from 1: epsilon %v, gamma %v", epsilon, gamma)
-}
-
 // The share of epsilon that KDE spends on the net noise of 3NB.
 const (
 	KDEPrintedShare = 0.99 // Appendix A.2: e1 = 0.99 epsilon0

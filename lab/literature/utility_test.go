@@ -1,10 +1,11 @@
-package theorems
+package literature
 
 import (
 	"errors"
 	"math"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -79,7 +80,7 @@ func TestUtilityHasADomain(t *testing.T) {
 	} {
 		if x, err := f(); err == nil {
 			t.Errorf("%s: %v", name, x)
-		} else if _, ok := errors.AsType[*DomainError](err); !ok {
+		} else if _, ok := errors.AsType[*theorems.DomainError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

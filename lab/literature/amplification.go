@@ -1,4 +1,4 @@
-package theorems
+package literature
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
 // ClonesClosedForm is one shuffled report of any epsilon0-DP randomizer
@@ -16,7 +17,7 @@ import (
 //
 // Upper bound, replacement.
 func ClonesClosedForm(n int, epsilon0, delta float64) (account.Guarantee, error) {
-	t := Theorem("clones, closed form (Feldman, McMillan, Talwar 2021, Theorem 3.1)")
+	t := theorems.Theorem("clones, closed form (Feldman, McMillan, Talwar 2021, Theorem 3.1)")
 	if err := t.Amplification(n, epsilon0, delta); err != nil {
 		return account.Guarantee{}, err
 	}
@@ -34,7 +35,7 @@ func ClonesClosedForm(n int, epsilon0, delta float64) (account.Guarantee, error)
 //
 //	ln(1 + (e^e0-1) (4 sqrt(2 ln(4/delta)/((e^e0+1) n)) + 4/n)).
 func StrongerClonesClosedForm(n int, epsilon0, delta float64) (account.Guarantee, error) {
-	t := Theorem("stronger clones, closed form (Feldman, McMillan, Talwar 2023)")
+	t := theorems.Theorem("stronger clones, closed form (Feldman, McMillan, Talwar 2023)")
 	if err := t.Amplification(n, epsilon0, delta); err != nil {
 		return account.Guarantee{}, err
 	}
@@ -59,7 +60,7 @@ func closedForm(n int, epsilon, epsilon0, delta float64, method, source string) 
 // for n >= 1000, epsilon0 < 1/2 and delta < 1/100 (Erlingsson, Feldman, Mironov,
 // Raghunathan, Talwar, Thakurta 2019, Theorem 7). Upper bound, replacement.
 func ErlingssonTheorem7(n int, epsilon0, delta float64) (account.Guarantee, error) {
-	t := Theorem("Erlingsson et al. 2019, Theorem 7")
+	t := theorems.Theorem("Erlingsson et al. 2019, Theorem 7")
 	if err := t.Amplification(n, epsilon0, delta); err != nil {
 		return account.Guarantee{}, err
 	}
@@ -81,9 +82,9 @@ func ErlingssonTheorem7(n int, epsilon0, delta float64) (account.Guarantee, erro
 // 27 k/((n-1) epsilon)), for epsilon <= 1 and where that is below 1. The local
 // epsilon is ln(k/gamma - k + 1).
 func BalleTheorem31(n, k int, epsilon, delta float64) (gamma float64, err error) {
-	t := Theorem("Balle et al. 2019, Theorem 3.1")
+	t := theorems.Theorem("Balle et al. 2019, Theorem 3.1")
 	if err := cmp.Or(t.Amplification(n, epsilon, delta), t.Need(n >= 2, "n >= 2: it is %d", n),
-		t.Need(k >= 2 && k <= MaxCount, "2 <= k <= %d: it is %d", MaxCount, k),
+		t.Need(k >= 2 && k <= theorems.MaxCount, "2 <= k <= %d: it is %d", theorems.MaxCount, k),
 		t.Need(epsilon <= 1, "epsilon <= 1: it is %.6g", epsilon)); err != nil {
 		return 0, err
 	}

@@ -1,12 +1,13 @@
-package theorems
+package literature
 
 import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
-const peers = Theorem("LDC, Lemma 9")
+const peers = theorems.Theorem("LDC, Lemma 9")
 
 // PeerToPeer is LDC, Lemma 9 (of which Theorem 3 takes xi = 4 sqrt(ln s)) as printed, for clusters
 // of at least size, of whom a share answers, and labels flipped with probability flip. Its proof
@@ -41,5 +42,5 @@ func PeerToPeer(size int, share, flip, delta float64) (account.Guarantee, error)
 func PeerFlip(size int, share float64) (float64, error) {
 	s := float64(size)
 	flip := 4 * math.Sqrt2 * math.Log(s) / math.Sqrt(share*s)
-	return flip, Theorem("LDC, Theorem 3").Need(size >= 2 && share > 0 && share <= 1 && flip <= 0.5, "a flip of at most 1/2: 4 sqrt2 ln(%d)/sqrt(%v %d) is %v", size, share, size, flip)
+	return flip, theorems.Theorem("LDC, Theorem 3").Need(size >= 2 && share > 0 && share <= 1 && flip <= 0.5, "a flip of at most 1/2: 4 sqrt2 ln(%d)/sqrt(%v %d) is %v", size, share, size, flip)
 }

@@ -1,10 +1,11 @@
-package theorems
+package literature
 
 import (
 	"cmp"
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
 // ESATheoremIII2 is the error that no estimated frequency of k cells exceeds but with
@@ -15,7 +16,7 @@ import (
 // one that the proof names does not fall with epsilonLocal as printed. Domain: epsilonLocal in [1, ln n], as in
 // Theorem III.1; above, single flips outweigh the order.
 func ESATheoremIII2(n, k int, epsilonLocal, beta float64) (alpha float64, err error) {
-	t := Theorem("ESA Theorem III.2")
+	t := theorems.Theorem("ESA Theorem III.2")
 	if err := cmp.Or(t.Count("n", n), t.Count("cells", k), t.Epsilon("epsilon local", epsilonLocal), t.Open01("beta", beta)); err != nil {
 		return 0, err
 	}
@@ -35,7 +36,7 @@ func ESATheoremIII2(n, k int, epsilonLocal, beta float64) (alpha float64, err er
 // out above the true one, are not within it: that is the event of probability delta/4 each that
 // ESATheoremV1 charges, and in ESA ends the run.
 func ESATheoremV2(epsilon, delta float64, crowds int) (deleted float64, err error) {
-	t := Theorem("ESA Theorem V.2")
+	t := theorems.Theorem("ESA Theorem V.2")
 	if err := cmp.Or(t.Epsilon("epsilon", epsilon), t.Open01("delta", delta), t.Count("crowds", crowds)); err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-package theorems
+package literature
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
 // The privacy blanket (Balle, Bell, Gascon, Nissim 2019, Lemma 5.3): if every
@@ -112,7 +113,7 @@ func anyBlanket(epsilon0 float64) blanket {
 	}
 }
 
-func (t Theorem) blanket(n int, epsilon0, delta float64, by Inequality) error {
+func checkBlanket(t theorems.Theorem, n int, epsilon0, delta float64, by Inequality) error {
 	if by != Hoeffding && by != Bennett {
 		return fmt.Errorf("account: unknown inequality %q: want %q or %q", by, Hoeffding, Bennett)
 	}
@@ -123,8 +124,8 @@ func (t Theorem) blanket(n int, epsilon0, delta float64, by Inequality) error {
 // BlanketSymbols is shuffled k-ary randomized response by the privacy blanket
 // (Balle, Bell, Gascon, Nissim 2019, Section 5). Upper bound, replacement.
 func BlanketSymbols(n, k int, epsilon0, delta float64, by Inequality) (account.Guarantee, error) {
-	t := Theorem("privacy blanket of k-ary randomized response")
-	if err := cmp.Or(t.blanket(n, epsilon0, delta, by), t.Need(k >= 2 && k <= account.MaxUsers, "2 <= k <= %d: it is %d", account.MaxUsers, k)); err != nil {
+	t := theorems.Theorem("privacy blanket of k-ary randomized response")
+	if err := cmp.Or(checkBlanket(t, n, epsilon0, delta, by), t.Need(k >= 2 && k <= account.MaxUsers, "2 <= k <= %d: it is %d", account.MaxUsers, k)); err != nil {
 		return account.Guarantee{}, err
 	}
 	return blanketGuarantee(n, symbolsBlanket(k, epsilon0).epsilon(n, epsilon0, delta, by), delta,
@@ -135,7 +136,7 @@ func BlanketSymbols(n, k int, epsilon0, delta float64, by Inequality) (account.G
 // epsilon0-DP randomizer, by the privacy blanket with its authors' constants
 // (Balle, Bell, Gascon, Nissim 2019, Section 5). Upper bound, replacement.
 func BlanketAny(n int, epsilon0, delta float64, by Inequality) (account.Guarantee, error) {
-	if err := Theorem("privacy blanket").blanket(n, epsilon0, delta, by); err != nil {
+	if err := checkBlanket("privacy blanket", n, epsilon0, delta, by); err != nil {
 		return account.Guarantee{}, err
 	}
 	return blanketGuarantee(n, anyBlanket(epsilon0).epsilon(n, epsilon0, delta, by), delta,

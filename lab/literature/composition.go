@@ -1,4 +1,4 @@
-package theorems
+package literature
 
 import (
 	"fmt"
