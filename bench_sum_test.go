@@ -12,8 +12,8 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/party/aggregate"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
@@ -59,12 +59,12 @@ func processor(b *testing.B) time.Duration {
 // learner is the learner's plan, designed for as many as MNIST has, without keys.
 func learner(b *testing.B, noise string) plan.Plan {
 	q := plan.Question{Kind: "vector", Vector: &plan.Vector{
-		Features: 351, Classes: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Seed: experiments.PublicSeed(1),
+		Features: 351, Classes: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Seed: measure.PublicSeed(1),
 		Rounds: []plan.VectorRound{{Sums: vector.Moments, Answered: 8192}},
 	}}
-	p := experiments.Draft(q, plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement"}, 60_000)
-	p.Route = experiments.RouteOf(noise, 1, experiments.Hops)
-	p, _, err := experiments.Designed(p)
+	p := measure.Draft(q, plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement"}, 60_000)
+	p.Route = measure.RouteOf(noise, 1, measure.Hops)
+	p, _, err := measure.Designed(p)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -74,15 +74,14 @@ var layers = [][]string{
 	{"internal/shuffler/mixer", "internal/analyzer/shards"},
 	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "client/https", "internal/client/policy"},
 	{"simulate", "internal/testkit/chaos", "internal/studio", "internal/client/page"},
-	{"internal/experiments", "internal/audit"},
+	{"internal/simulate/measure", "internal/audit"},
 	{"release/verify", "internal/service/webstudio", "internal/testkit/webtest"},
 	{"internal/service/console"},
-	{"internal/experiments/kde"},
 	{"internal/simulate/collection"},
 	{"cmd/internal/daemon"},
 	{"internal/cli/terminal", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/confetti-web"},
 	{"internal/cli/flags", "internal/cli/badfile", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases", "cmd/confetti/internal/card"},
-	{"internal/cli/density", "cmd/confetti/internal/trial", "cmd/confetti/internal/plan/describe"},
+	{"cmd/confetti/internal/trial", "cmd/confetti/internal/plan/describe"},
 	{"cmd/confetti/internal/services", "cmd/confetti/internal/plan/draft"},
 	{"cmd/confetti/internal"}, // a package for each group of commands
 	{"cmd/confetti/internal/collect", "cmd/confetti/internal/up"},
@@ -230,8 +229,8 @@ func TestImportsFollowTheArchitecture(t *testing.T) {
 }
 
 // naming are the packages that may name a kind of question; all others ask package
-// question. Experiments name those that they measure, an audit those that it attacks.
-var naming = []string{"question", "protocol", "internal/release/findings", "internal/experiments", "internal/simulate", "internal/audit", "internal/testkit/example"}
+// question. Simulations name those that they draw, an audit those that it attacks.
+var naming = []string{"question", "protocol", "internal/release/findings", "internal/simulate", "internal/audit", "internal/testkit/example"}
 
 // authoring are the packages that may write the section of a kind, beside those: plans are
 // made by the commands that ask for them.

@@ -205,12 +205,12 @@ const mostNames, mostImports = 40, 15
 var wider = map[string]struct{ names, imports int }{
 	// The contract, what crosses the network, and vocabularies.
 	"plan": {names: 148}, "account": {names: 81}, "release": {names: 62}, "question": {names: 56}, "client": {names: 54, imports: 17},
-	"internal/wire": {names: 185}, "internal/dap": {names: 64}, "internal/service/serve": {names: 88}, "internal/dp/encode": {names: 44},
-	"internal/account/theorems": {names: 48}, "internal/experiments": {names: 89},
+	"internal/wire": {names: 116}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64}, "internal/service/serve": {names: 88}, "internal/dp/encode": {names: 44},
+
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
 	"internal/service/analyzerd": {imports: 25}, "internal/service/shufflerd": {imports: 19}, "internal/service/console": {imports: 21},
 	"question/histogram": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 26}, "internal/simulate/law": {imports: 17},
-	"internal/audit": {imports: 34}, "internal/studio": {imports: 17}, "internal/release/findings": {imports: 23}, "internal/experiments/kde": {imports: 22},
+	"internal/audit": {imports: 34}, "internal/studio": {imports: 17}, "internal/release/findings": {imports: 23},
 	// Commands.
 	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/account": {imports: 19}, "cmd/confetti/internal/collect": {imports: 24},
 	"cmd/confetti/internal/device": {imports: 18}, "cmd/confetti/internal/features": {imports: 31}, "cmd/confetti/internal/roles": {imports: 17},

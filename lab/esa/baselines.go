@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 )
 
 // payloadBytes is what plans are designed with.
@@ -28,8 +28,8 @@ func (h asked) curator() (design, error) {
 	if err != nil {
 		return design{}, fmt.Errorf("central noise: %w", err)
 	}
-	sent := experiments.PromisedBy(g)
-	sent.MessagesPerDevice, sent.EnvelopesPerDevice, sent.BytesPerDevice = 1, 1, envelope.X25519.Size(experiments.Hops+1, payloadBytes)
+	sent := measure.PromisedBy(g)
+	sent.MessagesPerDevice, sent.EnvelopesPerDevice, sent.BytesPerDevice = 1, 1, envelope.X25519.Size(measure.Hops+1, payloadBytes)
 	noise := bitsum.Gaussian{Sigma: e.Sigma}
 	return design{
 		draw: func(r *rand.Rand, holders []int) (counted, error) {
@@ -51,12 +51,12 @@ func (h asked) curator() (design, error) {
 func (h asked) derivedCrowds(n, k int) design {
 	m, name := randomize.Symmetric(k, h.LocalEpsilon-h.CrowdEpsilon, account.Removal), randomize.KRR{K: h.Crowds, Epsilon: h.CrowdEpsilon}
 	local := h.LocalEpsilon
-	sent := experiments.Promised{
+	sent := measure.Promised{
 		Delta: h.Delta, Adjacency: string(h.Adjacency), Method: fmt.Sprintf("epsilon %g of the report and %g of the crowd", h.LocalEpsilon-h.CrowdEpsilon, h.CrowdEpsilon),
 		EpsilonLocal: &local, EpsilonAlone: &local, MessagesPerDevice: m.Messages(1),
 		EnvelopesPerDevice: m.SmallestCap(1, h.Delta/100/(2*float64(n))), // a hundredth of delta is left to reports that outgrow them
 	}
-	sent.BytesPerDevice = sent.EnvelopesPerDevice * envelope.X25519.Size(experiments.Hops+1, payloadBytes)
+	sent.BytesPerDevice = sent.EnvelopesPerDevice * envelope.X25519.Size(measure.Hops+1, payloadBytes)
 	return design{
 		draw: func(r *rand.Rand, holders []int) (counted, error) {
 			return counted{values: h.drawCrowds(r, m, name, holders)}, nil

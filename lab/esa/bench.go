@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // Kind is what measurements of populations have in common.
@@ -44,7 +44,7 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 	if err != nil {
 		return experiments.Measured{}, err
 	}
-	res, values, err := measure(c, p, func(string, int, int) {})
+	res, values, err := measured(c, p, func(string, int, int) {})
 	if _, outside := errors.AsType[*theorems.DomainError](err); outside {
 		return experiments.Measured{Cell: c, Reason: err.Error()}, nil
 	}

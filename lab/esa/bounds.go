@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/release"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // The error of clipped estimates is that of estimates that are drawn and clipped; without noise it is what is above white.

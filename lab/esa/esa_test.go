@@ -16,8 +16,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
@@ -29,7 +30,7 @@ var esaSizes = map[string][2]int{
 }
 
 // stated is what a cell says of its guarantee, without drawing anything.
-func stated(t *testing.T, set string, h experiments.Histogram) experiments.Promised {
+func stated(t *testing.T, set string, h experiments.Histogram) measure.Promised {
 	t.Helper()
 	h.Delta, h.Adjacency = deltaOf(set), account.Removal
 	d, err := asked{h, 0}.design(esaSizes[set][0], esaSizes[set][1])

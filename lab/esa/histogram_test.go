@@ -9,7 +9,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 func silent(string, int, int) {}
@@ -68,7 +69,7 @@ func TestHistogramKeepsItsBudget(t *testing.T) {
 		if res.MessagesPerDevice > float64(res.EnvelopesPerDevice) || res.BytesPerDevice != 152*res.EnvelopesPerDevice {
 			t.Errorf("%+v: %v messages in %d envelopes of %d bytes", want, res.MessagesPerDevice, res.EnvelopesPerDevice, res.BytesPerDevice)
 		}
-		if len(res.Top) != experiments.TopCells || !(res.Top[0].Low <= res.Top[0].Estimate && res.Top[0].Estimate <= res.Top[0].High) {
+		if len(res.Top) != measure.TopCells || !(res.Top[0].Low <= res.Top[0].Estimate && res.Top[0].Estimate <= res.Top[0].High) {
 			t.Errorf("%+v: top %v", want, res.Top)
 		}
 		if (want.Encoding == experiments.Central) != (res.EpsilonLocal == nil) {
@@ -138,7 +139,7 @@ func TestHistogramRefuses(t *testing.T) {
 
 func TestLargest(t *testing.T) {
 	x := []float64{1, 5, 5, 0, 7, 5}
-	got := experiments.Largest(len(x), 3, func(i int) float64 { return x[i] })
+	got := measure.Largest(len(x), 3, func(i int) float64 { return x[i] })
 	if len(got) != 3 || got[0] != 4 || got[1] != 1 || got[2] != 2 {
 		t.Error(got)
 	}

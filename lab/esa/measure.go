@@ -7,8 +7,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -17,12 +18,12 @@ const discoveryRate = 0.05
 
 // Run measures a cell on a population. progress is told of finished runs.
 func Run(c experiments.Cell, p *dataset.Population, progress simulate.Progress) (experiments.Result, error) {
-	res, _, err := measure(c, p, progress)
+	res, _, err := measured(c, p, progress)
 	return res, err
 }
 
-// measure is Run, with the estimates of the first run.
-func measure(c experiments.Cell, p *dataset.Population, progress simulate.Progress) (experiments.Result, []estimate.Value, error) {
+// measured is Run, with the estimates of the first run.
+func measured(c experiments.Cell, p *dataset.Population, progress simulate.Progress) (experiments.Result, []estimate.Value, error) {
 	const forNoise = 0xe5a
 	start := time.Now()
 	if err := c.Validate(); err != nil {
@@ -35,10 +36,10 @@ func measure(c experiments.Cell, p *dataset.Population, progress simulate.Progre
 	}
 	res := experiments.Result{
 		Dataset: p.Name, Synthetic: p.Synthetic, Data: p.Checksum, Respondents: n, Users: n, Runs: c.Runs, Seed: c.Seed,
-		Plan: d.plan, Sigma: d.sigma, Promised: d.promised, CountErrors: &experiments.CountErrors{Cells: len(p.Holders)},
+		Plan: d.plan, Sigma: d.sigma, Promised: d.promised, CountErrors: &measure.CountErrors{Cells: len(p.Holders)},
 	}
 	var first []estimate.Value
-	errors, ofRuns := experiments.Errors{Most: p.Most}, []float64{}
+	errors, ofRuns := measure.Errors{Most: p.Most}, []float64{}
 	for run := range c.Runs {
 		progress("runs", run, c.Runs)
 		got, err := d.draw(replay.New(c.Seed, forNoise, uint64(run)), p.Holders)
@@ -57,20 +58,20 @@ func measure(c experiments.Cell, p *dataset.Population, progress simulate.Progre
 		}
 	}
 	progress("runs", c.Runs, c.Runs)
-	errors.State(&res)
+	errors.State(res.CountErrors, res.Survey)
 	_, res.RMSEStd = experiments.MeanStd(ofRuns)
 	res.Seconds = time.Since(start).Seconds()
 	return res, first, nil
 }
 
 // found compares the heavy hitters with the truth.
-func found(holders, hitters []int) experiments.Found {
-	f := experiments.Found{Cells: float64(len(hitters))}
+func found(holders, hitters []int) measure.Found {
+	f := measure.Found{Cells: float64(len(hitters))}
 	if len(hitters) == 0 {
 		return f
 	}
 	top := map[int]bool{}
-	for _, cell := range experiments.Largest(len(holders), 100, func(i int) float64 { return float64(holders[i]) }) {
+	for _, cell := range measure.Largest(len(holders), 100, func(i int) float64 { return float64(holders[i]) }) {
 		top[cell] = holders[cell] > 0
 	}
 	for _, cell := range hitters {
@@ -85,10 +86,10 @@ func found(holders, hitters []int) experiments.Found {
 }
 
 // with is the mean of f over so many earlier runs and of one more.
-func with(f *experiments.Found, more experiments.Found, runs int) *experiments.Found {
+func with(f *measure.Found, more measure.Found, runs int) *measure.Found {
 	if f == nil {
 		return &more
 	}
 	mean := func(a, b float64) float64 { return a + (b-a)/float64(runs+1) }
-	return &experiments.Found{Cells: mean(f.Cells, more.Cells), False: mean(f.False, more.False), Top100: mean(f.Top100, more.Top100)}
+	return &measure.Found{Cells: mean(f.Cells, more.Cells), False: mean(f.False, more.False), Top100: mean(f.Top100, more.Top100)}
 }

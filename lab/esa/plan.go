@@ -10,8 +10,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -28,7 +29,7 @@ type asked struct {
 // design is a measurement whose noise has been found.
 type design struct {
 	draw     func(r *rand.Rand, holders []int) (counted, error) // from the law
-	promised experiments.Promised
+	promised measure.Promised
 	plan     *plan.Plan // nil of a baseline
 	sigma    float64    // of a curator's noise
 }
@@ -65,16 +66,16 @@ func (h asked) design(n, k int) (design, error) {
 	local, one := times*m.Exposed(m.Tau, h.Adjacency).Epsilon, m.Exposed(1, h.Adjacency).Epsilon
 	g.EpsilonLocal, g.EpsilonAlone = &local, &one
 	g.MessagesPerDevice, g.EnvelopesPerDevice = times*m.Messages(1, m.Tau), h.repeats()*messages
-	g.BytesPerDevice = g.EnvelopesPerDevice * envelope.X25519.Size(experiments.Hops+1, p.Envelopes.PayloadBytes)
+	g.BytesPerDevice = g.EnvelopesPerDevice * envelope.X25519.Size(measure.Hops+1, p.Envelopes.PayloadBytes)
 	draw := func(r *rand.Rand, holders []int) (counted, error) { return collect(proto, r, holders, h.repeats()) }
-	return design{draw: draw, promised: g, plan: experiments.WithoutKeys(p)}, nil
+	return design{draw: draw, promised: g, plan: measure.WithoutKeys(p)}, nil
 }
 
 // promise is exact, and where ESA has a lemma for the reports, by its accounting beside that.
-func (h asked) promise(proto *protocol.Protocol, m randomize.Fragmented, n int) (experiments.Promised, error) {
+func (h asked) promise(proto *protocol.Protocol, m randomize.Fragmented, n int) (measure.Promised, error) {
 	exact, err := proto.Shuffled(h.repeats())
 	if err != nil || h.Accounting != account.PaperAccounting || h.Hashes > 0 || h.repeats() > 1 {
-		return experiments.PromisedBy(exact), err
+		return measure.PromisedBy(exact), err
 	}
 	bits := m.Fragment
 	if m.Tau > 1 {
@@ -82,7 +83,7 @@ func (h asked) promise(proto *protocol.Protocol, m randomize.Fragmented, n int) 
 	}
 	g, err := literature.ESALemmaII6(n, 2*float64(n)*bits.Flip, h.Delta)
 	g.Adjacency = account.Removal // which changes one bit
-	out := experiments.PromisedBy(g)
+	out := measure.PromisedBy(g)
 	out.EpsilonExact = &exact.Epsilon
 	return out, err
 }
@@ -112,7 +113,7 @@ func (h asked) plan(n, cells int) (p plan.Plan, messages int, err error) {
 		}
 		p.Budget.Epsilon, p.Budget.LocalEpsilon = 0, local
 	}
-	return experiments.Designed(p)
+	return measure.Designed(p)
 }
 
 // localOfEach is the local epsilon of each of the reports: with exact accounting as if one
@@ -127,7 +128,7 @@ func (h asked) localOfEach(n, cells int) (float64, error) {
 	if h.Accounting == account.PaperAccounting {
 		one.Encoding, one.Hashes, one.Width, answers = experiments.OneHot, 0, 0, 1
 	}
-	p, _, err := experiments.Designed(one.draft(n, cells, answers))
+	p, _, err := measure.Designed(one.draft(n, cells, answers))
 	if err != nil {
 		return 0, err
 	}
@@ -148,10 +149,10 @@ func (h asked) draft(n, cells, answers int) plan.Plan {
 	case experiments.Asymmetric:
 		ask.Randomizer.Name = h.Encoding
 	case experiments.CountMean, experiments.Count:
-		ask.Sketch = &plan.Sketch{Name: h.Encoding, Hashes: h.Hashes, Width: h.Width, Seed: experiments.PublicSeed(h.seed)}
+		ask.Sketch = &plan.Sketch{Name: h.Encoding, Hashes: h.Hashes, Width: h.Width, Seed: measure.PublicSeed(h.seed)}
 	}
 	b := plan.Budget{Epsilon: h.Epsilon, LocalEpsilon: h.LocalEpsilon, Delta: h.Delta, Adjacency: string(h.Adjacency)}
-	return experiments.Draft(plan.Question{Kind: "histogram", Histogram: &ask}, b, n)
+	return measure.Draft(plan.Question{Kind: "histogram", Histogram: &ask}, b, n)
 }
 
 // collect is the mean of the estimates of so many collections from the same holders.
@@ -184,14 +185,14 @@ func collect(proto *protocol.Protocol, r *rand.Rand, holders []int, rounds int) 
 
 // top lists the largest estimates, with intervals of all cells at once: those of the
 // plan's law or, of several collections and of baselines, of the normal law.
-func (c counted) top(p *dataset.Population) []experiments.TopCell {
-	cells := experiments.Largest(len(c.values), experiments.TopCells, func(i int) float64 { return c.values[i].Mean })
+func (c counted) top(p *dataset.Population) []measure.TopCell {
+	cells := measure.Largest(len(c.values), measure.TopCells, func(i int) float64 { return c.values[i].Mean })
 	ends := func(_, cell int) (low, high float64) {
-		return c.values[cell].Interval(estimate.Joint(experiments.IntervalLevel, len(c.values)))
+		return c.values[cell].Interval(estimate.Joint(measure.IntervalLevel, len(c.values)))
 	}
 	if c.table != nil && c.rounds == 1 {
-		all := c.table.IntervalsAtOnce(cells, experiments.IntervalLevel)
+		all := c.table.IntervalsAtOnce(cells, measure.IntervalLevel)
 		ends = func(i, _ int) (low, high float64) { return all[i][0], all[i][1] }
 	}
-	return experiments.Top(cells, p.CellName, c.values, ends, func(cell int) int { return p.Holders[cell] })
+	return measure.Top(cells, p.CellName, c.values, ends, func(cell int) int { return p.Holders[cell] })
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // printedRMSE are the errors that ESA prints in Tables IV to IX, a row for each

@@ -6,7 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // Heterogeneity is phi of clusters with these counts, if every input has one label: the mean

@@ -19,13 +19,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/ldc"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -167,9 +168,9 @@ const dishonest = 0.1
 // learned puts a plan to the respondents and gives what their reports teach.
 func (t *task) learned(ask plan.Label, minimum int, state []byte) (*label.Model, error) {
 	ask.Classes = t.classes
-	p := experiments.Draft(plan.Question{Kind: "label", Label: &ask},
+	p := measure.Draft(plan.Question{Kind: "label", Label: &ask},
 		plan.Budget{Epsilon: t.Epsilon, Delta: t.Delta, Adjacency: plan.AdjacencyLabel, DishonestShare: dishonest}, minimum)
-	p, envelopes, err := experiments.Designed(p)
+	p, envelopes, err := measure.Designed(p)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (t *task) learned(ask plan.Label, minimum int, state []byte) (*label.Model,
 	if err := t.promise(proto); err != nil {
 		return nil, err
 	}
-	t.out.Envelopes, t.out.Plan = envelopes, experiments.WithoutKeys(p)
+	t.out.Envelopes, t.out.Plan = envelopes, measure.WithoutKeys(p)
 	values := make(law.Values, len(t.y))
 	for i, y := range t.y {
 		values[i] = label.Record{Features: t.x.Data[i*t.x.Stride:][:t.x.Cols], Number: i, Class: y}

@@ -11,10 +11,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/internal/dp/vector/record"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -35,7 +35,7 @@ func (t *task) xy() error {
 	if err != nil {
 		return err
 	}
-	m, err := t.learned(plan.Label{Features: directions.Len(), Report: plan.LabelSums, Seed: experiments.PublicSeed(t.Seed), Sum: &plan.VectorRound{Answered: bits}}, len(t.y), state.Marshal())
+	m, err := t.learned(plan.Label{Features: directions.Len(), Report: plan.LabelSums, Seed: measure.PublicSeed(t.Seed), Sum: &plan.VectorRound{Answered: bits}}, len(t.y), state.Marshal())
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,11 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/net"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // How DP-SGD trains: features of one length beside the constant one of a bias, so that the loss
@@ -46,7 +47,7 @@ func dpSGD(t *task, l experiments.Labels, run int, res *experiments.Result) (flo
 		return 0, err
 	}
 	g.Users = n
-	res.Promised, res.Learned.Positions = experiments.PromisedBy(g), nil
+	res.Promised, res.Learned.Positions = measure.PromisedBy(g), nil
 	for _, share := range []float64{0.5, 0.9, 0.99} {
 		earlier, err := account.Epsilon(at(int(math.Ceil(share*float64(steps))))(noise), delta)
 		if err != nil {

@@ -13,12 +13,12 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/learn/net"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/simulate"
 )
 

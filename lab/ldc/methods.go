@@ -9,10 +9,11 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/net"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/labeldp"
 )
 
@@ -47,9 +48,9 @@ func clusterRR(t *task, l experiments.Labels, run int, res *experiments.Result) 
 	if err != nil {
 		return 0, err
 	}
-	res.Promised = experiments.PromisedBy(g)
+	res.Promised = measure.PromisedBy(g)
 	if printed, err := c.Guarantee(len(t.labels), labeldp.Paper); err == nil {
-		res.Learned.EpsilonPrinted = experiments.Finite(printed.Epsilon)
+		res.Learned.EpsilonPrinted = measure.Finite(printed.Epsilon)
 	}
 	if run == 0 {
 		res.Learned.Clusters = t.measured(c, of)
@@ -94,7 +95,7 @@ func uniformRR(t *task, l experiments.Labels, run int, res *experiments.Result) 
 
 // promiseLocal states a guarantee that holds though everyone colludes.
 func promiseLocal(res *experiments.Result, g account.Guarantee) {
-	res.Promised = experiments.PromisedBy(g)
+	res.Promised = measure.PromisedBy(g)
 	res.EpsilonLocal = res.Epsilon
 }
 

@@ -10,9 +10,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/amplify"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/net"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/labeldp"
 	"github.com/confetti-dp/confetti/lab/literature"
 )
@@ -69,7 +70,7 @@ func promisePeers(e amplify.Peers, delta float64, users int, res *experiments.Re
 	if err != nil {
 		return err
 	}
-	res.Promised = experiments.PromisedBy(g)
+	res.Promised = measure.PromisedBy(g)
 	res.EpsilonLocal, res.Users = &neighbour.Epsilon, users
 	printed, err := literature.PeerToPeer(e.Users, 1, e.Flip, delta)
 	if outside, ok := errors.AsType[*theorems.DomainError](err); ok {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/labeldp"
 	"github.com/confetti-dp/confetti/release"
 )

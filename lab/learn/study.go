@@ -7,10 +7,10 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/vector/record"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -82,9 +82,9 @@ func (m *measurement) designStudy(asked []plan.VectorRound) error {
 
 // draft is a plan of rounds that everybody counts in, with its keys and without its noise.
 func (m *measurement) draft(asked []plan.VectorRound, respondents int) (plan.Plan, error) {
-	v := &plan.Vector{Features: m.task.train.x.Cols, Classes: m.task.classes, Number: m.task.asked(), Seed: experiments.PublicSeed(m.Seed), Rounds: asked}
-	p := experiments.Draft(plan.Question{Kind: "vector", Vector: v}, plan.Budget{Epsilon: m.Epsilon, Delta: m.Delta, Adjacency: string(account.Replacement)}, respondents)
-	p.Route = experiments.RouteOf(m.Noise, 1, experiments.Hops)
+	v := &plan.Vector{Features: m.task.train.x.Cols, Classes: m.task.classes, Number: m.task.asked(), Seed: measure.PublicSeed(m.Seed), Rounds: asked}
+	p := measure.Draft(plan.Question{Kind: "vector", Vector: v}, plan.Budget{Epsilon: m.Epsilon, Delta: m.Delta, Adjacency: string(account.Replacement)}, respondents)
+	p.Route = measure.RouteOf(m.Noise, 1, measure.Hops)
 	_, err := simulate.NewKeys(&p)
 	return p, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
@@ -16,6 +15,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
 )
@@ -62,7 +63,7 @@ func (t *task) joining() (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	res.Clusters, res.Delta, res.Plan = t.Clusters, p.Budget.Delta, experiments.WithoutKeys(p)
+	res.Clusters, res.Delta, res.Plan = t.Clusters, p.Budget.Delta, measure.WithoutKeys(p)
 	var m *nn.Model
 	if res.AccuracyPrivate, m, err = accuracy(beside(ours, told.mean), beside(testOurs, testTold.mean)); err != nil {
 		return res, err
@@ -127,7 +128,7 @@ func (t *task) second(public, train, test blas32.General) (told, tested toldRows
 		who[i] = latent.Record{Number: i, Features: all.Data[i*all.Stride:][:all.Cols]}
 	}
 	ask.Features, ask.Records = all.Cols, all.Rows
-	m, p, err := t.put(experiments.Draft(plan.Question{Kind: "latent", Latent: &ask}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, all.Rows), state, who)
+	m, p, err := t.put(measure.Draft(plan.Question{Kind: "latent", Latent: &ask}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, all.Rows), state, who)
 	if err != nil {
 		return told, tested, p, err
 	}

@@ -16,10 +16,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -198,6 +199,6 @@ func (t *task) finish(res Result, p plan.Plan, kinds int) Result {
 	if res.Claim == "" {
 		res.Claim = device.ClaimPublic
 	}
-	res.Plan = experiments.WithoutKeys(p)
+	res.Plan = measure.WithoutKeys(p)
 	return res
 }

@@ -8,13 +8,13 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/learn/net"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
 )
@@ -78,7 +78,7 @@ func (t *task) means(x blas32.General, n, directions int) (*clusters, error) {
 // ask puts a plan of symbols to respondents, and gives what the analyzer learns. The smallest of
 // their groups, where there are any, has so many.
 func (t *task) ask(g *clusters, classes, groups []string, smallest int, who law.Values) (*latent.Model, plan.Plan, error) {
-	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
+	p := measure.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
 		Features: t.set.Dimension(), Classes: classes, Report: plan.LatentSymbols, Clusters: t.Clusters,
 	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
 	p.Crowd.Names = groups

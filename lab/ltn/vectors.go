@@ -7,13 +7,14 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/learn/net"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -124,7 +125,7 @@ func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest 
 		return nil, plan.Plan{}, err
 	}
 	z := t.told(e, len(classes) > 0)
-	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
+	p := measure.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
 		Features: e.Inputs(), Classes: classes, Report: plan.LatentVector, Vector: z,
 	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
 	p.Crowd.Names = groups
@@ -216,7 +217,7 @@ func right(said, want []int) float64 {
 // the analyzer learns.
 func (t *task) put(p plan.Plan, state []byte, who law.Values) (*latent.Model, plan.Plan, error) {
 	p.State = plan.StateName(state)
-	p, _, err := experiments.Designed(p)
+	p, _, err := measure.Designed(p)
 	if err != nil {
 		return nil, p, err
 	}

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/experiments"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/release"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 func ofDensity(c experiments.Cell) bool { return c.Density.Bitsum != "" }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/sgd"
 	"github.com/confetti-dp/confetti/release"
 )

@@ -7,9 +7,9 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
-	"github.com/confetti-dp/confetti/internal/experiments"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/release"
 )

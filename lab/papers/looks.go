@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
 )
 

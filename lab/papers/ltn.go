@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/ltn"
 	"github.com/confetti-dp/confetti/release"
 )

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -73,9 +73,9 @@ func (c Cells) one(pick func(experiments.Cell) bool) (experiments.Measured, bool
 	return found[0], true
 }
 
-// Write makes the paper's page, NAME.md, and its figures as SVG and PDF in a folder. What has not been measured
-// has a dash.
-func (p Paper) Write(folder string, cells Cells) error {
+// Write makes the paper's page, NAME.md, and its figures as SVG in a folder. What has not been measured
+// has a dash. It writes all figures as one PDF, NAME-figures.pdf, to the folder for print, unless that is "".
+func (p Paper) Write(folder, print string, cells Cells) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "# %s\n\n%s\n", p.Title, p.text)
 	var all []page.Chart
@@ -105,14 +105,16 @@ func (p Paper) Write(folder string, cells Cells) error {
 		}
 	}
 	if len(all) > 0 {
-		var b bytes.Buffer
-		if err := page.WriteCharts(&b, all); err != nil {
-			return err
+		fmt.Fprintf(&text, "\n## For print\n\n`cd lab && go run ./papers/draw -pdf FOLDER` writes all figures of this page as a PDF.\n")
+		if print != "" {
+			var b bytes.Buffer
+			if err := page.WriteCharts(&b, all); err != nil {
+				return err
+			}
+			if err := durable.Replace(filepath.Join(print, p.Name+"-figures.pdf"), b.Bytes(), 0o644); err != nil {
+				return err
+			}
 		}
-		if err := durable.Replace(filepath.Join(folder, p.Name+"-figures.pdf"), b.Bytes(), 0o644); err != nil {
-			return err
-		}
-		fmt.Fprintf(&text, "\n## For print\n\n[All figures of this page, as PDF](%s-figures.pdf).\n", p.Name)
 	}
 	text.WriteString(origin(cells))
 	return durable.Replace(filepath.Join(folder, p.Name+".md"), text.Bytes(), 0o644)

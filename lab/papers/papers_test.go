@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/ltn"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -27,7 +28,7 @@ func TestThePagesAreThoseOfTheirCells(t *testing.T) {
 			t.Fatalf("%s has no cells: %v", p.Name, err)
 		}
 		if err == nil {
-			err = p.Write(dir, cells)
+			err = p.Write(dir, "", cells)
 		}
 		if err != nil {
 			t.Fatal(p.Name, err)
@@ -71,8 +72,11 @@ func TestCellsAreKept(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Result.Learned.Accuracy != 0.625 || got[0].Cell.Key() != measured.Cell.Key() {
 		t.Fatalf("%+v %v", got, err)
 	}
-	if err := p.Write(dir, got); err != nil {
+	if err := p.Write(dir, dir, got); err != nil {
 		t.Fatal(err)
+	}
+	if pdf, err := os.ReadFile(filepath.Join(dir, "ldc-figures.pdf")); err != nil || !bytes.HasPrefix(pdf, []byte("%PDF-")) {
+		t.Errorf("no figures for print: %v", err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "ldc.md"))
 	if err != nil || !strings.Contains(string(text), "| MNIST | UniformRR (local) | 1 | nobody | K/eps sqrt(d/n) | 22.6 | 12.5 |") {
@@ -151,7 +155,7 @@ func TestPromisesOfRecords(t *testing.T) {
 	cell := func(application string, central float64) experiments.Measured {
 		return experiments.Measured{
 			Cell:   experiments.Cell{Dataset: "mnist", Runs: 1, Records: experiments.Records{Application: application, Mechanism: experiments.VLM, Epsilon: 8, Central: central}},
-			Result: &experiments.Result{Promised: experiments.Promised{Epsilon: &epsilon}, Recorded: &experiments.Recorded{AccuracyClean: 0.5, EpsilonMade: central, Claim: "differentially private"}},
+			Result: &experiments.Result{Promised: measure.Promised{Epsilon: &epsilon}, Recorded: &experiments.Recorded{AccuracyClean: 0.5, EpsilonMade: central, Claim: "differentially private"}},
 		}
 	}
 	cells := Cells{cell(experiments.Collecting, 0), cell(experiments.Collecting, 5), cell(experiments.Joining, 0)}
@@ -176,7 +180,7 @@ func TestSeedsArePooled(t *testing.T) {
 	cell := func(seed uint64, runs int, mean, std float64) experiments.Measured {
 		return experiments.Measured{
 			Cell:   experiments.Cell{Dataset: "sst2", Seed: seed, Runs: runs, Density: experiments.Density{Bitsum: "rr", Epsilon: 1}},
-			Result: &experiments.Result{Accuracies: &experiments.Accuracies{Accuracy: mean, AccuracyStd: std, AccuracyNoPrivacy: mean + 0.1}},
+			Result: &experiments.Result{Accuracies: &measure.Accuracies{Accuracy: mean, AccuracyStd: std, AccuracyNoPrivacy: mean + 0.1}},
 		}
 	}
 	got := pooled(Cells{cell(1, 2, 0.5, 0), cell(1, 3, 0.6, 0.1), cell(2, 2, 0.8, 0)})
@@ -188,7 +192,7 @@ func TestSeedsArePooled(t *testing.T) {
 	if math.Abs(r.Accuracy-0.68) > 1e-12 || math.Abs(r.AccuracyStd-math.Sqrt(0.017)) > 1e-12 || math.Abs(r.AccuracyNoPrivacy-0.78) > 1e-12 {
 		t.Errorf("%+v", r.Accuracies)
 	}
-	words := experiments.Measured{Cell: experiments.Cell{Seed: 3, Density: experiments.Density{Bitsum: "rr", Words: 3}}, Result: &experiments.Result{Accuracies: &experiments.Accuracies{}}}
+	words := experiments.Measured{Cell: experiments.Cell{Seed: 3, Density: experiments.Density{Bitsum: "rr", Words: 3}}, Result: &experiments.Result{Accuracies: &measure.Accuracies{}}}
 	if got := pooled(Cells{words}); len(got) != 1 || got[0].Cell.Seed != 3 {
 		t.Errorf("%+v", got)
 	}

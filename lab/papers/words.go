@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
 )
 

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -102,7 +103,7 @@ func mean(c experiments.Cell, runs []Result) *experiments.Result {
 	}
 	return &experiments.Result{
 		Dataset: c.Dataset, Respondents: first.Respondents, Users: first.Users, Runs: c.Runs, Seed: c.Seed, Plan: first.Plan, Trained: t,
-		Promised: experiments.Promised{
+		Promised: measure.Promised{
 			Epsilon: first.Epsilon, EpsilonLocal: first.LocalTotal, Delta: c.Gradient.Delta, Adjacency: first.Adjacency, Trust: string(first.Trust), Method: first.Method,
 			EnvelopesPerDevice: first.Envelopes * first.Answers,
 		},

@@ -7,10 +7,11 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -66,7 +67,7 @@ func TestTheTablesAreWhole(t *testing.T) {
 			}
 			e := 1.0
 			measured = append(measured, experiments.Measured{Cell: c, Result: &experiments.Result{
-				Promised: experiments.Promised{Epsilon: &e}, Trained: &experiments.Trained{Curve: []experiments.Point{{Round: 1, Accuracy: 0.5}}}}})
+				Promised: measure.Promised{Epsilon: &e}, Trained: &experiments.Trained{Curve: []experiments.Point{{Round: 1, Accuracy: 0.5}}}}})
 		}
 		sections := s.Sections(s, measured)
 		rows := 0

@@ -12,11 +12,12 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -124,8 +125,8 @@ func (s *study) design() error {
 		report, budget.Epsilon, s.LocalEpsilon = gradient.Direction, 0, 1
 	}
 	budget.LocalEpsilon = s.LocalEpsilon * float64(s.answers)
-	p := experiments.Draft(plan.Question{Kind: "gradient", Gradient: &plan.Gradient{
-		Dimension: s.dimension, Classes: s.classes, Model: s.network, Seed: experiments.PublicSeed(s.Seed), Clip: s.Clip,
+	p := measure.Draft(plan.Question{Kind: "gradient", Gradient: &plan.Gradient{
+		Dimension: s.dimension, Classes: s.classes, Model: s.network, Seed: measure.PublicSeed(s.Seed), Clip: s.Clip,
 		Report: plan.GradientReport{Name: report, Bits: s.Bits},
 		Step:   plan.GradientStep{Rate: s.Rate, Momentum: s.Momentum, Average: s.Average, Bound: bound},
 	}}, budget, s.Users)
@@ -168,7 +169,7 @@ func (s *study) promise(proto *protocol.Protocol) error {
 		printed := printedOrder{respondents: s.out.Respondents, users: s.Users, local: *s.out.Local, delta: s.Delta}.epsilon(s.Rounds)
 		s.out.Printed = &printed
 	}
-	s.out.Envelopes, s.out.Plan = s.plan.Envelopes.PerDevice, experiments.WithoutKeys(s.plan)
+	s.out.Envelopes, s.out.Plan = s.plan.Envelopes.PerDevice, measure.WithoutKeys(s.plan)
 	return nil
 }
 

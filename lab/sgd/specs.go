@@ -3,7 +3,7 @@ package sgd
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 const (

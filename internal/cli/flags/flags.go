@@ -30,10 +30,10 @@ func (d DataSets) Load(name string) (*dataset.Set, error) {
 	return dataset.Load(d.Data, name)
 }
 
-// Mechanism are the choices that plans and experiments share.
+// Mechanism are the choices that plans and simulations share.
 type Mechanism struct {
 	Budget
-	Bitsum       string `help:"${bitsums}; to compare with, experiments and simulations have central, local and none." default:"rr"`
+	Bitsum       string `help:"${bitsums}; to compare with, the lab has central, local and none." default:"rr"`
 	LabelEpsilon string `help:"Local privacy of the label, or none: sent as it is." default:"none"`
 }
 

@@ -7,8 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -19,25 +18,25 @@ import (
 // its own release, so that a terminal and the page cannot differ. It adds to the
 // release what only a simulation can: the accuracy without privacy. The headline of
 // both is that of the classifier.
-func (c *Collected) Measure(set *dataset.Set, classifier string, progress simulate.Progress) (experiments.Result, error) {
+func (c *Collected) Measure(set *dataset.Set, classifier string, progress simulate.Progress) (measure.Result, error) {
 	kernel := c.Plan.Question.Density.Kernel
 	proto, err := protocol.New(c.Plan)
 	if err != nil {
-		return experiments.Result{}, err
+		return measure.Result{}, err
 	}
 	promise, err := proto.Promise()
 	if err != nil {
-		return experiments.Result{}, err
+		return measure.Result{}, err
 	}
-	res := experiments.Result{
-		Dataset: set.Name, Synthetic: set.Synthetic, Respondents: c.Devices, Runs: 1, Plan: experiments.WithoutKeys(c.Plan),
-		Promised:   experiments.PromisedBy(promise.Shuffled),
-		Accuracies: &experiments.Accuracies{Classifier: experiments.HighestDensity},
+	res := measure.Result{
+		Dataset: set.Name, Synthetic: set.Synthetic, Respondents: c.Devices, Plan: measure.WithoutKeys(c.Plan),
+		Promised:   measure.PromisedBy(promise.Shuffled),
+		Accuracies: &measure.Accuracies{Classifier: measure.HighestDensity},
 	}
 	res.MessagesPerDevice = float64(c.Plan.Envelopes.PerDevice)
 	for _, s := range promise.Statements {
 		if s.Guarantee.Trust == account.Local {
-			res.EpsilonLocal = experiments.Finite(s.Guarantee.Epsilon)
+			res.EpsilonLocal = measure.Finite(s.Guarantee.Epsilon)
 		}
 	}
 	for _, n := range c.Model.Reported {
@@ -61,10 +60,10 @@ func (c *Collected) Measure(set *dataset.Set, classifier string, progress simula
 	res.AccuracyHighestDensity = Metric(c.Release, "accuracy").Value
 	res.AccuracyDebiased = Metric(c.Release, "accuracy_debiased").Value
 	res.AccuracyNearestMean = Metric(c.Release, "accuracy_nearest_mean").Value
-	res.AccuracyNoPrivacy = kde.ExactAccuracy(set, exactly(kernel), progress)
+	res.AccuracyNoPrivacy = measure.ExactAccuracy(set, exactly(kernel), progress)
 	res.Accuracy = res.AccuracyHighestDensity
-	if near := Metric(c.Release, "accuracy_nearest_mean"); classifier == experiments.NearestMean && near.Name != "" {
-		res.Classifier, res.Accuracy, res.AccuracyDebiased = experiments.NearestMean, near.Value, 0
+	if near := Metric(c.Release, "accuracy_nearest_mean"); classifier == measure.NearestMean && near.Name != "" {
+		res.Classifier, res.Accuracy, res.AccuracyDebiased = measure.NearestMean, near.Value, 0
 		c.Release.Headline = append([]release.Metric{near}, c.Release.Headline...)
 	}
 	c.Release.Headline = append(c.Release.Headline, withoutPrivacy(res.AccuracyNoPrivacy))
@@ -73,14 +72,14 @@ func (c *Collected) Measure(set *dataset.Set, classifier string, progress simula
 
 // densityError is the root mean square of the densities' errors at the first test records.
 func (c *Collected) densityError(set *dataset.Set, kernel plan.Kernel) (float64, error) {
-	at := set.Test.Head(kde.DensityQueries).X
+	at := set.Test.Head(measure.DensityQueries).X
 	predictions, err := c.Model.Classify(at)
 	if err != nil {
 		return 0, err
 	}
 	sum := 0.0
 	for class, x := range set.Train.ByClass(len(set.Classes)) {
-		for i, exact := range kde.Exact(kernel, x, at) {
+		for i, exact := range measure.Exact(kernel, x, at) {
 			d := predictions[i].Scores[class].Mean - exact
 			sum += d * d
 		}
@@ -112,5 +111,5 @@ func Metric(r release.Release, name string) release.Metric {
 
 // exactly is the density without any randomness.
 func exactly(kernel plan.Kernel) func(records, queries blas32.General) []float64 {
-	return func(records, queries blas32.General) []float64 { return kde.Exact(kernel, records, queries) }
+	return func(records, queries blas32.General) []float64 { return measure.Exact(kernel, records, queries) }
 }

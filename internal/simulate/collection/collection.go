@@ -5,8 +5,8 @@ package collection
 
 import (
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -87,10 +87,10 @@ func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 		Budget:    c.Budget,
 		Crowd:     plan.Crowd{Names: set.Classes, Minimum: c.Minimum},
 		Envelopes: plan.Envelopes{Suite: c.Suite},
-		Route:     experiments.RouteOf(c.Noise, c.Instances, c.Hops),
+		Route:     measure.RouteOf(c.Noise, c.Instances, c.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
-	p.Question.Density.Kernel.Seed = experiments.PublicSeed(c.Seed)
+	p.Question.Density.Kernel.Seed = measure.PublicSeed(c.Seed)
 	if p.Question.Density.Bitsum.Divided() && c.Noise == "" {
 		p.Crowd.Maximum = max(c.Minimum, set.Train.X.Rows) // all are to count
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/simulate"
@@ -73,7 +73,7 @@ func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, Col
 		Devices: out.Devices, Fragments: out.Fragments, Hops: demoHops,
 		Dataset: set.Name, Synthetic: set.Synthetic, Classes: len(set.Classes),
 		Accuracy:          Metric(*r, "accuracy").Value,
-		AccuracyNoPrivacy: kde.ExactAccuracy(some, exactly(demoKernel), progress),
+		AccuracyNoPrivacy: measure.ExactAccuracy(some, exactly(demoKernel), progress),
 		Epsilon:           shuffled.Epsilon, Delta: shuffled.Delta, LabelEpsilon: d.LabelEpsilon, Method: shuffled.Method,
 		Decoded: map[string][]string{},
 	}
@@ -134,10 +134,8 @@ func (d Demo) collection(set *dataset.Set) Collection {
 		Title:  "What are the classes about, and which is this?",
 		Kernel: demoKernel, Repetitions: 1, Normalize: true,
 		Bitsum: "rr", Accounting: "exact",
-		Budget: plan.Budget{Epsilon: d.Epsilon, Delta: d.Delta, Adjacency: "replacement", LabelEpsilon: d.LabelEpsilon, DishonestShare: 0.05},
-		// Randomized labels scatter the sizes of crowds: nine tenths of the
-		// smallest class are there but for a deviation of several sigma.
-		Minimum:   smallest(set.Train.Counts(len(set.Classes))) * 9 / 10,
+		Budget:    plan.Budget{Epsilon: d.Epsilon, Delta: d.Delta, Adjacency: "replacement", LabelEpsilon: d.LabelEpsilon, DishonestShare: 0.05},
+		Minimum:   Reported(slices.Min(set.Train.Counts(len(set.Classes))), d.LabelEpsilon),
 		Instances: 1, Hops: demoHops, Suite: "x25519", Full: true, Seed: d.Seed,
 	}
 }
@@ -159,12 +157,4 @@ func perClass(l dataset.Labelled, classes, n int) (first, rest dataset.Labelled)
 		to.X.Rows++
 	}
 	return first, rest
-}
-
-func smallest(counts []int) int {
-	least := counts[0]
-	for _, n := range counts {
-		least = min(least, n)
-	}
-	return least
 }

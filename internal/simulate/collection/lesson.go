@@ -8,11 +8,11 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -76,14 +76,14 @@ func (l Lesson) Run(set *dataset.Set, progress simulate.Progress) (Learned, erro
 
 // plan asks with the public map as its state, where there is one.
 func (l Lesson) plan(set *dataset.Set) (p plan.Plan, keys simulate.Keys, state []byte, err error) {
-	v := &plan.Vector{Features: set.Dimension(), Classes: set.Classes, Seed: experiments.PublicSeed(l.Seed),
+	v := &plan.Vector{Features: set.Dimension(), Classes: set.Classes, Seed: measure.PublicSeed(l.Seed),
 		Rounds: []plan.VectorRound{{Sums: vector.Moments, Answered: l.Bits}}}
 	if l.Features != nil {
 		state, v.Features = l.Features.State(), l.Features.Len()
 	}
-	p = experiments.Draft(plan.Question{Kind: "vector", Vector: v}, l.Budget, l.Minimum)
+	p = measure.Draft(plan.Question{Kind: "vector", Vector: v}, l.Budget, l.Minimum)
 	p.Title = l.Title
-	p.Route = experiments.RouteOf(l.Noise, 1, experiments.Hops)
+	p.Route = measure.RouteOf(l.Noise, 1, measure.Hops)
 	if keys, err = simulate.NewKeys(&p); err != nil {
 		return p, keys, nil, err
 	}

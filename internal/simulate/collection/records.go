@@ -6,9 +6,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -39,7 +39,7 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 		return out, fmt.Errorf("it takes records of %d numbers, and these have %d: give the columns that it was made of (--features, --drop)", asked.Features, n)
 	}
 	asked.Classes = set.Classes
-	p := experiments.Draft(plan.Question{Kind: "latent", Latent: &asked}, c.Budget, c.Minimum)
+	p := measure.Draft(plan.Question{Kind: "latent", Latent: &asked}, c.Budget, c.Minimum)
 	p.Title = c.Title
 	keys, err := simulate.NewKeys(&p)
 	if err != nil {

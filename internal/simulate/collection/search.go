@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -46,7 +46,7 @@ func (s Survey) Search(name string, population []Respondent, rounds int, progres
 	if err != nil {
 		return Surveyed{}, err
 	}
-	var asked []experiments.Round
+	var asked []measure.Round
 	for round := range rounds {
 		if proto, err = roundOf(study, round+1, state); err != nil {
 			return Surveyed{}, err
@@ -56,7 +56,7 @@ func (s Survey) Search(name string, population []Respondent, rounds int, progres
 		if err != nil {
 			return Surveyed{}, err
 		}
-		asked = append(asked, experiments.Round{Candidates: len(out.Model.Attributes[0].Values), Devices: len(group)})
+		asked = append(asked, measure.Round{Candidates: len(out.Model.Attributes[0].Values), Devices: len(group)})
 		next, done, err := findings.Next(proto.Question, out.Model)
 		if err != nil {
 			return Surveyed{}, err
@@ -94,7 +94,7 @@ func roundOf(study plan.Study, number int, state []byte) (*protocol.Protocol, er
 
 // compareFound measures what the last round's respondents say of the population: of the
 // strings found among so many candidates.
-func compareFound(r *experiments.Result, found []histogram.Found, candidates, sampled int, population []Respondent) {
+func compareFound(r *measure.Result, found []histogram.Found, candidates, sampled int, population []Respondent) {
 	truth := make(map[string]int, len(found))
 	for _, a := range population {
 		truth[a.Values[0].(string)]++
@@ -104,12 +104,12 @@ func compareFound(r *experiments.Result, found []histogram.Found, candidates, sa
 		estimates[i] = ofAll(f.Respondents, sampled, len(population))
 	}
 	of := func(i int) int { return truth[found[i].Text] }
-	var errors experiments.Errors
+	var errors measure.Errors
 	errors.Add(estimates, of)
-	errors.State(r)
-	top := experiments.Largest(len(found), experiments.TopCells, func(i int) float64 { return estimates[i].Mean })
-	r.Top = experiments.Top(top, func(i int) string { return found[i].Text }, estimates, func(_, i int) (low, high float64) {
-		low, high = estimates[i].Interval(estimate.Joint(experiments.IntervalLevel, candidates))
+	errors.State(r.CountErrors, r.Survey)
+	top := measure.Largest(len(found), measure.TopCells, func(i int) float64 { return estimates[i].Mean })
+	r.Top = measure.Top(top, func(i int) string { return found[i].Text }, estimates, func(_, i int) (low, high float64) {
+		low, high = estimates[i].Interval(estimate.Joint(measure.IntervalLevel, candidates))
 		return math.Max(0, low), high
 	}, of)
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/statement"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -49,7 +49,7 @@ type Surveyed struct {
 	Release release.Release
 	Model   *histogram.Model // what the release tells of; of a search the last round's
 	Public  findings.Public
-	Result  experiments.Result
+	Result  measure.Result
 	Choice  string // of sample or split in words, where Collect was left out
 }
 
@@ -96,12 +96,12 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []q
 }
 
 // result is what is known before the answers.
-func (s Survey) result(name string, proto *protocol.Protocol, devices int) (experiments.Result, error) {
+func (s Survey) result(name string, proto *protocol.Protocol, devices int) (measure.Result, error) {
 	h := proto.Plan.Question.Histogram
-	res := experiments.Result{
-		Dataset: name, Respondents: devices, Users: proto.Plan.Crowd.Minimum, Runs: 1, Seed: s.Seed,
-		Plan: experiments.WithoutKeys(proto.Plan), CountErrors: &experiments.CountErrors{},
-		Survey: &experiments.Survey{Collect: h.Collect, Fidelity: "law"},
+	res := measure.Result{
+		Dataset: name, Respondents: devices, Users: proto.Plan.Crowd.Minimum, Seed: s.Seed,
+		Plan: measure.WithoutKeys(proto.Plan), CountErrors: &measure.CountErrors{},
+		Survey: &measure.Survey{Collect: h.Collect, Fidelity: "law"},
 	}
 	for _, a := range h.Attributes {
 		res.Cells += a.Domain()
@@ -129,11 +129,11 @@ func (s Survey) plan(population []Respondent) (p plan.Plan, keys simulate.Keys, 
 func (s Survey) draft(population []Respondent) (p plan.Plan, keys simulate.Keys, err error) {
 	h := s.Histogram
 	if h.Randomizer.Seeded() {
-		h.Randomizer.Seed = experiments.PublicSeed(s.Seed)
+		h.Randomizer.Seed = measure.PublicSeed(s.Seed)
 	}
 	if h.Sketch != nil {
 		sketch := *h.Sketch
-		sketch.Seed = experiments.PublicSeed(s.Seed)
+		sketch.Seed = measure.PublicSeed(s.Seed)
 		h.Sketch = &sketch
 	}
 	p = plan.Plan{
@@ -142,7 +142,7 @@ func (s Survey) draft(population []Respondent) (p plan.Plan, keys simulate.Keys,
 		Budget:    s.Budget,
 		Crowd:     plan.Crowd{Names: s.Crowds, Minimum: s.Minimum},
 		Envelopes: plan.Envelopes{Suite: s.Suite},
-		Route:     experiments.RouteOf(s.Noise, s.Instances, s.Hops),
+		Route:     measure.RouteOf(s.Noise, s.Instances, s.Hops),
 		Analyzer:  plan.Party{Operator: "analyzer"},
 	}
 	deleted := 0
@@ -173,14 +173,14 @@ func (s Survey) draft(population []Respondent) (p plan.Plan, keys simulate.Keys,
 }
 
 // promised states what the plan promises and costs.
-func promised(r *experiments.Result, proto *protocol.Protocol) error {
+func promised(r *measure.Result, proto *protocol.Protocol) error {
 	promise, err := proto.Promise()
 	if err != nil {
 		return err
 	}
-	r.Promised, r.Guarantees = experiments.PromisedBy(promise.Shuffled), promise.Statements
+	r.Promised, r.Guarantees = measure.PromisedBy(promise.Shuffled), promise.Statements
 	for i, s := range promise.Statements {
-		switch epsilon := experiments.Finite(s.Guarantee.Epsilon); s.Guarantee.Trust {
+		switch epsilon := measure.Finite(s.Guarantee.Epsilon); s.Guarantee.Trust {
 		case account.Shuffled: // of the answers before that of the sizes
 			if slices.ContainsFunc(promise.Statements[:i], func(s account.Statement) bool { return s.Guarantee.Trust == account.Shuffled }) {
 				r.EpsilonCrowdSizes = epsilon
@@ -205,21 +205,21 @@ func promised(r *experiments.Result, proto *protocol.Protocol) error {
 }
 
 // compare measures the estimates against the truth.
-func compare(r *experiments.Result, p plan.Plan, m *histogram.Model, truth *findings.Truth) {
-	var errors experiments.Errors
+func compare(r *measure.Result, p plan.Plan, m *histogram.Model, truth *findings.Truth) {
+	var errors measure.Errors
 	for _, t := range m.Tables {
-		table := experiments.Table{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
+		table := measure.Table{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}
 		if names := p.Crowd.Names; len(names) > 0 {
 			table.Crowd = names[t.Crowd]
 		}
 		known := func(cell int) int { return truth.Table(t.Crowd, t.Attribute).Counts[cell] }
 		table.RMSE, table.Linf = errors.Add(t.Values, known)
-		top := t.Top(experiments.TopCells)
-		all := t.IntervalsAtOnce(top, experiments.IntervalLevel)
-		table.Top = experiments.Top(top, t.Name, t.Values, func(i, _ int) (low, high float64) { return all[i][0], all[i][1] }, known)
+		top := t.Top(measure.TopCells)
+		all := t.IntervalsAtOnce(top, measure.IntervalLevel)
+		table.Top = measure.Top(top, t.Name, t.Values, func(i, _ int) (low, high float64) { return all[i][0], all[i][1] }, known)
 		r.Tables = append(r.Tables, table)
 	}
-	errors.State(r)
+	errors.State(r.CountErrors, r.Survey)
 	if len(r.Tables) > 0 {
 		r.Top = r.Tables[0].Top
 	}

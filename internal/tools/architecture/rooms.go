@@ -19,7 +19,7 @@ var rooms = []struct {
 	{"party/analyzer", []string{"party/analyzer", "internal/analyzer/parts"}},
 	{"release", []string{"release"}},
 	{"release/verify", []string{"release/verify"}},
-	{"simulate", []string{"simulate", "internal/simulate", "internal/experiments"}},
+	{"simulate", []string{"simulate", "internal/simulate"}},
 	{"cmd/confetti", []string{"cmd/confetti", "internal/cli"}},
 	{"cmd/internal", []string{"cmd/internal"}},
 	{"internal/release", []string{"internal/release"}},

@@ -1,8 +1,9 @@
 // Command draw makes the pages of docs/results and their figures again, from the cells that are kept beside
-// them. It is run from the lab: go run ./papers/draw
+// them, and with -pdf FOLDER all figures of a page as a PDF. It is run from the lab: go run ./papers/draw
 package main
 
 import (
+	"flag"
 	"log"
 
 	"github.com/confetti-dp/confetti/lab/papers"
@@ -10,6 +11,8 @@ import (
 
 func main() {
 	log.SetFlags(0)
+	print := flag.String("pdf", "", "write all figures of a page as a PDF to this folder")
+	flag.Parse()
 	const folder = "../docs/results"
 	for _, p := range papers.All() {
 		cells, err := p.Kept(folder)
@@ -17,7 +20,7 @@ func main() {
 			log.Fatalf("%s: %s has no cells (%v)", p.Name, folder, err)
 		}
 		if err == nil {
-			err = p.Write(folder, cells)
+			err = p.Write(folder, *print, cells)
 		}
 		if err != nil {
 			log.Fatalf("%s: %v", p.Name, err)

@@ -3,6 +3,7 @@ package collect
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -12,18 +13,17 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/audit"
-	"github.com/confetti-dp/confetti/internal/cli/density"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
@@ -36,8 +36,7 @@ type Command struct {
 	Simulate collectSimulate `cmd:"" help:"Simulate a collection from your own data: a histogram of columns (--csv), or a density of labelled vectors."`
 }
 
-// collectSimulate has the flags of both questions: of densities those that
-// experiments have too.
+// collectSimulate has the flags of both questions.
 type collectSimulate struct {
 	File      string   `arg:"" help:"Densities: training records (.npy, .csv, .parquet), one row a respondent." type:"path" optional:""`
 	Label     string   `help:"Column that names the class; for .npy, the path of a second .npy with integers." placeholder:"NAME"`
@@ -47,7 +46,11 @@ type collectSimulate struct {
 	Normalize bool     `help:"Scale every record to unit length."`
 	Features  []string `help:"Columns that are features, by name or pattern (likes_*); without, all but the label." placeholder:"NAME"`
 	Drop      []string `help:"Columns that are none, likewise." placeholder:"NAME"`
-	density.KDEFlags
+	flags.Mechanism
+	flags.KernelChoice
+	Classifier       string `help:"Whose accuracy is the headline: highest-density, or nearest-mean for inner products; both are reported." default:"highest-density"`
+	Seed             uint64 `help:"The same seed gives the same experiment." default:"1"`
+	JSON             bool   `help:"Print one JSON object."`
 	collectLesson    `group:"Learning:"`
 	collectRecords   `group:"Private records:"`
 	collectHistogram `group:"Histograms of columns:"`
@@ -136,11 +139,8 @@ func kernelChosen(given *kong.Context) bool {
 }
 
 func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) error {
-	cell, err := c.Cell()
-	if err != nil {
-		return err
-	}
-	if err := c.checkDensity(); err != nil {
+	start := time.Now()
+	if err := errors.Join(c.checkChoices(), c.checkDensity()); err != nil {
 		return err
 	}
 	set, notes, err := c.load(std)
@@ -156,38 +156,55 @@ func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) e
 	case n < c.Minimum:
 		return fmt.Errorf("the smallest of %d classes has %d training records, fewer than --minimum %d: nothing of it would leave the shuffler; lower --minimum or leave small classes out", len(counts), n, c.Minimum)
 	}
+	col, err := c.asked(set)
+	if err != nil {
+		return err
+	}
 	report, finish := terminal.Progress(std.Err)
 	choice := ""
 	if !kernelChosen(given) {
 		// Where none of them can be run, the default says why.
-		if best, why, err := kde.Choose(cell, set, report); err == nil && why != "" {
-			cell, choice, notes = best, why, append(notes, why)
-			c.Kernel, c.Bandwidth = best.Density.Kernel.Name, cmp.Or(best.Density.Kernel.Bandwidth, c.Bandwidth)
+		if best, why, err := col.Choose(set, report); err == nil && why != "" {
+			choice, notes = why, append(notes, why)
+			c.Kernel, c.Bandwidth = best.Name, cmp.Or(best.Bandwidth, c.Bandwidth)
+			col.Kernel, col.Repetitions = c.KernelChoice.Choose(set.Dimension())
 		}
 	}
-	exact, how, _ := kde.Best(set, report)
+	exact, how, _ := measure.Best(set, report)
 	finish()
 	if choice != "" {
 		fmt.Fprintln(std.Err, "note: "+choice)
 	}
-	var res experiments.Result
-	if c.Out == "" {
-		report, finish := terminal.Progress(std.Err)
-		res, err = kde.Run(cell, set, c.Classifier, report)
-		finish()
-	} else {
-		res, err = c.release(std, given, set, notes, slices.Min(counts), exactMetric(exact, how))
-	}
+	out, res, err := c.collect(std, col, set)
 	if err != nil {
 		return flags.InDomain(err)
 	}
+	if c.Out != "" {
+		out.Release.Notes = append(out.Release.Notes, notes...)
+		out.Release.Headline = append(out.Release.Headline, exactMetric(exact, how)...)
+		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
+			return err
+		}
+	}
+	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
 	res.AccuracyExact, res.ExactClassifier, res.Choice = exact, how, choice
 	for _, doubt := range []string{design.LooseDelta(c.Delta, slices.Min(counts)), guessing(res.AccuracyNoPrivacy, set.Test.Counts(len(set.Classes)))} {
 		if doubt != "" {
 			fmt.Fprintln(std.Err, "note: "+doubt)
 		}
 	}
-	return c.Show(std, cell, set, res)
+	return c.show(std, set, res)
+}
+
+// checkChoices refuses choices of a density's mechanism that no collection has.
+func (c collectSimulate) checkChoices() error {
+	_, label := flags.ParseLabelEpsilon(c.LabelEpsilon)
+	errs := []error{c.Budget.Check(), c.KernelChoice.Check(), label, flags.Word("bitsum", c.Bitsum, plan.Bitsums),
+		flags.Word("classifier", c.Classifier, []string{measure.HighestDensity, measure.NearestMean})}
+	if c.Classifier == measure.NearestMean && !strings.HasPrefix(c.Kernel, "ip-") {
+		errs = append(errs, terminal.Usagef("--classifier %s needs a kernel of inner products: name one with --kernel ip-...", c.Classifier))
+	}
+	return errors.Join(errs...)
 }
 
 // guessing says that a kernel is right no more often, noise left aside, than who names the largest
@@ -218,10 +235,6 @@ func (c collectSimulate) checkDensity() error {
 		return terminal.Usagef("--minimum is %d: give a number of respondents above 0, or 0 for the smallest class there is", c.Minimum)
 	case c.Out == "" && c.full():
 		return terminal.Usagef("--full says how to collect the release: name its folder with --out")
-	case c.Out != "" && c.Runs > 1:
-		return terminal.Usagef("--runs %d is for comparison only: a release is of one collection, and the numbers beside it are its own; leave out --runs or --out", c.Runs)
-	case c.Out != "" && !slices.Contains(plan.Bitsums, c.Bitsum):
-		return terminal.Usagef("--bitsum %s is for comparison only: with --out it is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
 	case c.Out != "":
 		return terminal.Writable(c.Out)
 	}
@@ -290,42 +303,64 @@ func exactMetric(accuracy float64, how string) []release.Metric {
 	return []release.Metric{{Name: "accuracy_exact", Label: "Best accuracy without any privacy", Value: accuracy, Unit: release.Share, Note: "of classifiers that see the records: " + how}}
 }
 
-// release runs the whole flow, saves what the analyzer would publish, and returns its
-// numbers.
-func (c collectSimulate) release(std terminal.Streams, given *kong.Context, set *dataset.Set, notes []string, smallest int, beside []release.Metric) (res experiments.Result, err error) {
-	start := time.Now()
+// asked is the collection that the flags ask for.
+func (c collectSimulate) asked(set *dataset.Set) (collection.Collection, error) {
 	label, err := flags.ParseLabelEpsilon(c.LabelEpsilon)
-	if err != nil {
-		return res, err
-	}
 	minimum := c.Minimum
 	if minimum == 0 {
-		minimum = smallest
-		if label != plan.Unprotected {
-			minimum = minimum * 9 / 10 // randomized labels scatter the sizes of crowds
-		}
+		minimum = collection.Reported(slices.Min(set.Train.Counts(len(set.Classes))), label)
 	}
-	kernel, repetitions := c.Choose(set.Dimension())
-	col := collection.Collection{
+	kernel, repetitions := c.KernelChoice.Choose(set.Dimension())
+	return collection.Collection{
 		Title: "A density for each class of " + set.Name, Kernel: kernel, Repetitions: repetitions, Normalize: c.Normalize,
 		Bitsum: c.Bitsum, Accounting: c.Accounting,
 		Budget:  plan.Budget{Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: "replacement", LabelEpsilon: label},
 		Minimum: minimum, Instances: 1, Hops: 2, Suite: "x25519", Full: c.full(), Seed: c.Seed, Noise: c.Route.Adds("density"),
-	}
+	}, err
+}
+
+// collect runs the whole flow, and returns what the analyzer would publish with its numbers.
+func (c collectSimulate) collect(std terminal.Streams, col collection.Collection, set *dataset.Set) (out collection.Collected, res measure.Result, err error) {
 	report, finish := terminal.Progress(std.Err)
-	out, err := col.Run(set, report)
-	if err == nil {
+	defer finish()
+	if out, err = col.Run(set, report); err == nil {
 		res, err = out.Measure(set, c.Classifier, report)
 	}
-	finish()
-	if err != nil {
-		return res, err
+	return out, res, err
+}
+
+// show prints what came out of a density.
+func (c collectSimulate) show(std terminal.Streams, set *dataset.Set, res measure.Result) error {
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, res)
 	}
-	out.Release.Notes = append(out.Release.Notes, notes...)
-	out.Release.Headline = append(out.Release.Headline, beside...)
-	err = c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public)
-	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
-	return res, err
+	labels := "not protected"
+	if c.LabelEpsilon != "none" {
+		labels = fmt.Sprintf("epsilon %s, local", c.LabelEpsilon)
+		if res.AccuracyDebiased > 0 {
+			labels += fmt.Sprintf("; with the noise taken out accuracy %.4f", res.AccuracyDebiased)
+		}
+	}
+	nearest := ""
+	if res.AccuracyNearestMean > 0 {
+		nearest = fmt.Sprintf(", nearest mean %.4f", res.AccuracyNearestMean)
+	}
+	rows := []string{set.String(), fmt.Sprintf("accuracy             %.4f", res.Accuracy), fmt.Sprintf("without privacy      %.4f, with the same kernel", res.AccuracyNoPrivacy)}
+	if res.ExactClassifier != "" {
+		rows = append(rows, fmt.Sprintf("best without privacy %.4f, of classifiers that see the records: %s", res.AccuracyExact, res.ExactClassifier))
+	}
+	rows = append(rows,
+		fmt.Sprintf("classifier           %s (highest density %.4f%s)", res.Classifier, res.AccuracyHighestDensity, nearest),
+		fmt.Sprintf("features             %s; %s", account.Verdict(res.Epsilon, res.Delta, account.Adjacency(res.Adjacency)), res.Method),
+		"everyone colludes    "+account.Verdict(res.EpsilonLocal, 0, account.Replacement),
+		"labels               "+labels,
+		fmt.Sprintf("error of one bitsum  %.4g respondents (smallest class %d)", res.RMSEBitsum, res.Users))
+	if res.KDERMSE > 0 {
+		rows = append(rows, fmt.Sprintf("error of a density   %.4g", res.KDERMSE))
+	}
+	rows = append(rows, fmt.Sprintf("messages per device  %.4g", res.MessagesPerDevice), fmt.Sprintf("seconds              %.1f", res.Seconds))
+	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
+	return err
 }
 
 // publish saves a release with the sheet of what was learned.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/confetti-dp/confetti/internal/cli/density"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -266,7 +266,7 @@ func ShowSurvey(w io.Writer, s collection.Surveyed) error {
 		return err
 	}
 	if len(r.Rounds) > 0 { // whose release is of the last round's respondents only
-		return density.ShowTop(w, "The most frequent of the strings found, with 95 % intervals of all candidates at once", r.Top)
+		return measure.ShowTop(w, "The most frequent of the strings found, with 95 % intervals of all candidates at once", r.Top)
 	}
 	for _, section := range s.Release.Sections {
 		for _, f := range section.Figures {

@@ -2,7 +2,6 @@
 package experiment
 
 import (
-	"github.com/confetti-dp/confetti/internal/cli/density"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
@@ -21,7 +20,7 @@ type Command struct {
 type experimentKDE struct {
 	flags.DataSets
 	Dataset string `help:"agnews, agnews_lsa256, sst2, mnist, fashion-mnist, or synthetic." default:"synthetic"`
-	density.KDEFlags
+	kdeFlags
 }
 
 func (experimentKDE) Help() string {
@@ -29,7 +28,7 @@ func (experimentKDE) Help() string {
 }
 
 func (c experimentKDE) Run(std terminal.Streams) error {
-	cell, err := c.Cell()
+	cell, err := c.cell()
 	if err != nil {
 		return err
 	}
@@ -37,5 +36,5 @@ func (c experimentKDE) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.Measure(std, cell, set)
+	return c.measure(std, cell, set)
 }

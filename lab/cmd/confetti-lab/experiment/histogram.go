@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/cli/density"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/esa"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 type experimentHistogram struct {
@@ -119,5 +119,5 @@ func (c experimentHistogram) show(std terminal.Streams, r experiments.Result) er
 	if _, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n")); err != nil {
 		return err
 	}
-	return density.ShowTop(std.Out, "The most frequent values, with 95 % intervals of all values at once", r.Top)
+	return measure.ShowTop(std.Out, "The most frequent values, with 95 % intervals of all values at once", r.Top)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
 	"github.com/confetti-dp/confetti/lab/esa"
+	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/lab/ldc"
 	"github.com/confetti-dp/confetti/lab/ltn"
 	"github.com/confetti-dp/confetti/lab/papers"
@@ -165,7 +165,7 @@ func (c experimentRun) runPaper(std terminal.Streams, paper papers.Paper) error 
 	if err := paper.Keep(c.Out, cells); err != nil {
 		return err
 	}
-	if err := terminal.Uninterrupted(func() error { return paper.Write(c.Out, cells) }); err != nil {
+	if err := terminal.Uninterrupted(func() error { return paper.Write(c.Out, "", cells) }); err != nil {
 		return err
 	}
 	return c.say(std, paper.Title, filepath.Join(c.Out, paper.Name+".md"), sum.Measured, sum.Kept, sum.Refused)

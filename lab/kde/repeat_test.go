@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // Classes of another size hold the records of the set in their order, again and again, and as many

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -95,10 +96,10 @@ func (b *bench) result(c experiments.Cell) (experiments.Measured, error) {
 	m.Unproved = w.unproved
 	m.Result = &experiments.Result{
 		Dataset: set.Name, Synthetic: set.Synthetic, Data: set.Checksum, Respondents: len(set.Train.Y), Users: least, Runs: c.Runs, Seed: c.Seed,
-		Sigma: w.sigma, Promised: w.promised, Accuracies: &experiments.Accuracies{Classifier: experiments.HighestDensity, RMSEBitsum: w.rmse},
+		Sigma: w.sigma, Promised: w.promised, Accuracies: &measure.Accuracies{Classifier: measure.HighestDensity, RMSEBitsum: w.rmse},
 	}
 	if w.plan != nil {
-		m.Result.Plan = experiments.WithoutKeys(*w.plan)
+		m.Result.Plan = measure.WithoutKeys(*w.plan)
 	}
 	if !c.Density.CostOnly {
 		if err := b.accuracies(c, w, m.Result.Accuracies); err != nil {
@@ -137,7 +138,7 @@ func (b *bench) prepare(c experiments.Cell) error {
 }
 
 // accuracies fills in what takes the data.
-func (b *bench) accuracies(c experiments.Cell, w way, res *experiments.Accuracies) error {
+func (b *bench) accuracies(c experiments.Cell, w way, res *measure.Accuracies) error {
 	var private, debiased, nearest, squares []float64
 	add := func(to *[]float64, x float64, err error) error {
 		*to = append(*to, x)
@@ -225,7 +226,7 @@ func streamOf(p *population, stream uint64) *rand.Rand {
 }
 
 // words are the top words of each class.
-func words(model *hdc.Model, set *dataset.Set, top int) (map[string]experiments.Decoding, error) {
+func words(model *hdc.Model, set *dataset.Set, top int) (map[string]measure.Decoding, error) {
 	if len(set.Words) == 0 {
 		return nil, nil
 	}
@@ -243,9 +244,9 @@ func words(model *hdc.Model, set *dataset.Set, top int) (map[string]experiments.
 		}
 		return names
 	}
-	out := map[string]experiments.Decoding{}
+	out := map[string]measure.Decoding{}
 	for c, name := range set.Classes {
-		out[name] = experiments.Decoding{Highest: list(highest[c]), Apart: list(apart[c])}
+		out[name] = measure.Decoding{Highest: list(highest[c]), Apart: list(apart[c])}
 	}
 	return out, nil
 }

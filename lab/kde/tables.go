@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -91,7 +92,7 @@ func wordTables(s experiments.Spec, cells []experiments.Measured) []release.Sect
 	})
 }
 
-func wordsOf(m experiments.Measured) map[string]experiments.Decoding {
+func wordsOf(m experiments.Measured) map[string]measure.Decoding {
 	if m.Result == nil {
 		return nil
 	}

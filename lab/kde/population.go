@@ -10,10 +10,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
@@ -46,7 +47,7 @@ const (
 func newPopulation(c experiments.Cell, run uint64, rec *records, progress simulate.Progress) (*population, error) {
 	d := c.Density
 	q := plan.Density{Dimension: rec.Dimension(), Kernel: d.Kernel, Repetitions: d.Repetitions}
-	q.Kernel.Seed = experiments.PublicSeed(c.Seed, run, forFeatures)
+	q.Kernel.Seed = measure.PublicSeed(c.Seed, run, forFeatures)
 	has := encode.Kernel(d.Kernel.Name).Parameters()
 	if has.Projection && q.Kernel.Projection == 0 {
 		q.Kernel.Projection = max(1, q.Dimension/4)
@@ -82,7 +83,7 @@ func labels(d experiments.Density) plan.LabelEpsilon {
 
 // draft is the plan of the population but for its bitsum and budget.
 func (p *population) draft(label plan.LabelEpsilon) plan.Plan {
-	draft := experiments.Draft(p.question, plan.Budget{Adjacency: "replacement", LabelEpsilon: label}, 1)
+	draft := measure.Draft(p.question, plan.Budget{Adjacency: "replacement", LabelEpsilon: label}, 1)
 	draft.Crowd.Names = p.records.Classes
 	return draft
 }
@@ -178,7 +179,7 @@ func (p *population) squaredError(densities []kde.Density, queries int) (float64
 			for i, from := range who {
 				copy(row(x, i), p.records.row(from))
 			}
-			p.exact[class] = Exact(p.question.Density.Kernel, x, at)
+			p.exact[class] = measure.Exact(p.question.Density.Kernel, x, at)
 		}
 	}
 	sum := 0.0

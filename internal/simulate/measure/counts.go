@@ -1,11 +1,13 @@
-package experiments
+package measure
 
 import (
+	"io"
 	"math"
 	"slices"
 	"sort"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // Errors sums those of estimates of counts, over the cells of several tables or runs.
@@ -34,15 +36,15 @@ func (e *Errors) Add(estimates []estimate.Value, truth func(i int) int) (rmse, l
 	return math.Sqrt((e.positive - before) / float64(max(1, len(estimates)))), linf
 }
 
-// State writes them into a result.
-func (e *Errors) State(r *Result) {
+// State writes them into what is said of counts, and of a survey where there is one.
+func (e *Errors) State(c *CountErrors, s *Survey) {
 	root := func(squares float64) float64 { return math.Sqrt(squares / float64(max(1, e.cells))) }
-	r.RMSE, r.Unbiased, r.Linf = root(e.positive), root(e.raw), e.largest
+	c.RMSE, c.Unbiased, c.Linf = root(e.positive), root(e.raw), e.largest
 	if e.Most > 0 {
-		r.Within = root(e.within)
+		c.Within = root(e.within)
 	}
-	if r.Survey != nil {
-		r.LinfUnbiased = e.largestOfThem
+	if s != nil {
+		s.LinfUnbiased = e.largestOfThem
 	}
 }
 
@@ -68,4 +70,19 @@ func Largest(k, m int, of func(cell int) float64) []int {
 		top = top[:min(m, len(top))]
 	}
 	return top
+}
+
+// ShowTop draws the largest estimates as bars.
+func ShowTop(w io.Writer, title string, top []TopCell) error {
+	if len(top) == 0 {
+		return nil
+	}
+	f := release.Figure{Name: "top", Title: title, Alt: title, Kind: release.Bars, Series: make([]release.Series, 1)}
+	s := &f.Series[0]
+	for _, t := range top {
+		f.Categories = append(f.Categories, t.Value)
+		s.Y, s.Low, s.High = append(s.Y, t.Estimate), append(s.Low, t.Low), append(s.High, t.High)
+		s.Truth = append(s.Truth, t.Truth)
+	}
+	return release.ShowFigure(w, f)
 }

@@ -1,26 +1,22 @@
-// Package density is one cell of the measurements of kernel densities on the command line:
-// collect simulate has its flags, and so has the program of the lab.
-package density
+package experiment
 
 import (
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
-// KDEFlags describe one cell of the measurements of kernel densities.
-type KDEFlags struct {
+// kdeFlags describe one cell of the measurements of kernel densities.
+type kdeFlags struct {
 	flags.Mechanism
 	flags.KernelChoice
 	Authors    bool   `help:"With --bitsum 3nb --accounting paper: 0.8 of a round's epsilon for the noise, as in the program of the paper's authors, where the paper prints 0.99."`
@@ -30,12 +26,12 @@ type KDEFlags struct {
 	JSON       bool   `help:"Print one JSON object."`
 }
 
-// Cell is what the flags ask for, checked before anything is read.
-func (c KDEFlags) Cell() (experiments.Cell, error) {
+// cell is what the flags ask for, checked before anything is read.
+func (c kdeFlags) cell() (experiments.Cell, error) {
 	label, labelErr := flags.ParseLabelEpsilon(c.LabelEpsilon)
 	d := experiments.Density{
 		Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
-		Repetitions: c.Repetitions, NearestMean: c.Classifier == experiments.NearestMean,
+		Repetitions: c.Repetitions, NearestMean: c.Classifier == measure.NearestMean,
 	}
 	if c.Authors {
 		if !experiments.Programmed(c.Bitsum) || d.Accounting != account.PaperAccounting {
@@ -48,7 +44,7 @@ func (c KDEFlags) Cell() (experiments.Cell, error) {
 		d.LabelEpsilon = float64(label)
 	}
 	cell := experiments.Cell{Seed: c.Seed, Runs: c.Runs, Density: d}
-	classifier := flags.Word("classifier", c.Classifier, []string{experiments.HighestDensity, experiments.NearestMean})
+	classifier := flags.Word("classifier", c.Classifier, []string{measure.HighestDensity, measure.NearestMean})
 	if err := errors.Join(c.Budget.Check(), c.KernelChoice.Check(), labelErr, classifier); err != nil {
 		return cell, err
 	}
@@ -58,19 +54,19 @@ func (c KDEFlags) Cell() (experiments.Cell, error) {
 	return cell, nil
 }
 
-// Measure runs the cell, and prints what came out.
-func (c KDEFlags) Measure(std terminal.Streams, cell experiments.Cell, set *dataset.Set) error {
+// measure runs the cell, and prints what came out.
+func (c kdeFlags) measure(std terminal.Streams, cell experiments.Cell, set *dataset.Set) error {
 	report, finish := terminal.Progress(std.Err)
 	res, err := kde.Run(cell, set, c.Classifier, report)
 	finish()
 	if err != nil {
 		return flags.InDomain(err)
 	}
-	return c.Show(std, cell, set, res)
+	return c.show(std, cell, set, res)
 }
 
-// Show prints what came out.
-func (c KDEFlags) Show(std terminal.Streams, cell experiments.Cell, set *dataset.Set, res experiments.Result) error {
+// show prints what came out.
+func (c kdeFlags) show(std terminal.Streams, cell experiments.Cell, set *dataset.Set, res experiments.Result) error {
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, res)
 	}
@@ -109,24 +105,6 @@ func (c KDEFlags) Show(std terminal.Streams, cell experiments.Cell, set *dataset
 	rows = append(rows,
 		fmt.Sprintf("messages per device  %.4g", res.MessagesPerDevice),
 		fmt.Sprintf("seconds              %.1f", res.Seconds))
-	if res.ExactClassifier != "" {
-		rows = slices.Insert(rows, 3, fmt.Sprintf("best without privacy %.4f, of classifiers that see the records: %s", res.AccuracyExact, res.ExactClassifier))
-	}
 	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
 	return err
-}
-
-// ShowTop draws the largest estimates as bars.
-func ShowTop(w io.Writer, title string, top []experiments.TopCell) error {
-	if len(top) == 0 {
-		return nil
-	}
-	f := release.Figure{Name: "top", Title: title, Alt: title, Kind: release.Bars, Series: make([]release.Series, 1)}
-	s := &f.Series[0]
-	for _, t := range top {
-		f.Categories = append(f.Categories, t.Value)
-		s.Y, s.Low, s.High = append(s.Y, t.Estimate), append(s.Low, t.Low), append(s.High, t.High)
-		s.Truth = append(s.Truth, t.Truth)
-	}
-	return release.ShowFigure(w, f)
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
+	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/release"
 )
 

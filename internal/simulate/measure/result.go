@@ -1,4 +1,4 @@
-package experiments
+package measure
 
 import (
 	"math"
@@ -7,28 +7,21 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Result is what came of a cell: the plan, what it promises and costs, and how far its
-// answers are from the truth. Numbers are means over runs.
+// Result is what came of a simulated collection: the plan, what it promises and costs, and how far its
+// answers are from the truth.
 type Result struct {
 	Dataset     string `json:"dataset"`
 	Synthetic   bool   `json:"synthetic"`
-	Data        string `json:"data_sha256,omitempty"` // of the files of the data set; none: it is made up
 	Respondents int    `json:"devices"`
 	Users       int    `json:"users"` // smallest crowd, which noise is calibrated to
-	Runs        int    `json:"runs"`
 	Seed        uint64 `json:"seed"`
-	// Plan is that of the first run, without keys and parties. A baseline has none.
+	// Plan is without keys and parties.
 	Plan *plan.Plan `json:"plan,omitempty"`
-	// Sigma is a curator's.
-	Sigma float64 `json:"sigma,omitempty"`
 	Promised
 	*Accuracies
 	*CountErrors
 	*Survey
-	Learned  *Learned  `json:"learned,omitempty"`
-	Trained  *Trained  `json:"trained,omitempty"`
-	Recorded *Recorded `json:"recorded,omitempty"`
-	Seconds  float64   `json:"seconds"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Promised is the guarantee, and what it costs a device. An epsilon that is null is none.
@@ -90,15 +83,6 @@ const (
 	HighestDensity = "highest-density" // KDE, section 3.3
 	NearestMean    = "nearest-mean"    // densities of inner products with the norms of the means corrected for
 )
-
-// Headline makes the accuracy that of the classifier.
-func (a *Accuracies) Headline(classifier string) {
-	if classifier != NearestMean || a.AccuracyNearestMean == 0 {
-		return
-	}
-	a.Classifier, a.Accuracy, a.AccuracyStd, a.AccuracyNoPrivacy = NearestMean, a.AccuracyNearestMean, a.AccuracyNearestMeanStd, a.AccuracyNearestMeanNoPrivacy
-	a.AccuracyDebiased = 0 // measured for the highest density only
-}
 
 // Decoding is a class in words, best first.
 type Decoding struct {
@@ -173,32 +157,4 @@ type Found struct {
 	Cells  float64 `json:"cells"`
 	False  float64 `json:"false_share"` // share of them that nobody holds
 	Top100 float64 `json:"top_100"`     // of the hundred largest cells in truth
-}
-
-// Measured is a cell with what came out: a result, or the reason why there is
-// none, such as a theorem that does not hold there.
-type Measured struct {
-	Cell   Cell    `json:"cell"`
-	Result *Result `json:"result,omitempty"`
-	Reason string  `json:"reason,omitempty"`
-	// Unproved says why the noise, which is that of a printed formula outside its
-	// domain, keeps no promise. It is measured because KDE does.
-	Unproved string `json:"unproved,omitempty"`
-}
-
-// MeanStd are the mean and the standard deviation of a sample.
-func MeanStd(x []float64) (mean, std float64) {
-	if len(x) == 0 {
-		return 0, 0
-	}
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	for _, v := range x {
-		std += (v - mean) * (v - mean)
-	}
-	if len(x) > 1 {
-		std = math.Sqrt(std / float64(len(x)-1))
-	}
-	return mean, std
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -27,7 +28,7 @@ func (b *counting) Measure(c Cell) (Measured, error) {
 	if c.Density.Epsilon > 10 {
 		return Measured{Cell: c, Reason: "too large"}, nil
 	}
-	return Measured{Cell: c, Result: &Result{Dataset: c.Dataset, Accuracies: &Accuracies{Accuracy: c.Density.Epsilon / 10}}}, nil
+	return Measured{Cell: c, Result: &Result{Dataset: c.Dataset, Accuracies: &measure.Accuracies{Accuracy: c.Density.Epsilon / 10}}}, nil
 }
 
 // some are cells of two data sets and two bitsums, of which one is refused and one is twice.

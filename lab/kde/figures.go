@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/experiments"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
 )
 

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/testkit/datatest"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // Descriptions of things, as vectors of latent directions of others' descriptions, lie near to the mean of

@@ -13,8 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // gridSteps is how fine numbers are where no bit is drawn of them: what a bit says in one step, a number
@@ -41,7 +42,7 @@ func realSums(d experiments.Density, f *encode.Features, users int) (way, error)
 	w := way{onGrid: true}
 	if d.Bitsum == experiments.Holder {
 		e, g, err := additive.CalibrateGaussian(target, sensitivity)
-		w.promised, w.sigma = experiments.PromisedBy(g), e.Sigma/gridSteps
+		w.promised, w.sigma = measure.PromisedBy(g), e.Sigma/gridSteps
 		w.promised.MessagesPerDevice, w.rmse = 1, w.sigma
 		curator := bitsum.Gaussian{Sigma: e.Sigma}
 		w.draw = func(r *rand.Rand, sum, n int) estimate.Value {
@@ -65,7 +66,7 @@ func realSums(d experiments.Density, f *encode.Features, users int) (way, error)
 	}
 	g.Epsilon, g.Delta, g.Users, g.Trust = d.Epsilon, d.Delta, users, additive.Aggregated
 	g.Method, g.Source = "concentrated differential privacy, and the closeness of sums", account.Join(g.Source, "Kairouz, Liu, Steinke 2021, Lemma 5")
-	w.promised, w.sigma = experiments.PromisedBy(g), sigma/gridSteps
+	w.promised, w.sigma = measure.PromisedBy(g), sigma/gridSteps
 	w.promised.MessagesPerDevice, w.rmse = 1, w.sigma
 	w.draw = func(r *rand.Rand, sum, n int) estimate.Value {
 		v := estimate.Value{Mean: float64(sum + share.SampleSum(r, n)), StdErr: math.Sqrt(float64(n) * share.Variance())}

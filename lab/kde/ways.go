@@ -13,8 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/experiments"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -25,7 +26,7 @@ import (
 // way is how sums get their noise, with its numbers filled in.
 type way struct {
 	plan     *plan.Plan // of the first run; nil of a baseline
-	promised experiments.Promised
+	promised measure.Promised
 	sigma    float64 // of a curator's noise
 	rmse     float64 // of one channel's sum
 	unproved string  // why the plan's noise keeps no promise
@@ -42,13 +43,13 @@ func (b *bench) way(c experiments.Cell, least, most int) (way, error) {
 	case experiments.Curator:
 		// The rounds are one vector of sums: a replaced record moves each by at most one.
 		e, g, err := additive.CalibrateGaussian(account.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: least, Rounds: p.features.Sensitivity().Coordinates}, 1)
-		w := way{promised: experiments.PromisedBy(g), sigma: e.Sigma, rmse: e.Sigma, draw: bitsum.Gaussian{Sigma: e.Sigma}.DrawEstimate}
+		w := way{promised: measure.PromisedBy(g), sigma: e.Sigma, rmse: e.Sigma, draw: bitsum.Gaussian{Sigma: e.Sigma}.DrawEstimate}
 		w.promised.MessagesPerDevice = 1
 		return w, err
 	case experiments.Holder, experiments.RealSums:
 		return realSums(d, p.features, least)
 	case experiments.NoPrivacy:
-		return way{promised: experiments.Promised{MessagesPerDevice: 1}, draw: bitsum.Exact{}.DrawEstimate}, nil
+		return way{promised: measure.Promised{MessagesPerDevice: 1}, draw: bitsum.Exact{}.DrawEstimate}, nil
 	}
 	draft := p.draft(labels(d))
 	q := *p.question.Density
@@ -87,7 +88,7 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 	if sums := &draft.Question.Density.Bitsum; sums.Accounting == string(experiments.AuthorsAccounting) {
 		sums.Accounting, share = string(account.PaperAccounting), theorems.KDEAuthorsShare
 	}
-	p, messages, err := experiments.Designed(draft)
+	p, messages, err := measure.Designed(draft)
 	var w way
 	if err != nil {
 		var flip float64
@@ -122,7 +123,7 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 	if err != nil {
 		return w, &refused{err}
 	}
-	w.promised = experiments.PromisedBy(g)
+	w.promised = measure.PromisedBy(g)
 	w.promised.MessagesPerDevice, w.promised.EnvelopesPerDevice = sent, messages
 	if m, ok := bits.(hiding); ok {
 		if local := m.LocalEpsilon(b.populations[0].features); !math.IsInf(local, 1) {

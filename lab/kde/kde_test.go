@@ -10,9 +10,10 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/experiments"
-	"github.com/confetti-dp/confetti/internal/experiments/kde"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/testkit/datatest"
+	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -37,7 +38,7 @@ func cell() experiments.Cell {
 
 func run(t *testing.T, e experiments.Cell, set *dataset.Set) experiments.Result {
 	t.Helper()
-	res, err := kde.Run(e, set, experiments.HighestDensity, quiet)
+	res, err := kde.Run(e, set, measure.HighestDensity, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,14 +150,14 @@ func TestKDERefusesBadCells(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := cell()
 			c.change(&e.Density)
-			if _, err := kde.Run(e, set, experiments.HighestDensity, quiet); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := kde.Run(e, set, measure.HighestDensity, quiet); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v does not mention %q", err, c.want)
 			}
 		})
 	}
 	empty := *set
 	empty.Classes = append(empty.Classes[:4:4], "nobody")
-	if _, err := kde.Run(cell(), &empty, experiments.HighestDensity, quiet); err == nil || !strings.Contains(err.Error(), `"nobody" has no records`) {
+	if _, err := kde.Run(cell(), &empty, measure.HighestDensity, quiet); err == nil || !strings.Contains(err.Error(), `"nobody" has no records`) {
 		t.Errorf("a class without records: %v", err)
 	}
 }
