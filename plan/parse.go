@@ -32,9 +32,7 @@ func Parse(text []byte) (Plan, error) {
 		return Plan{}, &VersionError{form.Version}
 	}
 	var p Plan
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
+	if err := known(text, &p); err != nil {
 		return Plan{}, fmt.Errorf("plan: not a plan in its canonical form: %w", err)
 	}
 	if err := p.Validate(); err != nil {
@@ -46,6 +44,14 @@ func Parse(text []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("plan: a plan, but not in its canonical form: %s: have the author write it anew (confetti plan show --json)", difference(text, canonical))
 	}
 	return p, nil
+}
+
+// known decodes JSON whose members are all known; what it forgives, a comparison with the canonical
+// form does not.
+func known(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }
 
 // VersionError is a plan of a version that this build does not read. Nothing else is known

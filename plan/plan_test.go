@@ -11,8 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 	"pgregory.net/rapid"
+
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
 // sample is a valid plan of version 2, which is read for ever; tests change one thing at a time.

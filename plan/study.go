@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -134,9 +133,7 @@ func parseStudy(text []byte) (Study, error) {
 		return Study{}, err
 	}
 	var s Study
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	if err := known(text, &s); err != nil {
 		return Study{}, fmt.Errorf("plan: not a study in its canonical form: %w", err)
 	}
 	if err := s.Validate(); err != nil {
@@ -267,9 +264,7 @@ func splitRound(text []byte) (study []byte, form roundForm, err error) {
 		return nil, form, errRound
 	}
 	study, tail := text[:from+at], text[from+at+len(`,"round":`):]
-	d := json.NewDecoder(bytes.NewReader(tail))
-	d.DisallowUnknownFields()
-	if d.Decode(&form) != nil || !bytes.Equal(canonical(form), tail) {
+	if known(tail, &form) != nil || !bytes.Equal(canonical(form), tail) {
 		return nil, form, errRound
 	}
 	return study, form, nil

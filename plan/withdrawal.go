@@ -100,9 +100,7 @@ func ParseWithdrawal(text []byte) (SignedWithdrawal, error) {
 		return SignedWithdrawal{}, err
 	}
 	var form withdrawalForm
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&form); err != nil {
+	if err := known(body, &form); err != nil {
 		return SignedWithdrawal{}, wrong
 	}
 	w := SignedWithdrawal{Withdrawal{Reason: form.Reason}, all[0]}

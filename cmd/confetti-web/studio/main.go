@@ -14,10 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"syscall/js"
 
 	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/internal/studio"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -41,7 +41,7 @@ func main() {
 				return nil, errors.New("there are no values yet")
 			}
 			var c studio.Choice
-			if err := strict(args[0].String(), &c); err != nil {
+			if err := strict.JSON([]byte(args[0].String()), &c); err != nil {
 				return nil, err
 			}
 			return sheet.Draw(c)
@@ -87,7 +87,7 @@ func main() {
 		// tell(plan, bodies): what messages of a device say in words; bodies are in base64.
 		"tell": answering(func(args []js.Value) (any, error) {
 			var bodies [][]byte
-			if err := strict(args[1].String(), &bodies); err != nil {
+			if err := strict.JSON([]byte(args[1].String()), &bodies); err != nil {
 				return nil, err
 			}
 			return told([]byte(args[0].String()), bodies)
@@ -120,13 +120,6 @@ func answering(f func([]js.Value) (any, error)) js.Func {
 		}
 		return string(text)
 	})
-}
-
-// strict reads one JSON document, which a page of the console wrote.
-func strict(text string, into any) error {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
 }
 
 // told is what each message of a device that answered the plan says.

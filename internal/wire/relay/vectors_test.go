@@ -77,8 +77,9 @@ func newVectors(t *testing.T) []messageVector {
 	for i, r := range h.Receipts {
 		v.Receipts = append(v.Receipts, receiptVector{keys[i].String(), r.Hop, r.Respondents, r.Tokens, r.In, r.Out, r.Dropped, r.Duplicates, r.BatchIn[:], r.BatchOut[:], r.Previous[:], r.Signature[:]})
 	}
-	request := wire.TokenRequest{[]wire.TokenAsk{{0, 0, counting(0, token.RequestSize)}, {258, 3, counting(9, token.RequestSize)}}}
-	response := wire.TokenResponse{[][]byte{counting(1, token.RequestSize), counting(2, token.RequestSize)}}
+	asks := func(a ...wire.TokenAsk) wire.TokenRequest { return wire.TokenRequest{Asks: a} }
+	request := asks(wire.TokenAsk{Blinded: counting(0, token.RequestSize)}, wire.TokenAsk{Instance: 258, Hop: 3, Blinded: counting(9, token.RequestSize)})
+	response := wire.TokenResponse{Answers: [][]byte{counting(1, token.RequestSize), counting(2, token.RequestSize)}}
 	all := []messageVector{v,
 		{Comment: "for two hops", Kind: "token request", Bytes: request.Marshal()},
 		{Comment: "for two hops", Kind: "token response", Bytes: response.Marshal()},
@@ -110,11 +111,11 @@ func newVectors(t *testing.T) []messageVector {
 		bad("handover", c.comment, c.reason, good, c.change)
 	}
 	q := request.Marshal()
-	twice := wire.TokenRequest{[]wire.TokenAsk{request.Asks[0], request.Asks[0]}}
+	twice := asks(request.Asks[0], request.Asks[0])
 	bad("token request", "empty", "not the CBOR", nil, slices.Clone[[]byte])
 	bad("token request", "no asks", "empty", wire.TokenRequest{Asks: []wire.TokenAsk{}}.Marshal(), slices.Clone[[]byte])
 	bad("token request", "two for one hop", "same hop", twice.Marshal(), slices.Clone[[]byte])
-	bad("token request", "a short request", "bytes: all have", wire.TokenRequest{[]wire.TokenAsk{{0, 0, counting(0, 255)}}}.Marshal(), slices.Clone[[]byte])
+	bad("token request", "a short request", "bytes: all have", asks(wire.TokenAsk{Blinded: counting(0, 255)}).Marshal(), slices.Clone[[]byte])
 	bad("token request", "bytes after it", "not the CBOR", q, func(d []byte) []byte { return append(d, 0) })
 	bad("token request", "an unknown field", "not the CBOR", q, func(d []byte) []byte { return append(append([]byte{0xa2}, d[1:]...), 2, 0) })
 	bad("token request", "a field twice", "not the CBOR", q, func(d []byte) []byte { return append(append([]byte{0xa2}, d[1:]...), d[1:]...) })
@@ -122,7 +123,7 @@ func newVectors(t *testing.T) []messageVector {
 	bad("token request", "an array without a length", "not the CBOR", q, func(d []byte) []byte { return append(append([]byte{0xa1, 0x01, 0x9f}, d[3:]...), 0xff) })
 	bad("token request", "cut short", "not the CBOR", q, func(d []byte) []byte { return d[:len(d)-1] })
 	bad("token response", "no answers", "empty", wire.TokenResponse{Answers: [][]byte{}}.Marshal(), slices.Clone[[]byte])
-	bad("token response", "a long answer", "bytes: all have", wire.TokenResponse{[][]byte{counting(0, 257)}}.Marshal(), slices.Clone[[]byte])
+	bad("token response", "a long answer", "bytes: all have", wire.TokenResponse{Answers: [][]byte{counting(0, 257)}}.Marshal(), slices.Clone[[]byte])
 	return all
 }
 

@@ -186,9 +186,13 @@ func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) e
 			return err
 		}
 	}
+	noiseless, err := out.Noiseless(set)
+	if err != nil {
+		return err
+	}
 	res.Seed, res.Seconds = c.Seed, time.Since(start).Seconds()
 	res.AccuracyExact, res.ExactClassifier, res.Choice = exact, how, choice
-	for _, doubt := range []string{design.LooseDelta(c.Delta, slices.Min(counts)), guessing(res.AccuracyNoPrivacy, set.Test.Counts(len(set.Classes)))} {
+	for _, doubt := range []string{design.LooseDelta(c.Delta, slices.Min(counts)), guessing(noiseless, set.Test.Counts(len(set.Classes)))} {
 		if doubt != "" {
 			fmt.Fprintln(std.Err, "note: "+doubt)
 		}
