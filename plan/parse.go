@@ -46,8 +46,8 @@ func Parse(text []byte) (Plan, error) {
 	return p, nil
 }
 
-// known decodes JSON whose members are all known; what it forgives, a comparison with the canonical
-// form does not.
+// known decodes JSON whose members are all known. A comparison with the canonical form refuses what
+// decoding forgives.
 func known(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

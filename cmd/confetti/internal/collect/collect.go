@@ -186,7 +186,7 @@ func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) e
 			return err
 		}
 	}
-	noiseless, err := out.Noiseless(set)
+	noiseless, err := measure.Noiseless(out.Plan, set)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package collection
+package measure
 
 import (
 	"math/rand/v2"
@@ -16,16 +16,15 @@ import (
 
 const forNoiseless = 0x90e // stream of the bits that Noiseless rounds
 
-// Noiseless returns the accuracy that the plan's features allow: from exact sums of bits that are
+// Noiseless returns the accuracy that a plan's features allow: from exact sums of bits that are
 // rounded as devices round them, and the true classes.
-func (c *Collected) Noiseless(set *dataset.Set) (float64, error) {
-	p := c.Plan
-	p.Budget.LabelEpsilon = plan.Unprotected
-	proto, err := protocol.New(c.Plan)
+func Noiseless(p plan.Plan, set *dataset.Set) (float64, error) {
+	proto, err := protocol.New(p)
 	if err != nil {
 		return 0, err
 	}
-	records := law.Records{Classes: set.Train.Y, Row: func(i int) []float32 { return set.Train.X.Data[i*set.Train.X.Stride:][:set.Train.X.Cols] }}
+	p.Budget.LabelEpsilon = plan.Unprotected
+	records := law.Records{Classes: set.Train.Y, Row: func(i int) []float32 { return row(set.Train.X, i) }}
 	rounded, err := law.Round(p, records, func(part ...uint64) *rand.Rand { return replay.New(forNoiseless, part...) }, func(int) {})
 	if err != nil {
 		return 0, err
