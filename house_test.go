@@ -135,6 +135,11 @@ func long(tree fs.FS) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	tutorials, err := fs.Glob(tree, "docs/tutorials/*.md")
+	if err != nil {
+		return 0, err
+	}
+	pages = append(pages, tutorials...)
 	all, over := 0, 0
 	for _, name := range append(pages, "README.md", "DESIGN.md", "CONTRIBUTING.md") {
 		text, err := fs.ReadFile(tree, name)

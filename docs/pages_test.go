@@ -33,6 +33,11 @@ func TestEveryPageIsOnTheMap(t *testing.T) {
 	if err != nil || len(pages) < 10 {
 		t.Fatal(pages, err)
 	}
+	tutorials, err := filepath.Glob("tutorials/*.md")
+	if err != nil || len(tutorials) == 0 {
+		t.Fatal(tutorials, err)
+	}
+	pages = append(pages, tutorials...)
 	guide := read(t, "README.md")
 	for _, page := range pages {
 		if page != "README.md" && !strings.Contains(guide, "("+page+")") {

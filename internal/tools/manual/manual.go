@@ -118,12 +118,27 @@ const prompt = "@@@ confetti test @@@ "
 // NewSession starts a shell that, with all that it starts, ends after some time.
 func NewSession(t *testing.T, root string, most time.Duration) *Session {
 	t.Helper()
+	return NewSessionAs(t, root, most, os.Getuid())
+}
+
+// NewSessionAs starts one of another user of this machine, who gets a home and may reach what the test has
+// made. Who is not root can be nobody else.
+func NewSessionAs(t *testing.T, root string, most time.Duration, user int) *Session {
+	t.Helper()
+	home, logs := t.TempDir(), t.TempDir()
+	attributes := &syscall.SysProcAttr{Setpgid: true}
+	if user != os.Getuid() {
+		attributes.Credential = &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}
+		if err := errors.Join(os.Chmod(filepath.Dir(home), 0o711), os.Chown(home, user, user), os.Chown(logs, user, user)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	// Not the test's own context, which ends before the shell has ended what it started.
 	ctx, stop := context.WithTimeout(context.Background(), most)
 	shell := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-s")
 	shell.Dir = root
-	shell.Env = append(Environment(t), "HOME="+t.TempDir())
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	shell.Env = append(Environment(t), "HOME="+home)
+	shell.SysProcAttr = attributes
 	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }
 	typed, err := shell.StdinPipe()
 	if err != nil {
@@ -135,7 +150,7 @@ func NewSession(t *testing.T, root string, most time.Duration) *Session {
 	if err := shell.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &Session{shell: shell, stop: stop, logs: t.TempDir(), typed: typed, out: bufio.NewReaderSize(r, 1<<20)}
+	s := &Session{shell: shell, stop: stop, logs: logs, typed: typed, out: bufio.NewReaderSize(r, 1<<20)}
 	// So that services end with the shell, and the shell with this process, whatever ends it.
 	// A job of a shell without a terminal ignores SIGINT.
 	io.WriteString(typed, "trap 'kill -TERM $(jobs -p) 2>/dev/null; wait' EXIT\n")
