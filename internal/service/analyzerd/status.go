@@ -17,6 +17,9 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
+// LogFact names what a status says of the public log that rounds and releases are put into: its address.
+const LogFact = "public log"
+
 // Status is what the service shows its operator, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
 	st := &serve.Status{}
@@ -78,6 +81,9 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 	table.Data = data
 	for _, state := range []State{Open, Closed, Released, Withheld, Withdrawn} {
 		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state]), Data: states[state]})
+	}
+	if s.o.PlanLog != "" {
+		st.Facts = append(st.Facts, serve.Fact{Name: LogFact, Value: s.o.PlanLog, Data: s.o.PlanLog})
 	}
 	st.Tables = append(append(st.Tables, table), s.withdrawals.Table()...)
 	for _, name := range slices.Sorted(maps.Keys(s.o.Populations)) {

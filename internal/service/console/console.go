@@ -53,9 +53,9 @@ type Options struct {
 	Analyzer string // its address, without a slash at the end
 	Public   Asker  // asks without a credential
 
-	// Operator asks with an operator's token: pages show then how far collections have come,
+	// Operator asks with operators' tokens: pages show then how far collections have come,
 	// and whoever has opened a link of Login may act. nil: neither.
-	Operator Asker
+	Operator Operator
 	// SignIn lets in operators who have signed in elsewhere; nil: a link of Login does alone.
 	SignIn Provider
 	// Folder, which exists, keeps the sessions of operators, by the hash of what their browsers

@@ -1,11 +1,9 @@
 package console
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/confetti-dp/confetti/internal/service/session"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -14,8 +12,8 @@ import (
 // postAlarm says of an alarm that it was looked at.
 func (c *Console) postAlarm(w http.ResponseWriter, r *http.Request, who session.Session) error {
 	at, id := r.PostFormValue("url"), r.PostFormValue("alarm")
-	if !c.knows(r.Context(), at) {
-		return errNoPage // or the operator's token would go wherever a form says
+	if !c.o.Operator.Opens(at) {
+		return errNoPage // nothing can be done there
 	}
 	body, err := json.Marshal(map[string]string{"alarm": id})
 	if err == nil {
@@ -30,27 +28,6 @@ func (c *Console) postAlarm(w http.ResponseWriter, r *http.Request, who session.
 	c.done(who.Name, fmt.Sprintf("acknowledged alarm %s of %s", id, at))
 	http.Redirect(w, r, "/operator", http.StatusSeeOther)
 	return nil
-}
-
-// knows reports whether an address is that of a service which a plan names.
-func (c *Console) knows(ctx context.Context, at string) bool {
-	if at == c.o.Analyzer {
-		return true
-	}
-	all, err := c.analyzer.list(ctx)
-	if err != nil {
-		return false
-	}
-	for _, p := range all {
-		one, err := c.analyzer.plan(ctx, p.Plan)
-		if err != nil {
-			continue
-		}
-		if slices.ContainsFunc(along(one.signed.Plan.Route), func(s service) bool { return s.url == at }) {
-			return true
-		}
-	}
-	return false
 }
 
 // postClose closes a collection, if the box beside the button was ticked.
@@ -121,7 +98,7 @@ func (c *Console) postBackup(w http.ResponseWriter, r *http.Request, who session
 // askDrain asks whether a service is to drain, or to take work again.
 func (c *Console) askDrain(w http.ResponseWriter, r *http.Request) error {
 	at := r.FormValue("url")
-	if _, ok := c.session(r); !ok || !c.knows(r.Context(), at) {
+	if _, ok := c.session(r); !ok || !c.o.Operator.Opens(at) {
 		return errNoPage
 	}
 	what := confirmation{
@@ -138,7 +115,7 @@ func (c *Console) askDrain(w http.ResponseWriter, r *http.Request) error {
 // postDrain has a service take no new work and finish what it has, or take work again.
 func (c *Console) postDrain(w http.ResponseWriter, r *http.Request, who session.Session) error {
 	at, drain := r.PostFormValue("url"), r.PostFormValue("drain")
-	if !c.knows(r.Context(), at) {
+	if !c.o.Operator.Opens(at) {
 		return errNoPage
 	}
 	if r.PostFormValue("sure") != "yes" || drain != "true" && drain != "false" {

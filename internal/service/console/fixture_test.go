@@ -2,11 +2,13 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -52,7 +54,7 @@ func (s *services) Do(_ context.Context, method, url, _ string, body []byte) (in
 	}
 	for prefix := range s.down {
 		if strings.HasPrefix(url, prefix) {
-			return 0, nil, errors.New("connection refused")
+			return 0, nil, refused(url)
 		}
 	}
 	if url == base+"/v1/plans" {
@@ -63,6 +65,16 @@ func (s *services) Do(_ context.Context, method, url, _ string, body []byte) (in
 		return http.StatusOK, text, nil
 	}
 	return http.StatusNotFound, nil, wire.Problemf(wire.NotFound, "nothing at %s", url)
+}
+
+// refused is the error of a connection that nobody takes.
+func refused(at string) error {
+	return &url.Error{Op: "Get", URL: at, Err: errors.New("connection refused")}
+}
+
+// Opens reports that there are tokens for the analyzer and the hops of these plans.
+func (s *services) Opens(url string) bool {
+	return strings.HasPrefix(url, base) || strings.HasPrefix(url, "https://hop-")
 }
 
 var published = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
@@ -77,12 +89,12 @@ func (s *services) add(t testing.TB, p plan.Plan, people []question.Value) strin
 	return s.put(t, plan.Sign(example.Runnable(t, example.Design(t, placed(p))).Plan, key.Private()), people).Plan
 }
 
-// placed gives a plan's parties addresses.
+// placed gives a plan's parties addresses, where they have none.
 func placed(p plan.Plan) plan.Plan {
 	p.Analyzer.URL = base
 	for _, in := range p.Route.Instances() {
 		for h := range in.Hops {
-			in.Hops[h].URL = fmt.Sprintf("https://hop-%d.example", h+1)
+			in.Hops[h].URL = cmp.Or(in.Hops[h].URL, fmt.Sprintf("https://hop-%d.example", h+1))
 		}
 	}
 	return p

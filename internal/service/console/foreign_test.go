@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	neturl "net/url"
 	"strings"
 	"testing"
 
@@ -21,29 +22,60 @@ func (f foreign) Get(ctx context.Context, url string) ([]byte, error) {
 		return []byte("ready"), nil
 	case "https://waits/readyz", "https://broken/status.json":
 		return nil, wire.Problemf(wire.Internal, "no")
-	case "https://gone/status.json":
-		return nil, errors.New("connection refused")
+	case "https://ours/status.json", "https://stale/status.json":
+		return nil, wire.Problemf(wire.Unauthenticated, "this path needs an operator's bearer token")
+	case "https://ours/readyz":
+		return []byte("ready"), nil
+	case "https://odd/status.json":
+		return []byte("<html>"), nil
+	case "https://cut/status.json":
+		return nil, errors.New("unexpected EOF")
+	case "https://slow/status.json":
+		return nil, &neturl.Error{Op: "Get", URL: url, Err: context.DeadlineExceeded}
+	case "https://gone/status.json", "https://far/readyz":
+		return nil, refused(url)
+	case "https://far/status.json":
+		return nil, wire.Problemf(wire.Unauthenticated, "this path needs an operator's bearer token")
 	}
 	return f.services.Get(ctx, url)
 }
+
+// Opens reports that there are tokens for some services of North, and for no other's.
+func (f foreign) Opens(url string) bool { return url == "https://stale" || url == "https://gone" }
 
 // A service of others is theirs, and says to everybody whether it is ready; one alone that cannot be
 // reached is down, and never beside "nothing".
 func TestServicesOfOthersAreNotDown(t *testing.T) {
 	c, s, _, _ := operated(t)
 	c.o.Operator, c.o.Public = foreign{s}, foreign{s}
-	urls := []string{"https://theirs", "https://waits", "https://broken", "https://gone"}
 	want := map[string]struct {
-		state, fact string
-		alarms      int
-	}{"https://theirs": {"not ours", "ready", 0}, "https://waits": {"not ours", "not ready", 1}, "https://broken": {"failing", "", 1}, "https://gone": {"down", "", 1}}
-	for _, p := range c.parties(t.Context(), urls, nil) {
-		fact := ""
+		operator, state, fact, alarm, mark string
+	}{
+		"https://theirs": {"South", "not ours", "ready", "", "good"},
+		"https://waits":  {"South", "not ours", "not ready", "another organisation's service is not ready", "look"},
+		"https://far":    {"South", "down", "", "another organisation's service cannot be reached", "bad"},
+		"https://ours":   {"North", "no token", "ready", "", "look"},
+		"https://stale":  {"North", "failing", "", "a service refuses its token", "bad"},
+		"https://broken": {"North", "failing", "", "a service does not tell its status", "bad"},
+		"https://odd":    {"North", "failing", "", "a service does not tell its status", "bad"},
+		"https://cut":    {"North", "failing", "", "a service does not tell its status", "bad"},
+		"https://slow":   {"North", "silent", "", "a service does not answer", "bad"},
+		"https://gone":   {"North", "down", "", "a service cannot be reached", "bad"},
+	}
+	var of places
+	for at, w := range want {
+		of.add(at, w.operator, "hop")
+	}
+	for _, p := range c.parties(t.Context(), of) {
+		fact, alarm := "", ""
 		if len(p.Facts) > 0 {
 			fact = p.Facts[0].Value
 		}
-		if w := want[p.URL]; p.State != w.state || fact != w.fact || len(p.Alarms) != w.alarms || p.Up {
-			t.Errorf("%s: %q %q %v, want %v", p.URL, p.State, fact, p.Alarms, w)
+		if len(p.Alarms) > 0 {
+			alarm = p.Alarms[0].Text
+		}
+		if w := want[p.URL]; p.State != w.state || fact != w.fact || alarm != w.alarm || boxed("Hop", p).Mark != w.mark || p.Up() {
+			t.Errorf("%s: %q %q %q %q, want %v", p.URL, p.State, fact, alarm, boxed("Hop", p).Mark, w)
 		}
 	}
 	c.o.Operator = gone{s}
@@ -53,6 +85,8 @@ func TestServicesOfOthersAreNotDown(t *testing.T) {
 		t.Errorf("a service that is down stands beside nothing:\n%s", page)
 	}
 	c.o.Operator = closed{s}
+	c.o.Public = closed{s}
+	s.answers[base+"/readyz"] = []byte("ready")
 	if _, page = get(t, c, "/operator", "Cookie", cookie.String()); strings.Contains(page, ">down<") || !strings.Contains(page, ">not ours<") {
 		t.Errorf("services of others are down:\n%s", page)
 	}
@@ -66,10 +100,13 @@ type (
 
 func (g gone) Get(ctx context.Context, url string) ([]byte, error) {
 	if strings.HasSuffix(url, "/status.json") {
-		return nil, errors.New("connection refused")
+		return nil, refused(url)
 	}
 	return g.services.Get(ctx, url)
 }
+
+// Opens reports that no token is there.
+func (closed) Opens(string) bool { return false }
 
 func (g closed) Get(ctx context.Context, url string) ([]byte, error) {
 	if strings.HasSuffix(url, "/status.json") {

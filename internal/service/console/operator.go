@@ -1,69 +1,17 @@
 package console
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/keyfile"
-	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
-
-// party is a service as the operator sees it.
-type party struct {
-	URL    string
-	Roles  []string
-	Up     bool
-	State  string // "up", "not ours", "failing", "down"
-	Failed string
-	Status *serve.Status
-	Uptime string
-	Facts  []serve.Fact
-	Keys   []keyfile.Name
-	Alarms []alarm
-
-	Draining string // since when; empty: it takes work
-}
-
-// alarm is what a service wants looked at.
-type alarm struct {
-	ID, Text, Remedy, Seen string
-	URL                    string
-}
-
-// remedies say what to do, by what alarms have in them; the first that fits counts.
-var remedies = []struct{ has, remedy string }{
-	{"is withheld", "Nothing can be done for this collection: too few answered, or its promise was found false. Ask again with a longer time or a lower minimum."},
-	{"damaged on disk", "Look at the disk, and at docs/incidents.md, When a disk is damaged."},
-	{"not ready", "Look at the service's log; it says what it waits for."},
-	{"private key", "Bring the key's file to the service's folder of keys: it takes it up without a restart."},
-	{"publishers", "Mend the file of publishers: what was read last counts until then."},
-	{"clock", "Set the clocks of both machines, by NTP."},
-	{"the certificate ends", "Have its files renewed: the service reads them again by itself, without a restart."},
-	{"drains", "Stop the service when nothing waits there any more, or let it take work again, below."},
-	{"full", "Make room on the disk; what was acknowledged is safe."},
-	{"waits to be written up", "It is tried again by itself. If it lasts, the reason that it gives is to be mended."},
-}
-
-func remedy(text string) string {
-	for _, r := range remedies {
-		if strings.Contains(text, r.has) {
-			return r.remedy
-		}
-	}
-	return "docs/incidents.md says what to do, by what the alarm says."
-}
 
 // life is a collection as the operator sees it, crowd by crowd.
 type life struct {
@@ -88,10 +36,11 @@ func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 		return errNoSession
 	}
 	all, err := c.analyzer.list(r.Context())
-	if err != nil {
+	if err != nil && !errors.Is(err, errSilent) {
 		return err
 	}
 	body := struct {
+		Map       chart
 		Parties   []party
 		Alarms    []alarm
 		Seen      []alarm
@@ -109,31 +58,25 @@ func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 			return &pageError{http.StatusBadRequest, "The planned epsilon is a number above 0.", "Give it as 0.5, say."}
 		}
 	}
-	roles := map[string][]string{}
-	var urls []string
-	add := func(url, role string) {
-		if url == "" {
-			return
-		}
-		if roles[url] == nil {
-			urls = append(urls, url)
-		}
-		if !slices.Contains(roles[url], role) {
-			roles[url] = append(roles[url], role)
-		}
-	}
+	var of places
+	var plans []plan.Plan
+	runs := "" // who runs the analyzer
 	for _, p := range all[:min(len(all), kept/2)] {
 		one, err := c.analyzer.plan(r.Context(), p.Plan)
 		if err != nil {
+			body.Alarms = append(body.Alarms, alarm{Text: fmt.Sprintf("a plan of the analyzer's cannot be read: %s", plan.Short(p.Plan)), Remedy: "Its services are looked at no more. Look at the log of the console, and at the analyzer.", URL: c.o.Analyzer})
+			c.o.Log.Error("a plan cannot be read", "plan", p.Plan, "error", err)
 			continue
 		}
 		for _, s := range along(one.signed.Plan.Route) {
-			add(s.url, s.role)
+			of.add(s.url, s.operator, s.role)
 		}
+		runs, plans = cmp.Or(runs, one.signed.Plan.Analyzer.Operator), append(plans, one.signed.Plan)
 		body.Lives = append(body.Lives, life{Plan: p, Closing: closing(p, c.o.Now())})
 	}
-	add(c.o.Analyzer, "analyzer")
-	body.Parties = c.parties(r.Context(), urls, roles)
+	of.add(c.o.Analyzer, runs, "analyzer")
+	body.Parties = c.withLog(r.Context(), c.parties(r.Context(), of))
+	body.Map = mapped(plans, body.Parties, c.o.Analyzer, all)
 	for _, p := range body.Parties {
 		for _, a := range p.Alarms {
 			if a.Seen == "" {
@@ -150,100 +93,7 @@ func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 		}
 		body.Budgets = append(body.Budgets, c.budgets(r.Context(), p, planned)...)
 	}
-	return c.render(w, r, http.StatusOK, "operator", sheet{Title: "Operator", At: "operator", Trial: c.trial(r.Context())}, body)
-}
-
-// service is one on the way of answers, or the issuer.
-type service struct{ url, role string }
-
-// along lists the services of a route: the issuer, if there is one, and then the hops, way by way.
-func along(r plan.Route) (all []service) {
-	if i := r.Issuer(); i != nil {
-		all = append(all, service{i.URL, "issuer"})
-	}
-	for k, way := range r.Ways() {
-		for h, party := range way {
-			role := fmt.Sprintf("way %d, hop %d", k+1, h+1)
-			if r.Sum != nil {
-				role = []string{"leader", "helper"}[h]
-			}
-			all = append(all, service{party.URL, role})
-		}
-	}
-	return all
-}
-
-// parties asks all services at once.
-func (c *Console) parties(ctx context.Context, urls []string, roles map[string][]string) []party {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	all := make([]party, len(urls))
-	var asking sync.WaitGroup
-	for i, url := range urls {
-		asking.Go(func() {
-			p := party{URL: url, Roles: roles[url]}
-			text, err := c.o.Operator.Get(ctx, url+"/status.json")
-			var st serve.Status
-			if err == nil {
-				err = json.Unmarshal(text, &st)
-			}
-			if err != nil {
-				c.unread(ctx, &p, err)
-			} else {
-				p.State = "up"
-				p.Up, p.Status, p.Facts, p.Keys, p.Uptime = true, &st, st.Facts, keysOf(st), span(st.Now.Sub(st.Since))
-				if !st.Draining.IsZero() {
-					p.Draining = moment(st.Draining)
-				}
-				for _, text := range st.Alarms {
-					p.Alarms = append(p.Alarms, alarm{ID: serve.AlarmID(text), Text: text, Remedy: remedy(text), URL: url})
-				}
-				for _, a := range st.Acknowledged {
-					p.Alarms = append(p.Alarms, alarm{ID: serve.AlarmID(a.Text), Text: a.Text, Seen: moment(a.At), URL: url})
-				}
-			}
-			all[i] = p
-		})
-	}
-	asking.Wait()
-	return all
-}
-
-// unread says of a service why its status was not read. One that wants a token which is not here is
-// another organisation's, and tells everybody whether it is ready; only one that cannot be reached is
-// down.
-func (c *Console) unread(ctx context.Context, p *party, err error) {
-	problem, answered := errors.AsType[*wire.Problem](err)
-	switch {
-	case answered && problem.Code == wire.Unauthenticated:
-		p.State = "not ours"
-		ready := "ready"
-		if _, err := c.o.Public.Get(ctx, p.URL+"/readyz"); err != nil {
-			ready = "not ready"
-			p.Alarms = append(p.Alarms, alarm{Text: "another organisation's service is not ready", Remedy: "Ask its operator: what it waits for is theirs to see.", URL: p.URL})
-		}
-		p.Facts = []serve.Fact{{Name: "says to everybody", Value: ready}}
-	case answered:
-		p.State, p.Failed = "failing", plain.Text(err.Error())
-		p.Alarms = append(p.Alarms, alarm{Text: "a service does not tell its status", Remedy: "Look at the service's log.", URL: p.URL})
-	default:
-		p.State, p.Failed = "down", plain.Text(err.Error())
-		p.Alarms = append(p.Alarms, alarm{Text: "a service cannot be reached", Remedy: "See whether it runs, and whether this machine reaches its address.", URL: p.URL})
-	}
-}
-
-// keysOf are the keys that a service says it has.
-func keysOf(st serve.Status) (all []keyfile.Name) {
-	for _, t := range st.Tables {
-		if t.Title != serve.KeysTitle {
-			continue
-		}
-		text, err := json.Marshal(t.Data)
-		if err != nil || json.Unmarshal(text, &all) != nil {
-			return nil
-		}
-	}
-	return all
+	return c.render(w, r, http.StatusOK, "operator", sheet{Title: "Operator", At: "operator", Trial: c.trial(r.Context()), Wide: true}, body)
 }
 
 // rowsOf is what a hop or an aggregator tells of a plan.

@@ -503,7 +503,7 @@ func TestEntriesCloseBeforeTheAnalyzer(t *testing.T) {
 		t.Fatal(err)
 	}
 	arrived, closed := make(chan struct{}), make(chan struct{})
-	refused := errors.New("unauthenticated")
+	refused := errors.New("not ours: South (shuffler) must close the collection too")
 	c.o.Close = func(_ context.Context, p plan.Plan) (func(context.Context) error, error) {
 		if p.Name() != asked {
 			t.Errorf("closes %s", p.Name())
@@ -515,8 +515,8 @@ func TestEntriesCloseBeforeTheAnalyzer(t *testing.T) {
 		}, refused
 	}
 	ada := session.Session{Name: "ada"}
-	if err := c.closePlan(t.Context(), ada, hash); !errors.Is(err, errNotClosed) {
-		t.Errorf("an entry that refuses: %v", err)
+	if told, is := errors.AsType[*pageError](c.closePlan(t.Context(), ada, hash)); !is || !strings.Contains(told.remedy, "South (shuffler) must close") {
+		t.Errorf("an entry that refuses: %v", told)
 	}
 	if _, is := c.closing.Load(asked); is || len(s.asked) > 0 {
 		t.Errorf("it closes all the same: %q", s.asked)
@@ -564,7 +564,7 @@ func TestOperatorsAndRoomsPagesInABrowser(t *testing.T) {
 			}
 			b.Look(t, name)
 			if !dark {
-				b.Do(chromedp.Click(`form[action="/operator/drain"] button`), chromedp.WaitVisible(`a.quiet[href="/operator"]`))
+				b.Do(chromedp.Click(`.each > summary`), chromedp.Click(`form[action="/operator/drain"] button`), chromedp.WaitVisible(`a.quiet[href="/operator"]`))
 				b.Look(t, "draining, "+screen.Name)
 			}
 		}

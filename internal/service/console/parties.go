@@ -58,7 +58,7 @@ func (c *Console) known(r *http.Request) []known {
 		}
 		of := takingPart(one.signed.Plan)
 		if operator {
-			of.renew(c.keys(r.Context(), of.urls()), p.Registered)
+			of.renew(c.keys(r.Context(), of.places()), p.Registered)
 		}
 		k := known{Title: p.Title, Route: one.signed.Plan.Route.Kind, Suite: of.suite}
 		k.Parties.Analyzer, k.Parties.Issuer = seatOf(of.analyzer), seatOf(of.issuer)
@@ -92,19 +92,17 @@ func takingPart(p plan.Plan) part {
 	return of
 }
 
-func (p part) urls() (all []string) {
+func (p part) places() (all places) {
 	for _, one := range append(slices.Clone(p.way), p.analyzer, p.issuer) {
-		if one.URL != "" && !slices.Contains(all, one.URL) {
-			all = append(all, one.URL)
-		}
+		all.add(one.URL, one.Operator, "")
 	}
 	return all
 }
 
 // keys are those that services say they have, the newest first.
-func (c *Console) keys(ctx context.Context, urls []string) map[string][]keyfile.Name {
+func (c *Console) keys(ctx context.Context, of places) map[string][]keyfile.Name {
 	all := map[string][]keyfile.Name{}
-	for _, p := range c.parties(ctx, urls, nil) {
+	for _, p := range c.parties(ctx, of) {
 		slices.SortStableFunc(p.Keys, func(a, b keyfile.Name) int { return b.Since.Compare(a.Since) })
 		all[p.URL] = p.Keys
 	}

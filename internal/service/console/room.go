@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/session"
@@ -211,7 +212,7 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 		c.closing.Delete(name)
 		c.o.Log.Error("an entry of a collection was not closed", "plan", name, "error", err)
 		c.audited(who, name, err)
-		return errNotClosed
+		return &pageError{http.StatusBadGateway, "The collection goes on: not every entry is closed.", "What said no: " + plain.Text(err.Error()) + ". Where it is another organisation’s, its operator closes it there (confetti plan close); then try again here."}
 	}
 	go func() {
 		defer c.closing.Delete(name)
@@ -223,9 +224,6 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 	}()
 	return nil
 }
-
-// errNotClosed is a hop, or a leader, that does not take the console's word.
-var errNotClosed = &pageError{http.StatusBadGateway, "The collection goes on: one of its entries did not close.", "It may be another organisation's, whose operator closes it there; then try again here. The log of the console has the reason."}
 
 // audited writes down that somebody closed a plan, or could not.
 func (c *Console) audited(who session.Session, name string, err error) error {

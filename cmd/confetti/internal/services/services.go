@@ -90,12 +90,12 @@ func (s *Services) Stranger() *Services { return &Services{client: s.client} }
 // Close ends the connections.
 func (s *Services) Close() { s.client.CloseIdleConnections() }
 
-// Reach is Open, with a context until the command is stopped; done lets go of both.
+// Reach opens, with a context until the command is stopped; done lets go of both.
 func (f Flags) Reach() (s *Services, ctx context.Context, done func(), err error) {
 	return reach(f.Open)
 }
 
-// Reach is Open, likewise.
+// Reach opens likewise.
 func (f Operator) Reach() (s *Services, ctx context.Context, done func(), err error) {
 	return reach(f.Open)
 }
