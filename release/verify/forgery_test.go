@@ -88,7 +88,7 @@ func kept(t testing.TB) good {
 	g := good{plan.Sign(p, key(publisher)), map[string][]byte{verify.PlanFile: author.TOML(p), release.CountsFile: sheet.Text}}
 	g.files[verify.SignedFile] = append(g.signed.Marshal(), '\n')
 	var text, html, columns bytes.Buffer
-	must(t, errors.Join(r.WriteJSON(&text), page.WriteHTML(&html, r), columnar.Write(&columns, release.CountsFile, sheet.Text)))
+	must(t, errors.Join(r.WriteJSON(&text), page.WriteHTML(&html, r), columnar.Write(&columns, release.CountsFile, bytes.NewReader(sheet.Text))))
 	g.files[release.JSONFile], g.files[release.PageFile], g.files[parq] = text.Bytes(), html.Bytes(), columns.Bytes()
 
 	envelopes := uint64(people * p.Envelopes.PerDevice)
@@ -301,7 +301,7 @@ func forgeries(g good) []forgery {
 		{"counts.parquet is rubbish", set(parq, "rubbish"), true},
 		{"counts.parquet of another table", func(files map[string][]byte) {
 			var b bytes.Buffer
-			columnar.Write(&b, release.CountsFile, bytes.Replace(files[release.CountsFile], []byte("tea"), []byte("gin"), 1))
+			columnar.Write(&b, release.CountsFile, bytes.NewReader(bytes.Replace(files[release.CountsFile], []byte("tea"), []byte("gin"), 1)))
 			files[parq] = b.Bytes()
 		}, true},
 		{"another page, with a script", set(release.PageFile, "<h1>epsilon 0.01</h1><script>alert(1)</script>"), true},

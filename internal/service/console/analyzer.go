@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -26,6 +28,8 @@ type reader struct {
 	mu       sync.Mutex
 	plans    map[string]*asked    // by name: a plan never changes
 	releases map[string]*released // likewise
+
+	reading sync.Mutex // held while a release is read
 }
 
 // kept is how many plans, and how many releases, are held at once.
@@ -156,6 +160,15 @@ func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
 	return one, nil
 }
 
+// read has the answer to one of the analyzer's public paths read as it comes.
+func (a *reader) read(ctx context.Context, url string, read func(io.Reader) error) error {
+	err := a.ask.Read(ctx, url, read)
+	if _, answers := errors.AsType[*wire.Problem](err); err != nil && !answers {
+		return fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return err
+}
+
 // released is a release, with its counts where it has any.
 type released struct {
 	release.Release
@@ -165,19 +178,29 @@ type released struct {
 	apart  string    // why there are no tables
 }
 
-// Bounds of what is drawn: of more counts a spreadsheet draws what it likes.
+// Bounds of what is drawn: of more counts a spreadsheet draws what it likes. All releases that are
+// kept have no more counts together than one may have.
 const (
-	maxCounts = 100_000
+	maxCounts = 50_000
 	maxSheet  = 32 << 20 // bytes
 )
 
-// release reads a release.
+// released returns the release that is kept, if it is.
+func (a *reader) released(name string) *released {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.releases[name]
+}
+
+// release reads a release. One is read at a time: it takes more memory than it does once it is read.
 func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 	name := of.signed.Plan.Name()
-	a.mu.Lock()
-	one := a.releases[name]
-	a.mu.Unlock()
-	if one != nil {
+	if one := a.released(name); one != nil {
+		return one, nil
+	}
+	a.reading.Lock()
+	defer a.reading.Unlock()
+	if one := a.released(name); one != nil { // another request has read it
 		return one, nil
 	}
 	text, err := a.file(ctx, name, "json")
@@ -191,7 +214,7 @@ func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 	if err != nil {
 		return nil, err
 	}
-	one = &released{Release: r, digest: sha256.Sum256(text)}
+	one := &released{Release: r, digest: sha256.Sum256(text)}
 	if len(findings.Offered(of.signed.Plan.Question)) > 0 { // there are counts of what has a name
 		if err := one.count(ctx, a, of); err != nil {
 			return nil, err
@@ -199,23 +222,38 @@ func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	counts := len(one.counts)
+	for other, r := range a.releases { // some of them, which a map gives in no order of anybody's
+		if counts += len(r.counts); counts > maxCounts {
+			counts -= len(r.counts)
+			delete(a.releases, other)
+		}
+	}
 	keep(&a.releases, name, one)
 	return one, nil
 }
 
-// count reads the counts of a histogram.
+// count reads the counts of a histogram, as they come.
 func (r *released) count(ctx context.Context, a *reader, of *asked) error {
 	p := of.signed.Plan
-	sheet, err := a.file(ctx, p.Name(), release.CountsFile)
+	at, err := a.path(p.Name(), release.CountsFile)
 	if err != nil {
 		return err
 	}
-	if len(sheet) > maxSheet {
-		r.apart = "There are too many values to draw here; the table of counts has all."
-		return nil
+	var unfit error // of the table: the analyzer has answered
+	err = a.read(ctx, at, func(from io.Reader) error {
+		broken := &breaks{from: http.MaxBytesReader(nil, io.NopCloser(from), maxSheet)}
+		r.counts, unfit = release.ReadCounts(broken, maxCounts)
+		if _, long := errors.AsType[*http.MaxBytesError](broken.err); long {
+			return nil
+		}
+		return broken.err
+	})
+	if err != nil {
+		return err
 	}
-	if r.counts, err = release.ReadCounts(bytes.NewReader(sheet), maxCounts); err != nil {
-		r.apart = "There are too many values to draw here, or the table is of another form; the table of counts has all."
+	if unfit != nil {
+		r.counts, r.apart = nil, "There are too many values to draw here, or the table is of another form; the table of counts has all."
 		return nil
 	}
 	all, err := findings.Tables(p, r.Release, r.counts)
@@ -226,13 +264,36 @@ func (r *released) count(ctx context.Context, a *reader, of *asked) error {
 	return nil
 }
 
-// file is one file of a release.
-func (a *reader) file(ctx context.Context, name, format string) ([]byte, error) {
+// breaks remembers why a text broke off before its end.
+type breaks struct {
+	from io.Reader
+	err  error
+}
+
+func (b *breaks) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
+}
+
+// path returns where one file of a release is.
+func (a *reader) path(name, format string) (string, error) {
 	hash, err := wire.ParsePlanName(name)
 	if err != nil {
-		return nil, errNoPage
+		return "", errNoPage
 	}
-	return a.get(ctx, a.base+wire.ReleasePath(hash, format))
+	return a.base + wire.ReleasePath(hash, format), nil
+}
+
+// file reads one file of a release.
+func (a *reader) file(ctx context.Context, name, format string) ([]byte, error) {
+	at, err := a.path(name, format)
+	if err != nil {
+		return nil, err
+	}
+	return a.get(ctx, at)
 }
 
 // verified reads a signed plan whose signatures are its publishers', whoever they are: pages

@@ -9,7 +9,6 @@ package console
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"embed"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,6 +23,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/session"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -34,6 +33,8 @@ import (
 type Asker interface {
 	// Get is the body of the answer to a GET request of a URL.
 	Get(ctx context.Context, url string) ([]byte, error)
+	// Read has the body of the answer to a GET request of a URL read as it comes.
+	Read(ctx context.Context, url string, read func(io.Reader) error) error
 	// Do is any request, with the answer's status and body.
 	Do(ctx context.Context, method, url, mediaType string, body []byte) (status int, answer []byte, err error)
 }
@@ -94,6 +95,8 @@ type Console struct {
 	joins    doors     // of the room
 	carried  []carried // by phones, of the room's plan
 	signIns  doors     // as each asks the provider
+	edge     *serve.Edge
+	turns    chan struct{} // a place for each page that is drawn
 	handler  http.Handler
 	held     io.Closer // the lock of the folder; nil: none
 }
@@ -116,7 +119,7 @@ func New(o Options) (*Console, error) {
 		o.Now = time.Now
 	}
 	o.Analyzer = strings.TrimSuffix(o.Analyzer, "/")
-	c := &Console{o: o, analyzer: reader{base: o.Analyzer, ask: o.Public}, joins: newDoors(joinsOfAddress, addressRests, joinsInAll, joinsASecond), signIns: newDoors(signsOfAddress, signsRest, signsInAll, signsASecond)}
+	c := &Console{o: o, edge: serve.NewEdge(o.limits()), turns: make(chan struct{}, turns), analyzer: reader{base: o.Analyzer, ask: o.Public}, joins: newDoors(joinsOfAddress, addressRests, joinsInAll, joinsASecond), signIns: newDoors(signsOfAddress, signsRest, signsInAll, signsASecond)}
 	c.sessions = session.New(linkTime, o.Now)
 	c.audit = auditLog{log: o.Log, now: o.Now, most: maxDeeds}
 	if o.Folder != "" {
@@ -126,6 +129,9 @@ func New(o Options) (*Console, error) {
 	}
 	mux := http.NewServeMux()
 	page := func(pattern string, h func(http.ResponseWriter, *http.Request) error) {
+		mux.HandleFunc(pattern, c.drawn(h))
+	}
+	file := func(pattern string, h func(http.ResponseWriter, *http.Request) error) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := h(w, r); err != nil {
 				c.fail(w, r, err)
@@ -136,12 +142,12 @@ func New(o Options) (*Console, error) {
 	page("GET /plans/{plan}", c.collection)
 	page("GET /plans/{plan}/signed.json", c.signedPlan)
 	page("GET /releases/{plan}", c.release)
-	page("GET /releases/{plan}/{file}", c.releaseFile)
+	file("GET /releases/{plan}/{file}", c.releaseFile)
 	page("GET /releases/{plan}/figures/{figure}", c.figure)
 	page("GET /studies/{study}", c.study)
 	if o.Studio != nil {
 		page("GET /new", c.newQuestion)
-		page("GET /studio/{file}", c.studioFile)
+		file("GET /studio/{file}", c.studioFile)
 	}
 	if o.Operator != nil {
 		page("GET /login/{code}", c.getLogin)
@@ -166,8 +172,8 @@ func New(o Options) (*Console, error) {
 		page("POST /room/close", c.acting(c.postRoomClose))
 		page("GET /answer", c.answerPage)
 		page("POST /answer/join", c.postJoin)
-		page("GET /answer/device/{file}", c.deviceFile)
-		if err := c.carry(page); err != nil {
+		file("GET /answer/device/{file}", c.deviceFile)
+		if err := c.carry(file); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
@@ -200,6 +206,13 @@ func (c *Console) guarded(next http.Handler) http.Handler {
 		c.fail(w, r, &pageError{http.StatusForbidden, "This was asked for by another site.", "Open the console itself, and try again."})
 	}))
 	next = crossing.Handler(next)
+	admitted := c.edge.Admit(c.caller, func(w http.ResponseWriter, r *http.Request) error {
+		if !strings.HasPrefix(r.URL.Path, relayPath) { // which has a bound of its own
+			r.Body = io.NopCloser(serve.Body(w, r, maxForm))
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -210,13 +223,12 @@ func (c *Console) guarded(next http.Handler) http.Handler {
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 		h.Set("Cache-Control", "no-store")
 		if !slices.Contains(c.o.Hosts, r.Host) {
-			c.fail(w, r, &pageError{http.StatusMisdirectedRequest, "The console has another name.", "Open the address that it printed when it started."})
+			http.Error(w, "The console has another name. Open the address that it printed when it started.", http.StatusMisdirectedRequest)
 			return
 		}
-		if !strings.HasPrefix(r.URL.Path, relayPath) { // which has a bound of its own
-			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := admitted(w, r); err != nil {
+			busy(w, err)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
@@ -311,40 +323,5 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, err := io.WriteString(w, plain.Page(b.String()))
-	return err
-}
-
-// Listen opens a port for Serve, over TLS by the certificate; nil: in the clear, which is for this
-// machine alone.
-func Listen(address string, certificate *tls.Certificate) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil || certificate == nil {
-		return l, err
-	}
-	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*certificate}, NextProtos: []string{"http/1.1"}}), nil
-}
-
-// Serve answers at the listener until the context ends.
-func (c *Console) Serve(ctx context.Context, l net.Listener) error {
-	s := &http.Server{
-		Handler: c, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 2 * time.Minute,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-	}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if s.Shutdown(ending) != nil {
-			s.Close()
-		}
-	})
-	err := s.Serve(l)
-	if !stop() {
-		<-stopped
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
 	return err
 }

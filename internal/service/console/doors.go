@@ -32,7 +32,7 @@ func (d doors) enter(remote string) (wait time.Duration, ofAddress bool, err err
 	if err != nil {
 		return 0, false, fmt.Errorf("console: a request has the address %q", remote)
 	}
-	if wait := waits(d.ofAddress.Allow(at.Addr().Unmap())); wait > 0 {
+	if wait := waits(d.ofAddress.Allow(serve.Network(at.Addr()))); wait > 0 {
 		return wait, true, nil
 	}
 	return waits(d.inAll.Allow(struct{}{})), false, nil

@@ -1,13 +1,13 @@
 package console
 
 import (
-	"bytes"
-	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -37,14 +37,43 @@ func offered(formats []string) []string {
 	return slices.Insert(slices.Clone(formats), at+1, countsColumns)
 }
 
-// asParquet is a table in columns.
-func asParquet(file string, text []byte) ([]byte, error) {
-	if len(text) > maxSheet {
-		return nil, fmt.Errorf("the table has more than %d bytes, which are not made into Parquet here: confetti release fetch does", maxSheet)
+// handing is an answer that is handed on as it comes; head writes its headers before the first byte.
+type handing struct {
+	http.ResponseWriter
+	head  func(http.Header)
+	begun bool
+}
+
+func (h *handing) Write(b []byte) (int, error) {
+	if !h.begun {
+		h.begun = true
+		h.head(h.Header())
 	}
-	var b bytes.Buffer
-	err := columnar.Write(&b, file, text)
-	return b.Bytes(), err
+	return h.ResponseWriter.Write(b)
+}
+
+// handOn answers by what is at an address of the analyzer, made into something else by change, while it
+// comes: none of it is kept. An answer that breaks off is broken off here.
+func (c *Console) handOn(w http.ResponseWriter, r *http.Request, at string, head func(http.Header), change func(io.Writer, io.Reader) error) error {
+	if serve.EnterLong(r) != nil {
+		w.Header().Set("Retry-After", "1")
+		return errBusy
+	}
+	out := &handing{ResponseWriter: w, head: head}
+	err := c.analyzer.read(r.Context(), at, func(from io.Reader) error { return change(out, from) })
+	switch {
+	case err != nil && out.begun:
+		panic(http.ErrAbortHandler) // or half of it would be taken for the whole
+	case err == nil && !out.begun: // it is empty
+		head(w.Header())
+	}
+	return err
+}
+
+// as hands on what comes as it is.
+func as(w io.Writer, from io.Reader) error {
+	_, err := io.Copy(w, from)
+	return err
 }
 
 // releaseFile hands on a file of a release.
@@ -59,22 +88,17 @@ func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	if releaseTypes[format] == "" {
 		return errNoPage
 	}
-	of := format
+	of, change := format, as
 	if of == countsColumns {
 		of = release.CountsFile
+		change = func(w io.Writer, from io.Reader) error { return columnar.Write(w, of, from) }
 	}
-	text, err := c.analyzer.file(r.Context(), r.PathValue("plan"), of)
-	if err == nil && of != format {
-		text, err = asParquet(of, text)
-	}
+	at, err := c.analyzer.path(r.PathValue("plan"), of)
 	if err != nil {
 		return err
 	}
-	h := w.Header()
-	h.Set("Content-Type", releaseTypes[format])
 	shown := strings.HasSuffix(format, "html")
 	if shown {
-		h.Set("Content-Security-Policy", releasePolicy)
 		p, err := c.analyzer.find(r.Context(), r.PathValue("plan"))
 		if err != nil {
 			return err
@@ -86,11 +110,15 @@ func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 		// The page cannot say that it is withdrawn: it is handed out, and not shown.
 		shown = p.Withdrawal == nil && (format == "html" || len(rounds) == 0)
 	}
-	if !shown {
-		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(format)}))
-	}
-	_, err = w.Write(text)
-	return err
+	return c.handOn(w, r, at, func(h http.Header) {
+		h.Set("Content-Type", releaseTypes[format])
+		if strings.HasSuffix(format, "html") {
+			h.Set("Content-Security-Policy", releasePolicy)
+		}
+		if !shown {
+			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(format)}))
+		}
+	}, change)
 }
 
 // withdrawalFile hands on the withdrawal of a plan, as its publisher signed it.
@@ -118,11 +146,5 @@ func (c *Console) stateFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return errNoPage
 	}
-	text, err := c.analyzer.get(r.Context(), c.o.Analyzer+wire.StatePath(hash))
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	_, err = w.Write(text)
-	return err
+	return c.handOn(w, r, c.o.Analyzer+wire.StatePath(hash), func(h http.Header) { h.Set("Content-Type", "application/octet-stream") }, as)
 }

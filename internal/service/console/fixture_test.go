@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,6 +44,14 @@ type services struct {
 func (s *services) Get(ctx context.Context, url string) ([]byte, error) {
 	_, text, err := s.Do(ctx, http.MethodGet, url, "", nil)
 	return text, err
+}
+
+func (s *services) Read(ctx context.Context, url string, read func(io.Reader) error) error {
+	text, err := s.Get(ctx, url)
+	if err != nil {
+		return err
+	}
+	return read(bytes.NewReader(text))
 }
 
 func (s *services) Do(_ context.Context, method, url, _ string, body []byte) (int, []byte, error) {

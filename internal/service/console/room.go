@@ -95,6 +95,14 @@ func (r *Room) join(cookie string, enter func() error) (bearer, keep string, err
 	return r.Bearers[r.Joined-1], keep, nil
 }
 
+// knows reports whether a cookie is of a phone that has joined.
+func (r *Room) knows(cookie string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, there := r.phones[sha256.Sum256([]byte(cookie))]
+	return there
+}
+
 func (r *Room) joined() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

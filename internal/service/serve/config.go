@@ -197,6 +197,8 @@ func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 func Client(roots Path) (*http.Client, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS13}
+	// What an answer takes of memory that nobody reads yet, as when it is handed on to a slow reader.
+	t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: receiveBuffer}
 	if roots != "" {
 		var err error
 		if t.TLSClientConfig.RootCAs, t.TLSClientConfig.VerifyConnection, err = ReadRoots(string(roots)); err != nil {

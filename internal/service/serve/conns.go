@@ -158,14 +158,19 @@ func (c *connection) begin() (end func()) {
 	}
 }
 
-// addressOf is whose connection it is: of IPv6 the network, since one machine has
-// as many addresses as it likes.
+// addressOf returns whose connection it is.
 func addressOf(c net.Conn) netip.Addr {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}
 	}
-	a := tcp.AddrPort().Addr().Unmap()
+	return Network(tcp.AddrPort().Addr())
+}
+
+// Network returns the address by which somebody is counted: of IPv6 the network, since one machine
+// has as many addresses as it likes.
+func Network(a netip.Addr) netip.Addr {
+	a = a.Unmap()
 	if a.Is6() {
 		if network, err := a.WithZone("").Prefix(64); err == nil {
 			return network.Addr()
@@ -179,9 +184,10 @@ type connKey struct{}
 // withConnection is http.Server.ConnContext.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
 	if secure, ok := c.(*tls.Conn); ok {
-		if one, ok := secure.NetConn().(*connection); ok {
-			return context.WithValue(ctx, connKey{}, one)
-		}
+		c = secure.NetConn()
+	}
+	if one, ok := c.(*connection); ok {
+		return context.WithValue(ctx, connKey{}, one)
 	}
 	return ctx
 }

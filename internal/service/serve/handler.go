@@ -44,9 +44,6 @@ func (s *Server) handler() http.Handler {
 	handle("POST /session", s.postSession)
 	handle("GET /session/{code}", s.getSession)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if conn, ok := r.Context().Value(connKey{}).(*connection); ok {
-			defer conn.begin()()
-		}
 		r = s.keepPage(keepCookie(r))
 		forget(r)
 		out := &unrouted{answer: w, header: http.Header{}}
@@ -100,13 +97,10 @@ func (s *Server) answer(pattern string, h Handler, w http.ResponseWriter, r *htt
 // held. A respondent has a place only after Enter, when the credential is checked.
 func (s *Server) admitted(k kind, h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		select {
-		case <-s.stopping:
-			return errStopping()
-		default:
+		if err := s.edge.stopped(); err != nil {
+			return err
 		}
-		conn, _ := r.Context().Value(connKey{}).(*connection)
-		held := &hold{server: s, kind: k, conn: conn, window: s.config.Limits.Body, w: w}
+		held := s.edge.hold(w, r, k)
 		if k == respondents {
 			select {
 			case s.checking <- struct{}{}:
@@ -116,8 +110,7 @@ func (s *Server) admitted(k kind, h Handler) Handler {
 				return overloaded("too many credentials are being checked")
 			}
 		} else {
-			var err error
-			if held.place, err = s.pools[strangers].enter(http.NewResponseController(w), conn, Respondent{}); err != nil {
+			if err := s.edge.enter(held, strangers, Respondent{}); err != nil {
 				return err
 			}
 		}
@@ -173,7 +166,10 @@ func (r *recorder) Write(b []byte) (n int, err error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	write := func() { n, err = r.ResponseWriter.Write(b) }
+	write := func() int {
+		n, err = r.ResponseWriter.Write(b)
+		return n
+	}
 	if r.held == nil || r.held.place == nil || !r.held.place.waitToWrite(write) {
 		write()
 	}
@@ -198,10 +194,8 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
-	select {
-	case <-s.stopping:
-		return errStopping()
-	default:
+	if err := s.edge.stopped(); err != nil {
+		return err
 	}
 	if !s.drained().IsZero() {
 		return overloaded("the service drains")

@@ -20,7 +20,7 @@ type pool struct {
 	ofAddress int // that connections of one address may have
 	ofSender  int // that one respondent may have
 	patience  time.Duration
-	quick     int64   // bytes a second: who sends so many keeps its place; 0: who waits for its sender does not
+	quick     int64   // bytes a second: who sends, or takes, so many keeps its place; 0: who waits for its sender does not
 	memory    *memory // of their bodies
 
 	mu      sync.Mutex
@@ -32,7 +32,7 @@ type pool struct {
 
 func newPool(most, ofConn, ofAddress int, patience time.Duration, m *memory) *pool {
 	return &pool{
-		most: most, ofConn: ofConn, ofAddress: ofAddress, ofSender: 4, patience: patience, memory: m,
+		most: most, ofConn: ofConn, ofAddress: ofAddress, ofSender: DefaultLimits.PerSender, patience: patience, memory: m,
 		conns: map[*connection]int{}, address: map[netip.Addr]int{}, senders: map[Respondent]int{},
 	}
 }
@@ -48,7 +48,7 @@ type place struct {
 
 	// Guarded by the pool's mu.
 	reading, writing bool  // waits for the sender
-	got              int64 // bytes of the sender
+	got              int64 // bytes that the sender sent, or took
 	cut              bool  // gave its place up
 	over             bool  // is answered
 }
@@ -164,14 +164,21 @@ func (pl *place) waitToRead(deadline time.Time, do func() int) bool {
 	return pl.guarded(func() { pl.reading, pl.got = false, pl.got+int64(n) })
 }
 
-// waitToWrite runs do, which waits for the sender to take the answer. false: another
-// request has the place, and do did not run.
-func (pl *place) waitToWrite(do func()) bool {
-	if !pl.guarded(func() { pl.writing = true }) {
+// waitToWrite runs do, which waits for the sender to take so many bytes of the answer. A long
+// answer may take as long as the sender keeps taking it. false: another request has the place,
+// and do did not run.
+func (pl *place) waitToWrite(do func() int) bool {
+	begin := func() {
+		pl.writing = true
+		if pl.pool.quick > 0 {
+			pl.control.SetWriteDeadline(time.Now().Add(answerTime))
+		}
+	}
+	if !pl.guarded(begin) {
 		return false
 	}
-	do()
-	pl.guarded(func() { pl.writing = false })
+	n := do()
+	pl.guarded(func() { pl.writing, pl.got = false, pl.got+int64(n) })
 	return true
 }
 
@@ -188,7 +195,7 @@ func (pl *place) guarded(do func()) bool {
 
 // hold is what a request holds until it is answered.
 type hold struct {
-	server  *Server
+	edge    *Edge
 	kind    kind
 	conn    *connection
 	place   *place // nil before Enter
@@ -208,19 +215,6 @@ func held(r *http.Request) *hold {
 	return h
 }
 
-// enterLong gives a request that needs no credential, and has a place among those,
-// the one for a long body instead. Whoever sends faster than slowly keeps it.
-func enterLong(r *http.Request) error {
-	h := held(r)
-	pl, err := h.server.pools[longs].enter(http.NewResponseController(h.w), h.conn, Respondent{})
-	if err != nil {
-		return overloaded("another long plan is coming in")
-	}
-	h.place.leave()
-	h.place = pl
-	return nil
-}
-
 // kind is a kind of request: which pool it belongs to once its sender is known.
 type kind int
 
@@ -229,6 +223,7 @@ const (
 	longs                   // of those the one with a long body
 	batches                 // of hops, known by a receipt at the beginning of the body
 	respondents             // known by a credential
+	operators               // of pages
 )
 
 func (c Config) kindOf(pattern string) kind {
@@ -249,7 +244,7 @@ func Enter(r *http.Request, sender Respondent) error {
 	if h.kind == strangers {
 		return nil
 	}
-	pl, err := h.server.pools[h.kind].enter(http.NewResponseController(h.w), h.conn, sender)
+	pl, err := h.edge.pools[h.kind].enter(http.NewResponseController(h.w), h.conn, sender)
 	if err != nil {
 		return err
 	}

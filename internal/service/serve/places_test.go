@@ -109,7 +109,7 @@ func TestTheSlowestGivesItsPlaceUp(t *testing.T) {
 	}
 	_, err := p.enter(unreachable(), nil, Respondent{})
 	refuses(t, err, "nobody waits for its sender")
-	if slow.waitToWrite(func() { t.Error("it waits again") }) {
+	if slow.waitToWrite(func() int { t.Error("it waits again"); return 0 }) {
 		t.Error("it has its place again")
 	}
 	slow.leave()

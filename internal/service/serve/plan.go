@@ -54,7 +54,7 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 		return refused(err)
 	}
 	if r.ContentLength < 0 || r.ContentLength > smallPlan {
-		if err := enterLong(r); err != nil {
+		if err := EnterLong(r); err != nil {
 			return plan.Signed{}, false, err
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -32,7 +30,10 @@ type Limits struct {
 	Requests    int           // of respondents at once, once their credential is checked; more are refused as Overloaded
 	Batches     int           // likewise of hops; a sixteenth of Requests, at least 4
 	Others      int           // of everybody else; a quarter of Requests
+	Operators   int           // of operators, to pages; a sixteenth of Requests, at least 4
+	Long        int           // with a long body or a long answer
 	PerConn     int           // of any one kind from one connection
+	PerSender   int           // of any one kind from one respondent
 	Memory      int64         // bytes of bodies of respondents and hops held at once; more are refused as Overloaded
 	Header      time.Duration // for a request's header, and for the TLS handshake
 	Body        time.Duration // in which so much of a body must come as 32 KiB a second make, or its end
@@ -48,7 +49,10 @@ var DefaultLimits = Limits{
 	Requests:    1024,
 	Batches:     64,
 	Others:      256,
+	Operators:   64,
+	Long:        1,
 	PerConn:     32,
+	PerSender:   4,
 	Memory:      1 << 30,
 	Header:      5 * time.Second,
 	Body:        15 * time.Second,
@@ -128,6 +132,7 @@ type Config struct {
 // Server is a service that is set up. It is an http.Handler for tests.
 type Server struct {
 	config       Config
+	edge         *Edge
 	root         http.Handler
 	http         *http.Server
 	listener     net.Listener
@@ -135,10 +140,8 @@ type Server struct {
 	started      time.Time
 	sessions     *session.Sessions
 	acknowledged acknowledgements
-	stopping     chan struct{} // closed when no new work is wanted
 	draining     atomic.Pointer[time.Time]
 	patterns     []string      // of all routes
-	pools        [4]*pool      // by kind
 	checking     chan struct{} // a place for each credential that is looked at
 }
 
@@ -153,39 +156,19 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		sessions: session.New(linkTime, time.Now),
-		config:   c, started: time.Now(), stopping: make(chan struct{}),
+		edge:     NewEdge(c.Limits), config: c, started: time.Now(),
 		checking: make(chan struct{}, checking),
 	}
-	l, known, unknown := c.Limits, &memory{free: c.Limits.Memory}, &memory{free: min(c.Limits.Memory, strangerMemory)}
-	for kind, p := range map[kind]struct {
-		most   int
-		memory *memory
-	}{strangers: {l.Others, unknown}, longs: {1, unknown}, batches: {l.Batches, known}, respondents: {l.Requests, known}} {
-		// As large a share of the places as of the connections.
-		ofAddress := max(1, int(int64(p.most)*int64(l.PerAddress)/int64(l.Connections)))
-		s.pools[kind] = newPool(p.most, l.PerConn, ofAddress, patience, p.memory)
-	}
-	s.pools[longs].quick = longRate
 	s.root = s.handler()
-	s.http = &http.Server{
-		Handler:           s.root,
-		TLSConfig:         c.TLS,
-		ReadHeaderTimeout: c.Limits.Header,
-		ReadTimeout:       c.Limits.Body, // Body sets a later one as a body keeps coming
-		WriteTimeout:      answerTime,    // likewise
-		ConnContext:       withConnection,
-		IdleTimeout:       c.Limits.Idle,
-		MaxHeaderBytes:    maxHeader,
-		// net/http names the address of whoever broke off a handshake.
-		ErrorLog: log.New(io.Discard, "", 0),
-		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams:          c.Limits.Streams,
-			MaxReceiveBufferPerConnection: receiveBuffer,
-			MaxReceiveBufferPerStream:     receiveBuffer,
-			SendPingTimeout:               c.Limits.Idle,
-			PingTimeout:                   c.Limits.Header,
-			WriteByteTimeout:              c.Limits.Body,
-		},
+	s.http = s.edge.server(s.root)
+	s.http.TLSConfig = c.TLS
+	s.http.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams:          c.Limits.Streams,
+		MaxReceiveBufferPerConnection: receiveBuffer,
+		MaxReceiveBufferPerStream:     receiveBuffer,
+		SendPingTimeout:               c.Limits.Idle,
+		PingTimeout:                   c.Limits.Header,
+		WriteByteTimeout:              c.Limits.Body,
 	}
 	return s, nil
 }
@@ -198,7 +181,10 @@ func (l Limits) orDefault() Limits {
 	set(&l.Requests, d.Requests)
 	set(&l.Batches, max(4, l.Requests/16))
 	set(&l.Others, max(4, l.Requests/4))
+	set(&l.Operators, max(4, l.Requests/16))
+	set(&l.Long, d.Long)
 	set(&l.PerConn, d.PerConn)
+	set(&l.PerSender, d.PerSender)
 	set(&l.Memory, d.Memory)
 	set(&l.Header, d.Header)
 	set(&l.Body, d.Body)
@@ -228,7 +214,7 @@ func (s *Server) Listen() (net.Addr, error) {
 			return nil, err
 		}
 	}
-	s.listener = limitConnections(l, s.config.Limits.Connections, s.config.Limits.PerAddress)
+	s.listener = s.edge.limited(l)
 	return l.Addr(), nil
 }
 
@@ -248,21 +234,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		defer s.debug.close()
 	}
 	s.config.Log.Info("serving", "service", s.config.Name, "at", s.listener.Addr().String())
-	select {
-	case err := <-failed:
-		s.http.Close()
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	close(s.stopping) // not ready from now on, so that a balancer looks elsewhere
-	s.config.Log.Info("stopping", "service", s.config.Name)
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Limits.Stop)
-	defer cancel()
-	if err := s.http.Shutdown(grace); err != nil {
-		s.http.Close()
-		return fmt.Errorf("serve: requests were under way after %v and have been cut off", s.config.Limits.Stop)
-	}
-	return nil
+	return s.edge.until(ctx, s.http, failed, func() { s.config.Log.Info("stopping", "service", s.config.Name) })
 }
 
 // Patterns are those of all routes, as of net/http.

@@ -46,16 +46,20 @@ func Name(file string) (name string, ok bool) {
 	return base + ".parquet", ok
 }
 
-// batch is how many rows are written at once.
-const batch = 1 << 10
+// batch is how many rows are written at once, and group how many are held until they are.
+const (
+	batch = 1 << 10
+	group = 1 << 14
+)
 
-// Write writes the table that a release has as CSV under a name: the same columns in the same
+// Write writes the table that a release has as CSV under a name, while it reads it: the same columns in the same
 // order and the same rows, compressed. Texts are UTF-8, record, coordinate and cluster whole
 // numbers of 64 bits, and all others floats of 64 bits, null where the CSV is empty. Units
 // are those of the CSV. Texts are those of which the CSV has cells (formula.Unquote). A column of a name that no release has, or a cell that does not fit its
 // column, is an error, which does not hold the cell.
-func Write(w io.Writer, name string, table []byte) error {
-	in := csv.NewReader(bytes.NewReader(table))
+func Write(w io.Writer, name string, table io.Reader) error {
+	digest := sha256.New()
+	in := csv.NewReader(io.TeeReader(table, digest))
 	head, err := in.Read()
 	if err != nil {
 		return fmt.Errorf("columnar: %s has no line of column names", name)
@@ -69,9 +73,7 @@ func Write(w io.Writer, name string, table []byte) error {
 			return fmt.Errorf("columnar: %s has two columns %s", name, h)
 		}
 	}
-	digest := sha256.Sum256(table)
-	out := parquet.NewWriter(w, schemaOf(columns), parquet.Compression(&parquet.Snappy),
-		parquet.KeyValueMetadata(sourceKey, name), parquet.KeyValueMetadata(DigestKey, hex.EncodeToString(digest[:])))
+	out := parquet.NewWriter(w, schemaOf(columns), parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(group), parquet.KeyValueMetadata(sourceKey, name))
 	rows := make([]parquet.Row, 0, batch)
 	flush := func() error {
 		_, err := out.WriteRows(rows)
@@ -106,6 +108,7 @@ func Write(w io.Writer, name string, table []byte) error {
 	if err := flush(); err != nil {
 		return err
 	}
+	out.SetKeyValueMetadata(DigestKey, hex.EncodeToString(digest.Sum(nil)))
 	return out.Close()
 }
 
@@ -119,7 +122,7 @@ func Same(name string, table, file []byte) (err error) {
 		}
 	}()
 	var b bytes.Buffer
-	if err := Write(&b, name, table); err != nil {
+	if err := Write(&b, name, bytes.NewReader(table)); err != nil {
 		return err
 	}
 	want, err := open(b.Bytes())

@@ -65,7 +65,7 @@ func back(t interface{ Fatal(...any) }, file []byte) string {
 
 func written(t interface{ Fatal(...any) }, name, text string) []byte {
 	var b bytes.Buffer
-	if err := Write(&b, name, []byte(text)); err != nil {
+	if err := Write(&b, name, strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -143,7 +143,7 @@ func TestWhatIsNoTableIsRefused(t *testing.T) {
 		"value,estimate\ntea,1,2\n":         "not a row",
 		"value,estimate\n\"secret,1\nx,y\n": "not a row",
 	} {
-		err := Write(io.Discard, "counts.csv", []byte(text))
+		err := Write(io.Discard, "counts.csv", strings.NewReader(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

@@ -53,7 +53,7 @@ func put(dir, name string, text []byte, there bool) error {
 	if columns, ok := columnar.Name(name); ok {
 		var b bytes.Buffer
 		if there {
-			if err := columnar.Write(&b, name, text); err != nil {
+			if err := columnar.Write(&b, name, bytes.NewReader(text)); err != nil {
 				return err
 			}
 		}

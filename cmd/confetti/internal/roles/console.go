@@ -100,7 +100,7 @@ func (c serveConsole) Run(std terminal.Streams) error {
 	if err := c.reach(&o); err != nil {
 		return err
 	}
-	l, err := c.listen(&o)
+	l, certificate, err := c.listen(&o)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (c serveConsole) Run(std terminal.Streams) error {
 	if o.Operator != nil {
 		fmt.Fprintf(std.Out, "This link logs one browser in as the operator, once:\n  %s\n", strings.TrimSuffix(address, "/")+pages.Login(operatorName))
 	}
-	return errors.Join(pages.Serve(ctx, l), pages.Close())
+	return errors.Join(pages.Serve(ctx, l, certificate), pages.Close())
 }
 
 // operatorName is who opens the link that is printed.
@@ -174,39 +174,39 @@ func (c serveConsole) reach(o *console.Options) error {
 
 // listen takes the port. Names by which browsers may call it are that of --address, those of this machine
 // where it is for this machine alone, and else those that its certificate is for.
-func (c serveConsole) listen(o *console.Options) (net.Listener, error) {
+func (c serveConsole) listen(o *console.Options) (net.Listener, *tls.Certificate, error) {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return nil, terminal.Usagef("--listen is %q: give host and port, such as 127.0.0.1:8480", c.Listen)
+		return nil, nil, terminal.Usagef("--listen is %q: give host and port, such as 127.0.0.1:8480", c.Listen)
 	}
 	ip := net.ParseIP(host)
 	local := host == "localhost" || ip != nil && ip.IsLoopback()
 	if !local && c.Certificate == "" {
-		return nil, terminal.Usagef("--listen %s would let other machines in without TLS: give --certificate and --key, or listen on 127.0.0.1", c.Listen)
+		return nil, nil, terminal.Usagef("--listen %s would let other machines in without TLS: give --certificate and --key, or listen on 127.0.0.1", c.Listen)
 	}
 	var pair *tls.Certificate
 	if c.Certificate != "" {
 		read, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
 		if err != nil {
-			return nil, fmt.Errorf("--certificate: %w", err)
+			return nil, nil, fmt.Errorf("--certificate: %w", err)
 		}
 		pair = &read
 	}
 	// Names that are wrong are said before the port is taken, and whether it is free or not.
 	if o.Hosts, o.Secure, err = c.hosts(host, port, local, pair); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l, err := console.Listen(c.Listen, pair)
+	l, err := net.Listen("tcp", c.Listen)
 	if err != nil || port != "0" {
-		return l, err
+		return l, pair, err
 	}
 	if _, port, err = net.SplitHostPort(l.Addr().String()); err == nil {
 		o.Hosts, _, err = c.hosts(host, port, local, pair)
 	}
 	if err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, nil, errors.Join(err, l.Close())
 	}
-	return l, nil
+	return l, pair, nil
 }
 
 // hosts are the names by which browsers may call the console, the first of them to be printed, and whether

@@ -160,14 +160,20 @@ func (s *Services) Get(ctx context.Context, url string) ([]byte, error) {
 	return answer, err
 }
 
+// Read has the body of the answer to a GET request read as it comes. An error of the reader is one
+// of the request.
+func (s *Services) Read(ctx context.Context, url string, read func(io.Reader) error) error {
+	_, err := s.ask(ctx, http.MethodGet, url, "", nil, read)
+	return err
+}
+
 // State copies the public state of that name from an analyzer, and checks it as it comes.
 func (s *Services) State(ctx context.Context, base, name string, to io.Writer) error {
 	hash, err := wire.ParsePlanName(name)
 	if err != nil {
 		return fmt.Errorf("the plan's state is %w", err)
 	}
-	_, err = s.ask(ctx, http.MethodGet, base+wire.StatePath(hash), "", nil, func(from io.Reader) error { return plan.CopyState(to, from, name) })
-	return err
+	return s.Read(ctx, base+wire.StatePath(hash), func(from io.Reader) error { return plan.CopyState(to, from, name) })
 }
 
 // SignedPlan names a signed plan: a file, or the one of a trial.

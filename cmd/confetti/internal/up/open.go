@@ -55,7 +55,7 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 		}
 		scheme = "https"
 	}
-	l, err := console.Listen(net.JoinHostPort(ip.String(), "0"), certificate)
+	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 		return nil, errors.Join(err, l.Close(), pages.Close())
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(pages.Serve(ctx, l), pages.Close()) }()
+	go func() { ended <- errors.Join(pages.Serve(ctx, l, certificate), pages.Close()) }()
 	return func() error { return <-ended }, nil
 }
 
