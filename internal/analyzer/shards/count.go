@@ -16,22 +16,23 @@ import (
 // again.
 var errAgain = errors.New("analyzer: the shards of a batch are not all there: it has to be sent again")
 
-// countAll waits until every shard of a batch is counted, and counts meanwhile, shards of
-// other batches too. What is wrong with those is no reason to answer for this one.
-func (s *Sharing) countAll(ctx context.Context, mark store.Batch) error {
+// countAll waits until every shard that an attempt dealt of a batch is counted, and counts
+// meanwhile, shards of other batches too. What is wrong with those is no reason to answer for
+// this one.
+func (s *Sharing) countAll(ctx context.Context, mark store.Batch, attempt string) error {
 	for {
-		all, counted, err := s.Store.Shared(ctx, mark)
+		shared, err := s.Store.Shared(ctx, mark)
 		if err != nil {
 			return s.Problem(err)
 		}
-		if all == 0 {
+		if shared.All == 0 || shared.Attempt != attempt {
 			return errAgain
 		}
-		if counted == all {
+		if shared.Counted == shared.All {
 			return nil
 		}
 		took, err := s.countOne(ctx)
-		if err != nil && (took == "" || took == shardsOf(mark) || ctx.Err() != nil) {
+		if err != nil && (took == "" || took == shardsOf(mark, attempt) || ctx.Err() != nil) {
 			return err
 		}
 		if err != nil {
@@ -81,12 +82,15 @@ func (s *Sharing) countOne(ctx context.Context) (took string, err error) {
 		return "", err
 	}
 	mark := store.Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}
-	took = shardsOf(mark)
+	took = shardsOf(mark, sh.Attempt)
 	begun := time.Now()
 	counted, err := s.countShard(ctx, sh, took)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errAgain) {
-		s.Log.Error("a shard of a batch is damaged or lost, and the batch has to be sent again", "plan", sh.Plan, "instance", sh.Instance, "crowd", sh.Crowd)
-		return took, s.Store.Unshare(ctx, mark)
+		stood, err := s.Store.Unshare(ctx, mark, sh.Attempt)
+		if stood { // or it is counted, or dealt anew, and this came late
+			s.Log.Error("a shard of a batch is damaged or lost, and the batch has to be sent again", "plan", sh.Plan, "instance", sh.Instance, "crowd", sh.Crowd)
+		}
+		return took, err
 	}
 	if err != nil {
 		return took, fmt.Errorf("shard %d of %s: %w", sh.Shard, took, err)
@@ -127,15 +131,15 @@ func (s *Sharing) countShard(ctx context.Context, sh store.Shard, batch string) 
 }
 
 // counted waits until all shards of a batch are counted, here or elsewhere, and adds up.
-func (s *Sharing) counted(ctx context.Context, run Plan, mark store.Batch) (whole analyzer.Counted, err error) {
+func (s *Sharing) counted(ctx context.Context, run Plan, mark store.Batch, attempt string) (whole analyzer.Counted, err error) {
 	if s.Elsewhere {
-		t, err := s.tables(ctx, run, mark)
+		t, err := s.tables(ctx, run, mark, attempt)
 		return t.Counted, err
 	}
-	if err := s.countAll(ctx, mark); err != nil {
+	if err := s.countAll(ctx, mark, attempt); err != nil {
 		return whole, err
 	}
-	err = s.Store.ShardCounts(ctx, mark, func(c store.ShardCount) error {
+	err = s.Store.ShardCounts(ctx, mark, attempt, func(c store.ShardCount) error {
 		one := analyzer.Counted{Tally: run.Protocol.NewTally(), Opened: c.Opened, Dropped: c.Dropped}
 		if err := one.Tally.UnmarshalBinary(c.Tally); err != nil {
 			return err

@@ -14,8 +14,8 @@ import (
 // tables waits until tables of all shards of a batch lie beside them, and adds them up. It
 // looks at them again when one has come. What it asks the store for each time is as much as
 // there are tables, however large the batch.
-func (s *Sharing) tables(ctx context.Context, run Plan, mark store.Batch) (parts.Table, error) {
-	batch := shardsOf(mark)
+func (s *Sharing) tables(ctx context.Context, run Plan, mark store.Batch, attempt string) (parts.Table, error) {
+	batch := shardsOf(mark, attempt)
 	under := batch + "/" + parts.TablesFolder
 	s.Log.Info("a batch is dealt to shards, and is counted when there are tables of all", "parts", batch, "tables", under)
 	looked := ""

@@ -26,21 +26,28 @@ var PartFailpoints = []string{
 	"part-dealt", // each time, not acknowledged
 }
 
-func arrivalOf(b store.Batch) string      { return shardsOf(b) + "_in" }
-func manifestOf(b store.Batch) string     { return arrivalOf(b) + "/manifest" }
-func dealtOf(b store.Batch, n int) string { return fmt.Sprintf("%s/dealt/%d", arrivalOf(b), n) }
+func arrivalOf(b store.Batch, attempt string) string  { return shardsOf(b, attempt) + "_in" }
+func manifestOf(b store.Batch, attempt string) string { return arrivalOf(b, attempt) + "/manifest" }
+func dealtOf(b store.Batch, attempt string, n int) string {
+	return fmt.Sprintf("%s/dealt/%d", arrivalOf(b, attempt), n)
+}
 
 // arriving is a batch of which parts come. All of them are dealt to as many shards, or copies
 // of an envelope would not fall together: where another number is configured meanwhile, the
-// batch is forgotten and begins anew.
+// batch is forgotten and begins anew. Requests that bring parts at the same time write in the
+// name of one attempt, and each part the same bytes.
 type arriving struct {
+	attempt  string
 	manifest relay.Manifest
 	shards   int
 }
 
 // find reads what came first of a batch; fs.ErrNotExist: nothing is here, or not that.
 func (s *Sharing) find(ctx context.Context, mark store.Batch) (a arriving, err error) {
-	text, err := s.Blobs.Get(ctx, manifestOf(mark))
+	if a.attempt, err = s.Store.Attempt(ctx, mark); err != nil {
+		return a, s.Problem(err)
+	}
+	text, err := s.Blobs.Get(ctx, manifestOf(mark, a.attempt))
 	if err != nil {
 		return a, err
 	}
@@ -108,12 +115,12 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 	if err := run.BornOut(receipts, head, mark.SHA256); err != nil {
 		return store.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
-	all, _, err := s.Store.Shared(ctx, mark)
+	shared, err := s.Store.Shared(ctx, mark)
 	if err != nil {
 		return store.Failed, s.Problem(err)
 	}
-	if all == 0 {
-		missing, err := s.lacking(ctx, mark, m)
+	if shared.All == 0 {
+		attempt, missing, err := s.lacking(ctx, mark, m)
 		if err != nil {
 			return store.Failed, err
 		}
@@ -123,44 +130,47 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 		if err := s.Failpoint("batch-dealt"); err != nil {
 			return store.Failed, err
 		}
-		if err := s.Store.Share(ctx, mark, parts.ShardsOf(head, s.Bytes)); err != nil {
-			return store.Failed, s.Problem(err)
+		if err := s.underWay(s.Store.Share(ctx, mark, attempt, parts.ShardsOf(head, s.Bytes))); err != nil {
+			return store.Failed, err
 		}
+		shared.Attempt = attempt
 	}
-	return s.finish(ctx, run, leg, mark)
+	return s.finish(ctx, run, leg, mark, shared.Attempt)
 }
 
-// lacking are the first parts that are not dealt. The manifest of a batch of which nothing
-// is here is kept.
-func (s *Sharing) lacking(ctx context.Context, mark store.Batch, m relay.Manifest) (missing []int, err error) {
-	if _, err := s.find(ctx, mark); errors.Is(err, fs.ErrNotExist) {
-		if err := errors.Join(s.Blobs.Delete(ctx, arrivalOf(mark)), s.Blobs.Delete(ctx, shardsOf(mark))); err != nil {
-			return nil, err
+// lacking finds the attempt at a batch, and the first parts that are not dealt. The manifest of
+// a batch of which nothing is here is kept, in the name of a new attempt.
+func (s *Sharing) lacking(ctx context.Context, mark store.Batch, m relay.Manifest) (attempt string, missing []int, err error) {
+	a, err := s.find(ctx, mark)
+	attempt = a.attempt
+	if errors.Is(err, fs.ErrNotExist) {
+		if attempt, err = s.begin(ctx, mark); err != nil {
+			return "", nil, err
 		}
 		n := parts.ShardsOf(m.Head, s.Bytes)
-		if err := s.Blobs.Put(ctx, manifestOf(mark), append(binary.BigEndian.AppendUint32(nil, uint32(n)), m.Bytes()...)); err != nil {
-			return nil, err
+		if err := s.Blobs.Put(ctx, manifestOf(mark, attempt), append(binary.BigEndian.AppendUint32(nil, uint32(n)), m.Bytes()...)); err != nil {
+			return "", nil, err
 		}
 		if err := s.Failpoint("manifest-kept"); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	} else if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	names, err := s.Blobs.List(ctx, arrivalOf(mark))
+	names, err := s.Blobs.List(ctx, arrivalOf(mark, attempt))
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	there := make(map[string]bool, len(names))
 	for _, name := range names {
 		there[name] = true
 	}
 	for n := range m.Parts {
-		if len(missing) < relay.MaxMissing && !there[dealtOf(mark, n)] {
+		if len(missing) < relay.MaxMissing && !there[dealtOf(mark, attempt, n)] {
 			missing = append(missing, n)
 		}
 	}
-	return missing, nil
+	return attempt, missing, nil
 }
 
 // TakePart deals a part of a batch whose manifest is here to the batch's shards.
@@ -188,7 +198,7 @@ func (s *Sharing) TakePart(w http.ResponseWriter, r *http.Request, leg wire.Leg,
 	if n >= len(m.Parts) {
 		return wire.Problemf(wire.BatchRefused, "the batch has %d parts, counted from 0", len(m.Parts))
 	}
-	there, err := s.Blobs.Has(ctx, dealtOf(mark, n))
+	there, err := s.Blobs.Has(ctx, dealtOf(mark, a.attempt, n))
 	if err != nil {
 		return err
 	}
@@ -201,12 +211,12 @@ func (s *Sharing) TakePart(w http.ResponseWriter, r *http.Request, leg wire.Leg,
 		return err
 	}
 	err = parts.Deal(m.Head, a.shards, len(m.Parts), n, part, func(name string, body []byte) error {
-		return s.Blobs.Put(ctx, shardsOf(mark)+"/"+name, body)
+		return s.Blobs.Put(ctx, shardsOf(mark, a.attempt)+"/"+name, body)
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.Blobs.Put(ctx, dealtOf(mark, n), nil); err != nil {
+	if err := s.Blobs.Put(ctx, dealtOf(mark, a.attempt, n), nil); err != nil {
 		return err
 	}
 	if err := s.Failpoint("part-dealt"); err != nil {

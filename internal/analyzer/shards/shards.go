@@ -85,8 +85,14 @@ func Bytes(receipts []relay.SignedReceipt) (all []byte) {
 	return all
 }
 
-func shardsOf(b store.Batch) string {
-	return fmt.Sprintf("%s/%d_%d/%x", b.Plan, b.Instance, b.Crowd, b.SHA256[:8])
+// shardsOf names the place of an attempt's shards of a batch. A build that named no attempt left
+// them without a name behind them.
+func shardsOf(b store.Batch, attempt string) string {
+	name := fmt.Sprintf("%s/%d_%d/%x", b.Plan, b.Instance, b.Crowd, b.SHA256[:8])
+	if attempt == "" {
+		return name
+	}
+	return name + "_" + attempt
 }
 
 // Take takes a batch whose body has not been read, and which the last of the
@@ -107,23 +113,29 @@ func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, rec
 	if run.Counter == nil {
 		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan's answers are summed")
 	}
-	all, _, err := s.Store.Shared(ctx, mark)
+	shared, err := s.Store.Shared(ctx, mark)
 	if err != nil {
 		return store.Failed, s.Problem(err)
 	}
-	if all == 0 {
-		if err := s.deal(ctx, w, r, run, leg, receipts, mark); err != nil {
+	if shared.All == 0 {
+		if shared.Attempt, err = s.deal(ctx, w, r, run, leg, receipts, mark); err != nil {
 			return store.Failed, err
 		}
 	}
-	return s.finish(ctx, run, leg, mark)
+	return s.finish(ctx, run, leg, mark, shared.Attempt)
 }
 
-// finish waits until a batch is counted whose shards are there, and writes its tally.
-func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark store.Batch) (store.Outcome, error) {
-	whole, err := s.counted(ctx, run, mark)
+// finish waits until a batch is counted whose shards are there, and writes its tally. Several
+// requests may wait for the same attempt: the first writes.
+func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark store.Batch, attempt string) (store.Outcome, error) {
+	whole, err := s.counted(ctx, run, mark, attempt)
 	if err != nil && !errors.Is(err, errAgain) {
 		return store.Failed, err
+	}
+	if err != nil {
+		if outcome, _ := s.Store.Taken(ctx, mark); outcome == store.Again {
+			return outcome, nil // another has written it, and has let go of the shards
+		}
 	}
 	// Counting may have taken long: whoever signed the plan has to be trusted still.
 	if err := s.Standing(ctx, leg.Plan); err != nil {
@@ -135,65 +147,81 @@ func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark store
 	}
 	refused, ok := errors.AsType[*wire.Problem](err)
 	if err == nil || errors.Is(err, errAgain) || ok && refused.Code == wire.BatchRefused {
-		ctx := context.WithoutCancel(ctx)
-		err = errors.Join(err, s.Store.Unshare(ctx, mark), s.Blobs.Delete(ctx, arrivalOf(mark)), s.Blobs.Delete(ctx, shardsOf(mark)))
+		err = errors.Join(err, s.drop(context.WithoutCancel(ctx), mark, attempt))
 	}
 	return outcome, err
 }
 
-// deal reads a batch and writes its shards, for everybody to count.
-func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Request, run Plan, leg wire.Leg, receipts []relay.SignedReceipt, mark store.Batch) error {
+// deal reads a batch and writes its shards in the name of an attempt, which it returns, for
+// everybody to count.
+func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Request, run Plan, leg wire.Leg, receipts []relay.SignedReceipt, mark store.Batch) (attempt string, err error) {
 	digest := sha256.New()
 	body := bufio.NewReaderSize(io.TeeReader(serve.Body(w, r, s.BatchSize), digest), 1<<20)
 	raw := make([]byte, envelope.HeadSize)
 	if _, err := io.ReadFull(body, raw); err == io.EOF || err == io.ErrUnexpectedEOF {
-		return wire.Problemf(wire.BatchRefused, "the body is shorter than a batch's header")
+		return "", wire.Problemf(wire.BatchRefused, "the body is shorter than a batch's header")
 	} else if err != nil {
-		return err
+		return "", err
 	}
 	head, err := envelope.ParseHead(raw)
 	if err != nil {
-		return wire.Problemf(wire.BatchRefused, "%w", err)
+		return "", wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	if leg != (wire.Leg{Plan: head.Plan, Instance: head.Instance, Hop: head.Hop, Crowd: head.Crowd}) {
-		return wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
+		return "", wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
 	}
 	if err := run.BornOut(receipts, head, mark.SHA256); err != nil {
-		return wire.Problemf(wire.ReceiptRefused, "%w", err)
+		return "", wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
 	if err := s.Failpoint("batch-arrived"); err != nil {
-		return err
+		return "", err
 	}
-	if err := s.Blobs.Delete(ctx, shardsOf(mark)); err != nil { // of an attempt that was cut short
-		return err
+	if attempt, err = s.begin(ctx, mark); err != nil {
+		return "", err
 	}
+	shards, err := s.pour(ctx, body, head, mark, attempt)
+	if err == nil && [32]byte(digest.Sum(nil)) != mark.SHA256 {
+		err = wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", leg.Hop)
+	}
+	if err != nil { // whoever comes next need not wait
+		return "", errors.Join(err, s.drop(context.WithoutCancel(ctx), mark, attempt))
+	}
+	if err := s.Failpoint("batch-dealt"); err != nil {
+		return "", err
+	}
+	return attempt, s.underWay(s.Store.Share(ctx, mark, attempt, shards))
+}
+
+// pour deals the envelopes of a body to shards, and returns how many these are.
+func (s *Sharing) pour(ctx context.Context, body io.Reader, head envelope.Head, mark store.Batch, attempt string) (shards int, err error) {
+	alone := time.Now()
 	dealer := parts.NewDealer(head, s.Bytes, func(name string, body []byte) error {
-		return s.Blobs.Put(ctx, shardsOf(mark)+"/"+name, body)
+		return s.Blobs.Put(ctx, shardsOf(mark, attempt)+"/"+name, body)
 	})
 	one := make([]byte, head.Size)
 	for range head.Envelopes {
 		if _, err := io.ReadFull(body, one); err == io.EOF || err == io.ErrUnexpectedEOF {
-			return wire.Problemf(wire.BatchRefused, "truncated: fewer envelopes than are stated")
+			return 0, wire.Problemf(wire.BatchRefused, "truncated: fewer envelopes than are stated")
 		} else if err != nil {
-			return err
+			return 0, err
+		}
+		if now := time.Now(); now.Sub(alone) > s.alone()/3 {
+			if err := s.underWay(s.Store.Hold(ctx, mark, attempt, now.Add(s.alone()))); err != nil {
+				return 0, err
+			}
+			alone = now
 		}
 		if err := dealer.Add(one); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if err := dealer.Close(); err != nil {
-		return err
+		return 0, err
 	}
 	if n, err := io.Copy(io.Discard, io.LimitReader(body, 1)); err != nil || n > 0 {
-		return errors.Join(err, wire.Problemf(wire.BatchRefused, "oversized: more than the envelopes that are stated"))
+		return 0, errors.Join(err, wire.Problemf(wire.BatchRefused, "oversized: more than the envelopes that are stated"))
 	}
-	if [32]byte(digest.Sum(nil)) != mark.SHA256 {
-		return errors.Join(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", leg.Hop), s.Blobs.Delete(ctx, shardsOf(mark)))
-	}
-	if err := s.Failpoint("batch-dealt"); err != nil {
-		return err
-	}
-	return s.Problem(s.Store.Share(ctx, mark, dealer.Shards()))
+	return dealer.Shards(), nil
 }
 
 // count writes what was counted of a batch as its tally.

@@ -186,11 +186,11 @@ func TestPartsWithoutAFolder(t *testing.T) {
 		r.wants(r.put(h), created, "")
 	}
 	shared := func() int {
-		all, _, err := r.store.Shared(t.Context(), store.Batch{Plan: c.name, SHA256: c.handovers[0].Digest})
+		sh, err := r.store.Shared(t.Context(), store.Batch{Plan: c.name, SHA256: c.handovers[0].Digest})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return all
+		return sh.All
 	}
 	if shared() == 0 {
 		t.Fatal("nothing was left")

@@ -21,6 +21,7 @@ type Shard struct {
 	Instance, Crowd int
 	Shard, Shards   int
 	SHA256          [sha256.Size]byte // of the batch
+	Attempt         string            // in whose name the shard was dealt
 }
 
 // ShardCount is what was counted of a shard.
@@ -45,44 +46,53 @@ func (s *Store) beside(ctx context.Context, do func(*sql.Tx) error) error {
 	return nil
 }
 
-// Share has the shards of a batch counted by whoever asks. The same again is no error; one
-// of another batch of the instance and crowd is ErrTaken.
-func (s *Store) Share(ctx context.Context, b Batch, shards int) error {
+// Share has the shards that an attempt has dealt of a batch counted by whoever asks, and lets
+// nobody deal it again meanwhile. The same again is no error; one of another batch of the instance
+// and crowd is ErrTaken, and where another attempt stands it is ErrUnderWay.
+func (s *Store) Share(ctx context.Context, b Batch, name string, shards int) error {
 	return s.beside(ctx, func(tx *sql.Tx) error {
+		if err := hold(ctx, tx, b, name, dealt); err != nil {
+			return err
+		}
 		for i := range shards {
-			_, err := tx.ExecContext(ctx, `INSERT INTO shards (plan, instance, crowd, shard, shards, sha256, leased) VALUES ($1, $2, $3, $4, $5, $6, $7)
-				ON CONFLICT (plan, instance, crowd, shard) DO NOTHING`, b.Plan, b.Instance, b.Crowd, i, shards, b.SHA256[:], stamp(time.Now()))
+			_, err := tx.ExecContext(ctx, `INSERT INTO shards (plan, instance, crowd, shard, shards, sha256, attempt, leased) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+				ON CONFLICT (plan, instance, crowd, shard) DO NOTHING`, b.Plan, b.Instance, b.Crowd, i, shards, b.SHA256[:], name, stamp(time.Now()))
 			if err != nil {
 				return fmt.Errorf("store: %w", err)
 			}
 		}
-		_, _, err := shared(ctx, tx, b)
+		_, err := shared(ctx, tx, b)
 		return err
 	})
 }
 
-// shared is how many shards a batch has, and how many of them are counted.
-func shared(ctx context.Context, q query, b Batch) (all, counted int, err error) {
+// Shared is a batch whose shards are there to count; the zero value: they are not.
+type Shared struct {
+	Attempt      string // in whose name they were dealt
+	All, Counted int
+}
+
+// shared reads how many shards a batch has, and how many of them are counted.
+func shared(ctx context.Context, q query, b Batch) (sh Shared, err error) {
 	err = each(ctx, q, func(r *sql.Rows) error {
 		var digest []byte
 		var done bool
-		if err := r.Scan(&all, &digest, &done); err != nil {
+		if err := r.Scan(&sh.All, &sh.Attempt, &digest, &done); err != nil {
 			return err
 		}
 		if !bytes.Equal(digest, b.SHA256[:]) {
 			return fmt.Errorf("%w: another batch of instance %d and crowd %d is being counted", ErrTaken, b.Instance+1, b.Crowd+1)
 		}
 		if done {
-			counted++
+			sh.Counted++
 		}
 		return nil
-	}, "SELECT shards, sha256, body IS NOT NULL FROM shards WHERE plan = $1 AND instance = $2 AND crowd = $3", b.Plan, b.Instance, b.Crowd)
-	return all, counted, err
+	}, "SELECT shards, attempt, sha256, body IS NOT NULL FROM shards WHERE plan = $1 AND instance = $2 AND crowd = $3", b.Plan, b.Instance, b.Crowd)
+	return sh, err
 }
 
-// Shared is how many shards of a batch there are to count, 0 where it is not shared, and
-// how many are counted.
-func (s *Store) Shared(ctx context.Context, b Batch) (all, counted int, err error) {
+// Shared reads how far a batch is counted.
+func (s *Store) Shared(ctx context.Context, b Batch) (Shared, error) {
 	return shared(ctx, s.reader, b)
 }
 
@@ -110,8 +120,8 @@ func (s *Store) Lease(ctx context.Context, now time.Time, lease time.Duration) (
 		var digest []byte
 		err := tx.QueryRowContext(ctx, `UPDATE shards SET leased = $1 WHERE (plan, instance, crowd, shard) IN (
 				SELECT plan, instance, crowd, shard FROM shards WHERE body IS NULL AND leased <= $2 ORDER BY plan, instance, crowd, shard LIMIT 1`+skip+`)
-			RETURNING plan, instance, crowd, shard, shards, sha256`,
-			stamp(now.Add(lease)), stamp(now)).Scan(&sh.Plan, &sh.Instance, &sh.Crowd, &sh.Shard, &sh.Shards, &digest)
+			RETURNING plan, instance, crowd, shard, shards, attempt, sha256`,
+			stamp(now.Add(lease)), stamp(now)).Scan(&sh.Plan, &sh.Instance, &sh.Crowd, &sh.Shard, &sh.Shards, &sh.Attempt, &digest)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -128,12 +138,12 @@ func (s *Store) Lease(ctx context.Context, now time.Time, lease time.Duration) (
 }
 
 // CountShard writes what was counted of a shard, once: false where somebody was the first,
-// or the batch is shared no more.
+// or the attempt that dealt it does not stand any more.
 func (s *Store) CountShard(ctx context.Context, sh Shard, c ShardCount) (fresh bool, err error) {
 	err = s.beside(ctx, func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, `UPDATE shards SET opened = $1, dropped = $2, body = $3, crc = $4
-			WHERE plan = $5 AND instance = $6 AND crowd = $7 AND shard = $8 AND shards = $9 AND sha256 = $10 AND body IS NULL`,
-			c.Opened, c.Dropped, c.Tally, sh.sum(c), sh.Plan, sh.Instance, sh.Crowd, sh.Shard, sh.Shards, sh.SHA256[:])
+			WHERE plan = $5 AND instance = $6 AND crowd = $7 AND shard = $8 AND shards = $9 AND sha256 = $10 AND attempt = $11 AND body IS NULL`,
+			c.Opened, c.Dropped, c.Tally, sh.sum(c), sh.Plan, sh.Instance, sh.Crowd, sh.Shard, sh.Shards, sh.SHA256[:], sh.Attempt)
 		if err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
@@ -149,8 +159,8 @@ func (sh Shard) sum(c ShardCount) int64 {
 	return partSum(Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd}, sh.Shard, append(fmt.Appendf(nil, "%d %d ", c.Opened, c.Dropped), c.Tally...))
 }
 
-// ShardCounts gives what was counted of each shard, in their order.
-func (s *Store) ShardCounts(ctx context.Context, b Batch, fn func(ShardCount) error) error {
+// ShardCounts gives what was counted of each shard that an attempt dealt, in their order.
+func (s *Store) ShardCounts(ctx context.Context, b Batch, name string, fn func(ShardCount) error) error {
 	return each(ctx, s.reader, func(r *sql.Rows) error {
 		sh := Shard{Plan: b.Plan, Instance: b.Instance, Crowd: b.Crowd}
 		var c ShardCount
@@ -162,19 +172,23 @@ func (s *Store) ShardCounts(ctx context.Context, b Batch, fn func(ShardCount) er
 			return fmt.Errorf("%w: the tally of a shard has changed", ErrDamaged)
 		}
 		return fn(c)
-	}, "SELECT shard, opened, dropped, body, crc FROM shards WHERE plan = $1 AND instance = $2 AND crowd = $3 AND body IS NOT NULL ORDER BY shard", b.Plan, b.Instance, b.Crowd)
+	}, "SELECT shard, opened, dropped, body, crc FROM shards WHERE plan = $1 AND instance = $2 AND crowd = $3 AND attempt = $4 AND body IS NOT NULL ORDER BY shard", b.Plan, b.Instance, b.Crowd, name)
 }
 
-// Unshare forgets the shards of a batch: it is counted, or refused, or must be sent again.
-func (s *Store) Unshare(ctx context.Context, b Batch) error {
-	return s.beside(ctx, func(tx *sql.Tx) error { return unshare(ctx, tx, b) })
-}
-
-func unshare(ctx context.Context, tx *sql.Tx, b Batch) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM shards WHERE plan = $1 AND instance = $2 AND crowd = $3 AND sha256 = $4", b.Plan, b.Instance, b.Crowd, b.SHA256[:]); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	return nil
+// Unshare forgets an attempt at a batch, and the shards that it dealt: the batch is counted, or
+// refused, or must be sent again. It reports whether the attempt stood.
+func (s *Store) Unshare(ctx context.Context, b Batch, name string) (stood bool, err error) {
+	err = s.beside(ctx, func(tx *sql.Tx) error {
+		for _, table := range []string{"shards", "attempts"} {
+			there, err := inserted(ctx, tx, "DELETE FROM "+table+" WHERE plan = $1 AND instance = $2 AND crowd = $3 AND sha256 = $4 AND attempt = $5", b.Plan, b.Instance, b.Crowd, b.SHA256[:], name)
+			if err != nil {
+				return err
+			}
+			stood = stood || there
+		}
+		return nil
+	})
+	return stood, err
 }
 
 // Unfinished names the plans that take no batches any more and have shards still.
@@ -184,16 +198,16 @@ func (s *Store) Unfinished(ctx context.Context) (plans []string, err error) {
 		err := r.Scan(&name)
 		plans = append(plans, name)
 		return err
-	}, "SELECT DISTINCT plan FROM shards WHERE plan IN (SELECT plan FROM closings)")
+	}, "SELECT plan FROM closings WHERE plan IN (SELECT plan FROM shards) OR plan IN (SELECT plan FROM attempts)")
 	return plans, err
 }
 
-// Finish forgets the shards of a plan, and what was counted of them.
+// Finish forgets the shards of a plan, what was counted of them, and attempts at others.
 func (s *Store) Finish(ctx context.Context, plan string) error {
 	return s.beside(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM shards WHERE plan = $1", plan); err != nil {
-			return fmt.Errorf("store: %w", err)
+		if err := execArgs(ctx, tx, "DELETE FROM shards WHERE plan = $1", plan); err != nil {
+			return err
 		}
-		return nil
+		return execArgs(ctx, tx, "DELETE FROM attempts WHERE plan = $1", plan)
 	})
 }

@@ -239,7 +239,7 @@ func execArgs(ctx context.Context, tx *sql.Tx, text string, args ...any) error {
 	return nil
 }
 
-// inserted reports whether the statement wrote a row.
+// inserted reports whether the statement wrote, or deleted, rows.
 func inserted(ctx context.Context, tx *sql.Tx, text string, args ...any) (bool, error) {
 	r, err := tx.ExecContext(ctx, text, args...)
 	if err != nil {
@@ -249,7 +249,7 @@ func inserted(ctx context.Context, tx *sql.Tx, text string, args ...any) (bool, 
 	if err != nil {
 		return false, fmt.Errorf("store: %w", err)
 	}
-	return n == 1, nil
+	return n > 0, nil
 }
 
 // Add writes what a crowd's sum is with the reports of a job, which are not needed any

@@ -212,7 +212,7 @@ func (o order) countAlone(ctx context.Context, db *store.Store, s setting, sh st
 	if err != nil {
 		return c, nil, nil, err
 	}
-	names, err := s.blobs.List(ctx, fmt.Sprintf("%s/%d_%d/%x/%d", sh.Plan, sh.Instance, sh.Crowd, sh.SHA256[:8], sh.Shard))
+	names, err := s.blobs.List(ctx, fmt.Sprintf("%s/%d_%d/%x_%s/%d", sh.Plan, sh.Instance, sh.Crowd, sh.SHA256[:8], sh.Attempt, sh.Shard))
 	if err != nil {
 		return c, nil, nil, err
 	}
