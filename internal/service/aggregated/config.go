@@ -113,6 +113,9 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	if err != nil {
 		return err
 	}
+	if err := service.compareAll(ctx); err != nil {
+		return err
+	}
 	for _, alarm := range service.Status(ctx).Alarms {
 		say("alarm: " + alarm)
 	}
@@ -144,6 +147,9 @@ func (c Config) Run(ctx context.Context, log *slog.Logger) error {
 	defer o.Client.CloseIdleConnections()
 	service, err := New(ctx, o)
 	if err != nil {
+		return err
+	}
+	if err := service.compareAll(ctx); err != nil {
 		return err
 	}
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status

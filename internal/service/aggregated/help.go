@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregate"
@@ -70,18 +72,18 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 	if err := s.o.Failpoint("helper-verified"); err != nil {
 		return nil, err
 	}
-	answer, err := s.o.Store.AddAnswered(ctx, c.of.name, c.number, asked[:], func(sum []byte, left bool, fresh func([]byte) (bool, error)) (next, answer []byte, err error) {
-		var batch aggregate.Batch
-		if err := batch.UnmarshalBinary(sum); err != nil {
-			return nil, nil, err
+	answer, err := s.o.Store.AddAnswered(ctx, c.of.name, c.number, asked[:], func(sum []byte, left bool, fresh func([]byte) (bool, error)) (next store.Added, answer []byte, err error) {
+		batch, err := parseSum(sum)
+		if err != nil {
+			return next, nil, err
 		}
 		said := make([]dap.VerifyResp, len(all))
 		for i := range all {
 			if said[i], err = count(&batch, all[i], left, fresh); err != nil {
-				return nil, nil, err
+				return next, nil, err
 			}
 		}
-		next, err = batch.MarshalBinary()
+		next, err = addedOf(batch)
 		return next, dap.MarshalAggregationResp(said), err
 	})
 	if err != nil {
@@ -91,12 +93,18 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 }
 
 // count adds a report to a batch if it is valid and neither it nor its token was there
-// before.
+// before. The name of a report is spent whatever became of it: whoever could have one verified
+// again, each time beside another part of the leader's, could ask what it says.
 func count(to *aggregate.Batch, v aggregate.Verified, left bool, fresh func([]byte) (bool, error)) (dap.VerifyResp, error) {
 	said := v.VerifyResp
 	reject := func(e dap.ReportError) (dap.VerifyResp, error) {
 		to.Refused++
 		return dap.VerifyResp{ID: v.ID, Error: e}, nil
+	}
+	if first, err := fresh(v.ID[:]); err != nil {
+		return said, err
+	} else if !first {
+		return reject(dap.ReportReplayed)
 	}
 	if said.Message == nil {
 		return reject(said.Error)
@@ -104,12 +112,8 @@ func count(to *aggregate.Batch, v aggregate.Verified, left bool, fresh func([]by
 	if left {
 		return reject(dap.BatchCollected)
 	}
-	names := [][]byte{v.ID[:]}
 	if v.Token != nil {
-		names = append(names, v.Token)
-	}
-	for _, name := range names {
-		if first, err := fresh(name); err != nil {
+		if first, err := fresh(v.Token); err != nil {
 			return said, err
 		} else if !first {
 			return reject(dap.ReportReplayed)
@@ -153,9 +157,15 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	if err != nil || leader.Plan != c.of.hash || leader.Crowd != uint32(c.number) || leader.Hop != 0 || leader.Instance != 0 {
 		return nil, wire.Problemf(wire.ReceiptRefused, "it is not the leader's, of this plan and crowd")
 	}
+	if err := s.drawable(ctx, c); errors.Is(err, errOlder) {
+		c.give(err.Error())
+		return nil, wire.Problemf(wire.BatchRefused, "the helper's operator finds in the status why nothing leaves")
+	} else if err != nil {
+		return nil, err
+	}
 	kept, err := s.o.Store.Keep(ctx, c.of.name, c.number, stepOwn, func(sum []byte) ([]byte, error) {
-		var batch aggregate.Batch
-		if err := batch.UnmarshalBinary(sum); err != nil {
+		batch, err := parseSum(sum)
+		if err != nil {
 			return nil, err
 		}
 		if q.Batch != c.batch() || q.Reports != batch.Reports || q.Checksum != batch.Checksum || uint64(leader.Respondents) != batch.Reports || leader.Out != leader.Respondents {
@@ -167,11 +177,19 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 		return c.drawn(batch, leader)
 	})
 	if err != nil {
+		if p, ok := errors.AsType[*wire.Problem](err); ok {
+			c.give("the leader " + c.of.plan.Route.Sum.Leader.Operator + " asks for another sum than is here: " + p.Detail)
+		} else if errors.Is(err, errDamaged) {
+			c.give(err.Error())
+			err = wire.Problemf(wire.BatchRefused, "what the helper has added is damaged on disk")
+		}
 		return nil, storage(err)
 	}
 	if second, err := relay.ParseReceipt(kept[:relay.ReceiptSize]); err != nil || second.Previous != leader.Hash() {
+		c.give("the leader " + c.of.plan.Route.Sum.Leader.Operator + " has drawn its share anew: its database is an older copy")
 		return nil, wire.Problemf(wire.BatchTaken, "this batch was handed on with another share of the leader")
 	}
+	c.clear()
 	return kept, s.o.Failpoint("share-drawn")
 }
 

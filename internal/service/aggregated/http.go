@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math/bits"
 	"net/http"
+	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -88,6 +90,7 @@ func (s *Service) closePlan(w http.ResponseWriter, r *http.Request) error {
 	if err := s.close(r.Context(), p); err != nil {
 		return err
 	}
+	p.retry()
 	p.poke()
 	return s.showStatus(w, r)
 }
@@ -122,6 +125,9 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Location", dap.CollectionPath(c.ID)+"/"+c.ID.String())
+	if why := c.failed(); kept == nil && why != "" {
+		return wire.Problemf(wire.SumFailed, "%s", why)
+	}
 	if kept == nil {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusAccepted)
@@ -134,8 +140,9 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// showHeld answers how many tokens were counted for the share that left, as a hop does for
-// its batch: an issuer that was put back on an older copy of its folder learns so from that.
+// showHeld answers which share left or came, and how many tokens were counted for it, as a hop
+// does for its batch: an issuer or an aggregator that was put back on an older copy learns so
+// from that.
 func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 	leg, err := wire.PathLeg(r)
 	if err != nil {
@@ -146,17 +153,9 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
 	}
 	var held relay.Held
-	if leg.Instance == 0 && leg.Hop == s.hop()+1 && int64(leg.Crowd) < int64(len(p.crowds)) {
-		kept, err := s.o.Store.Share(r.Context(), p.name, int(leg.Crowd), s.leaves())
-		if err != nil {
+	if leg.Instance == 0 && int64(leg.Crowd) < int64(len(p.crowds)) {
+		if held, err = s.held(r.Context(), p.crowds[leg.Crowd], leg.Hop); err != nil {
 			return err
-		}
-		if kept != nil {
-			receipt, err := relay.ParseReceipt(kept[:relay.ReceiptSize])
-			if err != nil {
-				return fmt.Errorf("aggregator: a receipt that was kept: %w", err)
-			}
-			held.Sent, held.Tokens = fmt.Sprintf("%x", receipt.BatchOut), receipt.Tokens
 		}
 	}
 	return serve.WriteJSON(w, held)
@@ -181,10 +180,11 @@ const (
 // CrowdStatus is a Status's crowd.
 type CrowdStatus struct {
 	Crowd   int    `json:"crowd"`
-	Phase   string `json:"phase"`             // "collecting", "adding", "handed on", "withheld"
+	Phase   string `json:"phase"`             // "collecting", "adding", "handed on", "withheld", "failed"
 	About   string `json:"about,omitempty"`   // collecting: "fewer than n_min", "at least N"
 	Reports uint64 `json:"reports,omitempty"` // that are in the sum
 	Refused uint64 `json:"refused,omitempty"` // that were not valid
+	Failure string `json:"failure,omitempty"` // why the sum can never be had
 }
 
 // status is a plan's.
@@ -192,8 +192,12 @@ func (s *Service) status(ctx context.Context, p *served) (Status, error) {
 	p.mu.Lock()
 	st := Status{Plan: p.name, Title: p.plan.Title, Role: s.Role(), Closed: p.closed, Failing: p.failing}
 	p.mu.Unlock()
+	known, err := s.o.Store.Crowds(ctx, p.name)
+	if err != nil {
+		return st, err
+	}
 	for _, c := range p.crowds {
-		one, err := s.crowdStatus(ctx, c, st.Closed)
+		one, err := s.crowdStatus(ctx, c, st.Closed, known[c.number])
 		if err != nil {
 			return st, err
 		}
@@ -202,28 +206,25 @@ func (s *Service) status(ctx context.Context, p *served) (Status, error) {
 	return st, nil
 }
 
-func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool) (CrowdStatus, error) {
-	st := CrowdStatus{Crowd: c.number, Phase: "collecting"}
-	for step, phase := range map[string]string{s.leaves(): HandedOn, stepWithheld: Withheld} {
-		if kept, err := s.o.Store.Share(ctx, c.of.name, c.number, step); err != nil {
-			return st, err
-		} else if kept != nil {
-			st.Phase = phase
-		}
-	}
-	if st.Phase == "collecting" && s.o.Role == dap.Leader && !closed {
-		n, err := s.o.Store.Reports(ctx, c.of.name, c.number)
-		st.About = about(n, c.Minimum)
-		return st, err
-	}
-	if st.Phase == "collecting" {
-		st.Phase = "adding"
-		return st, nil
-	}
-	if st.Phase == HandedOn {
+func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool, known store.Crowd) (CrowdStatus, error) {
+	st := CrowdStatus{Crowd: c.number, Failure: c.failed()}
+	switch {
+	case slices.Contains(known.Steps, stepWithheld):
+		st.Phase = Withheld
+	case slices.Contains(known.Steps, s.leaves()) && known.Known:
+		st.Phase, st.Reports, st.Refused = HandedOn, known.Reports, known.Refused
+	case slices.Contains(known.Steps, s.leaves()):
 		batch, err := s.sum(ctx, c)
-		st.Reports, st.Refused = batch.Reports, batch.Refused
+		st.Phase, st.Reports, st.Refused = HandedOn, batch.Reports, batch.Refused
 		return st, err
+	case st.Failure != "":
+		st.Phase = Failed
+	case s.o.Role == dap.Leader && !closed:
+		n, err := s.o.Store.Reports(ctx, c.of.name, c.number)
+		st.Phase, st.About = "collecting", about(n, c.Minimum)
+		return st, err
+	default:
+		st.Phase = "adding"
 	}
 	return st, nil
 }
@@ -280,6 +281,9 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		}
 		table := serve.Table{Title: where + ": " + st.Title, Columns: []string{"crowd", "phase", "reports", "refused"}, Data: st}
 		for _, c := range st.Crowds {
+			if c.Failure != "" {
+				page.Alarms = append(page.Alarms, fmt.Sprintf("%s: the sum of crowd %d can never be had: %s: have the publishers withdraw the plan (docs/incidents.md)", where, c.Crowd+1, c.Failure))
+			}
 			row := []string{fmt.Sprint(c.Crowd + 1), c.Phase, c.About, ""}
 			if c.Phase == HandedOn {
 				row[2], row[3] = fmt.Sprint(c.Reports), fmt.Sprint(c.Refused)

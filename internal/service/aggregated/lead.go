@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -43,13 +44,19 @@ func (s *Service) lead(ctx context.Context, p *served) error {
 		return nil
 	}
 	var errs []error
+	failed := false
 	for _, c := range p.crowds {
 		if s.plans.Suspended(p.hash) != nil {
 			return nil
 		}
-		errs = append(errs, s.leadCrowd(ctx, c))
+		if c.failed() == "" {
+			err := s.leadCrowd(ctx, c)
+			s.tried(c, err)
+			errs = append(errs, err)
+		}
+		failed = failed || c.failed() != ""
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(errs...); err != nil || failed {
 		return err
 	}
 	if err := s.o.Store.Forget(ctx, p.name); err != nil {
@@ -118,16 +125,32 @@ func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
 
 func (s *Service) sum(ctx context.Context, c *crowd) (b aggregate.Batch, err error) {
 	text, err := s.o.Store.Sum(ctx, c.of.name, c.number)
-	if err == nil {
-		err = b.UnmarshalBinary(text)
+	if err != nil {
+		return b, err
 	}
-	return b, err
+	return parseSum(text)
+}
+
+func parseSum(text []byte) (b aggregate.Batch, err error) {
+	if err := b.UnmarshalBinary(text); err != nil {
+		return b, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return b, nil
+}
+
+// addedOf writes a batch as it is kept.
+func addedOf(b aggregate.Batch) (store.Added, error) {
+	text, err := b.MarshalBinary()
+	return store.Added{Sum: text, Reports: b.Reports, Refused: b.Refused}, err
 }
 
 // addJob has one job's reports verified and adds those that are valid; more: there may be
 // others. It does the same again from the same bytes.
 func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, err error) {
 	number, bodies, err := s.o.Store.Job(ctx, c.of.name, c.number, most)
+	if errors.Is(err, store.ErrReports) {
+		return false, fmt.Errorf("%w: %w", errDamaged, err)
+	}
 	if err != nil || len(bodies) == 0 {
 		return false, storage(err)
 	}
@@ -135,7 +158,7 @@ func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, er
 	for i, body := range bodies {
 		one, err := dap.ParseUpload(body, 1)
 		if err != nil {
-			return false, fmt.Errorf("aggregator: a report is damaged on disk: have its publisher withdraw the plan, and never restore a backup: %w", err)
+			return false, fmt.Errorf("%w: a report: %w", errDamaged, err)
 		}
 		reports[i] = one[0]
 	}
@@ -156,15 +179,18 @@ func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, er
 	if err := c.leader.Finish(job, answer, &batch); err != nil {
 		return false, err
 	}
-	text, err := batch.MarshalBinary()
+	sum, err := addedOf(batch)
 	if err != nil {
 		return false, err
 	}
-	return true, storage(s.o.Store.Add(ctx, c.of.name, c.number, number, text))
+	return true, storage(s.o.Store.Add(ctx, c.of.name, c.number, number, sum))
 }
 
 // share draws the leader's share, once, and fetches the helper's.
 func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) error {
+	if err := s.drawable(ctx, c); err != nil {
+		return err
+	}
 	own, err := s.o.Store.Keep(ctx, c.of.name, c.number, stepOwn, func([]byte) ([]byte, error) {
 		sealed, err := c.leader.Share(rng.New(), batch)
 		if err != nil {

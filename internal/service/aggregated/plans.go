@@ -41,6 +41,7 @@ type served struct {
 	closed    bool
 	forgotten bool   // the leader has no reports any more
 	failing   string // what was tried last and is tried again
+	compared  bool   // all neighbours have said which shares they were given
 }
 
 // crowd is a task of a plan.
@@ -50,6 +51,8 @@ type crowd struct {
 	number int
 	leader *aggregate.Leader // of the two, the one that the service is
 	helper *aggregate.Helper
+
+	failure failure // under the plan's mu
 }
 
 // batch is the one batch that a task has.
@@ -103,7 +106,7 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 		}
 		one.Secret = make([]byte, 32)
 		rng.Reader(rng.New()).Read(one.Secret)
-		if err := s.check(signed, one); err != nil {
+		if err := s.check(ctx, signed, one); err != nil {
 			return err
 		}
 		if err := s.o.Store.Serve(ctx, one); errors.Is(err, store.ErrRound) {
@@ -137,10 +140,19 @@ func (s *Service) claimed(ctx context.Context, signed plan.Signed, one store.Ser
 	return err
 }
 
-// check says why a plan cannot be served here.
-func (s *Service) check(signed plan.Signed, one store.Served) error {
-	_, err := s.prepare(signed, one)
-	return err
+// check says why a plan cannot be served here. Of one that has opened, somebody may have a share
+// that a database drew which is lost.
+func (s *Service) check(ctx context.Context, signed plan.Signed, one store.Served) error {
+	p, err := s.prepare(signed, one)
+	if err != nil || s.o.Now().Before(p.plan.Times.Opens) {
+		return err
+	}
+	if err := s.compare(ctx, p); errors.Is(err, errOlder) {
+		return registry.Refused(err.Error() + ": have it withdrawn")
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // add serves a plan that is on disk.

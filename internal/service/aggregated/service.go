@@ -14,6 +14,7 @@ package aggregated
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -92,6 +93,9 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
+	if err := s.showFailed(o.Metrics.Meter); err != nil {
+		return nil, fmt.Errorf("aggregator: %w", err)
+	}
 	return s, s.takeUp(ctx)
 }
 

@@ -70,6 +70,8 @@ type world struct {
 	// likes, or not, and gives the answer.
 	meddle func(r *http.Request, send func() *http.Response) (*http.Response, error)
 	pair   map[dap.Role]aggregate.Pair
+	// atAnalyzer is the plan's analyzer; nil: it is out of reach.
+	atAnalyzer func(r *http.Request) *http.Response
 
 	databases map[dap.Role]string
 	nodes     map[dap.Role]*node
@@ -254,6 +256,9 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Unlock()
 	if meddle != nil && r.URL.Host == "party3.test" {
 		return meddle(r, send)
+	}
+	if w.atAnalyzer != nil && r.URL.Host == "analyzer.test" {
+		return w.atAnalyzer(r), nil
 	}
 	if res := send(); res != nil {
 		return res, nil

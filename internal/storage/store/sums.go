@@ -131,7 +131,7 @@ func (s *Sums) Forget(ctx context.Context, plan string) error {
 // statement, if there is one, is kept as Revoke does.
 func (s *Sums) Erase(ctx context.Context, plan string, statement []byte) error {
 	return s.clean(ctx, "erase", plan, func(tx *sql.Tx) error {
-		for _, table := range []string{"reports", "spent", "answers", "sums", "shares"} {
+		for _, table := range []string{"reports", "spent", "answers", "sums", "added", "shares"} {
 			if err := execArgs(ctx, tx, "DELETE FROM "+table+" WHERE plan = $1", plan); err != nil {
 				return err
 			}
@@ -217,7 +217,7 @@ func (s *Sums) clean(ctx context.Context, name, plan string, do func(*sql.Tx) er
 			return err
 		}
 	}
-	return s.db.reclaim(ctx, "reports, served, spent, answers, sums, shares")
+	return s.db.reclaim(ctx, "reports, served, spent, answers, sums, added, shares")
 }
 
 // one is the only column of the only row, nil where there is none.
@@ -254,17 +254,13 @@ func inserted(ctx context.Context, tx *sql.Tx, text string, args ...any) (bool, 
 
 // Add writes what a crowd's sum is with the reports of a job, which are not needed any
 // more.
-func (s *Sums) Add(ctx context.Context, plan string, crowd, job int, sum []byte) error {
+func (s *Sums) Add(ctx context.Context, plan string, crowd, job int, sum Added) error {
 	return s.db.write(ctx, "add", func(tx *sql.Tx) error {
 		if err := execArgs(ctx, tx, "UPDATE reports SET job = -job, body = $4, bytes = 0 WHERE plan = $1 AND crowd = $2 AND job = $3", plan, crowd, job, []byte{}); err != nil {
 			return err
 		}
-		return keepSum(ctx, tx, plan, crowd, sum)
+		return keepAdded(ctx, tx, plan, crowd, sum)
 	})
-}
-
-func keepSum(ctx context.Context, tx *sql.Tx, plan string, crowd int, sum []byte) error {
-	return execArgs(ctx, tx, "INSERT INTO sums (plan, crowd, body) VALUES ($1, $2, $3) ON CONFLICT (plan, crowd) DO UPDATE SET body = excluded.body", plan, crowd, sum)
 }
 
 // Answer is what the helper answered to the same before; nil: it was not asked.
@@ -276,7 +272,7 @@ func (s *Sums) Answer(ctx context.Context, plan string, asked []byte) ([]byte, e
 // it is, whether anything of the crowd has left, and whether a name is spent for the first
 // time. What was answered before stays, and is returned.
 func (s *Sums) AddAnswered(ctx context.Context, plan string, crowd int, asked []byte,
-	add func(sum []byte, left bool, fresh func(name []byte) (bool, error)) (next, answer []byte, err error)) (answer []byte, err error) {
+	add func(sum []byte, left bool, fresh func(name []byte) (bool, error)) (next Added, answer []byte, err error)) (answer []byte, err error) {
 	err = s.db.write(ctx, "add", func(tx *sql.Tx) error {
 		if answer, err = one(ctx, tx, "SELECT body FROM answers WHERE plan = $1 AND asked = $2", plan, asked); err != nil || answer != nil {
 			return err
@@ -289,14 +285,14 @@ func (s *Sums) AddAnswered(ctx context.Context, plan string, crowd int, asked []
 		if err != nil {
 			return err
 		}
-		var next []byte
+		var next Added
 		next, answer, err = add(sum, left, func(name []byte) (bool, error) {
 			return inserted(ctx, tx, "INSERT INTO spent (plan, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", plan, name)
 		})
 		if err != nil {
 			return err
 		}
-		if err := keepSum(ctx, tx, plan, crowd, next); err != nil {
+		if err := keepAdded(ctx, tx, plan, crowd, next); err != nil {
 			return err
 		}
 		return execArgs(ctx, tx, "INSERT INTO answers (plan, asked, body) VALUES ($1, $2, $3)", plan, asked, answer)

@@ -1,0 +1,114 @@
+package aggregated
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/party/aggregate"
+)
+
+// Failed is the phase of a crowd whose sum can never be had: the two aggregators have not added
+// the same reports, or what one of them has is damaged. Asked again they would say the same, so
+// that nobody asks before a restart or before the operator closes the plan once more. The remedy
+// is a withdrawal.
+const Failed = "failed"
+
+// enough is how many times in a row a sum must fail: what was spoilt on the way is not spoilt
+// again and again.
+const enough = 3
+
+// errDamaged is the error of an aggregator whose own sum, or a report of it, cannot be read.
+var errDamaged = errors.New("what this aggregator has of the crowd is damaged on disk")
+
+// failure is how often in a row the sum of a crowd could not be had, and why.
+type failure struct {
+	why   string
+	times int
+}
+
+// refusals are the helper's that the same request meets again.
+var refusals = []wire.Code{wire.BatchRefused, wire.BatchTaken, wire.ReceiptRefused, wire.Withheld, wire.PlanWithdrawn}
+
+// hopeless says why the same will go wrong again; "" where it may not.
+func hopeless(c *crowd, err error) string {
+	peer, fromPeer := errors.AsType[*peerError](err)
+	p, told := errors.AsType[*wire.Problem](err)
+	switch {
+	case errors.Is(err, errOlder), errors.Is(err, errDamaged):
+		return err.Error()
+	case fromPeer && told && slices.Contains(refusals, p.Code):
+		return peer.Error()
+	case errors.Is(err, aggregate.ErrAnswer):
+		return c.of.plan.Route.Sum.Helper.Operator + " answers what is no answer"
+	}
+	return ""
+}
+
+// tried notes how an attempt at the sum of a crowd went.
+func (s *Service) tried(c *crowd, err error) {
+	why := hopeless(c, err)
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if why == "" {
+		c.failure = failure{}
+		return
+	}
+	c.failure = failure{why, c.failure.times + 1}
+	if c.failure.times == enough {
+		s.o.Log.Error("the sum of a crowd can never be had, and is not tried again before a restart", "plan", c.of.name, "crowd", c.number, "reason", why)
+	}
+}
+
+// give gives a crowd's sum up.
+func (c *crowd) give(why string) {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.failure = failure{why, enough}
+}
+
+// clear forgets what has gone wrong with a crowd's sum.
+func (c *crowd) clear() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.failure = failure{}
+}
+
+// failed says why the sum of a crowd can never be had; "" where it may.
+func (c *crowd) failed() string {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if c.failure.times < enough {
+		return ""
+	}
+	return c.failure.why
+}
+
+// retry has the sums of a plan tried again that were given up.
+func (p *served) retry() {
+	for _, c := range p.crowds {
+		c.clear()
+	}
+}
+
+// showFailed has a meter tell of how many crowds the sum can never be had.
+func (s *Service) showFailed(m metric.Meter) error {
+	_, err := m.Int64ObservableGauge("aggregator_sums_failed", metric.WithDescription("Crowds whose sum can never be had: their plans are to be withdrawn."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			n := 0
+			all, _ := s.plans.All()
+			for _, p := range all {
+				for _, c := range p.crowds {
+					if c.failed() != "" {
+						n++
+					}
+				}
+			}
+			o.Observe(int64(n))
+			return nil
+		}))
+	return err
+}

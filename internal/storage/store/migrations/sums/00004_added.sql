@@ -1,0 +1,14 @@
+-- How many reports are in the sum of a crowd, and how many were refused: whoever asks how far a
+-- crowd has come need not read its sum.
+
+-- +goose Up
+CREATE TABLE added (
+    plan    TEXT   NOT NULL,
+    crowd   BIGINT NOT NULL,
+    reports BIGINT NOT NULL,
+    refused BIGINT NOT NULL,
+    PRIMARY KEY (plan, crowd)
+);
+
+-- +goose Down
+DROP TABLE added;
