@@ -2,8 +2,10 @@ package analyzerd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/findings"
@@ -90,6 +92,7 @@ type counted struct {
 	crowds  []tally.Crowd
 	batches []store.Batch
 	notes   []string        // what a release must say of them
+	failed  []string        // which sums are not among them and can never be had, and why
 	study   *plan.Study     // of which they are a round; nil: of none
 	sign    relay.SignKey   // of the release; the zero key where the plan names none
 	state   []byte          // that they were asked with; nil: none
@@ -127,7 +130,10 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 	}
 	c.notes = analyzer.Lacks(dropped)
 	if p.Plan.Route.Sum != nil {
-		c.notes = analyzer.LacksReports(dropped)
+		c.notes, c.failed = analyzer.LacksReports(dropped), s.failed(name)
+		for _, why := range c.failed {
+			c.notes = append(c.notes, "This release lacks a crowd: "+why+".")
+		}
 	}
 	// Where every device has a part of its report in each instance, a missing batch
 	// is a part of everybody's report, and no estimate allows for that.
@@ -146,6 +152,9 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 // but its arguments and the clock: what it cannot write up once it never can.
 func (s *Service) verdict(p *protocol.Protocol, c counted, public findings.Public) store.Verdict {
 	files, err := s.writeUp(p, c, public)
+	if err != nil && len(c.failed) > 0 {
+		err = errors.New(strings.Join(c.failed, "; "))
+	}
 	if err != nil {
 		return store.Verdict{Reason: err.Error(), At: s.o.Now()}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -46,9 +47,31 @@ func (s *Service) collect(ctx context.Context, name string) error {
 }
 
 func (s *Service) collectCrowd(ctx context.Context, name string, run *running, t *task.Task) error {
-	if _, there, err := s.o.Store.Digest(ctx, name, 0, int(t.Crowd)); err != nil || there {
+	if _, there, err := s.o.Store.Digest(ctx, name, 0, int(t.Crowd)); err != nil || there || s.givenUp(name, t.Crowd) {
 		return err
 	}
+	for try := 1; ; try++ {
+		err := s.fetch(ctx, name, run, t)
+		problem, told := errors.AsType[*wire.Problem](err)
+		_, wrong := errors.AsType[unsound](err)
+		switch {
+		case told && problem.Code == wire.Withheld:
+			s.giveUp(name, t.Crowd, "") // it never will be there
+			return nil
+		case told && problem.Code == wire.SumFailed:
+			s.giveUp(name, t.Crowd, run.signed.Plan.Route.Sum.Leader.Operator+" says: "+problem.Detail)
+			return nil
+		case wrong && try == enough:
+			s.giveUp(name, t.Crowd, err.Error())
+			return nil
+		case !wrong:
+			return err
+		}
+	}
+}
+
+// fetch asks the leader for the sum of a crowd, and counts it where it is there.
+func (s *Service) fetch(ctx context.Context, name string, run *running, t *task.Task) error {
 	body, receipts, err := s.askLeader(ctx, run.signed.Plan, t)
 	if err != nil || body == nil {
 		return err
@@ -56,31 +79,9 @@ func (s *Service) collectCrowd(ctx context.Context, name string, run *running, t
 	if err := s.o.Failpoint("batch-arrived"); err != nil {
 		return err
 	}
-	c, err := dap.ParseCollected(body)
+	mark, crowd, err := open(run, t, body, receipts)
 	if err != nil {
-		return err
-	}
-	if err := relay.CheckShares(receipts, run.receipts[0], t.Plan, t.Crowd, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
-		return err
-	}
-	leader, err := relay.ParseReceipt(receipts[:relay.ReceiptSize])
-	if err == nil && uint64(leader.Respondents) != c.Reports {
-		err = errors.New("analyzer: the leader's receipt states another number of reports")
-	}
-	if err != nil {
-		return err
-	}
-	last, err := relay.ParseReceipt(receipts[relay.ReceiptSize:])
-	if err != nil {
-		return err
-	}
-	opened, err := t.Open(run.sums.key, c)
-	if err != nil {
-		return err
-	}
-	crowd, err := run.protocol.Sums(opened, int(leader.Respondents))
-	if err != nil {
-		return err
+		return unsound{err}
 	}
 	counted, err := crowd.Tally.MarshalBinary()
 	if err != nil {
@@ -89,17 +90,45 @@ func (s *Service) collectCrowd(ctx context.Context, name string, run *running, t
 	if err := s.o.Failpoint("batch-opened"); err != nil {
 		return err
 	}
-	_, err = s.o.Store.Count(ctx, store.Batch{
-		Plan: name, Crowd: int(t.Crowd), SHA256: last.BatchOut, Receipts: receipts,
-		Respondents: crowd.Respondents, Smallest: crowd.Smallest, Dropped: int(leader.Dropped), Counted: s.o.Now(),
-	}, counted)
-	if err == nil {
+	mark.Plan, mark.Counted = name, s.o.Now()
+	if _, err = s.o.Store.Count(ctx, mark, counted); err == nil {
 		s.o.Log.Info("sum counted", "plan", name, "crowd", t.Crowd)
 	}
 	return err
 }
 
-// askLeader fetches what the leader has of a crowd; nil: nothing yet, or for good.
+// open opens what a leader gave of a crowd, which it checks against the keys of both aggregators.
+func open(run *running, t *task.Task, body, receipts []byte) (mark store.Batch, crowd tally.Crowd, err error) {
+	c, err := dap.ParseCollected(body)
+	if err != nil {
+		return mark, crowd, err
+	}
+	if err := relay.CheckShares(receipts, run.receipts[0], t.Plan, t.Crowd, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
+		return mark, crowd, err
+	}
+	leader, err := relay.ParseReceipt(receipts[:relay.ReceiptSize])
+	if err == nil && uint64(leader.Respondents) != c.Reports {
+		err = errors.New("analyzer: the leader's receipt states another number of reports")
+	}
+	if err != nil {
+		return mark, crowd, err
+	}
+	last, err := relay.ParseReceipt(receipts[relay.ReceiptSize:])
+	if err != nil {
+		return mark, crowd, err
+	}
+	opened, err := t.Open(run.sums.key, c)
+	if err != nil {
+		return mark, crowd, err
+	}
+	crowd, err = run.protocol.Sums(opened, int(leader.Respondents))
+	return store.Batch{
+		Crowd: int(t.Crowd), SHA256: last.BatchOut, Receipts: receipts,
+		Respondents: crowd.Respondents, Smallest: crowd.Smallest, Dropped: int(leader.Dropped),
+	}, crowd, err
+}
+
+// askLeader fetches what the leader has of a crowd; nil: nothing yet.
 func (s *Service) askLeader(ctx context.Context, p plan.Plan, t *task.Task) (body, receipts []byte, err error) {
 	if s.o.Client == nil {
 		return nil, nil, errors.New("analyzer: without a client nobody can be asked for sums")
@@ -119,8 +148,8 @@ func (s *Service) askLeader(ctx context.Context, p plan.Plan, t *task.Task) (bod
 	}
 	defer res.Body.Close()
 	if problem := web.ReadProblem(res); problem != nil {
-		if problem.Code == wire.Withheld || problem.Code == wire.UnknownPlan {
-			return nil, nil, nil // it never will be there, or not before the leader has the plan
+		if problem.Code == wire.UnknownPlan {
+			return nil, nil, nil // not before the leader has the plan
 		}
 		return nil, nil, fmt.Errorf("analyzer: %s: %w", leader.Operator, problem)
 	}

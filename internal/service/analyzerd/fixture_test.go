@@ -284,6 +284,7 @@ type rig struct {
 
 	store   *store.Store
 	audit   func(plan.Plan, []byte) (analyzerd.Audited, error)
+	metrics *serve.Metrics
 	service *analyzerd.Service
 	server  *serve.Server
 }
@@ -339,9 +340,10 @@ func (r *rig) restart() {
 			r.t.Fatal(err)
 		}
 	}
+	r.metrics = serve.NewMetrics()
 	r.service, err = analyzerd.New(analyzerd.Options{
 		Blobs: blobs, ShardBytes: shardBytes, ShardLease: shardLease, Elsewhere: r.elsewhere,
-		Common: serve.Common{Keys: r.keys, Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client},
+		Common: serve.Common{Keys: r.keys, Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client, Metrics: r.metrics},
 		Store:  r.store, Operators: r.bearers, Trust: r.publishers,
 		Publishers:  []analyzerd.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
 		Populations: map[string]analyzerd.Population{"residents": r.budget},

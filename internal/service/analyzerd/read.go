@@ -21,6 +21,7 @@ type State string
 const (
 	Open     State = "open"   // takes batches
 	Closed   State = "closed" // takes none, and is being written up
+	Failed   State = "failed" // a sum of it can never be had; it is not written up yet
 	Released State = "released"
 	Withheld State = "withheld"
 	// Withdrawn by its publisher before there was a release, and so for good.
@@ -125,6 +126,8 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 		d.State = Withdrawn
 	case !p.Decided.IsZero():
 		d.State = Withheld
+	case len(s.failed(p.Name)) > 0:
+		d.State = Failed
 	case !p.Closed.IsZero():
 		d.State = Closed
 	}
@@ -262,6 +265,8 @@ func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 		return storeProblem(err)
 	}
 	switch s.describe(r.Context(), p).State {
+	case Failed:
+		return wire.Problemf(wire.SumFailed, "%s", strings.Join(s.failed(name), "; "))
 	case Open, Closed:
 		return wire.Problemf(wire.NotClosed, "there is no release yet")
 	case Withdrawn:

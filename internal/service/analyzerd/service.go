@@ -140,14 +140,15 @@ type Service struct {
 	texts     texts
 
 	mu       sync.Mutex
-	running  map[string]*running // by plan's name
-	outlines map[string]outline  // likewise
-	apart    map[string]error    // likewise: whose time differs from that of its hops
-	logged   logged              // what the public log has said of releases
-	settled  map[string]bool     // by plan's name: nothing more follows it here
-	gave     map[string]string   // by plan's name: the headline of the release of a round, as operators read it
-	expired  time.Time           // when old tallies were last looked for
-	rotten   error               // what the last check of the whole database found
+	running  map[string]*running          // by plan's name
+	outlines map[string]outline           // likewise
+	apart    map[string]error             // likewise: whose time differs from that of its hops
+	hopeless map[string]map[uint32]string // likewise, and by crowd: why its sum is not asked for any more
+	logged   logged                       // what the public log has said of releases
+	settled  map[string]bool              // by plan's name: nothing more follows it here
+	gave     map[string]string            // by plan's name: the headline of the release of a round, as operators read it
+	expired  time.Time                    // when old tallies were last looked for
+	rotten   error                        // what the last check of the whole database found
 }
 
 // running is a plan whose batches are counted.
@@ -173,7 +174,7 @@ func New(o Options) (*Service, error) {
 		o.BatchSize = defaultBatchSize
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
-	s := &Service{o: o, opening: make(chan struct{}, 1), registering: newTurns(), prices: newPrices(), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
+	s := &Service{o: o, opening: make(chan struct{}, 1), registering: newTurns(), prices: newPrices(), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, hopeless: map[string]map[uint32]string{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
 	for _, p := range o.Publishers {
 		population, known := o.Populations[p.Population]
 		if !known {
@@ -212,7 +213,7 @@ func New(o Options) (*Service, error) {
 	if o.Blobs != nil && !o.Elsewhere {
 		s.shards.Took = backlog.Show(o.Metrics.Meter, "analyzer_shards", o.Store.Backlog)
 	}
-	return s, err
+	return s, errors.Join(err, s.showFailed(o.Metrics.Meter))
 }
 
 // Work counts shards until the context ends: all that a worker does.
@@ -369,6 +370,7 @@ func (s *Service) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, name)
+	delete(s.hopeless, name)
 }
 
 // storeProblem is what to answer where the store refuses; nil where it does not.

@@ -67,6 +67,9 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 			if err == nil {
 				err = s.differs(p.Name)
 			}
+			for _, why := range s.failed(p.Name) {
+				st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s: %s: have its publishers withdraw it (docs/incidents.md)", plan.Short(d.Plan), why))
+			}
 			if due && err != nil {
 				st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s waits to be written up: %s", plan.Short(d.Plan), err))
 			}
@@ -79,7 +82,7 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		data, table.Rows = append(data, one), append(table.Rows, one.row())
 	}
 	table.Data = data
-	for _, state := range []State{Open, Closed, Released, Withheld, Withdrawn} {
+	for _, state := range []State{Open, Closed, Failed, Released, Withheld, Withdrawn} {
 		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state]), Data: states[state]})
 	}
 	if s.o.PlanLog != "" {

@@ -65,7 +65,7 @@ func (c *Console) collections(w http.ResponseWriter, r *http.Request) error {
 				}
 			}
 		}
-		if p.State == analyzerd.Open || p.State == analyzerd.Closed {
+		if p.State == analyzerd.Open || p.State == analyzerd.Closed || p.State == analyzerd.Failed {
 			body.Open = append(body.Open, card)
 		} else {
 			body.Done = append(body.Done, card)

@@ -43,6 +43,8 @@ func stateWords(s analyzerd.State) string {
 		return "counting"
 	case analyzerd.Released:
 		return "published"
+	case analyzerd.Failed:
+		return "cannot be summed"
 	}
 	return string(s)
 }

@@ -89,7 +89,7 @@ func (s *Services) Verdict(ctx context.Context, p plan.Plan) (state analyzerd.Pl
 	case told && problem.Code == wire.Withheld:
 		state.State, state.Reason = analyzerd.Withheld, problem.Detail
 		return state, nil
-	case !told || problem.Code != wire.NotClosed:
+	case !told || problem.Code != wire.NotClosed && problem.Code != wire.SumFailed:
 		return state, err
 	}
 	text, err := s.CloseAnalyzer(ctx, p)
@@ -189,7 +189,7 @@ func (s *Services) underWay(ctx context.Context, p plan.Plan) (int, error) {
 	return left, nil
 }
 
-// adding counts crowds of which the leader has neither both shares nor withheld them.
+// adding counts crowds of which the leader has neither both shares nor the last word.
 func (s *Services) adding(ctx context.Context, p plan.Plan) (int, error) {
 	leader := p.Route.Sum.Leader
 	text, err := s.Get(ctx, leader.URL+wire.StatusPath(p.Hash()))
@@ -203,7 +203,7 @@ func (s *Services) adding(ctx context.Context, p plan.Plan) (int, error) {
 	left := p.Crowds()
 	for _, st := range all {
 		for _, c := range st.Crowds {
-			if c.Phase == aggregated.HandedOn || c.Phase == aggregated.Withheld {
+			if c.Phase == aggregated.HandedOn || c.Phase == aggregated.Withheld || c.Phase == aggregated.Failed {
 				left--
 			}
 		}
