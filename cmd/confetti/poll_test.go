@@ -72,7 +72,7 @@ func TestALivePoll(t *testing.T) {
 		},
 		"sum": {
 			scan: "Two aggregators add the shares of all before", leaves: "in two shares, each sealed for another aggregator", told: `^You chose “coffee”. Your phone sent it in two sealed shares, one for each aggregator.`,
-			received: "✓ receipts",
+			received: "✓ receipts 1 batch, signed for by 2 receipts of aggregators",
 		},
 	} {
 		t.Run(name, func(t *testing.T) { livePoll(t, browser, name, says) })

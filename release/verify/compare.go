@@ -180,14 +180,14 @@ func (c *checks) columns() {
 }
 
 // vouched says what hops have signed for.
-func vouched(batches []relay.Vouched) string {
+func vouched(batches []relay.Vouched, by string) string {
 	lost, unsigned, hops := 0, 0, 0
 	for _, b := range batches {
 		lost += b.Lost
 		unsigned += b.Unsigned
 		hops += b.Hops
 	}
-	text := fmt.Sprintf("%s by %s of hops, each following the one before it", count(len(batches), "batch, signed for", "batches, signed for"), count(hops-unsigned, "receipt", "receipts"))
+	text := fmt.Sprintf("%s by %s of %s, each following the one before it", count(len(batches), "batch, signed for", "batches, signed for"), count(hops-unsigned, "receipt", "receipts"), by)
 	if unsigned > 0 {
 		text += fmt.Sprintf("; %s not signed, since the plan names no key", count(unsigned, "other is", "others are"))
 	}
@@ -198,10 +198,10 @@ func vouched(batches []relay.Vouched) string {
 }
 
 // claimed compares the number of respondents in the headline, if there is one.
-func claimed(r release.Release, most int) error {
+func claimed(r release.Release, most int, by string) error {
 	for _, m := range r.Headline {
 		if m.Name == "respondents" && m.Value > float64(most) {
-			return fmt.Errorf("the release counts %.0f respondents, and the hops have signed for %d", m.Value, most)
+			return fmt.Errorf("the release counts %.0f respondents, and the %s have signed for %d", m.Value, by, most)
 		}
 	}
 	return nil

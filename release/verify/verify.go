@@ -54,9 +54,9 @@ func Format(file string) string {
 // Shows says what is known after a verification.
 const Shows = `It shows that the publisher signed this plan, or the study that it is a round of, whose
 coordinator signed the round; that the promise follows from its numbers; that the public
-state is the one that the plan names; and that the hops that the plan names signed for the batches, with so many
+state is the one that the plan names; and that the hops or aggregators that the plan names signed for the batches, with so many
 respondents in each, that the analyzer says it counted; and that the analyzer whose key
-the plan names signed these numbers. It cannot show that a hop kept its permutation to itself, that respondents exist and told the truth, or that the
+the plan names signed these numbers. It cannot show that a hop kept its permutation to itself, or an aggregator its shares, that respondents exist and told the truth, or that the
 numbers are those that were in the batches: the analyzer alone has opened them.`
 
 // Evidence is what there is to verify.
@@ -279,6 +279,14 @@ func (c *checks) shown() {
 	c.found("log", err, "its receipts stand in the public log, where everybody sees whether there is another release")
 }
 
+// signers names who signs for batches on a route.
+func signers(r plan.Route) string {
+	if r.Sum != nil {
+		return "aggregators"
+	}
+	return "hops"
+}
+
 // received looks at what the hops have signed for, and at what the receipts are of.
 func (c *checks) received() {
 	if c.Files[relay.ReceiptsFile] == nil {
@@ -305,11 +313,12 @@ func (c *checks) received() {
 	c.page(release.PageFile)
 	c.page(studyPage)
 	c.columns()
+	by := signers(c.signed.Plan.Route)
 	batches, err := receipts.Check(c.signed.Plan)
 	if err == nil && len(batches) == 0 {
 		err = errors.New("they are of no batch, and a release rests on some")
 	}
-	if !c.found("receipts", err, "%s", vouched(batches)) {
+	if !c.found("receipts", err, "%s", vouched(batches, by)) {
 		return
 	}
 	smallest, respondents := 0, 0
@@ -321,7 +330,7 @@ func (c *checks) received() {
 	}
 	respondents /= c.signed.Plan.Contributions()
 	c.found("kept", c.protocol.Kept(smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
-	c.found("respondents", claimed(c.release, respondents), "the release counts no more than the %d that the hops have signed for", respondents)
+	c.found("respondents", claimed(c.release, respondents, by), "the release counts no more than the %d that the %s have signed for", respondents, by)
 }
 
 // numbers asks whether the analyzer that the plan names has signed what the receipts are of.

@@ -109,7 +109,7 @@ var aboutFiles = map[string]string{
 	"json":              "every number and every guarantee, for programs",
 	release.CountsFile:  "a row for each value, for a spreadsheet",
 	countsColumns:       "the same, for programs that read Parquet",
-	relay.ReceiptsFile:  "what the hops signed for",
+	relay.ReceiptsFile:  "what hops or aggregators signed for",
 	release.AuditFile:   "what attacks found",
 	relay.SignatureFile: "the analyzer's signature of all these",
 	relay.EvidenceFile:  "where it stands in the public log",
