@@ -35,6 +35,7 @@ type standIns struct {
 	mu     sync.Mutex
 	own    map[string]string          // the service that an operator's token is for, by the token
 	shown  map[string]map[string]bool // where each credential was shown
+	uses   int                        // of operators' tokens
 	faults []string
 	close  []func()
 }
@@ -87,19 +88,27 @@ func (s *standIns) behind(t *testing.T, at trial.Folder, p plans.Party) {
 	s.close = append(s.close, func() { server.Close(); <-done; carry.CloseIdleConnections() })
 }
 
-// look writes down what a service is shown. A token of an operator is for one service; any other credential
-// may have been shown nowhere else.
+// look is seen, of one request at a time.
 func (s *standIns) look(at string, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen(at, r)
+}
+
+// seen writes down what a service is shown. A token of an operator is for one service; any other credential
+// may have been shown nowhere else.
+func (s *standIns) seen(at string, r *http.Request) {
 	kind, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if shown == "" {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.shown[shown] == nil {
 		s.shown[shown] = map[string]bool{}
 	}
 	s.shown[shown][at] = true
+	if s.own[shown] != "" {
+		s.uses++
+	}
 	if of := s.own[shown]; of != "" && of != at || len(s.shown[shown]) > 1 {
 		s.faults = append(s.faults, fmt.Sprintf("%s %s: %s is shown a %s that is for %s, and was shown at %q", r.Method, r.URL.Path, at, kind, of, slices.Sorted(maps.Keys(s.shown[shown]))))
 	}
@@ -107,8 +116,6 @@ func (s *standIns) look(at string, r *http.Request) {
 
 // known reports whether a service was shown the token of its operator.
 func (s *standIns) known(at string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for token, of := range s.own {
 		if of == at && s.shown[token][at] {
 			return true
@@ -239,6 +246,23 @@ func nobodyIsShown(t *testing.T, route string) {
 			}
 		}
 	}
+	// Whoever needs no token shows none, though the trial's folder has all.
+	s.mu.Lock()
+	uses := s.uses
+	s.mu.Unlock()
+	for _, args := range [][]string{
+		{"release", "fetch", "--dir", string(at), "--out", filepath.Join(t.TempDir(), "release")},
+		{"plan", "withdraw", "--dir", string(at), "--reason", "tried", "--log", parties[len(parties)-1].URL},
+	} {
+		var out, errs bytes.Buffer
+		code := run(args, terminal.Streams{Out: &out, Err: &errs, Version: "test"})
+		t.Logf("confetti %s: exit code %d\n%s%s", strings.Join(args[:2], " "), code, &out, &errs)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.uses != uses {
+		t.Errorf("operators' tokens are shown %d times by who needs none", s.uses-uses)
+	}
 	for _, fault := range s.faults {
 		t.Error(fault)
 	}
@@ -254,7 +278,7 @@ func nobodyIsShown(t *testing.T, route string) {
 	before := len(s.faults)
 	for token, of := range s.own {
 		if of == analyzer {
-			s.look(parties[1].URL, &http.Request{Method: "GET", URL: &url.URL{Path: "/"}, Header: http.Header{"Authorization": {"Bearer " + token}}})
+			s.seen(parties[1].URL, &http.Request{Method: "GET", URL: &url.URL{Path: "/"}, Header: http.Header{"Authorization": {"Bearer " + token}}})
 		}
 	}
 	if len(s.faults) != before+1 {

@@ -4,10 +4,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -47,6 +49,9 @@ func TestTheLogIsToldOfReleases(t *testing.T) {
 		r := start(t, dsn, c)
 		r.client, r.planLog = log.Client(), log.URL
 		r.restart()
+		if !slices.ContainsFunc(r.service.Status(t.Context()).Facts, func(f serve.Fact) bool { return f.Name == analyzerd.LogFact && f.Data == log.URL }) {
+			t.Error("an operator is not told of the log")
+		}
 		r.wants(r.register(c), created, "")
 		for _, h := range c.handovers {
 			r.wants(r.put(h), created, "")
