@@ -27,15 +27,15 @@ func newDoors(ofAddress int, each time.Duration, inAll int, perSecond float64) d
 
 // enter lets somebody in from this address, as net/http writes it, with its port; or says how long to wait,
 // and whether for those of the same address. Who has to wait for these takes nothing from all others.
-func (d doors) enter(remote string) (wait time.Duration, ofAddress bool, err error) {
+func (d doors) enter(remote string, now time.Time) (wait time.Duration, ofAddress bool, err error) {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return 0, false, fmt.Errorf("console: a request has the address %q", remote)
 	}
-	if wait := waits(d.ofAddress.Allow(serve.Network(at.Addr()))); wait > 0 {
+	if wait := waits(d.ofAddress.AllowAt(serve.Network(at.Addr()), now)); wait > 0 {
 		return wait, true, nil
 	}
-	return waits(d.inAll.Allow(struct{}{})), false, nil
+	return waits(d.inAll.AllowAt(struct{}{}, now)), false, nil
 }
 
 // waits is how long a limit says to wait.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/release"
@@ -205,15 +207,51 @@ func TestCountsThatAreKeptAreBounded(t *testing.T) {
 // A phone with as many addresses as it likes, of one IPv6 network, has the places of one address.
 func TestANetworkJoinsAsOneAddress(t *testing.T) {
 	c, _, _, _ := operated(t)
+	now := time.Now()
 	in := 0
 	for i := range 3 * joinsOfAddress {
-		if wait, ofAddress, err := c.joins.enter(fmt.Sprintf("[2001:db8:0:7::%x]:443", i+1)); err != nil || wait > 0 && !ofAddress {
+		if wait, ofAddress, err := c.joins.enter(fmt.Sprintf("[2001:db8:0:7::%x]:443", i+1), now); err != nil || wait > 0 && !ofAddress {
 			t.Fatal(wait, ofAddress, err)
 		} else if wait == 0 {
 			in++
 		}
 	}
-	if wait, _, err := c.joins.enter("[2001:db8:0:8::1]:443"); in != joinsOfAddress || wait > 0 || err != nil {
+	if wait, _, err := c.joins.enter("[2001:db8:0:8::1]:443", now); in != joinsOfAddress || wait > 0 || err != nil {
 		t.Errorf("%d of a network came in at once, of %d; then one of another waits %v: %v", in, joinsOfAddress, wait, err)
+	}
+}
+
+// A class of sixty phones behind one address is in within a minute, by a clock of the test's own: who is
+// refused comes back when it is told to, as the page does. With five at once and one each half minute it
+// takes most of an hour.
+func TestAClassJoinsWithinAMinute(t *testing.T) {
+	const class = 60
+	for name, way := range map[string]struct {
+		doors  doors
+		within bool
+	}{
+		"as it is":  {newDoors(joinsOfAddress, addressRests, joinsInAll, joinsASecond), true},
+		"as it was": {newDoors(5, 30*time.Second, joinsInAll, joinsASecond), false},
+	} {
+		begin := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
+		next := make([]time.Duration, class) // when each phone asks again
+		var last time.Duration
+		for in := 0; in < class; {
+			first := slices.Index(next, slices.Min(next))
+			last = next[first]
+			wait, _, err := way.doors.enter(fmt.Sprintf("192.0.2.1:%d", 1000+first), begin.Add(last))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wait == 0 {
+				in++
+				next[first] = 1000 * time.Hour
+			} else {
+				next[first] += wait.Truncate(time.Second) + time.Second // whole seconds, as Retry-After has them
+			}
+		}
+		if last <= time.Minute != way.within {
+			t.Errorf("%s: the last of %d is in after %v", name, class, last)
+		}
 	}
 }

@@ -1,8 +1,8 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +12,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -74,7 +76,12 @@ func (c *Console) carry(page func(pattern string, h func(http.ResponseWriter, *h
 		for _, pattern := range service.asks {
 			method, path, _ := strings.Cut(pattern, " ")
 			page(method+" "+below+path, func(w http.ResponseWriter, r *http.Request) error {
-				return c.relay(w, r, service.url+strings.TrimPrefix(r.URL.Path, below))
+				err := c.relay(w, r, service.url+strings.TrimPrefix(r.URL.Path, below))
+				if problem, ok := errors.AsType[*wire.Problem](err); ok { // which a device reads
+					web.WriteProblem(w, problem)
+					return nil
+				}
+				return err
 			})
 		}
 	}
@@ -117,31 +124,41 @@ func (c *Console) deviceFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 // relayScript has requests to the plan's services go by way of the room: a phone has no other
-// way to services of a machine that are that machine's own.
+// way to services of a machine that are that machine's own. They have the phone's cookie, which the
+// room carries no further.
 const relayScript = `const carried = %s;
 const ask = self.fetch.bind(self);
 self.fetch = (to, how) => {
   const url = String(to instanceof Request ? to.url : to);
   const at = carried.findIndex((base) => url.startsWith(base + "/"));
-  return ask(at < 0 ? to : "/answer/relay/" + at + url.slice(carried[at].length), how);
+  return ask(at < 0 ? to : "/answer/relay/" + at + url.slice(carried[at].length), at < 0 ? how : { ...how, credentials: "same-origin" });
 };
 `
 
 // maxRelayed bounds what is carried either way, in bytes.
 const maxRelayed = 16 << 20
 
-// relay carries a request of a phone's device to a service of the plan, and the answer back.
+// relay carries a request of a phone that has joined to a service of the plan, and the answer back, as
+// they come: nothing of either is kept. A phone has one under way.
 func (c *Console) relay(w http.ResponseWriter, r *http.Request, to string) error {
 	if _, err := wire.PathID(r); err != nil && r.PathValue("id") != "" {
 		return errNoPage // its slashes would be the service's
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRelayed))
-	if err != nil {
-		return &pageError{http.StatusRequestEntityTooLarge, "This is too long.", ""}
+	if cookie, err := r.Cookie(phoneCookie); err != nil || !c.o.Room.knows(cookie.Value) {
+		return wire.Problemf(wire.Unauthenticated, "this phone has not joined the poll")
 	}
-	ask, err := http.NewRequestWithContext(r.Context(), r.Method, to, bytes.NewReader(body))
+	if r.ContentLength > maxRelayed {
+		return wire.Problemf(wire.TooLarge, "the body has %d bytes; at most %d fit here", r.ContentLength, maxRelayed)
+	}
+	if err := serve.EnterLong(r); err != nil {
+		return err
+	}
+	ask, err := http.NewRequestWithContext(r.Context(), r.Method, to, serve.Body(w, r, maxRelayed))
 	if err != nil {
 		return err
+	}
+	if ask.ContentLength = r.ContentLength; r.ContentLength == 0 {
+		ask.Body = http.NoBody
 	}
 	for _, name := range []string{"Content-Type", "Authorization", "Accept"} {
 		if v := r.Header.Get(name); v != "" {
@@ -153,16 +170,14 @@ func (c *Console) relay(w http.ResponseWriter, r *http.Request, to string) error
 		return err
 	}
 	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxRelayed))
-	if err != nil {
-		return err
-	}
 	for _, name := range []string{"Content-Type", "Retry-After", "WWW-Authenticate"} {
 		if v := res.Header.Get(name); v != "" {
 			w.Header().Set(name, v)
 		}
 	}
 	w.WriteHeader(res.StatusCode)
-	_, err = w.Write(text)
-	return err
+	if n, err := io.Copy(w, io.LimitReader(res.Body, maxRelayed+1)); err != nil || n > maxRelayed {
+		panic(http.ErrAbortHandler) // or half of it would be taken for the whole
+	}
+	return nil
 }

@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
@@ -48,6 +50,7 @@ func (s *carriers) RoundTrip(r *http.Request) (*http.Response, error) {
 // relayed is the transport of a device in a room: what relay.js does.
 type relayed struct {
 	room    http.Handler
+	phone   *http.Cookie
 	carried []string
 	refused []string // by the room itself
 }
@@ -62,6 +65,7 @@ func (d *relayed) Do(_ context.Context, r client.Request) (client.Response, erro
 	ask.Header.Set("Content-Type", r.Type)
 	ask.Header.Set("Authorization", r.Authorization)
 	ask.Header.Set("Cookie", "confetti-console=x")
+	ask.AddCookie(d.phone)
 	d.room.ServeHTTP(w, ask)
 	answer := w.Result()
 	if answer.Header.Get("Content-Type") != wire.ProblemType || len(answer.Cookies()) > 0 {
@@ -69,6 +73,108 @@ func (d *relayed) Do(_ context.Context, r client.Request) (client.Response, erro
 	}
 	return client.Response{Status: answer.StatusCode, Type: answer.Header.Get("Content-Type"), Body: answer.Body}, nil
 }
+
+// joins has a phone join, and returns its cookie.
+func joins(t *testing.T, c *Console) *http.Cookie {
+	t.Helper()
+	res, text := post(t, c, "/answer/join", nil, nil)
+	if res.StatusCode != http.StatusOK || len(res.Cookies()) != 1 {
+		t.Fatalf("joining: %d %s", res.StatusCode, text)
+	}
+	return res.Cookies()[0]
+}
+
+// A phone that has joined has one body under way, which is carried as it comes; a stranger has none. An
+// answer that breaks off is broken off, and a body that is too long is not begun.
+func TestARoomCarriesOneBodyAtATime(t *testing.T) {
+	c, signed, _ := live(t, routes()["mixed"], false)
+	c.o.Room.Bearers = []string{"one", "two"}
+	first, second := joins(t, c), joins(t, c)
+	arrived, proceed := make(chan string), make(chan struct{})
+	c.o.Room.Carry = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		begun := make([]byte, 5)
+		if _, err := io.ReadFull(r.Body, begun); err != nil {
+			return nil, err
+		}
+		arrived <- string(begun) // though the rest is not there yet
+		<-proceed
+		rest, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		w := httptest.NewRecorder()
+		w.Header().Set("Content-Type", "x/y")
+		io.WriteString(w, string(begun)+string(rest))
+		return w.Result(), nil
+	})}
+	path := "/answer/relay/0" + wire.ContributionPath(signed.Plan.Hash(), 0, [32]byte{})
+	send := func(phone *http.Cookie, body io.Reader) *http.Response {
+		r := httptest.NewRequest(http.MethodPut, path, body)
+		if phone != nil {
+			r.AddCookie(phone)
+		}
+		res, text := answered(t, c, r)
+		res.Body = io.NopCloser(strings.NewReader(text))
+		return res
+	}
+	code := func(res *http.Response) wire.Code {
+		p := web.ReadProblem(res)
+		if p == nil {
+			t.Fatalf("answered %d", res.StatusCode)
+		}
+		return p.Code
+	}
+	if got := code(send(nil, strings.NewReader("sealed"))); got != wire.Unauthenticated {
+		t.Errorf("a stranger: %s", got)
+	}
+	if got := code(send(&http.Cookie{Name: first.Name, Value: "x"}, strings.NewReader("sealed"))); got != wire.Unauthenticated {
+		t.Errorf("who made a cookie up: %s", got)
+	}
+	if got := code(send(first, bytes.NewReader(make([]byte, maxRelayed+1)))); got != wire.TooLarge {
+		t.Errorf("a body of too many bytes: %s", got)
+	}
+	var both sync.WaitGroup
+	under := func(phone *http.Cookie) *io.PipeWriter {
+		from, to := io.Pipe()
+		both.Go(func() {
+			if res := send(phone, from); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "x/y" {
+				t.Errorf("a body under way is answered %d %v", res.StatusCode, res.Header)
+			}
+		})
+		io.WriteString(to, "begin")
+		if got := <-arrived; got != "begin" {
+			t.Errorf("%q arrived", got)
+		}
+		return to
+	}
+	one := under(first)
+	if got := code(send(first, strings.NewReader("sealed"))); got != wire.Overloaded {
+		t.Errorf("a second body of one phone: %s", got)
+	}
+	two := under(second)
+	close(proceed)
+	for _, to := range []*io.PipeWriter{one, two} {
+		io.WriteString(to, "rest")
+		to.Close()
+	}
+	both.Wait()
+	c.o.Room.Carry = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		w := httptest.NewRecorder()
+		res := w.Result()
+		res.Body = io.NopCloser(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("reset"))))
+		return res, nil
+	})}
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("an answer that breaks off ends with %v", p)
+		}
+	}()
+	send(first, strings.NewReader("sealed"))
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // live is a room of a plan whose parties have keys and addresses, with an issuer or without.
 func live(t *testing.T, p plan.Plan, issuer bool) (*Console, plan.Signed, *carriers) {
@@ -110,7 +216,7 @@ func live(t *testing.T, p plan.Plan, issuer bool) (*Console, plan.Signed, *carri
 	signed := plan.Sign(example.Design(t, p), key.Private())
 	behind := &carriers{refused: wire.Problemf(wire.PlanWithdrawn, "withdrawn")}
 	room := &Room{
-		Signed: signed, Address: "https://here.example/answer", Carry: &http.Client{Transport: behind},
+		Signed: signed, Address: "https://here.example/answer", Carry: &http.Client{Transport: behind}, Bearers: []string{"phone"},
 		Device: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
 	}
 	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: &services{}, Room: room})
@@ -141,7 +247,7 @@ func TestARoomCarriesWhatADeviceAsks(t *testing.T) {
 			_, script := get(t, c, "/answer/device/relay.js")
 			_, list, _ := strings.Cut(script, "const carried = ")
 			list, _, _ = strings.Cut(list, ";\n")
-			device := &relayed{room: c}
+			device := &relayed{room: c, phone: joins(t, c)}
 			if err := json.Unmarshal([]byte(list), &device.carried); err != nil {
 				t.Fatal(err)
 			}
@@ -212,6 +318,7 @@ func TestARoomCarriesWhatADeviceAsks(t *testing.T) {
 func TestARoomCarriesNothingElse(t *testing.T) {
 	for name, p := range routes() {
 		c, signed, behind := live(t, p, true)
+		phone := joins(t, c)
 		hash := signed.Plan.Hash()
 		id := strings.Repeat("0", 64)
 		var other [32]byte
@@ -233,6 +340,7 @@ func TestARoomCarriesNothingElse(t *testing.T) {
 			for _, path := range paths {
 				for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete} {
 					r := httptest.NewRequest(method, "/answer/relay/"+service+path, io.NopCloser(strings.NewReader("sealed")))
+					r.AddCookie(phone)
 					if res, _ := answered(t, c, r); res.StatusCode < 300 {
 						t.Errorf("%s: %s %s at service %s: %d", name, method, path, service, res.StatusCode)
 					}

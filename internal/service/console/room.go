@@ -45,8 +45,8 @@ type Room struct {
 // What of a room's places may be taken: whoever deletes the cookie is another phone to it, so
 // that one that does so again and again must not get them all.
 const (
-	joinsOfAddress = 5 // at once
-	addressRests   = 30 * time.Second
+	joinsOfAddress = 20 // at once: a class is behind one address, and all of it comes in within a minute
+	addressRests   = time.Second
 	joinsInAll     = 60 // at once
 	joinsASecond   = 2
 )
@@ -286,7 +286,7 @@ func (c *Console) postJoin(w http.ResponseWriter, r *http.Request) error {
 		had = cookie.Value
 	}
 	bearer, keep, err := room.join(had, func() error {
-		if wait, ofAddress, err := c.joins.enter(r.RemoteAddr); wait > 0 || err != nil {
+		if wait, ofAddress, err := c.joins.enter(r.RemoteAddr, c.o.Now()); wait > 0 || err != nil {
 			return cmp.Or(err, errCrowded(wait, ofAddress))
 		}
 		return nil

@@ -81,7 +81,7 @@ const (
 
 // maySignIn keeps to them.
 func (c *Console) maySignIn(r *http.Request) error {
-	wait, _, err := c.signIns.enter(r.RemoteAddr)
+	wait, _, err := c.signIns.enter(r.RemoteAddr, c.o.Now())
 	if wait > 0 {
 		return &pageError{http.StatusTooManyRequests, "Many sign in at this moment.", "Try again in some seconds."}
 	}

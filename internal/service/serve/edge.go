@@ -33,11 +33,13 @@ func NewEdge(l Limits) *Edge {
 		e.pools[kind].ofSender = l.PerSender
 	}
 	e.pools[longs].quick = longRate
+	e.pools[batches].ofSender = 1 // none where a batch's hop is the sender
 	return e
 }
 
 // enter gives a request a place among those of a kind.
 func (e *Edge) enter(h *hold, k kind, sender Respondent) (err error) {
+	h.sender = sender
 	h.place, err = e.pools[k].enter(http.NewResponseController(h.w), h.conn, sender)
 	return err
 }
@@ -87,14 +89,19 @@ func (e *Edge) Admit(who func(*http.Request) Caller, h Handler) Handler {
 	}
 }
 
-// EnterLong gives a stranger's or a sender's request the place of a long body, or a long answer,
-// in the place of its own. Whoever sends, or takes, it faster than slowly keeps it.
+// EnterLong gives a request the place of a long body, or a long answer, in the place of its own. A
+// stranger's keeps it while it goes on faster than slowly. A known sender's is among those of senders,
+// who have one each; an operator's stays where it is.
 func EnterLong(r *http.Request) error {
 	h := held(r)
-	if h.kind == operators {
+	k := longs
+	switch h.kind {
+	case operators:
 		return nil
+	case respondents:
+		k = batches
 	}
-	pl, err := h.edge.pools[longs].enter(http.NewResponseController(h.w), h.conn, Respondent{})
+	pl, err := h.edge.pools[k].enter(http.NewResponseController(h.w), h.conn, h.sender)
 	if err != nil {
 		return overloaded("others that are as long are under way")
 	}

@@ -198,9 +198,10 @@ type hold struct {
 	edge    *Edge
 	kind    kind
 	conn    *connection
-	place   *place // nil before Enter
-	checked func() // the credential is; nil where none is looked at
-	body    int64  // bytes of memory
+	sender  Respondent // of pages: zero of strangers
+	place   *place     // nil before Enter
+	checked func()     // the credential is; nil where none is looked at
+	body    int64      // bytes of memory
 	window  time.Duration
 	w       http.ResponseWriter
 }
@@ -221,7 +222,7 @@ type kind int
 const (
 	strangers   kind = iota // whoever they are of
 	longs                   // of those the one with a long body
-	batches                 // of hops, known by a receipt at the beginning of the body
+	batches                 // of hops, known by a receipt at the beginning of the body; of pages what is long of known senders
 	respondents             // known by a credential
 	operators               // of pages
 )

@@ -29,8 +29,10 @@ func NewRates[K comparable](perSecond float64, burst, keys int) *Rates[K] {
 
 // Allow takes one from the key's allowance, or returns a RateLimited problem
 // that says when there will be one.
-func (r *Rates[K]) Allow(key K) error {
-	now := time.Now()
+func (r *Rates[K]) Allow(key K) error { return r.AllowAt(key, time.Now()) }
+
+// AllowAt is Allow by somebody's own clock.
+func (r *Rates[K]) AllowAt(key K, now time.Time) error {
 	reservation := r.limiter(key).ReserveN(now, 1)
 	wait := reservation.DelayFrom(now)
 	if wait == 0 {
