@@ -286,6 +286,61 @@ func checkChart(t *testing.T, role string) {
 	}
 }
 
+// A release of a console has flags in the place of a configuration, whose files are mounted, and is
+// asked whether it answers by its own name.
+func TestChartOfAConsole(t *testing.T) {
+	values := chartValues(t, "shuffler")
+	values["role"] = "console"
+	for _, roots := range []string{"", "/etc/confetti/private/roots.pem"} {
+		values["console"].(map[string]any)["roots"] = roots
+		docs, err := render(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var set map[string]any
+		for _, d := range docs {
+			switch kind := d["kind"]; kind {
+			case "StatefulSet":
+				set = d
+			case "ConfigMap", "ScaledObject":
+				t.Errorf("a console has a %s", kind)
+			}
+		}
+		pod := at(set, "spec", "template", "spec")
+		container := at(pod, "containers", 0)
+		line := []string{"confetti"}
+		args, _ := at(container, "args").([]any)
+		for _, a := range args {
+			line = append(line, fmt.Sprint(a))
+		}
+		c := consoleLine(t, line)
+		mounts := names(at(container, "volumeMounts"), "mountPath")
+		for _, file := range []string{c.Certificate, c.Key, c.Tokens} {
+			if !slices.Contains(mounts, filepath.Dir(file)) {
+				t.Errorf("%s is not mounted: %v", file, mounts)
+			}
+		}
+		if !slices.Contains(mounts, c.Folder) || c.Roots != roots || c.Analyzer == "" || c.Listen == "" {
+			t.Errorf("%+v, and %v", c, mounts)
+		}
+		volumes := append(names(at(pod, "volumes"), "name"), "state")
+		for _, v := range names(at(container, "volumeMounts"), "name") {
+			if !slices.Contains(volumes, v) {
+				t.Errorf("volume %s is mounted and not there", v)
+			}
+		}
+		if image, _ := at(container, "image").(string); !strings.HasPrefix(image, "confetti:") {
+			t.Errorf("it runs in the image %s", image)
+		}
+		for _, probe := range []string{"livenessProbe", "readinessProbe"} {
+			asked := at(container, probe, "httpGet")
+			if at(asked, "path") != "/static/icon.svg" || at(asked, "scheme") != "HTTPS" || "https://"+fmt.Sprint(at(asked, "httpHeaders", 0, "value")) != c.Address {
+				t.Errorf("%s: %v", probe, asked)
+			}
+		}
+	}
+}
+
 // A value that no template may miss, and a typo in one, are errors.
 func TestChartIsRenderedStrictly(t *testing.T) {
 	values := chartValues(t, "shuffler")

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -122,13 +123,16 @@ var unitKeys = map[string][]string{
 	"Install": {"WantedBy"},
 	"Service": {
 		"Type", "ExecStartPre", "ExecStart", "User", "Group", "ConfigurationDirectory", "ConfigurationDirectoryMode", "StateDirectory", "StateDirectoryMode",
-		"UMask", "Restart", "RestartSec", "TimeoutStopSec", "LimitNOFILE", "LimitCORE", "MemorySwapMax",
+		"UMask", "Restart", "RestartSec", "TimeoutStopSec", "LimitNOFILE", "LimitCORE", "MemorySwapMax", "MemoryMax",
 		"NoNewPrivileges", "CapabilityBoundingSet", "AmbientCapabilities", "ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices", "PrivateMounts",
 		"ProtectClock", "ProtectControlGroups", "ProtectHostname", "ProtectKernelLogs", "ProtectKernelModules", "ProtectKernelTunables", "ProtectProc", "ProcSubset",
 		"KeyringMode", "LockPersonality", "MemoryDenyWriteExecute", "RemoveIPC", "RestrictAddressFamilies", "RestrictNamespaces", "RestrictRealtime",
 		"RestrictSUIDSGID", "SystemCallArchitectures", "SystemCallFilter",
 	},
 }
+
+// besides are keys that some units have.
+var besides = []string{"Environment", "EnvironmentFile"}
 
 // unit reads a unit file into the values of each section's keys, and says what is
 // wrong with it.
@@ -144,7 +148,7 @@ func unit(text string) (sections map[string]map[string][]string, faults []string
 				faults = append(faults, fmt.Sprintf("line %d: section %s is not known, or there twice", n+1, at))
 			}
 			sections[at] = map[string][]string{}
-		case setting && slices.Contains(unitKeys[at], name):
+		case setting && (slices.Contains(unitKeys[at], name) || at == "Service" && slices.Contains(besides, name)):
 			sections[at][name] = append(sections[at][name], value)
 		default:
 			faults = append(faults, fmt.Sprintf("line %d: no setting of section %q", n+1, at))
@@ -186,6 +190,114 @@ func TestUnits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bounded says what is wrong with the memory that a unit's service may use: none is named, or less than
+// its requests' bodies and half a gigabyte.
+func bounded(role string, u map[string]map[string][]string) error {
+	all := u["Service"]["MemoryMax"]
+	if len(all) != 1 {
+		return fmt.Errorf("MemoryMax is %q", all)
+	}
+	size, ok := strings.CutSuffix(all[0], "G")
+	n, err := strconv.ParseInt(size, 10, 64)
+	if n <<= 30; !ok {
+		size, _ = strings.CutSuffix(all[0], "M")
+		n, err = strconv.ParseInt(size, 10, 64)
+		n <<= 20
+	}
+	least := int64(512 << 20)
+	if configs[role] != nil { // it has http.memory
+		least += serve.DefaultLimits.Memory
+	}
+	if err != nil || n < least {
+		return fmt.Errorf("MemoryMax is %s, and the service needs %d MiB", all[0], least>>20)
+	}
+	return nil
+}
+
+// Every unit, workers' and the console's too, is read strictly and bounds its memory.
+func TestUnitsBoundMemory(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(deployed, "systemd", "*.service"))
+	if err != nil || len(files) != len(configs)+3 {
+		t.Fatalf("%v: %q", err, files)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "confetti-"), ".service")
+		text := deployedText(t, "systemd", filepath.Base(file))
+		u, faults := unit(text)
+		for _, f := range faults {
+			t.Errorf("%s: %s", name, f)
+		}
+		if err := bounded(name, u); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, wrong := range []string{"", "MemoryMax=64M\n", "MemoryMax=infinity\n", "MemoryMax=4\n", "MemoryMax=1G\nMemoryMax=2G\n"} {
+			if u, _ := unit(regexp.MustCompile("(?m)^MemoryMax=.*\n").ReplaceAllString(text, wrong)); bounded(name, u) == nil {
+				t.Errorf("%s: %q passes", name, wrong)
+			}
+		}
+	}
+}
+
+// The console has flags and no configuration: those of its unit, with the settings of the example, are
+// ones that this program takes, and name what systemd makes.
+func TestConsoleUnit(t *testing.T) {
+	u, _ := unit(deployedText(t, "systemd", "confetti-console.service"))
+	service := u["Service"]
+	for section, keys := range unitKeys {
+		for _, key := range keys {
+			if len(u[section][key]) == 0 && key != "ExecStartPre" { // what is wrong is said by ExecStart
+				t.Errorf("%s lacks %s", section, key)
+			}
+		}
+	}
+	if !slices.Equal(service["EnvironmentFile"], []string{"/etc/" + service["ConfigurationDirectory"][0] + "/console.env"}) {
+		t.Errorf("settings are in %q", service["EnvironmentFile"])
+	}
+	set := map[string]string{}
+	for line := range strings.Lines(deployedText(t, "config", "console.env")) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(line, "#") {
+			set[name] = value
+		}
+	}
+	line := os.Expand(service["ExecStart"][0], func(name string) string {
+		if set[name] == "" {
+			t.Errorf("the example does not set %s", name)
+		}
+		return set[name]
+	})
+	c := consoleLine(t, strings.Fields(line))
+	for flag, folder := range map[string]string{c.Certificate: "/etc/" + service["ConfigurationDirectory"][0], c.Key: "/etc/" + service["ConfigurationDirectory"][0], c.Tokens: "/etc/" + service["ConfigurationDirectory"][0], c.Folder: "/var/lib"} {
+		if filepath.Dir(flag) != folder {
+			t.Errorf("%s is not in %s", flag, folder)
+		}
+	}
+	if c.Folder != "/var/lib/"+service["StateDirectory"][0] {
+		t.Errorf("sessions are kept in %s", c.Folder)
+	}
+}
+
+// consoleFlags are those of a console's command line that deployments set.
+type consoleFlags struct{ Listen, Analyzer, Address, Certificate, Key, Tokens, Folder, Roots string }
+
+// consoleLine reads a command line that starts a console, which must be one that this program takes.
+func consoleLine(t *testing.T, line []string) (c consoleFlags) {
+	t.Helper()
+	if filepath.Base(line[0]) != "confetti" || !slices.Equal(line[1:3], []string{"serve", "console"}) {
+		t.Fatalf("%v is no console", line)
+	}
+	parser := newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Errorf("%v ends at once", line) })
+	parsed, err := parser.Parse(line[1:])
+	if err != nil {
+		t.Fatalf("%v: %v", line, err)
+	}
+	for _, flag := range parsed.Flags() {
+		if f := reflect.ValueOf(&c).Elem().FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, flag.Name) }); f.IsValid() && flag.Set {
+			f.SetString(flag.Target.String())
+		}
+	}
+	return c
 }
 
 // A planted typo and a stray section are caught.
