@@ -69,12 +69,13 @@ func (f oidc) open(address string) (console.Provider, error) {
 }
 
 func (serveConsole) Help() string {
-	return `Shows collections, releases and studies to whoever opens the page. With an operator's
-token it also shows how far collections have come, and prints a link that logs
-one browser in as the operator, once.
+	return `Shows collections, releases and studies to whoever opens the page. With operators'
+tokens it also shows how far collections have come, and prints a link that logs
+one browser in as the operator, once. Services for which no token is there are not ours.
 
 Example:
   confetti serve console --analyzer https://analyzer.example:8443
+  confetti serve console --analyzer https://analyzer.example:8443 --tokens operator.tokens
   confetti serve console --dir trial
   confetti serve console --dir trial --oidc-issuer https://accounts.example.org --oidc-client confetti-console --oidc-operator ada=248289761001`
 }
