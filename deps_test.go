@@ -31,12 +31,12 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/testkit/costtest", "internal/testkit/origintest", "internal/plain", "internal/tools/sbom", "internal/tools/manual", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/strict", "internal/once", "internal/formula"},
+	{"internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/testkit/costtest", "internal/testkit/origintest", "internal/plain", "internal/tools/sbom", "internal/tools/manual", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strict", "internal/once", "internal/formula"},
 	{"internal/storage/durable/durabletest", "internal/replay", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/chain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/nn"},
 	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/dataset"},
 	{"plan", "envelope"},
 	{"internal/plan/author"},
-	{"internal/token", "internal/dap"},
+	{"internal/token", "internal/dap", "internal/ohttp"},
 	{"internal/wire"},
 	{"internal/wire/relay", "internal/wire/web", "internal/webmodule"},
 	{"internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/storage/blob", "web"},
@@ -97,10 +97,10 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/storage/chain", "internal/token", "internal/wire", "internal/storage/queue", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/service/handover", "internal/shuffler/intake", "internal/service/epoch", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strict"}
+var mixing = []string{"plan", "envelope", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/storage/chain", "internal/token", "internal/ohttp", "internal/wire", "internal/storage/queue", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/service/handover", "internal/shuffler/intake", "internal/service/epoch", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strict"}
 
 // adding is all that an aggregator may be made of.
-var adding = []string{"plan", "envelope", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/storage/chain", "internal/token", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/storage/store", "internal/prio3", "internal/dap", "internal/strict"}
+var adding = []string{"plan", "envelope", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/storage/chain", "internal/token", "internal/ohttp", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/storage/store", "internal/prio3", "internal/dap", "internal/strict"}
 
 var reaches = []reach{
 	{from: "party/shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},
