@@ -214,6 +214,7 @@ type Party struct {
 	Receipts string `json:"receipts,omitempty"` // Ed25519 public key that signs its receipts
 	Tokens   string `json:"tokens,omitempty"`   // public key of the single-use tokens that this hop demands of a respondent
 	Releases string `json:"releases,omitempty"` // Ed25519 public key that signs the releases of the analyzer, who alone has one
+	Relay    *Relay `json:"relay,omitempty"`    // through which devices come, who would show their addresses otherwise; nil: they do
 }
 
 // Times bounds the collection. Zero times are left out.

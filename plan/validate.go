@@ -51,6 +51,7 @@ func (p Plan) Problems() Problems {
 	p.Analyzer.validate(&ps, "analyzer", suite)
 	ps.Require(p.Analyzer.Receipts == "" && p.Analyzer.Tokens == "", "analyzer: receipts and tokens belong to hops: leave them out")
 	p.releases(&ps)
+	p.relays(&ps)
 	ps.Require(p.Signatures == 0 || p.Signatures >= 2 && p.Signatures <= maxSignatures, "signatures must be 2 to %d, or left out where one is enough", maxSignatures)
 	p.Times.validate(&ps)
 	ps.Require(p.State == "" || isName(p.State), "state must be the 64 hex digits of a SHA-256, or left out")
