@@ -47,7 +47,8 @@ func (e *networkError) Error() string {
 func (e *networkError) Unwrap() error { return e.cause }
 
 func newSender(p plan.Plan, o Options) (*sender, error) {
-	s := &sender{bearer: o.Bearer, transport: o.Transport}
+	by := &relayed{o.Transport, map[string]relay{}}
+	s := &sender{bearer: o.Bearer, transport: by}
 	if strings.ContainsAny(o.Bearer, " \t\r\n\"") {
 		return nil, errors.New("client: the bearer token has blanks or quotes: copy it whole and alone")
 	}
@@ -64,6 +65,9 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 		s.tokens = append(s.tokens, entry.Tokens != "")
 		if tasks != nil {
 			s.bytes = int64(tasks[0].ReportSize())
+			if err := by.hide(entry, s.bytes); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		size := envelope.Suite(p.Envelopes.Suite).Size(len(hops)+1, p.Envelopes.PayloadBytes)
@@ -71,7 +75,11 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 			size += slot
 		}
 		s.sizes = append(s.sizes, int64(size))
-		if one := s.sizes[i] * int64(p.Envelopes.PerDevice); p.Contributions() > 1 {
+		one := s.sizes[i] * int64(p.Envelopes.PerDevice)
+		if err := by.hide(entry, one); err != nil {
+			return nil, err
+		}
+		if p.Contributions() > 1 {
 			s.bytes += one
 		} else {
 			s.bytes = max(s.bytes, one)
@@ -82,6 +90,9 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 			return nil, fmt.Errorf("client: the plan gives no address for the token issuer (%s)", issuer.Operator)
 		}
 		s.issuer = strings.TrimSuffix(issuer.URL, "/")
+		if err := by.hide(*issuer, 0); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
