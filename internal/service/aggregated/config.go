@@ -50,7 +50,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		return err
 	})
 	errs = append(errs, err)
-	publishers, bearers, err := c.Visited.Open(c.Settings)
+	publishers, bearers, err := c.Visited.Open(c.Settings, &http, &common)
 	errs = append(errs, err)
 	_, err = serve.DSN(c.Database, c.URL, c.PasswordFile)
 	fault("database", err)
@@ -70,8 +70,8 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		o.Collectors, err = serve.ReadBearers(string(c.Collectors))
 		fault("collectors", err)
 	}
-	if c.Role == dap.Helper && (c.Bearers != "" || c.Collectors != "") {
-		fault("bearers", errors.New("nobody but the leader comes to a helper: leave bearers and collectors out"))
+	if c.Role == dap.Helper && (c.Bearers != "" || c.Collectors != "" || c.Gateway != "") {
+		fault("bearers", errors.New("nobody but the leader comes to a helper: leave bearers, collectors and gateway out"))
 	}
 	fault("limits", c.Limits.Validate())
 	return http, o, errors.Join(errs...)

@@ -188,6 +188,9 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 	if !ours {
 		return nil, registry.Refused(fmt.Sprintf("the private key of the plan's %s is not here", s.Role()))
 	}
+	if err := s.o.Relayed(us); err != nil {
+		return nil, err
+	}
 	sign, err := serve.SigningKeys(s.o.Keys)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	} else {
 		fault("folder", serve.Writable(c.Folder))
 	}
-	publishers, bearers, err := c.Visited.Open(c.Settings)
+	publishers, bearers, err := c.Visited.Open(c.Settings, &http, &common)
 	errs = append(errs, err)
 	who, err := c.identity(bearers != nil || c.HTTP.Clients != "")
 	errs = append(errs, err)

@@ -137,6 +137,9 @@ func (s *Service) add(signed plan.Signed, before bool, last func() error) error 
 	if len(p.keys) == 0 {
 		return wire.Problemf(wire.PlanRefused, "no hop of it demands tokens")
 	}
+	if err := s.o.Relayed(*signed.Plan.Route.Issuer()); err != nil {
+		return errors.Join(err, errNoKey)
+	}
 	if s.o.Identity != nil && slices.ContainsFunc(signed.Plan.Route.Ways(), func(hops []plan.Party) bool { return hops[0].Tokens == "" }) {
 		return wire.Problemf(wire.PlanRefused, "a device shows an entry that demands no token what it shows this issuer, which is who people are: have every entry demand tokens")
 	}

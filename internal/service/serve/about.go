@@ -58,6 +58,18 @@ func (s *Server) about(st *Status) {
 	if !st.Draining.IsZero() {
 		st.Alarms = append(st.Alarms, fmt.Sprintf("the service drains since %s: it takes no new work", st.Draining.Format(time.RFC3339)))
 	}
+	if g := s.config.gateway; g != nil {
+		keys, err := g.keys.get()
+		ids := []string{}
+		for public := range keys {
+			ids = append(ids, keyfile.ID(public))
+		}
+		slices.Sort(ids)
+		fact("gateway", fmt.Sprintf("%s, for %s", Count(len(ids), "key", "keys"), Count(len(g.relays), "relay", "relays")), ids)
+		if err != nil {
+			st.Alarms = append(st.Alarms, "the gateway's keys cannot be read any more: "+err.Error())
+		}
+	}
 	if keys := keyfile.Names(s.config.Keys); len(keys) > 0 {
 		table := Table{Title: KeysTitle, Columns: []string{"key", "suite", "for", "since"}, Data: keys}
 		for _, k := range keys {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -36,6 +37,8 @@ type Common struct {
 	// Failpoint is called at each step that the service names, in tests of crashes. Its
 	// error ends what is being done as a crash would: nothing after it happens. nil: none.
 	Failpoint func(name string) error
+
+	gateway *gateway // nil: nobody comes by a relay
 }
 
 // Default fills in what was left out.
@@ -130,11 +133,32 @@ type Visited struct {
 	// Bearers is the file of respondents' bearer tokens. Without it, and without
 	// http.clients, respondents cannot be told apart.
 	Bearers Path `toml:"bearers"`
+	// Gateway is a folder of private keys, and of nothing else, to which devices seal what they send by a
+	// relay (RFC 9458); nobody comes by one without it. A plan names the public key.
+	Gateway Path `toml:"gateway"`
+	// Relays are the networks from which relays come, such as "203.0.113.0/24", one each: of each relay
+	// RelayRequests may be under way at once; 0 is half of http.requests. Who brings the same from elsewhere
+	// counts as everybody else.
+	Relays        []string `toml:"relays"`
+	RelayRequests int      `toml:"relay_requests"`
 }
 
-// Open reads what the settings name; nil bearers if there are none.
-func (v Visited) Open(s Settings) (*Publishers, *Bearers, error) {
+// Open reads what the settings name, and gives the gateway to what Settings.Open has read; nil bearers if
+// there are none.
+func (v Visited) Open(s Settings, http *Config, common *Common) (*Publishers, *Bearers, error) {
 	publishers, err := OpenPublishers(v.Publishers, s.PublishersFile)
+	gateway, unopened := openGateway(v.Gateway, v.Relays)
+	if v.Gateway != "" && filepath.Clean(string(v.Gateway)) == filepath.Clean(string(s.Keys)) {
+		unopened = errors.New("is the folder of the other keys: a gateway's open nothing else, and have a folder of their own")
+	}
+	if v.RelayRequests < 0 {
+		unopened = errors.Join(unopened, errors.New("relay_requests is negative"))
+	}
+	err = errors.Join(err, Fault("gateway", unopened))
+	http.gateway, common.gateway, http.Limits.Relayed = gateway, gateway, v.RelayRequests
+	if gateway != nil {
+		http.Limits.Relays = gateway.relays
+	}
 	if v.Bearers == "" {
 		return publishers, nil, err
 	}

@@ -17,6 +17,7 @@ type connections struct {
 	net.Listener
 	most      int
 	ofAddress int
+	relays    []netip.Prefix // each counts as one address
 
 	mu      sync.Mutex
 	open    map[*connection]bool
@@ -26,9 +27,9 @@ type connections struct {
 	once    sync.Once
 }
 
-func limitConnections(l net.Listener, most, ofAddress int) *connections {
+func limitConnections(l net.Listener, most, ofAddress int, relays ...netip.Prefix) *connections {
 	return &connections{
-		Listener: l, most: most, ofAddress: ofAddress, open: map[*connection]bool{}, address: map[netip.Addr]int{},
+		Listener: l, most: most, ofAddress: ofAddress, relays: relays, open: map[*connection]bool{}, address: map[netip.Addr]int{},
 		freed: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }
@@ -38,6 +39,7 @@ type connection struct {
 	net.Conn
 	all      *connections
 	address  netip.Addr
+	relay    bool      // it is a relay's, and the address that of its network
 	requests int       // under way; guarded by all.mu
 	since    time.Time // there are none; likewise
 }
@@ -49,7 +51,8 @@ func (l *connections) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := &connection{Conn: c, all: l, address: addressOf(c), since: time.Now()}
+		one := &connection{Conn: c, all: l, since: time.Now()}
+		one.address, one.relay = addressOf(c, l.relays)
 		for !l.admit(one) {
 			if l.full(one.address) { // of this address: the others are not to wait for it
 				c.Close()
@@ -158,13 +161,19 @@ func (c *connection) begin() (end func()) {
 	}
 }
 
-// addressOf returns whose connection it is.
-func addressOf(c net.Conn) netip.Addr {
+// addressOf returns whose connection it is: of a relay, the address of its network.
+func addressOf(c net.Conn, relays []netip.Prefix) (whose netip.Addr, relay bool) {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
-		return netip.Addr{}
+		return netip.Addr{}, false
 	}
-	return Network(tcp.AddrPort().Addr())
+	a := tcp.AddrPort().Addr().Unmap().WithZone("")
+	for _, of := range relays {
+		if of.Contains(a) {
+			return of.Addr(), true
+		}
+	}
+	return Network(a), false
 }
 
 // Network returns the address by which somebody is counted: of IPv6 the network, since one machine

@@ -14,7 +14,7 @@ import (
 // requests, of all and of each address. Whoever sends or reads slowly keeps nobody out.
 type Edge struct {
 	limits   Limits
-	pools    [5]*pool      // by kind
+	pools    [6]*pool      // by kind
 	stopping chan struct{} // closed when no new work is wanted
 }
 
@@ -34,6 +34,8 @@ func NewEdge(l Limits) *Edge {
 	}
 	e.pools[longs].quick = longRate
 	e.pools[batches].ofSender = 1 // none where a batch's hop is the sender
+	// Behind a relay are many senders, who have its places whatever its connections are.
+	e.pools[relays] = newPool(l.Relayed*max(1, len(l.Relays)), l.Relayed, l.Relayed, patience, known)
 	return e
 }
 
@@ -132,7 +134,7 @@ func (e *Edge) server(h http.Handler) *http.Server {
 
 // limited bounds the connections of a listener.
 func (e *Edge) limited(l net.Listener) net.Listener {
-	return limitConnections(l, e.limits.Connections, e.limits.PerAddress)
+	return limitConnections(l, e.limits.Connections, e.limits.PerAddress, e.limits.Relays...)
 }
 
 // ServePages answers by a handler of pages, which lets requests in by Admit, until the context ends,

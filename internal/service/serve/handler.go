@@ -16,24 +16,34 @@ import (
 // handler is the whole of a service: its routes, those of every service, and
 // what stands before them.
 func (s *Server) handler() http.Handler {
-	mux := http.NewServeMux()
-	handle := func(pattern string, h Handler) {
-		s.patterns = append(s.patterns, pattern)
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+	mux, inner := http.NewServeMux(), http.NewServeMux()
+	mount := func(on *http.ServeMux, pattern string, h Handler) {
+		on.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			routed := w.(*unrouted)
 			routed.found = true
 			s.answer(pattern, h, routed.answer, r)
 		})
 	}
+	handle := func(pattern string, h Handler) {
+		s.patterns = append(s.patterns, pattern)
+		mount(mux, pattern, h)
+	}
 	var paged []string
 	for pattern, h := range s.config.Routes {
 		h = s.undrained(pattern, s.admitted(s.config.kindOf(pattern), h))
+		if s.config.hidden(pattern) {
+			mount(inner, pattern, h)
+		}
 		if s.paged(pattern) {
 			paged, h = append(paged, pattern), readable(h)
 		}
 		handle(pattern, h)
 	}
 	s.handlePreflights(mux, paged)
+	if s.config.gateway != nil {
+		handle(gatewayPattern, s.admitted(relays, s.open(inner)))
+		handle(gatewayKeysPattern, s.getKeys)
+	}
 	handle("GET /healthz", s.healthz)
 	handle("GET /readyz", s.readyz)
 	handle("GET /metrics", s.operators(s.metrics))
@@ -44,13 +54,17 @@ func (s *Server) handler() http.Handler {
 	handle("POST /session", s.postSession)
 	handle("GET /session/{code}", s.getSession)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = s.keepPage(keepCookie(r))
-		forget(r)
-		out := &unrouted{answer: w, header: http.Header{}}
-		if mux.ServeHTTP(out, r); !out.found {
-			s.answer("none", out.noRoute, w, r)
-		}
+		s.route(mux, w, s.keepPage(keepCookie(r)))
 	})
+}
+
+// route lets whichever handler a request is for answer it.
+func (s *Server) route(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	forget(r)
+	out := &unrouted{answer: w, header: http.Header{}}
+	if mux.ServeHTTP(out, r); !out.found {
+		s.answer("none", out.noRoute, w, r)
+	}
 }
 
 // forget takes from a request what would tell who or where its sender is, before
@@ -79,7 +93,7 @@ func (s *Server) answer(pattern string, h Handler, w http.ResponseWriter, r *htt
 			s.config.Log.Error("a handler panicked", "route", pattern, "stack", string(debug.Stack()))
 			out.fail(wire.Problemf(wire.Internal, "no more is said here"))
 		}
-		if !s.config.Private[pattern] {
+		if !s.config.Private[pattern] && pattern != gatewayPattern { // whose number would be that of what is within
 			s.config.Metrics.request(r.Context(), pattern, out.status, time.Since(start))
 		}
 	}()
@@ -110,7 +124,11 @@ func (s *Server) admitted(k kind, h Handler) Handler {
 				return overloaded("too many credentials are being checked")
 			}
 		} else {
-			if err := s.edge.enter(held, strangers, Respondent{}); err != nil {
+			from := strangers
+			if k == relays && held.conn != nil && held.conn.relay {
+				from = relays
+			}
+			if err := s.edge.enter(held, from, Respondent{}); err != nil {
 				return err
 			}
 		}

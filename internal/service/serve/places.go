@@ -225,6 +225,7 @@ const (
 	batches                 // of hops, known by a receipt at the beginning of the body; of pages what is long of known senders
 	respondents             // known by a credential
 	operators               // of pages
+	relays                  // known by their networks; others who bring what relays do are strangers
 )
 
 func (c Config) kindOf(pattern string) kind {

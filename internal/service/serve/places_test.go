@@ -330,9 +330,19 @@ func TestBusyConnectionsStay(t *testing.T) {
 func TestAddressOfANetwork(t *testing.T) {
 	for text, want := range map[string]string{"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:1:2:3::4": "2001:db8:1:2::", "fe80::1%eth0": "fe80::"} {
 		a := netip.MustParseAddr(text)
-		if got := addressOf(&connTo{a}); got.String() != want {
+		if got, relay := addressOf(&connTo{a}, nil); got.String() != want || relay {
 			t.Errorf("%s counts as %s, not %s", text, got, want)
 		}
+	}
+	// Each address of a relay is the relay's.
+	relays := []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8:7:7:8::/80")}
+	for text, want := range map[string]string{"203.0.113.9": "203.0.113.0", "::ffff:203.0.113.77": "203.0.113.0", "2001:db8:7:7:8::5": "2001:db8:7:7:8::"} {
+		if got, relay := addressOf(&connTo{netip.MustParseAddr(text)}, relays); got.String() != want || !relay {
+			t.Errorf("%s counts as %s, %v, not %s", text, got, relay, want)
+		}
+	}
+	if got, relay := addressOf(&connTo{netip.MustParseAddr("2001:db8:7:7:9::5")}, relays); relay || got.String() != "2001:db8:7:7::" {
+		t.Errorf("a neighbour of the relay counts as %s, %v", got, relay)
 	}
 }
 

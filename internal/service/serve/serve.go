@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -34,11 +36,14 @@ type Limits struct {
 	Long        int           // with a long body or a long answer
 	PerConn     int           // of any one kind from one connection
 	PerSender   int           // of any one kind from one respondent
+	Relayed     int           // that one relay brings at once; half of Requests
 	Memory      int64         // bytes of bodies of respondents and hops held at once; more are refused as Overloaded
 	Header      time.Duration // for a request's header, and for the TLS handshake
 	Body        time.Duration // in which so much of a body must come as 32 KiB a second make, or its end
 	Idle        time.Duration // of a connection without requests
 	Stop        time.Duration // for requests under way when the service stops
+
+	Relays []netip.Prefix // networks from which relays come, one each: it counts as one address
 }
 
 // DefaultLimits fit one machine of some gigabytes.
@@ -127,6 +132,8 @@ type Config struct {
 	// Disk is a folder on the disk whose room it tells, and none where that would tell the
 	// size of a crowd that is private; nil: none.
 	Disk func() string
+
+	gateway *gateway // of what devices send by relays; nil: none
 }
 
 // Server is a service that is set up. It is an http.Handler for tests.
@@ -153,6 +160,9 @@ func New(c Config) (*Server, error) {
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()
+	}
+	if c.gateway != nil && !slices.ContainsFunc(slices.Collect(maps.Keys(c.Routes)), c.hidden) {
+		return nil, errors.New("serve: gateway is for what devices send, and this service takes nothing of theirs: leave it out")
 	}
 	s := &Server{
 		sessions: session.New(linkTime, time.Now),
@@ -185,6 +195,7 @@ func (l Limits) orDefault() Limits {
 	set(&l.Long, d.Long)
 	set(&l.PerConn, d.PerConn)
 	set(&l.PerSender, d.PerSender)
+	set(&l.Relayed, max(4, l.Requests/2))
 	set(&l.Memory, d.Memory)
 	set(&l.Header, d.Header)
 	set(&l.Body, d.Body)

@@ -69,7 +69,7 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 		return err
 	})
 	errs = append(errs, err)
-	publishers, bearers, err := c.Visited.Open(c.Settings)
+	publishers, bearers, err := c.Visited.Open(c.Settings, &s.http, &common)
 	errs = append(errs, err)
 	if (c.Queue.Folder == "") == (c.Queue.URL == "") {
 		fault("queue", errors.New("set either folder, for the embedded queue, or url, of a cluster"))

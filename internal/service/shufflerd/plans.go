@@ -158,6 +158,9 @@ func (s *Service) add(ctx context.Context, signed plan.Signed) error {
 			if !ours {
 				continue
 			}
+			if err := s.o.Relayed(hop); err != nil {
+				return err
+			}
 			post, err := s.newPost(ctx, signed.Plan, i, h, key, keys)
 			if err != nil {
 				return err
