@@ -56,8 +56,8 @@ var organisations = map[string][]seat{
 }
 
 // typed is what the organisations type, from nothing to a verified release. Nothing but cards and the
-// signed plan passes from one's folder to another's.
-func typed(route string, posts []seat) string {
+// signed plan passes from one's folder to another's. To those that are hidden devices come by a relay.
+func typed(route string, posts []seat, hidden ...seat) string {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 	if slices.ContainsFunc(posts, func(p seat) bool { return p.acme }) {
@@ -65,6 +65,9 @@ func typed(route string, posts []seat) string {
 	}
 	of := func(role string) seat {
 		return posts[max(0, slices.IndexFunc(posts, func(p seat) bool { return p.role == role }))]
+	}
+	if len(hidden) > 0 {
+		line("ports RELAY\nexec confetti party certificate relay.crt --key relay.key --host 127.0.0.1")
 	}
 	for _, p := range posts {
 		extra := fmt.Sprintf(" --url %s --listen 127.0.0.1:$%s", p.url(), p.port())
@@ -83,6 +86,11 @@ func typed(route string, posts []seat) string {
 		}
 		if p.acme {
 			extra += " --public"
+		}
+		if slices.Contains(hidden, p) {
+			extra = strings.Replace(extra, "--listen 127.0.0.1:$"+p.port(), "--listen 127.0.0.1:$"+p.port()+"_BEHIND", 1)
+			extra += fmt.Sprintf(" --relay https://127.0.0.1:$RELAY/%s --relay-operator Hideaway", p.of)
+			line("ports %s %s_BEHIND\nspy $%s $%s_BEHIND", p.port(), p.port(), p.port(), p.port())
 		}
 		line("exec confetti party new %s --role %s --name %s --contact ops@%s.example%s", p.folder(), p.role, p.of, p.of, extra)
 		line("mkdir cards\ncp %s/party.card %s", p.folder(), p.card())
@@ -110,6 +118,17 @@ func typed(route string, posts []seat) string {
 	line("stderr 'and no private key: each party has its own$'")
 	line("exec confetti plan sign %s/plan.toml --key %s/keys/publisher.json --closes 2099-01-01T00:00:00Z --out plan.signed.json", office.folder(), office.folder())
 	line("exec confetti token add %s/respondents %s\ncp stdout devices.tokens", knows.folder(), devices(24))
+	roots := entry.folder() + "/roots.pem"
+	if len(hidden) > 0 {
+		gateways := ""
+		for _, p := range hidden {
+			line("prepend %s/%s.toml 'relays = [\"127.0.0.2/32\"]'", p.folder(), p.role)
+			gateways += fmt.Sprintf(" /%s=https://127.0.0.1:$%s_BEHIND/.well-known/ohttp-gateway", p.of, p.port())
+		}
+		line("relay $RELAY relay.crt relay.key %s%s", roots, gateways)
+		line("exec cat relay.crt %s\ncp stdout devices.pem", roots)
+		roots = "devices.pem"
+	}
 	for _, p := range posts {
 		if p.role != "publisher" {
 			line("exec confetti serve %s --config %s/%s.toml --check", p.role, p.folder(), p.role)
@@ -117,7 +136,16 @@ func typed(route string, posts []seat) string {
 		}
 	}
 	line("until confetti plan register plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", reader.folder(), reader.folder())
-	line("exec confetti submit answers.csv --plan plan.signed.json --publishers %s/publishers.txt --roots %s/roots.pem --bearer devices.tokens --folder devices --devices --delay 0s\nstdout '^24 answers sent'", entry.folder(), entry.folder())
+	for _, p := range hidden {
+		line("visitors $%s", p.port())
+	}
+	line("exec confetti submit answers.csv --plan plan.signed.json --publishers %s/publishers.txt --roots %s --bearer devices.tokens --folder devices --devices --delay 0s\nstdout '^24 answers sent'", entry.folder(), roots)
+	for _, p := range hidden {
+		line("! visitors $%s", p.port())
+	}
+	if len(hidden) > 0 {
+		line("carried 24 devices.tokens\nexec confetti plan check plan.signed.json\nstdout '^Network address +Hideaway sees the network address, cannot read what it carries, and hides the address from %s'", hidden[0].of)
+	}
 	closes := func(p seat) string {
 		return fmt.Sprintf("confetti plan close plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", p.folder(), p.folder())
 	}

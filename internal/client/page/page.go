@@ -68,6 +68,7 @@ type answer struct {
 	Beliefs []belief
 	Said    []said
 	Carried []string // operators, in the order that the answer passed them
+	Address []string // who saw the device's network address, where a relay hid it
 	Result  string   // address of the release's page
 	Waits   bool
 	Summed  bool
@@ -131,7 +132,7 @@ func answered(e client.Entry, o Options) answer {
 	var told question.Told
 	if i := slices.IndexFunc(o.Plans, func(p plan.Plan) bool { return p.Name() == e.Plan }); i >= 0 {
 		p := o.Plans[i]
-		a.Carried = carriers(p)
+		a.Carried, a.Address = carriers(p), words.Addresses(p)
 		if strings.HasPrefix(p.Analyzer.URL, "https://") {
 			a.Result = p.Analyzer.URL + "/v1/releases/" + e.Plan + ".html"
 		}

@@ -57,6 +57,16 @@ func TestThePageSaysWhatWasSaid(t *testing.T) {
 	if text := drawn(t, func(_ *client.Ledger, o *Options) { o.Plans = nil }); strings.Contains(text, "coffee") || !strings.Contains(text, "<code>") {
 		t.Errorf("without the plan:\n%s", text)
 	}
+	// Whose relay hid the address is said where there was one.
+	if strings.Contains(text, "Network address") {
+		t.Error("a relay is named where there was none")
+	}
+	if text := drawn(t, func(l *client.Ledger, o *Options) {
+		o.Plans[0].Route.Mix.Instances[0].Hops[0].Relay = &plan.Relay{Operator: "Hide<away>"}
+		l.Entries[0].Plan = o.Plans[0].Name()
+	}); !strings.Contains(text, "Hide&lt;away&gt; sees the network address, cannot read what it carries, and hides the address from ") {
+		t.Errorf("behind a relay:\n%s", text)
+	}
 	if text := drawn(t, func(l *client.Ledger, _ *Options) { l.OptedIn = false }); !strings.Contains(text, "what was waiting is gone") || strings.Contains(text, "opt-out") {
 		t.Errorf("switched off:\n%s", text)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/strict"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 const (
@@ -59,7 +60,9 @@ type Card struct {
 	// no other. Without it the service's authority is one that systems know.
 	Certificate []byte `json:"certificate,omitempty"`
 	Pair        *Pair  `json:"pair,omitempty"` // of a leader
-	File        string `json:"-"`              // where Read has it from
+	// Relay is who hides devices' addresses from the party, of one to whom devices send something.
+	Relay *plan.Relay `json:"relay,omitempty"`
+	File  string      `json:"-"` // where Read has it from
 }
 
 // Pair is the secret of two aggregators as their leader gives it to the helper.

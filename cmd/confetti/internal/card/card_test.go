@@ -43,6 +43,11 @@ func party(t testing.TB, role string) (Card, relay.SignKey) {
 	return c, sign
 }
 
+func hideaway(t testing.TB) *plan.Relay {
+	t.Helper()
+	return &plan.Relay{Operator: "Hideaway", URL: "https://relay.example/north", Key: opening(t).Public().String()}
+}
+
 func opening(t testing.TB) envelope.PrivateKey {
 	t.Helper()
 	key, err := envelope.GenerateKey(envelope.X25519)
@@ -70,6 +75,9 @@ func signedText(c Card, sign relay.SignKey) []byte {
 func TestACardOfEveryRoleIsRead(t *testing.T) {
 	for _, role := range roles {
 		c, sign := party(t, role)
+		if visited(role) {
+			c.Relay = hideaway(t)
+		}
 		text, err := c.Sign(sign)
 		if err != nil {
 			t.Fatal(role, err)
@@ -133,6 +141,15 @@ func TestBadCardsAreRefused(t *testing.T) {
 		"a hop with a pair":           {Shuffler, func(c *Card) { c.Pair = &Pair{Helper: c.Opens} }, "comes from the leader"},
 		"a pair of nobody":            {Leader, func(c *Card) { c.Pair = &Pair{} }, "pair:"},
 		"a long secret":               {Leader, func(c *Card) { c.Pair = &Pair{c.Opens, nil, make([]byte, maxPair+1)} }, "pair has more"},
+		"a relay of a helper":         {Helper, func(c *Card) { c.Relay = hideaway(t) }, "no device sends a helper anything"},
+		"a relay of an analyzer":      {Analyzer, func(c *Card) { c.Relay = hideaway(t) }, "no device sends an analyzer anything"},
+		"a relay of nobody":           {Shuffler, func(c *Card) { c.Relay = hideaway(t); c.Relay.Operator = "" }, "relay.operator has 0 bytes"},
+		"a hidden relay":              {Shuffler, func(c *Card) { c.Relay = hideaway(t); c.Relay.Operator = "Hide\u200baway" }, "relay.operator is not one line"},
+		"its own relay":               {Leader, func(c *Card) { c.Relay = hideaway(t); c.Relay.Operator = c.Name }, "nobody hides addresses from itself"},
+		"a relay in the clear":        {Issuer, func(c *Card) { c.Relay = hideaway(t); c.Relay.URL = "http://relay.example/north" }, "relay.url must be"},
+		"a relay at its own host":     {Shuffler, func(c *Card) { c.Relay = hideaway(t); c.Relay.URL = c.URL + "/relay" }, "nobody hides addresses from itself"},
+		"a gateway without a key":     {Shuffler, func(c *Card) { c.Relay = hideaway(t); c.Relay.Key = "x25519:AAAA" }, "relay.key"},
+		"one key of hop and gateway":  {Shuffler, func(c *Card) { c.Relay = hideaway(t); c.Relay.Key = c.Opens }, "a key of its own"},
 		"a card that goes on forever": {Issuer, func(c *Card) { c.Tokens = []string{strings.Repeat("x", maxBytes)} }, "longer than 65536 bytes"},
 	} {
 		one, sign := party(t, c.role)

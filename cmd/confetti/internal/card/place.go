@@ -47,7 +47,7 @@ func Check(route string, cards []Card) error {
 
 // party returns the card as a plan names it.
 func (c Card) party() plan.Party {
-	p := plan.Party{Operator: c.Name, Key: c.Opens, URL: c.URL}
+	p := plan.Party{Operator: c.Name, Key: c.Opens, URL: c.URL, Relay: c.Relay}
 	switch c.Role {
 	case Analyzer:
 		p.Releases = c.Signs
@@ -57,13 +57,23 @@ func (c Card) party() plan.Party {
 	return p
 }
 
+// gateway returns the key to which devices seal what they send by a relay; empty without one.
+func (c Card) gateway() string {
+	if c.Relay == nil {
+		return ""
+	}
+	return c.Relay.Key
+}
+
 // Place names in a plan the parties of cards that Check passed. Its route has room for so many hops as
 // there are shufflers, who stand one instance after the other in the order of their cards. Keys of
 // tokens go to all entries first, then to all second hops, and so on.
 func Place(p *plan.Plan, cards []Card) error {
 	for _, c := range cards {
-		if suite, _, _ := strings.Cut(c.Opens, ":"); c.Opens != "" && suite != p.Envelopes.Suite {
-			return fmt.Errorf("%s has a key of suite %s, and the plan is of %s: give --suite %s, or ask for another card", c.File, suite, p.Envelopes.Suite, suite)
+		for _, key := range []string{c.Opens, c.gateway()} {
+			if suite, _, _ := strings.Cut(key, ":"); key != "" && suite != p.Envelopes.Suite {
+				return fmt.Errorf("%s has a key of suite %s, and the plan is of %s: give --suite %s, or ask for another card", c.File, suite, p.Envelopes.Suite, suite)
+			}
 		}
 	}
 	p.Analyzer = Of(cards, Analyzer)[0].party()
@@ -100,6 +110,9 @@ func placeHops(m *plan.Mix, shufflers []Card) (hops []*plan.Party) {
 	for i := range m.Instances {
 		for h := range m.Instances[i].Hops {
 			m.Instances[i].Hops[h] = shufflers[next].party()
+			if h > 0 { // devices send the first hop alone something
+				m.Instances[i].Hops[h].Relay = nil
+			}
 			next++
 		}
 	}

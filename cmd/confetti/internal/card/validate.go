@@ -34,7 +34,7 @@ func (c Card) validate() error {
 	}
 	if err := errors.Join(
 		line("name", c.Name, maxName), line("contact", c.Contact, maxContact),
-		c.validateKeys(), c.validateTokens(), c.validateAddress(), c.validateCertificate(), c.validatePair(),
+		c.validateKeys(), c.validateTokens(), c.validateAddress(), c.validateCertificate(), c.validatePair(), c.validateRelay(),
 	); err != nil {
 		return fmt.Errorf("card: %w", err)
 	}
@@ -151,6 +151,29 @@ func (c Card) validatePair() error {
 	}
 	if len(c.Pair.Key) > maxPair || len(c.Pair.Secret) > maxPair {
 		return fmt.Errorf("pair has more than %d bytes", maxPair)
+	}
+	return nil
+}
+
+// visited reports whether devices send the role something.
+func visited(role string) bool { return role == Shuffler || role == Leader || role == Issuer }
+
+func (c Card) validateRelay() error {
+	if c.Relay == nil {
+		return nil
+	}
+	if !visited(c.Role) {
+		return fmt.Errorf("relay: no device sends %s anything: leave it out", withArticle(c.Role))
+	}
+	if err := errors.Join(line("relay.operator", c.Relay.Operator, maxName), line("relay.url", c.Relay.URL, maxURL)); err != nil {
+		return err
+	}
+	key, err := envelope.ParsePublicKey(c.Relay.Key)
+	if err != nil {
+		return fmt.Errorf("relay.key: %w", err)
+	}
+	if err := c.Relay.Of(c.party(), string(key.Suite())); err != nil {
+		return fmt.Errorf("relay: %w", err)
 	}
 	return nil
 }

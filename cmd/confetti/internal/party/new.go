@@ -33,6 +33,7 @@ const (
 	rootsFile       = "roots.pem"
 	pairFile        = "pair.secret"
 	publisherKey    = "publisher.json"
+	gatewayFolder   = "gateway" // keys to which devices seal what they send by a relay
 )
 
 type partyNew struct {
@@ -50,6 +51,9 @@ func (partyNew) Help() string {
 	return `Private keys never leave the folder (mode 0700). Then give party.card to the others, take
 theirs with confetti party trust, and start the service: confetti serve shuffler --config
 DIR/shuffler.toml, and likewise of every other role.
+
+With a --relay the service gets a gateway too: give the relay's operator the address
+URL/.well-known/ohttp-gateway, and write its networks into the configuration (relays).
 
 Examples:
   confetti party new north --role shuffler --name North --contact ops@north.example --url https://confetti.north.example:8443
@@ -87,7 +91,10 @@ func (c partyNew) Run(std terminal.Streams) error {
 	if host != "" && !c.Public {
 		made.Certificate = c.path(certificateFile)
 	}
-	err = errors.Join(os.Chmod(c.Dir, 0o700), c.keys())
+	if c.Relay != "" {
+		made.Gateway = c.path(filepath.Join(gatewayFolder, "gateway.json"))
+	}
+	err = errors.Join(os.Chmod(c.Dir, 0o700), c.keys(), c.gateway(made.Gateway))
 	if err == nil && made.Certificate != "" {
 		err = partyCertificate{File: made.Certificate, Key: c.path(keyFile), Host: host, Days: 365}.Run(std)
 	}
@@ -169,6 +176,21 @@ func (c partyNew) keys() error {
 	return envelope.CreateKeyFile(c.path(filepath.Join(keysFolder, "open.json")), envelope.KeyFile{Key: key, Purpose: c.Name})
 }
 
+// gateway makes the key of a gateway, where there is a relay.
+func (c partyNew) gateway(file string) error {
+	if file == "" {
+		return nil
+	}
+	if err := os.Mkdir(c.path(gatewayFolder), 0o700); err != nil {
+		return err
+	}
+	key, err := envelope.GenerateKey(envelope.Suite(c.Suite))
+	if err != nil {
+		return err
+	}
+	return envelope.CreateKeyFile(file, envelope.KeyFile{Key: key, Purpose: "gateway of " + c.Name})
+}
+
 // service writes the configuration, and draws the first operator's token.
 func (c partyNew) service(listen string) error {
 	operator, err := serve.AddBearer(rng.New(), c.path(operatorsFile), "operator")
@@ -180,7 +202,7 @@ func (c partyNew) service(listen string) error {
 	}
 	roots := fmt.Sprintf("roots = '%s'\n", rootsFile)
 	text := fmt.Sprintf("keys = '%s'\n%spublishers_file = '%s'\n%s\n[http]\nlisten = '%s'\ncertificate = '%s'\nkey = '%s'\noperators = '%s'\n%s",
-		keysFolder, roots, publishersFile, c.role(), listen, certificateFile, keyFile, operatorsFile, c.population())
+		keysFolder, roots, publishersFile, c.role()+c.edge(), listen, certificateFile, keyFile, operatorsFile, c.population())
 	return errors.Join(
 		durable.Create(c.path(tokensFile), fmt.Appendf(nil, "%s %s\n", strings.TrimSuffix(c.URL, "/"), operator), 0o600),
 		durable.Create(c.path(c.Role+".toml"), []byte(text), 0o600),
@@ -200,6 +222,14 @@ func (c partyNew) role() string {
 		return fmt.Sprintf("bearers = '%s'\nfolder = 'marks'\n", respondentsFile)
 	}
 	return "database = 'analyzer.db'\n"
+}
+
+// edge returns the settings of a gateway. The relay's networks are for its operator to tell.
+func (c partyNew) edge() string {
+	if c.Relay == "" {
+		return ""
+	}
+	return fmt.Sprintf("gateway = '%s'\n# relays = ['203.0.113.0/24'] # the networks from which the relay comes\n", gatewayFolder)
 }
 
 // population returns whom an analyzer's plans ask, and what they may be charged.

@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 type Command struct {
@@ -37,6 +38,8 @@ type of struct {
 	Contact string `help:"How its operators are reached: an address, a number." required:"" placeholder:"TEXT"`
 	URL     string `name:"url" help:"Where others reach its service, https://host:port; a publisher has none." placeholder:"URL"`
 	Helper  string `help:"Of a leader: the helper's card, to whose key the secret of the pair is sealed." type:"path" placeholder:"CARD"`
+	Relay   string `help:"Of whom devices send something: the address at a relay of another organisation (Oblivious HTTP) that leads to this service's gateway, URL/.well-known/ohttp-gateway. Devices then show the relay where they are, and not this service." placeholder:"URL"`
+	Relayer string `name:"relay-operator" help:"Beside it: the organisation that runs the relay, as plans show it." placeholder:"TEXT"`
 }
 
 // check refuses flags that do not go together.
@@ -44,6 +47,7 @@ func (f of) check() error {
 	var errs terminal.Faults
 	errs.Require((f.Role == card.Publisher) == (f.URL == ""), "--url: every role but a publisher's has a service: say where others reach it, or leave it out")
 	errs.Require((f.Role == card.Leader) == (f.Helper != ""), "--helper: a leader names the helper's card, and nobody else does")
+	errs.Require((f.Relay == "") == (f.Relayer == ""), "--relay and --relay-operator: say both, or none")
 	return errors.Join(errs...)
 }
 
@@ -54,6 +58,7 @@ type partyCard struct {
 	Key         []string `help:"A key file that the card names, in the place of all in a folder: one that signs, one that opens, an issuer's of tokens." type:"path" sep:"none" xor:"keys" placeholder:"FILE"`
 	Certificate string   `help:"PEM file of the service's certificate, which others then trust alone; without, they trust whom their systems know, as for a certificate by ACME." type:"path" placeholder:"FILE"`
 	Pair        string   `help:"Of a leader: the secret of the pair (confetti keys pair)." type:"path" placeholder:"FILE"`
+	Gateway     string   `help:"Of a party with a --relay: the key file of its gateway, in the folder that its setting gateway names." type:"path" placeholder:"FILE"`
 }
 
 func (partyCard) Help() string {
@@ -97,6 +102,16 @@ func (c partyCard) write() ([]byte, error) {
 		if all.Certificate, err = readCertificate(c.Certificate); err != nil {
 			return nil, err
 		}
+	}
+	if (c.Gateway == "") != (c.Relay == "") {
+		return nil, terminal.Usagef("--gateway: a party with a --relay names the key of its gateway, and nobody else does")
+	}
+	if c.Relay != "" {
+		f, err := keyfile.Read(c.Gateway)
+		if err != nil {
+			return nil, fmt.Errorf("--gateway: %w", err)
+		}
+		all.Relay = &plan.Relay{Operator: c.Relayer, URL: c.Relay, Key: f.PublicKey}
 	}
 	if c.Role == card.Leader {
 		helper, err := card.Read(c.Helper)
@@ -219,6 +234,10 @@ func (c partyShow) Run(std terminal.Streams) error {
 		row("tokens", keyfile.ID(key))
 	}
 	row("certificate", one.Fingerprint())
+	if r := one.Relay; r != nil {
+		row("relay", r.Operator+", "+r.URL)
+		row("gateway", r.Key)
+	}
 	return nil
 }
 

@@ -13,7 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -79,9 +81,10 @@ func (d Description) WriteJSON(w io.Writer) error {
 		Cost       map[string]float64  `json:"cost"`
 		Compared   map[string]string   `json:"compared,omitempty"` // by what is chosen
 		Doubts     []string            `json:"doubts,omitempty"`
+		Addresses  []string            `json:"addresses,omitempty"` // who sees the network address of a device
 		Audit      []audit.Written     `json:"audit,omitempty"`
 		Constants  []audit.Constant    `json:"constants,omitempty"`
-	}{d.plan.Name(), d.Publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}, d.doubts, d.Audit.Findings, d.Audit.Constants}
+	}{d.plan.Name(), d.Publisher, d.promise.Shuffled.Epsilon, d.promise.Shuffled.Delta, d.promise.Statements, map[string]float64{}, map[string]string{}, d.doubts, words.Addresses(d.plan), d.Audit.Findings, d.Audit.Constants}
 	for _, c := range d.comparisons {
 		out.Compared[c.Key] = c.Says
 	}
@@ -114,6 +117,9 @@ func (d Description) Write(out io.Writer) error {
 	}
 	if d.unfit != "" {
 		fmt.Fprintf(w, "What does not fit\t%s\n", d.unfit)
+	}
+	for _, says := range words.Addresses(d.plan) {
+		fmt.Fprintf(w, "Network address\t%s\n", plain.Text(says))
 	}
 	for _, c := range d.comparisons {
 		fmt.Fprintf(w, "%s\t%s\n", c.Label, c.Says)
