@@ -108,7 +108,7 @@ func (t Target) Search(s Search, event func(rmse float64) Event) (float64, error
 		switch {
 		case err != nil:
 			return math.Inf(1) // too little noise may have no finite epsilon at all
-		case g.Epsilon <= t.Epsilon:
+		case profile.Keeps(g.Epsilon, t.Epsilon):
 			return math.Min(0, math.Log(g.Epsilon)-target)
 		}
 		return math.Max(0x1p-53, math.Log(g.Epsilon)-target)

@@ -91,7 +91,7 @@ func designDirections(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
 			return false
 		}
 		g, err := account.Epsilon(account.Repeat{Event: report.event(p.HonestMinimum()), Rounds: rounds}, p.Budget.Delta)
-		return err == nil && g.Epsilon <= p.Budget.Epsilon
+		return err == nil && g.Epsilon <= p.Budget.Epsilon*(1-question.ClaimSlack)
 	}
 	if keeps() {
 		return nil

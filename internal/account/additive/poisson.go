@@ -115,7 +115,7 @@ func PoissonMean(users, rounds int, epsilon, delta float64) (PoissonSum, error) 
 	}
 	enough := func(mean float64) bool {
 		g, err := account.Epsilon(account.Repeat{Event: PoissonSum{users, mean}, Rounds: rounds}, delta)
-		return err == nil && g.Epsilon <= epsilon
+		return err == nil && profile.Keeps(g.Epsilon, epsilon)
 	}
 	high := 1.0
 	for !enough(high) {

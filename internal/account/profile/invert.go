@@ -96,12 +96,19 @@ func LeastEnough(low, high float64, enough func(float64) bool) float64 {
 	}
 }
 
+// margin of epsilon is left by calibrations.
+const margin = 1e-9
+
+// Keeps reports whether an epsilon is at most a target's, and will be for whoever recomputes it on a
+// machine that rounds otherwise, or from numbers whose last digits differ.
+func Keeps(epsilon, target float64) bool { return epsilon <= target*(1-margin) }
+
 // Largest is the largest x of [low, high], to a millionth of it, at which an
 // increasing epsilon meets the target; an error if there is none.
 func Largest(low, high, target float64, epsilon func(x float64) (float64, error)) (float64, error) {
 	meets := func(x float64) (bool, error) {
 		e, err := epsilon(x)
-		return e <= target, err
+		return Keeps(e, target), err
 	}
 	if ok, err := meets(low); err != nil || !ok {
 		return 0, cmp.Or(err, fmt.Errorf("account: no noise reaches epsilon %v", target))

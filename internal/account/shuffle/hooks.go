@@ -13,6 +13,7 @@ var _ = []account.Hooks{
 	{Profile: AsymmetricResponse{}, Distributions: AsymmetricResponse{}, Certificate: AsymmetricResponse{}, Losses: AsymmetricResponse{}, Opened: AsymmetricResponse{}},
 	{Profile: RandomizedResponse{}, Distributions: RandomizedResponse{}, Lattice: RandomizedResponse{}, Certificate: RandomizedResponse{}, Losses: RandomizedResponse{}, Opened: RandomizedResponse{}},
 	{Reduce: FragmentedOneHot{}},
+	{Profile: nearlySymmetric{}, Distributions: nearlySymmetric{}, Lattice: nearlySymmetric{}, Certificate: nearlySymmetric{}, Losses: nearlySymmetric{}, Opened: nearlySymmetric{}},
 	{Profile: removedBit{}, Distributions: removedBit{}, Certificate: removedBit{}, Losses: removedBit{}},
 	{Distributions: movedBit{}, Certificate: movedBit{}, Losses: movedBit{}},
 	{Profile: tornBit{}, Distributions: tornBit{}, Certificate: tornBit{}},

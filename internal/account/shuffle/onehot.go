@@ -2,6 +2,7 @@ package shuffle
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/pld"
@@ -111,5 +112,9 @@ func (e OneHot) bit() coordinate {
 	if e.Keep == 0 || e.Keep == 1-e.Flip {
 		return RandomizedResponse{e.Users, e.Flip}
 	}
-	return AsymmetricResponse{e.Users, e.Keep, e.Flip}
+	bit := AsymmetricResponse{e.Users, e.Keep, e.Flip}
+	if math.Abs(1-e.Keep-e.Flip) <= rounding {
+		return nearlySymmetric{bit}
+	}
+	return bit
 }

@@ -80,7 +80,7 @@ func (b budget) within(epsilon, delta float64) (shift float64, ok bool) {
 			all.Events = append(all.Events, e)
 		}
 		g, err := account.Epsilon(all, delta)
-		return err == nil && g.Epsilon <= epsilon
+		return err == nil && profile.Keeps(g.Epsilon, epsilon)
 	}
 	high := 100 - profile.LeastEnough(0, 100, func(x float64) bool { return profile.Normal(100-x).Hockey(epsilon) <= delta })
 	low := high

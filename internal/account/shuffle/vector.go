@@ -239,7 +239,7 @@ func VectorFlip(users, coordinates int, squaredGap, epsilon, delta float64) (Vec
 	}
 	enough := func(flip float64) bool {
 		g, err := account.Epsilon(at(flip), delta)
-		return err == nil && g.Epsilon <= epsilon
+		return err == nil && profile.Keeps(g.Epsilon, epsilon)
 	}
 	// The shift m of a Gaussian, and p(1-p) = b/(1+4b) from (1-2p)^2 s/(n p(1-p)) = m^2.
 	m := profile.LeastEnough(0, 100, func(x float64) bool { d := profile.Normal(100 - x).Hockey(epsilon); return d <= delta })
