@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// checksum is the SHA-256 of the names and bytes of a file, or of all files of a folder in the order of their
+// Checksum returns the SHA-256 of the names and bytes of a file, or of all files of a folder in the order of their
 // names: results say by it which data they are of.
-func checksum(path string) (string, error) {
+func Checksum(path string) (string, error) {
 	h := sha256.New()
 	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -16,16 +16,16 @@ func TestChecksumsTellDataApart(t *testing.T) {
 	}
 	write("b.txt", "two")
 	write("a.txt", "one")
-	got, err := checksum(dir)
+	got, err := Checksum(dir)
 	// (cd DIR; sha256sum a.txt b.txt) | sha256sum
 	if want := "408e5b7a92221a051491158c0d15a8d6594bb09115cf53e0a1359e7a05321f40"; err != nil || got != want {
 		t.Errorf("%s %v", got, err)
 	}
 	write("b.txt", "twp")
-	if other, err := checksum(dir); err != nil || other == got {
+	if other, err := Checksum(dir); err != nil || other == got {
 		t.Error("another byte, the same checksum", err)
 	}
-	if _, err := checksum(filepath.Join(dir, "none")); err == nil {
+	if _, err := Checksum(filepath.Join(dir, "none")); err == nil {
 		t.Error("a folder that is not there has a checksum")
 	}
 }

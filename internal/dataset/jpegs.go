@@ -23,7 +23,7 @@ const jpegSide = 32
 
 func loadJPEGs(dir string) (s *Set, err error) {
 	s = &Set{}
-	if s.Classes, err = readLines(filepath.Join(dir, "classes.txt")); err != nil {
+	if s.Classes, err = Lines(filepath.Join(dir, "classes.txt")); err != nil {
 		return nil, err
 	}
 	for name, to := range map[string]*Labelled{"train": &s.Train, "test": &s.Test} {

@@ -45,7 +45,7 @@ func Load(dir, name string) (*Set, error) {
 		return nil, fmt.Errorf("data set %s: %w", name, err)
 	}
 	s.Name = name
-	if s.Checksum, err = checksum(dir); err != nil {
+	if s.Checksum, err = Checksum(dir); err != nil {
 		return nil, fmt.Errorf("data set %s: %w", name, err)
 	}
 	if err := s.Train.check(len(s.Classes)); err != nil {
@@ -63,7 +63,7 @@ func Load(dir, name string) (*Set, error) {
 func loadText(dir string) (s *Set, err error) {
 	s = &Set{}
 	in := func(name string) string { return filepath.Join(dir, name) }
-	if s.Classes, err = readLines(in("classes.txt")); err != nil {
+	if s.Classes, err = Lines(in("classes.txt")); err != nil {
 		return nil, err
 	}
 	if filepath.Base(dir) == "sst2" { // its file numbers them
@@ -81,7 +81,7 @@ func loadText(dir string) (s *Set, err error) {
 	if s.Test.Y, err = table.ReadLabels(in("test_y.npy")); err != nil {
 		return nil, err
 	}
-	if s.Words, err = readLines(in("vocab.txt")); err != nil {
+	if s.Words, err = Lines(in("vocab.txt")); err != nil {
 		return nil, err
 	}
 	if s.WordX, err = table.ReadMatrix(in("vocab_x.npy")); err != nil {
@@ -112,8 +112,8 @@ func loadImages(dir string) (s *Set, err error) {
 	return s, err
 }
 
-// readLines reads a list of names, one a line.
-func readLines(path string) ([]string, error) {
+// Lines reads a list of names, one a line.
+func Lines(path string) ([]string, error) {
 	f, err := table.Open(path)
 	if err != nil {
 		return nil, err

@@ -11,16 +11,17 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
 // Kind is what measurements of populations have in common.
 var Kind = &experiments.Kind{
 	Takes: func(set string) (takes, folder bool) {
-		folder = slices.Contains(dataset.PopulationNames(), set)
+		folder = slices.Contains(datasets.PopulationNames(), set)
 		return folder || slices.Contains(MadeUp(), set) || dataset.IsPicture(set), folder
 	},
-	Choices:  slices.Concat(MadeUp(), dataset.PopulationNames(), []string{"a PNG file"}),
+	Choices:  slices.Concat(MadeUp(), datasets.PopulationNames(), []string{"a PNG file"}),
 	Bench:    func(d experiments.Data) experiments.Bench { return &bench{data: d} },
 	Pictures: sheets,
 }

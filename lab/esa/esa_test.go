@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -234,7 +235,7 @@ func TestESATableOfAPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Specs()[slices.IndexFunc(Specs(), func(s experiments.Spec) bool { return s.Name == "esa-table6" })]
-	data := experiments.Data{Out: filepath.Join(dir, "out"), Population: func(name string) (*dataset.Population, error) { return dataset.LoadPopulation("", name) }}
+	data := experiments.Data{Out: filepath.Join(dir, "out"), Population: func(name string) (*dataset.Population, error) { return datasets.LoadPopulation("", name) }}
 	r := experiments.Runner{Out: data.Out, Tell: silent, Bench: Kind.Bench(data)}
 	cells := s.Cells(experiments.Options{Datasets: []string{own}, Quick: true, Seed: 1})
 	out, err := r.Run(cells)

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/plan"
@@ -194,5 +195,5 @@ func (c counted) top(p *dataset.Population) []measure.TopCell {
 		all := c.table.IntervalsAtOnce(cells, measure.IntervalLevel)
 		ends = func(i, _ int) (low, high float64) { return all[i][0], all[i][1] }
 	}
-	return measure.Top(cells, p.CellName, c.values, ends, func(cell int) int { return p.Holders[cell] })
+	return measure.Top(cells, func(cell int) string { return datasets.CellName(p, cell) }, c.values, ends, func(cell int) int { return p.Holders[cell] })
 }

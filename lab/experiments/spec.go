@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -34,8 +35,8 @@ type Kind struct {
 type Data struct {
 	Set        func(name string) (*dataset.Set, error)
 	Population func(name string) (*dataset.Population, error)
-	Texts      func(name string) (*dataset.Texts, error)
-	Words      func() (*dataset.WordVectors, error)
+	Texts      func(name string) (*datasets.Texts, error)
+	Words      func() (*datasets.WordVectors, error)
 	Out        string
 	Tell       simulate.Progress // of what goes on within a cell; nil: nobody is told
 }

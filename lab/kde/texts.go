@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
@@ -56,7 +57,7 @@ func withTexts(d experiments.Data) func(name string) (*dataset.Set, error) {
 
 // vectors are texts by latent directions of the public ones, each of length one. A text
 // whose words are all unknown is left out.
-func vectors(name string, texts *dataset.Texts, tell fit.Progress) (*dataset.Set, error) {
+func vectors(name string, texts *datasets.Texts, tell fit.Progress) (*dataset.Set, error) {
 	m, err := fit.Texts(replay.New(forTexts), texts.Public.Texts, textDimensions, lsa.Words{Common: 0.05, Singular: true}, 1, tell)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func vectors(name string, texts *dataset.Texts, tell fit.Progress) (*dataset.Set
 	return set, err
 }
 
-func rows(m *inputs.Map, of dataset.Written) (dataset.Labelled, error) {
+func rows(m *inputs.Map, of datasets.Written) (dataset.Labelled, error) {
 	l := dataset.Labelled{X: blas32.General{Cols: m.Len(), Stride: m.Len()}}
 	for i, text := range of.Texts {
 		x, err := m.OfText(text)
@@ -94,7 +95,7 @@ func rows(m *inputs.Map, of dataset.Written) (dataset.Labelled, error) {
 // means are texts by the mean of their words' vectors, less that of the vocabulary, each of length one; the words
 // themselves likewise. The checksum is that of the texts. Word vectors have a large part in common, which says nothing and would be most of an inner
 // product. A text of unknown words is left out.
-func means(name string, texts *dataset.Texts, words *dataset.WordVectors) *dataset.Set {
+func means(name string, texts *datasets.Texts, words *datasets.WordVectors) *dataset.Set {
 	d := words.X.Cols
 	common, at := make([]float64, d), map[string]int{}
 	for i, word := range words.Words {
@@ -131,7 +132,7 @@ func means(name string, texts *dataset.Texts, words *dataset.WordVectors) *datas
 			set.Words = append(set.Words, word)
 		}
 	}
-	part := func(of dataset.Written) dataset.Labelled {
+	part := func(of datasets.Written) dataset.Labelled {
 		l := dataset.Labelled{X: blas32.General{Cols: d, Stride: d}}
 		for i, text := range of.Texts {
 			if add(&l.X, strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })) {

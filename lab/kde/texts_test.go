@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/testkit/datatest"
+	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
@@ -19,7 +20,7 @@ func TestTextsAreVectors(t *testing.T) {
 		t.Skip("short: fits directions of 12,000 texts")
 	}
 	dir := datatest.Folder(t, "dbpedia14")
-	load := withTexts(experiments.Data{Texts: func(name string) (*dataset.Texts, error) { return dataset.LoadTexts(dir, name) }})
+	load := withTexts(experiments.Data{Texts: func(name string) (*datasets.Texts, error) { return datasets.LoadTexts(dir, name) }})
 	set, err := load("dbpedia14")
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +48,8 @@ func TestTextsAreMeansOfWords(t *testing.T) {
 	datatest.Folder(t, "agnews_csv")
 	dir := datatest.Folder(t, "glove")
 	load := withTexts(experiments.Data{
-		Texts: func(name string) (*dataset.Texts, error) { return dataset.LoadTexts(dir, name) },
-		Words: func() (*dataset.WordVectors, error) { return dataset.LoadWordVectors(dir) },
+		Texts: func(name string) (*datasets.Texts, error) { return datasets.LoadTexts(dir, name) },
+		Words: func() (*datasets.WordVectors, error) { return datasets.LoadWordVectors(dir) },
 	})
 	set, err := load("agnews_glove")
 	if err != nil {

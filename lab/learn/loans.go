@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 
 // loadLoans: of loans that may be charged off, the rate is a column too.
 func loadLoans(s Setting, dir string) (*task, error) {
-	loans, err := dataset.LoadLoans(dir)
+	loans, err := datasets.LoadLoans(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -3,13 +3,13 @@ package learn
 import (
 	"path/filepath"
 
-	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa/latent"
 	"github.com/confetti-dp/confetti/internal/dp/encode/words"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
 // newsWords was chosen on descriptions of things (docs/learning.md).
@@ -24,7 +24,7 @@ const (
 )
 
 func loadTexts(s Setting, dir string, tell fit.Progress) (*task, error) {
-	texts, err := dataset.LoadTexts(dir, s.Dataset)
+	texts, err := datasets.LoadTexts(dir, s.Dataset)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func loadTexts(s Setting, dir string, tell fit.Progress) (*task, error) {
 		}
 		copy(out, x)
 	}
-	encode := func(w dataset.Written) records {
+	encode := func(w datasets.Written) records {
 		r := records{x: matrix(len(w.Texts), dimension), y: w.Y}
 		each(len(w.Texts), func() struct{} { return struct{}{} }, func(_ struct{}, i int) { apply(w.Texts[i], r.row(i)) })
 		return r
@@ -55,7 +55,7 @@ func loadTexts(s Setting, dir string, tell fit.Progress) (*task, error) {
 func textFeatures(s Setting, dir string, public []string, tell fit.Progress) (*inputs.Map, error) {
 	switch {
 	case s.Features == "hashed":
-		language, err := dataset.ReadWordCounts(filepath.Join(dir, "heavytail", "en_words_counts.tsv.gz"))
+		language, err := datasets.ReadWordCounts(filepath.Join(dir, "heavytail", "en_words_counts.tsv.gz"))
 		if err != nil {
 			return nil, err
 		}

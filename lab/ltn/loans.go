@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
 // LoansName is the data set of loans that were paid or charged off.
@@ -22,7 +23,7 @@ const testedLoans = 0.15
 // and is left out. Of each class the latest 15 of 100 loans are for the test, by the year of their issue,
 // which is left out too: all of the test are of the last year.
 func Loans(dir string) (*dataset.Set, error) {
-	loans, err := dataset.LoadLoans(dir)
+	loans, err := datasets.LoadLoans(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
@@ -15,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
 const (
@@ -31,13 +31,13 @@ var groupOf = []int{0, 0, 1, 1, 1, 3, 0, 2, 2, 2, 2, 3, 3, 3}
 
 // settleTexts tries which words count, in five rounds of gradients at epsilon 1 with 8,192 bits.
 func settleTexts(dir string, seed uint64) error {
-	set, err := dataset.LoadTexts(dir, "dbpedia14")
+	set, err := datasets.LoadTexts(dir, "dbpedia14")
 	if err != nil {
 		return err
 	}
 	public, asked := begin(set.Public), begin(set.Train)
 	all := begin(set.Test)
-	all = dataset.Written{Texts: append(asked.Texts, all.Texts...), Y: append(asked.Y, all.Y...)}
+	all = datasets.Written{Texts: append(asked.Texts, all.Texts...), Y: append(asked.Y, all.Y...)}
 	for _, singular := range []bool{false, true} {
 		for _, pairs := range []bool{false, true} {
 			words := lsa.Words{Common: 0.05, Pairs: pairs, Singular: singular}
@@ -65,7 +65,7 @@ func settleTexts(dir string, seed uint64) error {
 }
 
 // begin are the first words of texts, with their group.
-func begin(w dataset.Written) (out dataset.Written) {
+func begin(w datasets.Written) (out datasets.Written) {
 	for i, text := range w.Texts {
 		words := lsa.Split(text)
 		out.Texts = append(out.Texts, strings.Join(words[:min(firstWords, len(words))], " "))

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/esa"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
@@ -75,7 +76,7 @@ func (c experimentHistogram) cell() (experiments.Cell, error) {
 	if !slices.Contains(Populations(), c.Dataset) && !dataset.IsPicture(c.Dataset) {
 		errs = append(errs, terminal.Usagef("--dataset %s is unknown: choose one of %s, or a PNG file", c.Dataset, strings.Join(Populations(), ", ")))
 	}
-	if c.Data == "" && slices.Contains(dataset.PopulationNames(), c.Dataset) {
+	if c.Data == "" && slices.Contains(datasets.PopulationNames(), c.Dataset) {
 		errs = append(errs, terminal.Usagef("--dataset %s needs the folder of data sets: --data DIR or CONFETTI_DATA", c.Dataset))
 	}
 	cell := experiments.Cell{Dataset: c.Dataset, Seed: c.Seed, Runs: c.Runs, Histogram: h}
@@ -90,11 +91,11 @@ func (c experimentHistogram) cell() (experiments.Cell, error) {
 
 // Populations are all that have a name.
 func Populations() []string {
-	return append(esa.MadeUp(), dataset.PopulationNames()...)
+	return append(esa.MadeUp(), datasets.PopulationNames()...)
 }
 
 func (c experimentHistogram) population() (*dataset.Population, error) {
-	return esa.Population(c.Dataset, c.Seed, func(name string) (*dataset.Population, error) { return dataset.LoadPopulation(c.Data, name) })
+	return esa.Population(c.Dataset, c.Seed, func(name string) (*dataset.Population, error) { return datasets.LoadPopulation(c.Data, name) })
 }
 
 func (c experimentHistogram) show(std terminal.Streams, r experiments.Result) error {

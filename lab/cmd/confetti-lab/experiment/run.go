@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/esa"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/kde"
@@ -118,9 +119,9 @@ func (c experimentRun) measure(std terminal.Streams, spec experiments.Spec) (exp
 	runner := experiments.Runner{Out: c.Out, Tell: report, Bench: spec.Kind.Bench(experiments.Data{
 		Out: c.Out, Tell: report,
 		Set:        c.set,
-		Texts:      func(name string) (*dataset.Texts, error) { return dataset.LoadTexts(c.Data, name) },
-		Words:      func() (*dataset.WordVectors, error) { return dataset.LoadWordVectors(c.Data) },
-		Population: func(name string) (*dataset.Population, error) { return dataset.LoadPopulation(c.Data, name) },
+		Texts:      func(name string) (*datasets.Texts, error) { return datasets.LoadTexts(c.Data, name) },
+		Words:      func() (*datasets.WordVectors, error) { return datasets.LoadWordVectors(c.Data) },
+		Population: func(name string) (*dataset.Population, error) { return datasets.LoadPopulation(c.Data, name) },
 	})}
 	return runner.Run(c.cells(spec))
 }

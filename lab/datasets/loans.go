@@ -1,4 +1,4 @@
-package dataset
+package datasets
 
 import (
 	"encoding/csv"
@@ -15,6 +15,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
@@ -41,7 +42,7 @@ func LoadLoans(dir string) (*Loans, error) {
 	l, path := &Loans{}, filepath.Join(dir, "lending_club", "loans_2007_2011.csv.gz")
 	err := plainFile(path, l.read)
 	if err == nil {
-		l.Checksum, err = checksum(path)
+		l.Checksum, err = dataset.Checksum(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data set lending_club: %w", err)
@@ -144,3 +145,5 @@ func years(text string) int {
 	}
 	return n
 }
+
+func row(x blas32.General, i int) []float32 { return x.Data[i*x.Stride : i*x.Stride+x.Cols] }

@@ -1,4 +1,4 @@
-package dataset
+package datasets
 
 import (
 	"encoding/csv"
@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
@@ -18,7 +19,7 @@ const pointColumns, pointRows = 256, 256
 // respondent a line, as a population on a grid of 256 by 256 cells over the
 // smallest rectangle of degrees that holds them all, north at the top. A
 // collection would have to declare the rectangle.
-func ReadPoints(path string) (*Population, error) {
+func ReadPoints(path string) (*dataset.Population, error) {
 	points, err := gunzip(path, decodePoints)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func decodePoints(r io.Reader) ([][2]float64, error) {
 	return points, nil
 }
 
-func onGrid(points [][2]float64) *Population {
+func onGrid(points [][2]float64) *dataset.Population {
 	low, high := points[0], points[0]
 	for _, p := range points {
 		for i, v := range p {
@@ -70,7 +71,7 @@ func onGrid(points [][2]float64) *Population {
 		}
 		return min(cells-1, int((v-low)/(high-low)*float64(cells)))
 	}
-	out := &Population{Columns: pointColumns, Holders: make([]int, pointColumns*pointRows)}
+	out := &dataset.Population{Columns: pointColumns, Holders: make([]int, pointColumns*pointRows)}
 	for _, p := range points {
 		y := pointRows - 1 - cell(p[0], low[0], high[0], pointRows)
 		out.Holders[y*pointColumns+cell(p[1], low[1], high[1], pointColumns)]++

@@ -1,4 +1,4 @@
-package dataset
+package datasets
 
 import (
 	"bufio"
@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/dataset"
 )
 
 // WordVectors are words with a public vector each.
@@ -29,7 +31,7 @@ func LoadWordVectors(dir string) (*WordVectors, error) {
 	w := &WordVectors{}
 	err := plainFile(path, w.read)
 	if err == nil {
-		w.Checksum, err = checksum(path)
+		w.Checksum, err = dataset.Checksum(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("word vectors: %w", err)

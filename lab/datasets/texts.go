@@ -1,4 +1,4 @@
-package dataset
+package datasets
 
 import (
 	"encoding/csv"
@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
@@ -43,15 +44,15 @@ func LoadTexts(dir, name string) (*Texts, error) {
 	var err error
 	switch name {
 	case "agnews", "sst2":
-		if t.Classes, err = readLines(filepath.Join(dir, name, "classes.txt")); err == nil {
+		if t.Classes, err = dataset.Lines(filepath.Join(dir, name, "classes.txt")); err == nil {
 			err = plainFile(filepath.Join(dir, name, "texts.tsv.gz"), t.readParts)
 		}
 	case "agnews_lsa256":
-		if t.Classes, err = readLines(filepath.Join(dir, name, "classes.txt")); err == nil {
+		if t.Classes, err = dataset.Lines(filepath.Join(dir, name, "classes.txt")); err == nil {
 			err = t.readNews(filepath.Join(dir, "agnews_csv"))
 		}
 	case "dbpedia14":
-		if t.Classes, err = readLines(filepath.Join(dir, name, "classes.txt")); err == nil {
+		if t.Classes, err = dataset.Lines(filepath.Join(dir, name, "classes.txt")); err == nil {
 			err = t.readNews(filepath.Join(dir, name))
 		}
 	case "sst2_glue":
@@ -67,7 +68,7 @@ func LoadTexts(dir, name string) (*Texts, error) {
 	if name == "agnews_lsa256" {
 		from = "agnews_csv"
 	}
-	if t.Checksum, err = checksum(filepath.Join(dir, from)); err != nil {
+	if t.Checksum, err = dataset.Checksum(filepath.Join(dir, from)); err != nil {
 		return nil, err
 	}
 	if len(t.Public.Texts) == 0 || len(t.Train.Texts) == 0 || len(t.Test.Texts) == 0 {

@@ -1,4 +1,4 @@
-package dataset
+package datasets
 
 import (
 	"bufio"
@@ -8,6 +8,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/confetti-dp/confetti/internal/dataset"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 // ReadWordCounts reads a gzipped table of words as a population: a line each, of
 // fields set apart by tabs, of which the first is the word and the last how many
 // respondents have it.
-func ReadWordCounts(path string) (*Population, error) {
+func ReadWordCounts(path string) (*dataset.Population, error) {
 	return gunzip(path, decodeWordCounts)
 }
 
@@ -39,8 +41,8 @@ func gunzip[T any](path string, decode func(io.Reader) (T, error)) (v T, err err
 	return v, nil
 }
 
-func decodeWordCounts(r io.Reader) (*Population, error) {
-	p := &Population{}
+func decodeWordCounts(r io.Reader) (*dataset.Population, error) {
+	p := &dataset.Population{}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		fields := strings.Split(lines.Text(), "\t")
