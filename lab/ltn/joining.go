@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/kmeans"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
 )
@@ -174,7 +175,7 @@ func (r toldRows) part(from, to int) toldRows {
 func (t *task) numbered(public, all blas32.General, respondents int) (ask plan.Latent, state []byte, clean blas32.General, err error) {
 	if t.Mechanism == experiments.Symbols {
 		if t.Clusters == 0 {
-			t.Clusters = cluster.ForSymbols(respondents, 1, t.Epsilon)
+			t.Clusters = kmeans.ForSymbols(respondents, 1, t.Epsilon)
 		}
 		s, err := cluster.Means(t.stream(forClusters), public, cluster.Options{Clusters: t.Clusters, Components: min(directionsOfLoans, public.Cols)}, fit.Progress(t.tell))
 		if err != nil {

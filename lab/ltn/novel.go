@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/lab/kmeans"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
@@ -28,7 +29,7 @@ func (t *task) novel() (Result, error) {
 	public, group := t.groups()
 	size := len(group[0])
 	if t.Clusters == 0 {
-		t.Clusters = cluster.ForSymbols(size, 1, t.Epsilon)
+		t.Clusters = kmeans.ForSymbols(size, 1, t.Epsilon)
 	}
 	res := Result{Cell: t.Cell, Respondents: 2 * size, Public: len(public)}
 	x := dataset.Rows(t.train, public)

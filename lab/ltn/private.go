@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 	"github.com/confetti-dp/confetti/internal/learn/fit"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/lab/kmeans"
 )
 
 // Where the records that clusters and the network are made of are the collector's private ones (LTN's D1), half of
@@ -17,12 +18,12 @@ const roundsOfPrivate = 5
 
 // mostPrivate is how many clusters, up to so many, can be told from the noise of their centres.
 func (t *task) mostPrivate(rows, upTo int) (int, error) {
-	return cluster.Private{Clusters: upTo, Rounds: roundsOfPrivate}.Most(rows, t.train.Cols, t.Central/2, deltaMade/2)
+	return kmeans.Private{Clusters: upTo, Rounds: roundsOfPrivate}.Most(rows, t.train.Cols, t.Central/2, deltaMade/2)
 }
 
 // privateMeans are clusters by k-means with noise.
 func (t *task) privateMeans(x blas32.General, n int) (*clusters, error) {
-	p, g, err := cluster.Private{Clusters: n, Rounds: roundsOfPrivate}.Keeping(x.Rows, t.Central/2, deltaMade/2)
+	p, g, err := kmeans.Private{Clusters: n, Rounds: roundsOfPrivate}.Keeping(x.Rows, t.Central/2, deltaMade/2)
 	if err != nil {
 		return nil, err
 	}

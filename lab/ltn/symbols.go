@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/kmeans"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
 )
@@ -98,7 +99,7 @@ func (t *task) record(i, group, class int) latent.Record {
 func (t *task) collection() (Result, error) {
 	public, asked := t.split()
 	if t.Clusters == 0 {
-		t.Clusters = cluster.ForSymbols(len(asked), len(t.set.Classes), t.Epsilon)
+		t.Clusters = kmeans.ForSymbols(len(asked), len(t.set.Classes), t.Epsilon)
 		if t.Central > 0 {
 			most, err := t.mostPrivate(len(public), t.Clusters)
 			if err != nil {

@@ -1,9 +1,11 @@
-package cluster
+package kmeans
 
 import (
 	"math"
 	"slices"
 	"testing"
+
+	learned "github.com/confetti-dp/confetti/internal/learn/cluster"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -33,7 +35,7 @@ func TestPrivateClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts, right := make([][4]int, s.Len()), 0
-		for i, c := range All(s, x) {
+		for i, c := range learned.All(s, x) {
 			counts[c][of[i]]++
 		}
 		for _, n := range counts {
@@ -105,7 +107,7 @@ func TestNoRowMovesASumFurtherThanIsAccountedFor(t *testing.T) {
 	for range rows.Rows * rows.Cols {
 		rows.Data = append(rows.Data, float32(r.NormFloat64()))
 	}
-	s := &cluster.State{Centres: matrix(3, 5), Sizes: make([]int, 3)}
+	s := &cluster.State{Centres: zeros(3, 5), Sizes: make([]int, 3)}
 	for i := range s.Centres.Data {
 		s.Centres.Data[i] = float32(r.NormFloat64())
 	}

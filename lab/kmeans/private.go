@@ -1,10 +1,12 @@
-package cluster
+package kmeans
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	learned "github.com/confetti-dp/confetti/internal/learn/cluster"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -70,7 +72,7 @@ func (p Private) Fit(r, chance *rand.Rand, x blas32.General, tell fit.Progress) 
 		return nil, fmt.Errorf("cluster: %d private clusters in %d rounds: give 1 to %d", p.Clusters, p.Rounds, cluster.Most)
 	}
 	x = shortened(x)
-	s := &cluster.State{Centres: matrix(1, x.Cols), Sizes: []int{0}}
+	s := &cluster.State{Centres: zeros(1, x.Cols), Sizes: []int{0}}
 	for round := range how.Steps {
 		tell("private k-means", round, how.Steps)
 		if have := s.Len(); round > 0 && have < p.Clusters {
@@ -108,7 +110,7 @@ func (p Private) round(r *rand.Rand, how dpsgd.Training, s *cluster.State, x bla
 func sumsOf(s *cluster.State, x blas32.General) []float64 {
 	wide := x.Cols + 1
 	sums := make([]float64, s.Len()*wide)
-	for i, c := range All(s, x) {
+	for i, c := range learned.All(s, x) {
 		sum := sums[c*wide:][:wide]
 		for j, v := range row(x, i) {
 			sum[j] += float64(v)
@@ -123,7 +125,7 @@ const apart = 0.2
 
 // part makes so many clusters: the largest become two, each a step from where it was.
 func part(chance *rand.Rand, s *cluster.State, n int) *cluster.State {
-	out := &cluster.State{Centres: matrix(n, s.Centres.Cols), Sizes: make([]int, n)}
+	out := &cluster.State{Centres: zeros(n, s.Centres.Cols), Sizes: make([]int, n)}
 	copy(out.Centres.Data, s.Centres.Data)
 	order := make([]int, s.Len())
 	for c := range order {
@@ -162,3 +164,9 @@ func shortened(x blas32.General) blas32.General {
 	}
 	return out
 }
+
+func zeros(rows, cols int) blas32.General {
+	return blas32.General{Rows: rows, Cols: cols, Stride: cols, Data: make([]float32, rows*cols)}
+}
+
+func row(x blas32.General, i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }

@@ -1,4 +1,4 @@
-package cluster
+package kmeans
 
 import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
