@@ -27,9 +27,7 @@ var exempt = map[string]string{
 // lasting are printed commands that go on until they are stopped: what their output
 // has when the next line can be typed.
 var lasting = map[string]string{
-	"confetti up":  "Now type, in another terminal:",
-	"confetti top": "analyzer at ",
-
+	"confetti up":            "Now type, in another terminal:",
 	"confetti serve console": "The console is at ",
 }
 
@@ -90,7 +88,7 @@ func TestThePrintedCommandsWork(t *testing.T) {
 // service is what the output of a command has once it serves; empty if it ends by itself.
 func service(command string) string {
 	for prefix, waits := range lasting {
-		if strings.HasPrefix(command, prefix+" ") && !strings.Contains(command, " --once") && !strings.Contains(command, " --web") {
+		if strings.HasPrefix(command, prefix+" ") {
 			return waits
 		}
 	}

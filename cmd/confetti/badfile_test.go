@@ -118,7 +118,6 @@ var beside = map[string]map[string]string{
 	"plan new density":      {"minimum": "300"},
 	"plan new label":        {"minimum": "300"},
 	"plan new vector":       {"minimum": "300"},
-	"top":                   {"once": ""},
 	"serve console":         {"listen": "127.0.0.1:0"},
 	"clusters fit":          {"images": "100", "clusters": "2"},
 	"clusters fit --data":   {"dataset": "mnist"},

@@ -163,7 +163,7 @@ func shows(at trial.Folder, signed plan.Signed, file, tokens, fresh string) []ty
 	with := append([]string{"--tokens", tokens}, reach...)
 	return []typedLine{
 		{"plan register", append([]string{file}, with...)},
-		{"top", append([]string{"--once", "--plan", file}, with...)},
+		{"top", append([]string{"--plan", file}, with...)},
 		{"top", append([]string{"--web", "--plan", file}, with...)},
 		{"budget show", append([]string{trial.Population, "--url", signed.Plan.Analyzer.URL}, with...)},
 		{"serve console", append([]string{"--analyzer", signed.Plan.Analyzer.URL, "--listen", "127.0.0.1:0"}, with...)},

@@ -91,7 +91,7 @@ func TestPlansDoNotWriteToTheTerminal(t *testing.T) {
 			{"plan", "show", hostile}, {"plan", "check", hostile}, {"plan", "check", signed},
 			{"plan", "check", hostile, "--json"}, {"plan", "verify", signed, "--publisher", publisher}, {"plan", "sign", hostile, "--key", at(kind + ".key"), "--out", again},
 			{"plan", "verify", signed, "--publisher", "ed25519:" + strings.Repeat("A", 43)},
-			{"plan", "register", signed}, {"plan", "close", signed}, {"release", "fetch", signed, "--out", at("release")}, {"top", "--once", "--plan", signed},
+			{"plan", "register", signed}, {"plan", "close", signed}, {"release", "fetch", signed, "--out", at("release")}, {"top", "--plan", signed},
 			{"plan", "withdraw", signed, "--key", at(kind + ".key"), "--reason", "x" + escapes},
 			{"submit", domain, "--plan", signed, "--publisher", publisher, "--folder", at(kind + "-device")},
 			{"ledger", "show", at(kind + "-device")},

@@ -72,7 +72,7 @@ func TestServicesDoNotWriteToTheTerminal(t *testing.T) {
 	}
 	signed := file("plan.signed.json", plan.Sign(p, sign.Private()).Marshal())
 	for _, command := range [][]string{
-		{"top", "--once", hostile.URL}, {"plan", "register", signed}, {"plan", "close", signed}, {"budget", "show", "all", "--url", hostile.URL},
+		{"top", hostile.URL}, {"plan", "register", signed}, {"plan", "close", signed}, {"budget", "show", "all", "--url", hostile.URL},
 		{"release", "fetch", signed, "--out", filepath.Join(dir, "release")},
 	} {
 		var out, errs bytes.Buffer

@@ -61,7 +61,7 @@ type cli struct {
 	Serve      roles.Serve       `cmd:"" help:"Run a service."`
 	Submit     device.Submit     `cmd:"" help:"Answer a plan, as a device does."`
 	Ledger     device.Ledger     `cmd:"" help:"What a device has agreed to, spent and said."`
-	Top        operate.Top       `cmd:"" help:"Watch services at work."`
+	Top        operate.Top       `cmd:"" help:"Say what services tell their operator."`
 	Alarms     operate.Alarms    `cmd:"" help:"What services want looked at, and that it has been."`
 	Token      keys.Token        `cmd:"" help:"Bearer tokens, by which services tell who asks."`
 	Count      count.Command     `cmd:"" help:"Count a batch that lies in parts, as a worker of an engine that others run."`

@@ -35,12 +35,12 @@ func TestIncidents(t *testing.T) {
 	for command, words := range map[string]string{
 		"! confetti-shuffler --config drill/instance-1-hop-1/shuffler.toml":           "--set-aside",
 		"confetti-shuffler --config drill/instance-1-hop-1/shuffler.toml --set-aside": "set aside, ",
-		"! confetti top --dir drill --once":                                           "damaged on disk and set aside, ",
-		"sleep 2; ! confetti top --dir drill --once":                                  "unauthenticated",
-		"! confetti release fetch --dir drill-2 --out drill-2/release":                "asked by mistake",
-		"! confetti plan verify drill-3.signed.json --publishers drill-3.publishers":  "revoked",
-		"confetti release verify drill/release --publishers drill/publishers.txt":     "whole contributions opened",
-		"confetti publishers show drill-3.publishers":                                 "revoked",
+		"! confetti top --dir drill":                                                 "damaged on disk and set aside, ",
+		"sleep 2; ! confetti top --dir drill":                                        "unauthenticated",
+		"! confetti release fetch --dir drill-2 --out drill-2/release":               "asked by mistake",
+		"! confetti plan verify drill-3.signed.json --publishers drill-3.publishers": "revoked",
+		"confetti release verify drill/release --publishers drill/publishers.txt":    "whole contributions opened",
+		"confetti publishers show drill-3.publishers":                                "revoked",
 	} {
 		if out, printed := said[command]; !printed || !strings.Contains(out, words) {
 			t.Errorf("%s (printed: %v) does not say %q:\n%s", command, printed, words, out)

@@ -23,7 +23,7 @@ type Alarms struct {
 
 func (Alarms) Help() string {
 	return `Lists what services want looked at, each with an id. An alarm that was acknowledged
-stays in sight and is no failure of confetti top --once any more. It is an alarm again if it
+stays in sight and is no failure of confetti top any more. It is an alarm again if it
 ends and comes back, says something else, or the service was started anew.
 
 Example:

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,28 +33,24 @@ type watchedFlags struct {
 
 type Top struct {
 	watchedFlags
-	Every time.Duration `help:"How often to look." default:"2s"`
-	Once  bool          `help:"Look once and end; the exit code is 1 if a service does not answer or raises an alarm."`
-	JSON  bool          `help:"Print JSON, once."`
-	Web   bool          `help:"Print links that open the services' pages in a browser, each once and within five minutes."`
+	JSON bool `help:"Print JSON."`
+	Web  bool `help:"Print links that open the services' pages in a browser, each once and within five minutes."`
 }
 
 func (Top) Help() string {
-	return `Shows what services tell their operator: crowds filling up, epochs, batches, drops,
-rates and disk. Numbers that a plan keeps private are not among them. Services for which
-no token is here are not ours, and say only whether they are ready.
+	return `Says what services tell their operator: crowds filling up, epochs, batches, drops and disk. The exit
+code is 1 if a service does not answer or raises an alarm. Numbers that a plan keeps private are not among
+them. Services for which no token is here are not ours, and say only whether they are ready. The console
+and each service's own page show the same as it changes (--web).
 
 Example:
-  confetti top --dir trial --once
+  confetti top --dir trial
   confetti top --dir trial --web
   confetti top --plan plan.signed.json --tokens operator.tokens
   confetti top https://hop.example:8443 --tokens operator.tokens`
 }
 
 func (c Top) Run(std terminal.Streams) error {
-	if c.Every < 100*time.Millisecond {
-		return terminal.Usagef("--every is %v: look at most ten times a second", c.Every)
-	}
 	urls, err := c.urls()
 	if err != nil {
 		return err
@@ -68,30 +63,16 @@ func (c Top) Run(std terminal.Streams) error {
 	if c.Web {
 		return links(ctx, s, urls, std.Out)
 	}
-	var before []sight
-	for {
-		now := look(ctx, s, urls)
-		if c.JSON {
-			return terminal.WriteJSON(std.Out, now)
-		}
-		var b bytes.Buffer
-		show(&b, before, now)
-		if f, ok := std.Out.(*os.File); ok && terminal.IsTerminal(f) && !c.Once {
-			fmt.Fprint(std.Out, "\x1b[H\x1b[2J") // home, and clear the screen
-		}
-		if _, err := std.Out.Write(b.Bytes()); err != nil {
-			return err
-		}
-		if c.Once {
-			return trouble(now)
-		}
-		before = now
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(c.Every):
-		}
+	now := look(ctx, s, urls)
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, now)
 	}
+	var b bytes.Buffer
+	show(&b, now)
+	if _, err := std.Out.Write(b.Bytes()); err != nil {
+		return err
+	}
+	return trouble(now)
 }
 
 func (c watchedFlags) urls() ([]string, error) {
@@ -149,14 +130,13 @@ func links(ctx context.Context, s *services.Services, urls []string, to io.Write
 	return others
 }
 
-// sight is what one service tells at one time.
+// sight is what one service tells.
 type sight struct {
 	URL      string             `json:"url"`
 	Failed   string             `json:"failed,omitempty"`   // why it tells nothing
 	NotOurs  string             `json:"not_ours,omitempty"` // of one for which no token is here: what it says to everybody
 	Status   *serve.Status      `json:"status,omitempty"`
 	Counters map[string]float64 `json:"counters,omitempty"` // of /metrics, added up over labels
-	at       time.Time
 }
 
 // look asks all services at once.
@@ -167,7 +147,7 @@ func look(ctx context.Context, s *services.Services, urls []string) []sight {
 	var asking sync.WaitGroup
 	for i, url := range urls {
 		asking.Go(func() {
-			one := sight{URL: url, at: time.Now()}
+			one := sight{URL: url}
 			err := one.ask(ctx, s)
 			if s.NotOurs(url, err) {
 				one.NotOurs = "ready"
@@ -232,9 +212,9 @@ func counters(text []byte) map[string]float64 {
 	return sums
 }
 
-// show writes what services tell, with rates since the sights before.
-func show(w io.Writer, before, now []sight) {
-	for i, s := range now {
+// show writes what services tell.
+func show(w io.Writer, now []sight) {
+	for _, s := range now {
 		if s.Failed != "" {
 			fmt.Fprintf(w, "%s\n  !! %s\n\n", s.URL, plain.Lines(strings.TrimSpace(s.Failed)))
 			continue
@@ -255,7 +235,7 @@ func show(w io.Writer, before, now []sight) {
 			fmt.Fprintf(t, "  %s\t%s\n", plain.Text(f.Name), plain.Text(f.Value))
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Counters)) {
-			fmt.Fprintf(t, "  %s\t%.0f%s\n", plain.Text(strings.ReplaceAll(name, "_", " ")), s.Counters[name], rate(before, s, i, name))
+			fmt.Fprintf(t, "  %s\t%.0f\n", plain.Text(strings.ReplaceAll(name, "_", " ")), s.Counters[name])
 		}
 		t.Flush()
 		for _, g := range s.Status.Gauges {
@@ -272,18 +252,6 @@ func show(w io.Writer, before, now []sight) {
 		}
 		fmt.Fprintln(w)
 	}
-}
-
-// rate is a counter's change a second since it was last seen.
-func rate(before []sight, s sight, i int, name string) string {
-	if i >= len(before) || before[i].Counters == nil {
-		return ""
-	}
-	change := s.Counters[name] - before[i].Counters[name]
-	if change < 0 {
-		return "" // it was started anew
-	}
-	return fmt.Sprintf("\t%.1f a second", change/s.at.Sub(before[i].at).Seconds())
 }
 
 // trouble is an error if a service does not answer or raises an alarm.

@@ -21,7 +21,7 @@ func FuzzStatus(f *testing.F) {
 				return
 			}
 			var b bytes.Buffer
-			show(&b, nil, []sight{{URL: "https://x", Status: st}})
+			show(&b, []sight{{URL: "https://x", Status: st}})
 			if strings.ContainsAny(b.String(), "\x1b\x07\r\u009b\u202e") {
 				t.Errorf("%q", b.String())
 			}
