@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/plan"
@@ -154,4 +155,18 @@ func (p *Protocol) OverflowDelta() float64 {
 		return 0 // times an e^epsilon that may be infinite
 	}
 	return (1 + math.Exp(p.Plan.Budget.Epsilon)) * float64(n) * one
+}
+
+// OneOperator reports whether the analyzer's operator runs every hop of an instance: it
+// has all keys on that way, and no hop there is honest towards it. Of a sum it does where
+// one operator runs both aggregators, and where each adds half of the noise, one of them
+// and the analyzer.
+func (p *Protocol) OneOperator() bool {
+	if s := p.Plan.Route.Sum; s != nil {
+		reader := p.Plan.Analyzer.Operator
+		return s.Leader.Operator == s.Helper.Operator || s.Noise == plan.NoiseShared && (s.Leader.Operator == reader || s.Helper.Operator == reader)
+	}
+	return slices.ContainsFunc(p.Plan.Route.Instances(), func(in plan.Instance) bool {
+		return !slices.ContainsFunc(in.Hops, func(h plan.Party) bool { return h.Operator != p.Plan.Analyzer.Operator })
+	})
 }

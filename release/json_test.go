@@ -2,14 +2,17 @@ package release
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 )
 
@@ -47,22 +50,66 @@ func TestJSON(t *testing.T) {
 	want.Guarantees[0].Guarantee.Epsilon = math.Inf(1)
 	data := written(t, want)
 	golden(t, "release.json", data)
+	words, err := json.MarshalIndent(struct {
+		Words
+		Guarantees []account.Statement
+	}{want.Words, want.Guarantees}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "words.json", append(words, '\n')) // of which the tests of pages are
 	got, err := Read(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(wordless(want), got); d != "" {
 		t.Errorf("a release changed on its way through JSON:\n%s", d)
+	}
+}
+
+// wordless is a release as it is stored.
+func wordless(r Release) Release {
+	r.Words, r.Guarantees = Words{}, slices.Clone(r.Guarantees)
+	for i := range r.Guarantees {
+		s := &r.Guarantees[i]
+		s.Who, s.Note, s.Guarantee.Method, s.Guarantee.Source, s.Guarantee.Certified = "", "", "", "", ""
+	}
+	return r
+}
+
+// Nothing of what is stored is a word that follows from the plan.
+func TestWordsAreNotStored(t *testing.T) {
+	r := sample()
+	data := string(written(t, r))
+	words := slices.Concat([]string{r.Title, r.Question, r.Protection[0].Title, r.Cost[0].Note}, r.Withheld, r.Assumptions, r.Notes)
+	for _, g := range r.Guarantees {
+		words = append(words, g.Who, g.Guarantee.Method, g.Guarantee.Source, g.Guarantee.Verdict(), g.Guarantee.Meaning())
+	}
+	for _, w := range words {
+		if w == "" || strings.Contains(data, w) {
+			t.Errorf("%q is stored", w)
+		}
+	}
+}
+
+// Words that nobody has written are missed, and not shown as none.
+func TestWordlessIsNotShown(t *testing.T) {
+	if err := Show(&bytes.Buffer{}, wordless(sample())); err == nil || !strings.Contains(err.Error(), "title is empty: words follow from the plan") {
+		t.Error(err)
 	}
 }
 
 func TestReadRefuses(t *testing.T) {
 	good := string(written(t, sample()))
 	for name, c := range map[string]struct{ old, new, want string }{
-		"unknown key":           {`"kind"`, `"kinder"`, `unknown field "kinder"`},
+		"unknown key":           {`"crowds"`, `"kind"`, `unknown field "kind"`},
+		"a title":               {`"synthetic": true,`, `"synthetic": true, "title": "What?",`, `unknown field "title"`},
+		"a verdict":             {`"observer"`, `"verdict": "none", "observer"`, `unknown field "verdict"`},
+		"remarks of people":     {`"source": "simulation"`, `"source": "collection"`, "remarks are made of what is no simulation"},
+		"withheld and not":      {`"lacks": 417`, `"lacks": 417, "smallest": 3`, "crowds[4] is no number of answers"},
 		"unknown guarantee key": {`"adjacency"`, `"neighbours"`, `unknown field "neighbours"`},
-		"newer schema":          {`"schema": 2`, `"schema": 3`, "use the confetti that wrote it"},
-		"no schema":             {`"schema": 2,`, ``, "schema 0"},
+		"older schema":          {`"schema": 3`, `"schema": 2`, "use the confetti that wrote it"},
+		"no schema":             {`"schema": 3,`, ``, "schema 0"},
 		"synthetic unsaid":      {`"synthetic": true,`, ``, "whether it is synthetic"},
 		"full, and of people":   {`"source": "simulation",`, `"source": "trial", "full": true,`, "full is said of what is no simulation"},
 		"source unsaid":         {`"source": "simulation",`, ``, "source is none of collection, trial, simulation"},
@@ -136,7 +183,7 @@ func FuzzRead(f *testing.F) {
 	good := written(f, short)
 	f.Add(good)
 	f.Add(bytes.ReplaceAll(good, []byte("1129.4"), []byte(`"infinity"`)))
-	f.Add([]byte(`{"schema": 2, "synthetic": false, "guarantees": [{}]}`))
+	f.Add([]byte(`{"schema": 3, "synthetic": false, "guarantees": [{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		costtest.Heap(t, costtest.Factor, len(data), func() {
 			r, err := Read(bytes.NewReader(data))

@@ -2,8 +2,9 @@
 // errors, who was protected from whom and by how much, and what it cost.
 //
 // A release is data: metrics, tables, lists and figures, with nothing of the
-// mechanism that made them. It is written as JSON for programs (WriteJSON, Read)
-// and as text for a terminal (Show); package page draws it.
+// mechanism that made them. What is stored (WriteJSON, Read) are its numbers. Words that
+// follow from its plan are not: whoever shows a release, as text for a terminal (Show) or
+// as a page (package page), has package statement write them first.
 package release
 
 import (
@@ -24,10 +25,7 @@ const (
 
 // Release is one published answer.
 type Release struct {
-	Title    string `json:"title"`
-	Question string `json:"question"` // what was asked of the respondents, in a sentence
-	Kind     string `json:"kind"`     // the plan's kind of question
-	Plan     string `json:"plan"`     // SHA-256 of the canonical plan, 64 hex digits
+	Plan string `json:"plan"` // SHA-256 of the canonical plan, 64 hex digits
 	// Created is when the release was made.
 	Created time.Time `json:"created"`
 	// Synthetic says that the respondents were generated, not people; every
@@ -44,22 +42,50 @@ type Release struct {
 	// withdrawn with any of them.
 	Rounds []Round `json:"rounds,omitempty"`
 
-	Headline    []Metric            `json:"headline"` // the answer in a few numbers
-	Guarantees  []account.Statement `json:"guarantees"`
-	Sections    []Section           `json:"sections,omitempty"`    // the answer in detail
-	Protection  []Section           `json:"protection,omitempty"`  // what the guarantees come to in other cases
-	Cost        []Metric            `json:"cost,omitempty"`        // what one device spent
-	Withheld    []string            `json:"withheld,omitempty"`    // what is not published, and why
-	Assumptions []string            `json:"assumptions,omitempty"` // what the guarantees rest on
-	Notes       []string            `json:"notes,omitempty"`
-	Provenance  Provenance          `json:"provenance"`
+	Crowds  []Crowd `json:"crowds"`            // in the plan's order
+	Dropped int     `json:"dropped,omitempty"` // fragments, or reports of a sum, that are in no number
+	Cells   int     `json:"cells,omitempty"`   // of which the table has the largest; 0: it has all
+
+	Headline   []Metric            `json:"headline"`           // the answer in a few numbers
+	Guarantees []account.Statement `json:"-"`                  // of which numbers are stored
+	Sections   []Section           `json:"sections,omitempty"` // the answer in detail
+	Remarks    []string            `json:"remarks,omitempty"`  // of whoever simulated it; none of what was collected
+	Provenance Provenance          `json:"provenance"`
+
+	Words `json:"-"`
+}
+
+// Words are what a release says and does not store, since it follows from its plan and its numbers.
+type Words struct {
+	Title       string
+	Question    string    // what was asked of the respondents, in a sentence
+	Kind        string    // the plan's kind of question
+	Protection  []Section // what the guarantees come to in other cases
+	Cost        []Metric  // what one device spent
+	Withheld    []string  // what is not published, and why
+	Assumptions []string  // what the guarantees rest on
+	Notes       []string
+}
+
+// Crowd is what came of one.
+type Crowd struct {
+	Smallest int  `json:"smallest"`          // contributions in its smallest batch; 0: it is withheld
+	Lacks    int  `json:"lacks,omitempty"`   // answers that a withheld one is short of the plan's minimum; 0: not known
+	Failed   bool `json:"failed,omitempty"`  // the sum of a withheld one can never be had
+	Batches  int  `json:"batches,omitempty"` // that came of a withheld one, each with a part of all its reports; 0: of no matter
 }
 
 // Round is one of a study.
 type Round struct {
-	Number int    `json:"number"` // from 1
-	Plan   string `json:"plan"`   // its name
+	Number  int    `json:"number"`            // from 1
+	Plan    string `json:"plan"`              // its name
+	Dropped int    `json:"dropped,omitempty"` // as of a release
+	Without []int  `json:"without,omitempty"` // crowds, from 1, of which too few batches came
+	Deleted bool   `json:"deleted,omitempty"` // its counts were deleted before, and are not in it
 }
+
+// Noted returns the notes of a release, those of whoever simulated it last.
+func (r Release) Noted() []string { return slices.Concat(r.Notes, r.Remarks) }
 
 // Figures are those of all sections, in their order.
 func (r Release) Figures() []Figure {

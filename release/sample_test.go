@@ -13,13 +13,12 @@ func sample() Release {
 	const users = 40000
 	classes := []string{"World", "Sports", "Business", "Sci/Tech"}
 	r := Release{
-		Title:     "What do readers read about?",
-		Question:  "Which of four news topics is the article on your screen about, and what do the articles of a topic have in common?",
-		Kind:      "density",
 		Plan:      "9f2b1c64d0e7a35b8f417726c3aa90de55b1f0c8e94d276a31b60fd28c7e5a04",
 		Created:   time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC),
 		Synthetic: true,
 		Source:    Simulation,
+		Crowds:    []Crowd{{Smallest: 9100}, {Smallest: 9517}, {Smallest: 9934}, {Smallest: 10351}, {Lacks: 417}},
+		Remarks:   []string{"Of 40,417 rows 417 with an empty cell were left out."},
 		Headline: []Metric{
 			{Name: "accuracy", Label: "Accuracy of the classifier", Value: 0.8462, Low: 0.8378, High: 0.8543, Level: 0.95, Unit: Share, Note: "on 7,600 public test articles; the interval covers their sampling"},
 			{Name: "devices", Label: "Devices that took part", Value: users, Unit: Count},
@@ -37,6 +36,12 @@ func sample() Release {
 				Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Replacement, Trust: account.Shuffled, Users: 9000, Rounds: 768, Bound: account.Upper,
 					Method: "exact privacy loss of the counts, composed numerically", Source: "KDE, Theorem 3.2 (sharpened)", Certified: "every number of ones among the others"}},
 		},
+		Provenance: Provenance{Software: "confetti 0.1.0", Command: "confetti collect --plan news.toml --synthetic --out demo", Randomness: "seed 7"},
+	}
+	r.Words = Words{
+		Title:    "What do readers read about?",
+		Question: "Which of four news topics is the article on your screen about, and what do the articles of a topic have in common?",
+		Kind:     "density",
 		Cost: []Metric{
 			{Name: "messages_per_device", Label: "Messages", Value: 768, Unit: Count, Note: "the same for every device, whatever it says"},
 			{Name: "bytes_per_device", Label: "Sent", Value: 150528, Unit: Bytes},
@@ -47,8 +52,7 @@ func sample() Release {
 			"At most 10% of the devices in a crowd are dishonest; a larger share voids the third guarantee.",
 			"At least one of the two mixing servers mixes honestly and does not share what it sees.",
 		},
-		Notes:      []string{"The feature map is public: it comes from the seed in the plan."},
-		Provenance: Provenance{Software: "confetti 0.1.0", Command: "confetti collect --plan news.toml --synthetic --out demo", Randomness: "seed 7"},
+		Notes: []string{"The feature map is public: it comes from the seed in the plan."},
 	}
 	r.Sections = []Section{classifier(classes), words(classes), densities(classes)}
 	r.Protection = []Section{{Title: "If fewer take part", Metrics: []Metric{{Name: "half", Label: "Epsilon among half of them", Value: 1.42}}}}

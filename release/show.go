@@ -48,7 +48,7 @@ func Show(w io.Writer, r Release) error {
 		p.metrics(r.Cost)
 	}
 	p.points("What the guarantees rest on", r.Assumptions)
-	p.points("Notes", r.Notes)
+	p.points("Notes", r.Noted())
 	p.heading("Check it yourself")
 	p.line("  confetti plan check plan.toml recomputes the guarantees and prints the hash:")
 	p.line("  %s", r.Plan)

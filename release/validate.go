@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,11 +23,14 @@ func isFigureName(name string) bool {
 
 // Validate reports every reason not to publish the release, each with the field
 // it is about, or nil.
-func (r Release) Validate() error {
+func (r Release) Validate() error { return r.validate(true) }
+
+// validate looks at the words of a release too, where it is asked to.
+func (r Release) validate(words bool) error {
 	var v validator
 	v.finite(reflect.ValueOf(r), "")
-	v.require(strings.TrimSpace(r.Title) != "", "title", "is empty")
-	v.require(strings.TrimSpace(r.Question) != "", "question", "is empty")
+	v.require(!words || strings.TrimSpace(r.Title) != "", "title", "is empty: words follow from the plan")
+	v.require(!words || strings.TrimSpace(r.Question) != "", "question", "is empty: words follow from the plan")
 	sum, err := hex.DecodeString(r.Plan)
 	v.require(err == nil && len(sum) == 32, "plan", "is not a SHA-256 in 64 hex digits")
 	v.require(!r.Created.IsZero() && r.Created.Year() > 0 && r.Created.Year() < 10000, "created", "is not a date")
@@ -34,12 +38,20 @@ func (r Release) Validate() error {
 	v.require(!r.Full || r.Source == Simulation, "full", "is said of what is no simulation")
 	v.require(len(r.Guarantees) > 0, "guarantees", "is empty: a release without a privacy statement is not published")
 	for i, g := range r.Guarantees {
-		v.guarantee(g, fmt.Sprintf("guarantees[%d]", i))
+		v.guarantee(g, fmt.Sprintf("guarantees[%d]", i), words)
 	}
+	v.require(len(r.Crowds) > 0, "crowds", "is empty: a plan has one at least")
+	for i, c := range r.Crowds {
+		v.require(min(c.Smallest, c.Lacks, c.Batches) >= 0 && (c.Smallest == 0 || c.Lacks == 0 && c.Batches == 0 && !c.Failed), fmt.Sprintf("crowds[%d]", i), "is no number of answers, or withheld and not")
+	}
+	v.require(r.Dropped >= 0, "dropped", "is negative")
+	v.require(r.Cells >= 0, "cells", "is negative")
+	v.require(len(r.Remarks) == 0 || r.Source == Simulation, "remarks", "are made of what is no simulation")
 	for i, round := range r.Rounds {
 		sum, err := hex.DecodeString(round.Plan)
 		v.require(err == nil && len(sum) == 32, fmt.Sprintf("rounds[%d].plan", i), "is not a SHA-256 in 64 hex digits")
 		v.require(round.Number >= 1 && (i == 0 || round.Number > r.Rounds[i-1].Number), fmt.Sprintf("rounds[%d].number", i), "does not rise from 1")
+		v.require(round.Dropped >= 0 && !slices.ContainsFunc(round.Without, func(crowd int) bool { return crowd < 1 || crowd > len(r.Crowds) }), fmt.Sprintf("rounds[%d]", i), "lacks what is no number of fragments, or no crowd")
 	}
 	v.metrics(r.Headline, "headline")
 	v.metrics(r.Cost, "cost")
@@ -86,8 +98,12 @@ func (v *validator) finite(x reflect.Value, path string) {
 			if !f.IsExported() {
 				continue // time.Time
 			}
+			if f.Anonymous {
+				v.finite(x.Field(i), path)
+				continue
+			}
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "" {
+			if name == "" || name == "-" {
 				name = strings.ToLower(f.Name)
 			}
 			v.finite(x.Field(i), strings.TrimPrefix(path+"."+name, "."))
@@ -97,10 +113,10 @@ func (v *validator) finite(x reflect.Value, path string) {
 
 func commands(r rune) bool { return unicode.IsControl(r) && r != '\n' }
 
-func (v *validator) guarantee(s account.Statement, path string) {
+func (v *validator) guarantee(s account.Statement, path string, words bool) {
 	g := s.Guarantee
 	v.require(s.Observer != "", path+".observer", "is empty")
-	v.require(s.Who != "", path+".who", "is empty")
+	v.require(!words || s.Who != "", path+".who", "is empty")
 	path += ".guarantee"
 	v.require(g.Epsilon >= 0, path+".epsilon", "is negative")
 	v.require(g.Delta >= 0 && g.Delta <= 1, path+".delta", "is outside [0, 1]")
@@ -109,7 +125,7 @@ func (v *validator) guarantee(s account.Statement, path string) {
 	v.require(g.Trust != "", path+".trust", "is empty")
 	v.require(g.Users >= 1, path+".users", "is below 1")
 	v.require(g.Rounds >= 1, path+".rounds", "is below 1")
-	v.require(g.Method != "", path+".method", "is empty")
+	v.require(!words || g.Method != "", path+".method", "is empty")
 }
 
 func (v *validator) metrics(ms []Metric, path string) {

@@ -201,8 +201,8 @@ func (s *stating) surfaces(t *testing.T, rounds bool) (all []surface) {
 	}
 	all = append(all, written(t, "ledger of a browser", string(text), "entries", "statements"))
 
-	r := statement.Of(proto, promise, example.Crowds(proto), nil)
-	if r.Guarantees, err = proto.Stated(promise, signed.Study); err != nil {
+	r := statement.Begin(proto, example.Crowds(proto), nil)
+	if err := (statement.Plan{Protocol: proto, Promise: promise, Study: signed.Study}).Write(&r); err != nil {
 		t.Fatal(err)
 	}
 	r.Provenance, r.Created = release.Provenance{Software: "test", Randomness: "fresh randomness"}, time.Now()
@@ -214,7 +214,15 @@ func (s *stating) surfaces(t *testing.T, rounds bool) (all []surface) {
 	}
 	add("release", shown.String(), `^  OBSERVER: (.*(?:\n  \S.*)*)$`)
 	add("release page", paged.String(), `<h3>OBSERVER</h3>(?s:.*?)<p class="verdict">(.*?)</p>`)
-	all = append(all, written(t, "release.json", kept.String(), "guarantees"))
+	stored, err := release.Read(&kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := surface{name: "release.json"} // whose words follow from these
+	for _, s := range stored.Guarantees {
+		numbers.says = append(numbers.says, observed{s.Observer, s.Guarantee.Verdict()})
+	}
+	all = append(all, numbers)
 	cards := surface{name: "cards of pages"}
 	for _, card := range words.Cards(r.Guarantees) {
 		cards.says = append(cards.says, observed{card.Observer, card.Verdict})

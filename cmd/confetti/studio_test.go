@@ -243,17 +243,17 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		"of a revoked key":           {"confetti-publishers/v1\n" + signed.Publisher + " revoked 2020-01-01T00:00:00Z\n", nil, "signature"},
 		"publishers of another form": {"confetti-publishers/v2\n" + signed.Publisher + "\n", nil, "error"},
 		"a changed count":            {"", replaced(release.CountsFile, "tea", "ten"), release.CountsFile},
-		"a byte order mark":          {"", replaced(release.CountsFile, "attribute", "\ufeffattribute"), release.CountsFile},
+		"a byte order mark":          {"", replaced(release.CountsFile, "attribute", "\ufeffattribute"), release.CountsFile + " answers"},
 		"bytes that are no text":     {"", replaced(release.CountsFile, "tea", "t\xffa"), release.CountsFile},
 		"a changed page":             {"", replaced(release.PageFile, "<html", "<html "), release.PageFile},
-		"a changed release":          {"", replaced(release.JSONFile, "What do you drink?", "What do you think?"), release.JSONFile + " page " + release.PageFile},
+		"a changed release":          {"", replaced(release.JSONFile, `"fresh randomness"`, `"seed 7"`), "kind " + release.JSONFile + " page " + release.PageFile},
 		"a smaller epsilon": {"", func(files map[string][]byte) {
 			var r map[string]any
 			if err := json.Unmarshal(files[release.JSONFile], &r); err != nil {
 				t.Fatal(err)
 			}
 			for _, one := range r["guarantees"].([]any) {
-				g := one.(map[string]any)["guarantee"].(map[string]any)
+				g := one.(map[string]any)
 				if e, finite := g["epsilon"].(float64); finite {
 					g["epsilon"] = e / 10
 				}
@@ -270,7 +270,7 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		"receipts that are none": {"", func(files map[string][]byte) { files[relay.ReceiptsFile] = []byte("{}") }, "receipts"},
 		"the plan alone":         {"", without(verify.SignedFile), "signature"},
 		"no signature":           {"", without(relay.SignatureFile), "numbers"},
-		"a file is missing":      {"", without(release.CountsFile), "missing"},
+		"a file is missing":      {"", without(release.CountsFile), "missing answers"},
 		"a file too many":        {"", func(files map[string][]byte) { files["results.csv"] = []byte("tea,99\n") }, "surplus"},
 		"a script":               {"", replaced(release.PageFile, "</body>", "<script>alert(1)</script></body>"), release.PageFile + " page " + release.PageFile},
 		"withdrawn since":        {"", func(files map[string][]byte) { files[relay.WithdrawalFile] = withdrawn.Marshal() }, "withdrawn"},

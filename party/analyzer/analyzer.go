@@ -62,9 +62,15 @@ func (a *Analyzer) Dropped() int { return a.dropped }
 
 // Release estimates, learns, and writes up what was counted.
 func (a *Analyzer) Release(public findings.Public) (release.Release, question.Model, error) {
-	r, model, err := Publish(a.counter.protocol, a.crowds, public)
-	if err == nil {
-		r.Notes = append(r.Notes, Lacks(a.dropped)...)
+	p := a.counter.protocol
+	model, err := p.Learn(a.crowds)
+	if err != nil {
+		return release.Release{}, nil, err
 	}
-	return r, model, err
+	r, err := Numbers(p, model, a.crowds, public)
+	if err != nil {
+		return r, model, err
+	}
+	r.Dropped = a.dropped
+	return r, model, written(p, &r)
 }

@@ -1,8 +1,6 @@
 package analyzer
 
 import (
-	"fmt"
-
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/statement"
@@ -23,19 +21,27 @@ func Publish(p *protocol.Protocol, crowds []tally.Crowd, public findings.Public)
 
 // Describe writes up what was learned from the crowds.
 func Describe(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public findings.Public) (release.Release, error) {
-	headline, sections, err := findings.Describe(model, public)
+	r, err := Numbers(p, model, crowds, public)
 	if err != nil {
-		return release.Release{}, err
+		return r, err
 	}
+	return r, written(p, &r)
+}
+
+// Numbers returns what was learned from the crowds, without the words that follow from the plan.
+func Numbers(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public findings.Public) (r release.Release, err error) {
+	r = statement.Begin(p, crowds, public.Came)
+	r.Headline, r.Sections, err = findings.Describe(model, public)
+	return r, err
+}
+
+// written writes the words of a release of a plan that stands alone.
+func written(p *protocol.Protocol, r *release.Release) error {
 	promise, err := p.Promise()
 	if err != nil {
-		return release.Release{}, err
+		return err
 	}
-	r := statement.Of(p, promise, crowds, public.Came)
-	r.Headline, r.Sections = headline, sections
-	honesty := &r.Protection[0]
-	honesty.Tables = append(honesty.Tables, findings.Threats(p.Question, p.Plan, promise.Shuffled)...)
-	return r, nil
+	return statement.Plan{Protocol: p, Promise: promise}.Write(r)
 }
 
 // Kept recomputes the guarantee from what arrived and returns why the plan's
@@ -51,23 +57,4 @@ func Kept(p *protocol.Protocol, crowds []tally.Crowd) error {
 		}
 	}
 	return p.Kept(arrived)
-}
-
-// LacksReports says in a release how many reports the aggregators have refused, if any.
-func LacksReports(refused int) []string {
-	switch refused {
-	case 0:
-		return nil
-	case 1:
-		return []string{"1 report was refused: its proof did not hold, or it came twice. It is in no number here."}
-	}
-	return []string{fmt.Sprintf("%d reports were refused: their proofs did not hold, or they came twice. They are in no number here.", refused)}
-}
-
-// Lacks says in a release how many fragments are not in it, if any.
-func Lacks(dropped int) []string {
-	if dropped == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d fragments did not open or came twice, and were not counted: every estimate lacks them.", dropped)}
 }

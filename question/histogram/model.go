@@ -66,6 +66,35 @@ func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	return m, nil
 }
 
+// Again returns what was learned as a release has it: so many respondents of each crowd, 0 of one that was
+// withheld, and the estimates of the cells of an attribute. It is nil where the law of their errors
+// follows from counts, which no release has.
+func (h *Question) Again(respondents []int, cells func(crowd, attribute int) []estimate.Value) (*Model, error) {
+	m := &Model{
+		question: h, Respondents: respondents,
+		Attributes: h.ask.Attributes, Crowds: h.plan.Crowd.Names, Deleted: h.plan.Crowd.Deletion != nil,
+	}
+	if !h.ask.Randomizer.OneHot() && !h.noised() {
+		return nil, nil
+	}
+	for crowd, n := range respondents {
+		for i, a := range h.attributes {
+			if n == 0 {
+				continue
+			}
+			values := cells(crowd, i)
+			if size := a.cells.Size(); len(values) != size {
+				return nil, fmt.Errorf("the release has %d of the %d cells of %s", len(values), size, h.ask.Attributes[i].Name)
+			}
+			m.Tables = append(m.Tables, &Table{
+				Crowd: crowd, Attribute: i, Respondents: n, Values: values,
+				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(nil, n, h.share()),
+			})
+		}
+	}
+	return m, nil
+}
+
 // Name is that of a cell.
 func (t *Table) Name(cell int) string { return t.attribute.cells.Name(cell) }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -108,17 +107,19 @@ func recomputed(follows []account.Statement) string {
 
 // kind compares what the release says it is with the plan and its parties.
 func (c *checks) kind() error {
-	r, p := c.release, c.signed.Plan
-	source := statement.Source(p)
+	r, p, source := c.release, c.signed.Plan, release.Collection
+	if c.protocol.OneOperator() {
+		source = release.Trial
+	}
 	switch {
-	case r.Kind != p.Question.Kind:
-		return fmt.Errorf("the release is of a question of kind %q, and its plan of one of kind %q", r.Kind, p.Question.Kind)
 	case c.Files[relay.ReceiptsFile] == nil && r.Source == release.Simulation:
 		return nil // which the receipts say
 	case r.Source != source:
 		return fmt.Errorf("the release says that it is a %s, and by the parties of its plan it is a %s", r.Source, source)
 	case r.Synthetic || r.Full:
 		return errors.New("the release says that nobody was asked, and hops have signed for answers")
+	case r.Provenance.Randomness != "fresh randomness" || r.Provenance.Command != "":
+		return errors.New("the release says of its randomness, or of a command, what is said of a simulation")
 	case !p.Times.Opens.IsZero() && r.Created.Before(p.Times.Opens):
 		return fmt.Errorf("the release was made on %s, before its collection opened", r.Created.UTC().Format(time.DateOnly))
 	}
@@ -177,6 +178,35 @@ func (c *checks) columns() {
 			c.found(table+columns, c.Columns(name, c.Files[name], file), "the same values as %s", name)
 		}
 	}
+}
+
+// crowds compares what the release says of its crowds with the batches that hops signed for. A crowd of
+// which a part of the batches came is left out: each of them has a part of everybody's report.
+func (c *checks) crowds(batches []relay.Vouched, signed []relay.BatchReceipts) error {
+	p := c.signed.Plan
+	if n := len(c.release.Crowds); n != p.Crowds() {
+		return fmt.Errorf("the release is of %d crowds, and its plan has %d", n, p.Crowds())
+	}
+	came, smallest, dropped := make([]int, p.Crowds()), make([]int, p.Crowds()), 0
+	for i, b := range batches {
+		if came[b.Crowd]++; came[b.Crowd] == 1 || b.Whole < smallest[b.Crowd] {
+			smallest[b.Crowd] = b.Whole
+		}
+		dropped += signed[i].Dropped
+	}
+	for i, r := range c.release.Crowds {
+		left := 0
+		if came[i] < p.Contributions() && p.Contributions() > 1 {
+			smallest[i], left = 0, came[i]
+		}
+		if r.Smallest != smallest[i] || r.Batches != left {
+			return fmt.Errorf("the release says that the smallest batch of crowd %d has %d contributions and that %d batches of it are left out, and by the receipts it is %d and %d", i+1, r.Smallest, r.Batches, smallest[i], left)
+		}
+	}
+	if p.Route.Sum == nil && c.release.Dropped != dropped {
+		return fmt.Errorf("the release says that %d fragments are in no number, and by the receipts these are %d", c.release.Dropped, dropped)
+	}
+	return nil
 }
 
 // vouched says what hops have signed for.

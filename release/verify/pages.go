@@ -131,11 +131,7 @@ func (c *checks) page(name string) {
 	case !named || by != c.Version:
 		c.left("page "+name+" again", fmt.Sprintf("not compared: made by %q, and this is %q: --page writes the page that this program makes of what holds", by, c.Version))
 	default:
-		r, err := release.Read(bytes.NewReader(json))
-		var again []byte
-		if err == nil {
-			again, err = c.Draw(r, json)
-		}
+		again, err := c.Draw(c.signed, json, c.Files[release.AuditFile])
 		if err == nil && !bytes.Equal(page, again) {
 			err = errors.New("the program that it names draws another page of this release")
 		}

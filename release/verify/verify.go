@@ -68,10 +68,13 @@ type Evidence struct {
 	Plan string
 	// Asked are those who were asked what became of the plan since; none: nobody was.
 	Asked []Asked
-	// Version is the program's that looks, and Draw draws a release, whose JSON is there, as it does;
-	// nil: pages are not compared.
+	// Version is the program's that looks, and Draw draws the page of a release of the plan as it does, by
+	// its JSON and the report of an audit, where one is told of; nil: pages are not compared.
 	Version string
-	Draw    func(r release.Release, json []byte) ([]byte, error)
+	Draw    func(signed plan.Signed, json, audit []byte) ([]byte, error)
+	// Answers writes up anew what is said of the answer, by the table of counts and the respondents of each crowd,
+	// and the table as it would be written; follows is false where it does not follow from these. Nil: it is not compared.
+	Answers func(p plan.Plan, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, again []byte, follows bool, err error)
 	// Columns reports that a Parquet file says something else than the table of that name; nil: none is compared.
 	Columns func(name string, table, parquet []byte) error
 	// State copies the public state that the plan names, which may be too large to be held.
@@ -217,19 +220,16 @@ func (c *checks) promised() bool {
 func (c *checks) audited() {
 	text := c.Files[release.AuditFile]
 	if text == nil {
-		switch {
-		case report.Told(c.release):
-			c.found("audit", fmt.Errorf("the release tells of one, and its report is missing (%s)", release.AuditFile), "")
-		case c.Again != nil:
+		if c.Again != nil {
 			c.found("audit", errors.New("there is none: its analyzer attacks no plans"), "")
 		}
 		return
 	}
 	report, err := report.ParseReport(text)
 	if err == nil {
-		err = report.Check(c.signed.Plan, c.promise.Statements, c.release)
+		err = report.Check(c.signed.Plan, c.promise.Statements)
 	}
-	switch holds := c.found("audit", err, "of this plan's claims, none of which it proves false, and what the release says of it"); {
+	switch holds := c.found("audit", err, "of this plan's claims, none of which it proves false"); {
 	case holds && c.Again != nil:
 		c.found("audit again", c.Again(c.signed.Plan, report), "the same collections were drawn again, and say the same")
 	case holds:
@@ -330,6 +330,8 @@ func (c *checks) received() {
 	}
 	respondents /= c.signed.Plan.Contributions()
 	c.found("kept", c.protocol.Kept(smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
+	c.found("crowds", c.crowds(batches, receipts.Batches), "the release has the smallest batch of each crowd, and what was dropped, as the receipts have them")
+	c.answers(batches)
 	c.found("respondents", claimed(c.release, respondents, by), "the release counts no more than the %d that the %s have signed for", respondents, by)
 }
 

@@ -55,9 +55,13 @@ func Counts(model *histogram.Model, truth *Truth, most int) (counts []release.Va
 		}
 	}
 	if all > most {
-		note = fmt.Sprintf("%s has the %d values with the largest estimates of %d; its columns low_all and high_all hold for all of them at once.", release.CountsFile, most, all)
+		note = largestOf(most, all)
 	}
 	return counts, note, nil
+}
+
+func largestOf(most, all int) string {
+	return fmt.Sprintf("%s has the %d values with the largest estimates of %d; its columns low_all and high_all hold for all of them at once.", release.CountsFile, most, all)
 }
 
 // threshold is the estimate from which on cells are among the most, with how many of

@@ -79,10 +79,24 @@ type Sheet struct {
 	File string // its name
 	Text []byte // CSV; of a model its form in package nn
 	Note string // what its readers must know; "" if nothing
+	Of   int    // cells, where it has those with the largest estimates alone; 0: it has all
 }
 
 // Beside is the sheet of what was learned.
-func Beside(m question.Model, public Public) (s Sheet, err error) {
+func Beside(m question.Model, public Public) (Sheet, error) {
+	s, err := sheetOf(m, public)
+	switch m := m.(type) {
+	case *label.Model:
+		if m.Sum == nil && m.Counts == nil {
+			s.Note = Noted(plan.Question{Label: &m.Asked}, 0)
+		}
+	case *latent.Model:
+		s.Note = Noted(plan.Question{Latent: &m.Asked}, 0)
+	}
+	return s, err
+}
+
+func sheetOf(m question.Model, public Public) (s Sheet, err error) {
 	var text bytes.Buffer
 	switch m := m.(type) {
 	case *density.Model:
@@ -123,8 +137,32 @@ func countSheet(m *histogram.Model, public Public) (Sheet, error) {
 	}
 	var text bytes.Buffer
 	err = release.WriteCounts(&text, all)
-	s.Text, s.Note = text.Bytes(), note
+	if s.Text, s.Note = text.Bytes(), note; note != "" {
+		for _, t := range m.Tables {
+			s.Of += len(t.Values)
+		}
+	}
 	return s, err
+}
+
+// Noted returns what readers of the sheet of a question must know, "" if nothing: of one that has
+// the largest of so many cells, 0 where it has all.
+func Noted(q plan.Question, of int) string {
+	switch {
+	case of > 0:
+		return largestOf(MaxRows, of)
+	case q.Label != nil && q.Label.Report == plan.LabelEach:
+		return "Reports went through randomized response: many are not the true label."
+	case q.Latent == nil:
+		return ""
+	case q.Latent.Records > 0:
+		return "Reports have noise in them: many do not hold what is true of their record. Told is a set of clusters by number (each with the number of a class after a colon, where classes are told), or the bytes of a vector's message in hex."
+	case q.Latent.Report == plan.LatentVector:
+		return "Reports have noise in them: many are not of the true vector or class. A vector is the bytes of its message in hex: of laplace whole numbers of four bytes each, most significant first, in steps of the plan's grid; of cap the seed of a direction."
+	case q.Latent.Report == plan.LatentRight:
+		return "Estimates are unbiased, and may be below zero."
+	}
+	return "Estimates are unbiased, some of them below zero; share is the likeliest of the class in its cluster, where respondents lie as public inputs do."
 }
 
 // Counted says that a release of the question has a sheet of its counts, which needs

@@ -115,7 +115,7 @@ func numberedSheet(m *latent.Model) (Sheet, error) {
 		c.Write(row)
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes(), Note: "Reports have noise in them: many do not hold what is true of their record. Told is a set of clusters by number (each with the number of a class after a colon, where classes are told), or the bytes of a vector's message in hex."}, c.Error()
+	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
 }
 
 // readNumbered reads the sheet of numbered records into a model that knows what was

@@ -160,7 +160,7 @@ func labelSheet(m *label.Model, public Public) (s Sheet, err error) {
 		c.Write([]string{strconv.Itoa(r.Number), formula.Quote(m.Asked.Classes[r.Class])})
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes(), Note: "Reports went through randomized response: many are not the true label."}, c.Error()
+	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
 }
 
 // countedLabels says that a release of labels has a sheet of counts.

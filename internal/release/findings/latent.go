@@ -216,7 +216,7 @@ func rightSheet(m *latent.Model) (Sheet, error) {
 		}
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes(), Note: "Estimates are unbiased, and may be below zero."}, c.Error()
+	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
 }
 
 // latentSheet lists the estimates of all symbols, and the shares of classes that they are
@@ -252,5 +252,5 @@ func latentSheet(m *latent.Model) (Sheet, error) {
 		}
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes(), Note: "Estimates are unbiased, some of them below zero; share is the likeliest of the class in its cluster, where respondents lie as public inputs do."}, c.Error()
+	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
 }

@@ -101,5 +101,5 @@ func vectorSheet(m *latent.Model) (Sheet, error) {
 		c.Write(row)
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes(), Note: "Reports have noise in them: many are not of the true vector or class. A vector is the bytes of its message in hex: of laplace whole numbers of four bytes each, most significant first, in steps of the plan's grid; of cap the seed of a direction."}, c.Error()
+	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
 }

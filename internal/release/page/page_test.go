@@ -2,17 +2,46 @@ package page
 
 import (
 	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/release"
 )
 
 // sample is the golden release of package release.
 func sample(t testing.TB) release.Release {
 	t.Helper()
-	r, err := Open("../../../release/testdata/release.json")
+	r := opened(t, "../../../release/testdata")
+	text, err := os.ReadFile("../../../release/testdata/words.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words struct {
+		release.Words
+		Guarantees []account.Statement
+	}
+	if err := json.Unmarshal(text, &words); err != nil {
+		t.Fatal(err)
+	}
+	r.Words, r.Guarantees = words.Words, words.Guarantees
+	return r
+}
+
+// opened is what is stored of a release in a folder.
+func opened(t testing.TB, dir string) release.Release {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, JSONFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := release.Read(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +62,7 @@ func TestPageSaysEverything(t *testing.T) {
 	html := paged(t, r)
 	wants := []string{r.Title, r.Plan, "Synthetic data.", "84.62%", "95% interval 83.78% to 85.43%", "no meaningful protection", "epsilon 1, delta 1e-6 (replacement)",
 		"Confusion matrix", "1,822", "quarterback", "rank 1 to 3", "151 kB", "87.1 ms", "replacement", "9,000", "confetti plan check", "seed 7"}
-	wants = append(append(wants, r.Assumptions...), r.Withheld...)
+	wants = slices.Concat(wants, r.Assumptions, r.Withheld, r.Notes, r.Remarks)
 	for _, g := range r.Guarantees {
 		wants = append(wants, g.Observer, g.Guarantee.Method, g.Guarantee.Source, g.Note)
 	}
@@ -51,7 +80,7 @@ func TestPageSaysEverything(t *testing.T) {
 	if html := paged(t, r); !strings.Contains(html, "every message was made, sealed or proved, mixed or added up, and opened") || strings.Contains(html, "No device was asked") {
 		t.Error("a simulation of devices is called one without any")
 	}
-	r.Synthetic, r.Source, r.Full = false, release.Collection, false
+	r.Synthetic, r.Source, r.Full, r.Remarks = false, release.Collection, false, nil
 	if html := paged(t, r); strings.Contains(html, "Synthetic data.") || strings.Contains(html, "banner\"") {
 		t.Error("data of people are called something else")
 	}

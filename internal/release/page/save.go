@@ -141,23 +141,3 @@ func ignoreMissing(err error) error {
 	}
 	return err
 }
-
-// Open reads a release from its JSON file, or from the folder Save wrote.
-func Open(path string) (release.Release, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, JSONFile)
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return release.Release{}, fmt.Errorf("there is no release at %s: name its folder or its %s", path, JSONFile)
-	}
-	if err != nil {
-		return release.Release{}, fmt.Errorf("opening the release: %w", err)
-	}
-	defer f.Close()
-	r, err := release.Read(f)
-	if err != nil {
-		return release.Release{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
-}

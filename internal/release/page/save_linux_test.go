@@ -21,7 +21,7 @@ func TestSaveOnAFullDisk(t *testing.T) {
 		return
 	}
 	small := sample(t)
-	small.Title = "the old one"
+	small.Provenance.Command = "the old one"
 	for _, limit := range []string{"1000", "100000"} {
 		fresh := filepath.Join(t.TempDir(), "made", "here")
 		old := t.TempDir()
@@ -42,8 +42,8 @@ func TestSaveOnAFullDisk(t *testing.T) {
 		if d := cmp.Diff(complete, names(t, old)); d != "" {
 			t.Errorf("limit %s: %s", limit, d)
 		}
-		if r, err := Open(old); err != nil || r.Title != small.Title {
-			t.Errorf("limit %s: the release before is gone: %v", limit, err)
+		if r := opened(t, old); r.Provenance.Command != "the old one" {
+			t.Errorf("limit %s: the release before is gone", limit)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -15,26 +14,18 @@ import (
 // beside the plan's own.
 var stated = []float64{0, 0.1, 0.25, 0.5}
 
-// smallest is how many contributions the smallest released batch holds: what
-// nobody counted is at least the plan's minimum. ok is false where nothing is released.
-func (p of) smallest(crowds []tally.Crowd) (n int, ok bool) {
+// smallest returns how many contributions the smallest released batch holds, 0 where nothing is released.
+func smallest(crowds []release.Crowd) (n int) {
 	for _, c := range crowds {
-		if c.Tally == nil {
-			continue
-		}
-		here := c.Smallest
-		if here == 0 {
-			here = p.Plan.Crowd.Minimum
-		}
-		if !ok || here < n {
-			n, ok = here, true
+		if c.Smallest > 0 && (n == 0 || c.Smallest < n) {
+			n = c.Smallest
 		}
 	}
-	return n, ok
+	return n
 }
 
 // before says against whom the guarantee is that the noise of respondents gives.
-func (p of) before() string {
+func (p Plan) before() string {
 	if p.Plan.Route.Sum != nil {
 		return "Guarantee before one aggregator and the analyzer"
 	}
@@ -43,13 +34,13 @@ func (p of) before() string {
 
 // honesty is what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
-func (p of) honesty(promised account.Guarantee, crowds []tally.Crowd) release.Section {
+func (p Plan) honesty(crowds []release.Crowd) release.Section {
 	if p.Noised() {
 		return p.aggregatorsHonesty()
 	}
 	s := release.Section{Title: "If fewer keep to the protocol"}
-	arrived, ok := p.smallest(crowds)
-	if !ok {
+	arrived, promised := smallest(crowds), p.Promise.Shuffled
+	if arrived == 0 {
 		return s
 	}
 	s.Text = fmt.Sprintf("The smallest released batch holds %d respondents. Respondents who are silent or lie add no noise. The first table gives the guarantee, at delta %g, if a share of them does so. It speaks of respondents who keep to the protocol: those who do not randomize have no guarantee.", arrived, p.Plan.Budget.Delta)
@@ -98,7 +89,7 @@ func (p of) honesty(promised account.Guarantee, crowds []tally.Crowd) release.Se
 }
 
 // aggregatorsHonesty says what the guarantee rests on where no respondent adds noise.
-func (p of) aggregatorsHonesty() release.Section {
+func (p Plan) aggregatorsHonesty() release.Section {
 	s := release.Section{Title: "If an aggregator does not keep to the protocol"}
 	s.Text = "No respondent adds noise, so that the guarantee of each is the same however many others are silent or lie. An aggregator that tells the analyzer its noise takes it off the sums; what is left is in the row of that observer. One aggregator alone can falsify the sums, and nobody can tell: the proofs hold devices to the protocol, and not aggregators."
 	if p.Plan.Route.Sum.Noise == plan.NoiseShared {

@@ -4,64 +4,104 @@
 package statement
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 )
 
-// of is the plan that is written of.
-type of struct{ *protocol.Protocol }
+// Plan is a plan of whose releases the words are written.
+type Plan struct {
+	*protocol.Protocol
+	Promise protocol.Promise
+	Study   *plan.Study // of which the plan is a round; nil: of none
+	Audit   []byte      // the report that stands beside the release; nil: there is none
+}
 
-// Of writes a release with all that follows from the plan, its promise and the realised
-// numbers of respondents: everything but the findings. Came is how many respondents of
-// each crowd answered, counted or not; nil where that is not known.
-func Of(proto *protocol.Protocol, promise protocol.Promise, crowds []tally.Crowd, came []int) release.Release {
-	p := of{proto}
-	words := p.Words()
-	r := release.Release{
-		Title: p.Plan.Title, Kind: p.Plan.Question.Kind, Plan: p.Plan.Name(), Question: words.Asked, Source: Source(proto.Plan),
-		Guarantees: promise.Statements, Cost: Cost(proto),
-		Assumptions: p.assumptions(),
+// New makes a plan of whose releases words are written. Audit is the report that stands beside
+// the release, nil where there is none.
+func New(signed plan.Signed, audit []byte) (p Plan, err error) {
+	p.Study, p.Audit = signed.Study, audit
+	if p.Protocol, err = protocol.New(signed.Plan); err == nil {
+		p.Promise, err = p.Protocol.Promise()
 	}
-	r.Assumptions = append(r.Assumptions, words.Assumptions...)
-	for _, s := range []string{words.Thinning, words.Unfit} {
-		if s != "" {
-			r.Assumptions = append(r.Assumptions, s)
-		}
+	return p, err
+}
+
+// Begin begins a release with the numbers of respondents. Came is how many of each crowd answered,
+// counted or not; nil where that is not known.
+func Begin(p *protocol.Protocol, crowds []tally.Crowd, came []int) release.Release {
+	r := release.Release{Plan: p.Plan.Name(), Source: release.Collection}
+	if p.OneOperator() {
+		r.Source = release.Trial
 	}
-	r.Protection = append(r.Protection, p.honesty(promise.Shuffled, crowds))
-	for crowd, c := range crowds {
-		if c.Tally == nil {
-			r.Withheld = append(r.Withheld, p.withheld(crowd, came))
+	for i, c := range crowds {
+		out := release.Crowd{Smallest: c.Smallest}
+		switch least := p.Plan.Crowd.Minimum; {
+		case c.Tally == nil && came != nil && p.Plan.Crowd.Deletion == nil:
+			out = release.Crowd{Lacks: max(0, least-came[i])}
+		case c.Tally == nil:
+			out = release.Crowd{}
+		case c.Smallest == 0: // nobody counted it, and it has as many at least
+			out.Smallest = least
 		}
+		r.Crowds = append(r.Crowds, out)
 	}
 	return r
 }
 
-// Source returns where answers come from by the parties of a plan: a trial where the analyzer's
-// operator runs every hop of an instance, since it has all keys on that way, and no hop there is
-// honest towards it. Of a sum it is one where one operator runs both aggregators, and where each
-// adds half of the noise, one of them and the analyzer.
-func Source(p plan.Plan) release.Source {
-	alone := slices.ContainsFunc(p.Route.Instances(), func(in plan.Instance) bool {
-		return !slices.ContainsFunc(in.Hops, func(h plan.Party) bool { return h.Operator != p.Analyzer.Operator })
-	})
-	if s := p.Route.Sum; s != nil {
-		reader := p.Analyzer.Operator
-		alone = s.Leader.Operator == s.Helper.Operator || s.Noise == plan.NoiseShared && (s.Leader.Operator == reader || s.Helper.Operator == reader)
+// Write writes the words of a release: all that follows from its plan and its numbers.
+func (p Plan) Write(r *release.Release) error {
+	if r.Plan != p.Plan.Name() {
+		return errors.New("the release is of another plan than its words would follow from")
 	}
-	if alone {
-		return release.Trial
+	if len(r.Crowds) != p.Plan.Crowds() {
+		return fmt.Errorf("the release is of %d crowds, and its plan has %d", len(r.Crowds), p.Plan.Crowds())
 	}
-	return release.Collection
+	guarantees, err := p.Stated(p.Promise, p.Study)
+	if err != nil {
+		return err
+	}
+	words := p.Words()
+	w := release.Words{
+		Title: p.Plan.Title, Question: words.Asked, Kind: p.Plan.Question.Kind, Cost: Cost(p.Protocol),
+		Assumptions: slices.Concat(p.assumptions(), words.Assumptions), Notes: p.notes(*r),
+	}
+	if len(r.Rounds) > 0 {
+		w.Title += " (all rounds so far)"
+	}
+	for _, s := range []string{words.Thinning, words.Unfit} {
+		if s != "" {
+			w.Assumptions = append(w.Assumptions, s)
+		}
+	}
+	honesty := p.honesty(r.Crowds)
+	honesty.Tables = append(honesty.Tables, findings.Threats(p.Question, p.Plan, p.Promise.Shuffled)...)
+	w.Protection = []release.Section{honesty}
+	if p.Audit != nil && len(r.Rounds) == 0 {
+		found, err := report.ParseReport(p.Audit)
+		if err != nil {
+			return err
+		}
+		w.Protection = append(w.Protection, found.Section())
+	}
+	for i, c := range r.Crowds {
+		if c.Smallest == 0 {
+			w.Withheld = append(w.Withheld, p.withheld(i, c.Lacks))
+		}
+	}
+	r.Guarantees, r.Words = guarantees, w
+	return nil
 }
 
 // assumptions are those that the route rests on.
-func (p of) assumptions() []string {
+func (p Plan) assumptions() []string {
 	if p.Plan.Route.Sum != nil {
 		return p.sumAssumptions()
 	}
@@ -73,19 +113,19 @@ func (p of) assumptions() []string {
 	}, p.deletes()...)
 }
 
-func (p of) enoughNoise() string {
+func (p Plan) enoughNoise() string {
 	return fmt.Sprintf("At least %d of the smallest released crowd's respondents add their noise as the plan says (a dishonest share of at most %g).", p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare)
 }
 
 // deletes says what private sizes rest on; empty where sizes are public.
-func (p of) deletes() []string {
+func (p Plan) deletes() []string {
 	if p.Plan.Crowd.Deletion == nil {
 		return nil
 	}
 	return []string{"The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. An observer who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated."}
 }
 
-func (p of) sumAssumptions() []string {
+func (p Plan) sumAssumptions() []string {
 	s := p.Plan.Route.Sum
 	if p.Noised() {
 		who := "At least one aggregator draws its noise as the plan says, once a batch, and keeps its key to itself. It relies on no respondent."
@@ -106,15 +146,15 @@ func (p of) sumAssumptions() []string {
 
 const inContext = "An honest aggregator counts a report once and hands over a batch once, also after a crash."
 
-// withheld says why nothing is published of a crowd and, where its size is known and the
-// plan keeps no sizes private, how many answers it lacked.
-func (p of) withheld(crowd int, came []int) string {
-	few := fmt.Sprintf("fewer than %d respondents", p.Plan.Crowd.Minimum)
+// withheld says why nothing is published of a crowd and, where that is known, how many answers it lacked.
+func (p Plan) withheld(crowd, lacks int) string {
+	least := p.Plan.Crowd.Minimum
+	few := fmt.Sprintf("fewer than %d respondents", least)
 	switch {
 	case p.Plan.Crowd.Deletion != nil:
 		few += " after deletion, or lost to its noise"
-	case came != nil && came[crowd] < p.Plan.Crowd.Minimum:
-		few = fmt.Sprintf("%d of %d answered, %d too few", came[crowd], p.Plan.Crowd.Minimum, p.Plan.Crowd.Minimum-came[crowd])
+	case lacks > 0:
+		few = fmt.Sprintf("%d of %d answered, %d too few", least-lacks, least, lacks)
 	}
 	if p.Plan.Route.Sum != nil {
 		return fmt.Sprintf("%s: %s; no sum of them left the aggregators", p.CrowdName(crowd), few)

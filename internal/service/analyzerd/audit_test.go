@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -19,12 +19,13 @@ func TestReleaseCarriesTheAuditOfItsPlan(t *testing.T) {
 	for name, proved := range map[string]error{"kept": nil, "false": errors.New("the claim is false")} {
 		t.Run(name, func(t *testing.T) {
 			c := collect(t, nil)
+			found := string(report.New(c.signed.Plan).Marshal())
 			r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
-			r.audit = func(p plan.Plan, state []byte) (analyzerd.Audited, error) {
+			r.audit = func(p plan.Plan, state []byte) ([]byte, error) {
 				if p.Name() != c.name || state != nil {
 					t.Errorf("plan %s with a state of %d bytes was attacked", p.Name(), len(state))
 				}
-				return analyzerd.Audited{Section: release.Section{Title: "What an attacker finds", Text: "Nothing."}, File: []byte("{}\n")}, proved
+				return report.New(p).Marshal(), proved
 			}
 			r.restart()
 			r.wants(r.register(c), created, "")
@@ -41,11 +42,11 @@ func TestReleaseCarriesTheAuditOfItsPlan(t *testing.T) {
 				t.Error("the page does not say what an attacker finds")
 			}
 			file := r.get("/v1/releases/" + c.name + "." + release.AuditFile)
-			if r.wants(file, ok, ""); file.Body.String() != "{}\n" {
+			if r.wants(file, ok, ""); file.Body.String() != found {
 				t.Errorf("audit %q", file.Body)
 			}
 			receipts, err := relay.ParseReceipts(r.get("/v1/releases/" + c.name + "." + relay.ReceiptsFile).Body.Bytes())
-			if err != nil || receipts.Files[release.AuditFile] != relay.FileDigest([]byte("{}\n")) {
+			if err != nil || receipts.Files[release.AuditFile] != relay.FileDigest([]byte(found)) {
 				t.Errorf("receipts %v: %v", receipts.Files, err)
 			}
 			status := r.get("/v1/plans/" + c.name + "/status")

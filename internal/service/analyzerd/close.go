@@ -13,7 +13,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -89,27 +88,29 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 
 // counted is what is on disk of a collection.
 type counted struct {
-	crowds  []tally.Crowd
-	batches []store.Batch
-	notes   []string        // what a release must say of them
-	failed  []string        // which sums are not among them and can never be had, and why
-	study   *plan.Study     // of which they are a round; nil: of none
-	sign    relay.SignKey   // of the release; the zero key where the plan names none
-	state   []byte          // that they were asked with; nil: none
-	rounds  []release.Round // that all of these are of
-	all     *counted        // with the earlier rounds, where the study merges them; nil: it does not
+	crowds   []tally.Crowd
+	batches  []store.Batch
+	dropped  int             // fragments, or reports of a sum, that are in no number
+	without  map[int]int     // crowds that are left out, with how many of their batches came
+	failed   []string        // which sums are not among them and can never be had, and why
+	hopeless []int           // the crowds of these
+	study    *plan.Study     // of which they are a round; nil: of none
+	sign     relay.SignKey   // of the release; the zero key where the plan names none
+	state    []byte          // that they were asked with; nil: none
+	rounds   []release.Round // that all of these are of
+	all      *counted        // with the earlier rounds, where the study merges them; nil: it does not
 }
 
 // counted adds up what the instances counted of a plan, or of one that differs in its
 // round.
 func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol) (counted, error) {
-	c := counted{crowds: make([]tally.Crowd, p.Plan.Crowds())}
+	c := counted{crowds: make([]tally.Crowd, p.Plan.Crowds()), without: map[int]int{}}
 	batches, err := s.o.Store.Batches(ctx, name)
 	if err != nil {
 		return c, err
 	}
 	c.batches = batches
-	dropped, came := 0, make([]int, len(c.crowds))
+	came := make([]int, len(c.crowds))
 	for _, b := range batches {
 		if b.Crowd >= len(c.crowds) {
 			return c, fmt.Errorf("analyzer: a batch of crowd %d was counted for a plan of %d: the database is damaged", b.Crowd, len(c.crowds))
@@ -122,18 +123,14 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 		if err := t.UnmarshalBinary(kept); err != nil {
 			return c, fmt.Errorf("analyzer: the tally of instance %d and crowd %d: %w: %w", b.Instance+1, b.Crowd+1, store.ErrDamaged, err)
 		}
-		dropped += b.Dropped
+		c.dropped += b.Dropped
 		came[b.Crowd]++
 		if err := c.crowds[b.Crowd].Merge(tally.Crowd{Tally: t, Respondents: b.Respondents, Smallest: b.Smallest}); err != nil {
 			return c, err
 		}
 	}
-	c.notes = analyzer.Lacks(dropped)
 	if p.Plan.Route.Sum != nil {
-		c.notes, c.failed = analyzer.LacksReports(dropped), s.failed(name)
-		for _, why := range c.failed {
-			c.notes = append(c.notes, "This release lacks a crowd: "+why+".")
-		}
+		c.failed, c.hopeless = s.failed(name), s.failedCrowds(name)
 	}
 	// Where every device has a part of its report in each instance, a missing batch
 	// is a part of everybody's report, and no estimate allows for that.
@@ -141,7 +138,7 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 		for crowd, n := range came {
 			if n > 0 && n < all {
 				c.crowds[crowd] = tally.Crowd{}
-				c.notes = append(c.notes, fmt.Sprintf("Crowd %d is not in this release: %d of %d batches came, one an instance, and its reports are spread over all.", crowd+1, n, all))
+				c.without[crowd] = n
 			}
 		}
 	}

@@ -78,8 +78,8 @@ type Config struct {
 
 // Program is the one that an analyzer runs in.
 type Program struct {
-	Software string                                           // name and version, which releases bear
-	Audit    func(p plan.Plan, state []byte) (Audited, error) // as of Options, where the configuration asks for it
+	Software string                                          // name and version, which releases bear
+	Audit    func(p plan.Plan, state []byte) ([]byte, error) // as of Options, where the configuration asks for it
 }
 
 // DSN is where the data rest, as of store.Config.

@@ -74,3 +74,15 @@ func (s *Service) showFailed(m metric.Meter) error {
 		}))
 	return err
 }
+
+// failedCrowds returns the crowds of a plan whose sums can never be had, in their order.
+func (s *Service) failedCrowds(name string) (all []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, crowd := range slices.Sorted(maps.Keys(s.hopeless[name])) {
+		if s.hopeless[name][crowd] != "" {
+			all = append(all, int(crowd))
+		}
+	}
+	return all
+}

@@ -219,7 +219,10 @@ func TestASumThatCanNeverBeHad(t *testing.T) {
 			if s := r.state(); s.State != analyzerd.Released {
 				t.Fatalf("the plan is %+v", s)
 			}
-			if text := r.get("/v1/releases/" + l.c.name + ".json").Body.String(); !strings.Contains(text, "lacks a crowd: the sum of crowd 1 can never be had") {
+			if text := r.get("/v1/releases/" + l.c.name + ".json").Body.String(); !strings.Contains(text, `"failed": true`) {
+				t.Error("what is stored does not say which sum failed")
+			}
+			if text := r.get("/v1/releases/" + l.c.name + ".html").Body.String(); !strings.Contains(text, "lacks a crowd: the sum of crowd 1 can never be had") {
 				t.Error("the release does not say what it lacks")
 			}
 			r.shows("confetti_analyzer_sums_failed 0\n")

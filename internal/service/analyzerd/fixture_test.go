@@ -283,7 +283,7 @@ type rig struct {
 	publishers *serve.Publishers // who is trusted; nil: the publisher, for good
 
 	store   *store.Store
-	audit   func(plan.Plan, []byte) (analyzerd.Audited, error)
+	audit   func(plan.Plan, []byte) ([]byte, error)
 	metrics *serve.Metrics
 	service *analyzerd.Service
 	server  *serve.Server

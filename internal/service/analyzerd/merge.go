@@ -2,8 +2,8 @@ package analyzerd
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
@@ -21,7 +21,6 @@ func (s *Service) together(ctx context.Context, run *running) (*counted, error) 
 		return nil, err
 	}
 	sum := &counted{crowds: make([]tally.Crowd, newest.Crowds()), study: run.signed.Study}
-	var added, gone []string
 	for number := 1; number <= newest.Round.Number; number++ {
 		name := rounds[number]
 		if takes, err := s.adds(ctx, name, newest); err != nil {
@@ -34,23 +33,19 @@ func (s *Service) together(ctx context.Context, run *running) (*counted, error) 
 			return nil, err
 		}
 		if len(one.batches) == 0 && name != newest.Name() {
-			gone = append(gone, fmt.Sprint(number))
+			sum.rounds = append(sum.rounds, release.Round{Number: number, Plan: name, Deleted: true})
 			continue
 		}
-		added = append(added, fmt.Sprint(number))
-		sum.rounds = append(sum.rounds, release.Round{Number: number, Plan: name})
+		round := release.Round{Number: number, Plan: name, Dropped: one.dropped}
+		for _, crowd := range slices.Sorted(maps.Keys(one.without)) {
+			round.Without = append(round.Without, crowd+1)
+		}
+		sum.rounds = append(sum.rounds, round)
 		for i, c := range one.crowds {
 			if err := sum.crowds[i].Merge(c); err != nil {
 				return nil, err
 			}
 		}
-		for _, note := range one.notes {
-			sum.notes = append(sum.notes, fmt.Sprintf("Round %d: %s", number, note))
-		}
-	}
-	sum.notes = append(sum.notes, fmt.Sprintf("Learned from the answers of rounds %s of study %s together, whose respondents are others in each.", strings.Join(added, ", "), plan.Short(newest.Round.Study)))
-	if len(gone) > 0 {
-		sum.notes = append(sum.notes, fmt.Sprintf("The counts of rounds %s were deleted before, and are not in it.", strings.Join(gone, ", ")))
 	}
 	return sum, nil
 }

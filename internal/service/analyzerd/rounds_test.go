@@ -140,7 +140,7 @@ func TestAStudyGoesOnWhereverItIsKilled(t *testing.T) {
 					r.at(now.Plan.Times.Closes.Add(time.Hour))
 					step() // concludes
 					step() // goes on
-					w := r.get("/v1/releases/" + c.name + ".json")
+					w := r.get("/v1/releases/" + c.name + ".html")
 					r.wants(w, ok, "")
 					if !strings.Contains(w.Body.String(), fmt.Sprintf("Round %d of at most 3", number)) {
 						t.Error("the release does not say of which round it is")

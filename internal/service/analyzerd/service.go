@@ -34,7 +34,6 @@ import (
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // Options are what a service is made of. Store, Keys, Publishers, Populations and
@@ -59,7 +58,7 @@ type Options struct {
 	// Audit attacks the devices of a plan with its public state, nil where it has none, before its
 	// release is published. An error, which says that its promise is false, withholds the release for
 	// good; nil: no plan is attacked.
-	Audit func(p plan.Plan, state []byte) (Audited, error)
+	Audit func(p plan.Plan, state []byte) ([]byte, error)
 
 	// Blobs is where a batch of more than ShardBytes (0: 16 MiB) is dealt to shards that are
 	// counted by this process and by workers; nil: a batch is counted in memory.
@@ -81,12 +80,6 @@ type Options struct {
 	// PlanLog is the address of a public log, into which rounds are put before anybody is given
 	// them, and the releases of plans that it has; "": into none.
 	PlanLog string
-}
-
-// Audited is what a release carries of an audit.
-type Audited struct {
-	Section release.Section
-	File    []byte // release.AuditFile
 }
 
 // Publisher is an author of plans. All its plans ask one population: who asks

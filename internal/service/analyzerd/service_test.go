@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -62,6 +63,13 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 		w := r.get(releases + ".json")
 		r.wants(w, ok, "")
 		got, err := release.Read(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words, err := statement.New(c.signed, nil)
+		if err == nil {
+			err = words.Write(&got)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
@@ -19,7 +20,11 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 	if err := analyzer.Kept(p, c.crowds); err != nil {
 		return nil, err
 	}
-	r, model, err := s.publish(p, c, public)
+	r, model, err := s.numbers(p, c, public)
+	if err != nil {
+		return nil, err
+	}
+	words, err := statement.New(plan.Signed{Plan: p.Plan, Study: c.study}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -29,29 +34,24 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 		if err != nil {
 			return nil, err
 		}
-		if sheet.Note != "" {
-			r.Notes = append(r.Notes, sheet.Note)
-		}
-		files[formatCounts] = sheet.Text
+		r.Cells, files[formatCounts] = sheet.Of, sheet.Text
 	}
 	if s.o.Audit != nil {
-		found, err := s.o.Audit(p.Plan, c.state)
-		if err != nil {
+		if words.Audit, err = s.o.Audit(p.Plan, c.state); err != nil {
 			return nil, err
 		}
-		r.Protection, files[formatAudit] = append(r.Protection, found.Section), found.File
+		files[formatAudit] = words.Audit
 	}
-	if err := draw(files, r, formatJSON, formatHTML); err != nil {
+	if err := draw(files, words, r, formatJSON, formatHTML); err != nil {
 		return nil, err
 	}
 	if c.all != nil {
-		all, _, err := s.publish(p, *c.all, public)
+		all, _, err := s.numbers(p, *c.all, public)
 		if err != nil {
 			return nil, err
 		}
-		all.Title += " (all rounds so far)"
 		all.Rounds = c.all.rounds
-		if err := draw(files, all, formatStudyJSON, formatStudyHTML); err != nil {
+		if err := draw(files, words, all, formatStudyJSON, formatStudyHTML); err != nil {
 			return nil, err
 		}
 	}
@@ -64,20 +64,32 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 	return files, nil
 }
 
-// publish is the release of what was counted, and what was learned.
-func (s *Service) publish(p *protocol.Protocol, c counted, public findings.Public) (release.Release, question.Model, error) {
-	r, model, err := analyzer.Publish(p, c.crowds, public)
+// numbers are those of a release of what was counted, and what was learned.
+func (s *Service) numbers(p *protocol.Protocol, c counted, public findings.Public) (release.Release, question.Model, error) {
+	model, err := p.Learn(c.crowds)
+	if err != nil {
+		return release.Release{}, nil, err
+	}
+	r, err := analyzer.Numbers(p, model, c.crowds, public)
 	if err != nil {
 		return r, nil, err
 	}
-	r.Created = s.o.Now().UTC()
-	r.Notes = append(r.Notes, c.notes...)
+	r.Dropped, r.Created = c.dropped, s.o.Now().UTC()
+	for crowd, came := range c.without {
+		r.Crowds[crowd].Batches = came
+	}
+	for _, crowd := range c.hopeless {
+		r.Crowds[crowd].Failed = true
+	}
 	r.Provenance = release.Provenance{Software: s.o.Software, Randomness: "fresh randomness"}
-	return r, model, inStudy(&r, p, c.study)
+	return r, model, nil
 }
 
-// draw adds a release to files, as JSON and as a page.
-func draw(files map[string][]byte, r release.Release, formatJSON, formatHTML string) error {
+// draw adds a release to files, as JSON and, with its words, as a page.
+func draw(files map[string][]byte, words statement.Plan, r release.Release, formatJSON, formatHTML string) error {
+	if err := words.Write(&r); err != nil {
+		return err
+	}
 	var json, html bytes.Buffer
 	if err := r.WriteJSON(&json); err != nil {
 		return err
@@ -87,16 +99,6 @@ func draw(files map[string][]byte, r release.Release, formatJSON, formatHTML str
 	}
 	files[formatJSON], files[formatHTML] = json.Bytes(), html.Bytes()
 	return nil
-}
-
-// inStudy has the release of a round say what the study costs.
-func inStudy(r *release.Release, p *protocol.Protocol, s *plan.Study) error {
-	if s == nil {
-		return nil
-	}
-	all, err := p.Stated(protocol.Promise{Statements: r.Guarantees}, s)
-	r.Notes, r.Guarantees = append(r.Notes, p.InStudy(*s)), all
-	return err
 }
 
 // receipts are those of the counted batches, for whoever verifies the release, with

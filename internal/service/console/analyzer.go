@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -41,6 +42,7 @@ type asked struct {
 	text     []byte
 	protocol *protocol.Protocol
 	promise  protocol.Promise
+	words    statement.Plan // of its releases
 }
 
 // keep holds one more, in the place of another where there are enough: whichever a map gives first,
@@ -151,6 +153,7 @@ func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
 	if one.promise, err = one.protocol.Promise(); err != nil {
 		return nil, err
 	}
+	one.words = statement.Plan{Protocol: one.protocol, Promise: one.promise, Study: signed.Study}
 	if one.promise.Statements, err = one.protocol.Stated(one.promise, signed.Study); err != nil {
 		return nil, err
 	}
@@ -210,6 +213,9 @@ func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 	r, err := release.Read(bytes.NewReader(text))
 	if err == nil && r.Plan != name {
 		err = errors.New("the analyzer gives the release of another plan than was asked for")
+	}
+	if err == nil {
+		err = of.words.Write(&r)
 	}
 	if err != nil {
 		return nil, err

@@ -46,6 +46,6 @@ func (a asked) publish(proto *protocol.Protocol, public findings.Public, seed ui
 	r, err := analyzer.Describe(proto, a.learned, a.Crowds, public)
 	r.Source, r.Full, r.Created = release.Simulation, a.Fragments > 0, time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", seed)
-	r.Notes = append(r.Notes, a.Notes()...)
+	r.Remarks = append(r.Remarks, a.Notes()...)
 	return r, err
 }

@@ -89,9 +89,10 @@ func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, Col
 	r.Headline[0].Label = fmt.Sprintf("Accuracy from %d sealed reports", out.Devices)
 	r.Headline = append(r.Headline, withoutPrivacy(res.AccuracyNoPrivacy))
 	wordsFirst(r)
-	r.Cost = append(r.Cost, release.Metric{Name: "fragments", Label: "Fragments sealed, mixed and opened", Value: float64(out.Fragments), Unit: release.Count, Note: fmt.Sprintf("%d devices, %d hops and the analyzer", out.Devices, demoHops)})
-	r.Assumptions = append(r.Assumptions, fmt.Sprintf("What is public: %d other documents without their classes, of which come the %d directions that a device answers, the words' vectors, and the documents that the classifier is tested on.", public, demoDirections))
-	r.Notes = append(r.Notes, "Every role ran in one process: a demonstration of the mechanism, not of separate trust domains.")
+	r.Remarks = append(r.Remarks,
+		fmt.Sprintf("%d fragments were sealed, mixed and opened: of %d devices, by %d hops and the analyzer.", out.Fragments, out.Devices, demoHops),
+		fmt.Sprintf("What is public: %d other documents without their classes, of which come the %d directions that a device answers, the words' vectors, and the documents that the classifier is tested on.", public, demoDirections),
+		"Every role ran in one process: a demonstration of the mechanism, not of separate trust domains.")
 	res.Seconds = time.Since(start).Seconds()
 	return res, out, nil
 }

@@ -76,7 +76,7 @@ func (s Survey) Search(name string, population []Respondent, rounds int, progres
 		res.Rounds, res.Found, res.Plan = asked, len(found), nil // whose candidates are many
 		compareFound(&res, found, asked[round].Candidates, len(group), population)
 		res.Seconds = time.Since(start).Seconds()
-		out.Release.Notes = append(out.Release.Notes, proto.InStudy(study))
+		out.Release.Remarks = append(out.Release.Remarks, proto.InStudy(study))
 		out.Plan, out.Result = proto.Plan, res
 		return out, nil
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/simulate/law"
@@ -126,9 +125,8 @@ func Stated(t testing.TB, p *protocol.Protocol, crowds []tally.Crowd, came []int
 	if err != nil {
 		return release.Release{}, err
 	}
-	r := statement.Of(p, promise, crowds, came)
-	r.Protection[0].Tables = append(r.Protection[0].Tables, findings.Threats(p.Question, p.Plan, promise.Shuffled)...)
-	return r, nil
+	r := statement.Begin(p, crowds, came)
+	return r, statement.Plan{Protocol: p, Promise: promise}.Write(&r)
 }
 
 func Promised(t *testing.T, p *protocol.Protocol) protocol.Promise {

@@ -180,7 +180,7 @@ func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) e
 		return flags.InDomain(err)
 	}
 	if c.Out != "" {
-		out.Release.Notes = append(out.Release.Notes, notes...)
+		out.Release.Remarks = append(out.Release.Remarks, notes...)
 		out.Release.Headline = append(out.Release.Headline, exactMetric(exact, how)...)
 		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
 			return err
@@ -385,7 +385,7 @@ func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r relea
 		if err := attacked.False(); err != nil { // no release rests on it, as with the analyzer
 			return err
 		}
-		r.Protection, found = append(r.Protection, attacked.Section()), attacked.Marshal()
+		r.Protection, found = append(r.Protection, attacked.Section()), attacked.Marshal() // as it is written again from what stands beside it
 	}
 	r.Provenance.Software = std.Version
 	r.Provenance.Command = terminal.Typed(given.Args)

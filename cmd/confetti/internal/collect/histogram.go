@@ -167,10 +167,10 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 	if err != nil {
 		return flags.InDomain(err)
 	}
-	out.Release.Notes = append(out.Release.Notes, t.notes...)
+	out.Release.Remarks = append(out.Release.Remarks, t.notes...)
 	if out.Choice != "" {
 		fmt.Fprintln(std.Err, "note: "+out.Choice)
-		out.Release.Notes = append(out.Release.Notes, "Of the ways to ask: "+out.Choice)
+		out.Release.Remarks = append(out.Release.Remarks, "Of the ways to ask: "+out.Choice)
 	}
 	proto, err := protocol.New(out.Plan)
 	if err != nil {
@@ -178,7 +178,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 	}
 	for _, doubt := range design.Doubts(proto) {
 		fmt.Fprintln(std.Err, "note: "+doubt)
-		out.Release.Notes = append(out.Release.Notes, doubt)
+		out.Release.Remarks = append(out.Release.Remarks, doubt)
 	}
 	if c.Out != "" {
 		if err := c.publish(std, given, &out.Release, out.Plan, out.Model, out.Public); err != nil {

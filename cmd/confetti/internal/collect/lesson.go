@@ -82,7 +82,7 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 	if err != nil {
 		return flags.InDomain(err)
 	}
-	out.Release.Notes = append(out.Release.Notes, notes...)
+	out.Release.Remarks = append(out.Release.Remarks, notes...)
 	if c.Out != "" {
 		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
 			return err

@@ -72,7 +72,7 @@ func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) e
 	if err != nil {
 		return flags.InDomain(fmt.Errorf("%s: %w", file, err))
 	}
-	out.Release.Notes = append(out.Release.Notes, notes...)
+	out.Release.Remarks = append(out.Release.Remarks, notes...)
 	if c.Out != "" {
 		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
 			return err

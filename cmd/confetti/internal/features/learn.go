@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
@@ -21,7 +22,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/plan"
@@ -108,7 +108,7 @@ type labelled struct {
 
 // told reads a release of labels.
 func told(dir string) (t labelled, err error) {
-	if t.release, err = page.Open(dir); err != nil {
+	if t.release, err = releases.Open(dir); err != nil {
 		return t, err
 	}
 	p, err := plans.Read(filepath.Join(dir, verify.PlanFile))

@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/durable"
@@ -35,11 +37,14 @@ func (c releaseVerify) evidence(version string) (e verify.Evidence, err error) {
 	if err != nil {
 		return e, err
 	}
-	e.Plan, e.Version, e.Columns = c.Plan, version, columnar.Same
+	e.Plan, e.Version, e.Columns, e.Answers = c.Plan, version, columnar.Same, findings.Again
 	if c.Page != "" {
-		e.Draw = func(r release.Release, json []byte) ([]byte, error) {
+		e.Draw = func(signed plan.Signed, json, audit []byte) ([]byte, error) {
+			r, err := releases.Read(signed, json, audit)
 			var b bytes.Buffer
-			err := page.WriteOf(&b, r, json, version)
+			if err == nil {
+				err = page.WriteOf(&b, r, json, version)
+			}
 			return b.Bytes(), err
 		}
 	}
@@ -129,7 +134,7 @@ func others(files map[string][]byte) (all [][32]byte) {
 			continue // of another kind, or what is wrong with it is said elsewhere
 		}
 		for _, round := range r.Rounds {
-			if hash, err := wire.ParsePlanName(round.Plan); err == nil && round.Plan != r.Plan {
+			if hash, err := wire.ParsePlanName(round.Plan); err == nil && round.Plan != r.Plan && !round.Deleted {
 				all = append(all, hash)
 			}
 		}

@@ -4,8 +4,8 @@ package release
 import (
 	"fmt"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -17,14 +17,14 @@ type Command struct {
 }
 
 type releaseShow struct {
-	File string `arg:"" help:"A release.json, or the folder that holds it." type:"path"`
-	JSON bool   `help:"Print the release as JSON, checked."`
+	File string `arg:"" help:"The folder of a release, or the release.json in it. Its plan stands beside it." type:"path"`
+	JSON bool   `help:"Print its numbers as JSON, checked."`
 }
 
 func (releaseShow) Help() string { return "Example:\n  confetti release show confetti-demo" }
 
 func (c releaseShow) Run(std terminal.Streams) error {
-	r, err := page.Open(c.File)
+	r, err := releases.Open(c.File)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -81,11 +82,11 @@ func (c releaseVerify) Run(std terminal.Streams) error {
 
 // draw writes the page of a release that holds.
 func (c releaseVerify) draw(e verify.Evidence) error {
-	r, err := release.Read(bytes.NewReader(e.Files[release.JSONFile]))
+	signed, err := releases.Plan(e.Files[verify.SignedFile], e.Files[verify.PlanFile])
 	if err != nil {
 		return err
 	}
-	text, err := e.Draw(r, e.Files[release.JSONFile])
+	text, err := e.Draw(signed, e.Files[release.JSONFile], e.Files[release.AuditFile])
 	if err != nil {
 		return err
 	}

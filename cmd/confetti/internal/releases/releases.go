@@ -27,7 +27,7 @@ func announceReplaced(w io.Writer, dir string) {
 	if _, err := os.Stat(filepath.Join(dir, page.JSONFile)); err != nil {
 		return
 	}
-	r, err := page.Open(dir)
+	r, err := Open(dir)
 	switch {
 	case err != nil: // something else under its name
 		fmt.Fprintf(w, "note: the release.json in %s is replaced; it could not be read\n", dir)
@@ -37,11 +37,11 @@ func announceReplaced(w io.Writer, dir string) {
 }
 
 // Sheet is the table that stands beside a release; what its readers must know of it is
-// added to the notes.
+// added to the remarks.
 func Sheet(m question.Model, public findings.Public, r *release.Release) (findings.Sheet, error) {
 	s, err := findings.Beside(m, public)
 	if err == nil && s.Note != "" {
-		r.Notes = append(r.Notes, s.Note)
+		r.Remarks = append(r.Remarks, s.Note)
 	}
 	return s, err
 }

@@ -1,0 +1,74 @@
+package releases
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/release/statement"
+	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/verify"
+)
+
+// Read reads a release and writes its words, which follow from its plan and, where there is one,
+// from the report of an audit.
+func Read(signed plan.Signed, json, audit []byte) (release.Release, error) {
+	r, err := release.Read(bytes.NewReader(json))
+	if err != nil {
+		return r, err
+	}
+	words, err := statement.New(signed, audit)
+	if err != nil {
+		return r, err
+	}
+	return r, words.Write(&r)
+}
+
+// Plan reads the plan that stands beside a release: as it was signed, or else as people write it.
+func Plan(signed, written []byte) (s plan.Signed, err error) {
+	if signed != nil {
+		return plan.ParseSigned(signed)
+	}
+	if written == nil {
+		return s, fmt.Errorf("its words follow from its plan, which is not beside it: name a folder that has %s or %s too", verify.SignedFile, verify.PlanFile)
+	}
+	s.Plan, err = author.Parse(written)
+	return s, err
+}
+
+// Open reads a release from its folder, or from the JSON file in it.
+func Open(path string) (r release.Release, err error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, release.JSONFile)
+	}
+	var texts [][]byte // of the release, its plan twice, its audit
+	for _, file := range []string{path, beside(path, verify.SignedFile), beside(path, verify.PlanFile), beside(path, release.AuditFile)} {
+		text, err := durable.Read(file)
+		switch missing := errors.Is(err, fs.ErrNotExist); {
+		case missing && file == path:
+			return r, fmt.Errorf("there is no release at %s: name its folder or its %s", path, release.JSONFile)
+		case err != nil && !missing:
+			return r, err
+		}
+		texts = append(texts, text)
+	}
+	if _, err := release.Read(bytes.NewReader(texts[0])); err != nil { // before its plan is missed
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	signed, err := Plan(texts[1], texts[2])
+	if err == nil {
+		r, err = Read(signed, texts[0], texts[3])
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+func beside(path, name string) string { return filepath.Join(filepath.Dir(path), name) }
