@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,21 +56,30 @@ var organisations = map[string][]seat{
 	"five sum":             {{of: "south", role: "helper"}, {of: "north", role: "leader"}, {of: "registry", role: "issuer"}, {of: "institute", role: "analyzer"}, {of: "office", role: "publisher"}},
 }
 
-// typed is what the organisations type, from nothing to a verified release. Nothing but cards and the
-// signed plan passes from one's folder to another's. To those that are hidden devices come by a relay.
-func typed(route string, posts []seat, hidden ...seat) string {
+// typed is what the organisations type, from nothing to a verified release: each of its seats in a folder,
+// processes and, where as says so, a user of its own. Nothing but cards and the signed plan passes from
+// one's folder to another's, and to respondents what a device needs. To those that are hidden devices come
+// by a relay.
+func typed(route string, posts []seat, as func(user int) string, hidden ...seat) string {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
+	by := func(p seat) string { return as(slices.Index(posts, p) + 1) }
+	own := func(folder string, user int) {
+		if as(user) != "" {
+			line("exec chown -R %d:%d %s", firstUser+user, firstUser+user, folder)
+		}
+	}
 	if slices.ContainsFunc(posts, func(p seat) bool { return p.acme }) {
 		line("env SSL_CERT_FILE=$WORK/known.crt SSL_CERT_DIR=$WORK/none")
 	}
 	of := func(role string) seat {
 		return posts[max(0, slices.IndexFunc(posts, func(p seat) bool { return p.role == role }))]
 	}
+	line("mkdir cards")
 	if len(hidden) > 0 {
 		line("ports RELAY\nexec confetti party certificate relay.crt --key relay.key --host 127.0.0.1")
 	}
-	for _, p := range posts {
+	for i, p := range posts {
 		extra := fmt.Sprintf(" --url %s --listen 127.0.0.1:$%s", p.url(), p.port())
 		switch p.role {
 		case "publisher":
@@ -92,17 +102,22 @@ func typed(route string, posts []seat, hidden ...seat) string {
 			extra += fmt.Sprintf(" --relay https://127.0.0.1:$RELAY/%s --relay-operator Hideaway", p.of)
 			line("ports %s %s_BEHIND\nspy $%s $%s_BEHIND", p.port(), p.port(), p.port(), p.port())
 		}
-		line("exec confetti party new %s --role %s --name %s --contact ops@%s.example%s", p.folder(), p.role, p.of, p.of, extra)
-		line("mkdir cards\ncp %s/party.card %s", p.folder(), p.card())
+		line("mkdir %s", p.folder())
+		own(p.folder(), i+1)
+		line("exec %sconfetti party new %s --role %s --name %s --contact ops@%s.example%s", by(p), p.folder(), p.role, p.of, p.of, extra)
+		line("cp %s/party.card %s", p.folder(), p.card())
 		if p.acme { // as its client of ACME would put it there
-			line("exec confetti party certificate %s/server.crt --key %s/server.key --host localhost --authority known.crt --authority-key known.key", p.folder(), p.folder())
+			line("exec %sconfetti party certificate %s/server.crt --key %s/server.key --host localhost --authority known.crt --authority-key known.key", by(p), p.folder(), p.folder())
 		}
 	}
 	named := ""
-	for _, p := range posts {
-		line("exec confetti party trust %s %s", p.folder(), others(posts, p))
+	for i, p := range posts {
+		line("exec %sconfetti party trust %s %s", by(p), p.folder(), others(posts, p))
 		if p.role != "publisher" {
 			named += " --party " + p.card()
+		}
+		if other := posts[(i+1)%len(posts)]; by(p) != "" {
+			line("! exec %sls %s/keys\nstderr 'Permission denied'", by(p), other.folder())
 		}
 	}
 	office, reader, entry := of("publisher"), of("analyzer"), of("shuffler")
@@ -114,49 +129,50 @@ func typed(route string, posts []seat, hidden ...seat) string {
 		knows = issuer
 	}
 	// Of a plan that is made of cards no private key comes into being.
-	line("exec confetti plan new histogram %s/plan.toml --attribute drink --domain drinks.txt --route %s --minimum 20 --epsilon 4 --dishonest-share 0%s", office.folder(), route, named)
+	line("exec %sconfetti plan new histogram %s/plan.toml --attribute drink --domain drinks.txt --route %s --minimum 20 --epsilon 4 --dishonest-share 0%s", by(office), office.folder(), route, named)
 	line("stderr 'and no private key: each party has its own$'")
-	line("exec confetti plan sign %s/plan.toml --key %s/keys/publisher.json --closes 2099-01-01T00:00:00Z --out plan.signed.json", office.folder(), office.folder())
-	line("exec confetti token add %s/respondents %s\ncp stdout devices.tokens", knows.folder(), devices(24))
-	roots := entry.folder() + "/roots.pem"
+	line("exec %sconfetti plan sign %s/plan.toml --key %s/keys/publisher.json --closes 2099-01-01T00:00:00Z --out %s/plan.signed.json", by(office), office.folder(), office.folder(), office.folder())
+	line("cp %s/plan.signed.json plan.signed.json", office.folder())
+	line("exec %sconfetti token add %s/respondents %s\nmkdir people\ncp stdout people/tokens", by(knows), knows.folder(), devices(24))
+	line("cp %s/roots.pem people/roots.pem\ncp %s/publishers.txt people/publishers.txt", entry.folder(), entry.folder())
 	if len(hidden) > 0 {
 		gateways := ""
 		for _, p := range hidden {
 			line("prepend %s/%s.toml 'relays = [\"127.0.0.2/32\"]'", p.folder(), p.role)
 			gateways += fmt.Sprintf(" /%s=https://127.0.0.1:$%s_BEHIND/.well-known/ohttp-gateway", p.of, p.port())
 		}
-		line("relay $RELAY relay.crt relay.key %s%s", roots, gateways)
-		line("exec cat relay.crt %s\ncp stdout devices.pem", roots)
-		roots = "devices.pem"
+		line("relay $RELAY relay.crt relay.key people/roots.pem%s", gateways)
+		line("exec cat relay.crt people/roots.pem\ncp stdout people/roots.pem")
 	}
+	own("people", 0)
 	for _, p := range posts {
 		if p.role != "publisher" {
-			line("exec confetti serve %s --config %s/%s.toml --check", p.role, p.folder(), p.role)
-			line("exec confetti serve %s --config %s/%s.toml &%s&", p.role, p.folder(), p.role, p.port())
+			line("exec %sconfetti serve %s --config %s/%s.toml --check", by(p), p.role, p.folder(), p.role)
+			line("exec %sconfetti serve %s --config %s/%s.toml &%s&", by(p), p.role, p.folder(), p.role, p.port())
 		}
 	}
-	line("until confetti plan register plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", reader.folder(), reader.folder())
+	line("until %sconfetti plan register plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", by(reader), reader.folder(), reader.folder())
 	for _, p := range hidden {
 		line("visitors $%s", p.port())
 	}
-	line("exec confetti submit answers.csv --plan plan.signed.json --publishers %s/publishers.txt --roots %s --bearer devices.tokens --folder devices --devices --delay 0s\nstdout '^24 answers sent'", entry.folder(), roots)
+	line("exec %sconfetti submit answers.csv --plan plan.signed.json --publishers people/publishers.txt --roots people/roots.pem --bearer people/tokens --folder people/devices --devices --delay 0s\nstdout '^24 answers sent'", as(0))
 	for _, p := range hidden {
 		line("! visitors $%s", p.port())
 	}
 	if len(hidden) > 0 {
-		line("carried 24 devices.tokens\nexec confetti plan check plan.signed.json\nstdout '^Network address +Hideaway sees the network address, cannot read what it carries, and hides the address from %s'", hidden[0].of)
+		line("carried 24 people/tokens\nexec confetti plan check plan.signed.json\nstdout '^Network address +Hideaway sees the network address, cannot read what it carries, and hides the address from %s'", hidden[0].of)
 	}
 	closes := func(p seat) string {
-		return fmt.Sprintf("confetti plan close plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", p.folder(), p.folder())
+		return fmt.Sprintf("%sconfetti plan close plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", by(p), p.folder(), p.folder())
 	}
 	// Each closes what its token opens, and is told who does the rest.
 	line("exits 3 %s\nstdout '^open still: %s[ ,].*which its operator closes$'\n! stdout 'takes no more'", closes(reader), entry.of)
 	line("exits 3 %s\nstdout 'takes no more contributions$'\nstdout '^open still: %s[ ,].*, last$'", closes(entry), reader.of)
 	line("exec %s\nstdout '^released; to get the release:$'", closes(reader))
 	line("exec %s\nstdout '^released; to get the release:$'", closes(entry)) // whoever asks once more hears the same
-	line("exec confetti release fetch plan.signed.json --roots %s/roots.pem --out release", office.folder())
-	line("exec confetti release verify release --publishers %s/publishers.txt", office.folder())
-	line("exec confetti release show release\nstdout 'Respondents counted +24$'")
+	line("exec %sconfetti release fetch plan.signed.json --roots %s/roots.pem --out %s/release", by(office), office.folder(), office.folder())
+	line("exec %sconfetti release verify %s/release --publishers %s/publishers.txt", by(office), office.folder(), office.folder())
+	line("exec %sconfetti release show %s/release\nstdout 'Respondents counted +24$'", by(office), office.folder())
 	for _, p := range posts {
 		if p.role != "publisher" {
 			line("kill -INT %s\nwait %s", p.port(), p.port())
@@ -204,23 +220,70 @@ func known(dir string) error {
 		return err
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "known.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600),
-		os.WriteFile(filepath.Join(dir, "known.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600),
+		os.WriteFile(filepath.Join(dir, "known.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644),
+		os.WriteFile(filepath.Join(dir, "known.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o644),
 	)
+}
+
+// firstUser is respondents' user where the test may choose users, and seats have those behind it.
+const firstUser = 61000
+
+// asUser returns what stands before a command so that it runs as one of these users: nothing where the test
+// may not choose, which it says.
+func asUser(t *testing.T) func(user int) string {
+	setpriv, err := exec.LookPath("setpriv")
+	if os.Getuid() != 0 || err != nil {
+		t.Log("every seat is the same user: only root may choose, by setpriv of util-linux")
+		return func(int) string { return "" }
+	}
+	return func(user int) string {
+		return fmt.Sprintf("%s --reuid=%d --regid=%d --clear-groups ", setpriv, firstUser+user, firstUser+user)
+	}
+}
+
+// passable lets all users pass through a folder that a test has made, and those above it up to that for
+// temporary files, which is everybody's.
+func passable(dir string) error {
+	for made := []string{}; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if info.Mode()&os.ModeSticky != 0 {
+			for _, one := range made {
+				err = errors.Join(err, os.Chmod(one, 0o711))
+			}
+			return err
+		}
+		made = append(made, dir)
+	}
+	return errors.New("the folder of temporary files is not everybody's")
+}
+
+// furnished sets a script up in which commands run as other users.
+func furnished(as func(user int) string) func(*testscript.Env) error {
+	return func(e *testscript.Env) error {
+		err := known(e.WorkDir)
+		if programs, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator)); as(0) != "" {
+			err = errors.Join(err, passable(programs), passable(e.WorkDir))
+		}
+		return err
+	}
 }
 
 // Two, three and five organisations get from nothing to a verified release, on both routes.
 func TestOrganisations(t *testing.T) {
-	dir := t.TempDir()
+	dir, as := t.TempDir(), asUser(t)
 	for name, posts := range organisations {
 		_, route, _ := strings.Cut(name, " ")
 		route, _, _ = strings.Cut(route, ",")
-		if err := os.WriteFile(filepath.Join(dir, strings.NewReplacer(" ", "_", ",", "").Replace(name)+".txt"), []byte(typed(route, posts)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, strings.NewReplacer(" ", "_", ",", "").Replace(name)+".txt"), []byte(typed(route, posts, as)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: dir, RequireExplicitExec: true, Setup: func(e *testscript.Env) error { return known(e.WorkDir) },
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripts.Exits, "until": scripts.Until, "ports": ports},
+		Dir: dir, RequireExplicitExec: true,
+		Setup: furnished(as),
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": scripts.Exits, "until": scripts.Until, "ports": ports},
 	})
 }

@@ -50,15 +50,16 @@ func hides(route string, posts []seat) (all []seat) {
 // release, nobody comes past the relay to who takes answers or gives tokens. The relay replays all that it carries,
 // reads none of it, and nothing is counted twice.
 func TestOrganisationsBehindARelay(t *testing.T) {
-	dir := t.TempDir()
+	dir, as := t.TempDir(), asUser(t)
 	for name, posts := range relayed {
 		_, route, _ := strings.Cut(name, " ")
-		if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "_")+".txt"), []byte(typed(route, posts, hides(route, posts)...)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "_")+".txt"), []byte(typed(route, posts, as, hides(route, posts)...)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: dir, RequireExplicitExec: true,
+		Setup: furnished(as),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scripts.Exits, "until": scripts.Until, "ports": ports, "prepend": prepend, "relay": startRelay, "spy": startSpy, "visitors": visitors, "carried": carried,
 		},

@@ -61,13 +61,12 @@ func TestTwoStrangers(t *testing.T) {
 	session := map[string]*Session{"": NewSession(t, root, Patience(t))}
 	for name, user := range sides {
 		folder := filepath.Join(folders, strings.ToLower(name))
-		if os.Getuid() != 0 {
-			user = os.Getuid()
-		}
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chown(folder, user, user); err != nil {
+		if os.Getuid() != 0 {
+			user = os.Getuid()
+		} else if err := os.Chown(folder, user, user); err != nil {
 			t.Fatal(err)
 		}
 		s := NewSessionAs(t, folder, Patience(t), user)
@@ -102,10 +101,10 @@ func TestTwoStrangers(t *testing.T) {
 	for command, words := range map[string]string{
 		"North: ! confetti plan close ../post/plan.signed.json --roots hop/roots.pem --tokens hop/operator.tokens":       "open still: South",
 		"North: ! confetti plan close ../post/sums.signed.json --roots leader/roots.pem --tokens leader/operator.tokens": "open still: South",
-		"North: confetti release verify release --publishers hop/publishers.txt":                                                                   "checks hold",
-		"South: confetti release verify release --publishers office/publishers.txt":                                                                "checks hold",
-		"North: confetti release verify sums --publishers leader/publishers.txt":                                                                   "checks hold",
-		"South: confetti release verify sums --publishers office/publishers.txt":                                                                   "checks hold",
+		"North: confetti release verify release --publishers hop/publishers.txt":                                         "checks hold",
+		"South: confetti release verify release --publishers office/publishers.txt":                                      "checks hold",
+		"North: confetti release verify sums --publishers leader/publishers.txt":                                         "checks hold",
+		"South: confetti release verify sums --publishers office/publishers.txt":                                         "checks hold",
 	} {
 		if out, printed := said[command]; !printed || !strings.Contains(out, words) {
 			t.Errorf("%s (printed: %v) does not say %q:\n%s", command, printed, words, out)
