@@ -28,7 +28,7 @@ type unbroken struct {
 	runs     int     // of -shares
 	bar      float64 // of what is claimed, found at every seed of -shares
 	quick    int     // collections without that flag
-	sure     float64 // of what is claimed, which these prove but for one chance in a million
+	sure     float64 // of what is claimed, which these prove but for one chance in a million: two deviations or more below their mean over seeds
 }
 
 // unbrokens are the plans of docs/auditing.md, with a public seed.
@@ -57,12 +57,12 @@ func unbrokens(seed string) []unbroken {
 	directions.Budget = plan.Budget{LocalEpsilon: 2, Delta: 1e-3, Adjacency: "replacement", DishonestShare: 0.1}
 	directions.Crowd.Minimum = 30
 	return []unbroken{
-		{"vectors of 60", vectors(60), 1, account.ShufflerHonest, 500_000, 0.5, 81_920, 0.15},
+		{"vectors of 60", vectors(60), 1, account.ShufflerHonest, 500_000, 0.5, 163_840, 0.1},
 		{"vectors of 100", vectors(100), 1, account.ShufflerHonest, 500_000, 0.5, 81_920, 0.15},
-		{"three rounds of vectors", vectors(60), 3, "", 100_000, 0.3, 10_240, 0.15},
-		{"k-ary response", four("krr"), 1, account.ShufflerHonest, 200_000, 0.6, 20_480, 0.3},
-		{"directions", directions, 1, account.ShufflerHonest, 150_000, 0.8, 20_480, 0.3},
-		{"directions, everyone", directions, 1, account.EveryoneColludes, 40_000, 0.8, 4096, 0.7},
+		{"three rounds of vectors", vectors(60), 3, "", 100_000, 0.3, 10_240, 0.1},
+		{"k-ary response", four("krr"), 1, account.ShufflerHonest, 200_000, 0.6, 20_480, 0.12},
+		{"directions", directions, 1, account.ShufflerHonest, 150_000, 0.8, 20_480, 0.15},
+		{"directions, everyone", directions, 1, account.EveryoneColludes, 40_000, 0.8, 4096, 0.65},
 		{"sums, noise of aggregators", summed(plan.NoiseAggregators), 1, account.OneAggregator, 40_000, 0.9, 8192, 0.6},
 		{"sums, noise of devices", summed(plan.NoiseDevices), 1, account.OneAggregator, 40_000, 0.9, 4096, 0.5},
 	}
