@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -311,9 +312,9 @@ func TestACrowdAtTheConsole(t *testing.T) {
 			})
 		}
 	}
-	var slowest time.Duration
+	var took []time.Duration
 	for i := range max(20, *crowd/3) {
-		slowest = max(slowest, c.operator(t))
+		took = append(took, c.operator(t))
 		if i > 5 {
 			time.Sleep(200 * time.Millisecond)
 		}
@@ -321,7 +322,10 @@ func TestACrowdAtTheConsole(t *testing.T) {
 	most, connections := c.memory(t, "VmHWM"), c.open(t)
 	stop()
 	all.Wait()
-	t.Logf("%d strangers: at most %d MiB above the %d MiB of an idle console, %d files open; the operator's page within %v, alone within %v", *crowd, (most-idle)>>20, idle>>20, connections, slowest.Round(time.Millisecond), alone.Round(time.Millisecond))
+	slices.Sort(took)
+	slowest := took[len(took)-1]
+	t.Logf("%d strangers: at most %d MiB above the %d MiB of an idle console, %d files open; the operator's page %d times, half within %v, 95 %% within %v, all within %v, alone within %v", *crowd, (most-idle)>>20, idle>>20, connections, len(took),
+		took[len(took)/2].Round(time.Millisecond), took[len(took)*95/100].Round(time.Millisecond), slowest.Round(time.Millisecond), alone.Round(time.Millisecond))
 	if most-idle > mostAbove {
 		t.Errorf("it took %d MiB above an idle console, and may take %d", (most-idle)>>20, mostAbove>>20)
 	}

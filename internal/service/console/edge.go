@@ -53,7 +53,7 @@ func (c *Console) caller(r *http.Request) serve.Caller {
 
 // turns is how many pages are drawn at once for others than operators, who so have their part of
 // the processors whoever else comes.
-const turns = 4
+const turns = 2
 
 // drawing is a page that is handed out once it is whole: who takes it slowly has no turn.
 type drawing struct {

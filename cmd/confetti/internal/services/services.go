@@ -38,6 +38,7 @@ type Operator struct {
 // Services reaches services, and shows each the token that is for it.
 type Services struct {
 	client *http.Client
+	long   *http.Client // for answers that are read as they come, which hold up no others
 	tokens bearer.Tokens
 }
 
@@ -50,7 +51,8 @@ func (f Flags) Open() (*Services, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Services{client: client}, nil
+	long, err := serve.Client(serve.Path(f.Roots))
+	return &Services{client: client, long: long}, err
 }
 
 // Open reads the files that the flags name.
@@ -85,10 +87,13 @@ func (s *Services) Credential() bool { return !s.tokens.None() }
 func (s *Services) Opens(url string) bool { return s.tokens.Opens(url) }
 
 // Stranger asks without a token, over the same connections.
-func (s *Services) Stranger() *Services { return &Services{client: s.client} }
+func (s *Services) Stranger() *Services { return &Services{client: s.client, long: s.long} }
 
 // Close ends the connections.
-func (s *Services) Close() { s.client.CloseIdleConnections() }
+func (s *Services) Close() {
+	s.client.CloseIdleConnections()
+	s.long.CloseIdleConnections()
+}
 
 // Reach opens, with a context until the command is stopped; done lets go of both.
 func (f Flags) Reach() (s *Services, ctx context.Context, done func(), err error) {
@@ -113,7 +118,7 @@ const maxAnswer = 256 << 20
 
 // Do makes a request and returns the answer's status and body.
 func (s *Services) Do(ctx context.Context, method, url, mediaType string, body []byte) (status int, answer []byte, err error) {
-	status, err = s.ask(ctx, method, url, mediaType, body, func(from io.Reader) (err error) {
+	status, err = s.ask(ctx, s.client, method, url, mediaType, body, func(from io.Reader) (err error) {
 		if answer, err = io.ReadAll(io.LimitReader(from, maxAnswer+1)); err == nil && len(answer) > maxAnswer {
 			err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
 		}
@@ -127,7 +132,7 @@ func (s *Services) Do(ctx context.Context, method, url, mediaType string, body [
 
 // ask makes a request and reads the body of its answer. A problem that the service tells
 // becomes an error with its remedy.
-func (s *Services) ask(ctx context.Context, method, url, mediaType string, body []byte, read func(io.Reader) error) (status int, err error) {
+func (s *Services) ask(ctx context.Context, client *http.Client, method, url, mediaType string, body []byte, read func(io.Reader) error) (status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -136,7 +141,7 @@ func (s *Services) ask(ctx context.Context, method, url, mediaType string, body 
 		req.Header.Set("Content-Type", mediaType)
 	}
 	s.tokens.Show(req)
-	res, err := s.client.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return 0, err // names method and address
 	}
@@ -160,10 +165,10 @@ func (s *Services) Get(ctx context.Context, url string) ([]byte, error) {
 	return answer, err
 }
 
-// Read has the body of the answer to a GET request read as it comes. An error of the reader is one
+// Read has the body of the answer to a GET request read as it comes, over connections apart. An error of the reader is one
 // of the request.
 func (s *Services) Read(ctx context.Context, url string, read func(io.Reader) error) error {
-	_, err := s.ask(ctx, http.MethodGet, url, "", nil, read)
+	_, err := s.ask(ctx, s.long, http.MethodGet, url, "", nil, read)
 	return err
 }
 
