@@ -21,7 +21,7 @@ import (
 // address, and so is everybody whom something on this machine hands on: then an address has no
 // bound of its own.
 func (o Options) limits() serve.Limits {
-	l := serve.Limits{Connections: 1024, Requests: 128, Others: 64, Operators: 32, Long: 8, PerSender: 8, Memory: 1 << 20, Stop: 2 * time.Second}
+	l := serve.Limits{Connections: 1024, Requests: 128, Batches: 32, Others: 64, Operators: 32, Long: 8, PerSender: 8, Memory: 1 << 20, Stop: 2 * time.Second}
 	if o.Room != nil || slices.ContainsFunc(o.Hosts, local) {
 		l.PerAddress = l.Connections
 	}
