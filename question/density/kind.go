@@ -2,4 +2,4 @@ package density
 
 import "github.com/confetti-dp/confetti/question"
 
-func init() { question.Register("density", Validate, New) }
+func init() { question.Register("density", validate, New) }

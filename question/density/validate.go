@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Validate lists what is wrong with a plan as a density. It expands no feature map.
-func Validate(p plan.Plan, ps *plan.Problems) {
+// validate lists what is wrong with a plan as a density. It expands no feature map.
+func validate(p plan.Plan, ps *plan.Problems) {
 	d, b := *p.Question.Density, p.Budget
 	validateFeatures(d, ps)
 	validateBitsum(d.Bitsum, ps)

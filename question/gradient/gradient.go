@@ -36,8 +36,8 @@ type Question struct {
 	passes sync.Pool // *pass
 }
 
-// New makes the question of a valid plan runnable, but for its state.
-func New(p plan.Plan) (*Question, error) {
+// newQuestion makes the question of a valid plan runnable, but for its state.
+func newQuestion(p plan.Plan) (*Question, error) {
 	q := &Question{plan: p, ask: *p.Question.Gradient}
 	var err error
 	if q.layers, err = network(q.ask.Model, q.ask.Dimension, len(q.ask.Classes)); err != nil {

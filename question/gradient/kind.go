@@ -2,4 +2,4 @@ package gradient
 
 import "github.com/confetti-dp/confetti/question"
 
-func init() { question.Register("gradient", Validate, New) }
+func init() { question.Register("gradient", validate, newQuestion) }

@@ -15,8 +15,8 @@ const maxClip = 1e6
 
 const maxDimension = 1 << 20
 
-// Validate lists what is wrong with a plan as a question of gradients.
-func Validate(p plan.Plan, ps *plan.Problems) {
+// validate lists what is wrong with a plan as a question of gradients.
+func validate(p plan.Plan, ps *plan.Problems) {
 	ask := *p.Question.Gradient
 	const at = "question.gradient."
 	ps.Require(ask.Dimension >= 1 && ask.Dimension <= maxDimension, at+"dimension must be between 1 and %d", maxDimension)

@@ -24,11 +24,11 @@ func Choose(p plan.Plan) (plan.Plan, string, error) {
 	if p.Question.Histogram.Randomizer.Name != "" {
 		return collected(p)
 	}
-	answers, err := CompareRandomizers(p)
+	answers, err := compareRandomizers(p)
 	if err != nil {
 		return p, "", err
 	}
-	return answers[0].Plan, Preferred(answers), nil
+	return answers[0].Plan, preferred(answers), nil
 }
 
 // collected designs a plan, of several attributes as they are best asked.
@@ -46,11 +46,11 @@ func (h *Question) Compare() (all []question.Comparison) {
 	if h.noised() {
 		return nil
 	}
-	if answers, err := CompareRandomizers(h.plan); err == nil && len(answers) > 1 {
-		all = append(all, question.Comparison{Key: "answers", Label: "Best answer", Says: Preferred(answers)})
+	if answers, err := compareRandomizers(h.plan); err == nil && len(answers) > 1 {
+		all = append(all, question.Comparison{Key: "answers", Label: "Best answer", Says: preferred(answers)})
 	}
 	if len(h.attributes) > 1 {
-		_, _, why, err := CompareCollect(h.plan)
+		_, _, why, err := compareCollect(h.plan)
 		if err != nil {
 			why = "only this plan's can be designed: " + err.Error()
 		}
@@ -59,8 +59,8 @@ func (h *Question) Compare() (all []question.Comparison) {
 	return all
 }
 
-// Answering is what one randomizer comes to.
-type Answering struct {
+// ofRandomizer is what one randomizer comes to.
+type ofRandomizer struct {
 	Plan      plan.Plan         // designed for it
 	Error     float64           // predicted standard error of a value that an equal share holds, the largest of the attributes'
 	Local     account.Guarantee // if everyone colludes
@@ -71,7 +71,7 @@ type Answering struct {
 // tie is what more of error nobody would notice: the number of envelopes then decides.
 const tie = 1.1
 
-// CompareRandomizers designs a plan with every randomizer that is worth comparing at
+// compareRandomizers designs a plan with every randomizer that is worth comparing at
 // the plan's budget and neighbours, the preferred one first: it errs least to a tenth
 // and sends the fewest envelopes, unless it protects nobody if everyone colludes and
 // another does.
@@ -79,8 +79,8 @@ const tie = 1.1
 // One message of k-ary response hides among all others, whichever value they name,
 // and so errs about as little as one-hot's many; one-hot alone answers with sets and
 // is accounted for removal.
-func CompareRandomizers(p plan.Plan) ([]Answering, error) {
-	var all []Answering
+func compareRandomizers(p plan.Plan) ([]ofRandomizer, error) {
+	var all []ofRandomizer
 	var errs []error
 	for _, name := range comparable(p) {
 		ask := *p.Question.Histogram
@@ -99,15 +99,15 @@ func CompareRandomizers(p plan.Plan) ([]Answering, error) {
 	if len(all) == 0 {
 		return nil, errors.Join(errs...)
 	}
-	protects := slices.ContainsFunc(all, func(a Answering) bool { return a.Local.Meaningful() })
+	protects := slices.ContainsFunc(all, func(a ofRandomizer) bool { return a.Local.Meaningful() })
 	least := math.Inf(1)
 	for _, a := range all {
 		if a.Local.Meaningful() || !protects {
 			least = math.Min(least, a.Error)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Answering) int {
-		rank := func(a Answering) int {
+	slices.SortStableFunc(all, func(a, b ofRandomizer) int {
+		rank := func(a ofRandomizer) int {
 			switch {
 			case protects && !a.Local.Meaningful():
 				return 2
@@ -142,16 +142,16 @@ func comparable(p plan.Plan) []string {
 	return names
 }
 
-func answering(p plan.Plan) (Answering, error) {
+func answering(p plan.Plan) (ofRandomizer, error) {
 	p, why, err := collected(p)
 	if err != nil {
-		return Answering{}, err
+		return ofRandomizer{}, err
 	}
 	h, err := New(p)
 	if err != nil {
-		return Answering{}, err
+		return ofRandomizer{}, err
 	}
-	a := Answering{Plan: p, Envelopes: p.Envelopes.PerDevice * p.Contributions(), why: why}
+	a := ofRandomizer{Plan: p, Envelopes: p.Envelopes.PerDevice * p.Contributions(), why: why}
 	n := p.Crowd.Minimum
 	for i, t := range h.randomizers {
 		a.Error = math.Max(a.Error, t.deviation(n/h.attributes[i].cells.Size(), n, h.share()))
@@ -160,12 +160,12 @@ func answering(p plan.Plan) (Answering, error) {
 	return a, err
 }
 
-// Preferred says in words why the first of CompareRandomizers is preferred.
-func Preferred(all []Answering) string {
+// preferred says in words why the first of compareRandomizers is preferred.
+func preferred(all []ofRandomizer) string {
 	if len(all) == 0 {
 		return ""
 	}
-	says := func(a Answering) string {
+	says := func(a ofRandomizer) string {
 		envelopes := "one envelope"
 		if a.Envelopes > 1 {
 			envelopes = fmt.Sprintf("%d envelopes", a.Envelopes)

@@ -8,8 +8,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Collecting is what one way of asking several attributes comes to.
-type Collecting struct {
+// ofCollect is what one way of asking several attributes comes to.
+type ofCollect struct {
 	Plan     plan.Plan         // designed for it
 	Rare     float64           // standard error of a value that nobody holds, the largest of the attributes'
 	Common   float64           // likewise of one that a tenth of the respondents hold
@@ -17,7 +17,7 @@ type Collecting struct {
 	Messages int               // of a device
 }
 
-// CompareCollect designs a plan of several attributes both ways, for crowds of its
+// compareCollect designs a plan of several attributes both ways, for crowds of its
 // minimum, and says in words which is to be preferred and why: sample asks each
 // respondent one attribute drawn at random, which gets the whole budget, and split
 // asks all of them.
@@ -27,7 +27,7 @@ type Collecting struct {
 // splitting A times as many counts that move. But a sampled estimate is scaled up
 // by A, so that its errors are about sqrt A times as large (ESA recommends sampling,
 // going by the local epsilon, which splitting multiplies by A).
-func CompareCollect(p plan.Plan) (sample, split Collecting, why string, err error) {
+func compareCollect(p plan.Plan) (sample, split ofCollect, why string, err error) {
 	h := p.Question.Histogram
 	if h == nil || len(h.Attributes) < 2 {
 		return sample, split, "", fmt.Errorf("histogram: only a histogram of several attributes can be sampled or split")
@@ -41,19 +41,19 @@ func CompareCollect(p plan.Plan) (sample, split Collecting, why string, err erro
 	return sample, split, explain(sample, split, len(h.Attributes)), nil
 }
 
-func collecting(p plan.Plan, collect string) (Collecting, error) {
+func collecting(p plan.Plan, collect string) (ofCollect, error) {
 	h := *p.Question.Histogram
 	h.Collect = collect
 	p.Question.Histogram = &h
 	p, err := designed(p)
 	if err != nil {
-		return Collecting{}, err
+		return ofCollect{}, err
 	}
 	q, err := New(p)
 	if err != nil {
-		return Collecting{}, err
+		return ofCollect{}, err
 	}
-	c := Collecting{Plan: p, Messages: p.Envelopes.PerDevice * p.Contributions()}
+	c := ofCollect{Plan: p, Messages: p.Envelopes.PerDevice * p.Contributions()}
 	n := p.Crowd.Minimum
 	for _, t := range q.randomizers {
 		c.Rare = math.Max(c.Rare, t.deviation(0, n, q.share()))
@@ -63,10 +63,10 @@ func collecting(p plan.Plan, collect string) (Collecting, error) {
 	return c, err
 }
 
-// choose designs a plan of several attributes the way that CompareCollect prefers,
+// choose designs a plan of several attributes the way that compareCollect prefers,
 // and says why in its words.
 func choose(p plan.Plan) (plan.Plan, string, error) {
-	sample, split, why, err := CompareCollect(p)
+	sample, split, why, err := compareCollect(p)
 	if err != nil {
 		return p, "", err
 	}
@@ -78,11 +78,11 @@ func choose(p plan.Plan) (plan.Plan, string, error) {
 
 // sampled says that sample is to be preferred: where it errs less, or splitting
 // protects nobody if everyone colludes.
-func sampled(sample, split Collecting) bool {
+func sampled(sample, split ofCollect) bool {
 	return !split.Local.Meaningful() && sample.Local.Meaningful() || split.Common > sample.Common
 }
 
-func explain(sample, split Collecting, attributes int) string {
+func explain(sample, split ofCollect, attributes int) string {
 	preferred, other := "split", "sample"
 	a, b := split, sample
 	if sampled(sample, split) {

@@ -2,4 +2,4 @@ package label
 
 import "github.com/confetti-dp/confetti/question"
 
-func init() { question.Register("label", Validate, New) }
+func init() { question.Register("label", validate, newQuestion) }

@@ -42,8 +42,8 @@ type reporter interface {
 	question.Terms
 }
 
-// New makes the question of a valid plan runnable, but for its state.
-func New(p plan.Plan) (*Question, error) {
+// newQuestion makes the question of a valid plan runnable, but for its state.
+func newQuestion(p plan.Plan) (*Question, error) {
 	q := &Question{plan: p, ask: *p.Question.Label}
 	var err error
 	switch q.ask.Report {

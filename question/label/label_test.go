@@ -33,10 +33,10 @@ func made(t *testing.T, l plan.Label) *Question {
 		t.Fatal(err)
 	}
 	var ps plan.Problems
-	if Validate(p, &ps); ps.Err() != nil {
+	if validate(p, &ps); ps.Err() != nil {
 		t.Fatal(ps.Err())
 	}
-	q, err := New(p)
+	q, err := newQuestion(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 
 const maxFeatures = 1 << 20
 
-// Validate lists what is wrong with a plan of labels.
-func Validate(p plan.Plan, ps *plan.Problems) {
+// validate lists what is wrong with a plan of labels.
+func validate(p plan.Plan, ps *plan.Problems) {
 	before := len(*ps)
 	undesigned(p, ps)
 	if len(*ps) > before {

@@ -2,4 +2,4 @@ package latent
 
 import "github.com/confetti-dp/confetti/question"
 
-func init() { question.Register("latent", Validate, New) }
+func init() { question.Register("latent", validate, New) }

@@ -49,7 +49,7 @@ func made(t *testing.T, p plan.Plan) *Question {
 		t.Fatal(err)
 	}
 	var ps plan.Problems
-	if Validate(p, &ps); ps.Err() != nil {
+	if validate(p, &ps); ps.Err() != nil {
 		t.Fatal(ps.Err())
 	}
 	q, err := New(p)
@@ -264,7 +264,7 @@ func TestWrongPlans(t *testing.T) {
 	}
 	p.State = ""
 	var ps plan.Problems
-	if Validate(p, &ps); ps.Err() == nil {
+	if validate(p, &ps); ps.Err() == nil {
 		t.Error("a plan without clusters is valid")
 	}
 }

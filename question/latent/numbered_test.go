@@ -177,7 +177,7 @@ func TestNumberedRecordsComeBack(t *testing.T) {
 		}
 		change(&p)
 		var ps plan.Problems
-		if Validate(p, &ps); ps.Err() == nil {
+		if validate(p, &ps); ps.Err() == nil {
 			t.Errorf("%s: valid", name)
 		}
 	}

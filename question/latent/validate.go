@@ -17,8 +17,8 @@ const (
 	subset      = "subset" // the randomizer of symbols
 )
 
-// Validate lists what is wrong with a plan of private records.
-func Validate(p plan.Plan, ps *plan.Problems) {
+// validate lists what is wrong with a plan of private records.
+func validate(p plan.Plan, ps *plan.Problems) {
 	before := len(*ps)
 	undesigned(p, ps)
 	if len(*ps) > before {
