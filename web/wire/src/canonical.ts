@@ -4,7 +4,7 @@ import { text } from "./bytes";
 /** An object's members in their order: a name with "?" may be left out; a value says what is in it, true anything. */
 type Shape = { readonly [name: string]: Shape | readonly [Shape] | true };
 
-const party: Shape = { operator: true, "key?": true, "url?": true, "receipts?": true, "tokens?": true, "releases?": true };
+const party: Shape = { operator: true, "key?": true, "url?": true, "receipts?": true, "tokens?": true, "releases?": true, "relay?": { operator: true, url: true, key: true } };
 const times: Shape = { "opens?": true, "closes?": true };
 
 const planShape: Shape = {

@@ -16,6 +16,14 @@ export interface Party {
   readonly receipts?: string;
   readonly tokens?: string;
   readonly releases?: string; // the analyzer's, since version 3
+  readonly relay?: Relay; // since version 3, of those to whom devices send something
+}
+
+/** Through which devices come to a party, who would show it their addresses otherwise (RFC 9458). */
+export interface Relay {
+  readonly operator: string;
+  readonly url: string;
+  readonly key: string; // of the party's gateway
 }
 
 export interface Times {
@@ -43,6 +51,7 @@ export interface Plan {
 export interface SumRoute {
   readonly leader: Party;
   readonly helper: Party;
+  readonly issuer?: Party;
   readonly wire: string;
   readonly proof: string;
   readonly circuit: Circuit;
@@ -267,6 +276,7 @@ export function parsePlan(body: Uint8Array): Plan {
     throw new PlanError(`a plan of version ${plan.version}: versions ${oldestPlanVersion} to ${planVersion} are read here`);
   }
   checkReleases(plan);
+  checkRelays(plan);
   return plan;
 }
 
@@ -283,6 +293,42 @@ function checkReleases(plan: Plan): void {
   const others = [...(mix?.instances ?? []).flatMap((i) => i.hops), ...(mix?.issuer ? [mix.issuer] : []), ...(sum ? [sum.leader, sum.helper] : [])];
   if (others.some((p) => p.releases !== undefined || (releases !== undefined && p.receipts === releases))) {
     throw new PlanError("a key of releases is the analyzer's, and of nobody else");
+  }
+}
+
+/** A relay is of a party to whom devices send something, and leads to it alone. Two parties at one address have the same. */
+function checkRelays(plan: Plan): void {
+  const { mix, sum } = plan.route;
+  const issuer = mix?.issuer ?? sum?.issuer;
+  const hops = (mix?.instances ?? []).map((i) => i.hops);
+  const visited = [...hops.flatMap((h) => h.slice(0, 1)), ...(sum ? [sum.leader] : []), ...(issuer ? [issuer] : [])];
+  const others = [...hops.flatMap((h) => h.slice(1)), ...(sum ? [sum.helper] : []), plan.analyzer];
+  if (others.some((p) => p.relay !== undefined)) {
+    throw new PlanError("a relay is of those to whom devices send something");
+  }
+  const at = new Map<string, string>();
+  for (const p of visited) {
+    const relay = p.relay;
+    const known = JSON.stringify(relay ?? null);
+    const host = p.url?.replace(/\/$/, "");
+    if (host !== undefined && (at.get(host) ?? known) !== known) {
+      throw new PlanError("two parties at one address have other relays");
+    }
+    if (host !== undefined) {
+      at.set(host, known);
+    }
+    if (relay === undefined) {
+      continue;
+    }
+    const same = (a: string, b: string): boolean => a.trim().toLowerCase() === b.trim().toLowerCase();
+    if (plan.version < 3 || relay.operator.trim() === "" || same(relay.operator, p.operator) || host === undefined || relay.key === p.key || !relay.key.startsWith(`${plan.envelopes.suite}:`) || relay.key.length === plan.envelopes.suite.length + 1) {
+      throw new PlanError("a relay is of another organisation, with a key of its own for a party that has an address");
+    }
+    // The URL's own parser forgives a missing host.
+    const form = /^https:\/\/([^/@?#]+)(?:[/?][^#]*)?$/.exec(relay.url);
+    if (form === null || text(relay.url).length > 500 || same(form[1]!, host.replace(/^https:\/\//, ""))) {
+      throw new PlanError("a relay has an https address on another host than the party, without a password and a fragment");
+    }
   }
 }
 

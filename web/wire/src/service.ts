@@ -1,7 +1,7 @@
 // Services of a plan over fetch, as a browser and Node have it.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { fromHex, toHex } from "./bytes";
-import { collected, openSigned, type Plan, type Publishers, type Signed } from "./plan";
+import { collected, openSigned, type Party, type Plan, type Publishers, type Signed } from "./plan";
 import { readProblem } from "./problem";
 import { blind, type BlindedRequest, decodeTokenResponse, encodeTokenRequest, finalize, tokenAuthorization } from "./tokens";
 
@@ -24,6 +24,14 @@ async function ask(fetch: Fetch, base: string | undefined, path: string, init: R
     throw problem;
   }
   return answer;
+}
+
+/** Where a party is reached by itself. This client speaks to no relay, and sends nothing past one that the plan names. */
+function direct(party: Party | undefined): string | undefined {
+  if (party?.relay !== undefined) {
+    throw new RangeError(`devices come to ${party.operator} by a relay, which this client cannot: answer with another one`);
+  }
+  return party?.url;
 }
 
 /** Fetches the plan of that name from any of its services. Nothing of the device is shown but its address. */
@@ -56,7 +64,7 @@ export type Tokens = ReadonlyMap<number, Uint8Array>;
  */
 export async function askTokens(plan: Plan, hash: Uint8Array, requests: readonly BlindedRequest[], bearer: string, fetch: Fetch = globalThis.fetch): Promise<Map<number, Map<number, Uint8Array>>> {
   const body = encodeTokenRequest(requests.map((r) => ({ instance: r.at.instance, hop: r.at.hop, blinded: r.blinded })));
-  const answer = await ask(fetch, plan.route.mix?.issuer?.url, `/v1/plans/${toHex(hash)}/tokens`, {
+  const answer = await ask(fetch, direct(plan.route.mix?.issuer), `/v1/plans/${toHex(hash)}/tokens`, {
     method: "POST", body: new Uint8Array(body), headers: { "Content-Type": types.tokenRequest, Authorization: `Bearer ${bearer}` },
   });
   const answers = decodeTokenResponse(new Uint8Array(await answer.arrayBuffer()));
@@ -83,7 +91,7 @@ export async function upload(plan: Plan, hash: Uint8Array, instance: number, bod
     throw new TypeError("an entry hop that demands a single-use token is shown that and nothing else");
   }
   const authorization = typeof credential === "string" ? `Bearer ${credential}` : tokenAuthorization(credential);
-  await ask(fetch, entry?.url, `/v1/plans/${toHex(hash)}/instances/${instance}/contributions/${toHex(sha256(body))}`, {
+  await ask(fetch, direct(entry), `/v1/plans/${toHex(hash)}/instances/${instance}/contributions/${toHex(sha256(body))}`, {
     method: "PUT", body: new Uint8Array(body), headers: { "Content-Type": types.contribution, Authorization: authorization },
   });
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { concat, text, toHex } from "../src/bytes";
 import { canonical, parseCanonical } from "../src/canonical";
 import { collected, openSigned, openWithdrawal, parsePlan, parsePublishers, type Plan, planHash, trust, way } from "../src/plan";
+import { askTokens, upload } from "../src/service";
 import { file, vectors } from "./vectors";
 
 const at = (name: string) => `plan/testdata/vectors/v2/${name}.json`;
@@ -62,6 +63,30 @@ test("plans of version 3 name who signs their releases, and nobody answers those
   await openSigned(b, undefined, trust(...signersOf(b)));
   for (const [name, plan] of Object.entries(v.bad_plans)) {
     assert.throws(() => parsePlan(bytes(plan)), Error, name);
+  }
+});
+
+test("a relay is read, and nothing is sent past it", async () => {
+  const v = vectors<{ plan: string; name: string; bad_plans: Record<string, string> }>("plan/testdata/vectors/v3/relay.json");
+  const plan = parsePlan(bytes(v.plan));
+  const hash = planHash(bytes(v.plan));
+  assert.equal(toHex(hash), v.name);
+  const entry = plan.route.mix!.instances[0]!.hops[0]!;
+  assert.equal(entry.relay!.operator, "Hideaway");
+  assert.deepEqual(canonical(plan), bytes(v.plan));
+  const asked = { at: { plan: hash, instance: 0, hop: 0 }, blinded: new Uint8Array(256) };
+  let sent = 0;
+  const network = async (): Promise<Response> => { sent++; return new Response(null, { status: 201 }); };
+  await assert.rejects(upload(plan, hash, 0, new Uint8Array(8), "bearer", network), /by a relay/);
+  const registry: Plan = { ...plan, route: { ...plan.route, mix: { ...plan.route.mix!, issuer: { operator: "Registry", url: "https://registry.example", relay: entry.relay! } } } };
+  await assert.rejects(askTokens(registry, hash, [asked as never], "bearer", network), /by a relay/);
+  assert.equal(sent, 0);
+  // The network is there: without a relay something is sent.
+  const { relay: _, ...shown } = entry;
+  await upload({ ...plan, route: { ...plan.route, mix: { ...plan.route.mix!, instances: [{ hops: [shown] }] } } }, hash, 0, new Uint8Array(8), "bearer", network);
+  assert.equal(sent, 1);
+  for (const [name, bad] of Object.entries(v.bad_plans)) {
+    assert.throws(() => parsePlan(bytes(bad)), Error, name);
   }
 });
 
