@@ -3,6 +3,7 @@ package ohttp
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/ecdh"
 	"crypto/hkdf"
 	"crypto/hpke"
 	"crypto/sha256"
@@ -44,8 +45,9 @@ const (
 	saltSize   = 16 // of a response: the larger of the two
 )
 
-// The key derivation and the cipher are those of envelopes.
+// The algorithms are those of envelopes. To find a KEM by its number would link all of them.
 var (
+	kems = map[envelope.Suite]hpke.KEM{envelope.X25519: hpke.DHKEM(ecdh.X25519()), envelope.XWing: hpke.MLKEM768X25519()}
 	kdf  = hpke.HKDFSHA256()
 	aead = hpke.AES128GCM()
 )
@@ -63,12 +65,8 @@ func ParseKey(text string) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	id, _, _ := parsed.Suite().IDs()
-	k := Key{id: sha256.Sum256([]byte(text))[0]}
-	if k.kem, err = hpke.NewKEM(id); err == nil {
-		k.public, err = k.kem.NewPublicKey(parsed.Bytes())
-	}
-	if err != nil {
+	k := Key{id: sha256.Sum256([]byte(text))[0], kem: kems[parsed.Suite()]}
+	if k.public, err = k.kem.NewPublicKey(parsed.Bytes()); err != nil {
 		return Key{}, fmt.Errorf("ohttp: %w", err)
 	}
 	return k, nil
