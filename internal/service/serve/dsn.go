@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/storage/durable"
@@ -17,7 +18,7 @@ func DSN(database Path, address string, passwordFile Path) (string, error) {
 		return "", errors.New("set either database, a file, or url, of a PostgreSQL database")
 	}
 	if database != "" {
-		if strings.Contains(string(database), "://") {
+		if strings.Contains(string(database), "://") || parameters.MatchString(string(database)) {
 			return "", errors.New("database is a file of SQLite: set the address of a PostgreSQL database as url")
 		}
 		if passwordFile != "" {
@@ -45,6 +46,10 @@ func DSN(database Path, address string, passwordFile Path) (string, error) {
 	u.User = url.UserPassword(u.User.Username(), password)
 	return u.String(), nil
 }
+
+// parameters matches what libpq takes for an address of PostgreSQL, and what would be the name of a
+// file: it may hold the password.
+var parameters = regexp.MustCompile(`\b(host|hostaddr|user|password|dbname|service)\s*=`)
 
 // MakeFolders makes the folders of files that a service keeps, which Writable has found that can be
 // made; of a name that is empty none.

@@ -35,7 +35,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/pressly/goose/v3"
 	modernc "modernc.org/sqlite" // the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -156,16 +155,6 @@ func (s *Store) open(ctx context.Context, dsn string, provider func() (*goose.Pr
 
 // connections is how many a service holds to its database: one writes, some read.
 const connections = 8
-
-func (s *Store) openPostgres(dsn string) error {
-	db, err := sql.Open("pgx", dsn)
-	if err != nil { // whose text may hold the password
-		return errors.New("store: the database URL cannot be read: write postgres://user@host/database")
-	}
-	db.SetMaxOpenConns(connections)
-	s.kind, s.writer, s.reader = postgres, db, db
-	return nil
-}
 
 // Write-ahead logging lets readers go on beside the one writer; synchronous FULL
 // puts a commit on disk before it returns; secure_delete overwrites what is

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+)
+
+// Whatever keeps a database from being reached, the error says what to look at and shows nothing of
+// its address, which may hold the password in any place.
+func TestAnErrorShowsNothingOfTheAddress(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := l.Addr().String()
+	l.Close()
+	dsns := map[string]string{
+		"postgres://geheim:geheim@" + closed + "/geheim?sslmode=disable":                                "connection refused",
+		"postgres://geheim:geheim@geheim.invalid/geheim?sslmode=disable":                                "look at the host",
+		"postgres://geheim:geheim@127.0.0.1:99999999/geheim":                                            "cannot be read",
+		"postgres://geheim:geheim@localhost/geheim?sslmode=geheim":                                      "cannot be read",
+		"postgres://geheim:geheim@localhost/geheim?sslmode=verify-full&sslrootcert=/nowhere/geheim.crt": "or a file that it names",
+	}
+	server := storetest.Postgres(t)
+	dsns[strings.Replace(server, "/postgres?", "/geheim?", 1)] = "no database of this name"
+	dsns[strings.Replace(server, "user=postgres", "user=geheim", 1)] = "let this user in"
+	for dsn, want := range dsns {
+		_, err := Open(t.Context(), Config{DSN: dsn})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("an analyzer is told %v, want %q", err, want)
+		}
+		if _, err = OpenSums(t.Context(), Config{DSN: dsn}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("an aggregator is told %v, want %q", err, want)
+		}
+	}
+}
