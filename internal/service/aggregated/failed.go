@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/aggregate"
 )
@@ -24,6 +25,11 @@ const enough = 3
 // errDamaged is the error of an aggregator whose own sum, or a report of it, cannot be read.
 var errDamaged = errors.New("what this aggregator has of the crowd is damaged on disk")
 
+// damaged reports whether what an aggregator has of a crowd cannot be read as it was written.
+func damaged(err error) bool {
+	return errors.Is(err, errDamaged) || errors.Is(err, store.ErrSums) || errors.Is(err, store.ErrReports)
+}
+
 // failure is how often in a row the sum of a crowd could not be had, and why.
 type failure struct {
 	why   string
@@ -38,8 +44,10 @@ func hopeless(c *crowd, err error) string {
 	peer, fromPeer := errors.AsType[*peerError](err)
 	p, told := errors.AsType[*wire.Problem](err)
 	switch {
-	case errors.Is(err, errOlder), errors.Is(err, errDamaged):
+	case errors.Is(err, errOlder):
 		return err.Error()
+	case damaged(err):
+		return errDamaged.Error()
 	case fromPeer && told && slices.Contains(refusals, p.Code):
 		return peer.Error()
 	case errors.Is(err, aggregate.ErrAnswer):

@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -106,14 +107,18 @@ func (w *world) says(role dap.Role, phase string) {
 func TestASumThatCanNeverBeHad(t *testing.T) {
 	engines(t, func(t *testing.T) {
 		for name, damage := range map[string]struct {
-			role dap.Role
-			sum  func([]byte) []byte
+			role    dap.Role
+			sum     func([]byte) []byte
+			written bool // as the code of ours does, with its checksum
 		}{
-			"the helper lost a report": {dap.Helper, func(b []byte) []byte { b[7]--; return b }},
-			"the helper added another": {dap.Helper, func(b []byte) []byte { b[20] ^= 1; return b }},
-			"the helper's is cut":      {dap.Helper, func(b []byte) []byte { return b[:5] }},
-			"the leader's is cut":      {dap.Leader, func(b []byte) []byte { return b[:5] }},
-			"the leader's is shorter":  {dap.Leader, func(b []byte) []byte { return b[:len(b)-1] }},
+			"the helper lost a report":     {dap.Helper, func(b []byte) []byte { b[7]--; return b }, true},
+			"the helper added another":     {dap.Helper, func(b []byte) []byte { b[20] ^= 1; return b }, true},
+			"the helper's is cut":          {dap.Helper, func(b []byte) []byte { return b[:5] }, true},
+			"the leader's is cut":          {dap.Leader, func(b []byte) []byte { return b[:5] }, true},
+			"the leader's is shorter":      {dap.Leader, func(b []byte) []byte { return b[:len(b)-1] }, true},
+			"a bit of the helper's sum":    {dap.Helper, func(b []byte) []byte { b[len(b)-15] ^= 4; return b }, false},
+			"a bit of the leader's sum":    {dap.Leader, func(b []byte) []byte { b[len(b)-15] ^= 4; return b }, false},
+			"a bit of a number of answers": {dap.Helper, func(b []byte) []byte { b[15] ^= 1; return b }, false},
 		} {
 			t.Run(name, func(t *testing.T) {
 				w := newWorld(t, nil)
@@ -122,8 +127,16 @@ func TestASumThatCanNeverBeHad(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				const update = "UPDATE sums SET body = $1"
-				w.alter(damage.role, update, damage.sum(bytes.Clone(whole)))
+				write := func(body []byte) {
+					if damage.written {
+						if err := w.nodes[damage.role].store.Add(t.Context(), w.plan.Name(), 0, 99, store.Added{Sum: body}); err != nil {
+							t.Fatal(err)
+						}
+						return
+					}
+					w.alter(damage.role, "UPDATE sums SET body = $1", body)
+				}
+				write(damage.sum(bytes.Clone(whole)))
 				n := w.asked()
 				for try := range enough {
 					if w.step() == nil {
@@ -155,7 +168,7 @@ func TestASumThatCanNeverBeHad(t *testing.T) {
 					w.step()
 				}
 				w.says(dap.Leader, Failed)
-				w.alter(damage.role, update, whole)
+				write(whole)
 				found(w.nodes[dap.Leader].service, w.plan.Hash()).retry()
 				w.finish()
 				w.want(want, uint64(len(said)))
@@ -234,7 +247,7 @@ func TestAStatusReadsNoSum(t *testing.T) {
 				t.Errorf("aggregator %d: %+v, %v", role, st, err)
 			}
 			w.alter(role, "DELETE FROM added") // as a build before left it
-			if _, err := s.status(t.Context(), found(s, w.plan.Hash())); !errors.Is(err, errDamaged) {
+			if _, err := s.status(t.Context(), found(s, w.plan.Hash())); !damaged(err) {
 				t.Errorf("aggregator %d: %v", role, err)
 			}
 		}

@@ -179,8 +179,8 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	if err != nil {
 		if p, ok := errors.AsType[*wire.Problem](err); ok {
 			c.give("the leader " + c.of.plan.Route.Sum.Leader.Operator + " asks for another sum than is here: " + p.Detail)
-		} else if errors.Is(err, errDamaged) {
-			c.give(err.Error())
+		} else if damaged(err) {
+			c.give(errDamaged.Error())
 			err = wire.Problemf(wire.BatchRefused, "what the helper has added is damaged on disk")
 		}
 		return nil, storage(err)

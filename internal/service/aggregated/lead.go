@@ -148,9 +148,6 @@ func addedOf(b aggregate.Batch) (store.Added, error) {
 // others. It does the same again from the same bytes.
 func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, err error) {
 	number, bodies, err := s.o.Store.Job(ctx, c.of.name, c.number, most)
-	if errors.Is(err, store.ErrReports) {
-		return false, fmt.Errorf("%w: %w", errDamaged, err)
-	}
 	if err != nil || len(bodies) == 0 {
 		return false, storage(err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 )
 
 // Added is what was added up of a crowd: the bytes of the sum, which the store does not know, and
@@ -48,6 +49,24 @@ func keepAdded(ctx context.Context, tx *sql.Tx, plan string, crowd int, a Added)
 	if err := execArgs(ctx, tx, "INSERT INTO sums (plan, crowd, body) VALUES ($1, $2, $3) ON CONFLICT (plan, crowd) DO UPDATE SET body = excluded.body", plan, crowd, a.Sum); err != nil {
 		return err
 	}
-	return execArgs(ctx, tx, "INSERT INTO added (plan, crowd, reports, refused) VALUES ($1, $2, $3, $4) ON CONFLICT (plan, crowd) DO UPDATE SET reports = excluded.reports, refused = excluded.refused",
-		plan, crowd, int64(a.Reports), int64(a.Refused))
+	return execArgs(ctx, tx, `INSERT INTO added (plan, crowd, reports, refused, crc) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (plan, crowd) DO UPDATE SET reports = excluded.reports, refused = excluded.refused, crc = excluded.crc`,
+		plan, crowd, int64(a.Reports), int64(a.Refused), sumOf(plan, crowd, a.Sum))
+}
+
+func sumOf(plan string, crowd int, sum []byte) int64 { return partSum(Batch{Plan: plan}, crowd, sum) }
+
+// sum reads what was added up of a crowd, nil where nothing was, and compares it with its checksum.
+func sum(ctx context.Context, q query, plan string, crowd int) (body []byte, err error) {
+	err = each(ctx, q, func(r *sql.Rows) error {
+		var crc sql.NullInt64 // of a build that kept none
+		if err := r.Scan(&body, &crc); err != nil {
+			return err
+		}
+		if crc.Valid && crc.Int64 != sumOf(plan, crowd, body) {
+			return fmt.Errorf("%w: a sum has changed", ErrSums)
+		}
+		return nil
+	}, "SELECT body, (SELECT crc FROM added WHERE plan = $1 AND crowd = $2) FROM sums WHERE plan = $1 AND crowd = $2", plan, crowd)
+	return body, err
 }

@@ -34,10 +34,10 @@ var SumsFailpoints = []string{
 	"store/end", "store/end/committed", // reports, and who sent them, are forgotten
 }
 
-// errSumsDamaged is the error of an aggregator's SQLite file that is damaged. An older copy is no
+// ErrSums is the error of an aggregator's database that is damaged. An older copy is no
 // remedy: with it noise is drawn again for a sum of which a share has left, and both together tell
 // more than the plan promises.
-var errSumsDamaged = errors.New("store: the aggregator's database is damaged: have the publishers withdraw its plans, and begin with a new file; never restore a backup of it, which would draw noise again (docs/incidents.md)")
+var ErrSums = errors.New("store: the aggregator's database is damaged: have the publishers withdraw its plans, and begin with a new file; never restore a backup of it, which would draw noise again (docs/incidents.md)")
 
 // OpenSums opens an aggregator's database, as Open does an analyzer's.
 func OpenSums(ctx context.Context, c Config) (*Sums, error) {
@@ -59,7 +59,7 @@ func OpenSums(ctx context.Context, c Config) (*Sums, error) {
 		s.take, err = db.writer.PrepareContext(ctx, "INSERT INTO reports (plan, respondent, id, crowd, job, body, place, bytes, crc) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8) ON CONFLICT DO NOTHING")
 	}
 	if errors.Is(err, ErrDamaged) { // whose remedy is the analyzer's
-		err = errSumsDamaged
+		err = ErrSums
 	}
 	if err != nil {
 		db.Close()
@@ -174,9 +174,10 @@ func (s *Sums) Revocations(ctx context.Context, fn func(name string, text []byte
 	}, "SELECT name, statement FROM revocations ORDER BY name")
 }
 
-// Sum is what was added up of a crowd, as Add wrote it; nil: nothing yet.
+// Sum reads what was added up of a crowd, as Add wrote it; nil: nothing yet. ErrSums: it is not
+// as it was written.
 func (s *Sums) Sum(ctx context.Context, plan string, crowd int) ([]byte, error) {
-	return one(ctx, s.db.reader, "SELECT body FROM sums WHERE plan = $1 AND crowd = $2", plan, crowd)
+	return sum(ctx, s.db.reader, plan, crowd)
 }
 
 // Share is what leaves of a crowd at a step, as Keep wrote it; nil: nothing yet.
@@ -191,11 +192,11 @@ func (s *Sums) Keep(ctx context.Context, plan string, crowd int, step string, dr
 		if kept, err = one(ctx, tx, "SELECT body FROM shares WHERE plan = $1 AND crowd = $2 AND step = $3", plan, crowd, step); err != nil || kept != nil {
 			return err
 		}
-		sum, err := one(ctx, tx, "SELECT body FROM sums WHERE plan = $1 AND crowd = $2", plan, crowd)
+		body, err := sum(ctx, tx, plan, crowd)
 		if err != nil {
 			return err
 		}
-		if kept, err = draw(sum); err != nil {
+		if kept, err = draw(body); err != nil {
 			return err
 		}
 		return execArgs(ctx, tx, "INSERT INTO shares (plan, crowd, step, body) VALUES ($1, $2, $3, $4)", plan, crowd, step, kept)
@@ -281,12 +282,12 @@ func (s *Sums) AddAnswered(ctx context.Context, plan string, crowd int, asked []
 		if err != nil {
 			return err
 		}
-		sum, err := one(ctx, tx, "SELECT body FROM sums WHERE plan = $1 AND crowd = $2", plan, crowd)
+		body, err := sum(ctx, tx, plan, crowd)
 		if err != nil {
 			return err
 		}
 		var next Added
-		next, answer, err = add(sum, left, func(name []byte) (bool, error) {
+		next, answer, err = add(body, left, func(name []byte) (bool, error) {
 			return inserted(ctx, tx, "INSERT INTO spent (plan, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", plan, name)
 		})
 		if err != nil {

@@ -37,7 +37,7 @@ func TestARottenAggregatorIsWithdrawnFrom(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = OpenSums(t.Context(), Config{DSN: path})
-	if !errors.Is(err, errSumsDamaged) || strings.Contains(err.Error(), "newest backup") || !strings.Contains(err.Error(), "withdraw its plans") {
+	if !errors.Is(err, ErrSums) || strings.Contains(err.Error(), "newest backup") || !strings.Contains(err.Error(), "withdraw its plans") {
 		t.Errorf("%v", err)
 	}
 }

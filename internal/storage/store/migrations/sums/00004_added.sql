@@ -1,5 +1,5 @@
 -- How many reports are in the sum of a crowd, and how many were refused: whoever asks how far a
--- crowd has come need not read its sum.
+-- crowd has come need not read its sum. With the CRC-32C of the sum, which no changed bit passes.
 
 -- +goose Up
 CREATE TABLE added (
@@ -7,6 +7,7 @@ CREATE TABLE added (
     crowd   BIGINT NOT NULL,
     reports BIGINT NOT NULL,
     refused BIGINT NOT NULL,
+    crc     BIGINT NOT NULL,
     PRIMARY KEY (plan, crowd)
 );
 
