@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/lab/labels/descent"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -26,7 +27,7 @@ const fittedOn = 15_000
 func (t *task) xy() error {
 	some, step := t.x, (t.x.Rows+fittedOn-1)/fittedOn
 	some.Rows, some.Stride = (t.x.Rows+step-1)/step, t.x.Stride*step
-	directions, err := principal.Fit(some, min(labels.Directions, t.x.Cols), labels.Regular, principal.Half)
+	directions, err := principal.Fit(some, min(descent.Directions, t.x.Cols), descent.Regular, principal.Half)
 	if err != nil {
 		return err
 	}
@@ -41,13 +42,13 @@ func (t *task) xy() error {
 	}
 	t.out.Noise = m.Sum.Error
 	x, shape := projected(directions, t.x), record.Shape{Dimension: directions.Len(), Classes: len(t.classes)}
-	sums, deviation, err := labels.ClassSums(shape, m.Sum.Sum, m.Sum.Error, x)
+	sums, deviation, err := descent.ClassSums(shape, m.Sum.Sum, m.Sum.Error, x)
 	if err != nil {
 		return err
 	}
 	test := projected(directions, t.test)
 	judged := func(sums []float64, deviation float64) (e hdc.Evaluation, err error) {
-		net, err := labels.Usual.FromSums(x, sums, deviation, len(t.classes))
+		net, err := descent.FromSums(labels.Usual, x, sums, deviation, len(t.classes))
 		if err != nil {
 			return e, err
 		}

@@ -32,6 +32,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/lab/labels/descent"
 )
 
 const (
@@ -167,7 +168,7 @@ func (p people) oneByOne() error {
 
 func (p people) sums() error {
 	r := rand.New(rand.NewPCG(p.seed, 7))
-	directions, err := principal.Fit(dataset.Copied(p.x), labels.Directions, labels.Regular, principal.Half)
+	directions, err := principal.Fit(dataset.Copied(p.x), descent.Directions, descent.Regular, principal.Half)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func (p people) sums() error {
 		}
 		for _, steps := range []int{2, 4, 8, 16} {
 			for _, ridge := range []float64{250, 2500, 25_000} {
-				m, err := labels.Settings{Steps: steps, Ridge: ridge}.FromSums(x, noisy, noise, classes)
+				m, err := descent.FromSums(labels.Settings{Steps: steps, Ridge: ridge}, x, noisy, noise, classes)
 				if err != nil {
 					return err
 				}

@@ -1,4 +1,6 @@
-package labels
+// Package descent learns from sums of public features by private labels: what a device says of its label
+// adds to one noisy sum, and all else of the gradient is public.
+package descent
 
 import (
 	"fmt"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/vector/record"
 	"github.com/confetti-dp/confetti/internal/kernel"
+	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -28,7 +31,7 @@ const (
 // of each, given that of the messages' sum.
 func ClassSums(s record.Shape, sum []float64, err float64, x blas32.General) ([]float64, float64, error) {
 	if len(sum) != s.ClassLen() || x.Cols != s.Dimension {
-		return nil, 0, fmt.Errorf("labels: a sum of %d numbers and %d features, want %d and %d", len(sum), x.Cols, s.ClassLen(), s.Dimension)
+		return nil, 0, fmt.Errorf("descent: a sum of %d numbers and %d features, want %d and %d", len(sum), x.Cols, s.ClassLen(), s.Dimension)
 	}
 	k := float64(s.Classes)
 	out := make([]float64, s.Dimension*s.Classes)
@@ -57,10 +60,10 @@ func ClassSums(s record.Shape, sum []float64, err float64, x blas32.General) ([]
 // sums of the features of each class are known (a row for each feature), each with a standard
 // error. All else that the loss's gradient is made of is public, so that any number of steps
 // costs nothing: down the gradient, divided by the features' variances.
-func (s Settings) FromSums(x blas32.General, sums []float64, err float64, classes int) (*nn.Model, error) {
+func FromSums(s labels.Settings, x blas32.General, sums []float64, err float64, classes int) (*nn.Model, error) {
 	n, d := float64(x.Rows), x.Cols
 	if len(sums) != d*classes || x.Rows < 1 {
-		return nil, fmt.Errorf("labels: %d sums of %d features in %d classes", len(sums), d, classes)
+		return nil, fmt.Errorf("descent: %d sums of %d features in %d classes", len(sums), d, classes)
 	}
 	ridge := s.Ridge * (err / n) * (err / n)
 	rows := make([]float32, 0, x.Rows*d)
