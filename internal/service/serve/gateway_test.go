@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/ohttp"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/testkit/costtest"
 	"github.com/confetti-dp/confetti/internal/testkit/relaytest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -448,4 +449,47 @@ func watchers(t testing.TB) (*Bearers, string) {
 		t.Fatal(err)
 	}
 	return all, token
+}
+
+// Whatever a relay brings, it allocates no more than any request does: 8 bytes for each of its own.
+func TestWhatARelayBringsTakesNoMoreMemory(t *testing.T) {
+	folder, public := gatewayKeys(t, 2)
+	g, err := openGateway(Path(folder), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := (&visited{}).config()
+	c.gateway = g
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ohttp.ParseKey(public[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := brought("PUT", putContribution)
+	good.Content = make([]byte, 900<<10)
+	sealed, _, err := key.Encapsulate(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := good
+	header.Content, header.Fields = nil, []ohttp.Field{{Name: "x", Value: strings.Repeat("y", 15<<10)}}
+	many, _, err := key.Encapsulate(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := append(bytes.Clone(sealed[:7]), make([]byte, 1<<20)...)
+	for name, body := range map[string][]byte{"an answer": sealed, "a long field": many, "noise for a key": noise, "noise": noise[7:], "nothing": nil, "a head": sealed[:39]} {
+		costtest.Heap(t, 8, len(body), func() {
+			r := httptest.NewRequest("POST", "/.well-known/ohttp-gateway", bytes.NewReader(body))
+			r.Header.Set("Content-Type", ohttp.RequestType)
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			if ok := name == "an answer" || name == "a long field"; ok != (w.Code == http.StatusOK) {
+				t.Errorf("%s: %d %.200s", name, w.Code, w.Body)
+			}
+		})
+	}
 }
