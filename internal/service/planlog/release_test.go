@@ -3,6 +3,7 @@ package planlog_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"fmt"
 	"net/http/httptest"
 	"strings"
@@ -167,6 +168,46 @@ func TestAuditorsSeeReleases(t *testing.T) {
 	}); err != nil || strings.Join(seen, " ") != "0true 1releasetrue 2releasetrue 3withdrawaltrue" {
 		t.Error(seen, err)
 	}
+}
+
+// Whoever reads a log finds a release, and a withdrawal, of a plan that does not stand before it: a log that shows
+// releases of plans which nobody could see is no log of these plans.
+func TestAuditorsMissThePlanOfARelease(t *testing.T) {
+	for what, c := range map[string]struct {
+		entry func(r *released) (plan.Entry, []byte)
+		later bool // the plan is put into the log afterwards
+	}{
+		"release of no plan":      {func(r *released) (plan.Entry, []byte) { return r.entry("one") }, false},
+		"release before its plan": {func(r *released) (plan.Entry, []byte) { return r.entry("one") }, true},
+		"withdrawal of no plan": {func(r *released) (plan.Entry, []byte) {
+			text := r.withdrawal(t, r.publisher).Marshal()
+			return plan.Entry{Kind: plan.WithdrawalEntry, Plan: r.plan.Hash(), Digest: sha256.Sum256(text)}, text
+		}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newReleased(t)
+			e, text := c.entry(r)
+			if err := r.log.Enter(t.Context(), e, text); err != nil {
+				t.Fatal(err)
+			}
+			if c.later {
+				if _, err := r.log.Add(t.Context(), plan.Sign(r.plan, r.publisher)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			kind, _, _ := strings.Cut(what, " ")
+			_, err := planlog.Audit(t.Context(), r.at.URL, r.policy, r.at.Client(), func(l planlog.Logged) error { return nil })
+			if err == nil || !strings.Contains(err.Error(), "it is the "+kind+" of a plan that does not stand before it") {
+				t.Errorf("the auditor says %v", err)
+			}
+		})
+	}
+}
+
+// entry is that of a release, with its text.
+func (r *released) entry(file string) (plan.Entry, []byte) {
+	text := r.release(r.plan, file)
+	return relay.ReleaseOf(r.plan.Hash(), text), text
 }
 
 // withdrawal is one of the plan by whoever has the key.
