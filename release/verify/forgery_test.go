@@ -635,6 +635,38 @@ func TestWhatAVerifierIsToldFirst(t *testing.T) {
 	}
 }
 
+// Of other rounds only those matter that the release of all rounds so far is learned from.
+func TestARoundOfAnotherStudyThatWasWithdrawn(t *testing.T) {
+	g := kept(t)
+	other, err := plan.Withdraw(plan.Withdrawal{Plan: [32]byte{7}, At: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC), Reason: "the question misled"}, key(publisher))
+	must(t, err)
+	trusted := plan.Trust(public(publisher))
+	for what, round := range map[string]release.Round{
+		"of none":                  {},
+		"of one that is named":     {Number: 1, Plan: "07" + strings.Repeat("00", 31)},
+		"of one that was deleted":  {Number: 1, Plan: "07" + strings.Repeat("00", 31), Deleted: true},
+		"of another than is named": {Number: 1, Plan: strings.Repeat("08", 32)},
+	} {
+		files := maps.Clone(g.files)
+		if round.Number > 0 {
+			inJSON(func(v map[string]any) {
+				v["rounds"] = []release.Round{round, {Number: 2, Plan: g.signed.Plan.Name()}}
+			})(files)
+			files["study.json"], files[release.JSONFile] = files[release.JSONFile], g.files[release.JSONFile]
+		}
+		e := g.evidence(files, &trusted)
+		e.Asked = []verify.Asked{{Who: "https://analyzer.example", Rounds: [][]byte{other.Marshal()}}}
+		report, err := verify.Release(e)
+		withdrawn := among(refusing(t, what, report, err), "withdrawn")
+		if withdrawn != (what == "of one that is named") {
+			t.Errorf("a withdrawal %s: withdrawn is %v: %q", what, withdrawn, report.First)
+		}
+		if withdrawn && !slices.ContainsFunc(report.First, func(s string) bool { return strings.HasPrefix(s, "withdrawn: round 070000000000 of its study") }) {
+			t.Errorf("what is said first is %q", report.First)
+		}
+	}
+}
+
 // A plan of version 2 names nobody who signs: its release never holds.
 func TestNobodyHasSignedTheNumbersOfVersion2(t *testing.T) {
 	g := kept(t)

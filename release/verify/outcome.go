@@ -1,12 +1,14 @@
 package verify
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // Asked is who was asked, since the release was made, what became of its plan.
@@ -82,7 +84,7 @@ func (c *checks) withdrawn() {
 	for _, a := range c.Asked {
 		for _, text := range a.Rounds {
 			w, err := plan.ParseWithdrawal(text)
-			if err == nil && w.Of(w.Plan, c.signed.Signers()) {
+			if err == nil && c.learnedOf(w.Plan) && w.Of(w.Plan, c.signed.Signers()) {
 				c.found("withdrawn", fmt.Errorf("round %s of its study, which the release of all rounds so far rests on, was withdrawn by its publisher on %s: %s", plan.Short(fmt.Sprintf("%x", w.Plan)), w.At.UTC().Format("2 January 2006, 15:04 UTC"), w.Reason), "")
 				return
 			}
@@ -93,6 +95,14 @@ func (c *checks) withdrawn() {
 		return
 	}
 	c.found("withdrawn", nil, "not since, says %s", strings.Join(who, ", "))
+}
+
+// learnedOf reports whether the release of all rounds so far is learned from the answers to that plan.
+func (c *checks) learnedOf(round [32]byte) bool {
+	r, err := release.Read(bytes.NewReader(c.Files[studyFile]))
+	return err == nil && slices.ContainsFunc(r.Rounds, func(one release.Round) bool {
+		return !one.Deleted && one.Plan == fmt.Sprintf("%x", round)
+	})
 }
 
 // first looks whether the release is the first that the log has of its plan, and the only one.
