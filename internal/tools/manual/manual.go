@@ -118,12 +118,12 @@ const prompt = "@@@ confetti test @@@ "
 // NewSession starts a shell that, with all that it starts, ends after some time.
 func NewSession(t *testing.T, root string, most time.Duration) *Session {
 	t.Helper()
-	return NewSessionAs(t, root, most, os.Getuid())
+	return newSessionAs(t, root, most, os.Getuid())
 }
 
-// NewSessionAs starts one of another user of this machine, who gets a home and may reach what the test has
+// newSessionAs starts one of another user of this machine, who gets a home and may reach what the test has
 // made. Who is not root can be nobody else.
-func NewSessionAs(t *testing.T, root string, most time.Duration, user int) *Session {
+func newSessionAs(t *testing.T, root string, most time.Duration, user int) *Session {
 	t.Helper()
 	home, logs := t.TempDir(), t.TempDir()
 	attributes := &syscall.SysProcAttr{Setpgid: true}

@@ -69,7 +69,7 @@ func TestTwoStrangers(t *testing.T) {
 		} else if err := os.Chown(folder, user, user); err != nil {
 			t.Fatal(err)
 		}
-		s := NewSessionAs(t, folder, Patience(t), user)
+		s := newSessionAs(t, folder, Patience(t), user)
 		session[name] = s
 		if _, err := s.Run(fmt.Sprintf("export PATH=%q:$PATH", root)); err != nil {
 			t.Fatal(err)

@@ -73,7 +73,7 @@ func reach(t *testing.T, dir string, reached map[token.Position]bool) []*package
 var given = []string{
 	"/modernc.org/", "/github.com/nats-io/", "/github.com/minio/", "/github.com/klauspost/", "/github.com/jackc/", "/github.com/pressly/",
 	"/github.com/parquet-go/", "/github.com/prometheus/", "/github.com/pierrec/", "/github.com/andybalholm/", "/github.com/tinylib/", "/github.com/rivo/",
-	"/google.golang.org/", "/golang.org/x/", "/go.yaml.in/", "/codeberg.org/", "/gonum.org/v1/plot","/src/crypto/internal/", "/src/image/", "/src/compress/", "/src/debug/", "/src/go/", "/src/vendor/golang.org/x/text/",
+	"/google.golang.org/", "/golang.org/x/", "/go.yaml.in/", "/codeberg.org/", "/gonum.org/v1/plot", "/src/crypto/internal/", "/src/image/", "/src/compress/", "/src/debug/", "/src/go/", "/src/vendor/golang.org/x/text/",
 }
 
 // parse reads a file; of what is given without the bodies of functions.
