@@ -51,7 +51,7 @@ func hopeless(c *crowd, err error) string {
 	case fromPeer && told && slices.Contains(refusals, p.Code):
 		return peer.Error()
 	case errors.Is(err, aggregate.ErrAnswer):
-		return c.of.plan.Route.Sum.Helper.Operator + " answers what is no answer"
+		return "what " + c.of.plan.Route.Sum.Helper.Operator + " answers does not go with what is here"
 	}
 	return ""
 }
