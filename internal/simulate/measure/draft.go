@@ -20,7 +20,7 @@ func Draft(q plan.Question, b plan.Budget, minimum int) plan.Plan {
 	q.Unfit = plan.UnfitReference
 	return plan.Plan{
 		Version: plan.Version, Title: "An experiment", Question: q, Budget: b, Crowd: plan.Crowd{Minimum: minimum},
-		Envelopes: plan.Envelopes{Suite: "x25519"}, Route: Route(1, Hops), Analyzer: plan.Party{Operator: "analyzer"},
+		Envelopes: plan.Envelopes{Suite: "x25519"}, Route: mixed(1, Hops), Analyzer: plan.Party{Operator: "analyzer"},
 	}
 }
 
@@ -55,15 +55,15 @@ func WithoutKeys(p plan.Plan) *plan.Plan {
 // through so many hops in each of so many instances.
 func RouteOf(noise string, instances, hops int) plan.Route {
 	if noise == "" {
-		return Route(instances, hops)
+		return mixed(instances, hops)
 	}
 	return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{
 		Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: noise,
 	}}
 }
 
-// Route is through so many hops in each of so many instances.
-func Route(instances, hops int) plan.Route {
+// mixed is through so many hops in each of so many instances.
+func mixed(instances, hops int) plan.Route {
 	m := &plan.Mix{Instances: make([]plan.Instance, instances)}
 	for i := range m.Instances {
 		for h := range hops {
