@@ -211,8 +211,8 @@ func (c collectSimulate) checkChoices() error {
 	return errors.Join(errs...)
 }
 
-// guessing says that a kernel is right no more often, noise left aside, than who names the largest
-// class each time; "" where it is. counts are the test records of each class.
+// guessing says that a kernel's features are right no more often, noise left aside, than naming the
+// largest class each time; "" where they are. counts are the test records of each class.
 func guessing(accuracy float64, counts []int) string {
 	records := 0
 	for _, n := range counts {
@@ -225,7 +225,7 @@ func guessing(accuracy float64, counts []int) string {
 	if accuracy > chance+2*math.Sqrt(chance*(1-chance)/float64(records)) {
 		return ""
 	}
-	return fmt.Sprintf("This kernel guesses: without any privacy it is right of %.3f of the test records, and who names the largest class each time of %.3f. Give another --bandwidth, or leave --kernel out and have one chosen.", accuracy, chance)
+	return fmt.Sprintf("The features of this kernel guess: without noise they are right of %.3f of the test records, and naming the largest class each time of %.3f. Give more --repetitions or another --bandwidth, or leave --kernel out and have one chosen.", accuracy, chance)
 }
 
 // checkDensity is of the flags by themselves, before anything is read.
