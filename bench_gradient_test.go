@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // learning is a network with pictures to learn from, drawn at random: a step adds up the clipped gradients
 // of so many.
 func learning(b *testing.B, n int, layers ...nn.Layer) (step func()) {
-	r := replay.New(1)
+	r := seeded.New(1)
 	m, err := nn.New(r, layers...)
 	if err != nil {
 		b.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -104,7 +104,7 @@ func histogramDevice(b *testing.B) func() {
 // out of the caches by then. Their cells are uniform, the worst case for the tally.
 func histogramCount(b *testing.B) func() {
 	const kept = histogramMessages / 10
-	p, r := asking(b, histogramCells, 13), replay.New(1)
+	p, r := asking(b, histogramCells, 13), seeded.New(1)
 	payloads := make([][]byte, 0, kept)
 	for len(payloads) < kept {
 		said := tally.NewMessages(10_000)
@@ -129,7 +129,7 @@ func histogramCount(b *testing.B) func() {
 // which one cell in seven is held: about as sparse as an image.
 func counted(b *testing.B) (*protocol.Protocol, []tally.Crowd) {
 	const devices = 2_000_000
-	p, r := asking(b, histogramTable, 10), replay.New(2)
+	p, r := asking(b, histogramTable, 10), seeded.New(2)
 	t := p.NewTally()
 	holders := make([]int, histogramTable)
 	for range devices {
@@ -155,7 +155,7 @@ func histogramDescribe(b *testing.B) func() {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, _, err := findings.Describe(model, findings.Public{}); err != nil {
+		if _, _, err := results.Describe(model, results.Public{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -21,10 +21,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -146,7 +146,7 @@ func device(b *testing.B, p *protocol.Protocol) func() {
 
 // query predicts the classes of 1,000 records, with scores, margins and their errors.
 func query(b *testing.B, p *protocol.Protocol) func() {
-	r := replay.New(9)
+	r := seeded.New(9)
 	tallies := make([]tally.Crowd, numpyClasses)
 	for class := range tallies {
 		t := p.NewTally().(*tally.Counts)
@@ -160,7 +160,7 @@ func query(b *testing.B, p *protocol.Protocol) func() {
 	if err != nil {
 		b.Fatal(err)
 	}
-	classifier, err := findings.NewClassifier(model.(*density.Model))
+	classifier, err := results.NewClassifier(model.(*density.Model))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func drawTotals(b *testing.B, p *protocol.Protocol) func() {
 	for class := range uint64(numpyClasses) {
 		part := x[class*numpyUsers*numpyDimension:][:numpyUsers*numpyDimension]
 		fill.Go(func() {
-			r := replay.New(10, class)
+			r := seeded.New(10, class)
 			for i := range part {
 				part[i] = r.Float32() - 0.5
 			}
@@ -192,7 +192,7 @@ func drawTotals(b *testing.B, p *protocol.Protocol) func() {
 		values[i] = density.Labelled{Features: x[i*numpyDimension : (i+1)*numpyDimension], Class: i % numpyClasses}
 	}
 	return func() {
-		if _, err := simulate.Law(p, law.Values(values), 11, func(string, int, int) {}); err != nil {
+		if _, err := simulate.Law(p, distribution.Values(values), 11, func(string, int, int) {}); err != nil {
 			b.Fatal(err)
 		}
 	}

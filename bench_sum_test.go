@@ -12,9 +12,9 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -84,7 +84,7 @@ func small(b *testing.B, p plan.Plan, respondents int) (*protocol.Protocol, simu
 	}
 	records := make([]vector.Record, respondents)
 	for i := range records {
-		records[i] = vector.Record{Features: normals(replay.New(uint64(i)), 1, 351).Data, Class: i % 10}
+		records[i] = vector.Record{Features: normals(seeded.New(uint64(i)), 1, 351).Data, Class: i % 10}
 	}
 	return proto, keys, records
 }
@@ -92,7 +92,7 @@ func small(b *testing.B, p plan.Plan, respondents int) (*protocol.Protocol, simu
 func mixed(b *testing.B, p plan.Plan, respondents int) func() error {
 	proto, keys, records := small(b, p, respondents)
 	b.Logf("mixed: %d envelopes a respondent", p.Envelopes.PerDevice)
-	c, err := client.New(proto, replay.New(1))
+	c, err := client.New(proto, seeded.New(1))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func summed(b *testing.B, p plan.Plan, respondents int) func() error {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, r := tasks[0], replay.New(1)
+	t, r := tasks[0], seeded.New(1)
 	b.Logf("summed: %d numbers a respondent, in chunks of %d", p.Route.Sum.Circuit.Length, p.Route.Sum.Chunk)
 	var reports []dap.Report
 	for _, record := range records {
@@ -157,10 +157,10 @@ func summed(b *testing.B, p plan.Plan, respondents int) func() error {
 		}
 		reports = append(reports, report)
 	}
-	pair := aggregate.NewPair([aggregate.PairBytes]byte{1})
-	leader, helper := aggregate.NewLeader(t, keys.Leader, pair), aggregate.NewHelper(t, keys.Helper, pair, nil)
+	pair := aggregator.NewPair([aggregator.PairBytes]byte{1})
+	leader, helper := aggregator.NewLeader(t, keys.Leader, pair), aggregator.NewHelper(t, keys.Helper, pair, nil)
 	return func() error {
-		var sums [2]aggregate.Batch
+		var sums [2]aggregator.Batch
 		job := leader.Begin(dap.BatchID{}, reports)
 		var said []dap.VerifyResp
 		for _, v := range helper.Verify(job.Request) {

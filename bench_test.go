@@ -21,8 +21,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -113,7 +113,7 @@ func BenchmarkDevice(b *testing.B) {
 		b.Run(bits.Name, func(b *testing.B) {
 			const d = 768
 			p, _ := collection(b, d, d, 40_000, bits)
-			r := replay.New(1)
+			r := seeded.New(1)
 			value, weights, out := respondents(r, 1, d)[0], normals(r, d, d), make([]float32, d)
 			x := blas32.Vector{N: d, Inc: 1, Data: value.(density.Labelled).Features}
 			beside(b, 1, func() {
@@ -167,7 +167,7 @@ func (s sealing) open(sealed []byte) {
 func BenchmarkReport(b *testing.B) {
 	const d = 768
 	p, _ := collection(b, d, d, 40_000, randomizedResponse)
-	r := replay.New(2)
+	r := seeded.New(2)
 	c, err := client.New(p, r)
 	if err != nil {
 		b.Fatal(err)
@@ -191,7 +191,7 @@ func BenchmarkReport(b *testing.B) {
 func BenchmarkAnalyze(b *testing.B) {
 	const devices, channels = 16, 64
 	p, keys := collection(b, channels, channels, devices, randomizedResponse)
-	r := replay.New(3)
+	r := seeded.New(3)
 	batch := gather(b, p, r, devices)
 	for hop, key := range keys.Hops[0] {
 		h, err := shuffler.NewHop(p.Plan, 0, hop, key)
@@ -247,7 +247,7 @@ func gather(b *testing.B, p *protocol.Protocol, r *rand.Rand, devices int) envel
 func BenchmarkCount(b *testing.B) {
 	const n, channels = 1 << 20, 1024
 	p, _ := collection(b, 1, channels, 1, randomizedResponse)
-	r := replay.New(4)
+	r := seeded.New(4)
 	payloads := make([][]byte, n)
 	for i := range payloads {
 		said := tally.NewMessages(1)
@@ -280,7 +280,7 @@ func BenchmarkQuery(b *testing.B) {
 		b.Fatal(err)
 	}
 	density := kde.Density{Features: f, Respondents: 1000, Sums: make([]estimate.Value, d)}
-	r := replay.New(5)
+	r := seeded.New(5)
 	for c := range density.Sums {
 		density.Sums[c] = estimate.Value{Mean: 1000 * r.Float64(), StdErr: 30}
 	}
@@ -297,11 +297,11 @@ func BenchmarkQuery(b *testing.B) {
 func BenchmarkLaw(b *testing.B) {
 	const devices, d = 4096, 784
 	p, _ := collection(b, d, d, devices, randomizedResponse)
-	r := replay.New(6)
+	r := seeded.New(6)
 	x, weights, out := normals(r, devices, d), normals(r, d, d), normals(r, devices, d)
 	values := respondents(r, devices, d)
 	beside(b, devices, func() {
-		if _, err := simulate.Law(p, law.Values(values), 7, func(string, int, int) {}); err != nil {
+		if _, err := simulate.Law(p, distribution.Values(values), 7, func(string, int, int) {}); err != nil {
 			b.Fatal(err)
 		}
 	}, func() { blas32.Gemm(blas.NoTrans, blas.Trans, 1, x, weights, 0, out) })

@@ -10,20 +10,20 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // answering is a mechanism for the moments of so many features and ten classes, and a respondent's
 // features.
-func answering(b *testing.B, dimension, rows int) (record.Shape, *vector.Mechanism, []float32) {
-	shape := record.Shape{Dimension: dimension, Classes: 10}
-	m, err := vector.New(vector.Spec{Dimension: shape.Len(), Rows: rows, Answered: 8192, Envelopes: 8803, Clip: 2.2, Flip: 0.16, SquaredDistance: record.SquaredDistance(), Rare: 1e-9})
+func answering(b *testing.B, dimension, rows int) (features.Shape, *vector.Mechanism, []float32) {
+	shape := features.Shape{Dimension: dimension, Classes: 10}
+	m, err := vector.New(vector.Spec{Dimension: shape.Len(), Rows: rows, Answered: 8192, Envelopes: 8803, Clip: 2.2, Flip: 0.16, SquaredDistance: features.SquaredDistance(), Rare: 1e-9})
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, psi := replay.New(1), make([]float32, dimension)
+	r, psi := seeded.New(1), make([]float32, dimension)
 	for i := range psi {
 		psi[i] = float32(r.NormFloat64())
 	}
@@ -36,7 +36,7 @@ func answering(b *testing.B, dimension, rows int) (record.Shape, *vector.Mechani
 func BenchmarkVectorNumpy(b *testing.B) {
 	b.Run("device", func(b *testing.B) {
 		shape, m, psi := answering(b, 500, 131_072)
-		r, v := replay.New(2), make([]float32, shape.Len())
+		r, v := seeded.New(2), make([]float32, shape.Len())
 		startNumpy(b, "docs/numpy_vectors.py").beside("device", 500, 20, func() {
 			shape.Message(psi, 3, v)
 			m.Randomize(r, v)
@@ -47,8 +47,8 @@ func BenchmarkVectorNumpy(b *testing.B) {
 		startNumpy(b, "docs/numpy_vectors.py").beside("law", 5, 1, func() { crowd(shape, m, psi) })
 	})
 	b.Run("ridge", func(b *testing.B) {
-		shape := record.Shape{Dimension: 500, Classes: 10}
-		sum, r := make([]float64, shape.Len()), replay.New(3)
+		shape := features.Shape{Dimension: 500, Classes: 10}
+		sum, r := make([]float64, shape.Len()), seeded.New(3)
 		for i := range sum {
 			sum[i] = 9 * r.NormFloat64()
 		}
@@ -65,7 +65,7 @@ func BenchmarkVectorNumpy(b *testing.B) {
 }
 
 // crowd draws what a hundred devices answer, on all processors.
-func crowd(shape record.Shape, m *vector.Mechanism, psi []float32) {
+func crowd(shape features.Shape, m *vector.Mechanism, psi []float32) {
 	var wait sync.WaitGroup
 	for w := range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {

@@ -31,8 +31,8 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/testkit/costtest", "internal/testkit/origintest", "internal/plain", "internal/tools/sbom", "internal/tools/manual", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strict", "internal/once", "internal/formula"},
-	{"internal/storage/durable/durabletest", "internal/replay", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/chain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/nn"},
+	{"internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/testkit/costlimit", "internal/testkit/crosscheck", "internal/sanitize", "internal/tools/sbom", "internal/tools/doctest", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strictjson", "internal/once", "internal/formula"},
+	{"internal/storage/atomicfile/atomicfiletest", "internal/seeded", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/hashchain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/nn"},
 	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/dataset"},
 	{"plan", "envelope"},
 	{"internal/plan/author"},
@@ -41,21 +41,21 @@ var layers = [][]string{
 	{"internal/wire/relay", "internal/wire/web", "internal/webmodule"},
 	{"internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/storage/blob", "web"},
 	{"internal/storage/blob/bucket"},
-	{"internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/handover", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
+	{"internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
 	{"internal/service/witness"},
 	{"internal/account/pld", "internal/account/profile", "internal/account/rdp"},
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
-	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/words", "internal/dp/encode/lsa/latent"},
+	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/hashedwords", "internal/dp/encode/lsa/latent"},
 	{"internal/account/shuffle", "internal/account/additive", "internal/dp/encode/inputs"},
 	{"internal/account/amplify"},
 	{"internal/dp/estimate", "internal/dp/sum"},
 	{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/direction", "internal/dap/task"},
-	{"internal/dp/kde", "internal/dp/sketch", "internal/dp/fragment", "internal/dp/vector", "internal/dp/latent", "internal/dp/sum/hiding"},
+	{"internal/dp/kde", "internal/dp/sketch", "internal/dp/fragment", "internal/dp/vector", "internal/dp/latent", "internal/dp/sum/sumprivacy"},
 	{"internal/dp/advise"},
 	{"internal/learn/hdc", "internal/learn/moments", "internal/learn/synthetic", "internal/learn/dpsgd"},
 	{"internal/learn/model"},
-	{"internal/learn/fit"},
-	{"internal/learn/net"},
+	{"internal/learn/featuremap"},
+	{"internal/learn/training"},
 	{"internal/learn/cluster", "internal/learn/labels"},
 	{"internal/learn/latent"},
 	{"release"},
@@ -63,13 +63,13 @@ var layers = [][]string{
 	{"question"},
 	{"question/density", "question/histogram", "question/vector", "question/gradient"},
 	{"question/label", "question/latent"},
-	{"internal/release/page", "internal/release/findings"},
+	{"internal/release/page", "internal/release/results"},
 	{"protocol", "question/all"},
 	{"protocol/design", "internal/release/statement"},
-	{"internal/shuffler/intake", "internal/simulate/law"},
-	{"internal/service/epoch"},
+	{"internal/shuffler/admission", "internal/simulate/distribution"},
+	{"internal/service/inbox"},
 	{"internal/testkit/example"},
-	{"client", "party/shuffler", "party/analyzer", "internal/service/issuer", "party/aggregate", "internal/service/planlog"},
+	{"client", "party/shuffler", "party/analyzer", "internal/service/issuer", "party/aggregator", "internal/service/planlog"},
 	{"internal/analyzer/parts"},
 	{"internal/shuffler/mixer", "internal/analyzer/shards"},
 	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "client/https", "internal/client/policy"},
@@ -97,31 +97,31 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/storage/chain", "internal/token", "internal/ohttp", "internal/wire", "internal/storage/queue", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/service/handover", "internal/shuffler/intake", "internal/service/epoch", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strict"}
+var mixing = []string{"plan", "envelope", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/storage/queue", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/service/transfer", "internal/shuffler/admission", "internal/service/inbox", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strictjson"}
 
 // adding is all that an aggregator may be made of.
-var adding = []string{"plan", "envelope", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/durable", "internal/clock", "internal/keyfile", "internal/plain", "internal/storage/chain", "internal/token", "internal/ohttp", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/storage/store", "internal/prio3", "internal/dap", "internal/strict"}
+var adding = []string{"plan", "envelope", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/registry", "internal/storage/store", "internal/prio3", "internal/dap", "internal/strictjson"}
 
 var reaches = []reach{
 	{from: "party/shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},
 	{from: "internal/shuffler", allowed: append([]string{"party/shuffler"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
 	{from: "internal/service/shufflerd", allowed: append([]string{"party/shuffler", "internal/shuffler"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
 	{from: "cmd/confetti-shuffler", allowed: append([]string{"party/shuffler", "internal/shuffler", "internal/service/shufflerd", "cmd/internal/daemon", "internal/once"}, mixing...), because: "a shuffler must not be able to read what it mixes"},
-	{from: "party/aggregate", allowed: adding, because: "an aggregator must not be able to read what it adds"},
-	{from: "internal/service/aggregated", allowed: append([]string{"party/aggregate"}, adding...), because: "an aggregator must not be able to read what it adds"},
-	{from: "cmd/confetti-aggregator", allowed: append([]string{"party/aggregate", "internal/service/aggregated", "cmd/internal/daemon", "internal/once"}, adding...), because: "an aggregator must not be able to read what it adds"},
+	{from: "party/aggregator", allowed: adding, because: "an aggregator must not be able to read what it adds"},
+	{from: "internal/service/aggregated", allowed: append([]string{"party/aggregator"}, adding...), because: "an aggregator must not be able to read what it adds"},
+	{from: "cmd/confetti-aggregator", allowed: append([]string{"party/aggregator", "internal/service/aggregated", "cmd/internal/daemon", "internal/once"}, adding...), because: "an aggregator must not be able to read what it adds"},
 	{from: "client", to: []string{"party/analyzer", "internal/analyzer", "internal/service", "protocol/design"}, because: "a device carries no code that opens reports"},
 	{from: "client", to: []string{"internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/release/page"}, because: "a device carries no service"},
 	{from: "client", to: []string{"internal/wire/relay"}, because: "what services tell each other is not for a device"},
 	{from: "party/analyzer", to: []string{"party/shuffler"}, because: "the roles meet only on the wire"},
-	{from: "client", to: []string{"internal/learn", "internal/release/findings"}, because: "a device learns nothing, and describes nothing"},
-	{from: "client", to: []string{"internal/simulate/law", "simulate"}, because: "what a population would give is for simulations"},
-	{from: "internal/service/analyzerd", to: []string{"internal/simulate/law", "simulate", "party/shuffler", "internal/replay"}, because: "the roles meet only on the wire"},
-	{from: "party/analyzer", to: []string{"internal/simulate/law", "simulate"}, because: "what a population would give is for simulations"},
+	{from: "client", to: []string{"internal/learn", "internal/release/results"}, because: "a device learns nothing, and describes nothing"},
+	{from: "client", to: []string{"internal/simulate/distribution", "simulate"}, because: "what a population would give is for simulations"},
+	{from: "internal/service/analyzerd", to: []string{"internal/simulate/distribution", "simulate", "party/shuffler", "internal/seeded"}, because: "the roles meet only on the wire"},
+	{from: "party/analyzer", to: []string{"internal/simulate/distribution", "simulate"}, because: "what a population would give is for simulations"},
 	{from: "client", to: []string{"internal/dataset", "internal/table"}, because: "a device holds one value and reads no table"},
-	{from: "client", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
-	{from: "party/shuffler", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
-	{from: "party/analyzer", to: []string{"internal/replay"}, because: "seeded randomness is for tests and simulations"},
+	{from: "client", to: []string{"internal/seeded"}, because: "seeded randomness is for tests and simulations"},
+	{from: "party/shuffler", to: []string{"internal/seeded"}, because: "seeded randomness is for tests and simulations"},
+	{from: "party/analyzer", to: []string{"internal/seeded"}, because: "seeded randomness is for tests and simulations"},
 	{from: "account", to: []string{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
 	{from: "plan", allowed: []string{}, because: "a plan is data"},
 	{from: "client", to: []string{"internal/plan/author"}, because: "a device follows plans and reads one form of them"},
@@ -230,7 +230,7 @@ func TestImportsFollowTheArchitecture(t *testing.T) {
 
 // naming are the packages that may name a kind of question; all others ask package
 // question. Simulations name those that they draw, an audit those that it attacks.
-var naming = []string{"question", "protocol", "internal/release/findings", "internal/simulate", "internal/audit", "internal/testkit/example"}
+var naming = []string{"question", "protocol", "internal/release/results", "internal/simulate", "internal/audit", "internal/testkit/example"}
 
 // authoring are the packages that may write the section of a kind, beside those: plans are
 // made by the commands that ask for them.
@@ -334,8 +334,8 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 			"party/shuffler/a.go": file("party/shuffler", architecture.Module+"envelope"), "envelope/a.go": file("envelope", architecture.Module+"internal/dp/encode"), "internal/dp/encode/a.go": file("internal/dp/encode")},
 			"party/shuffler reaches internal/dp/encode"},
 		"an aggregator reads sums": {fstest.MapFS{
-			"party/aggregate/a.go": file("party/aggregate", architecture.Module+"protocol"), "protocol/a.go": file("protocol")},
-			"party/aggregate reaches protocol"},
+			"party/aggregator/a.go": file("party/aggregator", architecture.Module+"protocol"), "protocol/a.go": file("protocol")},
+			"party/aggregator reaches protocol"},
 		"an aggregator that runs reads sums through another": {fstest.MapFS{
 			"internal/service/aggregated/a.go": file("internal/service/aggregated", architecture.Module+"internal/service/serve"), "internal/service/serve/a.go": file("internal/service/serve", architecture.Module+"party/analyzer"), "party/analyzer/a.go": file("party/analyzer")},
 			"internal/service/aggregated reaches party/analyzer"},
@@ -349,21 +349,21 @@ func TestPlantedViolationsAreCaught(t *testing.T) {
 			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"party/shuffler"), "party/shuffler/a.go": file("party/shuffler")},
 			"party/analyzer reaches party/shuffler"},
 		"a device carries a classifier": {fstest.MapFS{
-			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"internal/release/findings"),
-			"internal/release/findings/a.go": file("internal/release/findings", architecture.Module+"internal/learn/hdc"), "internal/learn/hdc/a.go": file("internal/learn/hdc")},
+			"client/a.go": file("client", architecture.Module+"protocol"), "protocol/a.go": file("protocol", architecture.Module+"internal/release/results"),
+			"internal/release/results/a.go": file("internal/release/results", architecture.Module+"internal/learn/hdc"), "internal/learn/hdc/a.go": file("internal/learn/hdc")},
 			"client reaches internal/learn/hdc"},
 		"the analyzer draws a population": {fstest.MapFS{
-			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"internal/simulate/law"), "internal/simulate/law/a.go": file("internal/simulate/law")},
-			"party/analyzer reaches internal/simulate/law"},
+			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"internal/simulate/distribution"), "internal/simulate/distribution/a.go": file("internal/simulate/distribution")},
+			"party/analyzer reaches internal/simulate/distribution"},
 		"seeded randomness on a device": {fstest.MapFS{
-			"client/a.go": file("client", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
-			"client reaches internal/replay"},
+			"client/a.go": file("client", architecture.Module+"internal/seeded"), "internal/seeded/a.go": file("internal/seeded")},
+			"client reaches internal/seeded"},
 		"seeded randomness in a shuffler": {fstest.MapFS{
-			"party/shuffler/a.go": file("party/shuffler", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
-			"party/shuffler reaches internal/replay"},
+			"party/shuffler/a.go": file("party/shuffler", architecture.Module+"internal/seeded"), "internal/seeded/a.go": file("internal/seeded")},
+			"party/shuffler reaches internal/seeded"},
 		"seeded randomness in the analyzer": {fstest.MapFS{
-			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"internal/replay"), "internal/replay/a.go": file("internal/replay")},
-			"party/analyzer reaches internal/replay"},
+			"party/analyzer/a.go": file("party/analyzer", architecture.Module+"internal/seeded"), "internal/seeded/a.go": file("internal/seeded")},
+			"party/analyzer reaches internal/seeded"},
 		"accountant depends on a mechanism": {fstest.MapFS{
 			"account/a.go": file("account", architecture.Module+"internal/dp/noise"), "internal/dp/noise/a.go": file("internal/dp/noise", architecture.Module+"internal/dp/bitsum"), "internal/dp/bitsum/a.go": file("internal/dp/bitsum")},
 			"account reaches internal/dp/bitsum"},

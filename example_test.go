@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -66,7 +66,7 @@ func Example() {
 	}
 
 	// Estimate, learn, release.
-	var public findings.Public
+	var public results.Public
 	public.Test.X, public.Test.Y = walkersAndCyclists(200) // of people who told the city
 	r, _ := must2(city.Release(public))
 	for _, m := range r.Headline {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // Statement is a guarantee together with the observer it speaks of.
@@ -75,7 +75,7 @@ func (s Statement) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote; unknown keys are errors.
 func (s *Statement) UnmarshalJSON(data []byte) error {
 	var w written
-	if err := strict.JSON(data, &w); err != nil {
+	if err := strictjson.JSON(data, &w); err != nil {
 		return err
 	}
 	if w.Guarantee.Epsilon == nil || w.Guarantee.Delta == nil {

@@ -18,7 +18,7 @@ type Answers map[string]any
 // value is the answers as the question takes them. The errors name what is wrong, and not what
 // was said.
 func (a Answers) value(q question.Question) (question.Value, error) {
-	reads, ok := q.(question.Read)
+	reads, ok := q.(question.Parser)
 	if !ok {
 		return nil, errors.New("client: the plan's question does not go by names: give a value of its kind")
 	}

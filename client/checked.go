@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/confetti-dp/confetti/client/internal/journal"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -59,7 +59,7 @@ func (o Options) recall(of checked) (known checked, ok bool) {
 		return known, false
 	}
 	record := bytes.TrimSuffix(line[len("01234567 "):], []byte("\n"))
-	if !bytes.Equal(journal.Line(nil, record), line) || strict.JSON(record, &known) != nil {
+	if !bytes.Equal(journal.Line(nil, record), line) || strictjson.JSON(record, &known) != nil {
 		return known, false
 	}
 	_, whole := recalled(known.Statements)

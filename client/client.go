@@ -151,7 +151,7 @@ func (c *Client) Charge() Charge { return c.cost.whole }
 // Fields are what the plan asks by name, as Answers has them; nil where its question does
 // not go by names.
 func (c *Client) Fields() []question.Field {
-	if reads, ok := c.pipeline.protocol.Question.(question.Read); ok {
+	if reads, ok := c.pipeline.protocol.Question.(question.Parser); ok {
 		return reads.Fields()
 	}
 	return nil
@@ -167,7 +167,7 @@ func (c *Client) Close() { c.options.idle() }
 //
 // A value for which the plan has no room is answered too, with what the plan says,
 // and sent like any other: silence would tell of it. Report then returns a
-// *question.UnfitError, beside a *WaitingError if there is one. It is for the
+// *question.OutOfDomainError, beside a *WaitingError if there is one. It is for the
 // program alone; what the program does next should not show it to anybody else.
 //
 // Report makes one attempt: a request for tokens, where the plan's hops demand
@@ -194,7 +194,7 @@ func (c *Client) Report(ctx context.Context, v question.Value) error {
 }
 
 // Unfit is why the plan has no room for the value of the last Answer, a
-// *question.UnfitError; nil if it has.
+// *question.OutOfDomainError; nil if it has.
 func (c *Client) Unfit() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/confetti-dp/confetti/client/internal/spool"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
-	"github.com/confetti-dp/confetti/internal/strict"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/strictjson"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -121,7 +121,7 @@ func TestBodiesArePackedAgainAsTheyWere(t *testing.T) {
 		for version, s := range map[int]spokenPart{3: spoken(p), 2: {Instance: 3, Size: size, Payloads: slices.Concat(p.Payloads...)}} {
 			text, err := json.Marshal(s)
 			var read spokenPart
-			if err != nil || strict.JSON(text, &read) != nil {
+			if err != nil || strictjson.JSON(text, &read) != nil {
 				t.Fatal(err)
 			}
 			kept, ok := read.current()
@@ -219,7 +219,7 @@ func FuzzParseJournal(f *testing.F) {
 		f.Add([]byte(head))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			records, good, err := journal.Parse(data)
 			if err != nil {
 				return
@@ -247,7 +247,7 @@ func FuzzReplay(f *testing.F) {
 		f.Add(records[1], r)
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		costtest.Heap(t, costtest.Factor, len(first)+len(second), func() {
+		costlimit.Heap(t, costlimit.Factor, len(first)+len(second), func() {
 			l, err := replay([][]byte{first, second})
 			if err != nil {
 				return
@@ -262,7 +262,7 @@ func FuzzReplay(f *testing.F) {
 func FuzzParseSpooled(f *testing.F) {
 	f.Add(someSpooled(f).Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			s, err := spool.Parse(data)
 			if err != nil {
 				return

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/https"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -31,7 +31,7 @@ func TestFetchOfABomb(t *testing.T) {
 	}
 	for want, hash := range map[string][32]byte{"another plan": p.Hash(), "does not belong": raw.Hash()} {
 		// The body is read into a buffer that grows.
-		costtest.Heap(t, 8, len(text), func() {
+		costlimit.Heap(t, 8, len(text), func() {
 			if _, err := client.Fetch(t.Context(), service.URL, hash, o); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v does not say %q", err, want)
 			}

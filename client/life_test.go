@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -91,7 +91,7 @@ func (l *life) program(p poll, again bool, die string, services carrier) (*clien
 	if err != nil {
 		return nil, err
 	}
-	c.SetRand(replay.New(l.r.Uint64()))
+	c.SetRand(seeded.New(l.r.Uint64()))
 	if l.twin != "" && client.Twins[l.twin] != nil {
 		c.Follow(l.twin)
 	}
@@ -103,7 +103,7 @@ func (l *life) program(p poll, again bool, die string, services carrier) (*clien
 
 // live goes through one life of so many steps, and stops at the first fault.
 func live(all []poll, number uint64, steps int, twin string) (l *life, err error) {
-	l = &life{r: replay.New(20, number), twin: twin, store: newShelf(), now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), joined: map[string]int{}, drawn: map[string]string{}, in: true}
+	l = &life{r: seeded.New(20, number), twin: twin, store: newShelf(), now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), joined: map[string]int{}, drawn: map[string]string{}, in: true}
 	if err := client.Consent(l.store, true); err != nil {
 		return l, err
 	}

@@ -5,10 +5,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 )
 
 func TestMain(m *testing.M) {
-	durabletest.InMemory()
+	atomicfiletest.InMemory()
 	goleak.VerifyTestMain(m)
 }

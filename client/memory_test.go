@@ -16,7 +16,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -215,7 +215,7 @@ func guessed(t *testing.T, p plan.Plan, folder string, secret []byte) (found []s
 			t.Fatal(err)
 		}
 		keys := keyCatcher{}
-		if _, err := proto.Randomize(replay.New(1), symbol, keys); err != nil {
+		if _, err := proto.Randomize(seeded.New(1), symbol, keys); err != nil {
 			t.Fatal(err)
 		}
 		for key := range keys {
@@ -306,7 +306,7 @@ func TestTheFolderDoesNotShowTheValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := proto.Randomize(replay.New(1), symbol, keyCatcher(keys)); err != nil {
+		if _, err := proto.Randomize(seeded.New(1), symbol, keyCatcher(keys)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -75,7 +75,7 @@ type Sealed struct {
 type Answer struct {
 	Crowd int
 	Parts []Packed // one a contribution
-	Unfit error    // nil, or *question.UnfitError
+	Unfit error    // nil, or *question.OutOfDomainError
 }
 
 // Packed is one part of an answer, and the instance of the shuffler that it goes
@@ -90,7 +90,7 @@ type Packed struct {
 
 // Report makes a device's contributions from the respondent's value: one, all of
 // which goes through one instance of the shuffler, or one to each instance,
-// where the plan spreads report fragments. With a *question.UnfitError they are there
+// where the plan spreads report fragments. With a *question.OutOfDomainError they are there
 // too: the plan has no room for the value, and they say what it has for such a value.
 // It keeps no backstop and has no tokens: it is for simulations.
 func (c *Pipeline) Report(v question.Value) ([]Sealed, error) {
@@ -115,7 +115,7 @@ func (c *Pipeline) Answer(v question.Value, memory question.Memory, allowed []in
 		return c.measure(v, memory)
 	}
 	symbol, err := c.protocol.Encode(v)
-	_, stands := errors.AsType[*question.UnfitError](err)
+	_, stands := errors.AsType[*question.OutOfDomainError](err)
 	if err != nil && !stands {
 		return Answer{}, err
 	}

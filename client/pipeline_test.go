@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -174,7 +174,7 @@ func TestReportRefusesABadValueWithoutRepeatingIt(t *testing.T) {
 	}
 	for _, v := range []question.Value{density.Labelled{Features: []float32{0.62517}}, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
 		got, err := c.Report(v)
-		if _, ok := errors.AsType[*question.UnfitError](err); !ok || len(got) != 1 || len(got[0].Envelopes) != p.Envelopes.PerDevice || strings.Contains(err.Error(), "62517") {
+		if _, ok := errors.AsType[*question.OutOfDomainError](err); !ok || len(got) != 1 || len(got[0].Envelopes) != p.Envelopes.PerDevice || strings.Contains(err.Error(), "62517") {
 			t.Errorf("%d contributions, error %v", len(got), err)
 		}
 	}
@@ -197,7 +197,7 @@ func BenchmarkReport(b *testing.B) {
 	x[0] = 1
 	v := density.Labelled{Features: x}
 	b.Run("unsealed", func(b *testing.B) {
-		r := replay.New(1)
+		r := seeded.New(1)
 		b.ReportAllocs()
 		for b.Loop() {
 			symbol, err := proto.Encode(v)
@@ -212,7 +212,7 @@ func BenchmarkReport(b *testing.B) {
 		}
 	})
 	b.Run("sealed", func(b *testing.B) {
-		c, err := client.New(proto, replay.New(1))
+		c, err := client.New(proto, seeded.New(1))
 		if err != nil {
 			b.Fatal(err)
 		}

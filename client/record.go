@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client/internal/journal"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // record is one line of the journal. Kind says which fields it has.
@@ -62,7 +62,7 @@ type keptBackstop struct {
 
 // parseRecord is strict: a record of a later version must not be passed over.
 func parseRecord(line []byte) (r record, err error) {
-	if strict.JSON(line, &r) != nil {
+	if strictjson.JSON(line, &r) != nil {
 		return r, journal.ErrDamaged
 	}
 	return r, nil

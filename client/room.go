@@ -26,8 +26,8 @@ type Room struct {
 	More int
 }
 
-// MostMore is how far More is counted.
-const MostMore = 1000
+// MaxPending is how far More is counted.
+const MaxPending = 1000
 
 // Room says how much of the cap on a period is spent now. Like is a charge to count
 // further plans by; nil stands for the last one within the period.
@@ -49,9 +49,9 @@ func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
 	if like == nil {
 		return r
 	}
-	r.More = MostMore
+	r.More = MaxPending
 	if filtered {
-		r.More = f.More(MostMore, like.spending(), earlier...)
+		r.More = f.More(MaxPending, like.spending(), earlier...)
 	}
 	fits := func(limit, spent, each float64) {
 		if limit > 0 && each > 0 {
@@ -111,8 +111,8 @@ func (r Room) Left(like string) string {
 		return "nothing was asked yet"
 	case r.More == 0:
 		return "no more " + like
-	case r.More >= MostMore:
-		return fmt.Sprintf("more than %d more %s", MostMore, like)
+	case r.More >= MaxPending:
+		return fmt.Sprintf("more than %d more %s", MaxPending, like)
 	}
 	return fmt.Sprintf("about %d more %s", r.More, like)
 }

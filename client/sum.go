@@ -23,7 +23,7 @@ import (
 // measure encodes an answer that is summed.
 func (c *Pipeline) measure(v question.Value, memory question.Memory) (Answer, error) {
 	symbol, err := c.protocol.Encode(v)
-	_, stands := errors.AsType[*question.UnfitError](err)
+	_, stands := errors.AsType[*question.OutOfDomainError](err)
 	if err != nil && !stands {
 		return Answer{}, err
 	}

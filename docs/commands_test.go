@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/tools/manual"
+	"github.com/confetti-dp/confetti/internal/tools/doctest"
 )
 
 // followed are run in this order, in one folder: a reader goes through them so.
@@ -37,16 +37,16 @@ func TestThePrintedCommandsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs and runs the demo")
 	}
-	root := manual.Clone(t, "..")
-	var commands []manual.Command
+	root := doctest.Clone(t, "..")
+	var commands []doctest.Command
 	for _, file := range followed {
-		commands = append(commands, manual.CommandsIn(t, root, file)...)
+		commands = append(commands, doctest.CommandsIn(t, root, file)...)
 	}
 	if len(commands) < 45 {
 		t.Errorf("only %d commands are printed", len(commands))
 	}
 	for text := range exempt {
-		if !slices.ContainsFunc(commands, func(p manual.Command) bool { return p.Text == text }) {
+		if !slices.ContainsFunc(commands, func(p doctest.Command) bool { return p.Text == text }) {
 			t.Errorf("%q is exempt and not printed", text)
 		}
 	}
@@ -60,7 +60,7 @@ func TestThePrintedCommandsWork(t *testing.T) {
 	git("init", "-q")
 	git("add", "-A")
 	before := git("status", "--porcelain")
-	s := manual.NewSession(t, root, manual.Patience(t))
+	s := doctest.NewSession(t, root, doctest.Patience(t))
 	for _, p := range commands {
 		if _, not := exempt[p.Text]; not {
 			continue

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 var suites = []Suite{X25519, XWing}
@@ -219,7 +219,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(uint32(1), message)
 	f.Add(uint32(0), make([]byte, len(message))) // the point of order one
 	f.Fuzz(func(t *testing.T, crowd uint32, message []byte) {
-		costtest.Heap(t, costtest.Factor, len(message), func() {
+		costlimit.Heap(t, costlimit.Factor, len(message), func() {
 			inner, err := o.Open(crowd, message)
 			var size *SizeError
 			if err == nil && len(inner) != 1 {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func TestPublicKeyText(t *testing.T) {
@@ -47,7 +47,7 @@ func FuzzParsePublicKey(f *testing.F) {
 	f.Add(key.Public().String())
 	f.Add("x-wing:AA")
 	f.Fuzz(func(t *testing.T, text string) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			if k, err := ParsePublicKey(text); err == nil && k.String() != text {
 				t.Fatalf("%q was accepted but is written %q", text, k)
 			}

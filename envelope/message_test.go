@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func drawBatch(t *rapid.T) Batch {
@@ -97,7 +97,7 @@ func FuzzParseContribution(f *testing.F) {
 		f.Add([]byte(v.Bytes))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			if c, err := ParseContribution(data); err == nil {
 				if again, err := c.Marshal(); err != nil || !bytes.Equal(again, data) {
 					t.Fatalf("accepted, but encoded otherwise: %v", err)
@@ -115,7 +115,7 @@ func FuzzParseBatch(f *testing.F) {
 		f.Add([]byte(v.Bytes))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			if b, err := ParseBatch(data); err == nil {
 				if again, err := b.Marshal(); err != nil || !bytes.Equal(again, data) {
 					t.Fatalf("accepted, but encoded otherwise: %v", err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // parseFactor is how many bytes Parse allocates at most for each byte of its text,
@@ -63,7 +63,7 @@ func TestBombsTakeLittleMemory(t *testing.T) {
 				t.Fatalf("%d bytes: too long to be looked into", len(text))
 			}
 			var err error
-			costtest.Heap(t, parseFactor, len(text), func() { _, err = Parse([]byte(text)) })
+			costlimit.Heap(t, parseFactor, len(text), func() { _, err = Parse([]byte(text)) })
 			if err == nil {
 				t.Fatal("it is a plan")
 			}
@@ -80,7 +80,7 @@ func TestBombsTakeLittleMemory(t *testing.T) {
 // A signed plan of a stranger costs no more than looking at its beginning.
 func TestNothingOfAStrangersPlanIsParsed(t *testing.T) {
 	text := append(Sign(sample(), publisher()).Marshal()[:HeadBytes:HeadBytes], bombs()["hops"]+"}"...)
-	costtest.Heap(t, 0, len(text), func() {
+	costlimit.Heap(t, 0, len(text), func() {
 		u, err := SplitSigned(text)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestNothingOfAStrangersPlanIsParsed(t *testing.T) {
 		}
 	})
 	// Who copies a known publisher's key and signature makes us hash what it sent.
-	costtest.Heap(t, 2, len(text), func() {
+	costlimit.Heap(t, 2, len(text), func() {
 		u, err := SplitSigned(text)
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestTheLargestPlansAreRead(t *testing.T) {
 	}
 	h.Question.Histogram.Collect = ""
 	text := h.Canonical()
-	costtest.Heap(t, parseFactor, len(text), func() {
+	costlimit.Heap(t, parseFactor, len(text), func() {
 		if _, err := Parse(text); err != nil {
 			t.Error(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // The example of c2sp.org/tlog-proof has its form; where it leaves out bytes ours stand.
@@ -78,7 +78,7 @@ func FuzzEvidence(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var e *Evidence
 		var err error
-		costtest.Heap(t, costtest.Factor, len(text), func() { e, err = ParseEvidence(text) })
+		costlimit.Heap(t, costlimit.Factor, len(text), func() { e, err = ParseEvidence(text) })
 		if err == nil && !bytes.Equal(e.Marshal(), text) {
 			t.Error("two texts of one evidence")
 		}

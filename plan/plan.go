@@ -317,9 +317,9 @@ const SpreadAll = "all"
 // Spreads says that a part of every report goes through each instance.
 func (r Route) Spreads() bool { return r.Mix != nil && r.Mix.Spread == SpreadAll }
 
-// HonestMinimum is n_h = floor((1-f) n_min): the respondents of the smallest
+// MinHonest is n_h = floor((1-f) n_min): the respondents of the smallest
 // batch whose noise the accountant may count on.
-func (p Plan) HonestMinimum() int {
+func (p Plan) MinHonest() int {
 	// The nudge keeps 0.9*10 at 9; a result one too low would only be safe.
 	return int(math.Floor((1-p.Budget.DishonestShare)*float64(p.Crowd.Minimum) + 1e-9))
 }

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // sample is a valid plan of version 2, which is read for ever; tests change one thing at a time.
@@ -152,7 +152,7 @@ func TestHonestMinimumNeverRoundsUp(t *testing.T) {
 		p.Crowd.Minimum = rapid.IntRange(1, 1<<30).Draw(t, "minimum")
 		p.Budget.DishonestShare = float64(rapid.IntRange(0, 99).Draw(t, "percent")) / 100
 		exact := float64(p.Crowd.Minimum) * (100 - math.Round(100*p.Budget.DishonestShare)) / 100
-		if got := float64(p.HonestMinimum()); got > exact || got < exact-1-1e-6 {
+		if got := float64(p.MinHonest()); got > exact || got < exact-1-1e-6 {
 			t.Fatalf("floor of %v is not %v", exact, got)
 		}
 	})
@@ -164,7 +164,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var p Plan
 		var err error
-		costtest.Heap(t, parseFactor, len(text), func() { p, err = Parse(text) })
+		costlimit.Heap(t, parseFactor, len(text), func() { p, err = Parse(text) })
 		if err == nil && !bytes.Equal(p.Canonical(), text) {
 			t.Error("two texts of one plan were read")
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 var update = flag.Bool("update", false, "write the vectors anew")
@@ -291,7 +291,7 @@ func FuzzParsePublishers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var p Publishers
 		var err error
-		costtest.Heap(t, parseFactor, len(text), func() { p, err = ParsePublishers(text) })
+		costlimit.Heap(t, parseFactor, len(text), func() { p, err = ParsePublishers(text) })
 		if err != nil {
 			return
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // releases signs releases in tests: its seed is known to everybody.
@@ -189,7 +189,7 @@ func FuzzParseReleaseSignature(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var signature []byte
 		var err error
-		costtest.Heap(t, 2, len(text), func() { signature, err = parseReleaseSignature(text) })
+		costlimit.Heap(t, 2, len(text), func() { signature, err = parseReleaseSignature(text) })
 		if err == nil && releasing+base64url.EncodeToString(signature)+"\n" != string(text) {
 			t.Error("two texts of one signature were read")
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // publisher is a key for tests: its seed is all ones and known to everybody.
@@ -123,14 +123,14 @@ func FuzzParseSigned(f *testing.F) {
 	f.Add(second(f, SignStudy(study(), publisher())).Marshal())
 	f.Add(SignStudy(study(), publisher()).Marshal())
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, parseFactor, len(text), func() {
+		costlimit.Heap(t, parseFactor, len(text), func() {
 			if s, err := ParseSignedStudy(text); err == nil && !bytes.Equal(s.Marshal(), bytes.TrimSuffix(text, []byte("\n"))) {
 				t.Error("two texts of one signed study were read")
 			}
 		})
 		var s Signed
 		var err error
-		costtest.Heap(t, parseFactor, len(text), func() { s, err = ParseSigned(text) })
+		costlimit.Heap(t, parseFactor, len(text), func() { s, err = ParseSigned(text) })
 		if err != nil {
 			return
 		}

@@ -40,7 +40,7 @@ func (p Plan) Problems() Problems {
 	p.Budget.validate(&ps)
 	p.Crowd.validate(&ps)
 	if p.Crowd.Minimum >= 1 && inside(p.Budget.DishonestShare, 0, 1) {
-		ps.Require(p.HonestMinimum() >= 1, "crowd.minimum less the dishonest share leaves no honest respondent: raise crowd.minimum or lower budget.dishonest_share")
+		ps.Require(p.MinHonest() >= 1, "crowd.minimum less the dishonest share leaves no honest respondent: raise crowd.minimum or lower budget.dishonest_share")
 	}
 	suite := p.Envelopes.Suite
 	p.Envelopes.validate(&ps, p.Route.Kind == RouteSum)

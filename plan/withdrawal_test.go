@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func withdrawn(t interface{ Fatal(...any) }, reason string) SignedWithdrawal {
@@ -102,7 +102,7 @@ func FuzzParseWithdrawal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var w SignedWithdrawal
 		var err error
-		costtest.Heap(t, parseFactor, len(text), func() { w, err = ParseWithdrawal(text) })
+		costlimit.Heap(t, parseFactor, len(text), func() { w, err = ParseWithdrawal(text) })
 		if err == nil && !bytes.Equal(w.Marshal(), bytes.TrimSuffix(text, []byte("\n"))) {
 			t.Error("two texts of one withdrawal were read")
 		}

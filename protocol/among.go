@@ -8,14 +8,14 @@ import (
 	"github.com/confetti-dp/confetti/account"
 )
 
-// Among is the shuffled guarantee of the features at the plan's delta where only
+// GuaranteeWith is the shuffled guarantee of the features at the plan's delta where only
 // so many respondents of a batch add their noise as the plan says, the one in
 // question among them. It is an error if nothing can be proved of that noise.
 //
 // Whoever is relied on may outgrow its envelopes, and is charged for. With many more
 // respondents than the plan counts on that takes much of delta: then fewer are relied on,
 // and what the others send is left out, which is post-processing.
-func (p *Protocol) Among(honest int) (account.Guarantee, error) {
+func (p *Protocol) GuaranteeWith(honest int) (account.Guarantee, error) {
 	if honest < 1 {
 		return account.Guarantee{}, errors.New("protocol: a guarantee is for a respondent that keeps to the protocol: give at least 1")
 	}
@@ -23,8 +23,8 @@ func (p *Protocol) Among(honest int) (account.Guarantee, error) {
 	if p.risks().Overflow == 0 {
 		return best, err
 	}
-	for relied := honest; relied > p.Plan.HonestMinimum(); {
-		relied = max(relied/2, p.Plan.HonestMinimum())
+	for relied := honest; relied > p.Plan.MinHonest(); {
+		relied = max(relied/2, p.Plan.MinHonest())
 		g, err2 := p.relying(relied)
 		if err == nil && (err2 != nil || g.Epsilon >= best.Epsilon) {
 			break
@@ -36,9 +36,9 @@ func (p *Protocol) Among(honest int) (account.Guarantee, error) {
 
 // relying is the guarantee that so many respondents' noise gives.
 func (p *Protocol) relying(honest int) (account.Guarantee, error) {
-	e := p.Question.Loss(honest, false)
+	e := p.Question.Event(honest, false)
 	if e == nil {
-		return account.Guarantee{}, fmt.Errorf("protocol: no proof covers the noise of %d respondents where %d were to add it", honest, p.Plan.HonestMinimum())
+		return account.Guarantee{}, fmt.Errorf("protocol: no proof covers the noise of %d respondents where %d were to add it", honest, p.Plan.MinHonest())
 	}
 	overflow := float64(honest) * p.risks().Overflow
 	return p.withOverflow(e, overflow, p.risks().Slack, p.Plan.Budget.Delta)

@@ -24,7 +24,7 @@ func TestAmongThePlannedIsThePromise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := proto.Among(p.HonestMinimum())
+		g, err := proto.GuaranteeWith(p.MinHonest())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,11 +32,11 @@ func TestAmongThePlannedIsThePromise(t *testing.T) {
 			t.Errorf("%s: promised %v, recomputed %v", bitsum, promise.Shuffled, g)
 		}
 		before := g.Epsilon
-		if g, err := proto.Among(2 * p.HonestMinimum()); err != nil || g.Epsilon > before {
+		if g, err := proto.GuaranteeWith(2 * p.MinHonest()); err != nil || g.Epsilon > before {
 			t.Errorf("%s: twice the respondents give epsilon %v, %v; half %v", bitsum, g.Epsilon, err, before)
 		}
 		for _, share := range []float64{0.95, 0.9, 0.85} {
-			g, err := proto.Among(int(share * float64(p.HonestMinimum())))
+			g, err := proto.GuaranteeWith(int(share * float64(p.MinHonest())))
 			if bitsum == "pure" {
 				example.Mentions(t, err, "no proof")
 				continue
@@ -75,9 +75,9 @@ func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := example.Design(t, c.plan)
-			planned := p.HonestMinimum()
+			planned := p.MinHonest()
 			for _, honest := range []int{planned * 19 / 20, planned * 9 / 10} {
-				got, err := example.Runnable(t, p).Among(honest)
+				got, err := example.Runnable(t, p).GuaranteeWith(honest)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,7 +109,7 @@ func TestAmongManyChargesTheOverflowOfThoseReliedOn(t *testing.T) {
 		came        int
 		least, most float64
 	}{{1000, 0.99, 1.001}, {10_000, 0.2241, 0.2246}, {100_000, 0.0632, 0.0636}, {1_000_000, 0.02, 0.05}} {
-		g, err := example.Runnable(t, p).Among(c.came)
+		g, err := example.Runnable(t, p).GuaranteeWith(c.came)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,11 +157,11 @@ func TestThinnedThreeNBBoundsTheEnumeratedCounts(t *testing.T) {
 	}
 	copy(one[width:], zero)
 	proto := example.Runnable(t, p)
-	all, err := proto.Among(planned)
+	all, err := proto.GuaranteeWith(planned)
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, err := proto.Among(honest)
+	left, err := proto.GuaranteeWith(honest)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,9 @@ func (p *Protocol) Charge(promise Promise, adjacency account.Adjacency) (account
 	}
 	g := kept.Guarantee
 	if _, keeps := p.Backstop(); keeps {
-		n, risks := p.Plan.HonestMinimum(), p.risks()
+		n, risks := p.Plan.MinHonest(), p.risks()
 		var err error
-		if g, err = p.withOverflow(p.Question.Loss(n, true), float64(n)*risks.Overflow, risks.Slack, p.Plan.Budget.Delta); err != nil {
+		if g, err = p.withOverflow(p.Question.Event(n, true), float64(n)*risks.Overflow, risks.Slack, p.Plan.Budget.Delta); err != nil {
 			return account.Guarantee{}, err
 		}
 	}

@@ -56,7 +56,7 @@ func (p *Protocol) domination(adjacency account.Adjacency) (account.Domination, 
 // answered is the domination of an answer in one crowd, for the neighbours that are
 // asked for or for replacement.
 func (p *Protocol) answered(adjacency account.Adjacency) (account.Domination, error) {
-	return p.dominated(p.Question.Loss(p.Plan.HonestMinimum(), true), 1, adjacency)
+	return p.dominated(p.Question.Event(p.Plan.MinHonest(), true), 1, adjacency)
 }
 
 // dominated is the domination of the event of so many rounds. Reports that outgrow their
@@ -71,6 +71,6 @@ func (p *Protocol) dominated(e account.Event, rounds int, adjacency account.Adja
 	if err != nil {
 		return d, err
 	}
-	overflow := k * float64(p.Plan.HonestMinimum()) * p.risks().Overflow
+	overflow := k * float64(p.Plan.MinHonest()) * p.risks().Overflow
 	return d.Failing(k * p.risks().Slack).Spoilt(math.Min(1, overflow)), nil
 }

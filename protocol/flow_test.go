@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -105,7 +105,7 @@ func TestNumberAndLengthOfPayloadsNeverDependOnTheData(t *testing.T) {
 		proto := example.Runnable(t, p)
 		rapid.Check(t, func(t *rapid.T) {
 			x := rapid.SliceOfN(rapid.Float32Range(0.01, 1), 3, 3).Draw(t, "features")
-			r := replay.New(rapid.Uint64().Draw(t, "seed"))
+			r := seeded.New(rapid.Uint64().Draw(t, "seed"))
 			symbol, err := proto.Encode(density.Labelled{Features: x, Class: rapid.IntRange(0, 1).Draw(t, "class")})
 			if err != nil {
 				t.Fatal(err)

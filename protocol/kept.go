@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Kept returns why the promise does not hold for a smallest batch of so many whole
+// CheckBatch returns why the promise does not hold for a smallest batch of so many whole
 // contributions; 0 where none came.
-func (p *Protocol) Kept(arrived int) error {
+func (p *Protocol) CheckBatch(arrived int) error {
 	if _, err := p.Promise(); err != nil {
 		return err
 	}
@@ -16,10 +16,10 @@ func (p *Protocol) Kept(arrived int) error {
 	}
 	b := p.Plan.Budget
 	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.HonestMinimum
-	if honest >= p.Plan.HonestMinimum() {
+	if honest >= p.Plan.MinHonest() {
 		return nil
 	}
-	got, err := p.Among(honest)
+	got, err := p.GuaranteeWith(honest)
 	if err != nil {
 		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions: %w", arrived, err)
 	}

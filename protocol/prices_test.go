@@ -13,7 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -30,7 +30,7 @@ const mostTerms = 1 << 30
 // Whatever numbers a valid plan of whatever kind has, what it costs is found, or refused, with
 // bounded work: nobody who can sign a plan keeps a service or a device busy with it.
 func TestAPriceIsBounded(t *testing.T) {
-	r, bases := rand.New(replay.New(*pricedSeed)), goldenPlans(t)
+	r, bases := rand.New(seeded.New(*pricedSeed)), goldenPlans(t)
 	var most int64
 	of, kinds := "", map[string]bool{}
 	for n := 0; n < *pricedPlans; {

@@ -149,7 +149,7 @@ func keepsLocal(b plan.Budget, statements []account.Statement) error {
 // neighbouring data sets, so (epsilon, delta) becomes (epsilon, delta +
 // (1+e^epsilon) n P(overflow)).
 func (p *Protocol) OverflowDelta() float64 {
-	n := p.Plan.HonestMinimum()
+	n := p.Plan.MinHonest()
 	one := p.risks().Overflow
 	if one == 0 {
 		return 0 // times an e^epsilon that may be infinite

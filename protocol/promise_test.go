@@ -31,7 +31,7 @@ func TestDesignMeetsTheBudgetAndWastesLittle(t *testing.T) {
 			if g.Epsilon > epsilon || g.Epsilon < 0.99*epsilon && !enough {
 				t.Errorf("%s: designed for epsilon %v, reached %v", bitsum, epsilon, g.Epsilon)
 			}
-			if g.Delta != p.Budget.Delta || g.Users != p.HonestMinimum() || g.Trust != account.Shuffled || g.Adjacency != account.Replacement {
+			if g.Delta != p.Budget.Delta || g.Users != p.MinHonest() || g.Trust != account.Shuffled || g.Adjacency != account.Replacement {
 				t.Errorf("%s: the promise is %v", bitsum, g)
 			}
 		}

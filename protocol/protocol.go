@@ -88,7 +88,7 @@ func (p *Protocol) Estimate(crowds []tally.Crowd) [][]estimate.Value {
 
 // Backstop says what the plan keeps on a device; ok is false where it keeps nothing.
 func (p *Protocol) Backstop() (b question.Backstop, ok bool) {
-	if q, keeps := p.Question.(question.Backed); keeps {
+	if q, keeps := p.Question.(question.Memoizer); keeps {
 		return q.Backstop()
 	}
 	return b, false
@@ -104,4 +104,4 @@ func (p *Protocol) Risks() question.Risks { return p.risks() }
 func (p *Protocol) CrowdName(crowd int) string { return p.words().Crowds[crowd] }
 
 // loss is that of the smallest crowd that the plan allows.
-func (p *Protocol) loss() account.Event { return p.Question.Loss(p.Plan.HonestMinimum(), false) }
+func (p *Protocol) loss() account.Event { return p.Question.Event(p.Plan.MinHonest(), false) }

@@ -18,7 +18,7 @@ func WithState(p plan.Plan, state []byte) (*Protocol, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, ok := made.Question.(question.Stated)
+	s, ok := made.Question.(question.Stateful)
 	if !ok {
 		return nil, fmt.Errorf("protocol: a question of kind %q takes no state: leave it out of the plan", p.Question.Kind)
 	}

@@ -17,20 +17,20 @@ import (
 // whatever their states are, so that they compose though a later state is made of earlier
 // releases (adaptive composition).
 func (p *Protocol) Rounds(rounds int, delta float64) (account.Guarantee, error) {
-	k, n := float64(rounds), p.Plan.HonestMinimum()
+	k, n := float64(rounds), p.Plan.MinHonest()
 	return p.withOverflow(p.event(rounds), k*float64(n)*p.risks().Overflow, k*p.risks().Slack, delta)
 }
 
 // event is that of so many rounds.
 func (p *Protocol) event(rounds int) account.Event {
-	n := p.Plan.HonestMinimum()
-	if s, ok := p.Question.(question.Staged); ok {
+	n := p.Plan.MinHonest()
+	if s, ok := p.Question.(question.Stager); ok {
 		return s.Rounds(n, rounds)
 	}
 	if rounds == 1 {
 		return p.loss()
 	}
-	return account.Repeat{Event: p.Question.Loss(n, true), Rounds: rounds}
+	return account.Repeat{Event: p.Question.Event(n, true), Rounds: rounds}
 }
 
 // Study is what a ledger needs of so many rounds together, given what it needs of one
@@ -39,7 +39,7 @@ func (p *Protocol) event(rounds int) account.Event {
 // releases of earlier ones, which composition allows. Rounds that are not all alike are
 // accounted for together.
 func (p *Protocol) Study(one account.Spending, rounds int) (account.Spending, error) {
-	if _, staged := p.Question.(question.Staged); staged {
+	if _, staged := p.Question.(question.Stager); staged {
 		return p.staged(rounds)
 	}
 	if rounds == 1 {

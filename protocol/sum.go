@@ -11,8 +11,8 @@ import (
 )
 
 // summed is the plan's question, if its answers can be summed.
-func summed(p plan.Plan, q question.Question) (question.Summed, error) {
-	s, ok := q.(question.Summed)
+func summed(p plan.Plan, q question.Question) (question.Summer, error) {
+	s, ok := q.(question.Summer)
 	if !ok {
 		return nil, fmt.Errorf("route.kind: a question of kind %s is not summed: have its answers mixed", plan.Quoted(p.Question.Kind))
 	}

@@ -23,7 +23,7 @@ const (
 // shows, the counts of all bits: who had everything of one device is both aggregators here,
 // and who had the batch is one of them. Nobody holds a single fragment.
 func (p *Protocol) observers(shuffled account.Guarantee) ([]account.Statement, error) {
-	all, err := p.Question.Observers(shuffled)
+	all, err := p.Question.Guarantees(shuffled)
 	if err != nil || p.Noised() {
 		return all, err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -26,10 +26,10 @@ import (
 )
 
 // unfit wants a symbol beside an *UnfitError.
-func unfit(t testing.TB, p *protocol.Protocol, v question.Value) (question.Symbol, *question.UnfitError) {
+func unfit(t testing.TB, p *protocol.Protocol, v question.Value) (question.Symbol, *question.OutOfDomainError) {
 	t.Helper()
 	symbol, err := p.Encode(v)
-	u, ok := errors.AsType[*question.UnfitError](err)
+	u, ok := errors.AsType[*question.OutOfDomainError](err)
 	if !ok || symbol == nil {
 		t.Fatalf("symbol %v, error %v", symbol, err)
 	}
@@ -79,18 +79,18 @@ func TestEveryValueIsAnswered(t *testing.T) {
 						a.Values = append(a.Values, anyAnswer(t, attribute.Kind))
 					}
 					symbol, err := proto.Encode(a)
-					if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
+					if _, ok := errors.AsType[*question.OutOfDomainError](err); err != nil && !ok {
 						t.Fatalf("%v: %v", a, err)
 					}
 					if proto.Words().Unfit == "" && err != nil && !slices.Contains(a.Values, nil) {
 						t.Fatalf("the domain is total, and still: %v", err)
 					}
-					report, err := proto.Randomize(replay.New(rapid.Uint64().Draw(t, "seed")), symbol, nil)
+					report, err := proto.Randomize(seeded.New(rapid.Uint64().Draw(t, "seed")), symbol, nil)
 					if err != nil || len(report.Parts) != p.Contributions() {
 						t.Fatalf("%d parts, %v", len(report.Parts), err)
 					}
 					for _, part := range report.Parts {
-						if got := fragment.Pack(replay.New(1), part, proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes); len(got) != proto.Plan.Envelopes.PerDevice {
+						if got := fragment.Pack(seeded.New(1), part, proto.Plan.Envelopes.PerDevice, proto.Plan.Envelopes.PayloadBytes); len(got) != proto.Plan.Envelopes.PerDevice {
 							t.Fatalf("%d payloads", len(got))
 						}
 					}
@@ -108,10 +108,10 @@ func TestEveryValueIsAnswered(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			x := rapid.SliceOfN(rapid.OneOf(rapid.Float32(), rapid.SampledFrom([]float32{0, 1, float32(math.NaN())})), 0, 5).Draw(t, "features")
 			symbol, err := proto.Encode(density.Labelled{Features: x, Class: rapid.IntRange(-1, 3).Draw(t, "class")})
-			if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
+			if _, ok := errors.AsType[*question.OutOfDomainError](err); err != nil && !ok {
 				t.Fatal(err)
 			}
-			report, err := proto.Randomize(replay.New(2), symbol, nil)
+			report, err := proto.Randomize(seeded.New(2), symbol, nil)
 			if err != nil || report.Crowd < 0 || report.Crowd > 1 {
 				t.Fatalf("crowd %d, %v", report.Crowd, err)
 			}
@@ -152,7 +152,7 @@ func TestClipping(t *testing.T) {
 	good := example.Answers(p, 0).Values
 	symbol := func(proto *protocol.Protocol, values ...any) string {
 		s, err := proto.Encode(histogram.Answers{Values: values})
-		if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
+		if _, ok := errors.AsType[*question.OutOfDomainError](err); err != nil && !ok {
 			t.Fatal(err)
 		}
 		return fmt.Sprint(s)
@@ -194,8 +194,8 @@ func TestConsistentCountsLeaveRoomForTheReference(t *testing.T) {
 			}
 			values = append(values, histogram.Answers{Values: []any{v}})
 		}
-		tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(1, part...) }, func(int) {})
-		if _, ok := errors.AsType[*question.UnfitError](err); err != nil && !ok {
+		tallies, err := distribution.Draw(proto, distribution.Values(values), func(part ...uint64) *rand.Rand { return seeded.New(1, part...) }, func(int) {})
+		if _, ok := errors.AsType[*question.OutOfDomainError](err); err != nil && !ok {
 			t.Fatal(err)
 		}
 		model, err := proto.Learn(tallies)
@@ -445,8 +445,8 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 			r := stattest.Rand(t)
 			draw := func(values []question.Value, unfit int) []estimate.Value {
 				seed := r.Uint64()
-				tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
-				if u, ok := errors.AsType[*question.UnfitError](err); ok != (unfit > 0) || ok && u.Values != unfit || err != nil && !ok {
+				tallies, err := distribution.Draw(proto, distribution.Values(values), func(part ...uint64) *rand.Rand { return seeded.New(seed, part...) }, func(int) {})
+				if u, ok := errors.AsType[*question.OutOfDomainError](err); ok != (unfit > 0) || ok && u.Values != unfit || err != nil && !ok {
 					t.Fatalf("%v", err)
 				}
 				return proto.Estimate(tallies)[0]
@@ -484,8 +484,8 @@ func TestTheReferenceAddsNothing(t *testing.T) {
 		var z, silent []float64
 		for range runs {
 			seed := r.Uint64()
-			tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
-			if u, ok := errors.AsType[*question.UnfitError](err); !ok || u.Values != unfit {
+			tallies, err := distribution.Draw(proto, distribution.Values(values), func(part ...uint64) *rand.Rand { return seeded.New(seed, part...) }, func(int) {})
+			if u, ok := errors.AsType[*question.OutOfDomainError](err); !ok || u.Values != unfit {
 				t.Fatal(err)
 			}
 			v := proto.Estimate(tallies)[0][0]

@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	lat "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -95,8 +95,8 @@ func reportCases(t *testing.T) []*reportCase {
 		held[i].Features = append(held[i].Features, 0.5)
 	}
 	add("vector, mapped", vectors(vector.Moments, 32), mapped.Marshal(), held...)
-	at := &vector.State{Point: &record.Point{
-		Shape: record.Shape{Dimension: 3, Classes: 2}, Mean: []float32{0.25, 0, 0}, Weights: []float64{0.5, -0.5, 1, 0, 0.125, 0},
+	at := &vector.State{Point: &features.Point{
+		Shape: features.Shape{Dimension: 3, Classes: 2}, Mean: []float32{0.25, 0, 0}, Weights: []float64{0.5, -0.5, 1, 0, 0.125, 0},
 		Whiten: blas32.General{Rows: 3, Cols: 3, Stride: 3, Data: []float32{1, 0, 0, 0.5, 1, 0, 0, 0, 2}},
 	}}
 	add3("vector, "+vector.Gradients, vectors(vector.Gradients, 16), at.Marshal(), 6)
@@ -196,7 +196,7 @@ func first(t *testing.T, p plan.Plan) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, _, err := proto.Question.(question.Stepped).Next(nil)
+	state, _, err := proto.Question.(question.Stepper).Next(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func first(t *testing.T, p plan.Plan) []byte {
 // network is a small one of two layers.
 func network(t *testing.T, in, out int) *nn.Model {
 	t.Helper()
-	m, err := nn.New(replay.New(20261123), nn.Dense{In: in, Out: 5}, nn.ReLU{Size: 5}, nn.Dense{In: 5, Out: out})
+	m, err := nn.New(seeded.New(20261123), nn.Dense{In: in, Out: 5}, nn.ReLU{Size: 5}, nn.Dense{In: 5, Out: out})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
 // Package question says what a kind of question is. Each kind is a package below
 // this one that holds both its ends: what devices do with a value, what the analyzer
 // does with a tally, and what the accountant is told. Protocol knows the kinds by name.
-// What a release says of them stands in internal/release/findings, and what simulations draw
-// in internal/simulate/law, so that a device carries neither.
+// What a release says of them stands in internal/release/results, and what simulations draw
+// in internal/simulate/distribution, so that a device carries neither.
 package question
 
 import (
@@ -44,13 +44,13 @@ type Model any
 // Question is one kind of question made runnable for a plan. It is immutable and safe
 // for concurrent use.
 type Question interface {
-	Device
-	Reader
-	Terms
+	Randomizer
+	Estimator
+	Accounting
 }
 
-// Device is what a device does with a value.
-type Device interface {
+// Randomizer is what a device does with a value.
+type Randomizer interface {
 	// Encode turns a respondent's value into the mechanism's symbol. Errors name the
 	// rule that was broken, never the value. With an *UnfitError the symbol is there
 	// too, and to be used; others are faults of the program, whatever the value.
@@ -61,23 +61,23 @@ type Device interface {
 	Randomize(*rand.Rand, Symbol, Memory) (Report, error)
 }
 
-// Reader is what the analyzer does with the messages of a crowd.
-type Reader interface {
+// Estimator is what the analyzer does with the messages of a crowd.
+type Estimator interface {
 	NewTally() tally.Tally
 	// Learn debiases what was counted and fits the question's model to it.
 	Learn([]tally.Crowd) (Model, error)
 }
 
-// Terms are what the plan promises, for the accountant and in words.
-type Terms interface {
-	// Loss is the privacy event of the smallest crowd's tally where so many honest
+// Accounting are what the plan promises, for the accountant and in words.
+type Accounting interface {
+	// Event is the privacy event of the smallest crowd's tally where so many honest
 	// respondents add their noise, the one in question among them; nil if what is left is
 	// not known to hide anything. Again is the event that composes with other
 	// collections that reuse this device's backstop.
-	Loss(honest int, again bool) account.Event
-	// Observers states the guarantees against each observer, given the shuffled one
+	Event(honest int, again bool) account.Event
+	// Guarantees states the guarantees against each observer, given the shuffled one
 	// that was recomputed from Loss.
-	Observers(shuffled account.Guarantee) ([]account.Statement, error)
+	Guarantees(shuffled account.Guarantee) ([]account.Statement, error)
 	Risks() Risks
 	Words() Words
 }
@@ -107,8 +107,8 @@ type Words struct {
 	Assumptions   []string // what the statements rest on beside what all questions do
 }
 
-// Backed is a question whose devices may keep something for later plans.
-type Backed interface {
+// Memoizer is a question whose devices may keep something for later plans.
+type Memoizer interface {
 	Backstop() (b Backstop, ok bool)
 }
 
@@ -128,8 +128,8 @@ type Estimated interface {
 	Estimate(tally.Crowd) []estimate.Value
 }
 
-// Compared is a question of which a plan's author could have asked otherwise.
-type Compared interface {
+// Comparer is a question of which a plan's author could have asked otherwise.
+type Comparer interface {
 	// Compare says how the ways compare that the question leaves to be chosen from.
 	Compare() []Comparison
 }
@@ -140,22 +140,22 @@ type Comparison struct {
 	Says       string // in sentences, which way is to be preferred and why
 }
 
-// Stepped is a question whose rounds build on each other: Next is the public state that
+// Stepper is a question whose rounds build on each other: Next is the public state that
 // the round after one which taught the model asks with, or the first round's where
 // there is no model yet. The study is done where nothing is left to ask. Next sees what
 // the round releases and nothing else, so it costs no privacy.
-type Stepped interface {
+type Stepper interface {
 	Next(Model) (state []byte, done bool, err error)
 }
 
-// Stated is a question that needs a public state. What a device says costs the same in
+// Stateful is a question that needs a public state. What a device says costs the same in
 // every state.
-type Stated interface {
+type Stateful interface {
 	WithState([]byte) (Question, error)
 }
 
-// Staged is a question whose rounds are not all alike: Rounds is the event of so many of a
+// Stager is a question whose rounds are not all alike: Rounds is the event of so many of a
 // study, from the first, of a respondent who answers all of them.
-type Staged interface {
+type Stager interface {
 	Rounds(honest, rounds int) account.Event
 }

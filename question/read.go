@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Read is a question whose values stand in the rows of a table, one a row.
-type Read interface {
+// Parser is a question whose values stand in the rows of a table, one a row.
+type Parser interface {
 	// Fields are what a row holds, in order.
 	Fields() []Field
 	// Value is that of a row with what stands in each field: a text, or what JSON has (a

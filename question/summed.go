@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Summed is a question whose answers can be added up without being seen.
-type Summed interface {
+// Summer is a question whose answers can be added up without being seen.
+type Summer interface {
 	// Circuit says which vectors there are. It is an error if the plan asks for what has
 	// none; the error says what to change.
 	Circuit() (plan.Circuit, error)
@@ -84,7 +84,7 @@ func (t Table) Counts(sums []int64, respondents int) (*tally.Counts, error) {
 }
 
 // Measured is the vector of a question's own report.
-func (t Table) Measured(q Device, r *rand.Rand, s Symbol, m Memory) (crowd int, vector []uint64, err error) {
+func (t Table) Measured(q Randomizer, r *rand.Rand, s Symbol, m Memory) (crowd int, vector []uint64, err error) {
 	report, err := q.Randomize(r, s, m)
 	if err != nil {
 		return 0, nil, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func TestCountsReadBackTheSame(t *testing.T) {
@@ -65,7 +65,7 @@ func FuzzReadCounts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var counts []ValueCount
 		var err error
-		costtest.Heap(t, costtest.Factor, len(text), func() { counts, err = ReadCounts(strings.NewReader(text), 100) })
+		costlimit.Heap(t, costlimit.Factor, len(text), func() { counts, err = ReadCounts(strings.NewReader(text), 100) })
 		if err != nil {
 			return
 		}

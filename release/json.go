@@ -8,7 +8,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // JSONFile and PageFile are the names of a release's files.
@@ -131,7 +131,7 @@ func Read(r io.Reader) (Release, error) {
 		return Release{}, fmt.Errorf("reading the release: schema %d, but this version reads schema %d: its page has what it says, or use the confetti that wrote it", version.Schema, Schema)
 	}
 	var d document
-	if err := strict.JSON(data, &d); err != nil {
+	if err := strictjson.JSON(data, &d); err != nil {
 		return Release{}, fmt.Errorf("reading the release: %w", err)
 	}
 	if d.Synthetic == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -185,7 +185,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(bytes.ReplaceAll(good, []byte("1129.4"), []byte(`"infinity"`)))
 	f.Add([]byte(`{"schema": 3, "synthetic": false, "guarantees": [{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			r, err := Read(bytes.NewReader(data))
 			if err != nil {
 				return

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 )
 
 // columns is the width Show wraps at: the narrowest terminal in common use.
@@ -59,7 +59,7 @@ func Show(w io.Writer, r Release) error {
 	if r.Provenance.Command != "" {
 		p.line("  %s", r.Provenance.Command)
 	}
-	_, err := io.WriteString(w, plain.Page(p.String()))
+	_, err := io.WriteString(w, sanitize.Page(p.String()))
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/shuffler/intake"
+	"github.com/confetti-dp/confetti/internal/shuffler/admission"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -60,10 +60,10 @@ func (r *bounded) contribute(ctx context.Context, values []question.Value, seed 
 		})
 	}
 	wg.Wait()
-	entries := map[uint16]intake.Rules{}
+	entries := map[uint16]admission.Rules{}
 	bodies := map[destination][]byte{}
 	for i, all := range sealed {
-		if _, ok := errors.AsType[*question.UnfitError](errs[i]); ok {
+		if _, ok := errors.AsType[*question.OutOfDomainError](errs[i]); ok {
 			b.Unfit++
 		} else if errs[i] != nil {
 			return fmt.Errorf("device %d: %w", first+i+1, errs[i])
@@ -73,7 +73,7 @@ func (r *bounded) contribute(ctx context.Context, values []question.Value, seed 
 			rules, known := entries[c.Instance]
 			if !known {
 				var err error
-				if rules, err = intake.NewRules(r.protocol.Plan, int(c.Instance)); err != nil {
+				if rules, err = admission.NewRules(r.protocol.Plan, int(c.Instance)); err != nil {
 					return err
 				}
 				entries[c.Instance] = rules

@@ -14,8 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
@@ -94,8 +94,8 @@ func (b Bounded) Run(ctx context.Context, p *protocol.Protocol, keys Keys, value
 	if b.Block == 0 {
 		b.Block = 4096
 	}
-	lock, err := durable.Lock(b.Dir)
-	if errors.Is(err, durable.ErrLocked) {
+	lock, err := atomicfile.Lock(b.Dir)
+	if errors.Is(err, atomicfile.ErrLocked) {
 		return Collection{}, fmt.Errorf("simulate: %s: another process simulates there: wait for it, or stop it", b.Dir)
 	}
 	if err != nil {
@@ -175,10 +175,10 @@ func (b Bounded) claim(p plan.Plan, values []question.Value, seed uint64) error 
 	path := filepath.Join(b.Dir, "collection.json")
 	there, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := durable.Replace(filepath.Join(b.Dir, "plan.json"), append(text, '\n'), 0o600); err != nil {
+		if err := atomicfile.Replace(filepath.Join(b.Dir, "plan.json"), append(text, '\n'), 0o600); err != nil {
 			return err
 		}
-		return durable.Replace(path, mine, 0o600)
+		return atomicfile.Replace(path, mine, 0o600)
 	}
 	if err == nil && string(there) != string(mine) {
 		err = fmt.Errorf("simulate: %s holds another simulation, of other values, another plan or seed: go on with the same command, or give another folder", b.Dir)

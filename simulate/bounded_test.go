@@ -12,16 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
 func TestMain(m *testing.M) {
-	durabletest.InMemory()
+	atomicfiletest.InMemory()
 	os.Exit(m.Run())
 }
 
@@ -61,7 +61,7 @@ func TestBoundedCountsWhatFullCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) }), col.Crowds); diff != "" {
+		if diff := cmp.Diff(unsealed(t, proto, values, func(i int) *rand.Rand { return seeded.New(seed, uint64(i)) }), col.Crowds); diff != "" {
 			t.Errorf("%s: tallies differ (-unsealed +bounded):\n%s", bitsum, diff)
 		}
 		full, err := simulate.Full(proto, keys, values, seed, quiet)
@@ -107,7 +107,7 @@ func TestBoundedGoesOn(t *testing.T) {
 	b, proto, _ := kept(t, p)
 	values := population(24, 3)
 	const seed = 3
-	want := unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) })
+	want := unsealed(t, proto, values, func(i int) *rand.Rand { return seeded.New(seed, uint64(i)) })
 	accepted := filepath.Join(b.Dir, "accepted", "0", "0_0")
 	var first []byte
 	stops := 0
@@ -159,7 +159,7 @@ func TestBoundedRefusesAnotherSimulation(t *testing.T) {
 	if _, err := b.Run(t.Context(), proto, keys, values, 1, quiet); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := durable.Lock(b.Dir)
+	lock, err := atomicfile.Lock(b.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

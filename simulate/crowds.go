@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/shuffler/intake"
+	"github.com/confetti-dp/confetti/internal/shuffler/admission"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
@@ -72,7 +72,7 @@ func (to destination) post(hop int) string { return fmt.Sprintf("mixing/%d_%d", 
 
 // enter lays out what devices sent to a crowd, as far as randomized deletion leaves it.
 func (r *bounded) enter(ctx context.Context, to destination, blocks []block) (s state, err error) {
-	rules, err := intake.NewRules(r.protocol.Plan, int(to.Instance))
+	rules, err := admission.NewRules(r.protocol.Plan, int(to.Instance))
 	if err != nil {
 		return s, err
 	}
@@ -85,8 +85,8 @@ func (r *bounded) enter(ctx context.Context, to destination, blocks []block) (s 
 		}
 	}
 	kept, respondents, err := rules.Survivors(rng.New(), came)
-	if errors.Is(err, intake.ErrWithheld) {
-		s.Withheld = intake.Withheld{Crowd: to.Crowd, Minimum: rules.Minimum}.String()
+	if errors.Is(err, admission.ErrWithheld) {
+		s.Withheld = admission.Withheld{Crowd: to.Crowd, Minimum: rules.Minimum}.String()
 		return s, nil
 	}
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -37,7 +37,7 @@ func TestInstancesAddUpToOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) })
+		want := unsealed(t, proto, values, func(i int) *rand.Rand { return seeded.New(seed, uint64(i)) })
 		if diff := cmp.Diff(want, col.Crowds, cmpopts.IgnoreFields(tally.Crowd{}, "Smallest")); diff != "" {
 			t.Errorf("%s (-one +three):\n%s", bitsum, diff)
 		}
@@ -78,7 +78,7 @@ func TestEpochsAddUpToOne(t *testing.T) {
 			}
 		}
 	}
-	merged, err := findings.Merge(parts...)
+	merged, err := results.Merge(parts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestEpochsAddUpToOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := findings.NewClassifier(learned.(*density.Model))
+	one, err := results.NewClassifier(learned.(*density.Model))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -24,7 +24,7 @@ import (
 
 // certain is a population whose bits are certain, and so are rounded once: in one dimension
 // unit vectors are +1 and -1, which is one bit in one channel.
-func certain(t *testing.T, p *protocol.Protocol, n, ones int) *law.Rounded {
+func certain(t *testing.T, p *protocol.Protocol, n, ones int) *distribution.Rounded {
 	t.Helper()
 	row := func(i int) []float32 {
 		if i < ones {
@@ -32,7 +32,7 @@ func certain(t *testing.T, p *protocol.Protocol, n, ones int) *law.Rounded {
 		}
 		return []float32{-1}
 	}
-	bits, err := law.Round(p.Plan, law.Records{Classes: make([]int, n), Row: row}, example.Streams(1), func(int) {})
+	bits, err := distribution.Round(p.Plan, distribution.Records{Classes: make([]int, n), Row: row}, example.Streams(1), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestErrorsOfSumsAreAsPredicted(t *testing.T) {
 func TestIntervalsOfDensitiesCover(t *testing.T) {
 	const respondents, dimension, repetitions, runs = 150, 4, 64, 2000
 	x := blas32.General{Rows: respondents, Cols: dimension, Stride: dimension, Data: make([]float32, respondents*dimension)}
-	r := replay.New(3)
+	r := seeded.New(3)
 	for i := range x.Data {
 		x.Data[i] = float32(0.3 + 0.4*r.NormFloat64())
 	}
@@ -146,7 +146,7 @@ func densityAt(t *testing.T, spec encode.Spec, values []question.Value, seed uin
 	if err != nil {
 		t.Fatal(err)
 	}
-	col, err := simulate.Law(proto, law.Values(values), seed, quiet)
+	col, err := simulate.Law(proto, distribution.Values(values), seed, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
@@ -28,7 +28,7 @@ func TestSealsChangeNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) })
+		want := unsealed(t, proto, values, func(i int) *rand.Rand { return seeded.New(seed, uint64(i)) })
 		if diff := cmp.Diff(want, col.Crowds); diff != "" {
 			t.Errorf("%s: tallies differ (-unsealed +full):\n%s", bitsum, diff)
 		}
@@ -47,7 +47,7 @@ func TestBothFidelitiesWithholdASmallCrowd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := simulate.Law(proto, law.Values(values), 1, quiet)
+	law, err := simulate.Law(proto, distribution.Values(values), 1, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestASeedGivesTheSame(t *testing.T) {
 	proto, _ := runnable(t, p)
 	values := population(600, 3)
 	run := func(seed uint64) simulate.Collection {
-		col, err := simulate.Law(proto, law.Values(values), seed, quiet)
+		col, err := simulate.Law(proto, distribution.Values(values), seed, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestAnUnfitValueIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := simulate.Law(proto, law.Values(values), 1, quiet)
+	law, err := simulate.Law(proto, distribution.Values(values), 1, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestAWrongTypeStopsTheCollection(t *testing.T) {
 	values := population(6, 2)
 	values[3] = "0.62517"
 	_, full := simulate.Full(proto, keys, values, 1, quiet)
-	_, law := simulate.Law(proto, law.Values(values), 1, quiet)
+	_, law := simulate.Law(proto, distribution.Values(values), 1, quiet)
 	for _, err := range []error{full, law} {
 		if err == nil || strings.Contains(err.Error(), "62517") {
 			t.Errorf("error %v", err)

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -34,7 +34,7 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := replay.New(1)
+	r := seeded.New(1)
 	values := make([]question.Value, respondents)
 	for i := range values {
 		cell := int(math.Exp(r.Float64() * math.Log(cells)))
@@ -42,7 +42,7 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		col, err := simulate.Law(proto, law.Values(values), 1, quiet)
+		col, err := simulate.Law(proto, distribution.Values(values), 1, quiet)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func BenchmarkLawOfHistogram(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, _, err := findings.Describe(model, findings.Public{}); err != nil {
+		if _, _, err := results.Describe(model, results.Public{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -15,12 +15,12 @@ import (
 
 // thirds are n respondents of whom a third hold each of the first three cells, listed where
 // numbers of holders are not all that counts depend on.
-func thirds(p plan.Plan, n int) law.Population {
+func thirds(p plan.Plan, n int) distribution.Population {
 	a := p.Question.Histogram.Attributes
 	if len(a) > 1 || a[0].Kind == "set" || len(p.Route.Mix.Instances) > 1 {
-		return law.Values(drinkers(p, n))
+		return distribution.Values(drinkers(p, n))
 	}
-	return append(law.Holders{n / 3, n / 3, n / 3}, make(law.Holders, a[0].Domain()-3)...)
+	return append(distribution.Holders{n / 3, n / 3, n / 3}, make(distribution.Holders, a[0].Domain()-3)...)
 }
 
 // The error of every kind of histogram over its standard error is a number of mean
@@ -98,7 +98,7 @@ func TestLawDeletesAsManyAsTheNoiseSays(t *testing.T) {
 	counts := make([]int, n+1)
 	r := stattest.Rand(t)
 	for range runs {
-		col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
+		col, err := simulate.Law(proto, distribution.Values(values), r.Uint64(), quiet)
 		if err != nil {
 			t.Fatal(err)
 		}

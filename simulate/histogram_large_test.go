@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -60,7 +60,7 @@ func TestTwentyThousandDevicesThroughSealedEnvelopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, model, err := analyzer.Publish(proto, col.Crowds, findings.Public{})
+		r, model, err := analyzer.Publish(proto, col.Crowds, results.Public{})
 		if err != nil {
 			t.Fatal(err)
 		}

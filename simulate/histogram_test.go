@@ -12,8 +12,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -222,7 +222,7 @@ func TestBothFidelitiesOfHistogramsHaveTheExactLaw(t *testing.T) {
 			at := func(n []uint64) int { return min(int(n[0]), side-1)*side + min(int(n[1]), side-1) }
 			r := stattest.Rand(t)
 			for range runs {
-				col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
+				col, err := simulate.Law(proto, distribution.Values(values), r.Uint64(), quiet)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -257,7 +257,7 @@ func TestSealsChangeNothingOfHistograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(kind, err)
 		}
-		want := unsealed(t, proto, values, func(i int) *rand.Rand { return replay.New(seed, uint64(i)) })
+		want := unsealed(t, proto, values, func(i int) *rand.Rand { return seeded.New(seed, uint64(i)) })
 		if diff := cmp.Diff(cells(want[0]), cells(col.Crowds[0])); diff != "" {
 			t.Errorf("%s: counts differ (-unsealed +full):\n%s", kind, diff)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
@@ -28,7 +28,7 @@ func TestHoldersHaveTheLawOfTheirRespondents(t *testing.T) {
 			draw := func(holders ...int) []int {
 				counts := make([]int, side*side)
 				for range runs {
-					col, err := simulate.Law(proto, law.Holders(holders), r.Uint64(), quiet)
+					col, err := simulate.Law(proto, distribution.Holders(holders), r.Uint64(), quiet)
 					if err != nil || col.Devices != holders[0]+holders[1]+holders[2] || col.Crowds[0].Respondents != col.Devices {
 						t.Fatalf("%+v, %v", col, err)
 					}
@@ -49,22 +49,22 @@ func TestHoldersHaveTheLawOfTheirRespondents(t *testing.T) {
 func TestHoldersRefusesWhatTheyDoNotDetermine(t *testing.T) {
 	for kind, want := range map[string]string{"sample": "one attribute", "spread": "one instance"} {
 		proto, _ := runnable(t, tiny(kind))
-		if _, err := simulate.Law(proto, law.Holders{3, 3, 2}, 1, quiet); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := simulate.Law(proto, distribution.Holders{3, 3, 2}, 1, quiet); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
 	p := tiny("one-hot")
 	p.Crowd.Minimum = 4
 	proto, _ := runnable(t, p)
-	if _, err := simulate.Law(proto, law.Holders{3, 3}, 1, quiet); err == nil || !strings.Contains(err.Error(), "2 cells") {
+	if _, err := simulate.Law(proto, distribution.Holders{3, 3}, 1, quiet); err == nil || !strings.Contains(err.Error(), "2 cells") {
 		t.Error(err)
 	}
-	if col, err := simulate.Law(proto, law.Holders{1, 1, 1}, 1, quiet); err != nil || col.Crowds[0].Tally != nil || len(col.Withheld) != 1 {
+	if col, err := simulate.Law(proto, distribution.Holders{1, 1, 1}, 1, quiet); err != nil || col.Crowds[0].Tally != nil || len(col.Withheld) != 1 {
 		t.Errorf("%+v, %v", col, err)
 	}
 	p.Crowd.Deletion = &plan.Deletion{Epsilon: 1, Delta: 1e-6, Noise: 1, Threshold: 1}
 	proto, _ = runnable(t, p)
-	if _, err := simulate.Law(proto, law.Holders{3, 3, 2}, 1, quiet); err == nil {
+	if _, err := simulate.Law(proto, distribution.Holders{3, 3, 2}, 1, quiet); err == nil {
 		t.Error("deletion was left out")
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
@@ -98,7 +98,7 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 		const seeds = 3
 		var raw, clean float64
 		for seed := range uint64(seeds) {
-			col, err := simulate.Law(proto, law.Values(values), seed, quiet)
+			col, err := simulate.Law(proto, distribution.Values(values), seed, quiet)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			model, err := findings.NewClassifier(learned.(*density.Model))
+			model, err := results.NewClassifier(learned.(*density.Model))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -87,7 +87,7 @@ func crowdLaw(t testing.TB, p plan.Plan, values []question.Value, channel int) p
 		if err := features.Map(v.Features, mapped); err != nil {
 			t.Fatal(err)
 		}
-		one := device(d.Bitsum, p.HonestMinimum(), (1+float64(mapped[channel]))/2)
+		one := device(d.Bitsum, p.MinHonest(), (1+float64(mapped[channel]))/2)
 		for i := range one {
 			one[i] *= here
 		}
@@ -127,7 +127,7 @@ func TestBothFidelitiesHaveTheExactLaw(t *testing.T) {
 				}
 				r := stattest.Rand(t)
 				for range runs {
-					col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
+					col, err := simulate.Law(proto, distribution.Values(values), r.Uint64(), quiet)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -179,7 +179,7 @@ func TestLawWithholdsByInstance(t *testing.T) {
 	counts := make([]int, n+1)
 	r := stattest.Rand(t)
 	for range runs {
-		col, err := simulate.Law(proto, law.Values(values), r.Uint64(), quiet)
+		col, err := simulate.Law(proto, distribution.Values(values), r.Uint64(), quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func BenchmarkLaw(b *testing.B) {
 	proto, _ := runnable(b, p)
 	values := population(respondents, dimension)
 	for b.Loop() {
-		if _, err := simulate.Law(proto, law.Values(values), 1, quiet); err != nil {
+		if _, err := simulate.Law(proto, distribution.Values(values), 1, quiet); err != nil {
 			b.Fatal(err)
 		}
 	}

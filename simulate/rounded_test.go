@@ -3,7 +3,7 @@ package simulate_test
 import (
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -37,7 +37,7 @@ func TestRoundedBitsHaveTheLawOfTheirDevices(t *testing.T) {
 				}
 				r := stattest.Rand(t)
 				for range runs {
-					bits, err := law.Round(p, law.Records{Classes: classes, Row: row}, example.Streams(r.Uint64()), func(int) {})
+					bits, err := distribution.Round(p, distribution.Records{Classes: classes, Row: row}, example.Streams(r.Uint64()), func(int) {})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -67,8 +67,8 @@ func TestRoundedBitsHaveTheLawOfTheirDevices(t *testing.T) {
 func TestRoundedBitsAreOfOneQuestion(t *testing.T) {
 	p := sample("rr", 3)
 	row := func(int) []float32 { return []float32{1, 0, 0} }
-	round := func(p plan.Plan, classes ...int) (*law.Rounded, error) {
-		return law.Round(p, law.Records{Classes: classes, Row: row}, example.Streams(1), func(int) {})
+	round := func(p plan.Plan, classes ...int) (*distribution.Rounded, error) {
+		return distribution.Round(p, distribution.Records{Classes: classes, Row: row}, example.Streams(1), func(int) {})
 	}
 	bits, err := round(p, 0, 0, 0, 0, 1, 1)
 	if err != nil {

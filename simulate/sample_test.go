@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -62,7 +62,7 @@ func runnable(t testing.TB, p plan.Plan) (*protocol.Protocol, simulate.Keys) {
 // but mostly along the first coordinate, so that its bits are nearly certain and
 // the noise shows.
 func population(n, dimension int) []question.Value {
-	r := replay.New(99)
+	r := seeded.New(99)
 	values := make([]question.Value, n)
 	for i := range values {
 		x := make([]float32, dimension)

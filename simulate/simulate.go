@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
@@ -203,7 +203,7 @@ func collect(p *protocol.Protocol, values []question.Value, seed uint64, progres
 				}
 				contributions, err := contribute(p, values[i], seed, i)
 				mutex.Lock()
-				if _, ok := errors.AsType[*question.UnfitError](err); ok {
+				if _, ok := errors.AsType[*question.OutOfDomainError](err); ok {
 					unfit, err = unfit+1, nil
 				}
 				for _, c := range contributions {
@@ -229,7 +229,7 @@ func collect(p *protocol.Protocol, values []question.Value, seed uint64, progres
 }
 
 func contribute(p *protocol.Protocol, v question.Value, seed uint64, device int) ([]client.Sealed, error) {
-	c, err := client.New(p, replay.New(seed, uint64(device)))
+	c, err := client.New(p, seeded.New(seed, uint64(device)))
 	if err != nil {
 		return nil, err
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -30,9 +30,9 @@ type adder struct {
 // looked at.
 type batch struct {
 	task    *task.Task
-	leader  *aggregate.Leader
-	helper  *aggregate.Helper
-	sums    [2]aggregate.Batch // of the leader and the helper
+	leader  *aggregator.Leader
+	helper  *aggregator.Helper
+	sums    [2]aggregator.Batch // of the leader and the helper
 	waiting []dap.Report
 }
 
@@ -42,13 +42,13 @@ func newAdder(p *protocol.Protocol, keys Keys) (*adder, error) {
 	if err != nil {
 		return nil, err
 	}
-	var secret [aggregate.PairBytes]byte
+	var secret [aggregator.PairBytes]byte
 	rng.Reader(rng.New()).Read(secret[:])
-	pair := aggregate.NewPair(secret)
+	pair := aggregator.NewPair(secret)
 	a := &adder{protocol: p, keys: keys}
 	for _, t := range tasks {
 		t.Tokens = false
-		a.crowds = append(a.crowds, &batch{task: t, leader: aggregate.NewLeader(t, keys.Leader, pair), helper: aggregate.NewHelper(t, keys.Helper, pair, nil)})
+		a.crowds = append(a.crowds, &batch{task: t, leader: aggregator.NewLeader(t, keys.Leader, pair), helper: aggregator.NewHelper(t, keys.Helper, pair, nil)})
 	}
 	return a, nil
 }
@@ -60,8 +60,8 @@ func add(p *protocol.Protocol, keys Keys, values []question.Value, seed uint64, 
 	if err != nil {
 		return col, err
 	}
-	for from := 0; from < len(values); from += aggregate.MostReports {
-		to := min(from+aggregate.MostReports, len(values))
+	for from := 0; from < len(values); from += aggregator.MostReports {
+		to := min(from+aggregator.MostReports, len(values))
 		if err := a.take(values[from:to], from, seed, &col); err != nil {
 			return col, err
 		}
@@ -91,7 +91,7 @@ func (a *adder) take(values []question.Value, from int, seed uint64, col *Collec
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(values); i = int(next.Add(1)) - 1 {
-				all[i] = a.answer(values[i], replay.New(seed, uint64(from+i)))
+				all[i] = a.answer(values[i], seeded.New(seed, uint64(from+i)))
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func (a *adder) open(crowd int, b *batch, seed uint64, col *Collection) error {
 		col.Crowds = append(col.Crowds, tally.Crowd{})
 		return nil
 	}
-	noise := func(party uint64) *rand.Rand { return replay.New(seed, law.ForNoise, uint64(crowd), party) }
+	noise := func(party uint64) *rand.Rand { return seeded.New(seed, distribution.ForNoise, uint64(crowd), party) }
 	var both dap.Collected
 	var err error
 	if both.Leader, err = b.leader.Share(noise(0), b.sums[0]); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -91,7 +91,7 @@ func small(t *testing.T, p plan.Plan, minimum int) plan.Plan {
 // stated is the protocol with the state of its first round.
 func stated(t *testing.T, proto *protocol.Protocol) *protocol.Protocol {
 	t.Helper()
-	state, _, err := proto.Question.(question.Stepped).Next(nil)
+	state, _, err := proto.Question.(question.Stepper).Next(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestNoisedSumsErrAsStated(t *testing.T) {
 		for _, collect := range []func(seed uint64) (simulate.Collection, error){
 			func(seed uint64) (simulate.Collection, error) { return simulate.Full(proto, keys, values, seed, quiet) },
 			func(seed uint64) (simulate.Collection, error) {
-				return simulate.Law(proto, law.Values(values), seed, quiet)
+				return simulate.Law(proto, distribution.Values(values), seed, quiet)
 			},
 		} {
 			var off []float64
@@ -179,7 +179,7 @@ func TestNoisedSketchesErrAsStated(t *testing.T) {
 			h := *p.Question.Histogram
 			h.Sketch, p.Question.Histogram = &of, &h
 			proto, _ := runnable(t, small(t, p, 10))
-			col, err := simulate.Law(proto, law.Values(values), seed, quiet)
+			col, err := simulate.Law(proto, distribution.Values(values), seed, quiet)
 			if err != nil {
 				t.Fatal(err)
 			}

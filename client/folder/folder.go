@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Names that the folder itself knows.
@@ -118,7 +118,7 @@ func (f Folder) Append(name string, at int, data []byte) error {
 
 // Replace puts data in the place of what is kept under a name, whole or not at all.
 func (f Folder) Replace(name string, data []byte) error {
-	return durable.Replace(f.path(name), data, 0o600)
+	return atomicfile.Replace(f.path(name), data, 0o600)
 }
 
 // Remove takes away for good what is kept under a name; nothing is no error.
@@ -127,7 +127,7 @@ func (f Folder) Remove(name string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return durable.SyncFolder(filepath.Dir(path))
+	return atomicfile.SyncFolder(filepath.Dir(path))
 }
 
 // List says how many bytes are kept under each name. What a crash has left unfinished is
@@ -143,7 +143,7 @@ func (f Folder) List() (map[string]int64, error) {
 			if file.IsDir() {
 				continue
 			}
-			if strings.HasPrefix(file.Name(), durable.Unfinished) {
+			if strings.HasPrefix(file.Name(), atomicfile.Unfinished) {
 				if err := f.Remove(under + file.Name()); err != nil {
 					return nil, err
 				}

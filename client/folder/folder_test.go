@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // open is a folder that is locked until the test ends.
@@ -100,7 +100,7 @@ func TestAListForgetsWhatIsUnfinished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left := []string{f.path(durable.Unfinished + "ledger-1"), f.path("spool/" + durable.Unfinished + "a-0-1")}
+	left := []string{f.path(atomicfile.Unfinished + "ledger-1"), f.path("spool/" + atomicfile.Unfinished + "a-0-1")}
 	for _, path := range left {
 		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)

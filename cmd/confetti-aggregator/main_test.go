@@ -17,7 +17,7 @@ func TestTheBinaryCannotReadAnswers(t *testing.T) {
 		t.Skip("links two programs")
 	}
 	aggregator := linked.Build(t, ".")
-	for _, want := range []string{"party/aggregate", "internal/service/aggregated", "internal/prio3", "internal/dp/sum"} {
+	for _, want := range []string{"party/aggregator", "internal/service/aggregated", "internal/prio3", "internal/dp/sum"} {
 		if !slices.Contains(aggregator, want) {
 			t.Fatalf("the binary's symbols do not show that %s is in it: %v", want, aggregator)
 		}

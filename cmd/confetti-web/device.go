@@ -15,7 +15,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/client/words"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )

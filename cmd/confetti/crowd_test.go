@@ -24,10 +24,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -87,11 +87,11 @@ func published(t *testing.T) (address string, name string, roots []byte) {
 		t.Fatal(err)
 	}
 	signed := plan.Sign(proto.Plan, sign.Private())
-	tallies, err := law.Draw(proto, law.Values(example.Drinkers()), example.Streams(7), func(int) {})
+	tallies, err := distribution.Draw(proto, distribution.Values(example.Drinkers()), example.Streams(7), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, _, err := analyzer.Publish(proto, tallies, findings.Public{})
+	r, _, err := analyzer.Publish(proto, tallies, results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}

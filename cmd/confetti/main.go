@@ -33,8 +33,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/once"
-	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 	_ "github.com/confetti-dp/confetti/question/all"
 )
 
@@ -88,7 +88,7 @@ func run(args []string, std terminal.Streams) int {
 		return code // --help or --version has printed
 	}
 	if err != nil {
-		fmt.Fprintf(std.Err, "confetti: %s\n", plain.Lines(err.Error()))
+		fmt.Fprintf(std.Err, "confetti: %s\n", sanitize.Lines(err.Error()))
 		var p *kong.ParseError
 		if errors.As(err, &p) {
 			at := parser.Model.Node
@@ -100,7 +100,7 @@ func run(args []string, std terminal.Streams) int {
 		return 2
 	}
 	if err := ctx.Run(); err != nil {
-		fmt.Fprintf(std.Err, "confetti: %s\n", plain.Lines(err.Error()))
+		fmt.Fprintf(std.Err, "confetti: %s\n", sanitize.Lines(err.Error()))
 		var u terminal.UsageError
 		if errors.As(err, &u) {
 			return 2
@@ -144,7 +144,7 @@ func moment(d *kong.DecodeContext, target reflect.Value) error {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return strict.Told(err)
+		return strictjson.Told(err)
 	}
 	target.Set(reflect.ValueOf(at))
 	return nil

@@ -15,9 +15,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/klog/v2"
 
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/witness"
@@ -88,7 +88,7 @@ func images(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	x := fit.Stacked(synthetic.Images(replay.New(1), n))
+	x := featuremap.Stacked(synthetic.Images(seeded.New(1), n))
 	grey := make([][]float32, n)
 	for i := range grey {
 		grey[i] = x.Data[i*x.Stride:][:x.Cols]

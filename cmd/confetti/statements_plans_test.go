@@ -118,7 +118,7 @@ func (s *stating) signed(t *testing.T, rounds bool) (plan.Signed, relay.SignKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next, ok := proto.Question.(question.Stepped); ok && s.state == nil {
+	if next, ok := proto.Question.(question.Stepper); ok && s.state == nil {
 		if s.state, _, err = next.Next(nil); err != nil {
 			t.Fatal(err)
 		}

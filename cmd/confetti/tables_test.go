@@ -8,13 +8,13 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // records are made-up people of two classes, in turn: the coordinates of the
 // first lie around 1, those of the second around -1, with a little noise.
 func records(rows, cols int) (x [][]float32, class []int32) {
-	r := replay.New(1)
+	r := seeded.New(1)
 	for i := range rows {
 		v := make([]float32, cols)
 		for j := range v {
@@ -80,7 +80,7 @@ func npyHeader(kind, shape string) []byte {
 // peopleTable is of people of two regions who drink, are of an age, have been
 // shopping, and are somewhere.
 func peopleTable(rows int) []byte {
-	r := replay.New(2)
+	r := seeded.New(2)
 	var b bytes.Buffer
 	b.WriteString("\ufeff\"drink\",age,basket,lon,lat,region\r\n")
 	for i := range rows {

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // View draws what an observer sees of one collection in which the respondent attacked holds
@@ -75,7 +75,7 @@ func (o Observed) scores(runs int, seed uint64, progress func(done, of int)) sco
 		workers.Go(func() {
 			view := o.New()
 			for at := take(false); at < parts; at = take(true) {
-				all[at] = draw(view, replay.New(seed, uint64(at)))
+				all[at] = draw(view, seeded.New(seed, uint64(at)))
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // Sums are rounds of a sum of vectors, one description each, and its respondents. The
@@ -71,12 +71,12 @@ func (s Sums) Attack(claim account.Guarantee, seed uint64, progress func(done, o
 
 func (s Sums) attack(rounds []summing, claim account.Guarantee, seed uint64, progress func(done, of int)) ([]Finding, error) {
 	c := guessed{Score: make([]float64, s.Canaries), Second: make([]bool, s.Canaries)}
-	coins := replay.New(seed)
+	coins := seeded.New(seed)
 	for i := range c.Second {
 		c.Second[i] = coins.Uint64()>>63 == 1
 	}
 	for round, m := range rounds {
-		counts := s.collect(m, c.Second, func(block int) *rand.Rand { return replay.New(seed, uint64(round), uint64(block)) }, func(done int) {
+		counts := s.collect(m, c.Second, func(block int) *rand.Rand { return seeded.New(seed, uint64(round), uint64(block)) }, func(done int) {
 			progress(round*s.Users+done, len(rounds)*s.Users)
 		})
 		sum, err := m.Estimate(counts, s.Users)

@@ -14,8 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/prob/goodness"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // Constant is what one party must keep to whatever respondents hold, and how well its draws fit.
@@ -33,7 +33,7 @@ func (t *Route) Constants(seed uint64, progress func(stage string, done, of int)
 	tests := []func(r *rand.Rand) ([]Constant, error){source, g.contributions, g.answers, g.noise, t.tokens}
 	for i, test := range tests {
 		progress("constants", i, len(tests))
-		some, err := test(replay.New(seed, forConstants, uint64(i)))
+		some, err := test(seeded.New(seed, forConstants, uint64(i)))
 		if err != nil {
 			return nil, err
 		}

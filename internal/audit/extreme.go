@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 	"github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // extremes are what all numbers of the attacked row are: none has a gradient that single precision holds well.
@@ -58,7 +58,7 @@ func Extremes(t dpsgd.Training, claim account.Guarantee, seed uint64, progress f
 
 // attack puts a row of one number to the trainer.
 func (t trainer) attack(v float32, claim account.Guarantee, seed uint64, progress func(done, of int)) (Finding, error) {
-	weigh, err := t.learn(replay.New(seed, forTraining), v)
+	weigh, err := t.learn(seeded.New(seed, forTraining), v)
 	if err != nil {
 		return Finding{}, err
 	}
@@ -139,7 +139,7 @@ var extremeVAE = latent.VAE{Dim: 2, Length: 2, Epsilon: 4, Likelihood: latent.Be
 
 // encoderTrainer is the DP-Adam of an encoder's second stage, whose records nobody has brought to a range.
 func encoderTrainer(t dpsgd.Training) (trainer, error) {
-	r, public := replay.New(1), blas32.General{Rows: 8, Cols: extremeColumns, Stride: extremeColumns}
+	r, public := seeded.New(1), blas32.General{Rows: 8, Cols: extremeColumns, Stride: extremeColumns}
 	for range public.Rows * public.Cols {
 		public.Data = append(public.Data, r.Float32())
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 	"github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // extreme is a training of one epsilon that all its rows nearly always take part in.
@@ -110,7 +110,7 @@ func single(sum []float64) []float32 {
 }
 
 func naiveEncoder(t *testing.T) trainer {
-	r, public := replay.New(1), blas32.General{Rows: 8, Cols: extremeColumns, Stride: extremeColumns}
+	r, public := seeded.New(1), blas32.General{Rows: 8, Cols: extremeColumns, Stride: extremeColumns}
 	for range public.Rows * public.Cols {
 		public.Data = append(public.Data, r.Float32())
 	}

@@ -32,13 +32,13 @@ type edit struct{ file, old, new string }
 var faults = []fault{
 	// The eight, one of them twice, that an earlier auditor was tried with, and missed six of.
 	{"devices share no noise", "summed, devices", []edit{{
-		"internal/dp/sum/hiding/devices.go", "for i, z := range noise {\n", "for i, z := range noise {\n\t\tif IF {\n\t\t\tz = 0\n\t\t}\n",
+		"internal/dp/sum/sumprivacy/devices.go", "for i, z := range noise {\n", "for i, z := range noise {\n\t\tif IF {\n\t\t\tz = 0\n\t\t}\n",
 	}}, []string{"attack", "constant"}},
 	{"devices share no noise in one cell", "summed, devices", []edit{{
-		"internal/dp/sum/hiding/devices.go", "for i, z := range noise {\n", "for i, z := range noise {\n\t\tif IF && i == 0 {\n\t\t\tz = 0\n\t\t}\n",
+		"internal/dp/sum/sumprivacy/devices.go", "for i, z := range noise {\n", "for i, z := range noise {\n\t\tif IF && i == 0 {\n\t\t\tz = 0\n\t\t}\n",
 	}}, []string{"constant"}},
 	{"the helper adds no noise", "summed, aggregators", []edit{{
-		"party/aggregate/aggregate.go", "noise := s.Sum.Noise(r); noise != nil {", "noise := s.Sum.Noise(r); noise != nil && !(IF && s.role == dap.Helper) {",
+		"party/aggregator/aggregate.go", "noise := s.Sum.Noise(r); noise != nil {", "noise := s.Sum.Noise(r); noise != nil && !(IF && s.role == dap.Helper) {",
 	}}, []string{"attack", "constant", "sealed"}},
 	{"a device flips a tenth as often", "vectors", []edit{{
 		"internal/dp/vector/mechanism.go", "\tm.scratch.New = func", "\tif IF {\n\t\tm.bit.Flip /= 10\n\t}\n\tm.scratch.New = func",

@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/audit/kinds"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // Canaries is one collection in every round, of sums of vectors or of gradients, in which so
@@ -20,11 +20,11 @@ func (t *Route) Canaries(canaries int, seed uint64, progress func(stage string, 
 	if !ok {
 		return nil, fmt.Errorf("audit: a question of kind %q has no room for canaries: only sums of vectors and gradients have", first.protocol.Plan.Question.Kind)
 	}
-	honest := first.protocol.Plan.HonestMinimum()
+	honest := first.protocol.Plan.MinHonest()
 	if most := min(honest, s.Dimension); canaries < 4 || canaries > most {
 		return nil, fmt.Errorf("audit: %d canaries: give 4 to %d, one for an honest respondent and a feature", canaries, most)
 	}
-	r := replay.New(seed)
+	r := seeded.New(seed)
 	c := guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range c.Second {
 		c.Second[i] = r.Uint64()>>63 == 1
@@ -57,7 +57,7 @@ func (g *leg) hide(c guessed, r *rand.Rand, progress func(done int)) error {
 	if err != nil {
 		return err
 	}
-	honest, counts := g.protocol.Plan.HonestMinimum(), g.protocol.NewTally()
+	honest, counts := g.protocol.Plan.MinHonest(), g.protocol.NewTally()
 	for i := range honest {
 		value := g.holds[2]
 		if i < len(c.Second) {

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	dplatent "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -28,7 +28,7 @@ func threeClusters(t testing.TB) []byte {
 // encoder is a public state that makes two numbers of three, of weights that are large.
 func encoder(t testing.TB) []byte {
 	t.Helper()
-	net, err := nn.New(replay.New(1), nn.Dense{In: 3, Out: 2})
+	net, err := nn.New(seeded.New(1), nn.Dense{In: 3, Out: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -56,7 +56,7 @@ func newLeg(p plan.Plan, keys simulate.Keys, state []byte, number int, seed uint
 		return nil, err
 	}
 	g.tries = [2]uint64{seed, uint64(number)}
-	pairs, err := kinds.Pairs(g.protocol, replay.New(seed, forClimbs, uint64(number)))
+	pairs, err := kinds.Pairs(g.protocol, seeded.New(seed, forClimbs, uint64(number)))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (g *leg) choose(pairs []kinds.Records) error {
 }
 
 func (g *leg) stream(pair int) *rand.Rand {
-	return replay.New(g.tries[0], forTraining, g.tries[1], uint64(pair))
+	return seeded.New(g.tries[0], forTraining, g.tries[1], uint64(pair))
 }
 
 // ready has looked at what devices say.
@@ -98,7 +98,7 @@ func (g *leg) ready() (err error) {
 	}
 	if g.shape == nil {
 		var d device
-		if d, err = g.device(replay.New(g.tries[0], forShapes, g.tries[1])); err == nil {
+		if d, err = g.device(seeded.New(g.tries[0], forShapes, g.tries[1])); err == nil {
 			g.shape, err = g.tryShape(d)
 		}
 	}
@@ -255,7 +255,7 @@ func (g *leg) observers() map[string][]Observed {
 	if n, ok := g.known.(noised); ok {
 		return n.observers()
 	}
-	honest, e, work := g.protocol.Plan.HonestMinimum(), g.known, 2*g.work()
+	honest, e, work := g.protocol.Plan.MinHonest(), g.known, 2*g.work()
 	among := func(sees string, score func(seen) float64) []Observed {
 		return []Observed{{Sees: sees, Work: work * honest, New: g.view(honest-1, func(s seen) float64 {
 			return e.crowd(s.answer.Crowd) + g.shape.ofForm(formOf(s.answer)) + score(s) + e.sum(s.batch, honest)

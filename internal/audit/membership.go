@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // Models are trained on some of a set of examples. Who has a model guesses which.
@@ -24,7 +24,7 @@ type Models struct {
 // which are trained on.
 func Trained(t dpsgd.Training, examples int, seed uint64) Models {
 	dimension := examples // so that a linear model may know half of them by heart
-	r := replay.New(seed, forTraining)
+	r := seeded.New(seed, forTraining)
 	m := Models{Training: t, Shadows: 16, New: func(r *rand.Rand) (*nn.Model, error) {
 		return nn.New(r, nn.Dense{In: dimension, Out: 2})
 	}}
@@ -46,7 +46,7 @@ func Trained(t dpsgd.Training, examples int, seed uint64) Models {
 // among models that the attacker has trained with and without them (Carlini et al. 2022). Its
 // claim is of adding or removing an example.
 func (m Models) Attack(claim account.Guarantee, seed uint64, progress func(done, of int)) ([]Finding, error) {
-	target, in, err := m.train(replay.New(seed, forSealed))
+	target, in, err := m.train(seeded.New(seed, forSealed))
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (m Models) Attack(claim account.Guarantee, seed uint64, progress func(done,
 	s := make(shadows, len(m.Examples))
 	for i := range m.Shadows {
 		progress(i, m.Shadows)
-		losses, in, err := m.train(replay.New(seed, forSealed, uint64(i)))
+		losses, in, err := m.train(seeded.New(seed, forSealed, uint64(i)))
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func Steps(t dpsgd.Training, canaries int, claim account.Guarantee, seed uint64,
 	if err := EnoughCanaries(canaries); err != nil {
 		return nil, err
 	}
-	r, c := replay.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
+	r, c := seeded.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range canaries {
 		c.Second[i] = r.Uint64()>>63 == 1
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // integers is noise for a sum of whole numbers.
@@ -63,7 +63,7 @@ func (s Noisy) Canaries(rounds, canaries int, claim account.Guarantee, seed uint
 	if err := EnoughCanaries(canaries); err != nil {
 		return nil, err
 	}
-	r, c := replay.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
+	r, c := seeded.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range canaries {
 		c.Second[i] = r.Uint64()>>63 == 1
 		for range rounds {

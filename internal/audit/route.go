@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -79,7 +79,7 @@ func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 			break
 		}
 		p.Round = &plan.Round{Study: p.Round.Study, Number: p.Round.Number + 1}
-		if state, err = one.next(replay.New(seed, forRounds, uint64(i))); err != nil {
+		if state, err = one.next(seeded.New(seed, forRounds, uint64(i))); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +123,7 @@ func runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
 		if err != nil {
 			return nil, err
 		}
-		if state, _, err = findings.Next(bare.Question, nil); err != nil || state == nil {
+		if state, _, err = results.Next(bare.Question, nil); err != nil || state == nil {
 			return bare, err
 		}
 	}
@@ -152,14 +152,14 @@ func (g *leg) next(r *rand.Rand) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if _, ok := g.protocol.Question.(question.Stated); !ok {
+	if _, ok := g.protocol.Question.(question.Stateful); !ok {
 		return nil, nil
 	}
 	model, err := g.protocol.Learn(crowds)
 	if err != nil {
 		return nil, err
 	}
-	state, _, err := findings.Next(g.protocol.Question, model)
+	state, _, err := results.Next(g.protocol.Question, model)
 	if state == nil {
 		state = g.state
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -85,7 +85,7 @@ func (g *leg) withNoise(handed []tally.Tally, seed uint64) error {
 	}
 	for crowd, t := range handed {
 		for aggregator := range uint64(2) {
-			for i, z := range route.Noise(replay.New(seed, law.ForNoise, uint64(crowd), aggregator))[:len(t.(*tally.Sums).N)] {
+			for i, z := range route.Noise(seeded.New(seed, distribution.ForNoise, uint64(crowd), aggregator))[:len(t.(*tally.Sums).N)] {
 				t.(*tally.Sums).N[i] += z
 			}
 		}
@@ -153,7 +153,7 @@ func (g *leg) handed(values []question.Value, seed uint64) ([]tally.Tally, error
 	type batch struct{ instance, crowd int }
 	counts, devices := map[batch]tally.Tally{}, map[batch]int{}
 	for i, v := range values {
-		d, err := g.device(replay.New(seed, uint64(i)))
+		d, err := g.device(seeded.New(seed, uint64(i)))
 		if err != nil {
 			return nil, err
 		}

@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/shuffler/intake"
+	"github.com/confetti-dp/confetti/internal/shuffler/admission"
 )
 
 // sizes are those of two crowds after the entry has deleted from each. So many others are in either, and
 // the respondent attacked in the one or in the other.
 type sizes struct {
-	rules  intake.Rules
+	rules  admission.Rules
 	others int
 }
 
@@ -24,7 +24,7 @@ func (g *leg) newSizes() (s sizes, ok bool) {
 	if p.Crowd.Deletion == nil || p.Crowds() < 2 {
 		return s, false
 	}
-	rules, err := intake.NewRules(p, 0)
+	rules, err := admission.NewRules(p, 0)
 	return sizes{rules, p.Crowd.Minimum + 2*p.Crowd.Deletion.Threshold}, err == nil
 }
 
@@ -32,7 +32,7 @@ func (g *leg) newSizes() (s sizes, ok bool) {
 func (s sizes) observed() Observed { return s.drawn(s.rules) }
 
 // drawn are sizes that an entry with these rules leaves, scored by the rules of the plan.
-func (s sizes) drawn(entry intake.Rules) Observed {
+func (s sizes) drawn(entry admission.Rules) Observed {
 	sees := fmt.Sprintf("the sizes of two crowds of %d others, in one of which the respondent is", s.others)
 	return Observed{Sees: sees, Work: 4 * s.others, New: func() View {
 		score := s.scores()
@@ -47,9 +47,9 @@ func (s sizes) drawn(entry intake.Rules) Observed {
 }
 
 // stay is how many do; 0: the crowd is withheld.
-func stay(entry intake.Rules, r *rand.Rand, n int) int {
+func stay(entry admission.Rules, r *rand.Rand, n int) int {
 	_, respondents, err := entry.Survivors(r, n)
-	if err != nil && !errors.Is(err, intake.ErrWithheld) {
+	if err != nil && !errors.Is(err, admission.ErrWithheld) {
 		panic("audit: " + err.Error()) // it has no other
 	}
 	return respondents

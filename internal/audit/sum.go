@@ -50,7 +50,7 @@ func (g *leg) split(t tally.Tally, vector []uint64) error {
 	for i, x := range vector {
 		numbers[i] = int64(x)
 	}
-	q, ok := g.protocol.Question.(question.Summed)
+	q, ok := g.protocol.Question.(question.Summer)
 	if !ok {
 		return errors.New("audit: a vector of a question that is not summed")
 	}
@@ -142,7 +142,7 @@ func (noised) share() float64                      { return 1 }
 // add the noise, an aggregator to whom all respondents but those relied upon have told theirs.
 func (n noised) observers() map[string][]Observed {
 	if n.adders == nil {
-		return map[string][]Observed{account.OneAggregator: {n.shares(n.leg.protocol.Plan.HonestMinimum())}}
+		return map[string][]Observed{account.OneAggregator: {n.shares(n.leg.protocol.Plan.MinHonest())}}
 	}
 	return map[string][]Observed{
 		account.OneAggregator: {n.aggregators(adders.Helper), n.aggregators(adders.Leader)},

@@ -25,7 +25,7 @@ func cellsWithNoise(t *testing.T, ask plan.Histogram, by string) plan.Plan {
 func (n noised) weakened(t *testing.T, p plan.Plan, few int, factor float64) map[string][]Observed {
 	t.Helper()
 	if n.adders == nil {
-		return map[string][]Observed{account.OneAggregator: {n.shares(p.HonestMinimum() / few)}}
+		return map[string][]Observed{account.OneAggregator: {n.shares(p.MinHonest() / few)}}
 	}
 	route := *p.Route.Sum
 	route.Decay *= factor

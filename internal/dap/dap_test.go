@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // of is bytes that count up from one.
@@ -245,7 +245,7 @@ func FuzzMessages(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for name, d := range decoders {
-			costtest.Heap(t, costtest.Factor, len(b), func() {
+			costlimit.Heap(t, costlimit.Factor, len(b), func() {
 				if _, again, err := d.read(b); err == nil && !bytes.Equal(again, b) {
 					t.Errorf("%s: %x is read, and is written %x", name, b, again)
 				}

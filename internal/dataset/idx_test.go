@@ -5,7 +5,7 @@ import (
 	"compress/gzip"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func zipped(b ...byte) []byte {
@@ -41,7 +41,7 @@ func TestIDX(t *testing.T) {
 func FuzzIDX(f *testing.F) {
 	f.Add(zipped(0, 0, 8, 1, 0, 0, 0, 2, 1, 2))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		costtest.Heap(t, costtest.Factor, len(b), func() {
+		costlimit.Heap(t, costlimit.Factor, len(b), func() {
 			shape, data, err := decodeIDX(bytes.NewReader(b), 1)
 			if err == nil && shape[0] != len(data) {
 				t.Fatalf("shape %v, %d bytes", shape, len(data))

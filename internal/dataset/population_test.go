@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func encodePNG(t testing.TB, m image.Image) []byte {
@@ -66,7 +66,7 @@ func FuzzPicture(f *testing.F) {
 	f.Add(encodePNG(f, m))
 	f.Add(large(f))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		costtest.Heap(t, costtest.Factor, len(b), func() {
+		costlimit.Heap(t, costlimit.Factor, len(b), func() {
 			if len(b) > 1<<12 {
 				return
 			}

@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 const (
@@ -77,7 +77,7 @@ func Decode(suite, text string) ([]byte, error) {
 // Create writes the file whole, with mode 0600, or not at all. A file that
 // exists already is left as it is; the error is then fs.ErrExist.
 func Create(path string, f File) error {
-	err := durable.Create(path, f.text(), 0o600)
+	err := atomicfile.Create(path, f.text(), 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("keyfile: write %s: %w: choose another name, or say that it may be replaced (what was sealed to the old key is then lost)", path, fs.ErrExist)
 	}
@@ -85,7 +85,7 @@ func Create(path string, f File) error {
 }
 
 // Replace is Create for callers who have been told to overwrite.
-func Replace(path string, f File) error { return prefixed(durable.Replace(path, f.text(), 0o600)) }
+func Replace(path string, f File) error { return prefixed(atomicfile.Replace(path, f.text(), 0o600)) }
 
 func prefixed(err error) error {
 	if err != nil {
@@ -170,7 +170,7 @@ func parse(text []byte) (File, error) {
 		return File{}, fmt.Errorf("more than %d bytes: this is no key file", maxSize)
 	}
 	var doc document
-	if strict.JSON(text, &doc) != nil {
+	if strictjson.JSON(text, &doc) != nil {
 		// Not wrapped: the decoder may quote the text, which holds the key.
 		return File{}, errors.New("not the JSON of a key file: restore it from a copy, or make a new key")
 	}

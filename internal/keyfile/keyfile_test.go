@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func TestFilesComeBack(t *testing.T) {
@@ -82,7 +82,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"format":"confetti-private-key/v1","suite":"x25519","purpose":"","id":"` + ID("") + `","public_key":"","private_key":"AQID"}`))
 	f.Add([]byte("{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			file, err := parse(text)
 			if err != nil {
 				if strings.Contains(err.Error(), "AQID") {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // The form of a model as bytes: the magic with its version, the length of a
@@ -128,7 +128,7 @@ func (m *Model) UnmarshalBinary(b []byte) error {
 
 func layersOf(text []byte) ([]Layer, error) {
 	var all []described
-	if err := strict.JSON(text, &all); err != nil {
+	if err := strictjson.JSON(text, &all); err != nil {
 		return nil, fmt.Errorf("nn: the description of the layers: %w", err)
 	}
 	layers := make([]Layer, len(all))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func TestAModelComesBackFromItsBytes(t *testing.T) {
@@ -116,7 +116,7 @@ func FuzzModel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Model
 		var err error
-		costtest.Heap(t, costtest.Factor, len(b), func() { err = m.UnmarshalBinary(b) })
+		costlimit.Heap(t, costlimit.Factor, len(b), func() { err = m.UnmarshalBinary(b) })
 		if err != nil {
 			return
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"pgregory.net/rapid"
 )
 
@@ -170,7 +170,7 @@ func FuzzRequest(f *testing.F) {
 		f.Add([]byte(b))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		costtest.Heap(t, costtest.Factor, len(b), func() {
+		costlimit.Heap(t, costlimit.Factor, len(b), func() {
 			r, err := parseRequest(b)
 			if err != nil {
 				return
@@ -191,7 +191,7 @@ func FuzzResponse(f *testing.F) {
 		f.Add([]byte(b))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		costtest.Heap(t, costtest.Factor, len(b), func() {
+		costlimit.Heap(t, costlimit.Factor, len(b), func() {
 			r, err := parseResponse(b)
 			if err != nil {
 				return
@@ -213,7 +213,7 @@ func FuzzEncapsulated(f *testing.F) {
 	}
 	f.Add([]byte(v.EncapsulatedRequest), []byte(v.EncapsulatedResponse))
 	f.Fuzz(func(t *testing.T, request, response []byte) {
-		costtest.Heap(t, costtest.Factor, len(request)+len(response), func() {
+		costlimit.Heap(t, costlimit.Factor, len(request)+len(response), func() {
 			Decapsulate(keys, request)
 			e.Open(response)
 		})

@@ -14,7 +14,7 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/histogram"
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 var circuits = map[string]struct {
@@ -361,7 +361,7 @@ func FuzzReport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, public, leader, helper []byte) {
 		var sum []int64
 		var err error
-		costtest.Heap(t, costtest.Factor, len(public)+len(leader)+len(helper), func() {
+		costlimit.Heap(t, costlimit.Factor, len(public)+len(leader)+len(helper), func() {
 			var ours, theirs Vector
 			if ours, theirs, err = verify(v, [KeySize]byte{}, report{s.nonce, public, leader, helper}); err == nil {
 				sum, err = Open(ours, theirs)
@@ -441,11 +441,11 @@ func BenchmarkPrio3(b *testing.B) {
 		rounds := 0
 		for b.Loop() {
 			for i, do := range []func(){ours, theirs} {
-				before := costtest.Used(b)
+				before := costlimit.Used(b)
 				for range 10 {
 					do()
 				}
-				spent[i] += costtest.Used(b) - before
+				spent[i] += costlimit.Used(b) - before
 			}
 			rounds += 10
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -136,13 +136,13 @@ const head = `# A plan that lacks keys or addresses of its parties, each of whom
 
 // draw draws one collection, and reads it as an analyzer does.
 func (d *Drawn) draw(proto *protocol.Protocol, r *rows, c Choice) error {
-	stream := func(part ...uint64) *rand.Rand { return replay.New(c.Seed, part...) }
+	stream := func(part ...uint64) *rand.Rand { return seeded.New(c.Seed, part...) }
 	all, came, err := r.population(c.People)
 	if err != nil {
 		return err
 	}
 	d.People = all.Respondents()
-	tallies, err := law.Draw(proto, all, stream, func(int) {})
+	tallies, err := distribution.Draw(proto, all, stream, func(int) {})
 	if _, err = question.Fits(err); err != nil { // who has no room in the plan says what the plan says
 		return err
 	}
@@ -150,7 +150,7 @@ func (d *Drawn) draw(proto *protocol.Protocol, r *rows, c Choice) error {
 	if err != nil {
 		return err
 	}
-	sheet, err := findings.Beside(model, findings.Public{})
+	sheet, err := results.Beside(model, results.Public{})
 	if err != nil {
 		return err
 	}

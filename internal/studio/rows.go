@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -21,7 +21,7 @@ type rows struct {
 	of     Choice // what of it decides them
 	asked  []plan.Attribute
 	crowds []string // none: there is one
-	alike  law.Alike
+	alike  distribution.Alike
 	crowd  []int     // of each group of alike
 	sizes  []int     // rows of each crowd
 	truth  [][][]int // of the rows, by crowd, attribute and cell
@@ -156,7 +156,7 @@ func (r *rows) reveal(of Choice, held [][]string, counts []int) error {
 	if err != nil {
 		return err
 	}
-	q, ok := proto.Question.(question.Read)
+	q, ok := proto.Question.(question.Parser)
 	if !ok {
 		return fmt.Errorf("a question of kind %s takes no rows", proto.Plan.Question.Kind)
 	}
@@ -177,7 +177,7 @@ func (r *rows) reveal(of Choice, held [][]string, counts []int) error {
 			crowd, _ = slices.BinarySearch(r.crowds, row[0])
 		}
 		r.sizes[crowd] += counts[i]
-		r.crowd, r.alike = append(r.crowd, crowd), append(r.alike, law.Group{Value: v, Respondents: counts[i]})
+		r.crowd, r.alike = append(r.crowd, crowd), append(r.alike, distribution.Group{Value: v, Respondents: counts[i]})
 	}
 	truth, err := r.alike.Reveal(proto)
 	if err != nil {
@@ -195,7 +195,7 @@ func (r *rows) reveal(of Choice, held [][]string, counts []int) error {
 
 // population is of people who answer as the rows do, so many that the smallest crowd has those: every
 // group is as large a part of its crowd as of the rows, to one.
-func (r *rows) population(people int) (law.Alike, []int, error) {
+func (r *rows) population(people int) (distribution.Alike, []int, error) {
 	smallest := slices.Min(r.sizes)
 	came, total := make([]int, len(r.sizes)), 0
 	for i, n := range r.sizes {
@@ -220,5 +220,5 @@ func (r *rows) population(people int) (law.Alike, []int, error) {
 			left[crowd]--
 		}
 	}
-	return slices.DeleteFunc(out, func(g law.Group) bool { return g.Respondents == 0 }), came, nil
+	return slices.DeleteFunc(out, func(g distribution.Group) bool { return g.Respondents == 0 }), came, nil
 }

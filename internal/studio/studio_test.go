@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -321,7 +321,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("tea\ncoffee\n"), false)
 	f.Add([]byte("a;b\n1;2\n"), false)
 	f.Fuzz(func(t *testing.T, text []byte, table bool) {
-		costtest.Heap(t, 200, len(text), func() {
+		costlimit.Heap(t, 200, len(text), func() {
 			s, err := Read(text, table)
 			if err != nil {
 				return

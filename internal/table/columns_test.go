@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // named are columns that may not be empty.
@@ -105,7 +105,7 @@ func FuzzColumns(f *testing.F) {
 	f.Add([]byte("\ufeff\"a\",b\r\n\"x \"\"y\"\"\",2\r\n"))
 	f.Add([]byte("a\n\xff\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			c, err := decodeColumns(strings.NewReader(string(data)), Missing{}, named("a"))
 			if err != nil {
 				return

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // npy builds a version 1 file round the given header dictionary.
@@ -130,7 +130,7 @@ func FuzzNPY(f *testing.F) {
 	f.Add(npy(dict("<i8", false, "2,"), []int64{1, 0}))
 	f.Add(npy(dict("<f2", true, "1, 1"), []uint16{0x3c00}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		costtest.Heap(t, costtest.Factor, len(b), func() {
+		costlimit.Heap(t, costlimit.Factor, len(b), func() {
 			if x, err := decodeMatrix(bytes.NewReader(b), int64(len(b)), false); err == nil {
 				for _, v := range x.Data {
 					if v != v || math.IsInf(float64(v), 0) {

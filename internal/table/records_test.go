@@ -13,7 +13,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func TestCSV(t *testing.T) {
@@ -193,7 +193,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add("a,b\n1,2\n", "b")
 	f.Add("a,\"b\"\n1,x\n", "b")
 	f.Fuzz(func(t *testing.T, text, label string) {
-		costtest.Heap(t, costtest.Factor, len(text)+len(label), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text)+len(label), func() {
 			if x, err := decodeCSV(strings.NewReader(text), Choice{Label: label}); err == nil && len(x.X.Data) != x.X.Rows*x.X.Cols {
 				t.Fatalf("%d numbers in %d x %d", len(x.X.Data), x.X.Rows, x.X.Cols)
 			}
@@ -205,7 +205,7 @@ func FuzzParquet(f *testing.F) {
 	f.Add(parquetOf(f, wide{1, "cat", 2.5, true}), "kind")
 	f.Add(parquetOf(f, long{1, []float32{2, 3}}), "kind")
 	f.Fuzz(func(t *testing.T, file []byte, label string) {
-		costtest.Heap(t, costtest.Factor, len(file)+len(label)+16<<10, func() { // and the buffers of the library
+		costlimit.Heap(t, costlimit.Factor, len(file)+len(label)+16<<10, func() { // and the buffers of the library
 			x, err := decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Label: label})
 			if err == nil && (len(x.X.Data) != x.X.Rows*x.X.Cols || slices.ContainsFunc(x.X.Data, func(v float32) bool { return v-v != 0 })) {
 				t.Fatal("accepted what it should not")

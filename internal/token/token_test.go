@@ -15,7 +15,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -287,7 +287,7 @@ func FuzzParsePublicKey(f *testing.F) {
 	f.Add(v.PublicKey)
 	f.Add("rsa2048:")
 	f.Fuzz(func(t *testing.T, text string) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			if k, err := ParsePublicKey(text); err == nil && k.String() != text {
 				t.Error("a key with a second text form was accepted")
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // libraryRequest and libraryResponse are the same messages to the library.
@@ -122,7 +122,7 @@ func FuzzTokenMessagesAgree(f *testing.F) {
 		f.Add([]byte(v.Bytes))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, 2*costtest.Factor, len(data), func() { // of two decoders
+		costlimit.Heap(t, 2*costlimit.Factor, len(data), func() { // of two decoders
 			_, _ = ParseTokenRequest(data)
 			_, _ = ParseTokenResponse(data)
 		})

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // A path that is read is the one that is written of what was read: nothing has two
@@ -49,7 +49,7 @@ func FuzzPaths(f *testing.F) {
 		})
 	}
 	f.Fuzz(func(t *testing.T, method, path string) {
-		costtest.Heap(t, costtest.Factor, len(method)+len(path), func() {
+		costlimit.Heap(t, costlimit.Factor, len(method)+len(path), func() {
 			u, err := url.ParseRequestURI(path)
 			if err != nil || u.Path == "" {
 				return

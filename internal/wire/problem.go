@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 )
 
 // Code names a problem. Codes are stable: a client may branch on them.
@@ -149,9 +149,9 @@ func Problemf(c Code, format string, a ...any) *Problem {
 // Error is the detail with its code, both of them words of whoever made the problem.
 func (p *Problem) Error() string {
 	if p.Detail == "" {
-		return "wire: " + plain.Text(string(p.Code))
+		return "wire: " + sanitize.Text(string(p.Code))
 	}
-	return "wire: " + plain.Text(string(p.Code)) + ": " + plain.Lines(p.Detail)
+	return "wire: " + sanitize.Text(string(p.Code)) + ": " + sanitize.Lines(p.Detail)
 }
 
 // Unwrap is the cause on the side that made the problem; it does not travel.

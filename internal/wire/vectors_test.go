@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/token"
 )
 
@@ -94,7 +94,7 @@ func fuzz(f *testing.F, kind string) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			if again, err := decode(kind, data); err == nil && !bytes.Equal(again, data) {
 				t.Error("accepted, but encodes to other bytes")
 			}
@@ -109,7 +109,7 @@ func FuzzTokenAuthorization(f *testing.F) {
 	f.Add(TokenAuthorization(counting(0, token.Size)))
 	f.Add("Bearer x")
 	f.Fuzz(func(t *testing.T, header string) {
-		costtest.Heap(t, costtest.Factor, len(header), func() {
+		costlimit.Heap(t, costlimit.Factor, len(header), func() {
 			if b, ok := ParseTokenAuthorization(header); ok && TokenAuthorization(b) != header {
 				t.Error("accepted, but encodes to another header")
 			}

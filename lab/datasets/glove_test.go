@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/datatest"
 )
 
@@ -42,7 +42,7 @@ func TestThePublishedWordVectors(t *testing.T) {
 func FuzzWordVectors(f *testing.F) {
 	f.Add("the -1.5 2\nof 0.25 1e-3\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		costtest.Heap(t, costtest.Factor, len(text)+1<<16, func() { // and a line
+		costlimit.Heap(t, costlimit.Factor, len(text)+1<<16, func() { // and a line
 			if w := new(WordVectors); w.read(strings.NewReader(text)) == nil && len(w.X.Data) != len(w.Words)*w.X.Cols {
 				t.Errorf("%d numbers of %d words", len(w.X.Data), len(w.Words))
 			}

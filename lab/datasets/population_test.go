@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func encodePNG(t testing.TB, m image.Image) []byte {
@@ -104,7 +104,7 @@ func TestLoadPopulation(t *testing.T) {
 func FuzzWordCounts(f *testing.F) {
 	f.Add("the\t127\t53\nto\t12\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			if p, err := decodeWordCounts(strings.NewReader(text)); err == nil && (len(p.Names) != len(p.Holders) || p.Respondents() < 1) {
 				t.Errorf("%d words of %d counts", len(p.Names), len(p.Holders))
 			}
@@ -115,7 +115,7 @@ func FuzzWordCounts(f *testing.F) {
 func FuzzPoints(f *testing.F) {
 	f.Add("lat,lng\n-37.5,175\n-38,176\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		costtest.Heap(t, costtest.Factor, len(text)+16<<10, func() { // and a grid
+		costlimit.Heap(t, costlimit.Factor, len(text)+16<<10, func() { // and a grid
 			if points, err := decodePoints(strings.NewReader(text)); err == nil && onGrid(points).Respondents() != len(points) {
 				t.Error("points got lost")
 			}

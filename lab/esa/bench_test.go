@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/esa"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
@@ -61,7 +61,7 @@ func histogramSketch(b *testing.B) func() {
 	}
 	m := randomize.Symmetric(sketchWidth, 13, account.Removal)
 	counts, candidates := make([]uint64, s.Channels()), make([]uint32, len(population.Holders))
-	drawn, r, inRow, held := 0, replay.New(3), make([]int, s.Rows()), make([]int, s.Channels())
+	drawn, r, inRow, held := 0, seeded.New(3), make([]int, s.Rows()), make([]int, s.Channels())
 	for value, f := range population.Holders {
 		drawn += f
 		s.DrawRows(r, f, func(row, devices int) {

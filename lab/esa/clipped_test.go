@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
@@ -14,7 +14,7 @@ func TestClippedIsTheErrorOfEstimatesTakenToWhite(t *testing.T) {
 	p := Picture{0: 700, 40: 100, 255: 150, 400: 50}
 	for _, sigma := range []float64{3, 60, 900} {
 		const draws = 400
-		r, squares, n := replay.New(7, 1), 0.0, 0.0
+		r, squares, n := seeded.New(7, 1), 0.0, 0.0
 		for f, cells := range p {
 			for range int(cells) * draws {
 				off := min(white255, max(0, float64(f)+sigma*r.NormFloat64())) - float64(f)

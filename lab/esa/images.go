@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // tones that a shade can have.
@@ -97,7 +97,7 @@ func portraitShade(x, y float64) float64 {
 // cityShade is a city by night: streets that cross, and lights where many are.
 func cityShade() func(x, y float64) float64 {
 	const forLights = 0xe5c
-	r := replay.New(1, forLights)
+	r := seeded.New(1, forLights)
 	lights := make([][3]float64, 60)
 	for i := range lights {
 		lights[i] = [3]float64{0.5 + 0.18*r.NormFloat64(), 0.5 + 0.2*r.NormFloat64(), 0.01 + 0.04*r.Float64()}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/simulate"
@@ -42,7 +42,7 @@ func measured(c experiments.Cell, p *dataset.Population, progress simulate.Progr
 	errors, ofRuns := measure.Errors{Most: p.Most}, []float64{}
 	for run := range c.Runs {
 		progress("runs", run, c.Runs)
-		got, err := d.draw(replay.New(c.Seed, forNoise, uint64(run)), p.Holders)
+		got, err := d.draw(seeded.New(c.Seed, forNoise, uint64(run)), p.Holders)
 		if err != nil {
 			return res, nil, err
 		}

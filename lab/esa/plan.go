@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/experiments"
@@ -160,7 +160,7 @@ func (h asked) draft(n, cells, answers int) plan.Plan {
 func collect(proto *protocol.Protocol, r *rand.Rand, holders []int, rounds int) (counted, error) {
 	c := counted{rounds: rounds}
 	for range rounds {
-		col, err := simulate.Law(proto, law.Holders(holders), r.Uint64(), func(string, int, int) {})
+		col, err := simulate.Law(proto, distribution.Holders(holders), r.Uint64(), func(string, int, int) {})
 		if err != nil {
 			return c, err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // Populations in the shapes of ESA, Table II, and the words of the project's own
@@ -56,13 +56,13 @@ func Population(name string, seed uint64, load func(name string) (*dataset.Popul
 		}
 		scale(weights[:100], 0.5)
 		scale(weights[100:], 0.5)
-		return &dataset.Population{Name: name, Synthetic: true, Holders: drawHolders(replay.New(seed, forPopulation), weights, 203_950_512)}, nil
+		return &dataset.Population{Name: name, Synthetic: true, Holders: drawHolders(seeded.New(seed, forPopulation), weights, 203_950_512)}, nil
 	case zipfWords:
 		weights := make([]float64, 100_000)
 		for i := range weights {
 			weights[i] = math.Pow(float64(i+1), -1.1)
 		}
-		return &dataset.Population{Name: name, Synthetic: true, Holders: drawHolders(replay.New(seed, forPopulation), weights, 1_000_000)}, nil
+		return &dataset.Population{Name: name, Synthetic: true, Holders: drawHolders(seeded.New(seed, forPopulation), weights, 1_000_000)}, nil
 	}
 	return load(name)
 }

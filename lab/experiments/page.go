@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -66,5 +66,5 @@ func WriteWhole(path string, render func(io.Writer) error) error {
 	if err := render(&b); err != nil {
 		return err
 	}
-	return durable.Replace(path, b.Bytes(), 0o644)
+	return atomicfile.Replace(path, b.Bytes(), 0o644)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 var seedsApart = flag.Int("seeds", 1, "how often what features drawn for each class apart do is measured; the first is compared")
@@ -58,7 +58,7 @@ func drawnForEachClass(t *testing.T, seed uint64) (estimates []blas32.General, r
 	}
 	for class := range s.classes {
 		spec := encode.Spec{Kernel: encode.Gaussian, Dimension: s.dimension, Repetitions: s.dimension, Bandwidth: 1, Normalize: true}
-		r := replay.New(seed, uint64(class))
+		r := seeded.New(seed, uint64(class))
 		for i := range spec.Seed {
 			spec.Seed[i] = byte(r.Uint32())
 		}

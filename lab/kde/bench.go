@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/simulate"
@@ -222,7 +222,7 @@ func (b *bench) noPrivacy(c experiments.Cell) (mean [2]float64, err error) {
 
 // streamOf returns one of a population's streams.
 func streamOf(p *population, stream uint64) *rand.Rand {
-	return replay.New(p.cell.Seed, p.run, stream)
+	return seeded.New(p.cell.Seed, p.run, stream)
 }
 
 // words are the top words of each class.

@@ -11,8 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
@@ -29,9 +29,9 @@ type population struct {
 	records  *records
 	question plan.Question // without its bitsum
 	features *encode.Features
-	rounded  *law.Rounded // nil until asked for
-	open     *law.Rounded // with the true labels; nil until asked for
-	grid     *law.Rounded // steps of numbers in the place of bits, of the reported labels; nil until asked for
+	rounded  *distribution.Rounded // nil until asked for
+	open     *distribution.Rounded // with the true labels; nil until asked for
+	grid     *distribution.Rounded // steps of numbers in the place of bits, of the reported labels; nil until asked for
 	exact    [][]float64
 	progress simulate.Progress
 }
@@ -88,16 +88,16 @@ func (p *population) draft(label plan.LabelEpsilon) plan.Plan {
 	return draft
 }
 
-func (p *population) round(label plan.LabelEpsilon, stream uint64) (*law.Rounded, error) {
+func (p *population) round(label plan.LabelEpsilon, stream uint64) (*distribution.Rounded, error) {
 	seed := streamOf(p, stream).Uint64()
-	records := law.Records{Classes: p.records.Train.Y, Row: p.records.row}
-	return law.Round(p.draft(label), records, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(done int) {
+	records := distribution.Records{Classes: p.records.Train.Y, Row: p.records.row}
+	return distribution.Round(p.draft(label), records, func(part ...uint64) *rand.Rand { return seeded.New(seed, part...) }, func(done int) {
 		p.progress(fmt.Sprintf("run %d of %d", p.run+1, p.cell.Runs), done, len(records.Classes))
 	})
 }
 
 // bits are the rounded ones of the reported classes.
-func (p *population) bits() (*law.Rounded, error) {
+func (p *population) bits() (*distribution.Rounded, error) {
 	var err error
 	if p.rounded == nil {
 		p.rounded, err = p.round(labels(p.cell.Density), forBits)
@@ -106,7 +106,7 @@ func (p *population) bits() (*law.Rounded, error) {
 }
 
 // members are who reports a class: experiments have one instance.
-func members(of *law.Rounded, class int) []int { return of.Batches[class][0].Members }
+func members(of *distribution.Rounded, class int) []int { return of.Batches[class][0].Members }
 
 // sizes are the smallest and the largest reported class. Nothing is rounded for a cell of
 // costs only, whose labels are the true ones.
@@ -132,7 +132,7 @@ func (p *population) sizes() (least, most int, err error) {
 }
 
 // densities are those of classes with so many members and such sums.
-func (p *population) densities(of *law.Rounded, sums [][]estimate.Value) []kde.Density {
+func (p *population) densities(of *distribution.Rounded, sums [][]estimate.Value) []kde.Density {
 	out := make([]kde.Density, len(sums))
 	for class := range out {
 		out[class] = kde.Density{Features: p.features, Respondents: len(members(of, class)), Sums: sums[class]}

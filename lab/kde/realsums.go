@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
@@ -96,7 +96,7 @@ func closeness(sigma float64, n int) float64 {
 }
 
 // onGrid has the sums of such numbers in the place of the sums of bits, found once for a population.
-func (p *population) onGrid() (*law.Rounded, error) {
+func (p *population) onGrid() (*distribution.Rounded, error) {
 	if p.grid != nil {
 		return p.grid, nil
 	}
@@ -108,7 +108,7 @@ func (p *population) onGrid() (*law.Rounded, error) {
 	channels, d := p.features.Channels(), p.features.Spec().Dimension
 	x := blas32.General{Cols: d, Stride: d, Data: make([]float32, rows*d)}
 	mapped := blas32.General{Cols: channels, Stride: channels, Data: make([]float32, rows*channels)}
-	grid := &law.Rounded{Batches: make([][]law.Batch, len(bits.Batches))}
+	grid := &distribution.Rounded{Batches: make([][]distribution.Batch, len(bits.Batches))}
 	for class := range grid.Batches {
 		who := members(bits, class)
 		sums := make([]int, channels)
@@ -127,7 +127,7 @@ func (p *population) onGrid() (*law.Rounded, error) {
 				}
 			}
 		}
-		grid.Batches[class] = []law.Batch{{Members: who, Ones: sums}}
+		grid.Batches[class] = []distribution.Batch{{Members: who, Ones: sums}}
 	}
 	p.grid = grid
 	return grid, nil

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 const (
@@ -55,10 +55,10 @@ func (s shape) records(name string, seed uint64) *records {
 	means := make([][]float64, s.classes)
 	for c := range means {
 		set.Classes = append(set.Classes, fmt.Sprintf("class %d", c+1))
-		means[c] = s.direction(replay.New(seed, forMeans, uint64(c)).NormFloat64)
+		means[c] = s.direction(seeded.New(seed, forMeans, uint64(c)).NormFloat64)
 	}
 	draw := func(part uint64, i int, out []float32) {
-		w := s.direction(replay.New(seed, part, uint64(i)).NormFloat64)
+		w := s.direction(seeded.New(seed, part, uint64(i)).NormFloat64)
 		rest := math.Sqrt(1 - s.norm*s.norm)
 		length := 0.0
 		for j, m := range means[i%s.classes] {

@@ -11,8 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
@@ -51,14 +51,14 @@ func withTexts(d experiments.Data) func(name string) (*dataset.Set, error) {
 			}
 			return means(name, texts, words), nil
 		}
-		return vectors(name, texts, fit.Progress(d.Progress()))
+		return vectors(name, texts, featuremap.Progress(d.Progress()))
 	}
 }
 
 // vectors are texts by latent directions of the public ones, each of length one. A text
 // whose words are all unknown is left out.
-func vectors(name string, texts *datasets.Texts, tell fit.Progress) (*dataset.Set, error) {
-	m, err := fit.Texts(replay.New(forTexts), texts.Public.Texts, textDimensions, lsa.Words{Common: 0.05, Singular: true}, 1, tell)
+func vectors(name string, texts *datasets.Texts, tell featuremap.Progress) (*dataset.Set, error) {
+	m, err := featuremap.Texts(seeded.New(forTexts), texts.Public.Texts, textDimensions, lsa.Words{Common: 0.05, Singular: true}, 1, tell)
 	if err != nil {
 		return nil, err
 	}

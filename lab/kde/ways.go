@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
@@ -109,7 +109,7 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 		}
 	}
 	sums := p.Question.Density.Bitsum
-	bits, err := density.NewBitsum(sums, p.HonestMinimum())
+	bits, err := density.NewBitsum(sums, p.MinHonest())
 	if err != nil {
 		return w, &refused{err}
 	}
@@ -142,7 +142,7 @@ type hiding interface {
 // spend gives the noise of a plan's 3nb another share of each round's epsilon, whose delta it
 // has to keep as the printed share does.
 func (b *bench) spend(share float64, p *plan.Plan) error {
-	sums, users := &p.Question.Density.Bitsum, p.HonestMinimum()
+	sums, users := &p.Question.Density.Bitsum, p.MinHonest()
 	epsilon, delta := theorems.KDERound(account.Target{Users: users, Rounds: b.populations[0].features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - question.OverflowShare)})
 	flood, err := theorems.KDEAppendixA2(epsilon, delta, share)
 	if err != nil {
@@ -161,7 +161,7 @@ const payloadBytes = 8
 
 // guarantee is exact, or that of the paper's accounting where the plan's noise is by it.
 func (b *bench) guarantee(p plan.Plan) (g account.Guarantee, err error) {
-	d, honest := p.Question.Density, p.HonestMinimum()
+	d, honest := p.Question.Density, p.MinHonest()
 	if d.Bitsum.Accounting == string(account.PaperAccounting) && p.Budget.LocalEpsilon == 0 {
 		_, g, err = density.DesignBitsum(plan.Bitsum{Name: d.Bitsum.Name, Accounting: d.Bitsum.Accounting}, b.populations[0].features, honest, 1, p.Budget.Epsilon, p.Budget.Delta)
 		return g, err
@@ -211,11 +211,11 @@ func (w way) sums(p *population) ([][]estimate.Value, error) {
 }
 
 // exactSums are the ones themselves.
-func exactSums(of *law.Rounded) [][]estimate.Value {
+func exactSums(of *distribution.Rounded) [][]estimate.Value {
 	return drawn(of, func(ones, _ int) estimate.Value { return estimate.Exact(float64(ones)) })
 }
 
-func drawn(of *law.Rounded, estimated func(ones, users int) estimate.Value) [][]estimate.Value {
+func drawn(of *distribution.Rounded, estimated func(ones, users int) estimate.Value) [][]estimate.Value {
 	out := make([][]estimate.Value, len(of.Batches))
 	for class, batches := range of.Batches {
 		for _, k := range batches[0].Ones {

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/kernel"
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 )
 
 // Private is k-means on private rows, of which nothing is told but how many they are, and noisy sums and numbers of the
@@ -63,7 +63,7 @@ func (p Private) Most(rows, columns int, epsilon, delta float64) (int, error) {
 
 // Fit makes clusters of rows whose length is one at most; longer ones are shortened. The noise is drawn by
 // r, and by chance along which directions clusters are parted, which is no secret.
-func (p Private) Fit(r, chance *rand.Rand, x blas32.General, tell fit.Progress) (*cluster.State, error) {
+func (p Private) Fit(r, chance *rand.Rand, x blas32.General, tell featuremap.Progress) (*cluster.State, error) {
 	how := p.noise()
 	if err := how.Validate(); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // Theorem 6: whatever the noise, shares lie in [tau, 1] and add up to one.
@@ -210,7 +210,7 @@ func TestPriorByEnumeration(t *testing.T) {
 // Draws follow the laws: every report of every label, counted.
 func TestDrawsFollowTheLaws(t *testing.T) {
 	const n = 40_000
-	r := replay.New(7)
+	r := seeded.New(7)
 	c := Curator{Classes: 3, Threshold: 0.1, Scale: 2, Resample: 0.6, Correct: 0}
 	q := []float64{0.1, 0.3, 0.6}
 	p := Prior{Epsilon: 1, Kept: []int{2, 0}}
@@ -236,7 +236,7 @@ func TestDrawsFollowTheLaws(t *testing.T) {
 // Relabel gives each label the targets of one of the reports that its cluster's shares allow.
 func TestRelabel(t *testing.T) {
 	c := Curator{Classes: 2, Threshold: 0.5, Scale: 1, Resample: 0.5, Correct: 0.5} // shares of a half each, whatever the noise
-	got := c.Relabel(replay.New(1), []int{0, 1, 1, 0}, []int{0, 0, 1, 1})
+	got := c.Relabel(seeded.New(1), []int{0, 1, 1, 0}, []int{0, 0, 1, 1})
 	for i := 0; i < len(got); i += 2 {
 		if a, b := got[i], got[i+1]; a+b != 1 || a != 1.5 && a != -0.5 {
 			t.Errorf("targets %v", got[i:i+2])
@@ -247,7 +247,7 @@ func TestRelabel(t *testing.T) {
 // Phi from noisy counts is right on average, and off by its standard error; psi is below what
 // Lemma 5 allows, and grows with the noise.
 func TestMeasuresOfClusters(t *testing.T) {
-	r := replay.New(11)
+	r := seeded.New(11)
 	clusters, sizes := [][]int{{90, 10, 0}, {5, 40, 5}, {30, 30, 40}}, []int{100, 50, 100}
 	truth := Heterogeneity(clusters...)
 	if one := Heterogeneity([]int{7, 0}, []int{0, 3}); one != 0 {
@@ -297,7 +297,7 @@ func TestExchangeFollowsItsLaw(t *testing.T) {
 			want[k] += p * prob.BinomialPMF(k, 3, float64(ones)/3)
 		}
 	}
-	r, counts := replay.New(3), make([]int, 4)
+	r, counts := seeded.New(3), make([]int, 4)
 	for range runs {
 		who, passed := Exchange{Flip: flip, Share: 1}.Run(r, labels, clusters)
 		if len(who) != 5 {

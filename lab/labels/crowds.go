@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -21,7 +21,7 @@ func (t *task) crowds() error {
 	if err != nil {
 		return err
 	}
-	s, err := cluster.Means(replay.New(t.Seed, forClusters), t.x, cluster.Options{Clusters: j, Least: t.x.Rows / (2 * j), Balanced: true}, fit.Progress(t.tell))
+	s, err := cluster.Means(seeded.New(t.Seed, forClusters), t.x, cluster.Options{Clusters: j, Least: t.x.Rows / (2 * j), Balanced: true}, featuremap.Progress(t.tell))
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (t *task) crowds() error {
 		}
 		t.out.Noise += table.Values[0].StdErr / float64(len(m.Counts.Tables))
 	}
-	net, err := labels.Usual.InClusters(replay.New(t.Seed, forTraining), t.scale.Examples(t.x), of, posteriors, len(t.classes), fit.Progress(t.tell))
+	net, err := labels.Usual.InClusters(seeded.New(t.Seed, forTraining), t.scale.Examples(t.x), of, posteriors, len(t.classes), featuremap.Progress(t.tell))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (t *task) rr() error {
 	for _, r := range m.Reports {
 		reported[r.Number] = r.Class
 	}
-	net, err := labels.Usual.OneByOne(replay.New(t.Seed, forTraining), t.scale.Examples(t.x), reported, m.Epsilon, len(t.classes), fit.Progress(t.tell))
+	net, err := labels.Usual.OneByOne(seeded.New(t.Seed, forTraining), t.scale.Examples(t.x), reported, m.Epsilon, len(t.classes), featuremap.Progress(t.tell))
 	if err != nil {
 		return err
 	}

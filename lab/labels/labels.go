@@ -19,12 +19,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/ldc"
@@ -151,7 +151,7 @@ func inputsOf(x blas32.General, tell simulate.Progress) (blas32.General, error) 
 	if x.Cols != side*side {
 		return x, nil
 	}
-	return fit.Oriented(x, inputs.Size{Width: side, Height: side}, fit.Progress(tell))
+	return featuremap.Oriented(x, inputs.Size{Width: side, Height: side}, featuremap.Progress(tell))
 }
 
 // What randomness is for.
@@ -188,12 +188,12 @@ func (t *task) learned(ask plan.Label, minimum int, state []byte) (*label.Model,
 		return nil, err
 	}
 	t.out.Envelopes, t.out.Plan = envelopes, measure.WithoutKeys(p)
-	values := make(law.Values, len(t.y))
+	values := make(distribution.Values, len(t.y))
 	for i, y := range t.y {
 		values[i] = label.Record{Features: t.x.Data[i*t.x.Stride:][:t.x.Cols], Number: i, Class: y}
 	}
-	crowds, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand {
-		return replay.New(t.Seed, append([]uint64{forReports}, part...)...)
+	crowds, err := distribution.Draw(proto, values, func(part ...uint64) *rand.Rand {
+		return seeded.New(t.Seed, append([]uint64{forReports}, part...)...)
 	}, func(int) {})
 	if _, err := question.Fits(err); err != nil {
 		return nil, err
@@ -231,7 +231,7 @@ func (t *task) judge(m *nn.Model) error {
 		return err
 	}
 	t.judged(e)
-	known, err := labels.Known(replay.New(t.Seed, forKnown), t.scale.Examples(t.x), t.y, len(t.classes), fit.Progress(t.tell))
+	known, err := labels.Known(seeded.New(t.Seed, forKnown), t.scale.Examples(t.x), t.y, len(t.classes), featuremap.Progress(t.tell))
 	if err != nil {
 		return err
 	}

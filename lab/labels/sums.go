@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -41,7 +41,7 @@ func (t *task) xy() error {
 		return err
 	}
 	t.out.Noise = m.Sum.Error
-	x, shape := projected(directions, t.x), record.Shape{Dimension: directions.Len(), Classes: len(t.classes)}
+	x, shape := projected(directions, t.x), features.Shape{Dimension: directions.Len(), Classes: len(t.classes)}
 	sums, deviation, err := descent.ClassSums(shape, m.Sum.Sum, m.Sum.Error, x)
 	if err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
@@ -63,13 +63,13 @@ func dpSGD(t *task, l experiments.Labels, run int, res *experiments.Result) (flo
 // gradient, and gives the accuracy of the last model.
 func (t *task) descend(steps int, deviation float64, run int) (float64, error) {
 	train, test := lengthened(t.train), lengthened(t.test)
-	r := replay.New(t.seed, forNoise, uint64(run))
+	r := seeded.New(t.seed, forNoise, uint64(run))
 	order, size := r.Perm(train.Rows), train.Rows/steps
 	m, err := nn.New(r, nn.Dense{In: train.Cols, Out: t.classes, Silent: true})
 	if err != nil {
 		return 0, err
 	}
-	pass, sum, targets := nn.NewPass(m), make([]float32, len(m.Params)), net.OneHot(t.labels, t.classes)
+	pass, sum, targets := nn.NewPass(m), make([]float32, len(m.Params)), training.OneHot(t.labels, t.classes)
 	dy := make([]float32, size*t.classes)
 	for step := range passes * steps {
 		who := order[step%steps*size:][:size]
@@ -85,7 +85,7 @@ func (t *task) descend(steps int, deviation float64, run int) (float64, error) {
 			m.Params[i] -= float32(stepLength * (float64(v)/float64(size) + deviation*r.NormFloat64()))
 		}
 	}
-	return net.Accuracy(m, test, t.tests), nil
+	return training.Accuracy(m, test, t.tests), nil
 }
 
 // lengthened are rows of one length.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -34,13 +34,13 @@ type task struct {
 	exact         float64 // accuracy without privacy
 	clusters      map[[2]int][]int
 	seed          uint64
-	tell          fit.Progress
+	tell          featuremap.Progress
 }
 
 // prepare makes a set ready. Features are public, those of the respondents themselves, so that
 // components are too.
 func prepare(set *dataset.Set, seed uint64, tell simulate.Progress) (*task, error) {
-	t := &task{set: set, classes: len(set.Classes), labels: set.Train.Y, tests: set.Test.Y, seed: seed, tell: fit.Progress(tell), clusters: map[[2]int][]int{}}
+	t := &task{set: set, classes: len(set.Classes), labels: set.Train.Y, tests: set.Test.Y, seed: seed, tell: featuremap.Progress(tell), clusters: map[[2]int][]int{}}
 	tell("principal directions", 0, 1)
 	directions, train, err := cluster.Directions(set.Train.X, min(components, set.Dimension(), set.Train.X.Rows-1))
 	if err != nil {
@@ -85,7 +85,7 @@ func (t *task) in(clusters, run int) ([]int, error) {
 		return of, nil
 	}
 	const forClusters = 0x1dc
-	s, err := cluster.Means(replay.New(t.seed, forClusters, uint64(run)), t.train, cluster.Options{Clusters: clusters}, t.tell)
+	s, err := cluster.Means(seeded.New(t.seed, forClusters, uint64(run)), t.train, cluster.Options{Clusters: clusters}, t.tell)
 	if err != nil {
 		return nil, err
 	}
@@ -97,20 +97,20 @@ func (t *task) in(clusters, run int) ([]int, error) {
 // to the end where the loss is that of labels, and with smaller steps where it is that of how
 // likely reports are, or has weights below zero: these fit their noise.
 var (
-	entropy    = net.Training{Epochs: 8, Batch: 500, Rate: 0.02, Decay: 0.1, Loss: nn.CrossEntropy}
-	likelihood = net.Training{Epochs: 8, Batch: 500, Rate: 0.005, Decay: 0.1, Loss: nn.Likelihood}
-	modified   = net.Training{Epochs: 8, Batch: 500, Rate: 0.005, Decay: 0.1, Loss: nn.CrossEntropy}
+	entropy    = training.Training{Epochs: 8, Batch: 500, Rate: 0.02, Decay: 0.1, Loss: nn.CrossEntropy}
+	likelihood = training.Training{Epochs: 8, Batch: 500, Rate: 0.005, Decay: 0.1, Loss: nn.Likelihood}
+	modified   = training.Training{Epochs: 8, Batch: 500, Rate: 0.005, Decay: 0.1, Loss: nn.CrossEntropy}
 )
 
 const forTraining = 0x7a1
 
 // learn trains on targets of the training's loss, and gives the accuracy on test records.
-func (t *task) learn(targets []float32, how net.Training, run int) (*nn.Model, float64, error) {
-	m, err := net.Fit(replay.New(t.seed, forTraining, uint64(run)), t.train, targets, t.classes, how, t.tell)
+func (t *task) learn(targets []float32, how training.Training, run int) (*nn.Model, float64, error) {
+	m, err := training.Fit(seeded.New(t.seed, forTraining, uint64(run)), t.train, targets, t.classes, how, t.tell)
 	if err != nil {
 		return nil, 0, err
 	}
-	return m, net.Accuracy(m, t.test, t.tests), nil
+	return m, training.Accuracy(m, t.test, t.tests), nil
 }
 
 // withoutPrivacy is the accuracy of the same model on the labels themselves.
@@ -119,7 +119,7 @@ func (t *task) withoutPrivacy() (float64, error) {
 		return t.exact, nil
 	}
 	var err error
-	_, t.exact, err = t.learn(net.OneHot(t.labels, t.classes), entropy, 0)
+	_, t.exact, err = t.learn(training.OneHot(t.labels, t.classes), entropy, 0)
 	return t.exact, err
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/labeldp"
@@ -26,7 +26,7 @@ var methods = map[string]func(t *task, l experiments.Labels, run int, res *exper
 	experiments.DPSGD:        dpSGD,
 	experiments.PeerToPeer:   peerToPeer,
 	experiments.NoPrivacy: func(t *task, _ experiments.Labels, run int, _ *experiments.Result) (float64, error) {
-		_, accuracy, err := t.learn(net.OneHot(t.labels, t.classes), entropy, run)
+		_, accuracy, err := t.learn(training.OneHot(t.labels, t.classes), entropy, run)
 		return accuracy, err
 	},
 }
@@ -55,7 +55,7 @@ func clusterRR(t *task, l experiments.Labels, run int, res *experiments.Result) 
 	if run == 0 {
 		res.Learned.Clusters = t.measured(c, of)
 	}
-	targets := c.Relabel(replay.New(t.seed, forNoise, uint64(run)), t.labels, of)
+	targets := c.Relabel(seeded.New(t.seed, forNoise, uint64(run)), t.labels, of)
 	_, accuracy, err := t.learn(targets, entropy, run)
 	return accuracy, err
 }
@@ -71,7 +71,7 @@ func (t *task) measured(c labeldp.Curator, of []int) *experiments.LabelClusters 
 		counts[cluster][t.labels[i]]++
 		sizes[cluster]++
 	}
-	r, e := replay.New(t.seed, forMeasure), labeldp.Estimator{Epsilon: epsilon}
+	r, e := seeded.New(t.seed, forMeasure), labeldp.Estimator{Epsilon: epsilon}
 	noisy, smallest := e.Counts(r, counts), slices.Min(sizes)
 	return &experiments.LabelClusters{
 		Number: len(sizes), Smallest: smallest, Phi: labeldp.Heterogeneity(counts...),
@@ -88,7 +88,7 @@ func uniformRR(t *task, l experiments.Labels, run int, res *experiments.Result) 
 		return 0, &inadmissible{err}
 	}
 	promiseLocal(res, g)
-	targets := c.Relabel(replay.New(t.seed, forNoise, uint64(run)), t.labels, make([]int, len(t.labels)))
+	targets := c.Relabel(seeded.New(t.seed, forNoise, uint64(run)), t.labels, make([]int, len(t.labels)))
 	_, accuracy, err := t.learn(targets, modified, run)
 	return accuracy, err
 }
@@ -115,7 +115,7 @@ func likelihoodRR(t *task, l experiments.Labels, run int, res *experiments.Resul
 	if err != nil {
 		return 0, err
 	}
-	r := replay.New(t.seed, forNoise, uint64(run))
+	r := seeded.New(t.seed, forNoise, uint64(run))
 	likely := make([]float32, 0, len(t.labels)*t.classes)
 	for _, y := range t.labels {
 		likely = append(likely, likelihoods(m.Prob, t.classes, m.Randomize(r, y))...)
@@ -140,7 +140,7 @@ func twoStages(t *task, l experiments.Labels, run int, res *experiments.Result) 
 	if err != nil {
 		return 0, err
 	}
-	r := replay.New(t.seed, forNoise, uint64(run))
+	r := seeded.New(t.seed, forNoise, uint64(run))
 	order := r.Perm(len(t.labels))
 	first := order[:len(order)/2]
 	half, likely := *t, make([][]float32, len(t.labels))

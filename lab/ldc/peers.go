@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/amplify"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/learn/net"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/learn/training"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/labeldp"
@@ -53,10 +53,10 @@ func peerToPeer(t *task, l experiments.Labels, run int, res *experiments.Result)
 			return 0, err
 		}
 	}
-	who, passed := labeldp.Exchange{Flip: e.Flip, Share: 1}.Run(replay.New(t.seed, forNoise, uint64(run)), t.labels, of)
+	who, passed := labeldp.Exchange{Flip: e.Flip, Share: 1}.Run(seeded.New(t.seed, forNoise, uint64(run)), t.labels, of)
 	part := *t
 	part.train = dataset.Rows(t.train, who)
-	_, accuracy, err := part.learn(net.OneHot(passed, 2), entropy, run)
+	_, accuracy, err := part.learn(training.OneHot(passed, 2), entropy, run)
 	return accuracy, err
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 const (
@@ -50,13 +50,13 @@ func (s Setting) firstBits() int {
 	return s.Bits
 }
 
-func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
+func loadImages(s Setting, dir string, tell featuremap.Progress) (*task, error) {
 	t := &task{metric: accuracy, classes: strings.Fields("a b c d e f g h i j")}
 	raw := make([]blas32.General, 2)
 	if s.Dataset == "synthetic" {
 		const n, tests = syntheticTrain, syntheticTest
-		images, labels := synthetic.Labelled(replay.New(s.Seed, 1), n+tests, len(t.classes))
-		all := fit.Stacked(images)
+		images, labels := synthetic.Labelled(seeded.New(s.Seed, 1), n+tests, len(t.classes))
+		all := featuremap.Stacked(images)
 		raw[0], raw[1] = blas32.General{Rows: n, Cols: all.Cols, Stride: all.Stride, Data: all.Data}, blas32.General{Rows: tests, Cols: all.Cols, Stride: all.Stride, Data: all.Data[n*all.Stride:]}
 		t.train.y, t.test.y = labels[:n], labels[n:]
 	} else {
@@ -67,17 +67,17 @@ func loadImages(s Setting, dir string, tell fit.Progress) (*task, error) {
 		raw[0], raw[1], t.train.y, t.test.y, t.classes = set.Train.X, set.Test.X, set.Train.Y, set.Test.Y, set.Classes
 	}
 	side := inputs.Size{Width: synthetic.Side, Height: synthetic.Side}
-	fixed, err := fit.Fixed(side, s.Features == "scattering")
+	fixed, err := featuremap.Fixed(side, s.Features == "scattering")
 	if err != nil {
 		return nil, err
 	}
-	features := func(x blas32.General) (blas32.General, error) { return fit.Of(x, fixed, tell) }
+	features := func(x blas32.General) (blas32.General, error) { return featuremap.Of(x, fixed, tell) }
 	if s.Features == "pixels" {
 		features = func(x blas32.General) (blas32.General, error) { return dataset.Copied(x), nil }
 	}
 	// Public are the inputs that directions are fitted to, and labelled ones.
-	images, labels := synthetic.Labelled(replay.New(s.Seed, 2), alike, len(t.classes))
-	public, like := fit.Stacked(synthetic.Images(replay.New(s.Seed, 3), s.drawn())), fit.Stacked(images)
+	images, labels := synthetic.Labelled(seeded.New(s.Seed, 2), alike, len(t.classes))
+	public, like := featuremap.Stacked(synthetic.Images(seeded.New(s.Seed, 3), s.drawn())), featuremap.Stacked(images)
 	if t.public.y = labels; s.Public == unlabelled {
 		t.white, t.public.y = true, make([]int, alike) // as if all were of one class: too much alike
 		all := records{x: raw[0], y: t.train.y}

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 func quiet(string, int, int) {}
@@ -38,7 +38,7 @@ func TestSyntheticImages(t *testing.T) {
 	if m, err = model.Read(bytes.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
-	images, labels := synthetic.Labelled(replay.New(s.Seed, 1), syntheticTrain+syntheticTest, 10)
+	images, labels := synthetic.Labelled(seeded.New(s.Seed, 1), syntheticTrain+syntheticTest, 10)
 	right := 0
 	for i := syntheticTrain; i < len(images); i++ {
 		if p, err := m.OfNumbers(images[i]); err == nil && p.Class == m.Classes[labels[i]] {

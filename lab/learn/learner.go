@@ -2,7 +2,7 @@ package learn
 
 import (
 	rows "github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -48,16 +48,16 @@ func newLearner(t *task, s Setting) (*learner, error) {
 	return t.descent(s)
 }
 
-func (t *task) shape() (record.Shape, error) {
-	s := record.Shape{Dimension: t.train.x.Cols, Classes: len(t.classes)}
+func (t *task) shape() (features.Shape, error) {
+	s := features.Shape{Dimension: t.train.x.Cols, Classes: len(t.classes)}
 	return s, s.Validate()
 }
 
 func (t *task) least() (*learner, error) {
-	shape := record.Squares{Dimension: t.train.x.Cols}
+	shape := features.Squares{Dimension: t.train.x.Cols}
 	var fitted moments.Regression
 	return &learner{
-		rounds: []round{{vector.Squares, shape.Len(), record.SquaresDistance, 1}},
+		rounds: []round{{vector.Squares, shape.Len(), features.SquaresDistance, 1}},
 		encode: func(r records, i int, v []float32) { shape.Message(r.row(i), r.target[i], v) },
 		train:  func() records { return t.train },
 		learn: func(sum rows.Sum, n int) error {
@@ -75,7 +75,7 @@ func (t *task) classSums() (*learner, error) {
 	shape, err := t.shape()
 	var fitted moments.Linear
 	return &learner{
-		rounds: []round{{vector.Classes, shape.ClassLen(), record.ClassDistance, 1}},
+		rounds: []round{{vector.Classes, shape.ClassLen(), features.ClassDistance, 1}},
 		encode: func(r records, i int, v []float32) { shape.ClassMessage(r.row(i), r.y[i], v) },
 		train:  func() records { return t.train },
 		learn: func(sum rows.Sum, _ int) (err error) {
@@ -90,7 +90,7 @@ func (t *task) ridge() (*learner, error) {
 	shape, err := t.shape()
 	var fitted moments.Linear
 	return &learner{
-		rounds: []round{{vector.Moments, shape.Len(), record.SquaredDistance(), 1}},
+		rounds: []round{{vector.Moments, shape.Len(), features.SquaredDistance(), 1}},
 		encode: func(r records, i int, v []float32) { shape.Message(r.row(i), r.y[i], v) },
 		train:  func() records { return t.train },
 		learn: func(sum rows.Sum, n int) error {
@@ -119,11 +119,11 @@ func (t *task) descent(s Setting) (*learner, error) {
 		if s.Takes == takesOne {
 			first = cohortShare
 		}
-		l.rounds = []round{{vector.Moments, shape.Len(), record.SquaredDistance(), first}}
+		l.rounds = []round{{vector.Moments, shape.Len(), features.SquaredDistance(), first}}
 		gradients, share, at = s.Rounds-1, 1-first, nil
 	}
 	for range gradients {
-		l.rounds = append(l.rounds, round{vector.Gradients, shape.GradientLen(), record.GradientDistance, share / float64(gradients)})
+		l.rounds = append(l.rounds, round{vector.Gradients, shape.GradientLen(), features.GradientDistance, share / float64(gradients)})
 	}
 	// Features in the coordinates of the descent are computed once for all rounds.
 	l.encode = func(r records, i int, v []float32) {
@@ -152,7 +152,7 @@ func (t *task) descent(s Setting) (*learner, error) {
 }
 
 // white are records in the features of a point.
-func (r records) white(p *record.Point) records {
+func (r records) white(p *features.Point) records {
 	y := r
 	y.x = matrix(r.x.Rows, r.x.Cols)
 	each(r.x.Rows, func() []float32 { return make([]float32, r.x.Cols) }, func(held []float32, i int) {

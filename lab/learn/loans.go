@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/model"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
@@ -51,9 +51,9 @@ func loadLoans(s Setting, dir string) (*task, error) {
 	}
 	public := dataset.Copied(all.part(0, publicLoans).x)
 	if s.Features == "fourier" {
-		t.features, err = fit.Cosines(replay.New(s.Seed, 5), names, public, fourierFeatures, public.Cols+fourierFeatures, loanReg)
+		t.features, err = featuremap.Cosines(seeded.New(s.Seed, 5), names, public, fourierFeatures, public.Cols+fourierFeatures, loanReg)
 	} else {
-		t.features, err = fit.Columns(names, public, public.Cols, loanReg)
+		t.features, err = featuremap.Columns(names, public, public.Cols, loanReg)
 	}
 	if err != nil {
 		return nil, err

@@ -9,11 +9,11 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	rows "github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -28,7 +28,7 @@ func Run(s Setting, dir string, tell simulate.Progress) (Result, *model.Model, e
 		return Result{}, nil, err
 	}
 	tell("features", 0, 1)
-	t, err := load(s, dir, fit.Progress(tell))
+	t, err := load(s, dir, featuremap.Progress(tell))
 	if err != nil {
 		return Result{}, nil, err
 	}
@@ -119,7 +119,7 @@ func (m *measurement) drawn() (score, *model.Model, error) {
 		return score{}, nil, err
 	}
 	if m.task.metric != accuracy {
-		r, err := findings.NewRegression(last)
+		r, err := results.NewRegression(last)
 		if err != nil {
 			return score{}, nil, err
 		}
@@ -127,7 +127,7 @@ func (m *measurement) drawn() (score, *model.Model, error) {
 		m.task.number.Deviation = r.Deviation * m.task.number.Unit
 		return s, m.model(r.Linear, nil, s), nil
 	}
-	linear, err := findings.NewLinear(last, m.task.public.x)
+	linear, err := results.NewLinear(last, m.task.public.x)
 	if err != nil {
 		return score{}, nil, err
 	}
@@ -141,7 +141,7 @@ func (m *measurement) drawn() (score, *model.Model, error) {
 
 // cohorts are who answers which round: everybody, or each one round.
 func (l *learner) cohorts(t *task, s Setting) [][]int {
-	order := replay.New(s.Seed, 6).Perm(t.train.x.Rows)
+	order := seeded.New(s.Seed, 6).Perm(t.train.x.Rows)
 	cohorts := make([][]int, len(l.rounds))
 	from, until := 0, 0.0
 	for i, r := range l.rounds {
@@ -253,7 +253,7 @@ func (m *measurement) central(_ *learner, round int, exact []float64) (rows.Sum,
 		shift *= math.Sqrt(m.shares[round])
 	}
 	sum := rows.Sum{Vector: make([]float64, len(exact)), Error: math.Sqrt(m.specs[round].SquaredDistance) / shift}
-	r := replay.New(m.Seed, forCurator, uint64(round))
+	r := seeded.New(m.Seed, forCurator, uint64(round))
 	for k, x := range exact {
 		sum.Vector[k] = x + sum.Error*r.NormFloat64()
 	}

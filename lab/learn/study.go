@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -114,8 +114,8 @@ func (m *measurement) study(l *learner) (*vector.Model, error) {
 			return nil, err
 		}
 		who := m.respondents(i)
-		crowds, err := law.Draw(proto, who, func(part ...uint64) *rand.Rand {
-			return replay.New(m.Seed, append([]uint64{forBits, uint64(i)}, part...)...)
+		crowds, err := distribution.Draw(proto, who, func(part ...uint64) *rand.Rand {
+			return seeded.New(m.Seed, append([]uint64{forBits, uint64(i)}, part...)...)
 		}, func(done int) { m.tell(fmt.Sprintf("round %d", i+1), done, len(who)) })
 		if _, err = question.Fits(err); err != nil { // a text without a known word is answered as the zero vector
 			return nil, err
@@ -134,7 +134,7 @@ func (m *measurement) study(l *learner) (*vector.Model, error) {
 		if i+1 == len(m.plans) {
 			return sum, nil
 		}
-		if state, _, err = findings.Next(proto.Question, sum); err != nil {
+		if state, _, err = results.Next(proto.Question, sum); err != nil {
 			return nil, err
 		}
 	}
@@ -155,8 +155,8 @@ func (m *measurement) start(l *learner) []byte {
 	if l.rounds[0].sums != vector.Gradients {
 		return nil
 	}
-	shape := record.Shape{Dimension: m.task.train.x.Cols, Classes: len(m.task.classes)}
-	at := &record.Point{Shape: shape, Mean: make([]float32, shape.Dimension), Whiten: matrix(shape.Dimension, shape.Dimension), Weights: make([]float64, shape.GradientLen())}
+	shape := features.Shape{Dimension: m.task.train.x.Cols, Classes: len(m.task.classes)}
+	at := &features.Point{Shape: shape, Mean: make([]float32, shape.Dimension), Whiten: matrix(shape.Dimension, shape.Dimension), Weights: make([]float64, shape.GradientLen())}
 	for i := range shape.Dimension {
 		at.Whiten.Data[i*shape.Dimension+i] = 1
 	}
@@ -165,9 +165,9 @@ func (m *measurement) start(l *learner) []byte {
 }
 
 // respondents of a round.
-func (m *measurement) respondents(round int) law.Values {
+func (m *measurement) respondents(round int) distribution.Values {
 	train := m.task.train
-	who := make(law.Values, len(m.cohorts[round]))
+	who := make(distribution.Values, len(m.cohorts[round]))
 	for i, at := range m.cohorts[round] {
 		r := vector.Record{Features: train.row(at)}
 		switch n := m.task.asked(); {

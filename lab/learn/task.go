@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -69,7 +69,7 @@ func (r records) part(from, to int) records {
 }
 
 // load makes the task of a setting; dir is the folder of data sets.
-func load(s Setting, dir string, tell fit.Progress) (*task, error) {
+func load(s Setting, dir string, tell featuremap.Progress) (*task, error) {
 	switch s.Dataset {
 	case "synthetic", "mnist", "fashion-mnist":
 		return loadImages(s, dir, tell)

@@ -3,12 +3,12 @@ package learn
 import (
 	"path/filepath"
 
+	"github.com/confetti-dp/confetti/internal/dp/encode/hashedwords"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa/latent"
-	"github.com/confetti-dp/confetti/internal/dp/encode/words"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
@@ -23,7 +23,7 @@ const (
 	wordReg = 2.5
 )
 
-func loadTexts(s Setting, dir string, tell fit.Progress) (*task, error) {
+func loadTexts(s Setting, dir string, tell featuremap.Progress) (*task, error) {
 	texts, err := datasets.LoadTexts(dir, s.Dataset)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func loadTexts(s Setting, dir string, tell fit.Progress) (*task, error) {
 
 // textFeatures are words of the language by themselves, or latent directions of public texts: all
 // of them, made white, or the leading ones.
-func textFeatures(s Setting, dir string, public []string, tell fit.Progress) (*inputs.Map, error) {
+func textFeatures(s Setting, dir string, public []string, tell featuremap.Progress) (*inputs.Map, error) {
 	switch {
 	case s.Features == "hashed":
 		language, err := datasets.ReadWordCounts(filepath.Join(dir, "heavytail", "en_words_counts.tsv.gz"))
@@ -61,14 +61,14 @@ func textFeatures(s Setting, dir string, public []string, tell fit.Progress) (*i
 		}
 		common, total := map[string]float64{}, float64(language.Respondents())
 		for i, w := range language.Names {
-			if share := float64(language.Holders[i]) / total; share >= words.Least {
+			if share := float64(language.Holders[i]) / total; share >= hashedwords.Least {
 				common[w] = share
 			}
 		}
-		return fit.Hashed(common, words.Usual)
+		return featuremap.Hashed(common, hashedwords.Usual)
 	case s.Dataset == "sst2":
 		state, err := latent.FitWhite(public, 1, wordReg)
 		return &inputs.Map{Text: state}, err
 	}
-	return fit.Texts(replay.New(s.Seed, 4), public, textDimensions, newsWords, textReg, tell)
+	return featuremap.Texts(seeded.New(s.Seed, 4), public, textDimensions, newsWords, textReg, tell)
 }

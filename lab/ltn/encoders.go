@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/question/latent"
 )
@@ -59,7 +59,7 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 		return e, nil
 	}
 	if t.Encoder != "" {
-		text, err := durable.Read(t.Encoder)
+		text, err := atomicfile.Read(t.Encoder)
 		switch {
 		case err == nil:
 			e, err := device.ParseEncoder(text)
@@ -86,7 +86,7 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Encoder, err = learn.Encoder(r, made, length, public, trained, fit.Progress(t.tell)); err != nil {
+	if e.Encoder, err = learn.Encoder(r, made, length, public, trained, featuremap.Progress(t.tell)); err != nil {
 		return nil, err
 	}
 	t.made[key] = e
@@ -97,7 +97,7 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, durable.Replace(t.Encoder, text, 0o644)
+	return e, atomicfile.Replace(t.Encoder, text, 0o644)
 }
 
 // network is the encoder's network, the ball that its vectors are in, and the way back.
@@ -110,7 +110,7 @@ func (t *task) network(r *rand.Rand, method string, public blas32.General) (*nn.
 		return asItIs(public, t.side > 0), float64(public.Cols) / 2, &encoding{}, nil
 	}
 	v := t.settings()
-	m, err := v.Fit(r, public, fit.Progress(t.tell))
+	m, err := v.Fit(r, public, featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, 0, nil, err
 	}
@@ -146,11 +146,11 @@ func (t *task) inTwoStages(x blas32.General, trained device.Trained) (*encoding,
 		return nil, err
 	}
 	second := learn.Second{Batch: min(1024, private.Rows), Epochs: 5, Rate: 5e-4, Epsilon: t.Central, Delta: deltaMade}
-	m, err := second.Train(v, t.stream(forNoise), r, first, private, !t.PaperStages, &trained, fit.Progress(t.tell))
+	m, err := second.Train(v, t.stream(forNoise), r, first, private, !t.PaperStages, &trained, featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, err
 	}
-	e, err := learn.Encoder(r, m.Encoder, v.Length, public, trained, fit.Progress(t.tell))
+	e, err := learn.Encoder(r, m.Encoder, v.Length, public, trained, featuremap.Progress(t.tell))
 	return &encoding{Encoder: e, back: m, likelihood: v.Likelihood}, err
 }
 
@@ -161,7 +161,7 @@ func (t *task) firstStage(v learn.VAE, x blas32.General) (*learn.Trained, error)
 	if m := t.first[key]; m != nil {
 		return m, nil
 	}
-	m, err := v.Fit(t.stream(forEncoder), x, fit.Progress(t.tell))
+	m, err := v.Fit(t.stream(forEncoder), x, featuremap.Progress(t.tell))
 	if err == nil {
 		t.first[key] = m
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/kmeans"
@@ -27,7 +27,7 @@ import (
 var ofFirst = []string{"open_acc", "pub_rec_bankruptcies", "credit_years", "emp_length", "rent", "mortgage"}
 
 // joined is how a linear model of joined columns is trained.
-var joined = net.Training{Epochs: 30, Batch: 128, Rate: 0.01, Decay: 0.01, Loss: nn.CrossEntropy}
+var joined = training.Training{Epochs: 30, Batch: 128, Rate: 0.01, Decay: 0.01, Loss: nn.CrossEntropy}
 
 // joining learns from some columns as they are, with the outcome, and others that another party tells
 // with noise of its own, joined by a public key: a plan of numbered records. Who tells which is known, and nothing hides
@@ -47,11 +47,11 @@ func (t *task) joining() (Result, error) {
 		y = append(y, t.set.Train.Y[i])
 	}
 	accuracy := func(train, test blas32.General) (float64, *nn.Model, error) {
-		m, err := net.Fit(t.stream(forNet), train, net.OneHot(y, 2), 2, joined, fit.Progress(t.tell))
+		m, err := training.Fit(t.stream(forNet), train, training.OneHot(y, 2), 2, joined, featuremap.Progress(t.tell))
 		if err != nil {
 			return 0, nil, err
 		}
-		return net.Accuracy(m, test, t.set.Test.Y), m, nil
+		return training.Accuracy(m, test, t.set.Test.Y), m, nil
 	}
 	var err error
 	if res.AccuracyAlone, _, err = accuracy(ours, testOurs); err != nil {
@@ -69,7 +69,7 @@ func (t *task) joining() (Result, error) {
 	if res.AccuracyPrivate, m, err = accuracy(beside(ours, told.mean), beside(testOurs, testTold.mean)); err != nil {
 		return res, err
 	}
-	res.AccuracyClean = net.Accuracy(m, beside(testOurs, testTold.clean), t.set.Test.Y)
+	res.AccuracyClean = training.Accuracy(m, beside(testOurs, testTold.clean), t.set.Test.Y)
 	if told.raw.Rows > 0 {
 		paper, _, err := accuracy(beside(ours, told.raw), beside(testOurs, testTold.raw))
 		if err != nil {
@@ -124,7 +124,7 @@ func (t *task) second(public, train, test blas32.General) (told, tested toldRows
 	if err != nil {
 		return told, tested, p, err
 	}
-	who := make(law.Values, all.Rows)
+	who := make(distribution.Values, all.Rows)
 	for i := range who {
 		who[i] = latent.Record{Number: i, Features: all.Data[i*all.Stride:][:all.Cols]}
 	}
@@ -134,7 +134,7 @@ func (t *task) second(public, train, test blas32.General) (told, tested toldRows
 		return told, tested, p, err
 	}
 	rows := toldRows{clean: clean}
-	if rows.mean, _, err = findings.Joined(m); err != nil {
+	if rows.mean, _, err = results.Joined(m); err != nil {
 		return told, tested, p, err
 	}
 	if how, ok := m.Numbered.How.Vector.(device.Laplace); ok {
@@ -177,7 +177,7 @@ func (t *task) numbered(public, all blas32.General, respondents int) (ask plan.L
 		if t.Clusters == 0 {
 			t.Clusters = kmeans.ForSymbols(respondents, 1, t.Epsilon)
 		}
-		s, err := cluster.Means(t.stream(forClusters), public, cluster.Options{Clusters: t.Clusters, Components: min(directionsOfLoans, public.Cols)}, fit.Progress(t.tell))
+		s, err := cluster.Means(t.stream(forClusters), public, cluster.Options{Clusters: t.Clusters, Components: min(directionsOfLoans, public.Cols)}, featuremap.Progress(t.tell))
 		if err != nil {
 			return ask, nil, clean, err
 		}

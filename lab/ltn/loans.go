@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
@@ -68,8 +68,8 @@ func Loans(dir string) (*dataset.Set, error) {
 
 // standard brings columns to mean zero and deviation one among public records.
 func standard(set *dataset.Set, public []int) *dataset.Set {
-	mean, deviation := fit.Moments(dataset.Rows(set.Train.X, public))
+	mean, deviation := featuremap.Moments(dataset.Rows(set.Train.X, public))
 	s := *set
-	s.Train.X, s.Test.X = fit.Scaled(set.Train.X, mean, deviation), fit.Scaled(set.Test.X, mean, deviation)
+	s.Train.X, s.Test.X = featuremap.Scaled(set.Train.X, mean, deviation), featuremap.Scaled(set.Test.X, mean, deviation)
 	return &s
 }

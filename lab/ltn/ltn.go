@@ -16,9 +16,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
@@ -163,7 +163,7 @@ func (t *task) run() (res Result, err error) {
 			if t.oriented[i].Rows > 0 {
 				continue
 			}
-			if t.oriented[i], err = fit.Oriented(of, inputs.Size{Width: t.side, Height: t.side}, fit.Progress(t.tell)); err != nil {
+			if t.oriented[i], err = featuremap.Oriented(of, inputs.Size{Width: t.side, Height: t.side}, featuremap.Progress(t.tell)); err != nil {
 				return res, err
 			}
 		}
@@ -182,7 +182,7 @@ func (t *task) run() (res Result, err error) {
 	return t.vectors()
 }
 
-func (t *task) stream(part uint64) *rand.Rand { return replay.New(t.Seed, part) }
+func (t *task) stream(part uint64) *rand.Rand { return seeded.New(t.Seed, part) }
 
 // split is who is public, and who is asked.
 func (t *task) split() (public, asked []int) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/lab/kmeans"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
@@ -74,7 +74,7 @@ func (t *task) groups() (public []int, group [2][]int) {
 }
 
 // members have records alone, in the crowd of their group.
-func (t *task) members(group [2][]int) (who law.Values) {
+func (t *task) members(group [2][]int) (who distribution.Values) {
 	for k, of := range group {
 		for _, i := range of {
 			who = append(who, t.record(i, k, 0))

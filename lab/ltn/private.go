@@ -5,7 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/lab/kmeans"
 )
@@ -27,7 +27,7 @@ func (t *task) privateMeans(x blas32.General, n int) (*clusters, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.Fit(t.stream(forNoise), t.stream(forClusters), x, fit.Progress(t.tell))
+	s, err := p.Fit(t.stream(forNoise), t.stream(forClusters), x, featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, err
 	}

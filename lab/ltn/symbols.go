@@ -9,11 +9,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/kmeans"
 	"github.com/confetti-dp/confetti/plan"
@@ -50,11 +50,11 @@ func (t *task) found(x blas32.General, n int) (*clusters, error) {
 	}
 	r := t.stream(forClusters)
 	x.Rows = min(x.Rows, graphRecords) // they are in no order
-	of, err := cluster.Graph(r, x, cluster.Options{Clusters: n}, fit.Progress(t.tell))
+	of, err := cluster.Graph(r, x, cluster.Options{Clusters: n}, featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, err
 	}
-	e, err := cluster.Encode(r, x, of, fit.Progress(t.tell))
+	e, err := cluster.Encode(r, x, of, featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (t *task) means(x blas32.General, n, directions int) (*clusters, error) {
 	if directions > 0 {
 		directions = min(directions, x.Rows, x.Cols)
 	}
-	s, err := cluster.Means(t.stream(forClusters), x, cluster.Options{Clusters: n, Components: directions}, fit.Progress(t.tell))
+	s, err := cluster.Means(t.stream(forClusters), x, cluster.Options{Clusters: n, Components: directions}, featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (t *task) means(x blas32.General, n, directions int) (*clusters, error) {
 
 // ask puts a plan of symbols to respondents, and gives what the analyzer learns. The smallest of
 // their groups, where there are any, has so many.
-func (t *task) ask(g *clusters, classes, groups []string, smallest int, who law.Values) (*latent.Model, plan.Plan, error) {
+func (t *task) ask(g *clusters, classes, groups []string, smallest int, who distribution.Values) (*latent.Model, plan.Plan, error) {
 	p := measure.Draft(plan.Question{Kind: "latent", Latent: &plan.Latent{
 		Features: t.set.Dimension(), Classes: classes, Report: plan.LatentSymbols, Clusters: t.Clusters,
 	}}, plan.Budget{LocalEpsilon: t.Epsilon, Delta: delta, Adjacency: "replacement"}, smallest)
@@ -114,7 +114,7 @@ func (t *task) collection() (Result, error) {
 	if err != nil {
 		return res, err
 	}
-	who := make(law.Values, len(asked))
+	who := make(distribution.Values, len(asked))
 	for k, i := range asked {
 		who[k] = t.record(i, 0, t.set.Train.Y[i])
 	}
@@ -132,12 +132,12 @@ func (t *task) collection() (Result, error) {
 		learned, res.EpsilonMade, err = t.privateNet(x, of, targets)
 		res.EpsilonMade, res.Claim = res.EpsilonMade+g.epsilon, device.ClaimPrivate
 	} else {
-		learned, err = labels.FromClusters(t.stream(forNet), x, of, targets, len(t.set.Classes), fit.Progress(t.tell))
+		learned, err = labels.FromClusters(t.stream(forNet), x, of, targets, len(t.set.Classes), featuremap.Progress(t.tell))
 	}
 	if err != nil {
 		return res, err
 	}
-	res.AccuracyClean = net.Accuracy(learned, t.test, t.set.Test.Y)
+	res.AccuracyClean = training.Accuracy(learned, t.test, t.set.Test.Y)
 	if t.Central == 0 { // of private records it would be an exact number, which no epsilon covers
 		res.Purity = t.purity(of, public)
 	}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
-	"github.com/confetti-dp/confetti/internal/learn/net"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/learn/training"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
@@ -30,7 +30,7 @@ func (t *task) vectors() (Result, error) {
 		return res, err
 	}
 	res.EpsilonMade, res.Claim = e.Trained.Epsilon, e.Trained.Claim
-	values, y := make(law.Values, len(asked)), make([]int, len(asked))
+	values, y := make(distribution.Values, len(asked)), make([]int, len(asked))
 	for k, i := range asked {
 		y[k] = t.set.Train.Y[i]
 		values[k] = t.record(i, 0, y[k])
@@ -49,7 +49,7 @@ func (t *task) vectors() (Result, error) {
 		return t.finish(res, p, classes), err
 	}
 	weights := learn.Reported(e.Encoder, v.How.Vector, bodies(v.Reports))
-	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, told, v.How.Class.Epsilon, classes, fit.Progress(t.tell))
+	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, told, v.How.Class.Epsilon, classes, featuremap.Progress(t.tell))
 	if err != nil {
 		return res, err
 	}
@@ -62,11 +62,11 @@ func (t *task) vectors() (Result, error) {
 	}
 	own := learn.Codes(e.Encoder, dataset.Rows(t.set.Train.X, asked))
 	scale := labels.NewScale(own)
-	known, err := labels.Known(t.stream(forNet), scale.Examples(own), y, classes, fit.Progress(t.tell))
+	known, err := labels.Known(t.stream(forNet), scale.Examples(own), y, classes, featuremap.Progress(t.tell))
 	if err != nil {
 		return res, err
 	}
-	res.AccuracyNoPrivacy = net.Accuracy(known, scale.Examples(codes), t.set.Test.Y)
+	res.AccuracyNoPrivacy = training.Accuracy(known, scale.Examples(codes), t.set.Test.Y)
 	return t.finish(res, p, classes), nil
 }
 
@@ -89,7 +89,7 @@ func (t *task) novelVectors() (Result, error) {
 	}
 	const certain = 30 // an epsilon: groups are told as they are
 	weights := learn.Reported(e.Encoder, v.How.Vector, bodies(v.Reports))
-	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, of, certain, len(groupNames), fit.Progress(t.tell))
+	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, of, certain, len(groupNames), featuremap.Progress(t.tell))
 	if err != nil {
 		return res, err
 	}
@@ -106,7 +106,7 @@ func (t *task) decoded(e *encoding, v *latent.Vectors, told []int) (clean, priva
 	if err != nil {
 		return 0, 0, err
 	}
-	learned, err := labels.Through(t.stream(forNet), seen, told, v.How.Class.Epsilon, len(t.set.Classes), fit.Progress(t.tell))
+	learned, err := labels.Through(t.stream(forNet), seen, told, v.How.Class.Epsilon, len(t.set.Classes), featuremap.Progress(t.tell))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -114,12 +114,12 @@ func (t *task) decoded(e *encoding, v *latent.Vectors, told []int) (clean, priva
 	if seen, err = e.records(alone, reports); err != nil {
 		return 0, 0, err
 	}
-	return net.Accuracy(learned, t.set.Test.X, t.set.Test.Y), net.Accuracy(learned, seen, t.set.Test.Y), nil
+	return training.Accuracy(learned, t.set.Test.X, t.set.Test.Y), training.Accuracy(learned, seen, t.set.Test.Y), nil
 }
 
 // askVectors puts a plan of vectors, with classes or of groups of which the smallest has so many, to
 // respondents.
-func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest int, who law.Values) (*latent.Vectors, plan.Plan, error) {
+func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest int, who distribution.Values) (*latent.Vectors, plan.Plan, error) {
 	state, err := e.Marshal()
 	if err != nil {
 		return nil, plan.Plan{}, err
@@ -195,11 +195,11 @@ func (t *task) paper(e *device.Encoder, v *latent.Vectors, told []int, codes bla
 		noisy.Data = append(noisy.Data, x...)
 	}
 	scale := labels.NewScale(noisy) // of what was told
-	learned, err := labels.Through(t.stream(forNet), scale.Examples(noisy), told, v.How.Class.Epsilon, len(t.set.Classes), fit.Progress(t.tell))
+	learned, err := labels.Through(t.stream(forNet), scale.Examples(noisy), told, v.How.Class.Epsilon, len(t.set.Classes), featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, err
 	}
-	accuracy := net.Accuracy(learned, scale.Examples(codes), t.set.Test.Y)
+	accuracy := training.Accuracy(learned, scale.Examples(codes), t.set.Test.Y)
 	return &accuracy, nil
 }
 
@@ -215,7 +215,7 @@ func right(said, want []int) float64 {
 
 // put puts a designed plan with its state to respondents, each report drawn by law, and gives what
 // the analyzer learns.
-func (t *task) put(p plan.Plan, state []byte, who law.Values) (*latent.Model, plan.Plan, error) {
+func (t *task) put(p plan.Plan, state []byte, who distribution.Values) (*latent.Model, plan.Plan, error) {
 	p.State = plan.StateName(state)
 	p, _, err := measure.Designed(p)
 	if err != nil {
@@ -225,8 +225,8 @@ func (t *task) put(p plan.Plan, state []byte, who law.Values) (*latent.Model, pl
 	if err != nil {
 		return nil, p, err
 	}
-	crowds, err := law.Draw(proto, who, func(part ...uint64) *rand.Rand {
-		return replay.New(t.Seed, append([]uint64{forReports}, part...)...)
+	crowds, err := distribution.Draw(proto, who, func(part ...uint64) *rand.Rand {
+		return seeded.New(t.Seed, append([]uint64{forReports}, part...)...)
 	}, func(done int) { t.tell("reports", done, who.Respondents()) })
 	if _, err := question.Fits(err); err != nil {
 		return nil, p, err

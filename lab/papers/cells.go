@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
@@ -39,7 +39,7 @@ func (p Paper) Keep(folder string, cells Cells) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	return durable.Replace(p.cellsFile(folder), b.Bytes(), 0o644)
+	return atomicfile.Replace(p.cellsFile(folder), b.Bytes(), 0o644)
 }
 
 // Kept are the cells beside a page; none where there is no such file.

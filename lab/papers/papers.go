@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -97,7 +97,7 @@ func (p Paper) Write(folder, print string, cells Cells) error {
 			if err := page.WriteChart(&b, f); err != nil {
 				return err
 			}
-			if err := durable.Replace(filepath.Join(folder, f.Name+".svg"), b.Bytes(), 0o644); err != nil {
+			if err := atomicfile.Replace(filepath.Join(folder, f.Name+".svg"), b.Bytes(), 0o644); err != nil {
 				return err
 			}
 			fmt.Fprintf(&text, "\n![%s](%s.svg)\n", f.Alt, f.Name)
@@ -111,13 +111,13 @@ func (p Paper) Write(folder, print string, cells Cells) error {
 			if err := page.WriteCharts(&b, all); err != nil {
 				return err
 			}
-			if err := durable.Replace(filepath.Join(print, p.Name+"-figures.pdf"), b.Bytes(), 0o644); err != nil {
+			if err := atomicfile.Replace(filepath.Join(print, p.Name+"-figures.pdf"), b.Bytes(), 0o644); err != nil {
 				return err
 			}
 		}
 	}
 	text.WriteString(origin(cells))
-	return durable.Replace(filepath.Join(folder, p.Name+".md"), text.Bytes(), 0o644)
+	return atomicfile.Replace(filepath.Join(folder, p.Name+".md"), text.Bytes(), 0o644)
 }
 
 // origin says what the page was made of: how many cells, the time that they took, and the data.

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
@@ -27,7 +27,7 @@ func (s *study) curated(q *gradient.Question, round int) (*gradient.Model, error
 	if t.NoiseMultiplier, err = s.multiplier(t.Sampling); err != nil {
 		return nil, err
 	}
-	sum := t.Sum(replay.New(s.Seed, forRound, uint64(round)), q.Network(), labelled(s.values), len(s.values))
+	sum := t.Sum(seeded.New(s.Seed, forRound, uint64(round)), q.Network(), labelled(s.values), len(s.values))
 	return q.Taught(over(sum, s.Users), t.NoiseMultiplier*s.Clip/float64(s.Users), s.Users), nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/question/gradient"
@@ -19,7 +19,7 @@ import (
 // drawn is a set of generated pictures, of ten classes that say nothing of them.
 func drawn(string) (*dataset.Set, error) {
 	of := func(seed uint64, n int) (l dataset.Labelled) {
-		l.X = blas32.General{Rows: n, Cols: side * side, Stride: side * side, Data: slices.Concat(synthetic.Images(replay.New(seed), n)...)}
+		l.X = blas32.General{Rows: n, Cols: side * side, Stride: side * side, Data: slices.Concat(synthetic.Images(seeded.New(seed), n)...)}
 		for i := range n {
 			l.Y = append(l.Y, i%10)
 		}
@@ -98,7 +98,7 @@ func TestPrintedOrders(t *testing.T) {
 // A model that knows its examples by heart is shown to, and one that knows nothing is not.
 func TestMembershipIsFound(t *testing.T) {
 	const n = 400
-	r := replay.New(3)
+	r := seeded.New(3)
 	var p population
 	for i := range n {
 		x := make([]float32, n)

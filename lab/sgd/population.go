@@ -11,9 +11,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/simulate"
@@ -113,10 +113,10 @@ const (
 // anybody holds has part in them.
 func oriented(directions int, progress simulate.Progress) (func(blas32.General) ([][]float32, error), error) {
 	public := blas32.General{Rows: publicImages, Cols: side * side, Stride: side * side}
-	for _, image := range synthetic.Images(replay.New(1), publicImages) {
+	for _, image := range synthetic.Images(seeded.New(1), publicImages) {
 		public.Data = append(public.Data, image...)
 	}
-	features, err := fit.Images(public, &inputs.Map{Image: &inputs.Size{Width: side, Height: side}}, directions, 0.3, fit.Progress(progress))
+	features, err := featuremap.Images(public, &inputs.Map{Image: &inputs.Size{Width: side, Height: side}}, directions, 0.3, featuremap.Progress(progress))
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -35,7 +35,7 @@ const (
 // not among our data. Where keep is a folder, each epoch is kept there, and one that was stopped goes on.
 func pretrained(set *dataset.Set, keep string, progress simulate.Progress) (*dataset.Set, error) {
 	half := set.Train.Len() / 2
-	r := replay.New(pretrainedFrom)
+	r := seeded.New(pretrainedFrom)
 	m, err := nn.New(r, nn.ESATableXIV(len(set.Classes))...)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func pretrained(set *dataset.Set, keep string, progress simulate.Progress) (*dat
 		if kept != "" {
 			text, err := m.MarshalBinary()
 			if err == nil {
-				err = durable.Replace(kept, text, 0o644)
+				err = atomicfile.Replace(kept, text, 0o644)
 			}
 			if err != nil {
 				return nil, err

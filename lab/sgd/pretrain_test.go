@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // An epoch that was kept is gone on from, one that was not is learned, and a file of another network is named.
 func TestEpochsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	network := func(seed uint64, out int) *nn.Model {
-		m, err := nn.New(replay.New(seed), nn.Dense{In: 3, Out: out})
+		m, err := nn.New(seeded.New(seed), nn.Dense{In: 3, Out: out})
 		if err != nil {
 			t.Fatal(err)
 		}

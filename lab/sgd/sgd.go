@@ -14,8 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/literature"
@@ -99,7 +99,7 @@ func newStudy(c Cell, p population) (*study, error) {
 		return nil, fmt.Errorf("%d users per round, of %d examples: there are %d respondents with %d examples", c.Users, c.Examples, n, len(p.values))
 	}
 	const forOrder = 0x51d
-	s := &study{Cell: c, population: p, order: replay.New(c.Seed, forOrder).Perm(len(p.values))}
+	s := &study{Cell: c, population: p, order: seeded.New(c.Seed, forOrder).Perm(len(p.values))}
 	s.answers = (c.Rounds + n/c.Users - 1) / (n / c.Users)
 	s.out = Result{Cell: c, Respondents: n, Answers: s.answers}
 	return s, s.design()
@@ -219,7 +219,7 @@ func (s *study) round(q *gradient.Question, before *gradient.Model, round int) (
 	}
 	who := s.cohort(round)
 	mean := over(nn.ClippedSum(q.Network(), s.Clip, labelled(who), len(who)), len(who))
-	return q.Limit(replay.New(s.Seed, forReports, uint64(round)), mean, s.Users)
+	return q.Limit(seeded.New(s.Seed, forReports, uint64(round)), mean, s.Users)
 }
 
 // after is the question of the round after this model.
@@ -255,9 +255,9 @@ func (s *study) told(q *gradient.Question, before *gradient.Model, round int) (*
 	if err != nil {
 		return nil, err
 	}
-	crowds, err := law.Draw(proto, law.Values(s.cohort(round)),
+	crowds, err := distribution.Draw(proto, distribution.Values(s.cohort(round)),
 		func(part ...uint64) *rand.Rand {
-			return replay.New(s.Seed, append([]uint64{forReports, uint64(round)}, part...)...)
+			return seeded.New(s.Seed, append([]uint64{forReports, uint64(round)}, part...)...)
 		}, func(int) {})
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
@@ -61,7 +61,7 @@ func (a *Analyzer) Crowds() []tally.Crowd { return a.crowds }
 func (a *Analyzer) Dropped() int { return a.dropped }
 
 // Release estimates, learns, and writes up what was counted.
-func (a *Analyzer) Release(public findings.Public) (release.Release, question.Model, error) {
+func (a *Analyzer) Release(public results.Public) (release.Release, question.Model, error) {
 	p := a.counter.protocol
 	model, err := p.Learn(a.crowds)
 	if err != nil {

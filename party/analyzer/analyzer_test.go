@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -61,7 +61,7 @@ func collect(t *testing.T) collection {
 	if c.protocol, err = protocol.New(p); err != nil {
 		t.Fatal(err)
 	}
-	device, err := client.New(c.protocol, replay.New(1))
+	device, err := client.New(c.protocol, seeded.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestDuplicatesAndBrokenEnvelopesAreDropped(t *testing.T) {
 	if most := uint64(n / perDevice * 3); counted > most || counted+4 < most {
 		t.Errorf("%d messages counted, of %d that were sent and 4 that were lost", counted, most)
 	}
-	r, _, err := a.Release(findings.Public{})
+	r, _, err := a.Release(results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestRefusesAnotherKey(t *testing.T) {
 
 func TestReleaseOfNothingIsAnError(t *testing.T) {
 	c := collect(t)
-	if _, _, err := c.analyzer(t).Release(findings.Public{}); err == nil {
+	if _, _, err := c.analyzer(t).Release(results.Public{}); err == nil {
 		t.Error("a release of no batch at all")
 	}
 }
@@ -311,7 +311,7 @@ func TestThePromiseIsCheckedAgainstWhatArrived(t *testing.T) {
 		return []tally.Crowd{{Tally: c.protocol.NewTally(), Respondents: 20, Smallest: smallest}, {}}
 	}
 	for _, smallest := range []int{minimum, minimum + 1, 1000} {
-		if err := analyzer.Kept(c.protocol, tallies(smallest)); err != nil {
+		if err := analyzer.CheckBatch(c.protocol, tallies(smallest)); err != nil {
 			t.Errorf("%d whole contributions: %v", smallest, err)
 		}
 	}
@@ -322,8 +322,8 @@ func TestThePromiseIsCheckedAgainstWhatArrived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	three, err3 := loose.Among(3)
-	four, err4 := loose.Among(4)
+	three, err3 := loose.GuaranteeWith(3)
+	four, err4 := loose.GuaranteeWith(4)
 	if err3 != nil || err4 != nil || three.Epsilon <= four.Epsilon {
 		t.Fatalf("among three %v (%v), among four %v (%v)", three, err3, four, err4)
 	}
@@ -333,13 +333,13 @@ func TestThePromiseIsCheckedAgainstWhatArrived(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.protocol = strict
-	if err := analyzer.Kept(strict, tallies(minimum)); err != nil {
+	if err := analyzer.CheckBatch(strict, tallies(minimum)); err != nil {
 		t.Error(err)
 	}
-	if err := analyzer.Kept(strict, tallies(minimum-1)); err == nil || !strings.Contains(err.Error(), "3 of them honest") {
+	if err := analyzer.CheckBatch(strict, tallies(minimum-1)); err == nil || !strings.Contains(err.Error(), "3 of them honest") {
 		t.Errorf("error %v", err)
 	}
-	if err := analyzer.Kept(strict, make([]tally.Crowd, 2)); err == nil || !strings.Contains(err.Error(), "no batch") {
+	if err := analyzer.CheckBatch(strict, make([]tally.Crowd, 2)); err == nil || !strings.Contains(err.Error(), "no batch") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -151,8 +151,8 @@ func Whole(from *protocol.Protocol, h envelope.Head, all ...Counted) (tally.Crow
 	// A hop that claims n_min respondents and forwards only a few of them would
 	// leave those without the others' noise.
 	p := from.Plan
-	if whole.Opened < p.HonestMinimum()*p.Envelopes.PerDevice {
-		return tally.Crowd{}, fmt.Errorf("analyzer: fewer envelopes of the batch open than %d respondents send, the plan's honest minimum: it is withheld", p.HonestMinimum())
+	if whole.Opened < p.MinHonest()*p.Envelopes.PerDevice {
+		return tally.Crowd{}, fmt.Errorf("analyzer: fewer envelopes of the batch open than %d respondents send, the plan's honest minimum: it is withheld", p.MinHonest())
 	}
 	return tally.Crowd{Tally: whole.Tally, Respondents: int(h.Respondents), Smallest: whole.Opened / p.Envelopes.PerDevice}, nil
 }

@@ -2,7 +2,7 @@ package analyzer
 
 import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -10,7 +10,7 @@ import (
 )
 
 // Publish is the analyzer's work once everything is counted.
-func Publish(p *protocol.Protocol, crowds []tally.Crowd, public findings.Public) (release.Release, question.Model, error) {
+func Publish(p *protocol.Protocol, crowds []tally.Crowd, public results.Public) (release.Release, question.Model, error) {
 	model, err := p.Learn(crowds)
 	if err != nil {
 		return release.Release{}, nil, err
@@ -20,7 +20,7 @@ func Publish(p *protocol.Protocol, crowds []tally.Crowd, public findings.Public)
 }
 
 // Describe writes up what was learned from the crowds.
-func Describe(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public findings.Public) (release.Release, error) {
+func Describe(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public results.Public) (release.Release, error) {
 	r, err := Numbers(p, model, crowds, public)
 	if err != nil {
 		return r, err
@@ -29,9 +29,9 @@ func Describe(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, 
 }
 
 // Numbers returns what was learned from the crowds, without the words that follow from the plan.
-func Numbers(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public findings.Public) (r release.Release, err error) {
+func Numbers(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public results.Public) (r release.Release, err error) {
 	r = statement.Begin(p, crowds, public.Came)
-	r.Headline, r.Sections, err = findings.Describe(model, public)
+	r.Headline, r.Sections, err = results.Describe(model, public)
 	return r, err
 }
 
@@ -44,17 +44,17 @@ func written(p *protocol.Protocol, r *release.Release) error {
 	return statement.Plan{Protocol: p, Promise: promise}.Write(r)
 }
 
-// Kept recomputes the guarantee from what arrived and returns why the plan's
+// CheckBatch recomputes the guarantee from what arrived and returns why the plan's
 // promise does not hold for it; then nothing may be published. The plan counts on
 // (1-f) n_min honest respondents in the smallest batch. So many respondents have
 // come to it, but what opened may be fewer whole contributions than n_min, and of
 // those a share f may be silent or lie.
-func Kept(p *protocol.Protocol, crowds []tally.Crowd) error {
+func CheckBatch(p *protocol.Protocol, crowds []tally.Crowd) error {
 	arrived := 0
 	for _, c := range crowds {
 		if c.Tally != nil && (arrived == 0 || c.Smallest < arrived) {
 			arrived = c.Smallest
 		}
 	}
-	return p.Kept(arrived)
+	return p.CheckBatch(arrived)
 }

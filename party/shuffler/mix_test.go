@@ -24,7 +24,7 @@ func TestHopRefuses(t *testing.T) {
 	if _, _, err := w.hop(t, 0, second).mix(k, later); err != nil {
 		t.Fatal(err)
 	}
-	honest := w.plan.HonestMinimum() * perDevice
+	honest := w.plan.MinHonest() * perDevice
 	for _, c := range []struct {
 		name     string
 		hop      int

@@ -14,13 +14,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
 // keyOf is a key that a test draws again.
-func keyOf(seed uint64) Key { return drawKey(replay.New(seed)) }
+func keyOf(seed uint64) Key { return drawKey(seeded.New(seed)) }
 
 func drawKey(r *rand.Rand) (k Key) {
 	for i := 0; i < len(k); i += 8 {
@@ -297,7 +297,7 @@ func TestPartsEqualTheWhole(t *testing.T) {
 				b.Envelopes[i][40] ^= 1
 			}
 		}
-		rng.Shuffle(replay.New(rapid.Uint64().Draw(rt, "arrival")), b.Envelopes)
+		rng.Shuffle(seeded.New(rapid.Uint64().Draw(rt, "arrival")), b.Envelopes)
 		part, buckets := rapid.IntRange(1, len(b.Envelopes)).Draw(rt, "part"), rapid.SampledFrom([]int{1, 2, 3, 16, 300}).Draw(rt, "buckets")
 		runtime.GOMAXPROCS(rapid.IntRange(1, 4).Draw(rt, "cores"))
 		want, did, err := w.hop(t, 0, 0).mix(k, b)

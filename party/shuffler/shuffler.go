@@ -14,30 +14,30 @@ import (
 	"errors"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/shuffler/intake"
+	"github.com/confetti-dp/confetti/internal/shuffler/admission"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // Collector gathers the contributions to one instance of one plan during one epoch, by
-// crowd, in memory: see intake.Collector, which it is.
-type Collector = intake.Collector
+// crowd, in memory: see admission.Collector, which it is.
+type Collector = admission.Collector
 
 // Withheld says that nothing of a crowd leaves, and why.
-type Withheld = intake.Withheld
+type Withheld = admission.Withheld
 
 // NewCollector starts an epoch of the plan's instance, counted from 0.
 func NewCollector(p plan.Plan, instance int) (*Collector, error) {
-	return intake.NewCollector(p, instance)
+	return admission.NewCollector(p, instance)
 }
 
 var (
 	// ErrAlreadyContributed is the error of a respondent's second contribution.
-	ErrAlreadyContributed = intake.ErrAlreadyContributed
+	ErrAlreadyContributed = admission.ErrAlreadyContributed
 	// ErrClosed is the error of a contribution that comes after the epoch's end.
-	ErrClosed = intake.ErrClosed
+	ErrClosed = admission.ErrClosed
 	// ErrWithheld is the error of a batch in which too few respondents are left to hide
 	// among: nothing of it may leave.
-	ErrWithheld = intake.ErrWithheld
+	ErrWithheld = admission.ErrWithheld
 )
 
 // ErrMixed is the error of a second batch of a crowd, whatever it holds.
@@ -45,7 +45,7 @@ var ErrMixed = errors.New("shuffler: a batch of this crowd has left already, and
 
 // instance is what a plan says about one instance of its shuffler.
 type instance struct {
-	intake.Rules
+	admission.Rules
 	hops    []plan.Party
 	slots   []int // bytes of room for a token, by layer
 	suite   envelope.Suite
@@ -54,7 +54,7 @@ type instance struct {
 }
 
 func newInstance(p plan.Plan, number int) (instance, error) {
-	rules, err := intake.NewRules(p, number)
+	rules, err := admission.NewRules(p, number)
 	if err != nil {
 		return instance{}, err
 	}
@@ -64,7 +64,7 @@ func newInstance(p plan.Plan, number int) (instance, error) {
 		slots:   p.Slots(number),
 		suite:   envelope.Suite(p.Envelopes.Suite),
 		payload: p.Envelopes.PayloadBytes,
-		honest:  p.HonestMinimum(),
+		honest:  p.MinHonest(),
 	}, nil
 }
 

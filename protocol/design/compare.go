@@ -14,7 +14,7 @@ import (
 // Compare compares a plan with others that ask the same: what its kind knows of, and the
 // two routes.
 func Compare(p *protocol.Protocol) (all []question.Comparison) {
-	if q, ok := p.Question.(question.Compared); ok {
+	if q, ok := p.Question.(question.Comparer); ok {
 		all = q.Compare()
 	}
 	if q, ok := p.Question.(*histogram.Question); ok {
@@ -33,12 +33,12 @@ func routes(p *protocol.Protocol, q *histogram.Question) (question.Comparison, b
 		return question.Comparison{}, false
 	}
 	b := p.Plan.Budget
-	others, err := advise.Task{Users: p.Plan.HonestMinimum(), Domain: size, Epsilon: b.Epsilon, Delta: b.Delta}.Noised()
+	others, err := advise.Task{Users: p.Plan.MinHonest(), Domain: size, Epsilon: b.Epsilon, Delta: b.Delta}.Noised()
 	if err != nil {
 		return question.Comparison{}, false
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "at the same epsilon among %d respondents, this plan errs by %.4g, rests on the noise of %d of them, and leaves a local epsilon", p.Plan.Crowd.Minimum, deviation, p.Plan.HonestMinimum())
+	fmt.Fprintf(&s, "at the same epsilon among %d respondents, this plan errs by %.4g, rests on the noise of %d of them, and leaves a local epsilon", p.Plan.Crowd.Minimum, deviation, p.Plan.MinHonest())
 	for _, r := range others {
 		fmt.Fprintf(&s, "; %s errs by %.4g with %d bytes a device, rests on %s, and a device that lies can %s", r.Name, r.RMSE, r.Bytes, r.Rests, r.Liar)
 	}

@@ -19,9 +19,9 @@ import (
 
 // abilities are the optional ones of a question, by assertion.
 var abilities = []reflect.Type{
-	reflect.TypeFor[question.Backed](), reflect.TypeFor[question.Compared](), reflect.TypeFor[question.Estimated](),
-	reflect.TypeFor[question.Read](), reflect.TypeFor[question.Staged](), reflect.TypeFor[question.Stated](),
-	reflect.TypeFor[question.Stepped](), reflect.TypeFor[question.Summed](), reflect.TypeFor[question.Told](),
+	reflect.TypeFor[question.Memoizer](), reflect.TypeFor[question.Comparer](), reflect.TypeFor[question.Estimated](),
+	reflect.TypeFor[question.Parser](), reflect.TypeFor[question.Stager](), reflect.TypeFor[question.Stateful](),
+	reflect.TypeFor[question.Stepper](), reflect.TypeFor[question.Summer](), reflect.TypeFor[question.Describer](),
 }
 
 // mustHave says which abilities each kind has. Do not take one away to mend a build: a

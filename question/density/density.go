@@ -17,7 +17,7 @@ import (
 )
 
 // Labelled is the value of a density question: a feature vector and the index
-// of its class. Both are private. Neither has to fit (question.UnfitError): features may have
+// of its class. Both are private. Neither has to fit (question.OutOfDomainError): features may have
 // no direction, or another length than the plan's, and the class may be none of its.
 type Labelled struct {
 	Features []float32
@@ -65,7 +65,7 @@ func New(p plan.Plan) (*Question, error) {
 		return nil, err
 	}
 	d := &Question{plan: p, Features: features}
-	if d.Bits, err = NewBitsum(q.Bitsum, p.HonestMinimum()); err != nil {
+	if d.Bits, err = NewBitsum(q.Bitsum, p.MinHonest()); err != nil {
 		return nil, err
 	}
 	d.Labels, err = Labels(p)

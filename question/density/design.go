@@ -26,7 +26,7 @@ func design(p *plan.Plan, d *plan.Density) error {
 	if err != nil {
 		return err
 	}
-	honest := p.HonestMinimum()
+	honest := p.MinHonest()
 	if d.Bitsum.Divided() && p.Crowd.Maximum == 0 {
 		p.Crowd.Maximum = max(p.Crowd.Minimum, thinnedTimes*honest)
 	}
@@ -89,7 +89,7 @@ func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, e
 
 // implied is the shuffled epsilon of a density's noise.
 func implied(p plan.Plan, b plan.Bitsum, f *encode.Features) (float64, error) {
-	bits, err := NewBitsum(b, p.HonestMinimum())
+	bits, err := NewBitsum(b, p.MinHonest())
 	if err != nil {
 		return 0, err
 	}

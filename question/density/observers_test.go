@@ -16,8 +16,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -93,7 +93,7 @@ func TestOneFragmentIsThatOfTheBitAndTheOtherCounts(t *testing.T) {
 	p.Budget.Delta, p.Crowd.Minimum = 1e-3, 20
 	p = example.Design(t, p)
 	_, g, _ := statements(t, p)
-	n, flip := p.HonestMinimum(), p.Question.Density.Bitsum.FlipProbability
+	n, flip := p.MinHonest(), p.Question.Density.Bitsum.FlipProbability
 	worst, less, alone := 0.0, 0.0, 0.0
 	for ones := range n {
 		var laws [2][2][]float64 // by the opened bit and the other one
@@ -147,7 +147,7 @@ func tight(t *testing.T, p plan.Plan, view func(ones int) []float64) {
 	t.Helper()
 	_, _, g := statements(t, p)
 	worst, less := 0.0, 0.0
-	for others := range p.HonestMinimum() {
+	for others := range p.MinHonest() {
 		zero, one := view(others), view(others+1)
 		for _, pair := range [][2][]float64{{zero, one}, {one, zero}} {
 			worst = max(worst, example.Hockey(g.Epsilon, pair[0], pair[1]))
@@ -166,7 +166,7 @@ func TestShuffledEpsilonIsThatOfTheEnumeratedCounts(t *testing.T) {
 	p.Budget.LabelEpsilon = plan.Unprotected
 	p.Budget.Delta, p.Crowd.Minimum = 1e-3, 20
 	p = example.Design(t, p)
-	n, flip := p.HonestMinimum(), p.Question.Density.Bitsum.FlipProbability
+	n, flip := p.MinHonest(), p.Question.Density.Bitsum.FlipProbability
 	tight(t, p, func(ones int) []float64 {
 		law := make([]float64, n+1)
 		for kept := range ones + 1 {
@@ -187,7 +187,7 @@ func TestShuffledEpsilonOfThreeNBIsThatOfTheEnumeratedCounts(t *testing.T) {
 	p.Budget.Delta, p.Crowd.Minimum = 1e-2, 60
 	p = example.Design(t, p)
 	// Less flood than Design asks for, so that a table can hold the law.
-	nb, _, err := additive.CalibrateThreeNB(account.Target{Users: p.HonestMinimum(), Rounds: 1, Epsilon: p.Budget.Epsilon, Delta: 0.99 * p.Budget.Delta}, account.ExactAccounting, 0.25)
+	nb, _, err := additive.CalibrateThreeNB(account.Target{Users: p.MinHonest(), Rounds: 1, Epsilon: p.Budget.Epsilon, Delta: 0.99 * p.Budget.Delta}, account.ExactAccounting, 0.25)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,9 +281,9 @@ func publish(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd, with
 		t.Fatal(err)
 	}
 	x := blas32.General{Rows: 2, Cols: 3, Stride: 3, Data: []float32{1, 0, 0, 0, 0.6, 0.8}}
-	headline, sections, err := findings.Describe(model, findings.Public{
+	headline, sections, err := results.Describe(model, results.Public{
 		Words: []string{"up", "down"}, WordVectors: x,
-		Test: findings.Records{X: x, Y: []int{0, len(tallies) - 1}},
+		Test: results.Records{X: x, Y: []int{0, len(tallies) - 1}},
 	})
 	if err != nil {
 		t.Fatal(err)

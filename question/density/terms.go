@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Loss: all of a crowd add noise in every channel, and no backstop comes again.
-func (d *Question) Loss(honest int, _ bool) account.Event {
+// Event: all of a crowd add noise in every channel, and no backstop comes again.
+func (d *Question) Event(honest int, _ bool) account.Event {
 	if m, ok := d.Bits.(divisible); ok {
 		if bits, ok := m.among(honest); ok {
 			return kde.Loss(d.Features, thinned(d.plan, bits))
@@ -70,8 +70,8 @@ func (d *Question) own(features account.Guarantee) (local, one account.Guarantee
 	return local, one, err
 }
 
-// Observers adds the class, which is reported beside the features, to each guarantee.
-func (d *Question) Observers(features account.Guarantee) ([]account.Statement, error) {
+// Guarantees adds the class, which is reported beside the features, to each guarantee.
+func (d *Question) Guarantees(features account.Guarantee) ([]account.Statement, error) {
 	local, one, err := d.own(features)
 	if err != nil {
 		return nil, err

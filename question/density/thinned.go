@@ -39,7 +39,7 @@ func thinned(p plan.Plan, bits summer) account.Event {
 
 // thinnings is n_max over n_h.
 func thinnings(p plan.Plan) float64 {
-	return max(1, float64(p.Crowd.Maximum)/float64(p.HonestMinimum()))
+	return max(1, float64(p.Crowd.Maximum)/float64(p.MinHonest()))
 }
 
 // thinning says in sentences what the guarantee rests on where a hop might drop

@@ -17,10 +17,10 @@ import (
 const anyClass = -1
 
 // StandIn is the value that l counts as: features are nil for the reference.
-func (d *Question) StandIn(l Labelled) (_ Labelled, unfit *question.UnfitError) {
+func (d *Question) StandIn(l Labelled) (_ Labelled, unfit *question.OutOfDomainError) {
 	q := d.plan.Question
 	if l.Class < 0 || l.Class >= d.plan.Crowds() {
-		return Labelled{Class: anyClass}, &question.UnfitError{Values: 1, Cause: fmt.Errorf("the class is not one of the plan's %d", d.plan.Crowds())}
+		return Labelled{Class: anyClass}, &question.OutOfDomainError{Values: 1, Cause: fmt.Errorf("the class is not one of the plan's %d", d.plan.Crowds())}
 	}
 	err := d.Features.Check(l.Features)
 	if err == nil {
@@ -30,7 +30,7 @@ func (d *Question) StandIn(l Labelled) (_ Labelled, unfit *question.UnfitError) 
 	if q.Unfit != plan.UnfitClip || !near {
 		features = nil
 	}
-	return Labelled{Features: features, Class: l.Class}, &question.UnfitError{Values: 1, Cause: err}
+	return Labelled{Features: features, Class: l.Class}, &question.OutOfDomainError{Values: 1, Cause: err}
 }
 
 // ordinary is a value that fits. Whoever answers with the reference encodes it too, and

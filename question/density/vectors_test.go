@@ -13,7 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
@@ -109,7 +109,7 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 	proto := example.Runnable(t, p)
 	v := flowVectors{
 		Comment: "A whole flow without seals: each device's randomness, symbol, report, messages and payloads, then tallies and estimates of each crowd. " +
-			"Device i draws from the AES-128-CTR stream of (seed, i); see internal/replay.",
+			"Device i draws from the AES-128-CTR stream of (seed, i); see internal/seeded.",
 		Source:    "confetti, go test ./protocol -run TestGoldenVectors -update",
 		Tolerance: 5e-7,
 		Plan:      p.Canonical(),
@@ -119,11 +119,11 @@ func flow(t *testing.T, p plan.Plan) flowVectors {
 	tallies := example.Crowds(proto)
 	for i := range uint64(5) {
 		d := deviceVector{Features: []float32{0.5 - 0.25*float32(i), 0.75, 0.125 * float32(i)}, Class: int(i) % 2}
-		words := replay.New(seed, i)
+		words := seeded.New(seed, i)
 		for range 4 {
 			d.Words = append(d.Words, fmt.Sprintf("%016x", words.Uint64()))
 		}
-		r := replay.New(seed, i)
+		r := seeded.New(seed, i)
 		symbol, err := proto.Encode(density.Labelled{Features: d.Features, Class: d.Class})
 		if err != nil {
 			t.Fatal(err)

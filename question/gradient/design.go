@@ -47,7 +47,7 @@ func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
 		return p, err
 	}
 	if rounds > 1 || p.Budget.Epsilon == 0 {
-		p.Budget.Epsilon, err = question.Implied(report.event(p.HonestMinimum()), p.Budget.Delta)
+		p.Budget.Epsilon, err = question.Implied(report.event(p.MinHonest()), p.Budget.Delta)
 	}
 	return p, err
 }
@@ -90,7 +90,7 @@ func designDirections(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
 		if err != nil {
 			return false
 		}
-		g, err := account.Epsilon(account.Repeat{Event: report.event(p.HonestMinimum()), Rounds: rounds}, p.Budget.Delta)
+		g, err := account.Epsilon(account.Repeat{Event: report.event(p.MinHonest()), Rounds: rounds}, p.Budget.Delta)
 		return err == nil && g.Epsilon <= p.Budget.Epsilon*(1-question.ClaimSlack)
 	}
 	if keeps() {
@@ -124,7 +124,7 @@ func designVectors(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
 		return err
 	}
 	need := vector.Need{
-		Respondents: p.Crowd.Minimum, Honest: p.HonestMinimum(), Dimension: dim, Bits: ask.Report.Bits, SquaredDistance: squaredDistance, Seed: s,
+		Respondents: p.Crowd.Minimum, Honest: p.MinHonest(), Dimension: dim, Bits: ask.Report.Bits, SquaredDistance: squaredDistance, Seed: s,
 	}
 	if need.Bits == 0 { // every row
 		need.Bits = vector.LeastRows(dim, 0)

@@ -20,7 +20,7 @@ import (
 )
 
 // Labelled is the value of a gradient question: an example and the index of its class. Both
-// are private. Neither has to fit (question.UnfitError).
+// are private. Neither has to fit (question.OutOfDomainError).
 type Labelled struct {
 	Features []float32
 	Class    int
@@ -89,9 +89,9 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 }
 
 // unfit says why a value does not fit.
-func (q *Question) unfit(l Labelled) *question.UnfitError {
-	cause := func(format string, a ...any) *question.UnfitError {
-		return &question.UnfitError{Values: 1, Cause: fmt.Errorf(format, a...)}
+func (q *Question) unfit(l Labelled) *question.OutOfDomainError {
+	cause := func(format string, a ...any) *question.OutOfDomainError {
+		return &question.OutOfDomainError{Values: 1, Cause: fmt.Errorf(format, a...)}
 	}
 	if l.Class < 0 || l.Class >= len(q.ask.Classes) {
 		return cause("the class is not one of the plan's %d", len(q.ask.Classes))

@@ -8,8 +8,8 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -22,7 +22,7 @@ import (
 // first is the question of a first round.
 func first(t testing.TB, p plan.Plan) (*protocol.Protocol, []byte) {
 	t.Helper()
-	state, done, err := findings.Next(example.Runnable(t, p).Question, nil)
+	state, done, err := results.Next(example.Runnable(t, p).Question, nil)
 	if err != nil || done {
 		t.Fatalf("no first state: %v, done: %v", err, done)
 	}
@@ -95,7 +95,7 @@ func TestAStepIsThatOfTheMeanGradient(t *testing.T) {
 			p.Question.Gradient.Dimension = 63
 			proto, before := first(t, example.Design(t, p))
 			values := wide(drinkers(stattest.Rand(t), 4000), 63)
-			crowds, err := law.Draw(proto, law.Values(values), example.Streams(3), func(int) {})
+			crowds, err := distribution.Draw(proto, distribution.Values(values), example.Streams(3), func(int) {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestRoundsLearn(t *testing.T) {
 	values := drinkers(stattest.Rand(t), 1500)
 	var model *gradient.Model
 	for round := range 5 {
-		crowds, err := law.Draw(proto, law.Values(values), example.Streams(uint64(round)), func(int) {})
+		crowds, err := distribution.Draw(proto, distribution.Values(values), example.Streams(uint64(round)), func(int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestRoundsLearn(t *testing.T) {
 			t.Fatal(err)
 		}
 		model = m.(*gradient.Model)
-		state, done, err := findings.Next(proto.Question, m)
+		state, done, err := results.Next(proto.Question, m)
 		if err != nil || done {
 			t.Fatalf("round %d: done %v, %v", round+1, done, err)
 		}
@@ -267,7 +267,7 @@ func TestManyMoreAreNotChargedFor(t *testing.T) {
 	p := example.Gradient(gradient.Vector)
 	p.Crowd.Minimum, p.Question.Gradient.Dimension, p.Question.Gradient.Report.Bits = 5000, 60, 16
 	proto := example.Runnable(t, example.Design(t, p))
-	many, err := proto.Among(20_000 * p.Crowd.Minimum)
+	many, err := proto.GuaranteeWith(20_000 * p.Crowd.Minimum)
 	if one := example.Promised(t, proto).Shuffled; err != nil || many.Epsilon > one.Epsilon {
 		t.Errorf("%v among many, promised %v: %v", many, one, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func small(t testing.TB) *State {
@@ -86,7 +86,7 @@ func FuzzState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s State
 		var err error
-		costtest.Heap(t, costtest.Factor, len(b), func() { err = s.UnmarshalBinary(b) })
+		costlimit.Heap(t, costlimit.Factor, len(b), func() { err = s.UnmarshalBinary(b) })
 		if err != nil {
 			return
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Loss: all who answer add noise, in every round afresh.
-func (q *Question) Loss(honest int, _ bool) account.Event { return q.report.event(honest) }
+// Event: all who answer add noise, in every round afresh.
+func (q *Question) Event(honest int, _ bool) account.Event { return q.report.event(honest) }
 
 // Risks: what can go wrong with a report is in its event, and everybody is in one crowd.
 func (q *Question) Risks() question.Risks { return question.Risks{} }
@@ -28,14 +28,14 @@ func (q *Question) Words() question.Words {
 	return w
 }
 
-// Observers: a direction is one message, a vector one message for each bit.
-func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+// Guarantees: a direction is one message, a vector one message for each bit.
+func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	local := q.report.local()
 	one := local
 	one.Trust = account.OneFragment
 	if q.ask.Report.Name == Vector {
 		var err error
-		if one, err = account.OneMessage(q.Loss(q.plan.HonestMinimum(), true), shuffled.Delta); err != nil {
+		if one, err = account.OneMessage(q.Event(q.plan.MinHonest(), true), shuffled.Delta); err != nil {
 			return nil, err
 		}
 	}

@@ -45,7 +45,7 @@ func newVectors(p plan.Plan, dim int) (reporter, error) {
 		return nil, err
 	}
 	m, err := vector.New(s)
-	return vectors{m, p.Question.Gradient.Clip, p.HonestMinimum()}, err
+	return vectors{m, p.Question.Gradient.Clip, p.MinHonest()}, err
 }
 
 func (v vectors) randomize(r *rand.Rand, g []float64) [][]byte {

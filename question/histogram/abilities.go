@@ -5,12 +5,12 @@ import "github.com/confetti-dp/confetti/question"
 // The abilities that protocol finds by assertion: one whose signature changed does not compile
 // here.
 var (
-	_ question.Backed    = (*Question)(nil)
-	_ question.Compared  = (*Question)(nil)
+	_ question.Memoizer  = (*Question)(nil)
+	_ question.Comparer  = (*Question)(nil)
 	_ question.Estimated = (*Question)(nil)
-	_ question.Read      = (*Question)(nil)
-	_ question.Stated    = (*Question)(nil)
-	_ question.Stepped   = (*Question)(nil)
-	_ question.Summed    = (*Question)(nil)
-	_ question.Told      = (*Question)(nil)
+	_ question.Parser    = (*Question)(nil)
+	_ question.Stateful  = (*Question)(nil)
+	_ question.Stepper   = (*Question)(nil)
+	_ question.Summer    = (*Question)(nil)
+	_ question.Describer = (*Question)(nil)
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -36,7 +36,7 @@ func report(t testing.TB, p plan.Plan, seed uint64, a histogram.Answers, m quest
 	if err != nil {
 		t.Fatal(err)
 	}
-	return proto.Randomize(replay.New(seed), symbol, m)
+	return proto.Randomize(seeded.New(seed), symbol, m)
 }
 
 // The same answer to the same question is randomized once: with other randomness,
@@ -132,7 +132,7 @@ func FuzzBackstop(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		costtest.Heap(t, costtest.Factor, len(b), func() {
+		costlimit.Heap(t, costlimit.Factor, len(b), func() {
 			store := &example.Shelf{Kept: map[[32]byte][]byte{}}
 			for k := range m.Kept {
 				store.Kept[k] = b

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -20,7 +20,7 @@ func BenchmarkHistogramDevice(b *testing.B) {
 	p := example.Histogram(h)
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 32, 8
 	proto := example.Runnable(b, p)
-	r := replay.New(1)
+	r := seeded.New(1)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		symbol, err := proto.Encode(histogram.Answers{Values: []any{i % 2_795_520}})
@@ -44,7 +44,7 @@ func BenchmarkHistogramCount(b *testing.B) {
 	p := example.Histogram(h)
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1<<20, 8
 	proto := example.Runnable(b, p)
-	r := replay.New(1)
+	r := seeded.New(1)
 	symbol, err := proto.Encode(histogram.Answers{Values: []any{1}})
 	if err != nil {
 		b.Fatal(err)
@@ -76,7 +76,7 @@ func BenchmarkHistogramEstimate(b *testing.B) {
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1000, 8
 	proto := example.Runnable(b, p)
 	tallies := example.Crowds(proto)
-	r := replay.New(1)
+	r := seeded.New(1)
 	tallies[0].Respondents = 1_000_000
 	for i := range example.Cells(tallies[0]) {
 		example.Cells(tallies[0])[i] = 90 + r.Uint64N(20)
@@ -86,7 +86,7 @@ func BenchmarkHistogramEstimate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, _, err := findings.Describe(model, findings.Public{}); err != nil {
+		if _, _, err := results.Describe(model, results.Public{}); err != nil {
 			b.Fatal(err)
 		}
 	}

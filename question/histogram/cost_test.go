@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
@@ -80,7 +80,7 @@ func TestGridIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sections, err := findings.Describe(model, findings.Public{})
+	_, sections, err := results.Describe(model, results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}

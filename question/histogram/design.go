@@ -69,7 +69,7 @@ func design(p *plan.Plan, ask *plan.Histogram) error {
 		e.PerDevice = h.randomizers[0].(*symbols).messages * h.answers()
 		return nil
 	}
-	e.PerDevice = max(1, h.together().smallestCap(question.RareOverflow(*p, p.HonestMinimum()*p.Contributions())))
+	e.PerDevice = max(1, h.together().smallestCap(question.RareOverflow(*p, p.MinHonest()*p.Contributions())))
 	if e.PerDevice > plan.MaxEnvelopes {
 		return &question.TooManyMessages{PerDevice: e.PerDevice}
 	}
@@ -103,7 +103,7 @@ func target(p plan.Plan, ask plan.Histogram) account.Target {
 			items += a.Items()
 		}
 	}
-	t := account.Target{Users: p.HonestMinimum(), Rounds: items, Epsilon: p.Budget.Epsilon, Delta: (1 - question.OverflowShare) * p.Budget.Delta}
+	t := account.Target{Users: p.MinHonest(), Rounds: items, Epsilon: p.Budget.Epsilon, Delta: (1 - question.OverflowShare) * p.Budget.Delta}
 	if n := parts(ask); n > 1 {
 		slack := slackShare * p.Budget.Delta
 		t.Users, t.Delta = hidden(t.Users, n, slack/float64(answers(ask))), t.Delta-slack
@@ -257,7 +257,7 @@ func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error 
 		if wrong = h.settle(); wrong != nil {
 			return nil
 		}
-		return h.Loss(h.plan.HonestMinimum(), false)
+		return h.Event(h.plan.MinHonest(), false)
 	}
 	most := math.Inf(1)
 	if l := p.Budget.LocalEpsilon; l > 0 {

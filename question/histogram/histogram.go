@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/dp/sum/hiding"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -26,7 +26,7 @@ import (
 //	prefixes    string
 //
 // or nil for no answer, which is another one where the attribute has a cell for others.
-// Not every answer has to fit (question.UnfitError). The crowd must be one of the plan's: who
+// Not every answer has to fit (question.OutOfDomainError). The crowd must be one of the plan's: who
 // is in none takes no part, which tells what is public.
 type Answers struct {
 	Crowd  int
@@ -39,10 +39,10 @@ type Question struct {
 	plan        plan.Plan
 	ask         plan.Histogram
 	attributes  []attribute
-	randomizers []randomizer   // by attribute
-	worst       randomizer     // where one of them is drawn: it stands for all (settle)
-	first       []int          // by attribute: the first of its channels
-	scattered   hiding.Devices // the noise of each device, where devices add it to cells as they are
+	randomizers []randomizer       // by attribute
+	worst       randomizer         // where one of them is drawn: it stands for all (settle)
+	first       []int              // by attribute: the first of its channels
+	scattered   sumprivacy.Devices // the noise of each device, where devices add it to cells as they are
 	channels    int
 }
 
@@ -148,7 +148,7 @@ func (h *Question) Encode(v question.Value) (question.Symbol, error) {
 		return nil, fmt.Errorf("histogram: %d answers to %d attributes", len(a.Values), len(h.attributes))
 	}
 	s := cellsHeld{crowd: a.Crowd, held: make([][]uint32, len(h.attributes))}
-	var unfit *question.UnfitError
+	var unfit *question.OutOfDomainError
 	for i, attribute := range h.attributes {
 		var err error
 		s.held[i], err = attribute.encode(a.Values[i])
@@ -161,7 +161,7 @@ func (h *Question) Encode(v question.Value) (question.Symbol, error) {
 		}
 		s.held[i] = h.standIn(attribute, a.Values[i])
 		if unfit == nil {
-			unfit = &question.UnfitError{Values: 1, Cause: err}
+			unfit = &question.OutOfDomainError{Values: 1, Cause: err}
 		}
 	}
 	if unfit != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -54,7 +54,7 @@ func TestHistogramFlow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := replay.New(7, uint64(i))
+				r := seeded.New(7, uint64(i))
 				report, err := proto.Randomize(r, symbol, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -90,7 +90,7 @@ func TestHistogramFlow(t *testing.T) {
 					}
 				}
 			}
-			headline, sections, err := findings.Describe(model, findings.Public{})
+			headline, sections, err := results.Describe(model, results.Public{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,7 @@ func implied(p plan.Plan) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return question.Implied(h.Loss(p.HonestMinimum(), false), (1-question.OverflowShare)*p.Budget.Delta-h.slack())
+	return question.Implied(h.Event(p.MinHonest(), false), (1-question.OverflowShare)*p.Budget.Delta-h.slack())
 }
 
 // everyone is what all of a device's one-hot bits tell, of so many items over so many

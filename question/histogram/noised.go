@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
-	"github.com/confetti-dp/confetti/internal/dp/sum/hiding"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -33,8 +33,8 @@ func Noised(p plan.Plan) bool {
 func shares(p plan.Plan) bool { return p.Route.Sum.Noise == plan.NoiseDevices }
 
 // scattered is the noise of a plan's devices, where these add it to cells as they are.
-func scattered(p plan.Plan) hiding.Devices {
-	return hiding.DevicesOf(p, 2*weight(*p.Question.Histogram))
+func scattered(p plan.Plan) sumprivacy.Devices {
+	return sumprivacy.DevicesOf(p, 2*weight(*p.Question.Histogram))
 }
 
 // Scattered is the noise of each device, and by how much every number is raised, so that none
@@ -61,7 +61,7 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 		t.law = func(respondents int) sum.Law { return scattered(p).Law(respondents) }
 		return t, err
 	}
-	law, err := hiding.Law(p)
+	law, err := sumprivacy.Law(p)
 	t.law = func(int) sum.Law { return law }
 	return t, err
 }
@@ -241,7 +241,7 @@ func (h *Question) loss(honest int) account.Event {
 		d := h.scattered
 		return h.noise(d.Event(question.Relied(honest, d.Noise.Users)))
 	}
-	return h.noise(hiding.Aggregators(*h.plan.Route.Sum, hiding.Promised(*h.plan.Route.Sum)))
+	return h.noise(sumprivacy.Aggregators(*h.plan.Route.Sum, sumprivacy.Promised(*h.plan.Route.Sum)))
 }
 
 // Who sees what, where aggregators add the noise.
@@ -260,8 +260,8 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 			{Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: question.ShufflerHonest(h.plan)},
 		}, nil
 	}
-	count := hiding.Promised(*h.plan.Route.Sum)
-	other, err := account.Epsilon(h.noise(hiding.Aggregators(*h.plan.Route.Sum, 3-count)), h.plan.Budget.Delta)
+	count := sumprivacy.Promised(*h.plan.Route.Sum)
+	other, err := account.Epsilon(h.noise(sumprivacy.Aggregators(*h.plan.Route.Sum, 3-count)), h.plan.Budget.Delta)
 	if err != nil { // so little noise that nothing is proved of it
 		other = shuffled
 		other.Epsilon = math.Inf(1)
@@ -294,7 +294,7 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	if err != nil {
 		return err
 	}
-	s, err := hiding.Calibrate(*p, h.changed())
+	s, err := sumprivacy.Calibrate(*p, h.changed())
 	p.Route.Sum = &s // the caller's stays as it is
 	return err
 }

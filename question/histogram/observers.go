@@ -16,9 +16,9 @@ import (
 // all that was mixed beside what it has of one respondent, and this release. Statements
 // count that.
 
-// Observers states what holds though everyone colludes, what one message tells, and
+// Guarantees states what holds though everyone colludes, what one message tells, and
 // what was mixed.
-func (h *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+func (h *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	if h.noised() {
 		return h.noisedObservers(shuffled)
 	}
@@ -110,7 +110,7 @@ func (h *Question) oneSeen(local, shuffled account.Guarantee) (account.Guarantee
 		local.Trust = account.OneFragment
 		return local, nil
 	}
-	others, alone := t.mechanism.Fragment.Event(h.users(h.plan.HonestMinimum()), t.adjacency).Opened(t.items)
+	others, alone := t.mechanism.Fragment.Event(h.users(h.plan.MinHonest()), t.adjacency).Opened(t.items)
 	rest := account.All{Events: others}
 	one := t.mechanism.Fragment.LocalSet(1, account.Removal).Epsilon
 	crowded := 0.0
@@ -130,8 +130,8 @@ func (h *Question) fragmentsSeen(seen int, local account.Guarantee) account.Guar
 	if seen == h.together().tau() {
 		return local
 	}
-	event := h.composed(h.plan.HonestMinimum(), func(t randomizer, users int) account.Event { return t.(*bits).through(users, seen) })
-	rest := h.composed(h.plan.HonestMinimum(), func(t randomizer, users int) account.Event {
+	event := h.composed(h.plan.MinHonest(), func(t randomizer, users int) account.Event { return t.(*bits).through(users, seen) })
+	rest := h.composed(h.plan.MinHonest(), func(t randomizer, users int) account.Event {
 		b := t.(*bits)
 		return b.repeated(b.mechanism.Fragment, users, b.tau()-seen)
 	})
@@ -154,7 +154,7 @@ func (h *Question) fragmentsSeen(seen int, local account.Guarantee) account.Guar
 // d + P(overflow | s)(1 + e^r). Over all s, others' overflow costs (1 + e^r) P each, and
 // the device's own at most (1 + e^(r + outright)) P, since A(s) <= e^outright B(s).
 func (h *Question) opened(event, rest account.Event, outright, failing float64, local account.Guarantee) account.Guarantee {
-	n := h.plan.HonestMinimum()
+	n := h.plan.MinHonest()
 	delta := h.plan.Budget.Delta - h.slack() - failing
 	if one := h.overflow(h.plan.MostMessages()); one > 0 {
 		spare := delta / 1000

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/crosscheck"
 )
 
 // Plans' hashes, cells, payloads, counts and estimates of the golden flows are what Python computes
@@ -15,6 +15,6 @@ func TestVectorsHaveASecondOrigin(t *testing.T) {
 		files = append(files, "testdata/vectors/v2/"+kind+".json")
 	}
 	for _, digit := range []string{`"counts": \[\s*([0-9])`, `"mean": -?([0-9])`} {
-		origintest.Check(t, "testdata/vectors/origin.py", regexp.MustCompile(digit), files...)
+		crosscheck.Check(t, "testdata/vectors/origin.py", regexp.MustCompile(digit), files...)
 	}
 }

@@ -89,7 +89,7 @@ func TestDevicesSharesHideAsStated(t *testing.T) {
 		t.Errorf("both aggregators are promised %v", both.Guarantee.Epsilon)
 	}
 	for left, law := range map[int][]float64{users: law, users * 3 / 4: among(one, users*3/4), users * 5 / 4: among(one, users*5/4)} {
-		g, err := proto.Among(left)
+		g, err := proto.GuaranteeWith(left)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestDevicesSharesHideAsStated(t *testing.T) {
 			t.Errorf("%d respondents: epsilon %v is larger than what is seen", left, g.Epsilon)
 		}
 	}
-	if many, err := proto.Among(5000 * users); err != nil || many.Epsilon > g.Epsilon {
+	if many, err := proto.GuaranteeWith(5000 * users); err != nil || many.Epsilon > g.Epsilon {
 		t.Errorf("%v among many, promised %v: %v", many, g, err)
 	}
 	for twin, law := range map[string][]float64{

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -48,7 +48,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			state, _, err := findings.Next(example.Runnable(t, p).Question, nil)
+			state, _, err := results.Next(example.Runnable(t, p).Question, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 					t.Fatalf("round %d promises %v, the study %v (%v)", round+1, now.Shuffled, promise.Shuffled, err)
 				}
 				values := make([]question.Value, 4000)
-				r := replay.New(3, round)
+				r := seeded.New(3, round)
 				for i := range values {
 					word := frequent[i%4]
 					if i%20 == 0 { // one in twenty says something of its own
@@ -69,7 +69,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 					}
 					values[i] = histogram.Answers{Values: []any{word}}
 				}
-				tallies, err := law.Draw(proto, law.Values(values), func(part ...uint64) *rand.Rand { return replay.New(round+9, part...) }, func(int) {})
+				tallies, err := distribution.Draw(proto, distribution.Values(values), func(part ...uint64) *rand.Rand { return seeded.New(round+9, part...) }, func(int) {})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +77,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				next, done, err := findings.Next(proto.Question, model)
+				next, done, err := results.Next(proto.Question, model)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,7 +110,7 @@ func TestRoundsFindFrequentStrings(t *testing.T) {
 func TestRoundsEnd(t *testing.T) {
 	asked := plan.Search{Alphabet: "ab", Ahead: 1, Least: 1e6, Rate: 0.01}
 	p := example.Design(t, searching("one-hot", 4, asked))
-	first, done, err := findings.Next(example.Runnable(t, p).Question, nil)
+	first, done, err := results.Next(example.Runnable(t, p).Question, nil)
 	if want := `["a","b","\u0003"]`; err != nil || done || string(first) != want {
 		t.Errorf("first candidates %s, %v", first, err)
 	}
@@ -121,7 +121,7 @@ func TestRoundsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, done, err := findings.Next(proto.Question, model); err != nil || !done {
+	if _, done, err := results.Next(proto.Question, model); err != nil || !done {
 		t.Errorf("done %v, %v", done, err)
 	}
 	for name, state := range map[string]string{"no list": "{}", "another form": ` ["a"]`, "none": "[]", "too many": `["a","b","c","d","e"]`, "no candidates": `["a",""]`} {
@@ -139,7 +139,7 @@ func TestRoundsEnd(t *testing.T) {
 	small := searching("one-hot", 2, asked)
 	small, err = design.Fill(small)
 	if err == nil {
-		_, _, err = findings.Next(example.Runnable(t, small).Question, nil)
+		_, _, err = results.Next(example.Runnable(t, small).Question, nil)
 	}
 	example.Mentions(t, err, "a round may have 2")
 }

@@ -52,8 +52,8 @@ func (h *Question) slack() float64 {
 	return slackShare * h.plan.Budget.Delta
 }
 
-// Loss is that of all that a respondent answers.
-func (h *Question) Loss(honest int, again bool) account.Event {
+// Event is that of all that a respondent answers.
+func (h *Question) Event(honest int, again bool) account.Event {
 	if h.noised() {
 		return h.loss(honest)
 	}
@@ -173,7 +173,7 @@ func (t *bits) smallestCap(target float64) int {
 func (h *Question) assumptions() []string {
 	var out []string
 	if h.plan.Route.Spreads() {
-		out = append(out, fmt.Sprintf("The %d honest respondents of a batch are the same at every instance: each contributes to all of them, as devices do by themselves.", h.plan.HonestMinimum()))
+		out = append(out, fmt.Sprintf("The %d honest respondents of a batch are the same at every instance: each contributes to all of them, as devices do by themselves.", h.plan.MinHonest()))
 	}
 	return out
 }

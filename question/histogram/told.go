@@ -7,7 +7,7 @@ import (
 )
 
 // Tell is the attribute and the cell that a message names, where its channel is a cell's
-// (question.Told).
+// (question.Describer).
 func (h *Question) Tell(body []byte) string {
 	channel, _, err := tally.ParseMessage(body)
 	if err != nil || int(channel) >= h.channels || !ways[h.ask.Randomizer.Name].tells || h.ask.Sketch != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -122,7 +122,7 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 	proto := example.Runnable(t, p)
 	v := histogramVectors{
 		Comment: "A whole flow without seals: each device's randomness, answers, cells, backstop, messages and payloads, then counts and estimates. " +
-			"Device i draws from the AES-128-CTR stream of (seed, i); see internal/replay.",
+			"Device i draws from the AES-128-CTR stream of (seed, i); see internal/seeded.",
 		Source:    "confetti, go test ./protocol -run TestHistogramGoldenVectors -update",
 		Tolerance: 1e-9,
 		Plan:      p.Canonical(),
@@ -133,7 +133,7 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 	for i := range uint64(6) {
 		a := example.Answers(p, int(i))
 		d := histogramDevice{Answers: a.Values}
-		words := replay.New(seed, i)
+		words := seeded.New(seed, i)
 		for range 4 {
 			d.Words = append(d.Words, fmt.Sprintf("%016x", words.Uint64()))
 		}
@@ -142,7 +142,7 @@ func histogramFlow(t *testing.T, p plan.Plan) histogramVectors {
 			t.Fatal(err)
 		}
 		_, d.Held = histogram.Held(symbol)
-		r := replay.New(seed, i)
+		r := seeded.New(seed, i)
 		memory := &example.Shelf{Kept: map[[32]byte][]byte{}}
 		report, err := proto.Randomize(r, symbol, memory)
 		if err != nil {

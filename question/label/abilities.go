@@ -5,6 +5,6 @@ import "github.com/confetti-dp/confetti/question"
 // The abilities that protocol finds by assertion: one whose signature changed does not compile
 // here.
 var (
-	_ question.Read   = (*Question)(nil)
-	_ question.Stated = (*Question)(nil)
+	_ question.Parser   = (*Question)(nil)
+	_ question.Stateful = (*Question)(nil)
 )

@@ -38,7 +38,7 @@ var errClass = errors.New("label: the class is not one of the plan's")
 
 func (e *each) encode(r Record) (question.Symbol, error) {
 	if r.Class < 0 || r.Class >= e.K {
-		return said{r.Number, -1}, &question.UnfitError{Values: 1, Cause: errClass}
+		return said{r.Number, -1}, &question.OutOfDomainError{Values: 1, Cause: errClass}
 	}
 	return said{r.Number, r.Class}, nil
 }
@@ -64,8 +64,8 @@ func (e *each) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory
 // NewTally counts each label of each record.
 func (e *each) NewTally() tally.Tally { return tally.NewCounts(e.records*e.K, 1) }
 
-// Loss is that of a report which stands alone.
-func (e *each) Loss(int, bool) account.Event { return e.KRR.Event(1) }
+// Event is that of a report which stands alone.
+func (e *each) Event(int, bool) account.Event { return e.KRR.Event(1) }
 
 // Risks: nothing.
 func (e *each) Risks() question.Risks { return question.Risks{} }
@@ -73,8 +73,8 @@ func (e *each) Risks() question.Risks { return question.Risks{} }
 // Words are the question's.
 func (e *each) Words() question.Words { return question.Words{Crowds: []string{"everybody"}} }
 
-// Observers all see the report as it is.
-func (e *each) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+// Guarantees all see the report as it is.
+func (e *each) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	local := e.KRR.Local(account.Replacement)
 	shuffled.Epsilon = min(shuffled.Epsilon, local.Epsilon)
 	return question.OneMessage(e.plan, local, shuffled), nil

@@ -18,7 +18,7 @@ import (
 )
 
 // Record is the value of a label question. The class is private, the rest is public. The class
-// need not fit (question.UnfitError); features that lie in no cluster are refused, which tells
+// need not fit (question.OutOfDomainError); features that lie in no cluster are refused, which tells
 // what is public.
 type Record struct {
 	Features []float32 // of plan.LabelClusters and plan.LabelSums
@@ -39,7 +39,7 @@ type Question struct {
 type reporter interface {
 	Randomize(*rand.Rand, question.Symbol, question.Memory) (question.Report, error)
 	NewTally() tally.Tally
-	question.Terms
+	question.Accounting
 }
 
 // newQuestion makes the question of a valid plan runnable, but for its state.

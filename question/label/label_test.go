@@ -114,14 +114,14 @@ func TestTheCrowdIsThatOfTheFeatures(t *testing.T) {
 	}
 	for _, l := range []plan.Label{{Report: plan.LabelClusters, Clusters: 2, Features: 2}, {Report: plan.LabelSums, Features: 2, Seed: strings.Repeat("07", 32)}, {Report: plan.LabelEach, Records: 4}} {
 		q := made(t, l)
-		g, err := account.Epsilon(q.Loss(450, false), 1e-6)
+		g, err := account.Epsilon(q.Event(450, false), 1e-6)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if g, err = g.Under(account.Label); err != nil || g.Epsilon > 1+1e-9 {
 			t.Errorf("%s: %+v, %v", l.Report, g, err)
 		}
-		all, err := q.Observers(g)
+		all, err := q.Guarantees(g)
 		if err != nil || slices.ContainsFunc(all, func(s account.Statement) bool { return s.Guarantee.Adjacency != account.Label || s.Note == "" }) {
 			t.Errorf("%s: %+v, %v", l.Report, all, err)
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Loss is the report's, under replacement of its answer, which is the label: clusters share no
+// Event is the report's, under replacement of its answer, which is the label: clusters share no
 // respondent, so that a label that is exchanged changes the counts of one.
-func (q *Question) Loss(honest int, again bool) account.Event { return q.report.Loss(honest, again) }
+func (q *Question) Event(honest int, again bool) account.Event { return q.report.Event(honest, again) }
 
 // Risks are the report's. Which crowd a respondent is in is public before anybody answers.
 func (q *Question) Risks() question.Risks { return q.report.Risks() }
@@ -18,12 +18,12 @@ func (q *Question) Risks() question.Risks { return q.report.Risks() }
 // publicNote says what is not protected.
 const publicNote = "Speaks of the label alone: your features are public."
 
-// Observers state exchange of the label.
-func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+// Guarantees state exchange of the label.
+func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	// What the shuffled guarantee is composed with is of the report, under replacement.
 	inner := shuffled
 	inner.Adjacency = account.Replacement
-	all, err := q.report.Observers(inner)
+	all, err := q.report.Guarantees(inner)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (q *Question) Words() question.Words {
 		w.Asked = fmt.Sprintf("Which of %d labels goes with which public features? Respondents are counted in %d public clusters of their features.", k, q.ask.Clusters)
 		w.Crowd = "cluster"
 		w.Crowds = q.plan.Crowd.Names
-		w.Assumptions = append(w.Assumptions, fmt.Sprintf("In each cluster at least %d respondents are honest: a share of dishonest ones speaks of everybody, and must hold in every cluster by itself.", q.plan.HonestMinimum()))
+		w.Assumptions = append(w.Assumptions, fmt.Sprintf("In each cluster at least %d respondents are honest: a share of dishonest ones speaks of everybody, and must hold in every cluster by itself.", q.plan.MinHonest()))
 		if q.plan.State != "" {
 			w.Assumptions = append(w.Assumptions, fmt.Sprintf("The clusters %.12s were made of public features before anybody answered, and no label had part in them.", q.plan.State))
 		}

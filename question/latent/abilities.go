@@ -6,6 +6,6 @@ import "github.com/confetti-dp/confetti/question"
 // here.
 var (
 	_ question.Estimated = (*Question)(nil)
-	_ question.Read      = (*Question)(nil)
-	_ question.Stated    = (*Question)(nil)
+	_ question.Parser    = (*Question)(nil)
+	_ question.Stateful  = (*Question)(nil)
 )

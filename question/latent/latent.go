@@ -18,7 +18,7 @@ import (
 )
 
 // Record is the value of a latent question. The crowd is public, the rest is private: numbers
-// that are not finite, and a class that is none of the plan's, do not fit (question.UnfitError).
+// that are not finite, and a class that is none of the plan's, do not fit (question.OutOfDomainError).
 type Record struct {
 	Crowd    int // of the plan's groups; 0 where there are none
 	Features []float32
@@ -39,7 +39,7 @@ type Question struct {
 type reporter interface {
 	Randomize(*rand.Rand, question.Symbol, question.Memory) (question.Report, error)
 	NewTally() tally.Tally
-	question.Terms
+	question.Accounting
 }
 
 // New makes the question of a valid plan runnable, but for its state.

@@ -198,11 +198,11 @@ func TestWhatIsPromised(t *testing.T) {
 	groups.Classes = nil
 	for _, p := range []plan.Plan{asked(symbolled(), 1), asked(groups, 1, "old", "new")} {
 		q := made(t, p)
-		g, err := account.Epsilon(q.Loss(450, false), 1e-6)
+		g, err := account.Epsilon(q.Event(450, false), 1e-6)
 		if err != nil || g.Epsilon > 0.5 {
 			t.Fatalf("%+v, %v", g, err)
 		}
-		all, err := q.Observers(g)
+		all, err := q.Guarantees(g)
 		if err != nil || all[0].Guarantee.Trust != account.Local || math.Abs(all[0].Guarantee.Epsilon-1) > 1e-9 || all[0].Guarantee.Delta != 0 {
 			t.Fatalf("%+v, %v", all, err)
 		}

@@ -57,7 +57,7 @@ func (q *Question) encodeNumbered(n *numbered, r Record) (question.Symbol, error
 	}
 	symbol, err := q.symbol(r)
 	if err == nil && symbol < 0 {
-		err = &question.UnfitError{Values: 1, Cause: errNoSymbol}
+		err = &question.OutOfDomainError{Values: 1, Cause: errNoSymbol}
 	}
 	return ofRecord{number: r.Number, symbol: symbol}, err
 }
@@ -92,9 +92,9 @@ func (n *numbered) local() account.Guarantee {
 	return n.symbols.Local(account.Replacement)
 }
 
-// Loss is that of a report which stands alone: of all that keep its epsilon no two worlds are further apart than
+// Event is that of a report which stands alone: of all that keep its epsilon no two worlds are further apart than
 // those of a coin.
-func (n *numbered) Loss(int, bool) account.Event {
+func (n *numbered) Event(int, bool) account.Event {
 	return randomize.KRR{K: 2, Epsilon: n.local().Epsilon}.Event(1)
 }
 
@@ -110,8 +110,8 @@ func (n *numbered) Words() question.Words {
 	return w
 }
 
-// Observers all see the report as it is.
-func (n *numbered) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+// Guarantees all see the report as it is.
+func (n *numbered) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	local := n.local()
 	shuffled.Epsilon = min(shuffled.Epsilon, local.Epsilon)
 	return question.OneMessage(n.plan, local, shuffled), nil

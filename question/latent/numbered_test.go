@@ -95,7 +95,7 @@ func TestNumberedRecordsByEnumeration(t *testing.T) {
 		}
 		stattest.GTest(t, law(record, epsilon), counts)
 	}
-	g, err := account.Epsilon(q.Loss(450, false), 1e-6)
+	g, err := account.Epsilon(q.Event(450, false), 1e-6)
 	if err != nil || g.Epsilon > epsilon*(1+1e-9) || g.Epsilon < 0.9*epsilon {
 		t.Errorf("a report that stands alone has epsilon %v, %v", g.Epsilon, err)
 	}

@@ -61,7 +61,7 @@ func TestRightByEnumeration(t *testing.T) {
 			stattest.GTest(tb, []float64{0, 1 - yes(records[0], 5*epsilon), yes(records[0], 5*epsilon), 0}, counts)
 		})
 	}
-	g, err := account.Epsilon(q.Loss(450, false), 1e-6)
+	g, err := account.Epsilon(q.Event(450, false), 1e-6)
 	if err != nil || g.Epsilon > 0.5 {
 		t.Errorf("%+v, %v", g, err)
 	}

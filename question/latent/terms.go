@@ -8,16 +8,16 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Loss is that of the reports, shuffled.
-func (q *Question) Loss(honest int, again bool) account.Event { return q.report.Loss(honest, again) }
+// Event is that of the reports, shuffled.
+func (q *Question) Event(honest int, again bool) account.Event { return q.report.Event(honest, again) }
 
 // Risks are the report's.
 func (q *Question) Risks() question.Risks { return q.report.Risks() }
 
-// Observers state exchange of a whole record, the class included. The first is what a
+// Guarantees state exchange of a whole record, the class included. The first is what a
 // respondent is to go by.
-func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
-	all, err := q.report.Observers(shuffled)
+func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
+	all, err := q.report.Guarantees(shuffled)
 	if err != nil {
 		return nil, err
 	}

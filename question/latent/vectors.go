@@ -65,7 +65,7 @@ func (q *Question) encodeVector(r Record) (question.Symbol, error) {
 		return vector{r.Crowd, x, r.Class}, nil
 	}
 	clear(x)
-	return vector{r.Crowd, x, -1}, &question.UnfitError{Values: 1, Cause: cause}
+	return vector{r.Crowd, x, -1}, &question.OutOfDomainError{Values: 1, Cause: cause}
 }
 
 // Randomize says one message.
@@ -77,8 +77,8 @@ func (v *vectors) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory) 
 // NewTally keeps messages as they are.
 func (v *vectors) NewTally() tally.Tally { return tally.NewRows(v.Size()) }
 
-// Loss is that of whole reports, shuffled, by clones.
-func (v *vectors) Loss(honest int, _ bool) account.Event { return v.Report.Event(honest) }
+// Event is that of whole reports, shuffled, by clones.
+func (v *vectors) Event(honest int, _ bool) account.Event { return v.Report.Event(honest) }
 
 // Risks: who is in a group is public.
 func (v *vectors) Risks() (r question.Risks) {
@@ -88,8 +88,8 @@ func (v *vectors) Risks() (r question.Risks) {
 	return r
 }
 
-// Observers: a report is one message.
-func (v *vectors) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+// Guarantees: a report is one message.
+func (v *vectors) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	return question.OneMessage(v.plan, v.Local(account.Replacement), shuffled), nil
 }
 
@@ -140,7 +140,7 @@ func designVectors(p plan.Plan, ask *plan.Latent) (plan.Plan, error) {
 	}
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1, max(p.Envelopes.PayloadBytes, fragment.Size(v.Size()))
 	if p.Budget.Epsilon == 0 {
-		p.Budget.Epsilon, err = question.Implied(v.Report.Event(p.HonestMinimum()), p.Budget.Delta)
+		p.Budget.Epsilon, err = question.Implied(v.Report.Event(p.MinHonest()), p.Budget.Delta)
 	}
 	return p, err
 }

@@ -6,8 +6,8 @@ import "github.com/confetti-dp/confetti/question"
 // here.
 var (
 	_ question.Estimated = (*Question)(nil)
-	_ question.Read      = (*Question)(nil)
-	_ question.Staged    = (*Question)(nil)
-	_ question.Stated    = (*Question)(nil)
-	_ question.Summed    = (*Question)(nil)
+	_ question.Parser    = (*Question)(nil)
+	_ question.Stager    = (*Question)(nil)
+	_ question.Stateful  = (*Question)(nil)
+	_ question.Summer    = (*Question)(nil)
 )

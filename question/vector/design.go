@@ -77,7 +77,7 @@ func Study(p plan.Plan, shares []float64, epsilon float64) (plan.Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		e, err := question.Implied(s.Event(p.HonestMinimum()), p.Budget.Delta)
+		e, err := question.Implied(s.Event(p.MinHonest()), p.Budget.Delta)
 		if err != nil {
 			return p, err
 		}
@@ -144,7 +144,7 @@ func need(p plan.Plan, r *plan.VectorRound) (n vector.Need, err error) {
 	}
 	length, distance := layout(v, r.Sums, publicFeatures(p))
 	n = vector.Need{
-		Respondents: p.Crowd.Minimum, Honest: p.HonestMinimum(), Dimension: length, Bits: r.Answered,
+		Respondents: p.Crowd.Minimum, Honest: p.MinHonest(), Dimension: length, Bits: r.Answered,
 		SquaredDistance: distance, Overlap: overlap(v, *r),
 	}
 	if r.Answered == 0 { // every row: a device sends one bit for each

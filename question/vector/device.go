@@ -28,7 +28,7 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 
 // Vector writes the vector of a record, of norm at most one: zero where the record does not
 // fit and the plan has no nearest one for it.
-func (q *Question) Vector(r Record, out []float32) *question.UnfitError {
+func (q *Question) Vector(r Record, out []float32) *question.OutOfDomainError {
 	stands, unfit := q.StandIn(r)
 	q.write(stands, out)
 	if stands.Features == nil || len(q.ask.Classes) > 0 && stands.Class < 0 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/vector"
@@ -55,7 +55,7 @@ func TestGoldenVectors(t *testing.T) {
 		if symbol == nil || (err == nil) != (i < 2) {
 			t.Fatal(err)
 		}
-		random := replay.New(g.Seed, uint64(i))
+		random := seeded.New(g.Seed, uint64(i))
 		report, err := proto.Randomize(random, symbol, nil)
 		if err != nil {
 			t.Fatal(err)

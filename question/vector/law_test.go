@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -28,8 +28,8 @@ func tinyPlan() plan.Plan {
 
 const devices = 3
 
-func trio() law.Values {
-	return law.Values{
+func trio() distribution.Values {
+	return distribution.Values{
 		vector.Record{Features: []float32{0.6, -0.7}},
 		vector.Record{Features: []float32{1, 0}},
 		vector.Record{Features: []float32{0, 0}},
@@ -72,7 +72,7 @@ func views(ones [][]float64, q float64) []float64 {
 	return law
 }
 
-func onesOf(proto *protocol.Protocol, values law.Values) (all [][]float64) {
+func onesOf(proto *protocol.Protocol, values distribution.Values) (all [][]float64) {
 	q := proto.Question.(*vector.Question)
 	for _, v := range values {
 		symbol, _ := proto.Encode(v)
@@ -130,7 +130,7 @@ func TestShippedRouteHasTheLaw(t *testing.T) {
 	stattest.GTest(t, want, route(func(_ *rand.Rand, b [][]byte) [][]byte { return b }))
 	drawn := make([]int, cells)
 	for i := range runs {
-		crowds, err := law.Draw(proto, values, func(part ...uint64) *rand.Rand { return replay.New(uint64(i), part...) }, func(int) {})
+		crowds, err := distribution.Draw(proto, values, func(part ...uint64) *rand.Rand { return seeded.New(uint64(i), part...) }, func(int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,8 +273,8 @@ func TestNoViewTellsMore(t *testing.T) {
 	p := tinyPlan()
 	p.Crowd.Minimum = crowd
 	proto := example.Runnable(t, p)
-	event := proto.Question.Loss(crowd, false)
-	corners := onesOf(proto, law.Values{
+	event := proto.Question.Event(crowd, false)
+	corners := onesOf(proto, distribution.Values{
 		vector.Record{Features: []float32{1, 0}}, vector.Record{Features: []float32{-1, 0}}, vector.Record{Features: []float32{0, 1}}, vector.Record{Features: []float32{0, 0}},
 	})
 	seen := func(own []float64, others []float64, n int) (view [2][]float64) {

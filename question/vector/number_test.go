@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -32,8 +32,8 @@ func priced(classes ...string) plan.Plan {
 func TestANumberIsLearned(t *testing.T) {
 	for name, p := range map[string]plan.Plan{"r2": priced(), "auc": priced("no", "yes")} {
 		r := stattest.Rand(t)
-		var values law.Values
-		var test findings.Records
+		var values distribution.Values
+		var test results.Records
 		for range 6000 + 1000 {
 			x := []float32{float32(r.Float64() - 0.5), float32(r.Float64() - 0.5), float32(r.Float64() - 0.5)}
 			price := 30 + 20*float64(x[0]) - 10*float64(x[1]) + 2*r.NormFloat64()
@@ -57,11 +57,11 @@ func TestANumberIsLearned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		headline, sections, err := findings.Describe(learned, findings.Public{Test: test})
+		headline, sections, err := results.Describe(learned, results.Public{Test: test})
 		if err != nil || headline[0].Name != name || headline[0].Value < 0.7 { // exact: 0.90 and 0.96
 			t.Fatalf("%s: %+v, %v", name, headline, err)
 		}
-		model, err := findings.NewRegression(learned.(*vector.Model))
+		model, err := results.NewRegression(learned.(*vector.Model))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestANumberIsLearned(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	p := example.Design(t, priced())
 	proto := example.Runnable(t, p)
-	read := proto.Question.(question.Read)
+	read := proto.Question.(question.Parser)
 	if f := read.Fields(); len(f) != 2 || f[0].Name != "price" || !f[1].Rest {
 		t.Errorf("fields %+v", f)
 	}

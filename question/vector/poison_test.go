@@ -11,9 +11,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -21,7 +21,7 @@ import (
 )
 
 // documents are generated ones in 20 public directions: what respondents hold, and a test set.
-func documents(t *testing.T) (held law.Values, test findings.Records, classes []string) {
+func documents(t *testing.T) (held distribution.Values, test results.Records, classes []string) {
 	t.Helper()
 	set, err := dataset.Generate(1, dataset.GenerateOptions{Train: 10_000, Test: 2000})
 	if err != nil {
@@ -42,7 +42,7 @@ func documents(t *testing.T) (held law.Values, test findings.Records, classes []
 	for i, y := range set.Train.Y {
 		held = append(held, vector.Record{Features: x.Data[20*i:][:20], Class: y})
 	}
-	return held, findings.Records{X: along(set.Test.X), Y: set.Test.Y}, set.Classes
+	return held, results.Records{X: along(set.Test.X), Y: set.Test.Y}, set.Classes
 }
 
 // push adds answers to counts that turn the sum of w's direction as far as so many messages
@@ -94,14 +94,14 @@ func TestLiars(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		headline, _, err := findings.Describe(m, findings.Public{Test: test})
+		headline, _, err := results.Describe(m, results.Public{Test: test})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return headline[0].Value
 	}
-	draw := func(p *protocol.Protocol, who law.Values, seed uint64) tally.Crowd {
-		crowds, err := law.Draw(p, who, func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }, func(int) {})
+	draw := func(p *protocol.Protocol, who distribution.Values, seed uint64) tally.Crowd {
+		crowds, err := distribution.Draw(p, who, func(part ...uint64) *rand.Rand { return seeded.New(seed, part...) }, func(int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestLiars(t *testing.T) {
 		fewer := proto.Plan
 		fewer.Crowd.Minimum = len(held) - liars
 		c := draw(example.Runnable(t, fewer), held[liars:], 1)
-		truth, err := law.Reveal(proto, held[liars:])
+		truth, err := distribution.Reveal(proto, held[liars:])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -32,7 +32,7 @@ type Model struct {
 }
 
 // Shape is of the features and classes.
-func (m *Model) Shape() record.Shape { return shape(m.Asked) }
+func (m *Model) Shape() features.Shape { return shape(m.Asked) }
 
 // Learn estimates the sum.
 func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {

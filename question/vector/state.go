@@ -10,18 +10,18 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/floats"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/question"
 )
 
 // State is what a round asks with beyond its plan: public, and named by its hash.
 type State struct {
-	Inputs *inputs.Map   // from an image, a text or a row of a table to features; nil: a respondent holds numbers
-	Map    *whiten.State // from these numbers to features of unit length; nil: they are taken as they are
-	Point  *record.Point // where gradients are taken; nil: the round asks for none
-	Passed [][]float64   // weights after each earlier round of gradients
+	Inputs *inputs.Map     // from an image, a text or a row of a table to features; nil: a respondent holds numbers
+	Map    *whiten.State   // from these numbers to features of unit length; nil: they are taken as they are
+	Point  *features.Point // where gradients are taken; nil: the round asks for none
+	Passed [][]float64     // weights after each earlier round of gradients
 }
 
 // Features are those that the public map gives, of unit length where no map cuts them; without a map
@@ -94,9 +94,9 @@ func (s *State) Marshal() []byte {
 }
 
 // parseState reads a state for features and classes.
-func parseState(text []byte, s record.Shape) (*State, error) {
+func parseState(text []byte, s features.Shape) (*State, error) {
 	var f form
-	if strict.JSON(text, &f) != nil {
+	if strictjson.JSON(text, &f) != nil {
 		return nil, errState
 	}
 	state := &State{}
@@ -121,7 +121,7 @@ func parseState(text []byte, s record.Shape) (*State, error) {
 		state.Map = given
 	}
 	if p := f.Point; p != nil {
-		state.Point = &record.Point{Shape: s, Mean: p.Mean, Weights: p.Weights,
+		state.Point = &features.Point{Shape: s, Mean: p.Mean, Weights: p.Weights,
 			Whiten: blas32.General{Rows: s.Dimension, Cols: s.Dimension, Stride: s.Dimension, Data: p.Whiten}}
 		if err := state.Point.Check(); err != nil {
 			return nil, err

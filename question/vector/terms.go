@@ -8,10 +8,10 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Loss is that of the round, or where the plan is of a whole study, of the dearest. It has
+// Event is that of the round, or where the plan is of a whole study, of the dearest. It has
 // in it that rows may be crowded, and that a device may have more answers than envelopes.
-func (q *Question) Loss(honest int, _ bool) account.Event {
-	honest = question.Relied(honest, q.plan.HonestMinimum())
+func (q *Question) Event(honest int, _ bool) account.Event {
+	honest = question.Relied(honest, q.plan.MinHonest())
 	if q.plan.Round != nil {
 		return q.spec().Event(honest)
 	}
@@ -32,7 +32,7 @@ func (q *Question) Loss(honest int, _ bool) account.Event {
 
 // Rounds is the event of so many rounds of the same respondents, from the first.
 func (q *Question) Rounds(honest, rounds int) account.Event {
-	honest = question.Relied(honest, q.plan.HonestMinimum())
+	honest = question.Relied(honest, q.plan.MinHonest())
 	var all account.All
 	for i, s := range q.specs[:min(rounds, len(q.specs))] {
 		e := account.Event(s.Event(honest))
@@ -76,10 +76,10 @@ func (q *Question) Words() question.Words {
 	return w
 }
 
-// Observers state replacement of a whole record.
-func (q *Question) Observers(shuffled account.Guarantee) ([]account.Statement, error) {
+// Guarantees state replacement of a whole record.
+func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	const note = "Speaks of one respondent's whole record, features and class, exchanged for any other."
-	one, err := account.OneMessage(q.Loss(q.plan.HonestMinimum(), false), shuffled.Delta)
+	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // is told.
 
 // StandIn is the record that r counts as: no features and class -1 for the reference.
-func (q *Question) StandIn(r Record) (Record, *question.UnfitError) {
+func (q *Question) StandIn(r Record) (Record, *question.OutOfDomainError) {
 	cause := q.check(r)
 	if cause == nil {
 		if q.texts() {
@@ -24,7 +24,7 @@ func (q *Question) StandIn(r Record) (Record, *question.UnfitError) {
 		}
 		return r, nil
 	}
-	unfit := &question.UnfitError{Values: 1, Cause: cause}
+	unfit := &question.OutOfDomainError{Values: 1, Cause: cause}
 	if q.plan.Question.Unfit == plan.UnfitClip && errors.Is(cause, errLong) {
 		near := append([]float32(nil), r.Features...)
 		whiten.Normalize(near)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // Record is the value of a vector question. All parts are private, and none has to fit
-// (question.UnfitError).
+// (question.OutOfDomainError).
 type Record struct {
 	Features []float32 // as the public map takes them, or without one as the plan counts them
 	Class    int       // index of the plan's classes; of no account where it names none
@@ -54,12 +54,12 @@ func New(p plan.Plan) (*Question, error) {
 }
 
 // shape is of the plan's features and classes.
-func shape(v plan.Vector) record.Shape {
-	return record.Shape{Dimension: v.Features, Classes: len(v.Classes)}
+func shape(v plan.Vector) features.Shape {
+	return features.Shape{Dimension: v.Features, Classes: len(v.Classes)}
 }
 
 // squares are of the plan's features and its number.
-func squares(v plan.Vector) record.Squares { return record.Squares{Dimension: v.Features} }
+func squares(v plan.Vector) features.Squares { return features.Squares{Dimension: v.Features} }
 
 // What the vectors of a round are made of.
 const (
@@ -81,13 +81,13 @@ func layout(v plan.Vector, sums string, public bool) (length int, squaredDistanc
 		if public {
 			return s.ClassLen(), s.LabelDistance()
 		}
-		return s.ClassLen(), record.ClassDistance
+		return s.ClassLen(), features.ClassDistance
 	case Moments:
-		return s.Len(), record.SquaredDistance()
+		return s.Len(), features.SquaredDistance()
 	case Squares:
-		return squares(v).Len(), record.SquaresDistance
+		return squares(v).Len(), features.SquaresDistance
 	}
-	return s.GradientLen(), record.GradientDistance
+	return s.GradientLen(), features.GradientDistance
 }
 
 // publicFeatures says that the promise speaks of the class alone.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -48,7 +48,7 @@ func ready(features int, classes []string, r plan.VectorRound, rows int) *protoc
 func shapes() []string { return []string{"round", "square", "tall"} }
 
 // around are records of three classes around centres of their own, and as many to test with.
-func around(r *rand.Rand, n, features int) (values law.Values, test findings.Records) {
+func around(r *rand.Rand, n, features int) (values distribution.Values, test results.Records) {
 	centres := make([][]float32, 3)
 	draw := func() []float32 {
 		v := make([]float32, features)
@@ -188,7 +188,7 @@ func TestRoundTeaches(t *testing.T) {
 	p.Crowd.Minimum, p.Budget.Epsilon, p.Budget.DishonestShare = 2000, 2, 0
 	values, test := around(stattest.Rand(t), 2000, 12)
 	proto := example.Runnable(t, example.Design(t, p))
-	truth, err := law.Reveal(proto, values)
+	truth, err := distribution.Reveal(proto, values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestRoundTeaches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	headline, sections, err := findings.Describe(model, findings.Public{Test: test, Truth: truth})
+	headline, sections, err := results.Describe(model, results.Public{Test: test, Truth: truth})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestFreshRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := func(seed uint64) (said []int) {
-		report, err := proto.Randomize(replay.New(seed), symbol, nil)
+		report, err := proto.Randomize(seeded.New(seed), symbol, nil)
 		if err != nil || len(report.Parts) != 1 {
 			t.Fatal(err)
 		}

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -79,11 +79,11 @@ func kept(t testing.TB) good {
 	}
 	c, err := simulate.Full(proto, keys, values, 1, func(string, int, int) {})
 	must(t, err)
-	r, model, err := analyzer.Publish(proto, c.Crowds, findings.Public{})
+	r, model, err := analyzer.Publish(proto, c.Crowds, results.Public{})
 	must(t, err)
 	r.Created = time.Date(2026, 12, 8, 1, 0, 0, 0, time.UTC)
 	r.Provenance = release.Provenance{Software: "confetti test", Randomness: "fresh randomness"}
-	sheet, err := findings.Beside(model, findings.Public{})
+	sheet, err := results.Beside(model, results.Public{})
 	must(t, err)
 	g := good{plan.Sign(p, key(publisher)), map[string][]byte{verify.PlanFile: author.TOML(p), release.CountsFile: sheet.Text}}
 	g.files[verify.SignedFile] = append(g.signed.Marshal(), '\n')
@@ -127,7 +127,7 @@ func (g good) look(files map[string][]byte) (verify.Report, error) {
 
 func (g good) evidence(files map[string][]byte, trusted *plan.Publishers) verify.Evidence {
 	return verify.Evidence{
-		Files: files, Trusted: trusted, Version: "confetti test", Columns: columnar.Same, Answers: findings.Again,
+		Files: files, Trusted: trusted, Version: "confetti test", Columns: columnar.Same, Answers: results.Again,
 		State: func(io.Writer, string) error { return errors.New("there is none") },
 		Draw: func(signed plan.Signed, json, audit []byte) ([]byte, error) {
 			r, err := release.Read(bytes.NewReader(json))

@@ -329,7 +329,7 @@ func (c *checks) received() {
 		respondents += b.Respondents
 	}
 	respondents /= c.signed.Plan.Contributions()
-	c.found("kept", c.protocol.Kept(smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
+	c.found("kept", c.protocol.CheckBatch(smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
 	c.found("crowds", c.crowds(batches, receipts.Batches), "the release has the smallest batch of each crowd, and what was dropped, as the receipts have them")
 	c.answers(batches)
 	c.found("respondents", claimed(c.release, respondents, by), "the release counts no more than the %d that the %s have signed for", respondents, by)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // store is a Store in memory, whose writes fail, or die having written some of what they were to.
@@ -235,7 +235,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(Head))
 	f.Add([]byte(Earlier[0] + "00000000 \n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			records, good, err := Parse(data)
 			if err != nil {
 				return

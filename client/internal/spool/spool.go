@@ -14,7 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -89,7 +89,7 @@ func parse(data []byte) (c Contribution, err error) {
 		return c, ErrDamaged
 	}
 	var h head
-	if strict.JSON(line, &h) != nil || h.Format != format {
+	if strictjson.JSON(line, &h) != nil || h.Format != format {
 		return c, ErrDamaged
 	}
 	c = Contribution{Instance: h.Instance, Created: h.Created, NotBefore: h.NotBefore, Body: body}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -116,7 +116,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(spooled(f).Bytes())
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			if c, err := Parse(data); err == nil && !bytes.Equal(c.Bytes(), data) {
 				t.Errorf("taken, and written as %q", c.Bytes())
 			}

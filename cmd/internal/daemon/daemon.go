@@ -14,7 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/confetti-dp/confetti/internal/once"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
 
@@ -55,7 +55,7 @@ func (f Flags) Start(s Service, out, logs io.Writer) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // asked twice to stop, it dies
 	if f.Verify {
-		return s.Verify(ctx, func(whole string) { fmt.Fprintln(out, plain.Lines(whole)) })
+		return s.Verify(ctx, func(whole string) { fmt.Fprintln(out, sanitize.Lines(whole)) })
 	}
 	return s.Run(ctx, slog.New(slog.NewTextHandler(logs, nil)))
 }
@@ -80,7 +80,7 @@ func Main(name, description string, cli any, start func(out, logs io.Writer) err
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(logs, "%s: %s\n", name, plain.Lines(err.Error()))
+	fmt.Fprintf(logs, "%s: %s\n", name, sanitize.Lines(err.Error()))
 	if usage {
 		return 2
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -77,7 +77,7 @@ func deal(t testing.TB) dealt {
 	if d.counter, err = analyzer.NewCounter(d.protocol, keys.Analyzer); err != nil {
 		t.Fatal(err)
 	}
-	device, err := client.New(d.protocol, replay.New(1))
+	device, err := client.New(d.protocol, seeded.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func FuzzPart(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = sealed(data)
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			if p, err := parts.Parse(data); err == nil && !bytes.Equal(p.Marshal(), data) {
 				t.Fatal("accepted, but encoded otherwise")
 			}
@@ -342,7 +342,7 @@ func FuzzTable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = sealed(data)
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			if table, err := parts.ParseTable(data, d.protocol); err == nil && !bytes.Equal(marshal(t, table), data) {
 				t.Fatal("accepted, but encoded otherwise")
 			}

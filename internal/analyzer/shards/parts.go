@@ -9,8 +9,8 @@ import (
 	"net/http"
 
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
-	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -67,9 +67,9 @@ func (s *Sharing) find(ctx context.Context, mark store.Batch) (a arriving, err e
 // open begins with a request for a batch in parts, whose receipts are read.
 func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey, manifest bool) ([]relay.SignedReceipt, store.Batch, error) {
 	if s.Blobs == nil {
-		return nil, store.Batch{}, handover.NoStore("count.folder or count.bucket")
+		return nil, store.Batch{}, transfer.NoStore("count.folder or count.bucket")
 	}
-	receipts, err := handover.ReadReceipts(w, r, leg, keys, manifest)
+	receipts, err := transfer.ReadReceipts(w, r, leg, keys, manifest)
 	if err != nil {
 		return nil, store.Batch{}, err
 	}
@@ -91,7 +91,7 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 	if err != nil {
 		return store.Failed, err
 	}
-	m, err := handover.ReadManifest(w, r)
+	m, err := transfer.ReadManifest(w, r)
 	if err != nil {
 		return store.Failed, err
 	}
@@ -125,7 +125,7 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 			return store.Failed, err
 		}
 		if len(missing) > 0 {
-			return store.Failed, handover.WriteMissing(w, missing)
+			return store.Failed, transfer.WriteMissing(w, missing)
 		}
 		if err := s.Failpoint("batch-dealt"); err != nil {
 			return store.Failed, err
@@ -206,7 +206,7 @@ func (s *Sharing) TakePart(w http.ResponseWriter, r *http.Request, leg wire.Leg,
 		serve.Created(w, true)
 		return nil
 	}
-	part, err := handover.ReadPart(w, r, m, n)
+	part, err := transfer.ReadPart(w, r, m, n)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -19,14 +19,14 @@ type Pair struct {
 	task  *task.Task
 	keys  simulate.Keys
 	sides [2]adder          // the leader and the helper
-	batch aggregate.Batch   // an aggregator's share of a sum of nothing, of as many reports as may leave
+	batch aggregator.Batch  // an aggregator's share of a sum of nothing, of as many reports as may leave
 	quiet [2]dap.Ciphertext // likewise sealed, without noise
 }
 
 // adder hands over its share of a batch with its noise, sealed or not.
 type adder interface {
-	Share(*rand.Rand, aggregate.Batch) (dap.Ciphertext, error)
-	Noisy(*rand.Rand, aggregate.Batch) (prio3.Vector, error)
+	Share(*rand.Rand, aggregator.Batch) (dap.Ciphertext, error)
+	Noisy(*rand.Rand, aggregator.Batch) (prio3.Vector, error)
 }
 
 // Leader and Helper name the sides.
@@ -45,11 +45,11 @@ func New(p *protocol.Protocol, keys simulate.Keys) (*Pair, error) {
 		return nil, err
 	}
 	t.Tokens = false
-	var secret [aggregate.PairBytes]byte
+	var secret [aggregator.PairBytes]byte
 	rng.Reader(rng.New()).Read(secret[:])
-	pair := aggregate.NewPair(secret)
-	a := &Pair{task: t, keys: keys, batch: aggregate.Batch{Reports: uint64(t.Minimum)}}
-	a.sides = [2]adder{aggregate.NewLeader(t, keys.Leader, pair), aggregate.NewHelper(t, keys.Helper, pair, nil)}
+	pair := aggregator.NewPair(secret)
+	a := &Pair{task: t, keys: keys, batch: aggregator.Batch{Reports: uint64(t.Minimum)}}
+	a.sides = [2]adder{aggregator.NewLeader(t, keys.Leader, pair), aggregator.NewHelper(t, keys.Helper, pair, nil)}
 	if err := a.batch.Sum.UnmarshalBinary(make([]byte, 16*t.VDAF.Length())); err != nil { // of zeros
 		return nil, err
 	}

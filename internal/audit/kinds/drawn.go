@@ -3,7 +3,7 @@ package kinds
 import (
 	"errors"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -25,7 +25,7 @@ func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
 		if rows > 1 && len(cells) == 0 {
 			return nil, errors.New("audit: no attack is known of a record that holds no cell of a sketch: it is summed in one at random")
 		}
-		r := replay.New(uint64(attribute))
+		r := seeded.New(uint64(attribute))
 		for row := 0; row < rows; { // which is drawn, until each has been
 			q.Law(attribute).Place(r, cells, rows, func(at int, cells []uint32, n int) {
 				if at != row || n == 0 {

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -196,7 +196,7 @@ const searched = 2000
 // latents finds records of which a public state makes different symbols, or vectors opposite to each other,
 // some so far away that they are pulled back.
 func latents(q *latent.Question, ask plan.Latent) (all []Records, err error) {
-	r := replay.New(0, uint64(ask.Features))
+	r := seeded.New(0, uint64(ask.Features))
 	class := func(i int) int { return min(i, max(0, len(ask.Classes)-1)) }
 	others := min(1, max(0, ask.Records-1))
 	if ask.Report == plan.LatentVector {

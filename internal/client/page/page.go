@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/client/words"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -115,7 +115,7 @@ func Write(w io.Writer, l *client.Ledger, o Options) error {
 	if err := ledgerPage.Execute(&b, v); err != nil {
 		return fmt.Errorf("writing the ledger as a page: %w", err)
 	}
-	_, err := io.WriteString(w, plain.Page(b.String()))
+	_, err := io.WriteString(w, sanitize.Page(b.String()))
 	return err
 }
 
@@ -129,7 +129,7 @@ func answered(e client.Entry, o Options) answer {
 			Facts: s.Guarantee.Facts(), Verdict: s.Guarantee.Verdict(),
 		})
 	}
-	var told question.Told
+	var told question.Describer
 	if i := slices.IndexFunc(o.Plans, func(p plan.Plan) bool { return p.Name() == e.Plan }); i >= 0 {
 		p := o.Plans[i]
 		a.Carried, a.Address = carriers(p), words.Addresses(p)
@@ -137,7 +137,7 @@ func answered(e client.Entry, o Options) answer {
 			a.Result = p.Analyzer.URL + "/v1/releases/" + e.Plan + ".html"
 		}
 		if proto, err := protocol.New(p); err == nil {
-			told, _ = proto.Question.(question.Told)
+			told, _ = proto.Question.(question.Describer)
 		}
 	}
 	for _, p := range e.Parts {
@@ -149,7 +149,7 @@ func answered(e client.Entry, o Options) answer {
 }
 
 // say adds a message to what was said.
-func (a *answer) say(body []byte, told question.Told) {
+func (a *answer) say(body []byte, told question.Describer) {
 	one := said{Body: hex.EncodeToString(body), Times: 1}
 	if told != nil {
 		one.Words = told.Tell(body)

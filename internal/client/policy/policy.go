@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // File is client.Options.Policy of a file, which is read each time (Read).
@@ -73,7 +73,7 @@ func parse(text []byte) (client.Policy, error) {
 	if err := uniqueKeys(json.NewDecoder(bytes.NewReader(text))); err != nil {
 		return client.Policy{}, err
 	}
-	if err := strict.JSON(text, &form); err != nil {
+	if err := strictjson.JSON(text, &form); err != nil {
 		return client.Policy{}, err
 	}
 	var p client.Policy

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte(`{"off": true, "publishers": {"allow": ["a"]}, "caps": {"plan": {"epsilon": 4}, "period": "720h"}}`))
 	f.Add([]byte(`{"off": true, "off": false}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			p, err := parse(data)
 			if err == nil && p.Caps != nil && (!(p.Caps.Plan.Epsilon >= 0) || math.IsInf(p.Caps.Window.Delta, 0)) {
 				t.Errorf("caps %+v", *p.Caps)

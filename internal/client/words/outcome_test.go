@@ -21,7 +21,7 @@ func TestSentIsSaidOfWhatWasSent(t *testing.T) {
 			for _, sending := range []error{nil, waiting, dropped, broken} {
 				err := sending
 				if fits == &no {
-					if unfit := (&question.UnfitError{}); sending == nil {
+					if unfit := (&question.OutOfDomainError{}); sending == nil {
 						err = unfit
 					} else {
 						err = errors.Join(unfit, sending)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 )
 
 // belief is what seeing something of a given epsilon (replacement) can make of a
@@ -73,9 +73,9 @@ func Show(w io.Writer, l *client.Ledger, prior float64) error {
 func date(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
 func showEntry(b *strings.Builder, e client.Entry, prior float64) {
-	fmt.Fprintf(b, "\n%s\n", plain.Text(e.Title))
-	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, plain.Text(e.Publisher))
-	fmt.Fprintf(b, "  answered  %s; %s saw the crowd: %s\n", date(e.At), Saw(e), plain.Text(e.CrowdName))
+	fmt.Fprintf(b, "\n%s\n", sanitize.Text(e.Title))
+	fmt.Fprintf(b, "  plan      %s\n  publisher %s\n", e.Plan, sanitize.Text(e.Publisher))
+	fmt.Fprintf(b, "  answered  %s; %s saw the crowd: %s\n", date(e.At), Saw(e), sanitize.Text(e.CrowdName))
 	of := e.Charge.Of()
 	fmt.Fprintf(b, "  spent     %s, as the device adds it up with other answers\n", promised(e.Charge.Epsilon, e.Charge.Delta, of))
 	switch {
@@ -105,7 +105,7 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 		fmt.Fprintf(b, "                     %s: %s\n", s.Observer, s.Guarantee)
 		// What holds for several observers in a row is said once, after the last.
 		if s.Note != "" && (i+1 == len(e.Statements) || e.Statements[i+1].Note != s.Note) {
-			fmt.Fprintf(b, "                     Note: %s\n", plain.Text(s.Note))
+			fmt.Fprintf(b, "                     Note: %s\n", sanitize.Text(s.Note))
 		}
 	}
 	for _, p := range e.Parts {
@@ -182,7 +182,7 @@ func showPart(b *strings.Builder, p client.Part, forgotten bool) {
 		fmt.Fprintf(b, " on %s", date(p.Ended))
 	}
 	if p.Reason != "" {
-		fmt.Fprintf(b, " (%s)", plain.Text(p.Reason))
+		fmt.Fprintf(b, " (%s)", sanitize.Text(p.Reason))
 	}
 	switch {
 	case forgotten:

@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -143,7 +143,7 @@ func (t Labels) summed(int) (w LabelWay, err error) {
 		return w, errors.New("the number of features is unknown: give --features")
 	}
 	const fewest, most, worth = 1 << 10, 1 << 14, 0.95
-	shape := record.Shape{Dimension: t.Features, Classes: t.Classes}
+	shape := features.Shape{Dimension: t.Features, Classes: t.Classes}
 	need := vector.Need{Respondents: t.Users, Honest: t.Users, Dimension: shape.ClassLen(), SquaredDistance: shape.LabelDistance()}
 	w.RMSE = math.Inf(1)
 	for need.Bits = fewest; need.Bits <= most; need.Bits *= 2 {

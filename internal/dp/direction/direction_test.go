@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -363,7 +363,7 @@ func FuzzReports(f *testing.F) {
 		var sum []float64
 		var err error
 		// The vector counts as received: who made the plan chose its length.
-		costtest.Heap(t, costtest.Factor, len(report)+8*m.Dim, func() { sum, err = m.Sum(slices.Values([][]byte{report})) })
+		costlimit.Heap(t, costlimit.Factor, len(report)+8*m.Dim, func() { sum, err = m.Sum(slices.Values([][]byte{report})) })
 		if (err == nil) != (m.Check(report) == nil) {
 			t.Fatalf("checked %v, summed %v", m.Check(report), err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func must[T any](t testing.TB) func(T, error) T {
@@ -248,7 +248,7 @@ func FuzzEncodeStrings(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		costtest.Heap(t, costtest.Factor, len(s), func() {
+		costlimit.Heap(t, costlimit.Factor, len(s), func() {
 			for _, d := range []struct {
 				size int
 				name func(int) string

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -15,7 +15,7 @@ import (
 // 20,000 repetitions catch 0.03; the twin has a bandwidth of 1.15 for 1.
 func TestHashedFeaturesAreUnbiased(t *testing.T) {
 	const draws = 20000
-	r := replay.New(1)
+	r := seeded.New(1)
 	for _, c := range []struct {
 		spec Spec
 		norm float64
@@ -94,7 +94,7 @@ func TestCellsAreHashedIndependently(t *testing.T) {
 func TestBucketsAreOneHot(t *testing.T) {
 	const d, buckets = 5, 9
 	f := mustNew(t, Spec{Kernel: Laplacian, Dimension: d, Repetitions: 40, Bandwidth: 1, Buckets: buckets})
-	x := row(units(replay.New(2), 1, d), 0)
+	x := row(units(seeded.New(2), 1, d), 0)
 	fx, gx := make([]float32, f.Channels()), make([]float32, f.Channels())
 	f.Map(x, fx)
 	f.Query(x, gx)
@@ -119,7 +119,7 @@ func TestBucketsAreOneHot(t *testing.T) {
 
 func BenchmarkLaplacianSign768(b *testing.B) {
 	f := mustNew(b, Spec{Kernel: LaplacianSign, Dimension: 768, Repetitions: 768, Bandwidth: 20})
-	x, out := row(units(replay.New(1), 1, 768), 0), make([]float32, 768)
+	x, out := row(units(seeded.New(1), 1, 768), 0), make([]float32, 768)
 	for b.Loop() {
 		f.Map(x, out)
 	}
@@ -127,7 +127,7 @@ func BenchmarkLaplacianSign768(b *testing.B) {
 
 func BenchmarkExponentialSign768(b *testing.B) {
 	f := mustNew(b, Spec{Kernel: ExponentialSign, Dimension: 768, Repetitions: 768, Bandwidth: 1, Radius: 1})
-	x, out := row(units(replay.New(1), 1, 768), 0), make([]float32, 768)
+	x, out := row(units(seeded.New(1), 1, 768), 0), make([]float32, 768)
 	for b.Loop() {
 		f.Map(x, out)
 	}

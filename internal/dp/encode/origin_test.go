@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/crosscheck"
 )
 
 // The golden vectors are what Python computes from docs/wire.md.
@@ -13,5 +13,5 @@ func TestVectorsHaveASecondOrigin(t *testing.T) {
 	for _, name := range []string{"features", "paired", "projected", "rotated", "hashed", "cells"} {
 		files = append(files, "testdata/vectors/v1/"+name+".json")
 	}
-	origintest.Check(t, "testdata/vectors/origin.py", regexp.MustCompile(`(?s)"(?:features|channels|cells|bound)": \[?[^]]*?([0-9])`), files...)
+	crosscheck.Check(t, "testdata/vectors/origin.py", regexp.MustCompile(`(?s)"(?:features|channels|cells|bound)": \[?[^]]*?([0-9])`), files...)
 }

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -18,7 +18,7 @@ func apart(d int, distance float64) [][]float32 {
 	for j := range all {
 		all[j] = float32(distance / math.Sqrt(float64(d)))
 	}
-	any := row(units(replay.New(1), 1, d), 0)
+	any := row(units(seeded.New(1), 1, d), 0)
 	blas32.Scal(float32(distance), vector(any))
 	return [][]float32{one, all, any}
 }
@@ -109,7 +109,7 @@ func TestChiFollowsItsLaw(t *testing.T) {
 
 func BenchmarkPaired768(b *testing.B) {
 	f := mustNew(b, Spec{Kernel: GaussianPaired, Dimension: 768, Repetitions: 768, Bandwidth: 1})
-	x, out := row(units(replay.New(1), 1, 768), 0), make([]float32, 2*768)
+	x, out := row(units(seeded.New(1), 1, 768), 0), make([]float32, 2*768)
 	for b.Loop() {
 		f.Map(x, out)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -18,7 +18,7 @@ func TestProjectionsKeepDistances(t *testing.T) {
 		beta := projectedBeta(c.d, c.m)
 		for _, square := range []float64{0.3, 1, 3} { // (|x-y|/h)^2
 			errors := make([]float64, draws)
-			r := replay.New(5)
+			r := seeded.New(5)
 			for i := range errors {
 				spec := Spec{Kernel: GaussianProjected, Dimension: c.d, Repetitions: 1, Bandwidth: 1, Projection: c.m}
 				spec.Seed[0], spec.Seed[1] = byte(i), byte(i>>8)

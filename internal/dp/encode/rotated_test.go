@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -50,7 +50,7 @@ func units(r *rand.Rand, n, d int) blas32.General {
 func TestRotationIsOrthogonal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 1100).Draw(t, "d")
-		r := replay.New(rapid.Uint64().Draw(t, "seed"))
+		r := seeded.New(rapid.Uint64().Draw(t, "seed"))
 		u := newRotation(d, newStream([32]byte{byte(d)}, "test"))
 		v := units(r, 2, d)
 		image := blas32.General{Rows: 2, Cols: d, Stride: d, Data: make([]float32, 2*d)}
@@ -145,7 +145,7 @@ func TestRotatedFeaturesAreUnbiased(t *testing.T) {
 
 // Without clipping nothing is random about the estimate.
 func TestRotatedIsExactWithoutClipping(t *testing.T) {
-	r := replay.New(1)
+	r := seeded.New(1)
 	for _, d := range []int{1, 2, 3, 20} {
 		f := mustNew(t, Spec{Kernel: InnerRotated, Dimension: d, Repetitions: 1, Clip: math.Sqrt(float64(d))})
 		xy := units(r, 2, d)
@@ -186,7 +186,7 @@ func TestClippedIsometry(t *testing.T) {
 // of a single direction reaches it.
 func TestClipBias(t *testing.T) {
 	const d, n = 40, 30
-	r := replay.New(3)
+	r := seeded.New(3)
 	f := mustNew(t, Spec{Kernel: InnerRotated, Dimension: d, Repetitions: 1, Clip: 1})
 	x := normal(r, n, d)
 	for i := range n {
@@ -216,7 +216,7 @@ func TestClipBias(t *testing.T) {
 
 func BenchmarkRotated768(b *testing.B) {
 	f := mustNew(b, Spec{Kernel: InnerRotated, Dimension: 768, Repetitions: 1, Clip: 2})
-	x, out := row(units(replay.New(1), 1, 768), 0), make([]float32, 768)
+	x, out := row(units(seeded.New(1), 1, 768), 0), make([]float32, 768)
 	for b.Loop() {
 		f.Map(x, out)
 	}

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // small is a description of each kernel over d dimensions.
@@ -53,7 +53,7 @@ func TestSensitivityHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := units(replay.New(rapid.Uint64().Draw(t, "values")), 2, d)
+		x := units(seeded.New(rapid.Uint64().Draw(t, "values")), 2, d)
 		reference := rapid.Bool().Draw(t, "reference") // in the place of the second value
 		switch rapid.IntRange(0, 2).Draw(t, "shape") {
 		case 1:
@@ -99,7 +99,7 @@ func TestClipFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := row(units(replay.New(rapid.Uint64().Draw(t, "value")), 1, d), 0)
+		x := row(units(seeded.New(rapid.Uint64().Draw(t, "value")), 1, d), 0)
 		blas32.Scal(float32(math.Pow(10, rapid.Float64Range(-20, 20).Draw(t, "length"))), vector(x))
 		clipped, ok := f.Clip(x)
 		if !ok || f.Check(clipped) != nil {
@@ -134,7 +134,7 @@ func TestShapeHolds(t *testing.T) {
 		if f.Channels() != q*spec.Repetitions || f.Sparsity() > q {
 			t.Fatalf("%d channels, sparsity %d", f.Channels(), f.Sparsity())
 		}
-		x := row(units(replay.New(rapid.Uint64().Draw(t, "value")), 1, d), 0)
+		x := row(units(seeded.New(rapid.Uint64().Draw(t, "value")), 1, d), 0)
 		fx, gx := make([]float32, f.Channels()), make([]float32, f.Channels())
 		if err := errors.Join(f.Map(x, fx), f.Query(x, gx)); err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestShapeHolds(t *testing.T) {
 func TestSensitivityIsReached(t *testing.T) {
 	const d = 30
 	f := mustNew(t, Spec{Kernel: InnerRotated, Dimension: d, Repetitions: 1, Clip: 5})
-	x := row(units(replay.New(1), 1, d), 0)
+	x := row(units(seeded.New(1), 1, d), 0)
 	out := make([]float32, d)
 	f.Map(x, out)
 	var squares float64
@@ -178,7 +178,7 @@ func TestSensitivityIsReached(t *testing.T) {
 func TestPairMovesAreNearlyReached(t *testing.T) {
 	const d = 64
 	f := mustNew(t, Spec{Kernel: GaussianPaired, Dimension: d, Repetitions: d, Bandwidth: 2.7, Normalize: true})
-	r := replay.New(2)
+	r := seeded.New(2)
 	out := blas32.General{Rows: 2, Cols: 2 * d, Stride: 2 * d, Data: make([]float32, 4*d)}
 	largest := 0.0
 	for range 200 {

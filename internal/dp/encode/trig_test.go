@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 func TestSinCos(t *testing.T) {
-	r := replay.New(1)
+	r := seeded.New(1)
 	check := func(angle float64) {
 		sin, cos := sinCos(angle)
 		wantSin, wantCos := math.Sincos(angle)

@@ -3,13 +3,13 @@ package estimate
 import (
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // threeMillion is a histogram as sparse as an image: one cell in seven is held.
 func threeMillion(n int, c Cell) []uint64 {
 	const k = 3_000_000
-	r := replay.New(1)
+	r := seeded.New(1)
 	holders := make([]int, k)
 	for i := range holders {
 		if i%7 == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // table draws from a law on the integers from first on, by inversion.
@@ -110,7 +110,7 @@ func TestHeavyHittersOfAMillionWords(t *testing.T) {
 	}
 	holders, ones, top := make([]int, k), make([]uint64, k), map[int]bool{}
 	for seed := range seeds {
-		r := replay.New(uint64(seed))
+		r := seeded.New(uint64(seed))
 		if seed%5 == 0 {
 			clear(holders)
 			for range n {
@@ -165,7 +165,7 @@ func largest(x []int, m int) []int {
 func TestUncorrectedDiscoveriesAreFalse(t *testing.T) {
 	const n, k = 1_000_000, 20_000
 	c := Cell{N: n, Keep: 1, Flip: 2e-5}
-	r := replay.New(1)
+	r := seeded.New(1)
 	holders, ones := make([]int, k), make([]uint64, k)
 	for i := range 100 {
 		holders[i] = 100

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -125,7 +125,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 5, 1, 0, 0})
 	f.Add(make([]byte, 8))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		costtest.Heap(t, costtest.Factor, len(p), func() {
+		costlimit.Heap(t, costlimit.Factor, len(p), func() {
 			body, err := Unpack(p)
 			if err != nil {
 				return

@@ -6,8 +6,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // BenchmarkDevice is all that a device computes of one value of 768 coordinates:
@@ -22,7 +22,7 @@ func BenchmarkDevice(b *testing.B) {
 		b.Run(string(spec.Kernel), func(b *testing.B) {
 			spec.Dimension = d
 			f := features(b, spec)
-			x := row(values(replay.New(1), 1, d), 0).Data
+			x := row(values(seeded.New(1), 1, d), 0).Data
 			r, rr := rng.New(), bitsum.RR{Flip: 0.3}
 			mapped, symbols := make([]float32, f.Channels()), make([]uint8, f.Channels())
 			for b.Loop() {
@@ -36,7 +36,7 @@ func BenchmarkDevice(b *testing.B) {
 // BenchmarkSumBits is a population's share of a simulation.
 func BenchmarkSumBits(b *testing.B) {
 	const d, n = 768, 2048
-	x := values(replay.New(1), n, d)
+	x := values(seeded.New(1), n, d)
 	for _, spec := range []encode.Spec{
 		{Kernel: encode.InnerRotated, Repetitions: 1, Clip: 2},
 		{Kernel: encode.GaussianPaired, Repetitions: d, Bandwidth: 1},
@@ -45,7 +45,7 @@ func BenchmarkSumBits(b *testing.B) {
 			spec.Dimension = d
 			f := features(b, spec)
 			for b.Loop() {
-				if _, err := SumBits(f, n, func(i int) []float32 { return row(x, i).Data }, func(part int) *rand.Rand { return replay.New(1, uint64(part)) }, nil); err != nil {
+				if _, err := SumBits(f, n, func(i int) []float32 { return row(x, i).Data }, func(part int) *rand.Rand { return seeded.New(1, uint64(part)) }, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

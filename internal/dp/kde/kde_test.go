@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/datatest"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"gonum.org/v1/gonum/blas/blas32"
@@ -77,7 +77,7 @@ func private(t testing.TB, f *encode.Features, x blas32.General, p float64, r *r
 }
 
 func TestIdentityDensityIsExact(t *testing.T) {
-	r := replay.New(1)
+	r := seeded.New(1)
 	f := features(t, encode.Spec{Kernel: encode.InnerIdentity, Dimension: 7, Repetitions: 1})
 	x, y := values(r, 30, 7), values(r, 5, 7)
 	got, err := expected(t, f, x).QueryAll(y)
@@ -92,7 +92,7 @@ func TestIdentityDensityIsExact(t *testing.T) {
 }
 
 func TestExactGaussian(t *testing.T) {
-	r := replay.New(2)
+	r := seeded.New(2)
 	x, y := values(r, 700, 3), values(r, 520, 3)
 	got := ExactGaussian(x, y, 0.7)
 	for _, i := range []int{0, 511, 512, 519} {
@@ -112,7 +112,7 @@ func TestExactGaussian(t *testing.T) {
 
 // A rise is the mixture at the difference of the features, as it is linear in them.
 func TestRiseIsTheDifference(t *testing.T) {
-	r := replay.New(4)
+	r := seeded.New(4)
 	for _, spec := range []encode.Spec{
 		{Kernel: encode.InnerIdentity, Dimension: 9, Repetitions: 1},
 		{Kernel: encode.Gaussian, Dimension: 9, Repetitions: 30, Bandwidth: 1},
@@ -136,7 +136,7 @@ func TestRiseIsTheDifference(t *testing.T) {
 // Merging two groups is one group, and a difference of a density with itself is
 // zero without error, though each has a large one: the feature errors cancel.
 func TestMergeAndMix(t *testing.T) {
-	r := replay.New(3)
+	r := seeded.New(3)
 	f := features(t, encode.Spec{Kernel: encode.Gaussian, Dimension: 3, Repetitions: 20, Bandwidth: 1})
 	x := values(r, 50, 3)
 	whole := expected(t, f, x)
@@ -249,7 +249,7 @@ func TestIntervalsCover(t *testing.T) {
 // measure the error to 10 %. Rotations and pairs are nearly without bias, as said there.
 func TestErrorStaysBelowTheTheorem(t *testing.T) {
 	const runs, users, d, flip = 60, 40, 8, 0.1
-	r := replay.New(5)
+	r := seeded.New(5)
 	x, y := values(r, users, d), values(r, 5, d)
 	copy(row(y, 0).Data, row(x, 0).Data)
 	exact := map[encode.Kernel][]float64{
@@ -335,7 +335,7 @@ func TestExactGaussianClassifiesNews(t *testing.T) {
 }
 
 func BenchmarkQueryAll(b *testing.B) {
-	r := replay.New(1)
+	r := seeded.New(1)
 	f := features(b, encode.Spec{Kernel: encode.Gaussian, Dimension: 256, Repetitions: 1024, Bandwidth: 1})
 	d := expected(b, f, values(r, 10, 256))
 	y := values(r, 3000, 256)

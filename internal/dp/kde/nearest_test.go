@@ -7,14 +7,14 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
 // towards are unit vectors about a common direction.
 func towards(seed uint64, n, d int) blas32.General {
-	x := values(replay.New(seed), n+1, d)
+	x := values(seeded.New(seed), n+1, d)
 	for i := range n {
 		blas32.Axpy(0.7, row(x, n), row(x, i))
 		blas32.Scal(1/blas32.Nrm2(row(x, i)), row(x, i))
@@ -42,7 +42,7 @@ func exactNearest(a, b blas32.General, y []float32) float64 {
 func TestNearestIsTheDefinition(t *testing.T) {
 	const d = 24
 	a, b := towards(1, 30, d), towards(2, 20, d)
-	y := row(values(replay.New(3), 1, d), 0).Data
+	y := row(values(seeded.New(3), 1, d), 0).Data
 	f := features(t, encode.Spec{Kernel: encode.InnerRotated, Dimension: d, Repetitions: 1, Clip: math.Sqrt(d)})
 	many := func(x blas32.General) Density {
 		e := expected(t, f, x)
@@ -71,7 +71,7 @@ func TestNearestIsTheDefinition(t *testing.T) {
 func TestNearestIsUnbiasedAndCovers(t *testing.T) {
 	const runs, d, level, flip = 1500, 24, 0.95, 0.1
 	a, b := towards(1, 60, d), towards(2, 40, d)
-	y := row(values(replay.New(3), 1, d), 0).Data
+	y := row(values(seeded.New(3), 1, d), 0).Data
 	r := stattest.Rand(t)
 	exact := exactNearest(a, b, y)
 	for _, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -14,7 +14,7 @@ import (
 // rounding and noise, as Chebyshev says; a bound of a twelfth is found out. KDE's Theorem 3.2 is never smaller.
 func TestSupRMSEHoldsAtAnyPoint(t *testing.T) {
 	const n, flip, draws = 40, 0.1, 300
-	r := replay.New(31)
+	r := seeded.New(31)
 	x := values(r, n, 6)
 	for _, spec := range []encode.Spec{
 		{Kernel: encode.Gaussian, Dimension: 6, Repetitions: 20, Bandwidth: 1},
@@ -29,7 +29,7 @@ func TestSupRMSEHoldsAtAnyPoint(t *testing.T) {
 		{Kernel: encode.InnerRotated, Dimension: 6, Repetitions: 1, Clip: 2.4},
 	} {
 		t.Run(string(spec.Kernel), func(t *testing.T) {
-			y := part(values(replay.New(32), 1, 6), 0, 1)
+			y := part(values(seeded.New(32), 1, 6), 0, 1)
 			want := ExactInner(x, y)[0]
 			switch spec.Kernel {
 			case encode.Gaussian, encode.GaussianPaired, encode.GaussianProjected:

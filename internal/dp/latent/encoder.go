@@ -12,7 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // Encoder turns a record into few numbers by a network that was trained before anybody was asked.
@@ -107,7 +107,7 @@ func (e *Encoder) Marshal() ([]byte, error) {
 // ParseEncoder reads an encoder in its one form.
 func ParseEncoder(text []byte) (*Encoder, error) {
 	var f encoderForm
-	if strict.JSON(text, &f) != nil || f.Version != version {
+	if strictjson.JSON(text, &f) != nil || f.Version != version {
 		return nil, errEncoder
 	}
 	e := &Encoder{Net: new(nn.Model), Length: f.Length, Sizes: f.Sizes, Trained: f.Trained}

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -239,7 +239,7 @@ func FuzzParseEncoder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var e *Encoder
 		var err error
-		costtest.Heap(t, costtest.Factor, len(text), func() { e, err = ParseEncoder(text) })
+		costlimit.Heap(t, costlimit.Factor, len(text), func() { e, err = ParseEncoder(text) })
 		if err != nil {
 			return
 		}

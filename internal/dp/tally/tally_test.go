@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // kinds are the tallies there are, with a generator of messages to each.
@@ -100,7 +100,7 @@ func FuzzUnmarshal(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for name, kind := range kinds {
-			costtest.Heap(t, 4*costtest.Factor, len(data), func() {
+			costlimit.Heap(t, 4*costlimit.Factor, len(data), func() {
 				tally := kind.empty()
 				if tally.UnmarshalBinary(data) == nil && !bytes.Equal(encoded(t, tally), data) {
 					t.Errorf("%x reads as other %s: %x", data, name, encoded(t, tally))

@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/kernel"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // balanced goes on from first centres by k-means whose clusters are kept at one size by
 // offsets, and gives up those below the least.
-func balanced(s *cluster.State, x blas32.General, d *whiten.State, o Options, tell fit.Progress) (*cluster.State, error) {
+func balanced(s *cluster.State, x blas32.General, d *whiten.State, o Options, tell featuremap.Progress) (*cluster.State, error) {
 	unit := meanSquare(x)
 	most := o.Rounds
 	if most == 0 {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/kernel"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // Graph gives the cluster of each input by the graph of its nearest neighbours (Ng, Jordan and
 // Weiss 2001, with local scales): fewer clusters are as pure as many of Means, where groups are
 // well apart. Centres do not describe them: Encode trains a network that does.
-func Graph(r *rand.Rand, x blas32.General, o Options, tell fit.Progress) ([]int, error) {
+func Graph(r *rand.Rand, x blas32.General, o Options, tell featuremap.Progress) ([]int, error) {
 	if o.Clusters < 2 || x.Rows < max(o.Clusters, manyVectors) {
 		return nil, fmt.Errorf("cluster: %d clusters of a graph of %d inputs: give at least 2, and %d inputs or more", o.Clusters, x.Rows, max(o.Clusters, manyVectors))
 	}
@@ -64,7 +64,7 @@ type graph [][]edge
 
 // joined is the normalized graph D^-1/2 W D^-1/2 of neighbours, whose weights are
 // e^(-d^2/(s s')), s the distance of an input to its seventh neighbour.
-func joined(x blas32.General, tell fit.Progress) graph {
+func joined(x blas32.General, tell featuremap.Progress) graph {
 	near := nearest(x, tell)
 	scale := make([]float64, x.Rows)
 	for i, edges := range near {
@@ -93,7 +93,7 @@ func joined(x blas32.General, tell fit.Progress) graph {
 }
 
 // nearest are the nearest others of each row, first the nearest, by products of blocks.
-func nearest(x blas32.General, tell fit.Progress) graph {
+func nearest(x blas32.General, tell featuremap.Progress) graph {
 	const block = 64
 	turned, squares := make([]float32, x.Rows*x.Cols), make([]float32, x.Rows)
 	kernel.Transpose(turned, x.Data, x.Rows, x.Cols)
@@ -170,7 +170,7 @@ const together = 4
 
 // leading are the inputs in so many leading eigenvectors, rows of length one: by Lanczos from
 // several vectors at once (Ruhe 1979), each made orthogonal to all before, twice.
-func (g graph) leading(r *rand.Rand, vectors int, tell fit.Progress) (blas32.General, error) {
+func (g graph) leading(r *rand.Rand, vectors int, tell featuremap.Progress) (blas32.General, error) {
 	n := len(g)
 	steps := min(n-1, 5*vectors+50*together)
 	basis, next, tri := matrix(steps, n), make([]float32, n), mat.NewSymDense(steps, nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/internal/kernel"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 )
 
 // Options are how clusters are made.
@@ -41,7 +41,7 @@ const (
 
 // Means makes clusters by k-means from k-means++ (Arthur and Vassilvitskii 2007), in principal
 // directions of the features. The same generator gives the same clusters on one machine.
-func Means(r *rand.Rand, x blas32.General, o Options, tell fit.Progress) (*cluster.State, error) {
+func Means(r *rand.Rand, x blas32.General, o Options, tell featuremap.Progress) (*cluster.State, error) {
 	if o.Clusters < 1 || o.Clusters > min(x.Rows, cluster.Most) {
 		return nil, fmt.Errorf("cluster: %d clusters of %d inputs: give 1 to as many as there are, and at most %d", o.Clusters, x.Rows, cluster.Most)
 	}
@@ -97,7 +97,7 @@ func directionsOf(x blas32.General, dimension int, regular, power float64) (*whi
 
 // seeds are the first centres: an input drawn at random, then each with a probability that
 // grows with its squared distance from those before.
-func seeds(r *rand.Rand, x blas32.General, clusters int, tell fit.Progress) (*cluster.State, error) {
+func seeds(r *rand.Rand, x blas32.General, clusters int, tell featuremap.Progress) (*cluster.State, error) {
 	s := &cluster.State{Centres: matrix(clusters, x.Cols), Sizes: make([]int, clusters)}
 	squares, far := make([]float64, x.Rows), make([]float64, x.Rows)
 	for i := range squares {
@@ -137,7 +137,7 @@ func drawn(r *rand.Rand, weights []float64, total float64) int {
 }
 
 // lloyd moves centres to the means of their inputs until none changes its cluster.
-func lloyd(s *cluster.State, x blas32.General, o Options, tell fit.Progress) error {
+func lloyd(s *cluster.State, x blas32.General, o Options, tell featuremap.Progress) error {
 	most := o.Rounds
 	if most == 0 {
 		most = rounds

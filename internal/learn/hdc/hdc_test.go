@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
@@ -165,7 +165,7 @@ func TestDebiasUndoesTheExpectedNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := vectors(replay.New(1), 20)
+	x := vectors(seeded.New(1), 20)
 	want, _ := model(t, truth...).Classify(x)
 	got, err := debiased.Classify(x)
 	if err != nil {
@@ -203,7 +203,7 @@ func TestDebiasRefuses(t *testing.T) {
 func TestRankIntervals(t *testing.T) {
 	f := identity(t)
 	for seed := range uint64(60) {
-		r := replay.New(seed)
+		r := seeded.New(seed)
 		x := vectors(r, 1+r.IntN(30))
 		words := make([]string, x.Rows)
 		index := map[string]int{}

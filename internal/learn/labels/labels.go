@@ -12,8 +12,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -104,7 +104,7 @@ func Posterior(counts []estimate.Value, respondents float64) ([]float64, error) 
 // FromClusters learns from the posteriors of clusters: each example counts with those of the
 // cluster that it is of. A cluster without a posterior (nil) was withheld, and its examples
 // are left out.
-func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float64, classes int, tell fit.Progress) (*nn.Model, error) {
+func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float64, classes int, tell featuremap.Progress) (*nn.Model, error) {
 	var targets []float32
 	known := x
 	known.Rows, known.Stride, known.Data = 0, x.Cols, nil
@@ -126,7 +126,7 @@ func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float
 
 // Through learns from labels, one for each example, that went through k-ary randomized response
 // of a local epsilon: by how likely each report is for each label.
-func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
+func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell featuremap.Progress) (*nn.Model, error) {
 	response, likely := randomize.KRR{K: classes, Epsilon: epsilon}, make([]float32, 0, len(reported)*classes)
 	for _, y := range reported {
 		for c := range classes {
@@ -137,16 +137,16 @@ func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, cl
 }
 
 // Known learns from labels that are no secret.
-func Known(r *rand.Rand, x blas32.General, y []int, classes int, tell fit.Progress) (*nn.Model, error) {
-	return train(r, x, net.OneHot(y, classes), classes, nn.CrossEntropy, tell)
+func Known(r *rand.Rand, x blas32.General, y []int, classes int, tell featuremap.Progress) (*nn.Model, error) {
+	return train(r, x, training.OneHot(y, classes), classes, nn.CrossEntropy, tell)
 }
 
-func train(r *rand.Rand, x blas32.General, targets []float32, classes int, loss func(scores, targets, dy []float32, classes int) float64, tell fit.Progress) (*nn.Model, error) {
-	return net.Fit(r, x, targets, classes, schedule(x.Rows, epochs, loss), tell)
+func train(r *rand.Rand, x blas32.General, targets []float32, classes int, loss func(scores, targets, dy []float32, classes int) float64, tell featuremap.Progress) (*nn.Model, error) {
+	return training.Fit(r, x, targets, classes, schedule(x.Rows, epochs, loss), tell)
 }
 
 // schedule returns the training of so many examples for at least so many epochs.
-func schedule(examples, epochs int, loss func(scores, targets, dy []float32, classes int) float64) net.Training {
+func schedule(examples, epochs int, loss func(scores, targets, dy []float32, classes int) float64) training.Training {
 	size := min(batch, examples)
-	return net.Training{Hidden: hidden, Epochs: max(epochs, fewestSteps*size/examples), Batch: size, Rate: rate, Loss: loss}
+	return training.Training{Hidden: hidden, Epochs: max(epochs, fewestSteps*size/examples), Batch: size, Rate: rate, Loss: loss}
 }

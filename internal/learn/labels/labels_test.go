@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -56,7 +56,7 @@ func TestClustersAreMended(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return net.Accuracy(m, test, want)
+		return training.Accuracy(m, test, want)
 	}
 	if got := accuracy(Usual); got < 0.99 {
 		t.Errorf("accuracy %v", got)
@@ -87,7 +87,7 @@ func TestOneByOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := net.Accuracy(learned, test, want); !fits(got) {
+		if got := training.Accuracy(learned, test, want); !fits(got) {
 			t.Errorf("epsilon %v: accuracy %v", epsilon, got)
 		}
 	}

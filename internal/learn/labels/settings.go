@@ -7,8 +7,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -28,7 +28,7 @@ const againEpochs = 3
 
 // InClusters learns from how likely each label is in each public cluster (nil of one that was
 // withheld), given the cluster of each public example: first from these, then from itself.
-func (s Settings) InClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float64, classes int, tell fit.Progress) (*nn.Model, error) {
+func (s Settings) InClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float64, classes int, tell featuremap.Progress) (*nn.Model, error) {
 	m, err := FromClusters(r, x, of, posteriors, classes, tell)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s Settings) InClusters(r *rand.Rand, x blas32.General, of []int, posterior
 // OneByOne learns from labels, one for each public example, that went through k-ary randomized
 // response of a local epsilon: first from these, then from itself, unless the reports of few alike
 // examples speak for themselves.
-func (s Settings) OneByOne(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell fit.Progress) (*nn.Model, error) {
+func (s Settings) OneByOne(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell featuremap.Progress) (*nn.Model, error) {
 	m, err := Through(r, x, reported, epsilon, classes, tell)
 	if err != nil || clear(randomize.KRR{K: classes, Epsilon: epsilon}) {
 		return m, err
@@ -57,12 +57,12 @@ func clear(m randomize.KRR) bool {
 // the class that the network finds for it, another network learns these, and so on (Lee 2013).
 // Examples that stand in a cluster of another label, or whose report was a lie, are mended by
 // those that are like them.
-func (s Settings) Again(r *rand.Rand, m *nn.Model, x blas32.General, tell fit.Progress) (*nn.Model, error) {
+func (s Settings) Again(r *rand.Rand, m *nn.Model, x blas32.General, tell featuremap.Progress) (*nn.Model, error) {
 	for round := range s.Rounds {
 		tell("learning from its own classes", round, s.Rounds)
 		found := nn.Classify(m, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows)
 		var err error
-		if m, err = net.Fit(r, x, net.OneHot(found, m.Outputs()), m.Outputs(), schedule(x.Rows, againEpochs, nn.CrossEntropy), func(string, int, int) {}); err != nil {
+		if m, err = training.Fit(r, x, training.OneHot(found, m.Outputs()), m.Outputs(), schedule(x.Rows, againEpochs, nn.CrossEntropy), func(string, int, int) {}); err != nil {
 			return nil, err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -60,8 +60,8 @@ func Greys(x blas32.General) blas32.General {
 // Standard returns what brings columns to mean zero and deviation one among public records, and what takes a network's
 // first layer from these to records as they are.
 func Standard(public blas32.General) (scaled func(x blas32.General) blas32.General, unfold func(*nn.Model)) {
-	mean, deviation := fit.Moments(public)
-	return func(x blas32.General) blas32.General { return fit.Scaled(x, mean, deviation) }, func(m *nn.Model) {
+	mean, deviation := featuremap.Moments(public)
+	return func(x blas32.General) blas32.General { return featuremap.Scaled(x, mean, deviation) }, func(m *nn.Model) {
 		h := m.Layers[0].(nn.Dense).Out
 		for j := range public.Cols {
 			for k := range h {
@@ -75,7 +75,7 @@ func Standard(public blas32.General) (scaled func(x blas32.General) blas32.Gener
 
 // Encoder is a state of a network, with prototypes of the public records that it was made of, or
 // of others.
-func Encoder(r *rand.Rand, net *nn.Model, length float64, public blas32.General, trained latent.Trained, tell fit.Progress) (*latent.Encoder, error) {
+func Encoder(r *rand.Rand, net *nn.Model, length float64, public blas32.General, trained latent.Trained, tell featuremap.Progress) (*latent.Encoder, error) {
 	e := &latent.Encoder{Net: net, Length: length, Trained: trained}
 	codes := Codes(e, public)
 	s, err := cluster.Means(r, codes, cluster.Options{Clusters: min(prototypes, codes.Rows/4), Components: codes.Cols}, tell)

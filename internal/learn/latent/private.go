@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -65,7 +65,7 @@ func (r Range) Clamp(x blas32.General) blas32.General {
 
 // Train is the second stage on private records, and writes what it promises them. Apart says that the first
 // stage saw others alone: else nothing is promised. Coins and noise are drawn by r, codes by chance.
-func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas32.General, apart bool, promised *latent.Trained, tell fit.Progress) (*Trained, error) {
+func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas32.General, apart bool, promised *latent.Trained, tell featuremap.Progress) (*Trained, error) {
 	t, err := dpsgd.Batches(private.Rows, s.Batch, s.Epochs, s.Rate)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas3
 // The coins and the noise are drawn by r, and by chance what codes are sampled from. Where the promise is to hold, chance
 // must be as secret as r: who takes part decides which draws the codes of later records get, so that to whoever
 // knows the draws one record moves the gradients of many.
-func (v VAE) Again(r, chance *rand.Rand, first *Trained, x blas32.General, t dpsgd.Training, tell fit.Progress) (*Trained, error) {
+func (v VAE) Again(r, chance *rand.Rand, first *Trained, x blas32.General, t dpsgd.Training, tell featuremap.Progress) (*Trained, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}

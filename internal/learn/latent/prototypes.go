@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -89,7 +89,7 @@ type Classifier struct {
 // ByPrototypes learns from reports of a vector and a class told by k-ary randomized response: it
 // maximizes how likely the told classes are when a report came of a prototype as often as its
 // weight says. So the classifier never sees noise.
-func ByPrototypes(r *rand.Rand, prototypes blas32.General, weights []float32, told []int, epsilon float64, classes int, tell fit.Progress) (*Classifier, error) {
+func ByPrototypes(r *rand.Rand, prototypes blas32.General, weights []float32, told []int, epsilon float64, classes int, tell featuremap.Progress) (*Classifier, error) {
 	k := prototypes.Rows
 	if len(weights) != len(told)*k || len(told) == 0 || classes < 2 {
 		return nil, fmt.Errorf("latent: %d weights of %d reports for %d prototypes", len(weights), len(told), k)

@@ -12,7 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -93,7 +93,7 @@ type Trained struct {
 const workers = 2
 
 // Fit trains on records, a row each.
-func (v VAE) Fit(r *rand.Rand, x blas32.General, tell fit.Progress) (*Trained, error) {
+func (v VAE) Fit(r *rand.Rand, x blas32.General, tell featuremap.Progress) (*Trained, error) {
 	if err := v.check(x); err != nil {
 		return nil, err
 	}

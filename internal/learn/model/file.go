@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 const (
@@ -111,7 +111,7 @@ func readForm(r io.Reader) (f form, err error) {
 	if len(text) > maxBytes {
 		return f, fmt.Errorf("model: a file of more than %d bytes", maxBytes)
 	}
-	if strict.JSON(text, &f) != nil {
+	if strictjson.JSON(text, &f) != nil {
 		return f, errors.New("model: not a file of a model or of features")
 	}
 	return f, nil

@@ -13,14 +13,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cosines"
+	"github.com/confetti-dp/confetti/internal/dp/encode/hashedwords"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/dp/encode/scattering"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/internal/dp/encode/words"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -43,7 +43,7 @@ func examples() map[string]*Model {
 		panic(err)
 	}
 	scatter, err := scattering.New(8, 8)
-	hashed := &words.Map{Places: 4, Half: 1e-3, Common: []string{"the"}, Shares: []float32{0.05}}
+	hashed := &hashedwords.Map{Places: 4, Half: 1e-3, Common: []string{"the"}, Shares: []float32{0.05}}
 	if err = errors.Join(err, hashed.Prepare()); err != nil {
 		panic(err)
 	}
@@ -229,7 +229,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var m *Model
 		var err error
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			if _, err = ReadFeatures(bytes.NewReader(text)); err == nil {
 				m, err = Read(bytes.NewReader(text))
 			}

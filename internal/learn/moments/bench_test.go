@@ -4,12 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 )
 
 // The sums of 500 features and ten classes, which 131,072 rows hold.
-func noisySums(b *testing.B) record.Sums {
-	s := record.Shape{Dimension: 500, Classes: 10}
+func noisySums(b *testing.B) features.Sums {
+	s := features.Shape{Dimension: 500, Classes: 10}
 	sum, r := make([]float64, s.Len()), rand.New(rand.NewPCG(1, 2))
 	const n = 60_000
 	for i, at := 0, 0; i < s.Dimension; i++ { // second moments of white features, and noise

@@ -5,13 +5,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 )
 
 // ClassSums is the classifier by the sum of the class messages of a shape: the score of class k
 // is c_k times the sum times the features, which is the nearest mean where classes are of one
 // size.
-func ClassSums(s record.Shape, sum []float64) (Linear, error) {
+func ClassSums(s features.Shape, sum []float64) (Linear, error) {
 	if len(sum) != s.ClassLen() {
 		return Linear{}, fmt.Errorf("moments: class sums of %d numbers, want %d", len(sum), s.ClassLen())
 	}

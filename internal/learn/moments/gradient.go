@@ -7,13 +7,13 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 )
 
 // Descent improves a classifier by rounds of gradients of the logistic loss.
 type Descent struct {
-	record.Point             // where it stands; M = (covariance + lambda)^-1/2
-	Passed       [][]float64 // weights after each round
+	features.Point             // where it stands; M = (covariance + lambda)^-1/2
+	Passed         [][]float64 // weights after each round
 }
 
 const (
@@ -23,14 +23,14 @@ const (
 
 // NewDescent starts at the classifier of the sums of n respondents: 4 s M X, X the
 // covariance of features and classes, s^2 the mean of |M (psi - m)|^2.
-func NewDescent(s record.Sums, n int) (*Descent, error) {
+func NewDescent(s features.Sums, n int) (*Descent, error) {
 	c, err := newCentred(s, ofAll(s), n)
 	if err != nil {
 		return nil, err
 	}
 	d, classes := c.cross.Dims()
 	m := c.power(0.5)
-	descent := &Descent{Point: record.Point{Shape: record.Shape{Dimension: d, Classes: classes}, Mean: make([]float32, d),
+	descent := &Descent{Point: features.Point{Shape: features.Shape{Dimension: d, Classes: classes}, Mean: make([]float32, d),
 		Whiten: blas32.General{Rows: d, Cols: d, Stride: d, Data: make([]float32, d*d)}}}
 	for i := range d {
 		descent.Mean[i] = float32(c.mean.AtVec(i))
@@ -50,8 +50,8 @@ func NewDescent(s record.Sums, n int) (*Descent, error) {
 }
 
 // NewGradients starts at zero, in features that are white as they are.
-func NewGradients(s record.Shape) *Descent {
-	return &Descent{Point: record.Point{Shape: s, Weights: make([]float64, s.GradientLen())}}
+func NewGradients(s features.Shape) *Descent {
+	return &Descent{Point: features.Point{Shape: s, Weights: make([]float64, s.GradientLen())}}
 }
 
 // Step goes down the mean gradient of n respondents, from the sum of their messages.
@@ -60,7 +60,7 @@ func (d *Descent) Step(sum []float64, n int) error {
 		return fmt.Errorf("moments: a gradient of %d numbers over %d respondents, want %d numbers", len(sum), n, d.GradientLen())
 	}
 	next := make([]float64, len(d.Weights))
-	rate := stepSize * float64(d.Dimension) * record.ErrorCut / float64(n)
+	rate := stepSize * float64(d.Dimension) * features.ErrorCut / float64(n)
 	for i := range d.Dimension {
 		for k := range d.Classes {
 			next[i*d.Classes+k] = d.Weights[i*d.Classes+k] - rate*sum[k*d.Dimension+i]

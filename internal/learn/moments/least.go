@@ -3,7 +3,7 @@ package moments
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 )
 
 // Regression predicts a number, and says how far the truth is from it.
@@ -18,7 +18,7 @@ type Regression struct {
 func (r Regression) Value(x []float32) float64 { return r.Scores(x)[0] }
 
 // Least is regularized least squares from the sums of n respondents.
-func Least(s record.SquareSums, n int) (Regression, error) {
+func Least(s features.SquareSums, n int) (Regression, error) {
 	c, err := newCentred(s.Sums, s.First, n)
 	if err != nil {
 		return Regression{}, err
@@ -45,7 +45,7 @@ const oneIn20 = 1.645
 
 // squaresError is the standard error of the sum of squares that are left, given the squared
 // length of the weights and the offset.
-func squaresError(s record.SquareSums, length, offset float64) float64 {
+func squaresError(s features.SquareSums, length, offset float64) float64 {
 	o := offset * offset
 	return math.Sqrt(s.TargetNoise*s.TargetNoise + 4*o*s.CountNoise*s.CountNoise + 4*length*(o*s.FirstNoise*s.FirstNoise+s.ClassNoise*s.ClassNoise) + 2*length*length*s.Noise*s.Noise)
 }

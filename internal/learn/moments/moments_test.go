@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -45,7 +45,7 @@ func squared(v, w []float32) (sum float64) {
 
 // The classifier by exact sums of messages is the nearest of the class means.
 func TestClassSums(t *testing.T) {
-	s := record.Shape{Dimension: 6, Classes: 4}
+	s := features.Shape{Dimension: 6, Classes: 4}
 	psi, labels := population(stattest.Rand(t), 400, s.Dimension, s.Classes)
 	sum, v := make([]float64, s.ClassLen()), make([]float32, s.ClassLen())
 	means := mat.NewDense(s.Dimension, s.Classes, nil)
@@ -94,7 +94,7 @@ func population(r *rand.Rand, n, d, classes int) (psi [][]float32, labels []int)
 	return psi, labels
 }
 
-func sumsOf(t *testing.T, s record.Shape, psi [][]float32, labels []int, noise float64) record.Sums {
+func sumsOf(t *testing.T, s features.Shape, psi [][]float32, labels []int, noise float64) features.Sums {
 	t.Helper()
 	sum, v := make([]float64, s.Len()), make([]float32, s.Len())
 	for i := range psi {
@@ -113,7 +113,7 @@ func sumsOf(t *testing.T, s record.Shape, psi [][]float32, labels []int, noise f
 // What is decoded from exact sums of messages are the moments, and least squares on them
 // solves the normal equations.
 func TestExactSums(t *testing.T) {
-	s := record.Shape{Dimension: 5, Classes: 3}
+	s := features.Shape{Dimension: 5, Classes: 3}
 	psi, labels := population(stattest.Rand(t), 400, s.Dimension, s.Classes)
 	sums := sumsOf(t, s, psi, labels, 0)
 	for i := range s.Dimension {
@@ -176,7 +176,7 @@ func TestExactSums(t *testing.T) {
 // A message is the gradient of the logistic loss, cut; steps lower the loss. The twin steps
 // up.
 func TestDescent(t *testing.T) {
-	s := record.Shape{Dimension: 6, Classes: 3}
+	s := features.Shape{Dimension: 6, Classes: 3}
 	psi, labels := population(stattest.Rand(t), 300, s.Dimension, s.Classes)
 	d, err := NewDescent(sumsOf(t, s, psi, labels, 0), len(psi))
 	if err != nil {
@@ -205,12 +205,12 @@ func TestDescent(t *testing.T) {
 		for _, e := range errs {
 			norm += e * e
 		}
-		if got, want := math.Sqrt(squared(message, nil)), math.Min(1, math.Sqrt(norm)/record.ErrorCut); got > 1 || math.Abs(got-want) > 1e-5 {
+		if got, want := math.Sqrt(squared(message, nil)), math.Min(1, math.Sqrt(norm)/features.ErrorCut); got > 1 || math.Abs(got-want) > 1e-5 {
 			t.Errorf("a message has norm %v, want %v", got, want)
 		}
 		// By differences, where nothing is cut.
 		const h = 1e-5
-		scale := record.ErrorCut / math.Max(1, math.Sqrt(norm)/record.ErrorCut) / record.ErrorCut
+		scale := features.ErrorCut / math.Max(1, math.Sqrt(norm)/features.ErrorCut) / features.ErrorCut
 		for _, at := range [][2]int{{0, 0}, {3, 1}, {5, 2}} {
 			w := &d.Weights[at[0]*s.Classes+at[1]]
 			before := *w
@@ -222,7 +222,7 @@ func TestDescent(t *testing.T) {
 			}
 			slope := (value(before+h) - value(before-h)) / (2 * h)
 			*w = before
-			if got := float64(message[at[1]*s.Dimension+at[0]]) * record.ErrorCut; math.Abs(got-slope*scale) > 1e-4 {
+			if got := float64(message[at[1]*s.Dimension+at[0]]) * features.ErrorCut; math.Abs(got-slope*scale) > 1e-4 {
 				t.Errorf("gradient %v: %v, by differences %v", at, got, slope*scale)
 			}
 		}
@@ -259,7 +259,7 @@ func TestDescent(t *testing.T) {
 }
 
 func TestHostileSums(t *testing.T) {
-	s := record.Shape{Dimension: 2, Classes: 2}
+	s := features.Shape{Dimension: 2, Classes: 2}
 	sums, err := s.Decode(make([]float64, s.Len()), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestHostileSums(t *testing.T) {
 // Least squares on exact sums find the line that numbers lie on, and how far they lie from
 // it; a sum that misses a part does not.
 func TestLeast(t *testing.T) {
-	s, r := record.Squares{Dimension: 3}, stattest.Rand(t)
+	s, r := features.Squares{Dimension: 3}, stattest.Rand(t)
 	sum, v := make([]float64, s.Len()), make([]float32, s.Len())
 	const n, deviation = 3000, 0.1
 	for range n {

@@ -1,4 +1,4 @@
-// Package moments learns linear classifiers from sums over respondents (internal/dp/vector/record): of
+// Package moments learns linear classifiers from sums over respondents (internal/dp/vector/features): of
 // the second moments of public features and of the features of each class in one round, and
 // then, if there are more, of gradients. Everything here is computed from the sums alone.
 package moments
@@ -10,7 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 )
 
 // Linear is a classifier: the class of the largest score, which is a column of Weights
@@ -60,7 +60,7 @@ type centred struct {
 
 // newCentred, with the sum of all features: noise of deviation sigma in each entry has a spectral norm of 2 sigma sqrt d
 // (Wigner), against which lambda guards.
-func newCentred(s record.Sums, first []float64, n int) (centred, error) {
+func newCentred(s features.Sums, first []float64, n int) (centred, error) {
 	classes := len(s.Count)
 	d := len(s.Class) / max(1, classes)
 	if n < 1 || d < 1 || len(s.Class) != d*classes || len(s.Second) != d*d || len(first) != d || !(s.Noise >= 0) {
@@ -106,7 +106,7 @@ func (c centred) power(p float64) *mat.Dense {
 }
 
 // Ridge is the classifier by regularized least squares from the sums of n respondents.
-func Ridge(s record.Sums, n int) (Linear, error) {
+func Ridge(s features.Sums, n int) (Linear, error) {
 	c, err := newCentred(s, ofAll(s), n)
 	if err != nil {
 		return Linear{}, err
@@ -115,7 +115,7 @@ func Ridge(s record.Sums, n int) (Linear, error) {
 }
 
 // ofAll is the sum of all features: every respondent is of one class.
-func ofAll(s record.Sums) []float64 {
+func ofAll(s features.Sums) []float64 {
 	first := make([]float64, len(s.Class)/max(1, len(s.Count)))
 	for i, x := range s.Class {
 		first[i%len(first)] += x

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 func TestImages(t *testing.T) {
-	images := Images(replay.New(1), 400)
+	images := Images(seeded.New(1), 400)
 	for i, image := range images {
 		inked := 0
 		for _, g := range image {
@@ -26,14 +26,14 @@ func TestImages(t *testing.T) {
 			t.Errorf("image %d is the one before", i)
 		}
 	}
-	if again := Images(replay.New(1), 400); !slices.Equal(again[399], images[399]) {
+	if again := Images(seeded.New(1), 400); !slices.Equal(again[399], images[399]) {
 		t.Error("the same seed gives other images")
 	}
 }
 
 // Images of a class are more alike than those of others, and no two are the same.
 func TestLabelled(t *testing.T) {
-	images, labels := Labelled(replay.New(1), 200, 10)
+	images, labels := Labelled(seeded.New(1), 200, 10)
 	near, far, pairs := 0.0, 0.0, [2]float64{}
 	for i, a := range images {
 		for j, b := range images[:i] {

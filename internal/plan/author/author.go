@@ -16,8 +16,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -46,7 +46,7 @@ func Parse(text []byte) (plan.Plan, error) {
 		if errors.As(err, &t) {
 			return plan.Plan{}, plan.Problems{fmt.Sprintf("%s must be a %s, not a %s", t.Field, plainType(t.Type), t.Value)}
 		}
-		return plan.Plan{}, plan.Problems{strict.Told(err).Error()}
+		return plan.Plan{}, plan.Problems{strictjson.Told(err).Error()}
 	}
 	return p, nil
 }
@@ -121,7 +121,7 @@ func parseTree(text []byte) (map[string]any, error) {
 func repeatedKeys(d *json.Decoder) error {
 	t, err := d.Token()
 	if err != nil {
-		return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), strict.Told(err))
+		return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), strictjson.Told(err))
 	}
 	switch t {
 	case json.Delim('{'):
@@ -129,7 +129,7 @@ func repeatedKeys(d *json.Decoder) error {
 		for d.More() {
 			k, err := d.Token()
 			if err != nil {
-				return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), strict.Told(err))
+				return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), strictjson.Told(err))
 			}
 			key, _ := k.(string)
 			if seen[key] {
@@ -150,7 +150,7 @@ func repeatedKeys(d *json.Decoder) error {
 		return nil
 	}
 	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), strict.Told(err))
+		return fmt.Errorf("plan: at byte %d: %w", d.InputOffset(), strictjson.Told(err))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func unknownKeys(at string, v any, t reflect.Type) plan.Problems {
 			}
 			ft, ok := fields[k]
 			if !ok {
-				ps = append(ps, fmt.Sprintf("unknown key %q%s; known here: %s", strings.TrimPrefix(at+"."+k, "."), plain.DidYouMean(k, names), strings.Join(names, ", ")))
+				ps = append(ps, fmt.Sprintf("unknown key %q%s; known here: %s", strings.TrimPrefix(at+"."+k, "."), sanitize.DidYouMean(k, names), strings.Join(names, ", ")))
 				continue
 			}
 			ps = append(ps, unknownKeys(at+"."+k, v[k], ft)...)

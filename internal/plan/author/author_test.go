@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -96,7 +96,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(author.TOML(sample(f)))
 	f.Add([]byte("version = 2\n[question]\nkind = 'density'"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			p, err := author.Parse(text)
 			if err != nil || p.Validate() != nil {
 				return

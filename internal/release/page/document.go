@@ -7,7 +7,7 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -27,6 +27,6 @@ func WriteDocument(w io.Writer, d release.Document) error {
 	if err := documentPage.Execute(&b, d); err != nil {
 		return fmt.Errorf("writing the document as a page: %w", err)
 	}
-	_, err := io.WriteString(w, plain.Page(b.String()))
+	_, err := io.WriteString(w, sanitize.Page(b.String()))
 	return err
 }

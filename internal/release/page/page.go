@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -76,7 +76,7 @@ func WriteOf(w io.Writer, r release.Release, json []byte, software string) error
 	}{r, software, hex.EncodeToString(digest[:])}); err != nil {
 		return fmt.Errorf("writing the release as a page: %w", err)
 	}
-	_, err := io.WriteString(w, plain.Page(b.String()))
+	_, err := io.WriteString(w, sanitize.Page(b.String()))
 	return err
 }
 

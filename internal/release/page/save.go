@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -116,7 +116,7 @@ func place(dir string, files []file, ours *[]string) error {
 		}
 		*ours = append(*ours, final)
 	}
-	return durable.SyncFolder(dir)
+	return atomicfile.SyncFolder(dir)
 }
 
 // stage writes data to a temporary file in dir, down to the disk.

@@ -48,7 +48,7 @@ func (p Plan) honesty(crowds []release.Crowd) release.Section {
 	t := release.Table{
 		Title:   p.before() + " by share of silent or malicious respondents",
 		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: fmt.Sprintf("epsilon of the %s (%s)", answer, promised.Adjacency)}},
-		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare),
+		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.MinHonest(), p.Plan.Budget.DishonestShare),
 	}
 	class := p.Risks().CrowdLoss
 	protected := class > 0 && !math.IsInf(class, 1)
@@ -71,7 +71,7 @@ func (p Plan) honesty(crowds []release.Crowd) release.Section {
 	for _, share := range slices.Compact(shares) {
 		left := max(1, int(math.Floor((1-share)*float64(arrived)+1e-9)))
 		row := []release.Cell{release.Number(share, 0), release.Number(float64(left), 0)}
-		g, err := p.Among(left)
+		g, err := p.GuaranteeWith(left)
 		if err != nil {
 			g.Epsilon = math.Inf(1) // nothing is proved, which is what the cell says
 		}

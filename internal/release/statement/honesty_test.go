@@ -31,7 +31,7 @@ func TestReleaseSaysWhatFewerLeave(t *testing.T) {
 		t.Fatalf("%d rows, want those of 0, 10, 25 and 50 %%", len(rows))
 	}
 	for i, left := range []int{640, 576, 480, 320} {
-		g, err := proto.Among(left)
+		g, err := proto.GuaranteeWith(left)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -25,10 +25,10 @@ func (p Plan) notes(r release.Release) []string {
 	if p.Study != nil {
 		notes = append(notes, p.InStudy(*p.Study))
 	}
-	if r.Source == release.Simulation || len(r.Rounds) > 0 || !findings.Counted(p.Plan.Question) {
+	if r.Source == release.Simulation || len(r.Rounds) > 0 || !results.Counted(p.Plan.Question) {
 		return notes
 	}
-	if note := findings.Noted(p.Plan.Question, r.Cells); note != "" {
+	if note := results.Noted(p.Plan.Question, r.Cells); note != "" {
 		notes = append(notes, note)
 	}
 	return notes

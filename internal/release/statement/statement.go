@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -82,7 +82,7 @@ func (p Plan) Write(r *release.Release) error {
 		}
 	}
 	honesty := p.honesty(r.Crowds)
-	honesty.Tables = append(honesty.Tables, findings.Threats(p.Question, p.Plan, p.Promise.Shuffled)...)
+	honesty.Tables = append(honesty.Tables, results.Threats(p.Question, p.Plan, p.Promise.Shuffled)...)
 	w.Protection = []release.Section{honesty}
 	if p.Audit != nil && len(r.Rounds) == 0 {
 		found, err := report.ParseReport(p.Audit)
@@ -114,7 +114,7 @@ func (p Plan) assumptions() []string {
 }
 
 func (p Plan) enoughNoise() string {
-	return fmt.Sprintf("At least %d of the smallest released crowd's respondents add their noise as the plan says (a dishonest share of at most %g).", p.Plan.HonestMinimum(), p.Plan.Budget.DishonestShare)
+	return fmt.Sprintf("At least %d of the smallest released crowd's respondents add their noise as the plan says (a dishonest share of at most %g).", p.Plan.MinHonest(), p.Plan.Budget.DishonestShare)
 }
 
 // deletes says what private sizes rest on; empty where sizes are public.

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -51,9 +51,9 @@ func BenchmarkLeader(b *testing.B) {
 	spent := func(b *testing.B, do func(n int)) {
 		n := (b.N + many - 1) / many * many
 		b.ResetTimer()
-		before := costtest.Used(b)
+		before := costlimit.Used(b)
 		do(n)
-		b.ReportMetric(float64(costtest.Used(b)-before)/float64(n)/1e3, "cpu-µs/report")
+		b.ReportMetric(float64(costlimit.Used(b)-before)/float64(n)/1e3, "cpu-µs/report")
 		b.ReportMetric(float64(b.Elapsed())/float64(n), "ns/op")
 	}
 	b.Run("vdaf", func(b *testing.B) {

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dap"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/storage/store"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -158,7 +158,7 @@ func schedule(t *testing.T, seed uint64) {
 			p.Route.Sum.Noise, p.Route.Sum.Law, p.Route.Sum.Decay = plan.NoiseAggregators, plan.LawLaplace, 0.5
 		}
 	})
-	r := replay.New(seed, 99)
+	r := seeded.New(seed, 99)
 	var late []func() *http.Response
 	w.meddle = func(_ *http.Request, send func() *http.Response) (*http.Response, error) {
 		switch r.IntN(6) {
@@ -325,7 +325,7 @@ func TestAHelperThatLiesIsNotBelieved(t *testing.T) {
 				res.Body = io.NopCloser(bytes.NewReader(lie(body)))
 				return res, nil
 			}
-			if err := w.step(); !errors.Is(err, aggregate.ErrAnswer) {
+			if err := w.step(); !errors.Is(err, aggregator.ErrAnswer) {
 				t.Errorf("it is believed: %v", err)
 			}
 			if status, _, _ := w.collected(); status != http.StatusAccepted {
@@ -341,7 +341,7 @@ func TestAHelperThatLiesIsNotBelieved(t *testing.T) {
 func TestAnotherSecretIsRefused(t *testing.T) {
 	w := newWorld(t, nil)
 	w.kill(dap.Helper)
-	w.pair[dap.Helper] = aggregate.NewPair([32]byte{2})
+	w.pair[dap.Helper] = aggregator.NewPair([32]byte{2})
 	w.start(dap.Helper)
 	w.all(0, 1, 2)
 	w.close()

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
 // Config is an aggregator's configuration file.
@@ -63,7 +63,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if c.Pair == "" {
 		fault("pair", errors.New("name the file with the secret that both aggregators have: confetti keys pair writes one"))
 	} else {
-		o.Pair, err = aggregate.ReadPair(string(c.Pair))
+		o.Pair, err = aggregator.ReadPair(string(c.Pair))
 		fault("pair", err)
 	}
 	if c.Collectors != "" {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
 // Failed is the phase of a crowd whose sum can never be had: the two aggregators have not added
@@ -50,7 +50,7 @@ func hopeless(c *crowd, err error) string {
 		return errDamaged.Error()
 	case fromPeer && told && slices.Contains(refusals, p.Code):
 		return peer.Error()
-	case errors.Is(err, aggregate.ErrAnswer):
+	case errors.Is(err, aggregator.ErrAnswer):
 		return "what " + c.of.plan.Route.Sum.Helper.Operator + " answers does not go with what is here"
 	}
 	return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
 // fromLeader finds the task of a request of the leader, and reads its body.
@@ -41,7 +41,7 @@ func (s *Service) fromLeader(w http.ResponseWriter, r *http.Request, mediaType s
 // when it does. The same job again has the same answer.
 func (s *Service) putJob(w http.ResponseWriter, r *http.Request) error {
 	// A report's part of the verification is shorter than its proof.
-	c, body, err := s.fromLeader(w, r, dap.AggregationType, func(c *crowd) int { return 256 + aggregate.MostReports*(c.ReportSize()+64) })
+	c, body, err := s.fromLeader(w, r, dap.AggregationType, func(c *crowd) int { return 256 + aggregator.MostReports*(c.ReportSize()+64) })
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 	if answer, err := s.o.Store.Answer(ctx, c.of.name, asked[:]); err != nil || answer != nil {
 		return answer, err
 	}
-	q, err := dap.ParseAggregation(body, aggregate.MostReports)
+	q, err := dap.ParseAggregation(body, aggregator.MostReports)
 	if err != nil {
 		return nil, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
@@ -95,7 +95,7 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 // count adds a report to a batch if it is valid and neither it nor its token was there
 // before. The name of a report is spent whatever became of it: whoever could have one verified
 // again, each time beside another part of the leader's, could ask what it says.
-func count(to *aggregate.Batch, v aggregate.Verified, left bool, fresh func([]byte) (bool, error)) (dap.VerifyResp, error) {
+func count(to *aggregator.Batch, v aggregator.Verified, left bool, fresh func([]byte) (bool, error)) (dap.VerifyResp, error) {
 	said := v.VerifyResp
 	reject := func(e dap.ReportError) (dap.VerifyResp, error) {
 		to.Refused++
@@ -194,7 +194,7 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 }
 
 // drawn is the helper's sealed share, with its receipt before it.
-func (c *crowd) drawn(batch aggregate.Batch, leader relay.SignedReceipt) ([]byte, error) {
+func (c *crowd) drawn(batch aggregator.Batch, leader relay.SignedReceipt) ([]byte, error) {
 	sealed, err := c.helper.Share(rng.New(), batch)
 	if err != nil {
 		return nil, err

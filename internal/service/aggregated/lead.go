@@ -19,7 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
 // The steps at which something of a crowd is kept before it leaves.
@@ -123,7 +123,7 @@ func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
 	return s.share(ctx, c, batch)
 }
 
-func (s *Service) sum(ctx context.Context, c *crowd) (b aggregate.Batch, err error) {
+func (s *Service) sum(ctx context.Context, c *crowd) (b aggregator.Batch, err error) {
 	text, err := s.o.Store.Sum(ctx, c.of.name, c.number)
 	if err != nil {
 		return b, err
@@ -131,7 +131,7 @@ func (s *Service) sum(ctx context.Context, c *crowd) (b aggregate.Batch, err err
 	return parseSum(text)
 }
 
-func parseSum(text []byte) (b aggregate.Batch, err error) {
+func parseSum(text []byte) (b aggregator.Batch, err error) {
 	if err := b.UnmarshalBinary(text); err != nil {
 		return b, fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -139,7 +139,7 @@ func parseSum(text []byte) (b aggregate.Batch, err error) {
 }
 
 // addedOf writes a batch as it is kept.
-func addedOf(b aggregate.Batch) (store.Added, error) {
+func addedOf(b aggregator.Batch) (store.Added, error) {
 	text, err := b.MarshalBinary()
 	return store.Added{Sum: text, Reports: b.Reports, Refused: b.Refused}, err
 }
@@ -184,7 +184,7 @@ func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, er
 }
 
 // share draws the leader's share, once, and fetches the helper's.
-func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) error {
+func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) error {
 	if err := s.drawable(ctx, c); err != nil {
 		return err
 	}
@@ -218,11 +218,11 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 	}
 	helper, err := dap.ParseShare(answer)
 	if err != nil {
-		return errors.Join(aggregate.ErrAnswer, err)
+		return errors.Join(aggregator.ErrAnswer, err)
 	}
 	receipts := append(bytes.Clone(receipt), second...)
 	if err := relay.CheckShares(receipts, c.of.receipts, c.of.hash, uint32(c.number), share, answer); err != nil {
-		return errors.Join(aggregate.ErrAnswer, err)
+		return errors.Join(aggregator.ErrAnswer, err)
 	}
 	if err := s.o.Failpoint("helper-shared"); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregate.Batch) er
 
 // counted is how many tokens a receipt states: one for each report, where they are
 // demanded.
-func counted(p *served, b aggregate.Batch) uint64 {
+func counted(p *served, b aggregator.Batch) uint64 {
 	if p.auth.Tokens == nil {
 		return 0
 	}
@@ -298,7 +298,7 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 		return wrong(p)
 	}
 	// A share has 16 bytes for each number, an answer a hundred for each report.
-	most := int64(aggregate.MostReports<<10 + 16*c.VDAF.Length() + 4<<10)
+	most := int64(aggregator.MostReports<<10 + 16*c.VDAF.Length() + 4<<10)
 	if answer, err = io.ReadAll(io.LimitReader(res.Body, most)); err != nil || res.StatusCode/100 != 2 {
 		return wrong(errors.Join(err, fmt.Errorf("status %d", res.StatusCode)))
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -49,8 +49,8 @@ type crowd struct {
 	*task.Task
 	of     *served
 	number int
-	leader *aggregate.Leader // of the two, the one that the service is
-	helper *aggregate.Helper
+	leader *aggregator.Leader // of the two, the one that the service is
+	helper *aggregator.Helper
 
 	failure failure // under the plan's mu
 }
@@ -224,9 +224,9 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 	for i, t := range tasks {
 		c := &crowd{Task: t, of: p, number: i}
 		if s.o.Role == dap.Leader {
-			c.leader = aggregate.NewLeader(t, key, s.o.Pair)
+			c.leader = aggregator.NewLeader(t, key, s.o.Pair)
 		} else {
-			c.helper = aggregate.NewHelper(t, key, s.o.Pair, p.auth.Tokens)
+			c.helper = aggregator.NewHelper(t, key, s.o.Pair, p.auth.Tokens)
 		}
 		p.crowds = append(p.crowds, c)
 	}

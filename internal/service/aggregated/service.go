@@ -23,7 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire/web"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
 // Options are what a service is made of. Store, Keys, Publishers, Pair and Client must be
@@ -36,7 +36,7 @@ type Options struct {
 	Role       dap.Role // dap.Leader or dap.Helper
 	Store      *store.Sums
 	Publishers *serve.Publishers // whose plans are served
-	Pair       aggregate.Pair    // the secret that both aggregators have
+	Pair       aggregator.Pair   // the secret that both aggregators have
 
 	// How respondents are told apart by a leader, where the plan demands no single-use
 	// tokens of it.
@@ -88,7 +88,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	o.Default(defaultRetention)
 	o.Limits.Default()
 	s := &Service{
-		o: o, rates: o.Limits.Rates(), uploads: make(chan upload, together), most: aggregate.MostReports,
+		o: o, rates: o.Limits.Rates(), uploads: make(chan upload, together), most: aggregator.MostReports,
 		tasks: map[dap.TaskID]*crowd{},
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)

@@ -23,19 +23,19 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/prio3"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 func TestMain(m *testing.M) {
-	durabletest.InMemory()
+	atomicfiletest.InMemory()
 	code := storetest.Main(m)
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -69,7 +69,7 @@ type world struct {
 	// meddle stands between the leader and the helper: it sends a request on as often as it
 	// likes, or not, and gives the answer.
 	meddle func(r *http.Request, send func() *http.Response) (*http.Response, error)
-	pair   map[dap.Role]aggregate.Pair
+	pair   map[dap.Role]aggregator.Pair
 	// atAnalyzer is the plan's analyzer; nil: it is out of reach.
 	atAnalyzer func(r *http.Request) *http.Response
 
@@ -90,7 +90,7 @@ type node struct {
 
 func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: replay.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregate.Pair{}}
+	w := &world{t: t, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: seeded.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregator.Pair{}}
 	var err error
 	if w.analyzer, err = envelope.GenerateKey(envelope.X25519); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 		t.Fatal(err)
 	}
 	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
-		w.pair[role] = aggregate.NewPair([32]byte{1})
+		w.pair[role] = aggregator.NewPair([32]byte{1})
 		w.databases[role] = database(t)
 		w.start(role)
 		if err := w.nodes[role].service.Load(t.Context(), w.signed); err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/analyzer/shards"
-	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -30,7 +30,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	// {hop} is how many receipts there are: a body without room for them is no batch
 	// of any plan.
 	if n := r.ContentLength; n >= 0 && n < int64(relay.PrefixSize(int(leg.Hop))) {
-		return handover.Shorter(int(leg.Hop))
+		return transfer.Shorter(int(leg.Hop))
 	}
 	keys, err := s.keys(r.Context(), leg)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
-	receipts, err := handover.Whole(w, r, leg, keys)
+	receipts, err := transfer.Whole(w, r, leg, keys)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -67,7 +67,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 			return err
 		}
 	}
-	var public findings.Public
+	var public results.Public
 	if s.o.Public != nil {
 		if public, err = s.o.Public(run.signed.Plan); err != nil {
 			return err
@@ -147,7 +147,7 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 
 // verdict writes up a release, or says why there is none. It depends on nothing
 // but its arguments and the clock: what it cannot write up once it never can.
-func (s *Service) verdict(p *protocol.Protocol, c counted, public findings.Public) store.Verdict {
+func (s *Service) verdict(p *protocol.Protocol, c counted, public results.Public) store.Verdict {
 	files, err := s.writeUp(p, c, public)
 	if err != nil && len(c.failed) > 0 {
 		err = errors.New(strings.Join(c.failed, "; "))

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire/bearer"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -65,7 +65,7 @@ type Config struct {
 	// how many bytes of envelopes a shard has at least, 0 for 16 MiB; some eight times as much
 	// memory is used. Without a place a batch is counted in memory.
 	Count struct {
-		handover.Place
+		transfer.Place
 		Shard int `toml:"shard_bytes"`
 		// Elsewhere says that shards are counted by others, who leave tables beside them
 		// (confetti count): this service waits for those.
@@ -194,7 +194,7 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	}
 	ledger := ""
 	if c.Ledger != "" { // a copy of that too: opening writes it where it is behind
-		copied, done, err := durable.Copy(filepath.Dir(string(c.Ledger)), func(name string) bool { return name == filepath.Base(string(c.Ledger)) })
+		copied, done, err := atomicfile.Copy(filepath.Dir(string(c.Ledger)), func(name string) bool { return name == filepath.Base(string(c.Ledger)) })
 		if err != nil {
 			return fmt.Errorf("analyzer: %w", err)
 		}

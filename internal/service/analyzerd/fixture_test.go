@@ -22,11 +22,11 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/clock"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -41,7 +41,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	durabletest.InMemory()
+	atomicfiletest.InMemory()
 	if os.Getenv(workerDSN) != "" {
 		os.Exit(workerProcess())
 	}
@@ -166,7 +166,7 @@ func (c *collection) answerBy(t testing.TB, signed plan.Signed, proto *protocol.
 	t.Helper()
 	p := signed.Plan
 	c.signed, c.name, c.handovers, c.protocol = signed, p.Name(), nil, proto
-	device, err := client.New(c.protocol, replay.New(1))
+	device, err := client.New(c.protocol, seeded.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func start(t testing.TB, dsn string, cs ...*collection) *rig {
 	}
 	file := filepath.Join(t.TempDir(), "operators")
 	var err error
-	if r.token, err = serve.AddBearer(replay.New(3), file, "operator"); err != nil {
+	if r.token, err = serve.AddBearer(seeded.New(3), file, "operator"); err != nil {
 		t.Fatal(err)
 	}
 	if r.bearers, err = serve.ReadBearers(file); err != nil {

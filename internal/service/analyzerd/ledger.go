@@ -180,7 +180,7 @@ func (o *overspent) takes(p plan.Plan) bool {
 	if err != nil {
 		return false
 	}
-	g, err := proto.Among(p.HonestMinimum())
+	g, err := proto.GuaranteeWith(p.MinHonest())
 	if err != nil || g.Epsilon > p.Budget.Epsilon {
 		return false
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -64,7 +64,7 @@ func outlineOf(name string, text []byte) outline {
 	if p.Round != nil {
 		round = *p.Round
 	}
-	return outline{p.Title, p.Times.Closes, findings.Counted(p.Question), p.Crowds(), len(p.Route.Ways()), p.Route.Sum != nil, keys, round, signed.Study != nil && signed.Study.Merged, p.Analyzer.Releases != "", standing(signed), err}
+	return outline{p.Title, p.Times.Closes, results.Counted(p.Question), p.Crowds(), len(p.Route.Ways()), p.Route.Sum != nil, keys, round, signed.Study != nil && signed.Study.Merged, p.Analyzer.Releases != "", standing(signed), err}
 }
 
 // standing is what plan.Publishers.Stands asks of a signed plan, without the rest.

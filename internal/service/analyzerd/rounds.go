@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -182,11 +182,11 @@ func (s *Service) state(ctx context.Context, p store.Plan, study plan.Study, rou
 	if len(c.batches) == 0 {
 		return nil, "", "its counts were deleted before the next round was made", nil
 	}
-	_, model, err := analyzer.Publish(run.protocol, c.crowds, findings.Public{})
+	_, model, err := analyzer.Publish(run.protocol, c.crowds, results.Public{})
 	if err != nil {
 		return nil, "", "", err
 	}
-	state, done, err := findings.Next(run.protocol.Question, model)
+	state, done, err := results.Next(run.protocol.Question, model)
 	switch {
 	case err != nil:
 		return nil, "", "no further round can be made: " + err.Error(), nil

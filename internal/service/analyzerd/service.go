@@ -22,7 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/analyzer/shards"
 	"github.com/confetti-dp/confetti/internal/dap/task"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/serve/backlog"
@@ -53,7 +53,7 @@ type Options struct {
 
 	// Public finds data that costs no privacy and describes a plan's findings with
 	// it; nil: none.
-	Public func(plan.Plan) (findings.Public, error)
+	Public func(plan.Plan) (results.Public, error)
 
 	// Audit attacks the devices of a plan with its public state, nil where it has none, before its
 	// release is published. An error, which says that its promise is false, withholds the release for

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -84,7 +84,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want, _, err := a.Release(findings.Public{})
+		want, _, err := a.Release(results.Public{})
 		if err != nil {
 			t.Fatal(err)
 		}

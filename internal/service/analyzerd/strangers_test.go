@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -60,8 +60,8 @@ func TestStrangersHaveNoPlanParsed(t *testing.T) {
 			}
 		}
 		request() // this process has not seen the plan before
-		took := costtest.Allocated(func() {
-			costtest.Processor(t, 200*time.Millisecond, func() {
+		took := costlimit.Allocated(func() {
+			costlimit.Processor(t, 200*time.Millisecond, func() {
 				for range times {
 					request()
 				}

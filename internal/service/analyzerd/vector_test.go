@@ -14,7 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -43,7 +43,7 @@ func TestAStudyOfGradients(t *testing.T) {
 		t.Skip("seals 16,000 envelopes")
 	}
 	n, classes := respondents(t), []string{"left", "right"}
-	shape := record.Shape{Dimension: 2, Classes: 2}
+	shape := features.Shape{Dimension: 2, Classes: 2}
 	r := rand.New(rand.NewPCG(1, 2))
 	held := make([]vector.Record, n)
 	for i := range held {
@@ -68,7 +68,7 @@ func TestAStudyOfGradients(t *testing.T) {
 	}
 	c := keyed(t, &p)
 	p.Times = plan.Times{}
-	start0 := &vector.State{Point: &record.Point{Shape: shape, Mean: make([]float32, 2), Weights: make([]float64, 4),
+	start0 := &vector.State{Point: &features.Point{Shape: shape, Mean: make([]float32, 2), Weights: make([]float64, 4),
 		Whiten: blas32.General{Rows: 2, Cols: 2, Stride: 2, Data: []float32{1, 0, 0, 1}}}}
 	state := start0.Marshal()
 	study := plan.SignStudy(plan.Study{
@@ -128,7 +128,7 @@ func TestAStudyOfGradients(t *testing.T) {
 		start0.Point.Message(phi, v.Class, message)
 		for i := range 2 {
 			for k := range 2 {
-				exact[2*i+k] -= 2.5 * 2 * record.ErrorCut / float64(n) * float64(message[2*k+i])
+				exact[2*i+k] -= 2.5 * 2 * features.ErrorCut / float64(n) * float64(message[2*k+i])
 			}
 		}
 	}

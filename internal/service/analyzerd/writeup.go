@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/hex"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
@@ -16,8 +16,8 @@ import (
 )
 
 // writeUp is the files of a release.
-func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Public) (map[string][]byte, error) {
-	if err := analyzer.Kept(p, c.crowds); err != nil {
+func (s *Service) writeUp(p *protocol.Protocol, c counted, public results.Public) (map[string][]byte, error) {
+	if err := analyzer.CheckBatch(p, c.crowds); err != nil {
 		return nil, err
 	}
 	r, model, err := s.numbers(p, c, public)
@@ -29,8 +29,8 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 		return nil, err
 	}
 	files := map[string][]byte{}
-	if findings.Counted(p.Plan.Question) {
-		sheet, err := findings.Beside(model, public)
+	if results.Counted(p.Plan.Question) {
+		sheet, err := results.Beside(model, public)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public findings.Publi
 }
 
 // numbers are those of a release of what was counted, and what was learned.
-func (s *Service) numbers(p *protocol.Protocol, c counted, public findings.Public) (release.Release, question.Model, error) {
+func (s *Service) numbers(p *protocol.Protocol, c counted, public results.Public) (release.Release, question.Model, error) {
 	model, err := p.Learn(c.crowds)
 	if err != nil {
 		return release.Release{}, nil, err

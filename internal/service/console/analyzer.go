@@ -12,7 +12,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -221,7 +221,7 @@ func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 		return nil, err
 	}
 	one := &released{Release: r, digest: sha256.Sum256(text)}
-	if len(findings.Offered(of.signed.Plan.Question)) > 0 { // there are counts of what has a name
+	if len(results.Offered(of.signed.Plan.Question)) > 0 { // there are counts of what has a name
 		if err := one.count(ctx, a, of); err != nil {
 			return nil, err
 		}
@@ -262,7 +262,7 @@ func (r *released) count(ctx context.Context, a *reader, of *asked) error {
 		r.counts, r.apart = nil, "There are too many values to draw here, or the table is of another form; the table of counts has all."
 		return nil
 	}
-	all, err := findings.Tables(p, r.Release, r.counts)
+	all, err := results.Tables(p, r.Release, r.counts)
 	if err != nil {
 		r.apart = "Values cannot be put together here: " + err.Error()
 	}

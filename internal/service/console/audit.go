@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // auditLog is who did what. It goes to the program's log as it happens, and to a file where the
@@ -76,7 +76,7 @@ func (a *auditLog) open(read func(*os.File) error) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(read(f), durable.SyncFolder(a.folder)); err != nil {
+	if err := errors.Join(read(f), atomicfile.SyncFolder(a.folder)); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
 	a.file = f
@@ -131,7 +131,7 @@ func (a *auditLog) recall(f *os.File) error {
 	}
 	for _, line := range lines[max(0, len(lines)-shownDeeds):] {
 		var d deed
-		if strict.JSON(line, &d) != nil || d.Who == "" {
+		if strictjson.JSON(line, &d) != nil || d.Who == "" {
 			return errDeeds
 		}
 		a.last = append(a.last, d)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/client/words"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -251,7 +251,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 		analyzerd.Plan
 		Closing     string
 		Asked       string
-		Offers      []findings.Offer
+		Offers      []results.Offer
 		Crowds      []string
 		Minimum     int
 		Unfit       string
@@ -267,7 +267,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 		Analyzer    string
 		Rounds      int
 	}{
-		Plan: p, Closing: closing(p, c.o.Now()), Asked: one.protocol.Words().Asked, Offers: findings.Offered(signed.Plan.Question),
+		Plan: p, Closing: closing(p, c.o.Now()), Asked: one.protocol.Words().Asked, Offers: results.Offered(signed.Plan.Question),
 		Crowds: signed.Plan.Crowd.Names, Minimum: signed.Plan.Crowd.Minimum, Unfit: one.protocol.Words().Unfit,
 		Cards: words.Cards(one.promise.Statements), Ways: ways, Issuer: issuer, Budget: signed.Plan.Budget, Cost: statement.Cost(one.protocol),
 		Publishers: signed.Signers(), Assumptions: one.protocol.Words().Assumptions, Summed: signed.Plan.Route.Sum != nil, Analyzer: c.o.Analyzer,

@@ -22,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/session"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -255,7 +255,7 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
 		case is && problem.Code == wire.NotFound || is && problem.Code == wire.UnknownPlan:
 			told = errNoPage
 		case is:
-			told = &pageError{http.StatusBadGateway, "The analyzer says: " + plain.Text(problem.Detail), problem.Remedy}
+			told = &pageError{http.StatusBadGateway, "The analyzer says: " + sanitize.Text(problem.Detail), problem.Remedy}
 		case errors.Is(err, context.Canceled):
 			return
 		case errors.Is(err, errSilent):
@@ -322,6 +322,6 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, err := io.WriteString(w, plain.Page(b.String()))
+	_, err := io.WriteString(w, sanitize.Page(b.String()))
 	return err
 }

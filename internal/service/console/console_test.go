@@ -13,7 +13,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 )
@@ -147,7 +147,7 @@ func TestPagesWriteOutWhatDoesNotShow(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/plans/" + name, "/releases/" + name, "/releases/" + name + "?crowd=" + url.QueryEscape("south") + "&with=" + url.QueryEscape(`nor\u202eth`), "/releases/" + name + "?crowd=%E2%80%AE"} {
 		_, text := get(t, c, path)
-		if at := strings.IndexFunc(text, func(r rune) bool { return plain.Hidden(r) && !strings.ContainsRune("\n\t", r) }); at >= 0 {
+		if at := strings.IndexFunc(text, func(r rune) bool { return sanitize.Hidden(r) && !strings.ContainsRune("\n\t", r) }); at >= 0 {
 			t.Errorf("%s has %q", path, text[max(0, at-40):at+8])
 		}
 		if strings.Contains(path, "releases") {

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -111,7 +111,7 @@ var errBusy = &pageError{http.StatusServiceUnavailable, "Many others are here at
 func busy(w http.ResponseWriter, err error) {
 	why := errBusy.title
 	if problem, ok := errors.AsType[*wire.Problem](err); ok {
-		why = "The console is busy: " + plain.Text(problem.Detail) + "."
+		why = "The console is busy: " + sanitize.Text(problem.Detail) + "."
 		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(problem.RetryAfter/time.Second))))
 	}
 	http.Error(w, why, http.StatusServiceUnavailable)

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -156,16 +156,16 @@ func (s *services) put(t testing.TB, signed plan.Signed, people []question.Value
 
 func releaseOf(t testing.TB, proto *protocol.Protocol, people []question.Value) map[string][]byte {
 	t.Helper()
-	tallies, err := law.Draw(proto, law.Values(people), example.Streams(7), func(int) {})
+	tallies, err := distribution.Draw(proto, distribution.Values(people), example.Streams(7), func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, model, err := analyzer.Publish(proto, tallies, findings.Public{})
+	r, model, err := analyzer.Publish(proto, tallies, results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Created, r.Provenance = published, release.Provenance{Software: "confetti (test)", Randomness: "fresh randomness"}
-	sheet, err := findings.Beside(model, findings.Public{})
+	sheet, err := results.Beside(model, results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}

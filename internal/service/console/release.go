@@ -13,8 +13,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/plain"
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -204,7 +204,7 @@ func (v *releaseView) draw(out *released, ask url.Values) error {
 }
 
 // shownAs reports whether a form asks for what has this name: it says it as the page shows it.
-func shownAs(name, asked string) bool { return name == asked || plain.Page(name) == asked }
+func shownAs(name, asked string) bool { return name == asked || sanitize.Page(name) == asked }
 
 // picked reads the cells that were selected.
 func picked(texts []string, cells int) ([]int, error) {

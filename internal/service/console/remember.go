@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/service/session"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Files of the console's folder.
@@ -19,7 +19,7 @@ const (
 
 // remember takes up the sessions and deeds of the folder, and keeps them there.
 func (c *Console) remember() error {
-	held, err := durable.Lock(c.o.Folder)
+	held, err := atomicfile.Lock(c.o.Folder)
 	if err != nil {
 		return err
 	}

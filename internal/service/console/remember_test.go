@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // remembering is a console with a folder, as it is after a start.
@@ -51,7 +51,7 @@ func TestSessionsAndDeedsOutlastAConsole(t *testing.T) {
 	clock := func(o *Options) { o.Now = func() time.Time { return now } }
 	first := remembering(t, folder, clock)
 	cookie, csrf := login(t, first)
-	if _, err := New(Options{Analyzer: base, Hosts: hosts, Public: first.o.Public, Folder: folder}); !errors.Is(err, durable.ErrLocked) {
+	if _, err := New(Options{Analyzer: base, Hosts: hosts, Public: first.o.Public, Folder: folder}); !errors.Is(err, atomicfile.ErrLocked) {
 		t.Errorf("two consoles have a folder: %v", err)
 	}
 	if err := first.Close(); err != nil {

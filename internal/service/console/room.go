@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/client/words"
-	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/session"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -220,7 +220,7 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 		c.closing.Delete(name)
 		c.o.Log.Error("an entry of a collection was not closed", "plan", name, "error", err)
 		c.audited(who, name, err)
-		return &pageError{http.StatusBadGateway, "The collection goes on: not every entry is closed.", "What said no: " + plain.Text(err.Error()) + ". Where it is another organisation’s, its operator closes it there (confetti plan close); then try again here."}
+		return &pageError{http.StatusBadGateway, "The collection goes on: not every entry is closed.", "What said no: " + sanitize.Text(err.Error()) + ". Where it is another organisation’s, its operator closes it there (confetti plan close); then try again here."}
 	}
 	go func() {
 		defer c.closing.Delete(name)
@@ -255,7 +255,7 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	offers := findings.Offered(p.Question)
+	offers := results.Offered(p.Question)
 	simple := len(offers) == 1 && len(offers[0].Answers) > 0 && p.Crowds() == 1
 	w.Header().Set("Content-Security-Policy", answerPolicy)
 	body := struct {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -224,7 +224,7 @@ func (c *Console) unread(ctx context.Context, p *party, err error) {
 		}
 		refused = false
 	}
-	p.Failed = plain.Text(err.Error())
+	p.Failed = sanitize.Text(err.Error())
 	unreached, is := errors.AsType[*url.Error](err)
 	switch {
 	case is && unreached.Timeout():

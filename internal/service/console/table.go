@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -28,7 +28,7 @@ type table struct {
 }
 
 // tabled sorts the counts of a release by attribute and crowd.
-func (r *released) tabled(groups [][]*findings.Tabled) [][]table {
+func (r *released) tabled(groups [][]*results.Tabled) [][]table {
 	var all [][]table
 	at := map[string]int{}
 	for _, n := range r.counts {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -21,7 +21,7 @@ func TestPlanBombs(t *testing.T) {
 		0: strings.Replace(copied, w.signed.Publisher, "ed25519:"+strings.Repeat("A", 43), 1),
 	} {
 		text := []byte(head + bomb)
-		costtest.Heap(t, factor, len(text), func() {
+		costlimit.Heap(t, factor, len(text), func() {
 			_, _, p := w.do(http.MethodPut, wire.PlanPath([32]byte{}), "", wire.SignedPlanType, text)
 			wants(t, p, wire.PlanRefused, "a bomb")
 		})

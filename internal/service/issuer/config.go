@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Config is an issuer's configuration file.
@@ -102,7 +102,7 @@ func (c Config) Verify(_ context.Context, say func(string)) error {
 		return err
 	}
 	defer o.Client.CloseIdleConnections()
-	copied, done, err := durable.Copy(o.Folder, nil)
+	copied, done, err := atomicfile.Copy(o.Folder, nil)
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Options are what an issuer is made of. Folder, Keys, Publishers and one of
@@ -55,7 +55,7 @@ type Service struct {
 	audit  *audit
 	rates  *serve.Rates[serve.Respondent]
 	issued metric.Int64Counter
-	disk   *durable.Disk
+	disk   *atomicfile.Disk
 	lock   *os.File
 
 	withdrawals *registry.Withdrawals
@@ -80,12 +80,12 @@ func New(o Options) (*Service, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
-	s := &Service{o: o, issued: issued, disk: durable.WatchDisk(o.Folder), rates: o.Limits.Rates()}
+	s := &Service{o: o, issued: issued, disk: atomicfile.WatchDisk(o.Folder), rates: o.Limits.Rates()}
 	s.audit = newAudit(s.o.Now, o.Log)
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	s.plans.Closes = closes
-	if s.lock, err = durable.Lock(o.Folder); errors.Is(err, durable.ErrLocked) {
+	if s.lock, err = atomicfile.Lock(o.Folder); errors.Is(err, atomicfile.ErrLocked) {
 		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)
 	} else if err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)

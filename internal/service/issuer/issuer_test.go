@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
@@ -29,7 +29,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	durabletest.InMemory()
+	atomicfiletest.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

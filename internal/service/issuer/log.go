@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/chain"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -35,17 +35,17 @@ type markLog struct {
 	known   map[[16]byte][16]byte // who to what, those not yet on disk included
 	pending *commit               // is gathering
 	writing bool
-	broken  error       // what is on disk is not known: nothing more is answered
-	end     chain.Point // of the log
-	late    *time.Timer // is going to write HASH.end; nil while it says end
+	broken  error           // what is on disk is not known: nothing more is answered
+	end     hashchain.Point // of the log
+	late    *time.Timer     // is going to write HASH.end; nil while it says end
 
 	ends sync.Mutex // held by whoever writes HASH.end
 }
 
 // groups is the log as a commit needs it.
 type groups interface {
-	Append(body []byte) error // chain.ErrFull: nothing was kept
-	End() chain.Point
+	Append(body []byte) error // hashchain.ErrFull: nothing was kept
+	End() hashchain.Point
 	Close() error
 }
 
@@ -77,12 +77,12 @@ func logTitle(plan string, secret serve.Secret) string {
 // torn at its end, which was never answered.
 func openLog(path, endPath, title string, log *slog.Logger) (*markLog, error) {
 	l := &markLog{endPath: endPath, log: log, known: map[[16]byte][16]byte{}}
-	var was chain.Point
+	var was hashchain.Point
 	text, unknown := os.ReadFile(endPath)
 	if unknown == nil {
 		unknown = was.UnmarshalText(text)
 	}
-	file, err := chain.Open(path, title, maxCommit*markSize, chain.Walk{Known: was}, l.read)
+	file, err := hashchain.Open(path, title, maxCommit*markSize, hashchain.Walk{Known: was}, l.read)
 	if err != nil {
 		return nil, err
 	}
@@ -106,12 +106,12 @@ func openLog(path, endPath, title string, log *slog.Logger) (*markLog, error) {
 // read takes the marks of one commit.
 func (l *markLog) read(_, body []byte) error {
 	if len(body)%markSize != 0 {
-		return fmt.Errorf("%w: a group is no list of marks", chain.ErrDamaged)
+		return fmt.Errorf("%w: a group is no list of marks", hashchain.ErrDamaged)
 	}
 	for ; len(body) > 0; body = body[markSize:] {
 		m := mark{[16]byte(body), [16]byte(body[16:])}
 		if _, twice := l.known[m.who]; twice {
-			return fmt.Errorf("%w: it says two things of one respondent", chain.ErrDamaged)
+			return fmt.Errorf("%w: it says two things of one respondent", hashchain.ErrDamaged)
 		}
 		l.known[m.who] = m.what
 	}
@@ -130,7 +130,7 @@ func (l *markLog) writeEnd() error {
 	if err != nil {
 		panic("issuer: " + err.Error()) // a number and a digest always encode
 	}
-	if err := durable.Replace(l.endPath, text, 0o600); err != nil {
+	if err := atomicfile.Replace(l.endPath, text, 0o600); err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	return nil
@@ -253,7 +253,7 @@ func (l *markLog) advance() {
 // as it was; after anything else nobody knows what is on disk.
 func (l *markLog) fail(err error, failed *commit) {
 	var answer error
-	if errors.Is(err, chain.ErrFull) {
+	if errors.Is(err, hashchain.ErrFull) {
 		answer = wire.Problemf(wire.StorageFull, "the marks of issued tokens do not fit")
 	} else {
 		answer = fmt.Errorf("issuer: the log of issued tokens cannot be written, so that nothing more is signed until a restart: %w", err)

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -33,7 +33,7 @@ const testTitle = logFormat + " of a test"
 
 func open(t testing.TB, path string) *markLog {
 	t.Helper()
-	if err := chain.Create(path, testTitle); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := hashchain.Create(path, testTitle); err != nil && !errors.Is(err, fs.ErrExist) {
 		t.Fatal(err)
 	}
 	l, err := openLog(path, path+".end", testTitle, slog.New(slog.DiscardHandler))
@@ -93,7 +93,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := l.put([]mark{numbered(1, 1)}); err != nil {
 		t.Fatal(err)
 	}
-	disk := error(chain.ErrFull)
+	disk := error(hashchain.ErrFull)
 	l.file = &faulty{l.file, func() error { return disk }}
 	_, err := l.put([]mark{numbered(2, 1)})
 	if p, ok := errors.AsType[*wire.Problem](err); !ok || p.Code != wire.StorageFull {
@@ -210,7 +210,7 @@ func FuzzMarks(f *testing.F) {
 	f.Add(make([]byte, markSize))
 	f.Add(make([]byte, 2*markSize))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		costtest.Heap(t, costtest.Factor, len(body), func() {
+		costlimit.Heap(t, costlimit.Factor, len(body), func() {
 			l := &markLog{known: map[[16]byte][16]byte{}}
 			if l.read(nil, body) == nil && len(l.known)*markSize != len(body) {
 				t.Error("marks were passed over")

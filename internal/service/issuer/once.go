@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -79,7 +79,7 @@ func (s *Service) unclaimed(p plan.Plan, scope [32]byte, marked bool) (paths []s
 
 func claim(paths []string, scope [32]byte) error {
 	for _, path := range paths {
-		if err := durable.Create(path, owner(scope), 0o600); err != nil {
+		if err := atomicfile.Create(path, owner(scope), 0o600); err != nil {
 			return fmt.Errorf("issuer: %w", err)
 		}
 	}

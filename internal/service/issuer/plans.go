@@ -12,8 +12,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/chain"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -104,7 +104,7 @@ func (s *Service) write(signed plan.Signed) error {
 	if err := registry.ClaimRound(s.o.Folder, signed.Plan); err != nil {
 		return err
 	}
-	if err := durable.Replace(s.path(signed.Plan.Hash(), "plan"), signed.Marshal(), 0o600); err != nil {
+	if err := atomicfile.Replace(s.path(signed.Plan.Hash(), "plan"), signed.Marshal(), 0o600); err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	return nil
@@ -165,12 +165,12 @@ func (s *Service) add(signed plan.Signed, before bool, last func() error) error 
 	title := logTitle(fmt.Sprintf("%x", p.scope), s.auth.Secret)
 	// The log first: a plan whose keys are claimed has had one.
 	if missing != nil {
-		if err := chain.Create(marks, title); err != nil {
+		if err := hashchain.Create(marks, title); err != nil {
 			return fmt.Errorf("issuer: %w", err)
 		}
 	}
 	p.log, err = openLog(marks, s.path(p.scope, "end"), title, s.o.Log)
-	if errors.Is(err, chain.ErrDamaged) || errors.Is(err, chain.ErrShort) {
+	if errors.Is(err, hashchain.ErrDamaged) || errors.Is(err, hashchain.ErrShort) {
 		err = fmt.Errorf("%w; without it respondents could be given a second token: %s", err, lostMarks)
 	}
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 	"github.com/confetti-dp/confetti/internal/token"
 )
 
@@ -45,7 +45,7 @@ func TestRot(t *testing.T) {
 		"the last one":               {file: "*.log", spoil: flip(0.99), want: "end the plan"},
 		"a length":                   {file: "*.log", spoil: flipAtLength, want: "end the plan"},
 		"the last byte is gone":      {file: "*.log", spoil: cut(1), want: "end the plan"},
-		"the last marks are gone":    {file: "*.log", spoil: cut(8 + chain.Head + 3*markSize), want: "end the plan"},
+		"the last marks are gone":    {file: "*.log", spoil: cut(8 + hashchain.Head + 3*markSize), want: "end the plan"},
 		"there are none":             {file: "*.log", spoil: empty, want: "end the plan"},
 		"the log is gone":            {file: "*.log", spoil: gone, want: "end the plan"},
 		"a piece of a write follows": {file: "*.log", spoil: func(b []byte) []byte { return append(bytes.Clone(b), 0, 0, 0, 200, 7) }, said: "was cut off"},

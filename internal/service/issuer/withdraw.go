@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -35,7 +35,7 @@ func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again 
 }
 
 func (s *Service) keepWithdrawal(_ context.Context, name string, w plan.SignedWithdrawal) error {
-	if err := durable.Replace(filepath.Join(s.o.Folder, name+withdrawn), w.Marshal(), 0o600); err != nil {
+	if err := atomicfile.Replace(filepath.Join(s.o.Folder, name+withdrawn), w.Marshal(), 0o600); err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Config is a log's configuration file.
@@ -76,7 +76,7 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 		return err
 	}
 	defer o.Client.CloseIdleConnections()
-	copied, done, err := durable.Copy(o.Folder, nil)
+	copied, done, err := atomicfile.Copy(o.Folder, nil)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}

@@ -31,7 +31,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -85,7 +85,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 			return nil, fmt.Errorf("log: %w", err)
 		}
 	}
-	held, err := durable.Lock(o.Folder)
+	held, err := atomicfile.Lock(o.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
@@ -239,7 +239,7 @@ func (s *Service) enter(ctx context.Context, e plan.Entry, text []byte) (tessera
 
 // create writes a file that is named after what is in it, unless it is there.
 func create(path string, text []byte) error {
-	if err := durable.Create(path, text, 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := atomicfile.Create(path, text, 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("log: %w", err)
 	}
 	return nil
@@ -310,7 +310,7 @@ func (s *Service) text(digest [32]byte) string {
 }
 
 // Ready says why nothing can be added now.
-func (s *Service) Ready(context.Context) error { return durable.Writable(s.o.Folder) }
+func (s *Service) Ready(context.Context) error { return atomicfile.Writable(s.o.Folder) }
 
 // Status is what the operator sees.
 func (s *Service) Status(ctx context.Context) *serve.Status {

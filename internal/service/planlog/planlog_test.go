@@ -23,7 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/witness"
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if folder := os.Getenv("LOG_TO_KILL"); folder != "" {
 		addUntilKilled(folder)
 	}
-	durabletest.InMemory()
+	atomicfiletest.InMemory()
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	os.Exit(m.Run())
 }

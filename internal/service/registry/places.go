@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -66,7 +66,7 @@ func ClaimRound(folder string, p plan.Plan) error {
 		return nil
 	}
 	path, name := filepath.Join(folder, fmt.Sprintf("%s-%d.round", p.Round.Study, p.Round.Number)), []byte(p.Name()+"\n")
-	err := durable.Create(path, name, 0o600)
+	err := atomicfile.Create(path, name, 0o600)
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}

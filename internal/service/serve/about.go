@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // endsSoon is how long before its end a certificate is an alarm, if a third of its life or less is
@@ -41,7 +41,7 @@ func (s *Server) about(st *Status) {
 		}
 	}
 	if s.config.Disk != nil {
-		if free, known := durable.Free(s.config.Disk()); known {
+		if free, known := atomicfile.Free(s.config.Disk()); known {
 			fact("free disk", fmt.Sprintf("%.1f GiB", float64(free)/(1<<30)), map[string]int64{"bytes": free})
 			if free < scarce {
 				st.Alarms = append(st.Alarms, fmt.Sprintf("the disk is nearly full: less than %d GiB is free", scarce>>30))

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -111,7 +111,7 @@ func AddBearers(r *rand.Rand, path string, names ...string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	default:
-		if text, err = durable.Read(path); err != nil {
+		if text, err = atomicfile.Read(path); err != nil {
 			return nil, fmt.Errorf("serve: %w", err)
 		}
 	}
@@ -126,7 +126,7 @@ func AddBearers(r *rand.Rand, path string, names ...string) ([]string, error) {
 		hash := f.hash(tokens[i])
 		text = fmt.Appendf(text, "%s %s\n", name, base64url.EncodeToString(hash[:]))
 	}
-	if err := durable.Replace(path, text, 0o600); err != nil {
+	if err := atomicfile.Replace(path, text, 0o600); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	return tokens, nil
@@ -153,7 +153,7 @@ func readPrivate(path string) ([]byte, error) {
 	if mode := status.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("serve: %s is open to others (mode %04o): make it private with chmod 600", path, mode)
 	}
-	text, err := durable.Read(path)
+	text, err := atomicfile.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}

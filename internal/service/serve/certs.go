@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // ReadCertificate reads a certificate chain and its key from PEM files, and
@@ -50,7 +50,7 @@ func ReadCertificate(certFile, keyFile string) (func(*tls.ClientHelloInfo) (*tls
 
 // ReadPool reads the certificates of authorities from a PEM file.
 func ReadPool(path string) (*x509.CertPool, error) {
-	text, err := durable.Read(path)
+	text, err := atomicfile.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}

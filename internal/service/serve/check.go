@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Closed refuses a folder of keys that anybody on the machine can put a key into. A
@@ -56,7 +56,7 @@ func Writable(folder Path) error {
 		}
 		at = filepath.Dir(at) // it is made when the service starts
 	}
-	if err := durable.Writable(at); err != nil {
+	if err := atomicfile.Writable(at); err != nil {
 		return fmt.Errorf("nothing can be written into %s: %w", at, err)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // DSN is where a service's data rest, as of store.Config: in a file of SQLite, or at the
@@ -72,6 +72,6 @@ func CopyDatabase(database Path) (copied string, done func(), err error) {
 	if _, err := os.Stat(string(database)); err != nil {
 		return "", nil, err // or an empty one would be made, which is whole
 	}
-	copied, done, err = durable.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
+	copied, done, err = atomicfile.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
 	return filepath.Join(copied, base), done, err
 }

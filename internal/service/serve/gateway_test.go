@@ -17,7 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/ohttp"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/relaytest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -482,7 +482,7 @@ func TestWhatARelayBringsTakesNoMoreMemory(t *testing.T) {
 	}
 	noise := append(bytes.Clone(sealed[:7]), make([]byte, 1<<20)...)
 	for name, body := range map[string][]byte{"an answer": sealed, "a long field": many, "noise for a key": noise, "noise": noise[7:], "nothing": nil, "a head": sealed[:39]} {
-		costtest.Heap(t, 8, len(body), func() {
+		costlimit.Heap(t, 8, len(body), func() {
 			r := httptest.NewRequest("POST", "/.well-known/ohttp-gateway", bytes.NewReader(body))
 			r.Header.Set("Content-Type", ohttp.RequestType)
 			w := httptest.NewRecorder()

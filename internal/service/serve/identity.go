@@ -10,7 +10,7 @@ import (
 	"net/http"
 
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -34,7 +34,7 @@ func OpenSecret(r *rand.Rand, path string) (Secret, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		key := make([]byte, secretSize)
 		rng.Reader(r).Read(key)
-		if err := durable.Replace(path, []byte(secretFormat+base64url.EncodeToString(key)+"\n"), 0o600); err != nil {
+		if err := atomicfile.Replace(path, []byte(secretFormat+base64url.EncodeToString(key)+"\n"), 0o600); err != nil {
 			return Secret{}, fmt.Errorf("serve: %w", err)
 		}
 		return NewSecret(key), nil

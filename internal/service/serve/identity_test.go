@@ -14,8 +14,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -119,7 +119,7 @@ func TestBearersAreReadAgain(t *testing.T) {
 func FuzzParseBearers(f *testing.F) {
 	f.Add([]byte("confetti-bearers/v1 AAAAAAAAAAAAAAAAAAAAAA\nalice AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			if p, err := parseBearers(text); err == nil && len(p.salt) != saltSize {
 				t.Error("accepted without a salt")
 			}
@@ -299,7 +299,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(durable.Replace(certFile, cert, 0o600), durable.Replace(keyFile, key, 0o600), durable.Replace(pool, ca.PEM(), 0o600)); err != nil {
+		if err := errors.Join(atomicfile.Replace(certFile, cert, 0o600), atomicfile.Replace(keyFile, key, 0o600), atomicfile.Replace(pool, ca.PEM(), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -337,7 +337,7 @@ func FuzzParseSecret(f *testing.F) {
 	f.Add(secretFormat)
 	f.Add(secretFormat + "\n\n\n\n" + base64url.EncodeToString(make([]byte, secretSize))[4:] + "\n") // a shorter key
 	f.Fuzz(func(t *testing.T, text string) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			key, err := parseSecret(text)
 			if err != nil && len(text) > len(secretFormat)+8 && strings.Contains(err.Error(), text[len(secretFormat):]) {
 				t.Error("the error shows the secret")

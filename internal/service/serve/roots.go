@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // SystemRoots is a line of a file of roots: beside its certificates the authorities of the system are
@@ -19,7 +19,7 @@ const SystemRoots = "# and the authorities of the system"
 // services. A service whose own certificate is there is known by that alone: check refuses every other
 // one of its host, whoever has signed it.
 func ReadRoots(path string) (pool *x509.CertPool, check func(tls.ConnectionState) error, err error) {
-	text, err := durable.Read(path)
+	text, err := atomicfile.Read(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("serve: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 )
 
 // Status is what a service tells its operator, on its status page and, as the
@@ -81,7 +81,7 @@ var statusCSS string
 
 var statusTemplate = template.Must(template.New("status").Funcs(template.FuncMap{
 	"time":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-	"plain": plain.Text,
+	"plain": sanitize.Text,
 	"style": func() template.CSS { return template.CSS(statusCSS) },
 }).Parse(statusHTML))
 

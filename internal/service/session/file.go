@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 const fileFormat = "confetti-sessions/v1"
@@ -52,7 +52,7 @@ func Open(link time.Duration, now func() time.Time, path string, knows func(name
 			delete(s.open, key)
 		}
 	}
-	s.keep = func(open byHash) error { return durable.Replace(path, format(open), 0o600) }
+	s.keep = func(open byHash) error { return atomicfile.Replace(path, format(open), 0o600) }
 	if err := s.written(); err != nil { // or a disk that takes nothing would show when somebody logs in
 		return nil, fmt.Errorf("session: %w", err)
 	}
@@ -74,7 +74,7 @@ var errDamaged = errors.New("not a file of sessions: move it away, and operators
 
 func parse(text []byte) (byHash, error) {
 	var f file
-	if strict.JSON(text, &f) != nil || f.Format != fileFormat || len(f.Sessions) > most {
+	if strictjson.JSON(text, &f) != nil || f.Format != fileFormat || len(f.Sessions) > most {
 		return nil, errDamaged
 	}
 	open := byHash{}

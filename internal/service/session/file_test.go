@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func opened(t *testing.T, path string, now *time.Time, names ...string) *Sessions {
@@ -129,7 +129,7 @@ func FuzzSessions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var open byHash
 		var err error
-		costtest.Heap(t, costtest.Factor, len(text), func() { open, err = parse(text) })
+		costlimit.Heap(t, costlimit.Factor, len(text), func() { open, err = parse(text) })
 		if err != nil {
 			return
 		}

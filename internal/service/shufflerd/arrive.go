@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/service/epoch"
-	"github.com/confetti-dp/confetti/internal/service/handover"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -23,16 +23,16 @@ import (
 // 200 for the same again, and 202 with what is missing before.
 func (t *post) receiveManifest(w http.ResponseWriter, r *http.Request, leg wire.Leg) error {
 	if t.s.o.Blobs == nil {
-		return handover.NoStore("mix.folder or mix.bucket")
+		return transfer.NoStore("mix.folder or mix.bucket")
 	}
-	receipts, err := handover.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], true)
+	receipts, err := transfer.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], true)
 	if err != nil {
 		return err
 	}
 	if err := serve.Enter(r, serve.Respondent{}); err != nil {
 		return err
 	}
-	m, err := handover.ReadManifest(w, r)
+	m, err := transfer.ReadManifest(w, r)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (t *post) receiveManifest(w http.ResponseWriter, r *http.Request, leg wire.
 		return err
 	}
 	if len(missing) > 0 {
-		return handover.WriteMissing(w, missing)
+		return transfer.WriteMissing(w, missing)
 	}
 	serve.Created(w, again)
 	if !again {
@@ -91,22 +91,22 @@ func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m rel
 	if state.Phase == "" || !bytes.Equal(state.In, digest[:]) {
 		// Nothing has left of one that was not here as a whole: its hop may have lost some of it.
 		if err := blobs.Delete(ctx, mixer.Folder(t.name, c)); err != nil {
-			return nil, false, epoch.Storage(err)
+			return nil, false, inbox.Storage(err)
 		}
 		if err := t.s.o.Queue.Room(ctx, m.Head.Bytes()); err != nil {
-			return nil, false, epoch.Storage(err)
+			return nil, false, inbox.Storage(err)
 		}
 		laid := mixer.New(t.name, m.Head, t.s.o.PartBytes)
 		laid.Part = int(m.Parts[0].Envelopes)
 		if err := laid.KeepManifest(ctx, blobs, m.Bytes()); err != nil {
-			return nil, false, epoch.Storage(err)
+			return nil, false, inbox.Storage(err)
 		}
 		state = crowd{Phase: arriving, In: digest[:], Laid: &laid, revision: state.revision}
 		for _, s := range receipts {
 			state.Receipts = append(state.Receipts, s.Bytes())
 		}
 		if err := t.mark(ctx, c, state); err != nil {
-			return nil, false, epoch.Storage(err)
+			return nil, false, inbox.Storage(err)
 		}
 		if err := t.s.o.Failpoint("manifest-kept"); err != nil {
 			return nil, false, err
@@ -117,7 +117,7 @@ func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m rel
 	}
 	state.Phase = laidOut
 	if err := t.mark(ctx, c, state); err != nil {
-		return nil, false, epoch.Storage(err)
+		return nil, false, inbox.Storage(err)
 	}
 	return nil, false, t.s.o.Failpoint("batch-kept")
 }
@@ -140,9 +140,9 @@ func (s *Service) receivePart(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.o.Blobs == nil {
-		return handover.NoStore("mix.folder or mix.bucket")
+		return transfer.NoStore("mix.folder or mix.bucket")
 	}
-	receipts, err := handover.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], false)
+	receipts, err := transfer.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], false)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (t *post) keepPart(w http.ResponseWriter, r *http.Request, c uint32, n int,
 	}
 	text, err := state.Laid.Manifest(ctx, blobs)
 	if err != nil {
-		return false, epoch.Storage(err)
+		return false, inbox.Storage(err)
 	}
 	m, err := relay.ParseManifest(text)
 	if err != nil {
@@ -185,12 +185,12 @@ func (t *post) keepPart(w http.ResponseWriter, r *http.Request, c uint32, n int,
 	if there, err := state.Laid.Has(ctx, blobs, n); there || err != nil {
 		return there, err
 	}
-	part, err := handover.ReadPart(w, r, m, n)
+	part, err := transfer.ReadPart(w, r, m, n)
 	if err != nil {
 		return false, err
 	}
 	if err := state.Laid.KeepPart(ctx, blobs, n, part); err != nil {
-		return false, epoch.Storage(err)
+		return false, inbox.Storage(err)
 	}
 	return false, t.s.o.Failpoint("part-kept")
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -50,8 +50,8 @@ func TestPlanBombs(t *testing.T) {
 				}
 				codes := make([]wire.Code, 3)
 				var took uint64
-				costtest.Processor(t, time.Second, func() {
-					took = costtest.Allocated(func() {
+				costlimit.Processor(t, time.Second, func() {
+					took = costlimit.Allocated(func() {
 						var all sync.WaitGroup
 						for i := range codes {
 							all.Go(func() { _, codes[i] = w.do(0, register([32]byte{}, text)) })

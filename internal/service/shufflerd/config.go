@@ -8,12 +8,12 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/serve/cluster"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/service/witness"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -40,7 +40,7 @@ type Config struct {
 	Mix struct {
 		// Place keeps their parts; without one "parts" in the embedded queue's folder, and
 		// with a cluster every crowd is mixed in memory.
-		handover.Place
+		transfer.Place
 		Part int `toml:"part_bytes"` // of envelopes in a part, at least; some eight times as much memory is used. 0: 16 MiB
 	} `toml:"mix"`
 	// Limits bound what peers can make the service do; 0 is the default.
@@ -144,7 +144,7 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	if c.Queue.Folder == "" {
 		return errors.New("shuffler: a cluster's disks are verified by its own tools: only a queue.folder can be read here")
 	}
-	copied, done, err := durable.Copy(string(c.Queue.Folder), nil)
+	copied, done, err := atomicfile.Copy(string(c.Queue.Folder), nil)
 	if err != nil {
 		return fmt.Errorf("shuffler: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -24,7 +24,7 @@ func (w *world) kept() map[string]int {
 	w.t.Helper()
 	labels := map[string]int{}
 	err := found(w.hops[0].service, w.plan.Hash()).posts[0].entry.Inbox().Each(context.Background(), func(_ [16]byte, label uint32, _ []byte) error {
-		if label == epoch.CoverLabel {
+		if label == inbox.CoverLabel {
 			labels["cover"]++
 		} else {
 			labels[fmt.Sprint(label)]++
@@ -112,9 +112,9 @@ func TestCoverCountsForNothing(t *testing.T) {
 // One respondent cannot fill a disk with cover.
 func TestCoverHasACap(t *testing.T) {
 	w := newWorld(t, 1, nil)
-	for i := range epoch.MaxCovers + 2 {
+	for i := range inbox.MaxCovers + 2 {
 		status, code := w.do(0, w.cover("device1", w.contribution(0, 1)))
-		if full := i >= epoch.MaxCovers; full != (code == wire.RateLimited) || !full && status != http.StatusCreated {
+		if full := i >= inbox.MaxCovers; full != (code == wire.RateLimited) || !full && status != http.StatusCreated {
 			t.Errorf("cover %d: %d %s", i+1, status, code)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -16,7 +16,7 @@ import (
 // openEntry makes or finds what is collected before the first hop.
 func (t *post) openEntry(ctx context.Context) (err error) {
 	o := t.s.o
-	t.entry, err = epoch.Open(ctx, t.plan, t.instance, epoch.Options{
+	t.entry, err = inbox.Open(ctx, t.plan, t.instance, inbox.Options{
 		Common: o.Common, Queue: o.Queue, Records: t.s.records, Name: t.name, Damage: o.Damage, Bearers: o.Bearers, Certificates: o.Certificates,
 		Kept: func(ctx context.Context) { t.s.meters.contributions.Add(ctx, 1) },
 	})
@@ -60,7 +60,7 @@ func (s *Service) allow(respondent serve.Respondent) error {
 	return s.total.Allow(struct{}{})
 }
 
-// collected is what becomes of the crowds of an entry's epoch: it is epoch.Crowds.
+// collected is what becomes of the crowds of an entry's epoch: it is inbox.Crowds.
 type collected struct{ *post }
 
 func (c collected) Settled(ctx context.Context) error { return c.settled(ctx) }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/service/handover"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -207,7 +207,7 @@ func (t *post) sendParts(ctx context.Context, c uint32, state crowd, m relay.Man
 		return err
 	}
 	leg := wire.Leg{Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop + 1), Crowd: c}
-	return handover.Send(leg, receipts, m, handover.Sender{
+	return transfer.Send(leg, receipts, m, transfer.Sender{
 		Read: read,
 		Put: func(path, mediaType string, body io.Reader, length int64) ([]byte, error) {
 			return t.put(ctx, path, mediaType, body, length, max(length, m.Head.Bytes()))

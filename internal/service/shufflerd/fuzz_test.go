@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // No bytes but those that the entry signed are taken for its batch.
@@ -21,7 +21,7 @@ func FuzzBatch(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		costtest.Heap(t, costtest.Factor, len(body), func() {
+		costlimit.Heap(t, costlimit.Factor, len(body), func() {
 			w.t = t
 			status, code := w.do(1, w.batchRequest(body))
 			// 200: its receipts say that it is the one that is here.
@@ -47,7 +47,7 @@ func FuzzContribution(f *testing.F) {
 	}
 	entry := found(w.hops[0].service, w.plan.Hash()).posts[0].entry
 	f.Fuzz(func(t *testing.T, body []byte) {
-		costtest.Heap(t, costtest.Factor, len(body), func() {
+		costlimit.Heap(t, costlimit.Factor, len(body), func() {
 			w.t = t
 			status, code := w.do(0, w.request("device1", body))
 			c, err := envelope.ParseContribution(body)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -28,7 +28,7 @@ func FuzzMarkOfACrowd(f *testing.F) {
 	f.Add([]byte(`{"phase":"mixed"}`))
 	f.Add([]byte(`{"phase":"received","receipts":["AA=="],"size":-1}`))
 	f.Fuzz(func(t *testing.T, value []byte) {
-		costtest.Heap(t, costtest.Factor, len(value), func() {
+		costlimit.Heap(t, costlimit.Factor, len(value), func() {
 			c, err := parseCrowd(value)
 			if err != nil {
 				return

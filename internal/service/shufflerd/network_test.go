@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -200,7 +200,7 @@ func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []
 		whole.Write(parts[n])
 	}
 	if len(missing) > 0 {
-		handover.WriteMissing(out, missing)
+		transfer.WriteMissing(out, missing)
 		return nil
 	}
 	return whole.Bytes()

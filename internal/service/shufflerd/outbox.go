@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/service/handover"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
@@ -84,8 +84,8 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err != nil {
 		return err
 	}
-	part := handover.PartOf(head, t.s.o.PartBytes)
-	sum, w := handover.NewSum(part, head.Size), box.Chunks(ctx)
+	part := transfer.PartOf(head, t.s.o.PartBytes)
+	sum, w := transfer.NewSum(part, head.Size), box.Chunks(ctx)
 	to := io.MultiWriter(w, sum)
 	if part == 0 {
 		err = head.Write(to)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
@@ -73,7 +73,7 @@ func (s *Service) takeUp(ctx context.Context) error {
 // may not. A *wire.Problem says what is wrong with the plan; one in which none of
 // the operator's keys has a part is among those refused.
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
-	resign := func() error { return epoch.Storage(s.write(ctx, signed)) }
+	resign := func() error { return inbox.Storage(s.write(ctx, signed)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
 		if _, gone, err := s.records.Get(ctx, goneKey(signed.Plan.Hash())); err != nil || gone != 0 {
 			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
@@ -105,7 +105,7 @@ func (s *Service) claim(ctx context.Context, signed plan.Signed) (mine bool, err
 	}
 	key := roundKey(*round)
 	if _, err := s.records.Set(ctx, key, hash[:], 0); !errors.Is(err, queue.ErrChanged) {
-		return err == nil, epoch.Storage(err)
+		return err == nil, inbox.Storage(err)
 	}
 	there, _, err := s.records.Get(ctx, key)
 	if err == nil && !bytes.Equal(there, hash[:]) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
@@ -60,7 +60,7 @@ type post struct {
 	key           envelope.PrivateKey
 	sign          relay.SignKey
 	receiptKeys   []relay.VerifyKey // of all hops of the instance
-	entry         *epoch.Epoch      // has locks of its own; nil at later hops
+	entry         *inbox.Epoch      // has locks of its own; nil at later hops
 	woken         chan struct{}     // a word for run, from anybody
 
 	working sync.Mutex

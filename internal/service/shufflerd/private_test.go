@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -227,7 +227,7 @@ func TestArrivalIsForgotten(t *testing.T) {
 			t.Errorf("%q is in %v", text, files)
 		}
 	}
-	key, err := os.ReadFile(filepath.Join(folder, "inboxes", epoch.InboxName(p.name)+".key"))
+	key, err := os.ReadFile(filepath.Join(folder, "inboxes", inbox.InboxName(p.name)+".key"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -104,27 +104,27 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	ctx := context.WithoutCancel(r.Context())
 	q, name := t.s.o.Queue, t.batchName(c)
 	if err := q.Room(ctx, int64(relay.PrefixSize(t.hop))+head.Bytes()); err != nil {
-		return false, epoch.Storage(err)
+		return false, inbox.Storage(err)
 	}
 	if err := q.Drop(ctx, name); err != nil { // of an attempt that was cut short
-		return false, epoch.Storage(err)
+		return false, inbox.Storage(err)
 	}
 	box, err := q.Box(ctx, name, queue.Refuse)
 	if err != nil {
-		return false, epoch.Storage(err)
+		return false, inbox.Storage(err)
 	}
 	drop := func(reason error) (bool, error) {
 		return false, errors.Join(reason, q.Drop(ctx, name))
 	}
 	to := box.Chunks(ctx)
 	if _, err := to.Write(raw); err != nil {
-		return drop(epoch.Storage(err))
+		return drop(inbox.Storage(err))
 	}
 	if err := copyBody(to, serve.Body(w, r, head.Bytes()-envelope.HeadSize)); err != nil {
 		return drop(err)
 	}
 	if err := to.Flush(); err != nil {
-		return drop(epoch.Storage(err))
+		return drop(inbox.Storage(err))
 	}
 	if to.Sum() != digest {
 		return drop(wire.Problemf(wire.ReceiptRefused, "the batch is not the one that hop %d signed for", t.hop))
@@ -137,7 +137,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 		next.Receipts = append(next.Receipts, s.Bytes())
 	}
 	if err := t.mark(ctx, c, next); err != nil {
-		return false, epoch.Storage(err)
+		return false, inbox.Storage(err)
 	}
 	return false, t.s.o.Failpoint("batch-kept")
 }
@@ -148,7 +148,7 @@ func copyBody(to *queue.Chunks, body io.Reader) error {
 	for {
 		n, err := body.Read(buf)
 		if _, err := to.Write(buf[:n]); err != nil {
-			return epoch.Storage(err)
+			return inbox.Storage(err)
 		}
 		switch {
 		case err == io.EOF:
@@ -214,7 +214,7 @@ func (t *post) batchBounds(respondents uint64) (size int, least, most int64) {
 	for _, s := range slots[t.hop:] {
 		size += s
 	}
-	return size, max(1, int64(t.plan.HonestMinimum())*perDevice), int64(respondents) * perDevice
+	return size, max(1, int64(t.plan.MinHonest())*perDevice), int64(respondents) * perDevice
 }
 
 // mixReceived mixes what came, or lays it out in parts, and deletes it. What has rotted

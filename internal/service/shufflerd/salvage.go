@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/service/handover"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -73,14 +73,14 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 	if err != nil {
 		return m, err
 	}
-	sum := handover.NewSum(state.Part, head.Size)
+	sum := transfer.NewSum(state.Part, head.Size)
 	to := io.MultiWriter(sum, w)
 	if len(state.Aside) > 0 {
 		rest, err := t.rest(ctx, c, state)
 		if err != nil || state.Phase == received { // the digest is of the whole
 			return m, err
 		}
-		if err := handover.Write(to, rest, state.Part); err != nil {
+		if err := transfer.Write(to, rest, state.Part); err != nil {
 			return m, err
 		}
 	} else {
@@ -173,7 +173,7 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 		number += state.Damaged // those that the receipt leaves out already
 	}
 	size := int(state.whole()-state.before()) / number
-	data, sum, n := make([]byte, state.whole()), handover.NewSum(state.Part, size), 0
+	data, sum, n := make([]byte, state.whole()), transfer.NewSum(state.Part, size), 0
 	for rest := data; len(rest) > 0; n++ {
 		part := rest[:min(len(rest), queue.ChunkBody)]
 		rest = rest[len(part):]
@@ -237,8 +237,8 @@ func (t *post) setAside(ctx context.Context, c uint32, why error) error {
 	next.Whole, next.Aside, next.Damaged = state.whole(), saved.aside, saved.damaged
 	if state.Phase == mixed { // another batch, with a receipt of its own
 		head, size := saved.batch.Head(), counter(0)
-		sum := handover.NewSum(state.Part, head.Size)
-		if err := handover.Write(io.MultiWriter(sum, &size), saved.batch, state.Part); err != nil {
+		sum := transfer.NewSum(state.Part, head.Size)
+		if err := transfer.Write(io.MultiWriter(sum, &size), saved.batch, state.Part); err != nil {
 			return err
 		}
 		lost := uint64(saved.damaged - state.Damaged)

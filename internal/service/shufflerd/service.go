@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/witness"
@@ -118,7 +118,7 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{
-		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: epoch.Together,
+		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: inbox.Together,
 		rates: o.Limits.Rates(),
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/internal/service/epoch"
+	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -46,7 +46,7 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	if errors.Is(err, queue.ErrChanged) {
 		err = nil // it was there
 	}
-	return epoch.Storage(err)
+	return inbox.Storage(err)
 }
 
 // destroy ends a post of a plan that was withdrawn. The caller holds working.
@@ -103,7 +103,7 @@ func postName(hash [32]byte, instance, hop int) string {
 
 // erase deletes all boxes and marks of a post.
 func (s *Service) erase(ctx context.Context, post string) error {
-	drop := []string{epoch.InboxName(post), "spent_" + post}
+	drop := []string{inbox.InboxName(post), "spent_" + post}
 	for _, begin := range []string{"in_" + post + "_", "out_" + post + "_"} {
 		names, err := s.o.Queue.Boxes(ctx, begin)
 		if err != nil {
@@ -129,7 +129,7 @@ func (s *Service) erase(ctx context.Context, post string) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range append(marks, epoch.RecordKey(post)) {
+	for _, key := range append(marks, inbox.RecordKey(post)) {
 		if err := s.records.Delete(ctx, key); err != nil {
 			return err
 		}

@@ -21,12 +21,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/clock"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
@@ -37,7 +37,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	durabletest.InMemory()
+	atomicfiletest.InMemory()
 	if os.Getenv(workerDir) != "" {
 		os.Exit(workerProcess())
 	}
@@ -260,7 +260,7 @@ func (w *world) restart(hop int) {
 func (w *world) respondent(name string) string {
 	w.t.Helper()
 	if _, there := w.tokens[name]; !there {
-		token, err := serve.AddBearer(replay.New(uint64(len(w.tokens))), w.bearers, name)
+		token, err := serve.AddBearer(seeded.New(uint64(len(w.tokens))), w.bearers, name)
 		if err != nil {
 			w.t.Fatal(err)
 		}

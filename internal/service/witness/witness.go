@@ -22,7 +22,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -166,7 +166,7 @@ func (w *Witness) cosign(r request) ([]byte, error) {
 	case !follows(w.last, next, r.proof):
 		return nil, errInconsistent
 	}
-	if err := durable.Replace(w.path, r.checkpoint, 0o600); err != nil {
+	if err := atomicfile.Replace(w.path, r.checkpoint, 0o600); err != nil {
 		return nil, err
 	}
 	w.last = next

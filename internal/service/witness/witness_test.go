@@ -13,13 +13,13 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 func TestMain(m *testing.M) {
-	durabletest.InMemory()
+	atomicfiletest.InMemory()
 	os.Exit(m.Run())
 }
 
@@ -218,7 +218,7 @@ func FuzzRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var r request
 		var err error
-		costtest.Heap(t, costtest.Factor, len(body), func() { r, err = parseRequest(body) })
+		costlimit.Heap(t, costlimit.Factor, len(body), func() { r, err = parseRequest(body) })
 		if err != nil {
 			return
 		}

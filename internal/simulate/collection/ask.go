@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -18,12 +18,12 @@ import (
 type asked struct {
 	simulate.Collection
 	learned question.Model
-	truth   *findings.Truth
+	truth   *results.Truth
 }
 
 // ask puts the question to all values: through sealed envelopes in full, in the folder of work
 // if it names one, or by its law.
-func ask(proto *protocol.Protocol, keys simulate.Keys, values law.Values, full bool, work simulate.Bounded, seed uint64, progress simulate.Progress) (a asked, err error) {
+func ask(proto *protocol.Protocol, keys simulate.Keys, values distribution.Values, full bool, work simulate.Bounded, seed uint64, progress simulate.Progress) (a asked, err error) {
 	switch {
 	case work.Dir != "":
 		a.Collection, err = work.Run(context.Background(), proto, keys, values, seed, progress)
@@ -36,13 +36,13 @@ func ask(proto *protocol.Protocol, keys simulate.Keys, values law.Values, full b
 		a.learned, err = proto.Learn(a.Crowds)
 	}
 	if err == nil {
-		a.truth, err = law.Reveal(proto, values)
+		a.truth, err = distribution.Reveal(proto, values)
 	}
 	return a, err
 }
 
 // publish is the release of what was learned; seed is what people are told of the randomness.
-func (a asked) publish(proto *protocol.Protocol, public findings.Public, seed uint64) (release.Release, error) {
+func (a asked) publish(proto *protocol.Protocol, public results.Public, seed uint64) (release.Release, error) {
 	r, err := analyzer.Describe(proto, a.learned, a.Crowds, public)
 	r.Source, r.Full, r.Created = release.Simulation, a.Fragments > 0, time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", seed)

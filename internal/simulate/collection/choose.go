@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
@@ -46,7 +46,7 @@ func (t tried) String() string {
 // default but for a bandwidth, which is also the median distance of two records.
 func (c Collection) Choose(set *dataset.Set, progress simulate.Progress) (plan.Kernel, string, error) {
 	part := *set
-	part.Test, part.Train = set.Train.Split(replay.New(c.Seed, forChoice), choiceShare)
+	part.Test, part.Train = set.Train.Split(seeded.New(c.Seed, forChoice), choiceShare)
 	part.Test = part.Test.Head(choiceMost)
 	least := slices.Min(part.Train.Counts(len(set.Classes)))
 	if least == 0 {

@@ -5,7 +5,7 @@ package collection
 
 import (
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -40,8 +40,8 @@ type Collected struct {
 	Plan    plan.Plan
 	Release release.Release
 	Learned question.Model
-	Model   *findings.Classifier
-	Public  findings.Public
+	Model   *results.Classifier
+	Public  results.Public
 	simulate.Collection
 }
 
@@ -61,11 +61,11 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	if err != nil {
 		return out, err
 	}
-	model, err := findings.NewClassifier(a.learned.(*density.Model))
+	model, err := results.NewClassifier(a.learned.(*density.Model))
 	if err != nil {
 		return out, err
 	}
-	public := findings.Public{Truth: a.truth, Words: set.Words, WordVectors: set.WordX, Test: findings.Records{X: set.Test.X, Y: set.Test.Y}}
+	public := results.Public{Truth: a.truth, Words: set.Words, WordVectors: set.WordX, Test: results.Records{X: set.Test.X, Y: set.Test.Y}}
 	if c.Budget.LabelEpsilon == plan.Unprotected { // otherwise crowds are of randomized classes
 		public.Came = set.Train.Counts(len(set.Classes))
 	}

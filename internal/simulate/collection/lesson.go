@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/learn/model"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -41,7 +41,7 @@ type Learned struct {
 	Release release.Release
 	Promise account.Guarantee
 	Learned question.Model
-	Public  findings.Public
+	Public  results.Public
 	Model   *model.Model // nil without features
 	simulate.Collection
 }
@@ -66,7 +66,7 @@ func (l Lesson) Run(set *dataset.Set, progress simulate.Progress) (Learned, erro
 		return out, err
 	}
 	out.Collection, out.Learned = a.Collection, a.learned
-	out.Plan, out.Promise, out.Public = p, promise.Shuffled, findings.Public{Truth: a.truth, Test: findings.Records{X: set.Test.X, Y: set.Test.Y}}
+	out.Plan, out.Promise, out.Public = p, promise.Shuffled, results.Public{Truth: a.truth, Test: results.Records{X: set.Test.X, Y: set.Test.Y}}
 	if out.Release, err = a.publish(proto, out.Public, l.Seed); err != nil {
 		return out, err
 	}
@@ -112,18 +112,18 @@ func (l Lesson) Central(out Learned) (float64, error) {
 		return 0, err
 	}
 	deviation := math.Sqrt(proto.Question.(*vector.Question).Rows().Spec().SquaredDistance) / box.Shift
-	sum, r := slices.Clone(out.Public.Truth.Sum), replay.New(l.Seed, forCurator)
+	sum, r := slices.Clone(out.Public.Truth.Sum), seeded.New(l.Seed, forCurator)
 	for i := range sum {
 		sum[i] += deviation * r.NormFloat64()
 	}
-	return findings.Accuracy(out.Learned.(*vector.Model), sum, deviation, out.Public.Test)
+	return results.Accuracy(out.Learned.(*vector.Model), sum, deviation, out.Public.Test)
 }
 
 const forCurator = 7 // a stream of randomness
 
 // records are as the respondents of a vector question hold them.
-func records(l dataset.Labelled) law.Values {
-	vs := make(law.Values, l.Len())
+func records(l dataset.Labelled) distribution.Values {
+	vs := make(distribution.Values, l.Len())
 	for i := range vs {
 		vs[i] = vector.Record{Features: l.X.Data[i*l.X.Stride : i*l.X.Stride+l.X.Cols], Class: l.Y[i]}
 	}
@@ -139,7 +139,7 @@ func (l Lesson) file(out *Learned) error {
 	if l.Features == nil {
 		return nil
 	}
-	linear, err := findings.NewLinear(sums, out.Public.Test.X)
+	linear, err := results.NewLinear(sums, out.Public.Test.X)
 	if err != nil {
 		return err
 	}

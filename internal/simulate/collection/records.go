@@ -6,8 +6,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -53,7 +53,7 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 	if err != nil {
 		return out, err
 	}
-	values := make(law.Values, set.Train.Len())
+	values := make(distribution.Values, set.Train.Len())
 	for i := range values {
 		values[i] = latent.Record{Features: set.Train.X.Data[i*set.Train.X.Stride:][:set.Train.X.Cols], Class: set.Train.Y[i]}
 	}
@@ -62,7 +62,7 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 		return out, err
 	}
 	out.Plan, out.Collection, out.Learned = p, a.Collection, a.learned
-	out.Public = findings.Public{Truth: a.truth, Test: findings.Records{X: set.Test.X, Y: set.Test.Y}}
+	out.Public = results.Public{Truth: a.truth, Test: results.Records{X: set.Test.X, Y: set.Test.Y}}
 	out.Release, err = a.publish(proto, out.Public, c.Seed)
 	out.Release.Synthetic = set.Synthetic
 	return out, err

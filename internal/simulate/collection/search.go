@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -27,7 +27,7 @@ func (s Survey) Search(name string, population []Respondent, rounds int, progres
 	const forRounds, forCounts = 0x5ea, 0x5eb
 	start := time.Now()
 	values := make([]question.Value, len(population))
-	for to, from := range replay.New(s.Seed, forRounds).Perm(len(population)) {
+	for to, from := range seeded.New(s.Seed, forRounds).Perm(len(population)) {
 		values[to] = population[from]
 	}
 	p, keys, err := s.draft(population[:len(population)/rounds])
@@ -42,7 +42,7 @@ func (s Survey) Search(name string, population []Respondent, rounds int, progres
 	if err != nil {
 		return Surveyed{}, err
 	}
-	state, _, err := findings.Next(proto.Question, nil)
+	state, _, err := results.Next(proto.Question, nil)
 	if err != nil {
 		return Surveyed{}, err
 	}
@@ -52,12 +52,12 @@ func (s Survey) Search(name string, population []Respondent, rounds int, progres
 			return Surveyed{}, err
 		}
 		group := values[round*len(values)/rounds : (round+1)*len(values)/rounds]
-		out, err := s.collect(proto, keys, group, replay.New(s.Seed, forCounts, uint64(round)).Uint64(), progress)
+		out, err := s.collect(proto, keys, group, seeded.New(s.Seed, forCounts, uint64(round)).Uint64(), progress)
 		if err != nil {
 			return Surveyed{}, err
 		}
 		asked = append(asked, measure.Round{Candidates: len(out.Model.Attributes[0].Values), Devices: len(group)})
-		next, done, err := findings.Next(proto.Question, out.Model)
+		next, done, err := results.Next(proto.Question, out.Model)
 		if err != nil {
 			return Surveyed{}, err
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
@@ -34,7 +34,7 @@ type Survey struct {
 	Instances    int
 	Hops         int
 	Suite        string
-	Groups       []findings.Group // of cells, for the release
+	Groups       []results.Group  // of cells, for the release
 	Full         bool             // fidelity: every message sealed, mixed and opened; otherwise counts from their law
 	Work         simulate.Bounded // of fidelity full: keeps in a folder what memory need not hold, and goes on from there; without a folder memory holds all
 	Seed         uint64
@@ -48,7 +48,7 @@ type Surveyed struct {
 	Plan    plan.Plan
 	Release release.Release
 	Model   *histogram.Model // what the release tells of; of a search the last round's
-	Public  findings.Public
+	Public  results.Public
 	Result  measure.Result
 	Choice  string // of sample or split in words, where Collect was left out
 }
@@ -90,7 +90,7 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []q
 	if err != nil {
 		return out, err
 	}
-	out.Model, out.Public = a.learned.(*histogram.Model), findings.Public{Groups: s.Groups, Came: came(proto.Plan, values), Truth: a.truth}
+	out.Model, out.Public = a.learned.(*histogram.Model), results.Public{Groups: s.Groups, Came: came(proto.Plan, values), Truth: a.truth}
 	out.Release, err = a.publish(proto, out.Public, s.Seed)
 	return out, err
 }
@@ -205,7 +205,7 @@ func promised(r *measure.Result, proto *protocol.Protocol) error {
 }
 
 // compare measures the estimates against the truth.
-func compare(r *measure.Result, p plan.Plan, m *histogram.Model, truth *findings.Truth) {
+func compare(r *measure.Result, p plan.Plan, m *histogram.Model, truth *results.Truth) {
 	var errors measure.Errors
 	for _, t := range m.Tables {
 		table := measure.Table{Attribute: p.Question.Histogram.Attributes[t.Attribute].Name, Devices: t.Respondents, Cells: len(t.Values)}

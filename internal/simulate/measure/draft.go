@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question"
@@ -76,7 +76,7 @@ func mixed(instances, hops int) plan.Route {
 // PublicSeed is that of a plan's features or hashes.
 func PublicSeed(seed uint64, part ...uint64) string {
 	const forFeatures = 0xfea
-	r := replay.New(seed, append(part, forFeatures)...)
+	r := seeded.New(seed, append(part, forFeatures)...)
 	b := make([]byte, 32)
 	for i := range b {
 		b[i] = byte(r.Uint32())

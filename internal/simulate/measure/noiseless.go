@@ -7,8 +7,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/density"
@@ -24,8 +24,8 @@ func Noiseless(p plan.Plan, set *dataset.Set) (float64, error) {
 		return 0, err
 	}
 	p.Budget.LabelEpsilon = plan.Unprotected
-	records := law.Records{Classes: set.Train.Y, Row: func(i int) []float32 { return row(set.Train.X, i) }}
-	rounded, err := law.Round(p, records, func(part ...uint64) *rand.Rand { return replay.New(forNoiseless, part...) }, func(int) {})
+	records := distribution.Records{Classes: set.Train.Y, Row: func(i int) []float32 { return row(set.Train.X, i) }}
+	rounded, err := distribution.Round(p, records, func(part ...uint64) *rand.Rand { return seeded.New(forNoiseless, part...) }, func(int) {})
 	if err != nil {
 		return 0, err
 	}

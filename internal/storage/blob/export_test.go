@@ -1,6 +1,6 @@
 package blob
 
-import "github.com/confetti-dp/confetti/internal/storage/durable"
+import "github.com/confetti-dp/confetti/internal/storage/atomicfile"
 
 // Known are the folders that the store knows to last.
 func Known(f Folder) (n int) { return len(f.known.folders) }
@@ -10,7 +10,7 @@ func CountSyncs(f Folder) *int {
 	n := new(int)
 	f.known.sync = func(dir string) error {
 		*n++
-		return durable.SyncFolder(dir)
+		return atomicfile.SyncFolder(dir)
 	}
 	return n
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Folder is a Store in a folder, which several machines may share if its file system
@@ -26,7 +26,7 @@ type Folder struct {
 type known struct {
 	mu      sync.Mutex
 	folders map[string]fs.FileInfo
-	sync    func(dir string) error // durable.SyncFolder, but for tests
+	sync    func(dir string) error // atomicfile.SyncFolder, but for tests
 }
 
 // mostKnown bounds what is remembered of folders that others delete.
@@ -36,12 +36,12 @@ const mostKnown = 1 << 14
 func OpenFolder(dir string) (Folder, error) {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		err = durable.SyncFolder(filepath.Dir(dir))
+		err = atomicfile.SyncFolder(filepath.Dir(dir))
 	}
 	if err != nil && !errors.Is(err, fs.ErrPermission) { // of a folder above, which need not be ours to read
 		return Folder{}, fmt.Errorf("blob: %w", err)
 	}
-	return Folder{dir, &known{folders: map[string]fs.FileInfo{}, sync: durable.SyncFolder}}, nil
+	return Folder{dir, &known{folders: map[string]fs.FileInfo{}, sync: atomicfile.SyncFolder}}, nil
 }
 
 func (f Folder) path(name string) string {
@@ -55,7 +55,7 @@ func (f Folder) Put(_ context.Context, name string, body []byte) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("blob: %w", err)
 		}
-		err := durable.Replace(path, body, 0o600)
+		err := atomicfile.Replace(path, body, 0o600)
 		if err == nil {
 			err = f.syncAbove(path)
 		}
@@ -187,7 +187,7 @@ func (f Folder) Delete(_ context.Context, under string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}
-	if err := durable.SyncFolder(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.SyncFolder(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // putters are ways to keep small bodies, each durable when it returns.
@@ -110,7 +110,7 @@ func BenchmarkOpen(b *testing.B) {
 	in.close()
 	for b.Loop() {
 		again := &Inbox{q: q, name: "in", most: in.most, counts: map[uint32]int{}, marks: map[[16]byte]mark{}, closed: true}
-		if err := q.openLog(again, true, chain.Walk{}); err != nil || again.counts[0] != n {
+		if err := q.openLog(again, true, hashchain.Walk{}); err != nil || again.counts[0] != n {
 			b.Fatal(err)
 		}
 		again.groups.Close()

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // recordsOf are where the records of a block begin.
@@ -106,7 +106,7 @@ func TestABitOfARecordsHead(t *testing.T) {
 	for stream, records := range map[string][]int{boxStream("b"): {0, 2, 4}, prefix + "-records-state": {0, 2}} {
 		for _, record := range records {
 			t.Run(fmt.Sprintf("record %d of %s", record, stream), func(t *testing.T) {
-				n := costtest.Allocated(func() {
+				n := costlimit.Allocated(func() {
 					var wg sync.WaitGroup
 					for _, bit := range bits {
 						dir := t.TempDir()
@@ -239,7 +239,7 @@ func FuzzBlock(f *testing.F) {
 			t.Fatal(err)
 		}
 		var bad *badRecord
-		costtest.Heap(t, costtest.Factor, len(block), func() {
+		costlimit.Heap(t, costlimit.Factor, len(block), func() {
 			var err error
 			if bad, err = checkBlock(path); err != nil {
 				t.Fatal(err)

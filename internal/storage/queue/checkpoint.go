@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // checkEvery is how late a checkpoint may be: what is lost at the end of an inbox
@@ -18,10 +18,10 @@ const checkEvery = time.Second
 // checkpoint is what a record says of an inbox: how far it had come, so that one
 // that is shorter is found, and what was set aside.
 type checkpoint struct {
-	End      chain.Point `json:"end"`
-	Contents uint64      `json:"contents"` // in all groups up to End, those that are lost included
-	Aside    []chain.Gap `json:"aside,omitempty"`
-	Key      []byte      `json:"key,omitempty"` // in a cluster, which has no folder of ours
+	End      hashchain.Point `json:"end"`
+	Contents uint64          `json:"contents"` // in all groups up to End, those that are lost included
+	Aside    []hashchain.Gap `json:"aside,omitempty"`
+	Key      []byte          `json:"key,omitempty"` // in a cluster, which has no folder of ours
 
 	lost uint64 // contents that were in groups of Aside
 }
@@ -38,7 +38,7 @@ func (c *checkpoint) lose(before uint64) error {
 }
 
 // covers reports whether a gap was set aside.
-func (c *checkpoint) covers(g chain.Gap) bool {
+func (c *checkpoint) covers(g hashchain.Gap) bool {
 	for _, a := range c.Aside {
 		if a.From <= g.From && g.To <= a.To {
 			return true
@@ -49,12 +49,12 @@ func (c *checkpoint) covers(g chain.Gap) bool {
 
 // accepted lets a walk pass over what was set aside, and nothing else. The caller
 // is the committer, or holds mu.
-func (in *Inbox) accepted() func(chain.Gap) error {
+func (in *Inbox) accepted() func(hashchain.Gap) error {
 	known := in.known
 	if len(known.Aside) == 0 {
 		return nil
 	}
-	return func(g chain.Gap) error {
+	return func(g hashchain.Gap) error {
 		if known.covers(g) {
 			return nil
 		}
@@ -63,8 +63,8 @@ func (in *Inbox) accepted() func(chain.Gap) error {
 }
 
 // asideOf lets a walk pass over everything, and takes note of it.
-func asideOf(c *checkpoint) func(chain.Gap) error {
-	return func(g chain.Gap) error {
+func asideOf(c *checkpoint) func(hashchain.Gap) error {
+	return func(g hashchain.Gap) error {
 		if !c.covers(g) {
 			c.Aside = append(c.Aside, g)
 		}

@@ -14,7 +14,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // The contents of a group are
@@ -118,7 +118,7 @@ func (s secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "a secret") }
 // seal is the body of the group behind end. The nonce is random: a number may be
 // used twice, by a write that was torn and the one in its place. Among 2^32 groups
 // two nonces are alike with probability 2^-33.
-func (s secret) seal(end chain.Point, contents []byte) []byte {
+func (s secret) seal(end hashchain.Point, contents []byte) []byte {
 	body := make([]byte, nonceSize, len(contents)+sealing)
 	rng.Reader(s.rand).Read(body)
 	return s.aead.Seal(body, body, contents, end.Append(nil))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // Inbox is a box of many small contents, each under a key of its own and written
@@ -52,14 +52,14 @@ type Inbox struct {
 // and Broken.
 type groups interface {
 	// End is the point behind the newest group that was read or written.
-	End() chain.Point
+	End() hashchain.Point
 	// Append puts a group with that body on disk behind End. errStale: there are
 	// newer ones; ErrFull: nothing was kept; after any other error nobody knows.
 	Append(ctx context.Context, body []byte) error
 	// Read calls fn for the groups behind End, and moves it.
-	Read(ctx context.Context, walk chain.Walk, fn func(head, body []byte) error) error
+	Read(ctx context.Context, walk hashchain.Walk, fn func(head, body []byte) error) error
 	// Each calls fn for all groups up to the End of now.
-	Each(ctx context.Context, skip func(chain.Gap) error, fn func(head, body []byte) error) error
+	Each(ctx context.Context, skip func(hashchain.Gap) error, fn func(head, body []byte) error) error
 	// Mend restores what stands before the groups, and says nothing of them.
 	Mend() error
 
@@ -102,7 +102,7 @@ func (q *Queue) Inbox(ctx context.Context, name string, d Damage) (*Inbox, error
 		return in, nil
 	}
 	in := &Inbox{
-		q: q, name: name, most: min(ChunkBody, q.MaxBody()) - groupHead - sealing - chain.Head, counts: map[uint32]int{}, marks: map[[16]byte]mark{}, target: 1,
+		q: q, name: name, most: min(ChunkBody, q.MaxBody()) - groupHead - sealing - hashchain.Head, counts: map[uint32]int{}, marks: map[[16]byte]mark{}, target: 1,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if err := in.load(ctx, d); err != nil {
@@ -137,7 +137,7 @@ func (in *Inbox) load(ctx context.Context, d Damage) error {
 	}
 	in.revision = revision
 	in.known.Aside, in.known.Key = known.Aside, known.Key
-	walk := chain.Walk{Known: known.End, Skip: in.accepted()}
+	walk := hashchain.Walk{Known: known.End, Skip: in.accepted()}
 	if d == SetAside {
 		walk.Skip = asideOf(&in.known)
 	}

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // put is a content that waits for the committer, or a task for it.
@@ -213,7 +213,7 @@ func (in *Inbox) fresh(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return explain(err)
 	}
-	walk := chain.Walk{Skip: in.accepted()}
+	walk := hashchain.Walk{Skip: in.accepted()}
 	if err := in.groups.Read(ctx, walk, in.enter); err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // logGroups are the groups of an inbox of the embedded queue, in files of the
@@ -19,11 +19,11 @@ import (
 //	NAME.log      a package chain's log
 //	NAME.key      what it is encrypted under
 //	NAME.dropped  a log that is being deleted
-type logGroups struct{ *chain.Log }
+type logGroups struct{ *hashchain.Log }
 
 func (g logGroups) Append(_ context.Context, body []byte) error {
 	switch err := g.Log.Append(body); {
-	case errors.Is(err, chain.ErrFull):
+	case errors.Is(err, hashchain.ErrFull):
 		return ErrFull
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -32,10 +32,12 @@ func (g logGroups) Append(_ context.Context, body []byte) error {
 }
 
 // Read has nothing to read: nobody else writes.
-func (g logGroups) Read(context.Context, chain.Walk, func(head, body []byte) error) error { return nil }
+func (g logGroups) Read(context.Context, hashchain.Walk, func(head, body []byte) error) error {
+	return nil
+}
 
-func (g logGroups) Each(_ context.Context, skip func(chain.Gap) error, fn func(head, body []byte) error) error {
-	return damaged(g.Log.Each(chain.Walk{Skip: skip}, fn))
+func (g logGroups) Each(_ context.Context, skip func(hashchain.Gap) error, fn func(head, body []byte) error) error {
+	return damaged(g.Log.Each(hashchain.Walk{Skip: skip}, fn))
 }
 
 // Mend writes the title again: what stands behind it tells by itself whether it was
@@ -44,7 +46,7 @@ func (g logGroups) Mend() error { return damaged(g.Retitle()) }
 
 // damaged turns what package chain finds into the error of this package.
 func damaged(err error) error {
-	if errors.Is(err, chain.ErrDamaged) || errors.Is(err, chain.ErrShort) {
+	if errors.Is(err, hashchain.ErrDamaged) || errors.Is(err, hashchain.ErrShort) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
@@ -57,7 +59,7 @@ func (q *Queue) inboxPath(name, kind string) string { return filepath.Join(q.log
 
 // openLog opens the log of an inbox, and makes it where the record says that none
 // has been made.
-func (q *Queue) openLog(in *Inbox, made bool, walk chain.Walk) error {
+func (q *Queue) openLog(in *Inbox, made bool, walk hashchain.Walk) error {
 	log, key := q.inboxPath(in.name, "log"), q.inboxPath(in.name, "key")
 	text, noKey := os.ReadFile(key)
 	if noKey == nil {
@@ -76,7 +78,7 @@ func (q *Queue) openLog(in *Inbox, made bool, walk chain.Walk) error {
 			if err := remove(log); err != nil {
 				return err
 			}
-			if err := durable.Replace(key, marshalKey(bytes), 0o600); err != nil {
+			if err := atomicfile.Replace(key, marshalKey(bytes), 0o600); err != nil {
 				return fmt.Errorf("queue: %w", err)
 			}
 			noLog = fs.ErrNotExist
@@ -91,11 +93,11 @@ func (q *Queue) openLog(in *Inbox, made bool, walk chain.Walk) error {
 		if made && walk.Skip == nil {
 			return fmt.Errorf("%w: %s is missing", ErrDamaged, log)
 		}
-		if err := chain.Create(log, title); err != nil {
+		if err := hashchain.Create(log, title); err != nil {
 			return fmt.Errorf("queue: %w", err)
 		}
 	}
-	l, err := chain.Open(log, title, q.MaxBody()-chain.Head, walk, in.enter)
+	l, err := hashchain.Open(log, title, q.MaxBody()-hashchain.Head, walk, in.enter)
 	if err != nil {
 		return fmt.Errorf("queue: %w", damaged(err))
 	}
@@ -116,7 +118,7 @@ func (q *Queue) finishDrop(ctx context.Context, name string) error {
 	if _, err := os.Lstat(q.inboxPath(name, "dropped")); q.server == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := durable.SyncFolder(q.logs); err != nil {
+	if err := atomicfile.SyncFolder(q.logs); err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
 	if err := destroy(q.inboxPath(name, "key")); err != nil {
@@ -128,7 +130,7 @@ func (q *Queue) finishDrop(ctx context.Context, name string) error {
 	if err := remove(q.inboxPath(name, "dropped")); err != nil {
 		return err
 	}
-	if err := durable.SyncFolder(q.logs); err != nil {
+	if err := atomicfile.SyncFolder(q.logs); err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // streamGroups are the groups of an inbox of a cluster: a message each. That the
@@ -19,14 +19,14 @@ type streamGroups struct {
 	stream jetstream.Stream
 	most   int
 	last   uint64 // sequence of the newest message that was read or written
-	begin  chain.Point
-	end    chain.Point
+	begin  hashchain.Point
+	end    hashchain.Point
 }
 
 func inboxStream(name string) string { return prefix + "-inbox-" + name }
 
 // openStream opens the stream of an inbox, whose key lies in its record.
-func (q *Queue) openStream(ctx context.Context, in *Inbox, walk chain.Walk) error {
+func (q *Queue) openStream(ctx context.Context, in *Inbox, walk hashchain.Walk) error {
 	for in.revision == 0 {
 		in.known.Key = drawKey()
 		if err := in.save(ctx); err != nil {
@@ -46,13 +46,13 @@ func (q *Queue) openStream(ctx context.Context, in *Inbox, walk chain.Walk) erro
 	if err != nil {
 		return err
 	}
-	g := &streamGroups{q: q, stream: s, most: in.most, end: chain.Begin(inboxTitle + in.name)}
+	g := &streamGroups{q: q, stream: s, most: in.most, end: hashchain.Begin(inboxTitle + in.name)}
 	g.begin = g.end
 	in.groups = g
 	return g.Read(ctx, walk, in.enter)
 }
 
-func (g *streamGroups) End() chain.Point { return g.end }
+func (g *streamGroups) End() hashchain.Point { return g.end }
 
 func (g *streamGroups) Append(ctx context.Context, body []byte) error {
 	group := append(g.end.Append(nil), body...)
@@ -64,7 +64,7 @@ func (g *streamGroups) Append(ctx context.Context, body []byte) error {
 	if err != nil {
 		return explain(err)
 	}
-	walk := chain.Walk{End: g.end}
+	walk := hashchain.Walk{End: g.end}
 	if _, _, err := walk.Group(group); err != nil {
 		panic(err) // it was made to follow
 	}
@@ -72,7 +72,7 @@ func (g *streamGroups) Append(ctx context.Context, body []byte) error {
 	return nil
 }
 
-func (g *streamGroups) Read(ctx context.Context, walk chain.Walk, fn func(head, body []byte) error) error {
+func (g *streamGroups) Read(ctx context.Context, walk hashchain.Walk, fn func(head, body []byte) error) error {
 	last, end, err := g.walk(ctx, g.last, g.end, walk, fn)
 	if err == nil {
 		g.last, g.end = last, end
@@ -80,16 +80,16 @@ func (g *streamGroups) Read(ctx context.Context, walk chain.Walk, fn func(head, 
 	return err
 }
 
-func (g *streamGroups) Each(ctx context.Context, skip func(chain.Gap) error, fn func(head, body []byte) error) error {
-	_, _, err := g.walk(ctx, 0, g.begin, chain.Walk{Skip: skip}, fn)
+func (g *streamGroups) Each(ctx context.Context, skip func(hashchain.Gap) error, fn func(head, body []byte) error) error {
+	_, _, err := g.walk(ctx, 0, g.begin, hashchain.Walk{Skip: skip}, fn)
 	return err
 }
 
 // walk reads from behind a message to the newest.
-func (g *streamGroups) walk(ctx context.Context, last uint64, end chain.Point, walk chain.Walk, fn func(head, body []byte) error) (uint64, chain.Point, error) {
+func (g *streamGroups) walk(ctx context.Context, last uint64, end hashchain.Point, walk hashchain.Walk, fn func(head, body []byte) error) (uint64, hashchain.Point, error) {
 	walk.End = end
 	config := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: last + 1}
-	err := each(ctx, g.stream, config, g.most+chain.Head+groupHead+sealing, func(m jetstream.Msg, sequence uint64) error {
+	err := each(ctx, g.stream, config, g.most+hashchain.Head+groupHead+sealing, func(m jetstream.Msg, sequence uint64) error {
 		head, body, err := walk.Group(m.Data())
 		if err != nil {
 			return err
@@ -107,13 +107,13 @@ func (g *streamGroups) walk(ctx context.Context, last uint64, end chain.Point, w
 }
 
 // skipRest passes over messages that the server has, and does not give.
-func (g *streamGroups) skipRest(ctx context.Context, last uint64, walk *chain.Walk) (uint64, error) {
+func (g *streamGroups) skipRest(ctx context.Context, last uint64, walk *hashchain.Walk) (uint64, error) {
 	info, err := g.stream.Info(ctx)
 	if err != nil {
 		return last, explain(err)
 	}
 	missing := info.State.LastSeq - last
-	return info.State.LastSeq, walk.Skip(chain.Gap{From: walk.End.Number + 1, To: walk.End.Number + missing})
+	return info.State.LastSeq, walk.Skip(hashchain.Gap{From: walk.End.Number + 1, To: walk.End.Number + missing})
 }
 
 func (g *streamGroups) Broken() error { return nil }

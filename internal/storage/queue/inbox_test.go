@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -663,7 +663,7 @@ func FuzzGroup(f *testing.F) {
 	f.Add(appendContent(beginGroup(nil, 3), [16]byte{1}, 2, []byte("body")))
 	f.Add(beginGroup(nil, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		costtest.Heap(t, costtest.Factor, len(b), func() {
+		costlimit.Heap(t, costlimit.Factor, len(b), func() {
 			before, contents, err := parseGroup(b)
 			if err != nil {
 				return
@@ -682,7 +682,7 @@ func FuzzGroup(f *testing.F) {
 func FuzzKey(f *testing.F) {
 	f.Add(marshalKey(make([]byte, keySize)))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			if key, err := parseKey(text); err == nil && !bytes.Equal(marshalKey(key), text) {
 				t.Error("a key has two forms")
 			}

@@ -29,8 +29,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 const (
@@ -91,11 +91,11 @@ type Queue struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	replicas int
-	streams  string        // folder of the embedded server's streams
-	logs     string        // folder of the embedded queue's inboxes
-	lock     *os.File      // of the embedded queue's folder
-	disk     *durable.Disk // likewise; nil with a cluster
-	inboxes  *Records      // checkpoints of inboxes
+	streams  string           // folder of the embedded server's streams
+	logs     string           // folder of the embedded queue's inboxes
+	lock     *os.File         // of the embedded queue's folder
+	disk     *atomicfile.Disk // likewise; nil with a cluster
+	inboxes  *Records         // checkpoints of inboxes
 	log      *slog.Logger
 
 	background context.Context // of what no caller waits for
@@ -201,11 +201,11 @@ func (q *Queue) start(c Config) error {
 	if err := os.MkdirAll(logs, 0o700); err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
-	lock, err := durable.Lock(c.Dir)
+	lock, err := atomicfile.Lock(c.Dir)
 	if err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
-	q.lock, q.logs, q.streams, q.disk = lock, logs, streamsOf(c.Dir), durable.WatchDisk(c.Dir)
+	q.lock, q.logs, q.streams, q.disk = lock, logs, streamsOf(c.Dir), atomicfile.WatchDisk(c.Dir)
 	if err := q.checkBlocks(c.Damage); err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (q *Queue) MaxBody() int { return min(MaxBody, int(q.conn.MaxPayload())-hea
 
 // MaxContent is the longest content of an inbox, in bytes.
 func (q *Queue) MaxContent() int {
-	return q.MaxBody() - chain.Head - sealing - groupHead - contentHead
+	return q.MaxBody() - hashchain.Head - sealing - groupHead - contentHead
 }
 
 // Healthy returns an error if the queue cannot take anything now: a cluster out

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // ErrChanged is the error of a Set whose record was changed, or made, by
@@ -113,7 +113,7 @@ func (r *Records) reach(ctx context.Context, less uint64) {
 		now.Count -= min(less, now.Count)
 		var text []byte
 		if text, err = json.Marshal(now); err == nil {
-			err = durable.Replace(r.reached, text, 0o600)
+			err = atomicfile.Replace(r.reached, text, 0o600)
 		}
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // reserve is kept free on the embedded server's disk: after one write that finds
@@ -68,7 +68,7 @@ func (q *Queue) look(ctx context.Context) error {
 	}
 	if q.server != nil {
 		u.limit = min(u.limit, q.server.JetStreamConfig().MaxStore)
-		if free, known := durable.Free(q.streams); known {
+		if free, known := atomicfile.Free(q.streams); known {
 			u.free = free - reserve
 		}
 	}
@@ -105,7 +105,7 @@ func (q *Queue) lastResort() error {
 	if q.streams == "" {
 		return nil
 	}
-	if free, known := durable.Free(q.streams); known && free < reserve/2 {
+	if free, known := atomicfile.Free(q.streams); known && free < reserve/2 {
 		return ErrFull
 	}
 	return nil

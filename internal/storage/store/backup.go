@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 type table struct {
@@ -68,7 +68,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := os.Link(copied, path); err != nil {
 		return fmt.Errorf("store: backup: %w", err)
 	}
-	return durable.SyncFolder(filepath.Dir(path))
+	return atomicfile.SyncFolder(filepath.Dir(path))
 }
 
 // vacuum copies a SQLite database as of one moment, on a connection of its own:

@@ -12,7 +12,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // ErrReports is the error of reports whose bytes on disk are not those that were kept.
@@ -49,7 +49,7 @@ func openBodies(dir string, failpoint func(string) error) (*bodies, error) {
 		err = nil
 	}
 	// Whoever made the folder, or a file in it, may have died before its name was on disk.
-	err = errors.Join(err, durable.SyncFolder(filepath.Dir(dir)), durable.SyncFolder(dir))
+	err = errors.Join(err, atomicfile.SyncFolder(filepath.Dir(dir)), atomicfile.SyncFolder(dir))
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
@@ -123,7 +123,7 @@ func (a *appending) sync() error {
 		}
 		err := a.of.sync(t.file)
 		if err == nil && t.was == 0 { // the file's name too
-			err = durable.SyncFolder(a.of.dir)
+			err = atomicfile.SyncFolder(a.of.dir)
 		}
 		if err != nil {
 			return fmt.Errorf("store: %w", err)
@@ -226,7 +226,7 @@ func (b *bodies) remove(plan string) error {
 		return nil
 	}
 	if err == nil {
-		err = durable.SyncFolder(b.dir)
+		err = atomicfile.SyncFolder(b.dir)
 	}
 	if err != nil {
 		return fmt.Errorf("store: the rows of reports are deleted, their file is not: %w", err)

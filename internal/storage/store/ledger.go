@@ -13,8 +13,8 @@ import (
 	modernc "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // The budget ledger is a chain: beside each spending stands its number and a
@@ -31,16 +31,16 @@ const (
 )
 
 // link is the point behind a spending.
-func link(before chain.Point, s Spending) (chain.Point, error) {
+func link(before hashchain.Point, s Spending) (hashchain.Point, error) {
 	fields := []any{s.Plan, s.Population, s.Publisher, math.Float64bits(s.Epsilon), math.Float64bits(s.Delta), s.Adjacency, s.Users, s.Method, s.Note, stamp(s.Spent)}
 	if s.Dominated != "" { // rows of earlier versions have none, and the digest that they had
 		fields = append(fields, math.Float64bits(s.Shift), math.Float64bits(s.Tail), s.Dominated)
 	}
 	text, err := json.Marshal(fields)
 	if err != nil {
-		return chain.Point{}, fmt.Errorf("store: %w", err)
+		return hashchain.Point{}, fmt.Errorf("store: %w", err)
 	}
-	walk := chain.Walk{End: before}
+	walk := hashchain.Walk{End: before}
 	_, _, err = walk.Group(append(before.Append(nil), text...))
 	return walk.End, err
 }
@@ -50,9 +50,9 @@ const ledgerRows = `SELECT spendings.plan, spendings.population, spendings.publi
 	FROM spendings LEFT JOIN links ON links.plan = spendings.plan ORDER BY links.number`
 
 // ledger goes along the chain and returns its end, or ErrLedger.
-func (s *Store) ledger(ctx context.Context, q query) (chain.Point, error) {
+func (s *Store) ledger(ctx context.Context, q query) (hashchain.Point, error) {
 	known := s.known()
-	end := chain.Begin(ledgerTitle)
+	end := hashchain.Begin(ledgerTitle)
 	wrong := ""
 	err := each(ctx, q, func(r *sql.Rows) error {
 		var b Spending
@@ -91,7 +91,7 @@ func (s *Store) CheckLedger(ctx context.Context) error {
 }
 
 // extend puts a spending at the end of the ledger.
-func (s *Store) extend(ctx context.Context, tx *sql.Tx, end chain.Point, b Spending) (chain.Point, error) {
+func (s *Store) extend(ctx context.Context, tx *sql.Tx, end hashchain.Point, b Spending) (hashchain.Point, error) {
 	next, err := link(end, b)
 	if err != nil {
 		return end, err
@@ -103,17 +103,17 @@ func (s *Store) extend(ctx context.Context, tx *sql.Tx, end chain.Point, b Spend
 }
 
 // known is how far the ledger had come; zero where nothing says so.
-func (s *Store) known() (p chain.Point) {
+func (s *Store) known() (p hashchain.Point) {
 	if path := s.end; path != "" {
 		if text, err := os.ReadFile(path); err == nil && p.UnmarshalText(text) != nil {
-			p = chain.Point{} // damaged: the database is the better witness
+			p = hashchain.Point{} // damaged: the database is the better witness
 		}
 	}
 	return p
 }
 
 // reach writes down how far the ledger has come.
-func (s *Store) reach(p chain.Point) error {
+func (s *Store) reach(p hashchain.Point) error {
 	path := s.end
 	if path == "" || p == s.known() {
 		return nil
@@ -122,7 +122,7 @@ func (s *Store) reach(p chain.Point) error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if err := durable.Replace(path, text, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.Replace(path, text, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
@@ -160,7 +160,7 @@ func (k kind) chained(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	end := chain.Begin(ledgerTitle)
+	end := hashchain.Begin(ledgerTitle)
 	for _, b := range earlier {
 		if end, err = (&Store{}).extend(ctx, tx, end, b); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // spend registers a plan of that name.
@@ -112,7 +112,7 @@ func TestALedgerThatLostSomethingSpendsNothing(t *testing.T) {
 
 // otherEnd is how far another ledger had come.
 func otherEnd(number uint64) string {
-	p, err := link(chain.Begin("another"), Spending{Plan: "another"})
+	p, err := link(hashchain.Begin("another"), Spending{Plan: "another"})
 	if err != nil {
 		panic(err)
 	}

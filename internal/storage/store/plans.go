@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/chain"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
 
 // Plan is a registered plan and what has become of it.
@@ -57,7 +57,7 @@ type Before struct {
 // plan has its number.
 func (s *Store) Register(ctx context.Context, p Plan, round Round, signed []byte, charge func(Before) (Spending, error)) (Outcome, error) {
 	outcome := New
-	var end chain.Point
+	var end hashchain.Point
 	err := s.write(ctx, "register", func(tx *sql.Tx) error {
 		var text []byte
 		var err error

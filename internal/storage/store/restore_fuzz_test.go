@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // A file that is no backup, or a spoilt one, leaves the database empty and usable;
@@ -51,7 +51,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		defer s.Close()
 		// The database's own memory is not Go's, and is bounded by its cache.
-		costtest.Heap(t, costtest.Factor, len(text)+1<<14, func() { err = s.Restore(t.Context(), path) })
+		costlimit.Heap(t, costlimit.Factor, len(text)+1<<14, func() { err = s.Restore(t.Context(), path) })
 		plans, unread := s.Plans(t.Context())
 		if err != nil && len(plans) > 0 && unread == nil {
 			// Restored by the first of several runs; a later one found it in use.

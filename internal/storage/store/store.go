@@ -39,7 +39,7 @@ import (
 	modernc "modernc.org/sqlite" // the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 var (
@@ -111,7 +111,7 @@ type Store struct {
 	path           string // of the SQLite file
 	end            string // file that says how far the ledger has come; "": none
 	writer, reader *sql.DB
-	disk           *durable.Disk         // of the SQLite file
+	disk           *atomicfile.Disk      // of the SQLite file
 	refused        atomic.Pointer[error] // the last write found the disk full, or the tables held
 	asking         sync.Mutex            // held by who asks whether the tables are free again
 	failpoint      func(string) error
@@ -182,7 +182,7 @@ func (s *Store) openSQLite(path string) error {
 		return fmt.Errorf("store: %w", err)
 	}
 	s.end = cmp.Or(s.end, path+".ledger")
-	s.path, s.disk = path, durable.WatchDisk(filepath.Dir(path))
+	s.path, s.disk = path, atomicfile.WatchDisk(filepath.Dir(path))
 	s.writer.SetMaxOpenConns(1)
 	if s.reader, err = sql.Open("sqlite", sqliteURI(path)+"?"+readMode); err != nil {
 		return fmt.Errorf("store: %w", err)

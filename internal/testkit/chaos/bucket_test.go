@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/storage/blob/blobtest"
 )
 
@@ -17,7 +17,7 @@ func TestWorkersOnABucketAreKilled(t *testing.T) {
 	}
 	service := blobtest.Start(t)
 	f := newFleet(t, service)
-	r, faults := replay.New(*firstSeed, 16), 0
+	r, faults := seeded.New(*firstSeed, 16), 0
 	service.Break(func(*http.Request) blobtest.Fault {
 		if r.IntN(25) > 0 {
 			return blobtest.None

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -23,7 +23,7 @@ import (
 
 // The budget of a request, as docs/operating.md states it: so many bytes are
 // allocated at most for each byte that came or was answered, beside
-// costtest.Base, and so much processor time, for each megabyte that came.
+// costlimit.Base, and so much processor time, for each megabyte that came.
 const (
 	routeFactor    = 8
 	routeProcessor = 250 * time.Millisecond // and once more for each MiB
@@ -171,8 +171,8 @@ func (w *world) try(t testing.TB, service string, server *serve.Server, pattern 
 					if method == http.MethodGet {
 						request() // how much is answered
 					}
-					costtest.Processor(r, time.Duration(1+len(body)>>20)*routeProcessor, func() {
-						costtest.Heap(r, routeFactor, len(body)+answered+beside, request)
+					costlimit.Processor(r, time.Duration(1+len(body)>>20)*routeProcessor, func() {
+						costlimit.Heap(r, routeFactor, len(body)+answered+beside, request)
 					})
 					asked++
 				}

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // childVariable has, for a test binary that is to be a service, what one.
@@ -134,7 +134,7 @@ func readClock(home, name string) time.Duration {
 }
 
 func writeClock(home, name string, ahead time.Duration) error {
-	return durable.Replace(filepath.Join(home, name+".clock"), strconv.AppendInt(nil, int64(ahead), 10), 0o600)
+	return atomicfile.Replace(filepath.Join(home, name+".clock"), strconv.AppendInt(nil, int64(ahead), 10), 0o600)
 }
 
 // child is a service in a process of its own, behind a faulty link that keeps its

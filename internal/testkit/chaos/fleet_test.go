@@ -23,10 +23,10 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/folder"
 	"github.com/confetti-dp/confetti/client/https"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob/blobtest"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/plan"
@@ -89,8 +89,8 @@ func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 	cert, key, err := f.authority.Server("127.0.0.1")
 	check(err)
 	check(errors.Join(
-		durable.Replace(filepath.Join(f.dir, "roots.pem"), f.authority.PEM(), 0o600),
-		durable.Replace(filepath.Join(f.dir, "cert.pem"), cert, 0o600), durable.Replace(filepath.Join(f.dir, "key.pem"), key, 0o600),
+		atomicfile.Replace(filepath.Join(f.dir, "roots.pem"), f.authority.PEM(), 0o600),
+		atomicfile.Replace(filepath.Join(f.dir, "cert.pem"), cert, 0o600), atomicfile.Replace(filepath.Join(f.dir, "key.pem"), key, 0o600),
 		os.MkdirAll(filepath.Join(f.dir, "laid"), 0o700),
 	))
 	f.at(opens)
@@ -99,7 +99,7 @@ func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 		c := &child{order: order{Name: name, Dir: filepath.Join(f.dir, name), Ring: f.ring.dir, Home: f.dir}}
 		check(os.Mkdir(c.Dir, 0o700))
 		if name == "analyzer" || strings.HasPrefix(name, "hop") {
-			c.link, err = newLink(replay.New(1))
+			c.link, err = newLink(seeded.New(1))
 			check(err)
 			c.link.healed = true // the network is not what this is about
 		}
@@ -263,7 +263,7 @@ func (f *fleet) end() {
 func (f *fleet) at(now time.Time) {
 	text, err := now.MarshalText()
 	f.check(err)
-	f.check(durable.Replace(filepath.Join(f.dir, "now"), text, 0o600))
+	f.check(atomicfile.Replace(filepath.Join(f.dir, "now"), text, 0o600))
 }
 
 // notes is how many lines a process has left in a file of a kind.
@@ -336,7 +336,7 @@ func (f *fleet) run(m mishap) (violations []string) {
 		if dooms := m.dooms[name]; len(dooms) > 0 {
 			text, err := json.Marshal(dooms)
 			f.check(err)
-			f.check(durable.Replace(filepath.Join(f.dir, name+".dooms"), text, 0o600))
+			f.check(atomicfile.Replace(filepath.Join(f.dir, name+".dooms"), text, 0o600))
 		}
 	}
 	closes := f.signed.Plan.Times.Closes

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -46,7 +46,7 @@ func altered(t *testing.T, tokens bool) {
 	}
 	// What it takes to hand in a batch comes before the batch does: each is altered
 	// on its way, and arrives whole only afterwards.
-	r := replay.New(11)
+	r := seeded.New(11)
 	codes := map[wire.Code]int{}
 	var traffic []*parcel
 	w.net.tap = func(x *parcel) {

@@ -20,9 +20,9 @@ import (
 	"github.com/confetti-dp/confetti/client/folder"
 	"github.com/confetti-dp/confetti/client/https"
 	counts "github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -118,7 +118,7 @@ func killAll(t *testing.T, seed uint64) int {
 
 func newTown(t testing.TB, seed uint64) *town {
 	t.Helper()
-	r := replay.New(seed, 2)
+	r := seeded.New(seed, 2)
 	w := &town{t: t, rand: r, children: map[string]*child{}, world: &world{
 		ring: rings(), dir: t.TempDir(), nodes: map[string]*node{}, said: map[[32]byte]*contribution{},
 		shape: shape{hops: []int{2, 1 + r.IntN(2)}, tokens: seed%2 == 0, minimum: 2, devices: 10, crowds: 2},
@@ -135,11 +135,11 @@ func newTown(t testing.TB, seed uint64) *town {
 	cert, key, err := w.authority.Server("127.0.0.1")
 	check(err)
 	check(errors.Join(
-		durable.Replace(filepath.Join(w.dir, "roots.pem"), w.authority.PEM(), 0o600),
-		durable.Replace(filepath.Join(w.dir, "cert.pem"), cert, 0o600), durable.Replace(filepath.Join(w.dir, "key.pem"), key, 0o600),
+		atomicfile.Replace(filepath.Join(w.dir, "roots.pem"), w.authority.PEM(), 0o600),
+		atomicfile.Replace(filepath.Join(w.dir, "cert.pem"), cert, 0o600), atomicfile.Replace(filepath.Join(w.dir, "key.pem"), key, 0o600),
 	))
 	for i, name := range w.services() {
-		k, err := newLink(replay.New(seed, 3, uint64(i)))
+		k, err := newLink(seeded.New(seed, 3, uint64(i)))
 		check(err)
 		c := &child{link: k, order: order{Name: name, Dir: filepath.Join(w.dir, name), Ring: w.ring.dir, Home: w.dir}}
 		check(os.Mkdir(c.Dir, 0o700))

@@ -21,9 +21,9 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	counts "github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -133,7 +133,7 @@ func newLoad(t *testing.T, people int) *load {
 		names[i] = fmt.Sprint("respondent", i)
 	}
 	var err error
-	w.bearers, err = serve.AddBearers(replay.New(3), filepath.Join(ring.dir, "respondents"), names...)
+	w.bearers, err = serve.AddBearers(seeded.New(3), filepath.Join(ring.dir, "respondents"), names...)
 	check(err)
 
 	authority, err := serve.NewAuthority("chaos", 24*time.Hour)
@@ -141,8 +141,8 @@ func newLoad(t *testing.T, people int) *load {
 	cert, key, err := authority.Server("127.0.0.1")
 	check(err)
 	check(errors.Join(
-		durable.Replace(filepath.Join(w.dir, "roots.pem"), authority.PEM(), 0o600),
-		durable.Replace(filepath.Join(w.dir, "cert.pem"), cert, 0o600), durable.Replace(filepath.Join(w.dir, "key.pem"), key, 0o600),
+		atomicfile.Replace(filepath.Join(w.dir, "roots.pem"), authority.PEM(), 0o600),
+		atomicfile.Replace(filepath.Join(w.dir, "cert.pem"), cert, 0o600), atomicfile.Replace(filepath.Join(w.dir, "key.pem"), key, 0o600),
 	))
 	w.client, err = serve.Client(serve.Path(filepath.Join(w.dir, "roots.pem")))
 	check(err)
@@ -247,7 +247,7 @@ func (w *load) seal(crowd, people int) [][]byte {
 	var wg sync.WaitGroup
 	for core := range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			r := replay.New(4, uint64(crowd), uint64(core))
+			r := seeded.New(4, uint64(crowd), uint64(core))
 			for i := core; i < people; i += runtime.GOMAXPROCS(0) {
 				c := envelope.Contribution{Plan: p.Hash(), Crowd: uint32(crowd)}
 				said := counts.NewMessages(1)

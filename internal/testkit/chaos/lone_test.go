@@ -13,8 +13,8 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	counts "github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/service/handover"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/store"
@@ -161,8 +161,8 @@ func (l *lone) take(laid string, b store.Batch) error {
 	if uint64(mixed.Len()) != head.Envelopes*uint64(head.Size) {
 		return fmt.Errorf("one process lets %d bytes leave, and %d envelopes of %d left", mixed.Len(), head.Envelopes, head.Size)
 	}
-	part := handover.PartOf(head, fleetPart)
-	sum := handover.NewSum(part, head.Size)
+	part := transfer.PartOf(head, fleetPart)
+	sum := transfer.NewSum(part, head.Size)
 	if _, err := sum.Write(mixed.Bytes()); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (l *lone) take(laid string, b store.Batch) error {
 		return fmt.Errorf("another order left than one process gives")
 	}
 	leg := wire.Leg{Plan: head.Plan, Hop: head.Hop, Crowd: head.Crowd}
-	return handover.Send(leg, receipts, manifest, handover.Sender{
+	return transfer.Send(leg, receipts, manifest, transfer.Sender{
 		Read: func(n int) ([]byte, error) {
 			from := int64(n) * manifest.PartBytes(0)
 			return mixed.Bytes()[from : from+manifest.PartBytes(n)], nil

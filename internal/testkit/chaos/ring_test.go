@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -103,10 +103,10 @@ func (r *ring) make() (err error) {
 	for d := range names {
 		names[d] = deviceName(d)
 	}
-	if r.bearers, failed = serve.AddBearers(replay.New(1), filepath.Join(r.dir, "respondents"), names...); failed != nil {
+	if r.bearers, failed = serve.AddBearers(seeded.New(1), filepath.Join(r.dir, "respondents"), names...); failed != nil {
 		return failed
 	}
-	r.operator, failed = serve.AddBearer(replay.New(2), filepath.Join(r.dir, "operators"), "operator")
+	r.operator, failed = serve.AddBearer(seeded.New(2), filepath.Join(r.dir, "operators"), "operator")
 	return errors.Join(err, failed)
 }
 

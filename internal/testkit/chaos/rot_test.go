@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -69,7 +69,7 @@ func TestRottenDisks(t *testing.T) {
 
 // drawRotten makes a small collection in which a file rots at every other step.
 func drawRotten(seed uint64) schedule {
-	r := replay.New(seed, 2)
+	r := seeded.New(seed, 2)
 	s := schedule{shape: shape{tokens: r.IntN(2) == 0, minimum: 2, devices: 3 + r.IntN(3), crowds: 1, hops: []int{1 + r.IntN(2)}}}
 	w := &world{shape: s.shape}
 	names := w.services()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
@@ -58,7 +58,7 @@ func (s schedule) String() string {
 // draw makes the schedule of a seed. One crash of it goes in turn through all
 // failpoints of all roles, so that so many seeds reach every one.
 func draw(seed uint64) schedule {
-	r := replay.New(seed, 1)
+	r := seeded.New(seed, 1)
 	crashes := everyCrash()
 	kind, point, _ := strings.Cut(crashes[seed%uint64(len(crashes))], " at ")
 	s := schedule{shape: shape{tokens: r.IntN(3) == 0, minimum: 2 + r.IntN(2), devices: 6 + r.IntN(maxDevices-5), crowds: 1 + r.IntN(2)}}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -25,7 +25,7 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := replay.New(6)
+	r := seeded.New(6)
 	begin, said := time.Now(), time.Now()
 	plans, early, routines := 0, int64(0), 0
 	for ; time.Since(begin) < *soak && len(w.violations) == 0; plans++ {

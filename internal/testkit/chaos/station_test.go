@@ -20,9 +20,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 )
@@ -114,7 +114,7 @@ func (f *fates) come(point string, blobs bool) {
 func (f *fates) leave(dooms []doom) {
 	text, err := json.Marshal(dooms)
 	if err == nil {
-		err = durable.Replace(f.file("dooms"), text, 0o600)
+		err = atomicfile.Replace(f.file("dooms"), text, 0o600)
 	}
 	if err != nil {
 		panic(err)
@@ -326,7 +326,7 @@ func (o order) witness(q *queue.Queue) error {
 		if err != nil {
 			return err
 		}
-		return durable.Replace(filepath.Join(o.Home, "laid", strings.ReplaceAll(mark.Laid.Under, "/", "-")), text, 0o600)
+		return atomicfile.Replace(filepath.Join(o.Home, "laid", strings.ReplaceAll(mark.Laid.Under, "/", "-")), text, 0o600)
 	})
 }
 

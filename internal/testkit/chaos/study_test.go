@@ -14,7 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -57,7 +57,7 @@ var roundPoints = slices.Concat(analyzerd.RoundFailpoints, store.RoundFailpoints
 // by which a study goes on. Devices come late, or not at all; which round a device draws,
 // of a study that takes one of each, is not the schedule's.
 func drawStudy(seed uint64) schedule {
-	r := replay.New(seed, 3)
+	r := seeded.New(seed, 3)
 	s := schedule{shape: shape{hops: []int{1 + r.IntN(2)}, minimum: 2, devices: 8 + r.IntN(maxDevices-7), crowds: 1, rounds: 2 + r.IntN(2), takes: plan.TakesOne}}
 	if r.IntN(2) == 0 {
 		s.shape.takes = plan.TakesAll

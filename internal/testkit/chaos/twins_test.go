@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // twins are services with a bug planted at their door. Each must be caught, and
@@ -140,7 +140,7 @@ func TestPlantedBugsAreCaughtAndShrunk(t *testing.T) {
 
 // The shrinker finds what matters among what does not, wherever it stands.
 func TestShrink(t *testing.T) {
-	r := replay.New(5)
+	r := seeded.New(5)
 	for range 50 {
 		s := schedule{}
 		for i := range 40 {

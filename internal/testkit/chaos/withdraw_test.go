@@ -17,7 +17,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -280,7 +280,7 @@ const withdrawSchedules = 24
 func TestAWithdrawnPlanIsOverForGood(t *testing.T) {
 	for seed := range uint64(withdrawSchedules) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := replay.New(seed)
+			r := seeded.New(seed)
 			w, err := newWorld(shape{hops: []int{2}, tokens: seed%2 == 0, minimum: 2, devices: 4, crowds: 1}, "withdrawn")
 			if w != nil {
 				defer w.close()

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 var workerSeeds = flag.Int("chaos.workers", 1, "seeds of each mishap of TestWorkers")
@@ -25,7 +25,7 @@ var mishaps = []struct {
 }{
 	// Workers, the hop and the analyzer end by signal 9 at any step.
 	{"processes are killed", func(seed uint64) mishap {
-		r := replay.New(seed, 10)
+		r := seeded.New(seed, 10)
 		dooms := map[string][]doom{}
 		for _, name := range mixerNames {
 			dooms[name] = lives(r, 3, "kill", "", 14)
@@ -42,7 +42,7 @@ var mishaps = []struct {
 	// PostgreSQL cuts all connections while a shard is counted, is stopped, and is killed, and
 	// starts again.
 	{"the database goes away", func(seed uint64) mishap {
-		r := replay.New(seed, 11)
+		r := seeded.New(seed, 11)
 		times := 0
 		return mishap{
 			dooms: map[string][]doom{
@@ -63,7 +63,7 @@ var mishaps = []struct {
 	// A node of the queue's cluster is killed while a crowd is mixed, loses its disk, and comes
 	// back with an empty one.
 	{"a node of the queue is lost", func(seed uint64) mishap {
-		r := replay.New(seed, 12)
+		r := seeded.New(seed, 12)
 		node := nodeNames[seed%uint64(len(nodeNames))]
 		gone := false
 		return mishap{
@@ -82,7 +82,7 @@ var mishaps = []struct {
 	}},
 	// The store loses a fragment, a bucket and a shard, which are made again.
 	{"blobs are lost that can be made again", func(seed uint64) mishap {
-		r := replay.New(seed, 13)
+		r := seeded.New(seed, 13)
 		return mishap{
 			dooms: map[string][]doom{
 				"mixer0": {{"call", 9 + r.IntN(9), ""}, {"call", 9 + r.IntN(9), ""}}, "mixer1": {{"call", 15 + r.IntN(20), ""}, {"call", 9 + r.IntN(9), ""}},
@@ -106,7 +106,7 @@ var mishaps = []struct {
 	// The store loses a part: its crowd is withheld, which the hop says, and is never mixed anew,
 	// and the other crowd goes on.
 	{"a part is lost", func(seed uint64) mishap {
-		r := replay.New(seed, 14)
+		r := seeded.New(seed, 14)
 		return mishap{
 			dooms: map[string][]doom{"hop0.0": {{"call", 1, "parts-marked"}, {"kill", 1, "parts-marked"}}},
 			calls: func(f *fleet, who string) {
@@ -120,7 +120,7 @@ var mishaps = []struct {
 	// Workers stop in the middle of a step for longer than their lease, and wake up when all is
 	// over.
 	{"slow workers wake after the end", func(seed uint64) mishap {
-		r := replay.New(seed, 15)
+		r := seeded.New(seed, 15)
 		return mishap{
 			dooms: map[string][]doom{
 				"mixer0": lives(r, 1, "stop", "put", 6), "mixer1": lives(r, 1, "stop", "put", 3), "counter0": lives(r, 1, "stop", "get", 2),

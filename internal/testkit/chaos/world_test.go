@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/client/https"
 	"github.com/confetti-dp/confetti/internal/client/policy"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -94,7 +94,7 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 	if w.proto, err = protocol.New(w.signed.Plan); err != nil {
 		return nil, err
 	}
-	if w.dir, err = os.MkdirTemp(durabletest.Memory(), "confetti-chaos-"); err != nil {
+	if w.dir, err = os.MkdirTemp(atomicfiletest.Memory(), "confetti-chaos-"); err != nil {
 		return nil, err
 	}
 	w.study = study{rounds: []plan.Signed{w.signed}, knows: map[int]plan.Signed{}, names: map[int]string{}, files: map[string][32]byte{}}

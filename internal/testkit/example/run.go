@@ -14,8 +14,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/statement"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/simulate/law"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -164,8 +164,8 @@ func Learned(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd) *his
 	return model.(*histogram.Model)
 }
 
-func Streams(seed uint64) law.Stream {
-	return func(part ...uint64) *rand.Rand { return replay.New(seed, part...) }
+func Streams(seed uint64) distribution.Stream {
+	return func(part ...uint64) *rand.Rand { return seeded.New(seed, part...) }
 }
 
 func SameJSON(t *testing.T, a, b json.RawMessage) bool {

@@ -20,7 +20,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 // Alpha is the probability that a check fails a right sampler under a fresh
@@ -45,7 +45,7 @@ func Rand(t testing.TB) *rand.Rand {
 	})
 	name := fnv.New64a()
 	name.Write([]byte(t.Name()))
-	return replay.New(seed, name.Sum64())
+	return seeded.New(seed, name.Sum64())
 }
 
 // Mean checks the mean of draws against the exact mean and variance of one draw

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // oldest is the first version of Node that the packages are tested with.
@@ -82,11 +82,11 @@ func lock(t testing.TB, folder string) *os.File {
 		t.Fatal(err)
 	}
 	for {
-		held, err := durable.Lock(folder)
+		held, err := atomicfile.Lock(folder)
 		if err == nil {
 			return held
 		}
-		if !errors.Is(err, durable.ErrLocked) || t.Context().Err() != nil {
+		if !errors.Is(err, atomicfile.ErrLocked) || t.Context().Err() != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(100 * time.Millisecond)

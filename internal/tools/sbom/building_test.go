@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/tools/manual"
+	"github.com/confetti-dp/confetti/internal/tools/doctest"
 )
 
 // Whoever types what docs/building.md prints gets the same programs, byte for byte, in
@@ -24,12 +24,12 @@ func TestBuildingTwiceGivesTheSamePrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs twice")
 	}
-	first := manual.Clone(t, "../../..")
-	printed := manual.CommandsIn(t, first, "docs/building.md")
+	first := doctest.Clone(t, "../../..")
+	printed := doctest.CommandsIn(t, first, "docs/building.md")
 	if len(printed) != 4 {
 		t.Fatalf("%d commands are printed", len(printed))
 	}
-	s := manual.NewSession(t, first, manual.Patience(t))
+	s := doctest.NewSession(t, first, doctest.Patience(t))
 	said := map[string]string{} // by the command's first words
 	for _, p := range printed {
 		out, err := s.Run(p.Text)
@@ -43,12 +43,12 @@ func TestBuildingTwiceGivesTheSamePrograms(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(second), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(manual.Clone(t, "../../.."), second); err != nil {
+	if err := os.Rename(doctest.Clone(t, "../../.."), second); err != nil {
 		t.Fatal(err)
 	}
 	other := exec.Command("bash", "-c", "umask 077; "+printed[0].Text)
 	other.Dir = second
-	for _, v := range manual.Environment(t) {
+	for _, v := range doctest.Environment(t) {
 		if name, _, _ := strings.Cut(v, "="); !slices.Contains([]string{"GOFLAGS", "GOCACHE", "TMPDIR", "TZ", "LANG", "USER", "HOME", "PWD"}, name) {
 			other.Env = append(other.Env, v)
 		}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // A token is shown at the address that it is for, however that is written, and nowhere else.
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var tokens Tokens
 		var err error
-		costtest.Heap(t, costtest.Factor, len(text), func() { tokens, err = parse(text) })
+		costlimit.Heap(t, costlimit.Factor, len(text), func() { tokens, err = parse(text) })
 		if err != nil {
 			if !said.MatchString(err.Error()) {
 				t.Errorf("%q", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // manifestOf cuts so many envelopes of 48 bytes after each so many.
@@ -175,7 +175,7 @@ func FuzzManifest(f *testing.F) {
 	m, _ := manifestOf(f, 11, 4)
 	f.Add(m.Bytes())
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			if m, err := ParseManifest(text); err == nil && !bytes.Equal(m.Bytes(), text) {
 				t.Error("two manifests of one batch")
 			}
@@ -186,7 +186,7 @@ func FuzzManifest(f *testing.F) {
 func FuzzReadReceipts(f *testing.F) {
 	f.Add(MarshalReceipts([]SignedReceipt{Receipt{In: 1, Out: 1}.Sign(SignKey{}), Receipt{Hop: 1, Respondents: 1 << 40}.Sign(SignKey{})}, true))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			r := bytes.NewReader(text)
 			if all, err := ReadReceipts(r, true); err == nil && !bytes.Equal(MarshalReceipts(all, true), text[:len(text)-r.Len()]) {
 				t.Error("two forms of the same receipts")
@@ -207,7 +207,7 @@ func FuzzReadReceipts(f *testing.F) {
 func FuzzMissing(f *testing.F) {
 	f.Add([]byte(`{"missing":[0,2]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			m, err := ParseMissing(text, 7)
 			if err == nil && (len(m.Parts) == 0 || !slices.IsSorted(m.Parts) || m.Parts[0] < 0 || m.Parts[len(m.Parts)-1] > 6) {
 				t.Errorf("%v", m.Parts)

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -92,7 +92,7 @@ type LogEntry struct {
 // ParseReceipts reads what Marshal writes. It checks the form and no signature.
 func ParseReceipts(text []byte) (Receipts, error) {
 	var r Receipts
-	if strict.JSON(text, &r) != nil || r.Format != ReceiptsFormat {
+	if strictjson.JSON(text, &r) != nil || r.Format != ReceiptsFormat {
 		return Receipts{}, fmt.Errorf("wire: not the receipts of a release in the format %s", ReceiptsFormat)
 	}
 	return r, nil

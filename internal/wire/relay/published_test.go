@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -136,7 +136,7 @@ func FuzzParseReceipts(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{"format":"confetti-receipts/v1","batches":[{"receipts":["AAAA"]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			r, err := ParseReceipts(text)
 			if err != nil {
 				return

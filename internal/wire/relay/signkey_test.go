@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func TestSignKeyFile(t *testing.T) {
@@ -62,7 +62,7 @@ func FuzzParseVerifyKey(f *testing.F) {
 	f.Add(signer(1).Public().String())
 	f.Add("ed25519:")
 	f.Fuzz(func(t *testing.T, text string) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			if k, err := ParseVerifyKey(text); err == nil && k.String() != text {
 				t.Error("a key with a second text form was accepted")
 			}

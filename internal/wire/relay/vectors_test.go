@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -217,7 +217,7 @@ func FuzzHandover(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		costtest.Heap(t, costtest.Factor, len(data), func() {
+		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			if again, _, err := decode(data); err == nil && !bytes.Equal(again, data) {
 				t.Error("accepted, but encodes to other bytes")
 			}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -82,7 +82,7 @@ func FuzzReadProblem(f *testing.F) {
 	f.Add(409, `{"type":"urn:confetti:problem:batch-taken","title":"t","status":409,"code":"batch-taken","remedy":"r"}`, "1")
 	f.Add(503, "<html>", "Wed, 21 Oct 2026 07:28:00 GMT")
 	f.Fuzz(func(t *testing.T, status int, body, retry string) {
-		costtest.Heap(t, costtest.Factor, len(body)+len(retry), func() {
+		costlimit.Heap(t, costlimit.Factor, len(body)+len(retry), func() {
 			r := &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {wire.ProblemType}, "Retry-After": {retry}}, Body: io.NopCloser(strings.NewReader(body))}
 			p := ReadProblem(r)
 			if (p != nil) != (status >= 400) || p != nil && (p.Status != status || p.RetryAfter < 0 || p.RetryAfter > 1<<20*time.Second) {

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/once"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
 )
 
@@ -39,7 +39,7 @@ func run(args []string, std terminal.Streams) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(std.Err, "confetti-lab: %s\n", plain.Lines(err.Error()))
+	fmt.Fprintf(std.Err, "confetti-lab: %s\n", sanitize.Lines(err.Error()))
 	if u := (terminal.UsageError{}); errors.As(err, &u) {
 		failed = 2
 	}

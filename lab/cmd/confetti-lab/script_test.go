@@ -8,12 +8,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/storage/durable/durabletest"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 )
 
 func TestMain(m *testing.M) {
-	os.Setenv("GOTMPDIR", durabletest.Memory()) // where scripts work
+	os.Setenv("GOTMPDIR", atomicfiletest.Memory()) // where scripts work
 	testscript.Main(m, map[string]func(){"confetti-lab": main})
 }
 

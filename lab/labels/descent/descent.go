@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/kernel"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -27,9 +27,9 @@ const (
 )
 
 // ClassSums are the sums of the features of each class, a row for each feature, from that of
-// class messages (record.Shape.ClassMessage) and the public features themselves; and the error
+// class messages (features.Shape.ClassMessage) and the public features themselves; and the error
 // of each, given that of the messages' sum.
-func ClassSums(s record.Shape, sum []float64, err float64, x blas32.General) ([]float64, float64, error) {
+func ClassSums(s features.Shape, sum []float64, err float64, x blas32.General) ([]float64, float64, error) {
 	if len(sum) != s.ClassLen() || x.Cols != s.Dimension {
 		return nil, 0, fmt.Errorf("descent: a sum of %d numbers and %d features, want %d and %d", len(sum), x.Cols, s.ClassLen(), s.Dimension)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 )
 
@@ -37,7 +37,7 @@ func TestSumsAreThoseOfTheLabels(t *testing.T) {
 	for i := range x.Data {
 		x.Data[i] /= 6
 	}
-	shape := record.Shape{Dimension: dimension, Classes: classes}
+	shape := features.Shape{Dimension: dimension, Classes: classes}
 	exact, messages, message := make([]float64, dimension*classes), make([]float64, shape.ClassLen()), make([]float32, shape.ClassLen())
 	for i, class := range y {
 		row := x.Data[i*dimension:][:dimension]

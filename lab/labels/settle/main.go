@@ -26,12 +26,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
-	"github.com/confetti-dp/confetti/internal/learn/net"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/labels/descent"
 )
 
@@ -69,9 +69,9 @@ type people struct {
 }
 
 func settle(seed uint64) error {
-	images, y := synthetic.Labelled(replay.New(seed, 1), respondents+tests, classes)
-	pixels := fit.Stacked(images)
-	all, err := fit.Oriented(pixels, inputs.Size{Width: synthetic.Side, Height: synthetic.Side}, quiet)
+	images, y := synthetic.Labelled(seeded.New(seed, 1), respondents+tests, classes)
+	pixels := featuremap.Stacked(images)
+	all, err := featuremap.Oriented(pixels, inputs.Size{Width: synthetic.Side, Height: synthetic.Side}, quiet)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p people) clusters() error {
 		}
 		for _, errors := range []float64{3, 4.5, device.Clear, 9} {
 			j := device.Choose(respondents, func(float64) float64 { return noise * errors / device.Clear })
-			s, err := cluster.Means(replay.New(p.seed, 3), p.x, cluster.Options{Clusters: j, Least: respondents / (2 * j), Balanced: true}, quiet)
+			s, err := cluster.Means(seeded.New(p.seed, 3), p.x, cluster.Options{Clusters: j, Least: respondents / (2 * j), Balanced: true}, quiet)
 			if err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ func (p people) clusters() error {
 				return err
 			}
 			for _, n := range rounds {
-				m, err := labels.Settings{Rounds: n}.InClusters(replay.New(p.seed, 4), p.scale.Examples(p.x), of, likely, classes, quiet)
+				m, err := labels.Settings{Rounds: n}.InClusters(seeded.New(p.seed, 4), p.scale.Examples(p.x), of, likely, classes, quiet)
 				if err != nil {
 					return err
 				}
@@ -156,7 +156,7 @@ func (p people) oneByOne() error {
 			reported[i] = response.Randomize(r, y)
 		}
 		for _, n := range rounds {
-			m, err := labels.Settings{Rounds: n}.OneByOne(replay.New(p.seed, 6), p.scale.Examples(p.x), reported, epsilon, classes, quiet)
+			m, err := labels.Settings{Rounds: n}.OneByOne(seeded.New(p.seed, 6), p.scale.Examples(p.x), reported, epsilon, classes, quiet)
 			if err != nil {
 				return err
 			}
@@ -194,7 +194,7 @@ func (p people) sums() error {
 				if err != nil {
 					return err
 				}
-				fmt.Printf("sums, epsilon %-3v steps %-2d ridge %-5v  %.4f\n", epsilon, steps, ridge, net.Accuracy(m, test, p.want))
+				fmt.Printf("sums, epsilon %-3v steps %-2d ridge %-5v  %.4f\n", epsilon, steps, ridge, training.Accuracy(m, test, p.want))
 			}
 		}
 	}
@@ -209,5 +209,5 @@ func unit(x blas32.General) blas32.General {
 }
 
 func (p people) accuracy(m *nn.Model) float64 {
-	return net.Accuracy(m, p.scale.Examples(p.test), p.want)
+	return training.Accuracy(m, p.scale.Examples(p.test), p.want)
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/labeldp"
 )
 
@@ -22,16 +22,16 @@ func (p people) mixed() error {
 	first, second := examples, examples
 	first.Rows, second.Rows, second.Data = half, respondents-half, examples.Data[half*examples.Stride:]
 	for _, epsilon := range []float64{0.5, 1, 2} {
-		r, response := replay.New(p.seed, 12), randomize.KRR{K: classes, Epsilon: epsilon}
+		r, response := seeded.New(p.seed, 12), randomize.KRR{K: classes, Epsilon: epsilon}
 		reported := make([]int, respondents)
 		for i, y := range p.y {
 			reported[i] = response.Randomize(r, y)
 		}
-		all, err := labels.Usual.OneByOne(replay.New(p.seed, 13), examples, reported, epsilon, classes, quiet)
+		all, err := labels.Usual.OneByOne(seeded.New(p.seed, 13), examples, reported, epsilon, classes, quiet)
 		if err != nil {
 			return err
 		}
-		early, err := labels.Settings{}.OneByOne(replay.New(p.seed, 13), first, reported[:half], epsilon, classes, quiet)
+		early, err := labels.Settings{}.OneByOne(seeded.New(p.seed, 13), first, reported[:half], epsilon, classes, quiet)
 		if err != nil {
 			return err
 		}
@@ -55,12 +55,12 @@ func (p people) mixed() error {
 				likely = append(likely, float32(prior.Law(class, said)))
 			}
 		}
-		m, err := net.Fit(replay.New(p.seed, 13), examples, likely, classes, net.Training{Hidden: 128, Epochs: 4, Batch: 128, Rate: 1e-3, Loss: nn.Likelihood}, quiet)
+		m, err := training.Fit(seeded.New(p.seed, 13), examples, likely, classes, training.Training{Hidden: 128, Epochs: 4, Batch: 128, Rate: 1e-3, Loss: nn.Likelihood}, quiet)
 		if err != nil {
 			return err
 		}
 		before := p.accuracy(m)
-		if m, err = labels.Usual.Again(replay.New(p.seed, 14), m, examples, quiet); err != nil {
+		if m, err = labels.Usual.Again(seeded.New(p.seed, 14), m, examples, quiet); err != nil {
 			return err
 		}
 		fmt.Printf("epsilon %-3v one by one %.4f; two stages %.4f, and from itself %.4f; the first half alone %.4f; one label kept of %.3f\n", epsilon, p.accuracy(all), before, p.accuracy(m), p.accuracy(early), float64(one)/float64(second.Rows))

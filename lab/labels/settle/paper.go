@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/net"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/labeldp"
 )
 
@@ -32,16 +32,16 @@ func (p people) paper() error {
 			of.Data[i] /= float32(math.Sqrt(square))
 		}
 	}
-	try := func(name string, targets []float32, how net.Training) error {
-		m, err := net.Fit(replay.New(p.seed, 9), x, targets, classes, how, quiet)
+	try := func(name string, targets []float32, how training.Training) error {
+		m, err := training.Fit(seeded.New(p.seed, 9), x, targets, classes, how, quiet)
 		if err == nil {
-			fmt.Printf("%-24s epochs %-2d rate %-5v decay %-4v  %.4f\n", name, how.Epochs, how.Rate, how.Decay, net.Accuracy(m, test, p.want))
+			fmt.Printf("%-24s epochs %-2d rate %-5v decay %-4v  %.4f\n", name, how.Epochs, how.Rate, how.Decay, training.Accuracy(m, test, p.want))
 		}
 		return err
 	}
 	for _, epsilon := range []float64{0.25, 0.5, 1} {
-		modified := labeldp.Uniform(classes, epsilon).Relabel(replay.New(p.seed, 10), p.y, make([]int, len(p.y)))
-		response, r, likely := randomize.KRR{K: classes, Epsilon: epsilon}, replay.New(p.seed, 11), make([]float32, 0, len(p.y)*classes)
+		modified := labeldp.Uniform(classes, epsilon).Relabel(seeded.New(p.seed, 10), p.y, make([]int, len(p.y)))
+		response, r, likely := randomize.KRR{K: classes, Epsilon: epsilon}, seeded.New(p.seed, 11), make([]float32, 0, len(p.y)*classes)
 		for _, y := range p.y {
 			reported := response.Randomize(r, y)
 			for class := range classes {
@@ -61,7 +61,7 @@ func (p people) paper() error {
 	}
 	for _, how := range trainings {
 		how.Loss = nn.CrossEntropy
-		if err := try("labels", net.OneHot(p.y, classes), how); err != nil {
+		if err := try("labels", training.OneHot(p.y, classes), how); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (p people) paper() error {
 }
 
 // trainings of regression.
-var trainings = []net.Training{
+var trainings = []training.Training{
 	{Epochs: 8, Batch: 500, Rate: 0.005, Decay: 0.1}, {Epochs: 8, Batch: 500, Rate: 0.01, Decay: 0.1}, {Epochs: 8, Batch: 500, Rate: 0.02, Decay: 0.1},
 	{Epochs: 8, Batch: 500, Rate: 0.02, Decay: 0.3}, {Epochs: 8, Batch: 500, Rate: 0.02, Decay: 1}, {Epochs: 8, Batch: 500, Rate: 0.005, Decay: 1}, {Epochs: 3, Batch: 500, Rate: 0.01, Decay: 0.1},
 }

@@ -23,11 +23,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 	gradients                  = 4 // rounds, after the first
 )
 
-var shape = record.Shape{Dimension: dimension, Classes: classes}
+var shape = features.Shape{Dimension: dimension, Classes: classes}
 
 func main() {
 	log.SetFlags(0)
@@ -61,13 +61,13 @@ func main() {
 }
 
 func settle(seed uint64) error {
-	images, labels := synthetic.Labelled(replay.New(seed, 1), respondents+tests, classes)
+	images, labels := synthetic.Labelled(seeded.New(seed, 1), respondents+tests, classes)
 	quiet, side := func(string, int, int) {}, inputs.Size{Width: synthetic.Side, Height: synthetic.Side}
-	oriented, err := fit.Oriented(fit.Stacked(images), side, quiet)
+	oriented, err := featuremap.Oriented(featuremap.Stacked(images), side, quiet)
 	if err != nil {
 		return err
 	}
-	drawn, err := fit.Oriented(fit.Stacked(synthetic.Images(replay.New(seed, 2), public)), side, quiet)
+	drawn, err := featuremap.Oriented(featuremap.Stacked(synthetic.Images(seeded.New(seed, 2), public)), side, quiet)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func try(p people, reg float64, r *rand.Rand) error {
 		}
 		return out
 	}
-	decoded := func(share float64) (s record.Sums, specs []vector.Spec, err error) {
+	decoded := func(share float64) (s features.Sums, specs []vector.Spec, err error) {
 		if specs, err = designed(share); err != nil {
 			return s, nil, err
 		}
@@ -148,7 +148,7 @@ func try(p people, reg float64, r *rand.Rand) error {
 
 // descend goes on with four rounds of gradients from a start and by steps so many times the usual
 // ones.
-func (p people) descend(sums record.Sums, start, step float64, noisy func([]float64) []float64) (float64, error) {
+func (p people) descend(sums features.Sums, start, step float64, noisy func([]float64) []float64) (float64, error) {
 	d, err := moments.NewDescent(sums, respondents)
 	if err != nil {
 		return 0, err
@@ -173,10 +173,10 @@ func (p people) descend(sums record.Sums, start, step float64, noisy func([]floa
 // designed are the mechanisms of the round of moments, with its share of bits and budget, and of
 // each of four of gradients.
 func designed(share float64) ([]vector.Spec, error) {
-	need := vector.Need{Respondents: respondents, Honest: respondents, Dimension: shape.Len(), Bits: int(share * bits), SquaredDistance: record.SquaredDistance()}
+	need := vector.Need{Respondents: respondents, Honest: respondents, Dimension: shape.Len(), Bits: int(share * bits), SquaredDistance: features.SquaredDistance()}
 	needs, shares := []vector.Need{need}, []float64{share}
 	if share < 1 {
-		need.Dimension, need.Bits, need.SquaredDistance = shape.GradientLen(), int((1-share)*bits/gradients), record.GradientDistance
+		need.Dimension, need.Bits, need.SquaredDistance = shape.GradientLen(), int((1-share)*bits/gradients), features.GradientDistance
 		for range gradients {
 			needs, shares = append(needs, need), append(shares, (1-share)/gradients)
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/dp/vector/record"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
@@ -41,7 +41,7 @@ func settleTexts(dir string, seed uint64) error {
 	for _, singular := range []bool{false, true} {
 		for _, pairs := range []bool{false, true} {
 			words := lsa.Words{Common: 0.05, Pairs: pairs, Singular: singular}
-			m, err := fit.Texts(replay.New(seed, 4), public.Texts, latentDirections, words, 1, func(string, int, int) {})
+			m, err := featuremap.Texts(seeded.New(seed, 4), public.Texts, latentDirections, words, 1, func(string, int, int) {})
 			if err != nil {
 				return err
 			}
@@ -91,8 +91,8 @@ func of(m *inputs.Map, texts []string) blas32.General {
 // gradients learns in five rounds, with the noise of r; nil: none.
 func (p people) gradients(r *rand.Rand) (float64, error) {
 	const rounds = gradients + 1
-	s := record.Shape{Dimension: p.x.Cols, Classes: groups}
-	need := vector.Need{Respondents: newsRespondents, Honest: newsRespondents, Dimension: s.GradientLen(), Bits: bits / rounds, SquaredDistance: record.GradientDistance}
+	s := features.Shape{Dimension: p.x.Cols, Classes: groups}
+	need := vector.Need{Respondents: newsRespondents, Honest: newsRespondents, Dimension: s.GradientLen(), Bits: bits / rounds, SquaredDistance: features.GradientDistance}
 	needs, shares := make([]vector.Need, rounds), make([]float64, rounds)
 	for i := range needs {
 		needs[i], shares[i] = need, 1./rounds

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/advise"
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -104,7 +104,7 @@ func (c accountAdvise) draw(std terminal.Streams, task advise.Task) error {
 			return err
 		}
 		file := strings.TrimSuffix(c.Plot, ext) + f.suffix + ext
-		if err := durable.Replace(file, b.Bytes(), 0o644); err != nil {
+		if err := atomicfile.Replace(file, b.Bytes(), 0o644); err != nil {
 			return err
 		}
 		fmt.Fprintf(std.Err, "wrote %s\n", file)

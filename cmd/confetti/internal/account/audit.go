@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Audit is confetti audit: what an attacker finds, beside what is claimed.
@@ -102,7 +102,7 @@ func (c Audit) plan(std terminal.Streams) error {
 	}
 	rounds := audit.Rounds{Count: value(c.Rounds)}
 	if c.State != "" {
-		if rounds.State, err = durable.Read(c.State); err != nil {
+		if rounds.State, err = atomicfile.Read(c.State); err != nil {
 			return err
 		}
 	}

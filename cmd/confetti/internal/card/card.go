@@ -15,7 +15,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -133,7 +133,7 @@ func parse(text []byte) (Card, error) {
 		return Card{}, fmt.Errorf("card: longer than %d bytes: this is no party card", maxBytes)
 	}
 	var s signed
-	if err := strict.JSON(text, &s); err != nil {
+	if err := strictjson.JSON(text, &s); err != nil {
 		return Card{}, fmt.Errorf("card: not a party card: %w: ask for it anew (confetti party card)", err)
 	}
 	if s.Format != format {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -304,7 +304,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var c Card
 		var err error
-		costtest.Heap(t, 64, len(text), func() { c, err = parse(text) })
+		costlimit.Heap(t, 64, len(text), func() { c, err = parse(text) })
 		if err != nil {
 			return
 		}

@@ -19,12 +19,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -282,7 +282,7 @@ func (c collectSimulate) load(std terminal.Streams) (set *dataset.Set, notes []s
 		}
 	}
 	if c.Test == "" {
-		set.Test, set.Train = set.Train.Split(replay.New(c.Seed), c.TestShare)
+		set.Test, set.Train = set.Train.Split(seeded.New(c.Seed), c.TestShare)
 	}
 	for _, note := range notes {
 		fmt.Fprintln(std.Err, "note: "+note)
@@ -368,7 +368,7 @@ func (c collectSimulate) show(std terminal.Streams, set *dataset.Set, res measur
 }
 
 // publish saves a release with the sheet of what was learned.
-func (c collectSimulate) publish(std terminal.Streams, given *kong.Context, r *release.Release, p plan.Plan, learned question.Model, public findings.Public) error {
+func (c collectSimulate) publish(std terminal.Streams, given *kong.Context, r *release.Release, p plan.Plan, learned question.Model, public results.Public) error {
 	sheet, err := releases.Sheet(learned, public, r)
 	if err != nil {
 		return err
@@ -376,7 +376,7 @@ func (c collectSimulate) publish(std terminal.Streams, given *kong.Context, r *r
 	return c.save(std, given, *r, p, sheet)
 }
 
-func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, sheet findings.Sheet) error {
+func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, sheet results.Sheet) error {
 	var found []byte
 	if c.Audit {
 		report, finish := terminal.Progress(std.Err)
@@ -393,7 +393,7 @@ func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r relea
 		return err
 	}
 	if found != nil {
-		if err := durable.Replace(filepath.Join(c.Out, release.AuditFile), found, 0o644); err != nil {
+		if err := atomicfile.Replace(filepath.Join(c.Out, release.AuditFile), found, 0o644); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
-	"github.com/confetti-dp/confetti/internal/release/findings"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/table"
@@ -199,7 +199,7 @@ func (c collectHistogram) search(alphabet []rune) (*plan.Search, int, error) {
 }
 
 // groups reads which values of a column belong together.
-func (c collectHistogram) groups() ([]findings.Group, error) {
+func (c collectHistogram) groups() ([]results.Group, error) {
 	if c.Groups == "" {
 		return nil, nil
 	}
@@ -215,15 +215,15 @@ func (c collectHistogram) groups() ([]findings.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	var groups []findings.Group
+	var groups []results.Group
 	for row, name := range t.Values[0] {
 		column := c.Column[0]
 		if len(names) > 2 {
 			column = t.Values[2][row]
 		}
-		at := slices.IndexFunc(groups, func(g findings.Group) bool { return g.Name == name && g.Attribute == column })
+		at := slices.IndexFunc(groups, func(g results.Group) bool { return g.Name == name && g.Attribute == column })
 		if at < 0 {
-			at, groups = len(groups), append(groups, findings.Group{Attribute: column, Name: name})
+			at, groups = len(groups), append(groups, results.Group{Attribute: column, Name: name})
 		}
 		groups[at].Cells = append(groups[at].Cells, t.Values[1][row])
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -91,7 +91,7 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 	if c.Model != "" {
 		text, err := out.Model.Marshal()
 		if err == nil {
-			err = durable.Replace(c.Model, text, 0o644)
+			err = atomicfile.Replace(c.Model, text, 0o644)
 		}
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -49,7 +49,7 @@ func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) e
 	if err := c.checkDensity(); err != nil {
 		return err
 	}
-	state, err := durable.Read(file)
+	state, err := atomicfile.Read(file)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 type Sample struct {
@@ -27,12 +27,12 @@ func (c Sample) Run(std terminal.Streams) error {
 		return terminal.Usagef("--rows is %d: give 1 to %d", c.Rows, dataset.MaxSample)
 	}
 	var b bytes.Buffer
-	if err := dataset.WriteSample(&b, replay.New(c.Seed), c.Rows); err != nil {
+	if err := dataset.WriteSample(&b, seeded.New(c.Seed), c.Rows); err != nil {
 		return err
 	}
-	err := durable.Create(c.File, b.Bytes(), 0o644)
+	err := atomicfile.Create(c.File, b.Bytes(), 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		if there, readErr := durable.Read(c.File); readErr == nil && bytes.Equal(there, b.Bytes()) {
+		if there, readErr := atomicfile.Read(c.File); readErr == nil && bytes.Equal(there, b.Bytes()) {
 			err = nil // the same was written before
 		} else {
 			return fmt.Errorf("%s exists and is something else: choose another name", c.File)

@@ -17,8 +17,8 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -141,7 +141,7 @@ func (c Command) writer(ctx context.Context) (func([]byte) error, error) {
 			if err := os.MkdirAll(filepath.Dir(c.Out), 0o700); err != nil {
 				return err
 			}
-			return durable.Replace(c.Out, body, 0o600)
+			return atomicfile.Replace(c.Out, body, 0o600)
 		}, nil
 	}
 	b, err := bucket.Open(c.Out)
@@ -184,7 +184,7 @@ func files(pattern string) (names []string, err error) {
 	}
 	for _, m := range matches {
 		err := filepath.WalkDir(m, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), durable.Unfinished) {
+			if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), atomicfile.Unfinished) {
 				names = append(names, path)
 			}
 			return err
@@ -202,7 +202,7 @@ func files(pattern string) (names []string, err error) {
 // folder reads parts from files.
 type folder struct{}
 
-func (folder) Get(_ context.Context, name string) ([]byte, error) { return durable.Read(name) }
+func (folder) Get(_ context.Context, name string) ([]byte, error) { return atomicfile.Read(name) }
 
 func (c Command) share(ctx context.Context, std terminal.Streams, proto *protocol.Protocol, worker, workers int) (t parts.Table, err error) {
 	key, err := envelope.ReadKeyFile(c.Key)

@@ -118,7 +118,7 @@ func (in *rows) wrong(name, what string) { in.faults.Add(in.line, name, what) }
 
 // value is that of the row that was read, of which some fields have another name. It is
 // nil, and the row is a fault, unless every field is there.
-func (in *rows) value(q question.Read, fields []question.Field) question.Value {
+func (in *rows) value(q question.Parser, fields []question.Field) question.Value {
 	row, there := make([]any, len(fields)), make([]bool, len(fields))
 	whole := true
 	for i, f := range fields {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -43,7 +43,7 @@ func (c columns) answers(path string, p plan.Plan) (values []question.Value, not
 	if err != nil {
 		return nil, nil, err
 	}
-	q, ok := proto.Question.(question.Read)
+	q, ok := proto.Question.(question.Parser)
 	if !ok {
 		return nil, nil, fmt.Errorf("answers to a question of kind %q are not read from files: the device's own program gives them", p.Question.Kind)
 	}
@@ -51,7 +51,7 @@ func (c columns) answers(path string, p plan.Plan) (values []question.Value, not
 }
 
 // fields are the question's, with the crowd's by the name that it has here.
-func (c columns) fields(q question.Read) []question.Field {
+func (c columns) fields(q question.Parser) []question.Field {
 	fields := q.Fields()
 	for i, f := range fields {
 		if f.Crowd {
@@ -61,7 +61,7 @@ func (c columns) fields(q question.Read) []question.Field {
 	return fields
 }
 
-func (c columns) read(path string, q question.Read) (values []question.Value, notes []string, err error) {
+func (c columns) read(path string, q question.Parser) (values []question.Value, notes []string, err error) {
 	missing, err := table.ParseMissing(c.Missing)
 	if err != nil {
 		return nil, nil, terminal.Usagef("--missing is %q: %w", c.Missing, err)
@@ -86,7 +86,7 @@ func (c columns) read(path string, q question.Read) (values []question.Value, no
 }
 
 // lines reads rows of text.
-func lines(extension string, file io.Reader, missing table.Missing, q question.Read, fields []question.Field) (values []question.Value, notes []string, err error) {
+func lines(extension string, file io.Reader, missing table.Missing, q question.Parser, fields []question.Field) (values []question.Value, notes []string, err error) {
 	in, err := newRows(extension, file, missing)
 	if err != nil {
 		return nil, nil, err
@@ -136,9 +136,9 @@ func named(names []string, fields []question.Field) error {
 		switch {
 		case slices.Contains(names, f.Name):
 		case f.Crowd:
-			errs = append(errs, fmt.Errorf("there is no column %s to take the plan's crowds from%s: name it with --crowd", f.Name, plain.DidYouMean(f.Name, names)))
+			errs = append(errs, fmt.Errorf("there is no column %s to take the plan's crowds from%s: name it with --crowd", f.Name, sanitize.DidYouMean(f.Name, names)))
 		default:
-			errs = append(errs, fmt.Errorf("there is no column %s, which the plan asks about%s", f.Name, plain.DidYouMean(f.Name, names)))
+			errs = append(errs, fmt.Errorf("there is no column %s, which the plan asks about%s", f.Name, sanitize.DidYouMean(f.Name, names)))
 		}
 	}
 	return errors.Join(errs...)
@@ -146,7 +146,7 @@ func named(names []string, fields []question.Field) error {
 
 // vectors reads a table in which all columns are the numbers of one field, but for that
 // which names the crowd and those of other fields, by their names.
-func vectors(path string, missing table.Missing, q question.Read, fields []question.Field, rest int) ([]question.Value, []string, error) {
+func vectors(path string, missing table.Missing, q question.Parser, fields []question.Field, rest int) ([]question.Value, []string, error) {
 	choice, crowd := table.Choice{Missing: missing}, slices.IndexFunc(fields, func(f question.Field) bool { return f.Crowd })
 	if crowd >= 0 {
 		choice.Label = fields[crowd].Name
@@ -161,7 +161,7 @@ func vectors(path string, missing table.Missing, q question.Read, fields []quest
 			continue
 		}
 		if own[f] = slices.Index(t.Columns, of.Name); own[f] < 0 {
-			return nil, nil, fmt.Errorf("%s: there is no column %s, which the plan asks about%s", path, of.Name, plain.DidYouMean(of.Name, t.Columns))
+			return nil, nil, fmt.Errorf("%s: there is no column %s, which the plan asks about%s", path, of.Name, sanitize.DidYouMean(of.Name, t.Columns))
 		}
 	}
 	values := make([]question.Value, t.X.Rows)
@@ -199,7 +199,7 @@ func vectors(path string, missing table.Missing, q question.Read, fields []quest
 }
 
 // matrix reads rows of numbers alone, which are the fields in their order.
-func matrix(path string, q question.Read, fields []question.Field) ([]question.Value, error) {
+func matrix(path string, q question.Parser, fields []question.Field) ([]question.Value, error) {
 	x, err := table.ReadMatrix(path)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/table"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -38,7 +38,7 @@ var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Unfit: "re
 }}, Crowd: plan.Crowd{Names: []string{"north", "south"}, Minimum: 10}}
 
 // asking are the attributes of everything with these numbers, of everybody.
-func asking(t testing.TB, attributes ...int) question.Read {
+func asking(t testing.TB, attributes ...int) question.Parser {
 	p := everything
 	p.Crowd.Names = nil
 	h := *p.Question.Histogram
@@ -50,7 +50,7 @@ func asking(t testing.TB, attributes ...int) question.Read {
 	return histogramOf(t, p)
 }
 
-func histogramOf(t testing.TB, p plan.Plan) question.Read {
+func histogramOf(t testing.TB, p plan.Plan) question.Parser {
 	q, err := histogram.New(p)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func histogramOf(t testing.TB, p plan.Plan) question.Read {
 	return q
 }
 
-func read(t *testing.T, name, text string, q question.Read) ([]question.Value, error) {
+func read(t *testing.T, name, text string, q question.Parser) ([]question.Value, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -209,7 +209,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(false, `{"place":[[]],"floor":1e300}`)
 	q := histogramOf(f, everything)
 	f.Fuzz(func(t *testing.T, comma bool, text string) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			extension := ".jsonl"
 			if comma {
 				extension = ".csv"

@@ -17,9 +17,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -82,7 +82,7 @@ func (c clustered) Run(std terminal.Streams) error {
 		return err
 	}
 	if err := terminal.Uninterrupted(func() error {
-		return errors.Join(durable.Replace(page, html, 0o644), durable.Replace(c.Out, f.text, 0o644))
+		return errors.Join(atomicfile.Replace(page, html, 0o644), atomicfile.Replace(c.Out, f.text, 0o644))
 	}); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ type found struct {
 }
 
 // fit reads inputs and makes their clusters.
-func (c clustered) fit(report fit.Progress) (in featured, f found, err error) {
+func (c clustered) fit(report featuremap.Progress) (in featured, f found, err error) {
 	if in, err = c.read(report); err != nil {
 		return in, f, err
 	}
@@ -133,7 +133,7 @@ func (c clustered) fit(report fit.Progress) (in featured, f found, err error) {
 	if c.Method == "graph" {
 		return c.byGraph(in, o, width, height, report)
 	}
-	s, err := cluster.Means(replay.New(c.Seed), in.x, o, report)
+	s, err := cluster.Means(seeded.New(c.Seed), in.x, o, report)
 	if err != nil {
 		return in, f, err
 	}
@@ -142,8 +142,8 @@ func (c clustered) fit(report fit.Progress) (in featured, f found, err error) {
 }
 
 // byGraph trains the network that devices find the graph's clusters by.
-func (c clustered) byGraph(in featured, o cluster.Options, width, height int, report fit.Progress) (featured, found, error) {
-	r := replay.New(c.Seed)
+func (c clustered) byGraph(in featured, o cluster.Options, width, height int, report featuremap.Progress) (featured, found, error) {
+	r := seeded.New(c.Seed)
 	of, err := cluster.Graph(r, in.x, o, report)
 	if err != nil {
 		return in, found{}, err

@@ -16,12 +16,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/replay"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -104,9 +104,9 @@ func (c encoded) Run(std terminal.Streams) error {
 	drawn := strings.TrimSuffix(c.Out, filepath.Ext(c.Out)) + ".png"
 	if err := terminal.Uninterrupted(func() error {
 		if picture == nil {
-			return durable.Replace(c.Out, text, 0o644)
+			return atomicfile.Replace(c.Out, text, 0o644)
 		}
-		return errors.Join(durable.Replace(drawn, picture, 0o644), durable.Replace(c.Out, text, 0o644))
+		return errors.Join(atomicfile.Replace(drawn, picture, 0o644), atomicfile.Replace(c.Out, text, 0o644))
 	}); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (c encoded) Run(std terminal.Streams) error {
 
 // train makes the encoder, and the picture of what its codes keep, where records are images and
 // there is a decoder.
-func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
+func (c encoded) train(report featuremap.Progress) (*device.Encoder, []byte, error) {
 	g, err := c.given(nil, c.Stages == "two", report)
 	if err != nil {
 		return nil, nil, err
@@ -152,7 +152,7 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := replay.New(c.Seed)
+	r := seeded.New(c.Seed)
 	trained := device.Trained{Method: c.Method, Of: fmt.Sprintf("%d %s", g.rows.Rows, g.what), Records: g.rows.Rows, Claim: device.ClaimPublic}
 	if c.Method == "pca" {
 		net, length, err := latent.PCA(x, min(c.Dim, x.Cols))
@@ -187,7 +187,7 @@ func (c encoded) train(report fit.Progress) (*device.Encoder, []byte, error) {
 	if err != nil || g.size == nil {
 		return e, nil, err
 	}
-	picture, err := latent.Picture(replay.New(c.Seed, forPicture), e, m, v.Likelihood, blas32.General{Rows: min(10, x.Rows), Cols: x.Cols, Stride: x.Stride, Data: x.Data}, g.size.Width, g.size.Height)
+	picture, err := latent.Picture(seeded.New(c.Seed, forPicture), e, m, v.Likelihood, blas32.General{Rows: min(10, x.Rows), Cols: x.Cols, Stride: x.Stride, Data: x.Data}, g.size.Width, g.size.Height)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/dp/encode/hashedwords"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
-	"github.com/confetti-dp/confetti/internal/dp/encode/words"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/model"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
@@ -64,7 +64,7 @@ func (c fitted) Run(std terminal.Streams) error {
 	}
 	text, err := model.MarshalFeatures(f)
 	if err == nil {
-		err = durable.Replace(c.Out, text, 0o644)
+		err = atomicfile.Replace(c.Out, text, 0o644)
 	}
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c fitted) Run(std terminal.Streams) error {
 	return err
 }
 
-func (c fitted) fit(report fit.Progress) (m *inputs.Map, rows int, what string, err error) {
+func (c fitted) fit(report featuremap.Progress) (m *inputs.Map, rows int, what string, err error) {
 	g := given{}
 	if c.Inputs == "" {
 		g = drawn(c.Seed, c.Images, report)
@@ -114,31 +114,31 @@ func (c fitted) kind(of string) (string, error) {
 	return kind, nil
 }
 
-func (c fitted) images(g given, report fit.Progress) (*inputs.Map, error) {
+func (c fitted) images(g given, report featuremap.Progress) (*inputs.Map, error) {
 	const usual = 351
 	kind, err := c.kind("images")
 	if err != nil {
 		return nil, err
 	}
-	m, err := fit.Fixed(*g.size, kind == "scattering")
+	m, err := featuremap.Fixed(*g.size, kind == "scattering")
 	if err != nil {
 		return nil, err
 	}
-	return fit.Images(g.rows, m, c.dimension(usual, g.rows.Rows-1), c.Reg, report)
+	return featuremap.Images(g.rows, m, c.dimension(usual, g.rows.Rows-1), c.Reg, report)
 }
 
-func (c fitted) texts(texts []string, report fit.Progress) (*inputs.Map, error) {
+func (c fitted) texts(texts []string, report featuremap.Progress) (*inputs.Map, error) {
 	const usual = 256
 	switch kind, err := c.kind("texts"); {
 	case err != nil:
 		return nil, err
 	case kind == "hashed":
-		return fit.Hashed(words.Counted(texts), cmp.Or(c.Dimension, words.Usual))
+		return featuremap.Hashed(hashedwords.Counted(texts), cmp.Or(c.Dimension, hashedwords.Usual))
 	}
-	return fit.Texts(replay.New(c.Seed), texts, c.dimension(usual, len(texts)/2), lsa.Words{Common: c.Common, Pairs: c.Pairs, Singular: c.Singular}, c.Reg, report)
+	return featuremap.Texts(seeded.New(c.Seed), texts, c.dimension(usual, len(texts)/2), lsa.Words{Common: c.Common, Pairs: c.Pairs, Singular: c.Singular}, c.Reg, report)
 }
 
-func (c fitted) table(g given, report fit.Progress) (*inputs.Map, error) {
+func (c fitted) table(g given, report featuremap.Progress) (*inputs.Map, error) {
 	report("principal directions", 0, 1)
 	switch kind, err := c.kind("tables"); {
 	case err != nil:
@@ -146,9 +146,9 @@ func (c fitted) table(g given, report fit.Progress) (*inputs.Map, error) {
 	case kind == "fourier":
 		columns := g.rows.Cols
 		all := columns + c.Cosines
-		return fit.Cosines(replay.New(c.Seed), g.columns, g.rows, c.Cosines, c.dimension(all, min(all, g.rows.Rows-1)), c.Reg)
+		return featuremap.Cosines(seeded.New(c.Seed), g.columns, g.rows, c.Cosines, c.dimension(all, min(all, g.rows.Rows-1)), c.Reg)
 	}
-	return fit.Columns(g.columns, g.rows, c.dimension(g.rows.Cols, g.rows.Rows-1), c.Reg)
+	return featuremap.Columns(g.columns, g.rows, c.dimension(g.rows.Cols, g.rows.Rows-1), c.Reg)
 }
 
 // dimension is what was asked for, or usual.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
-	"github.com/confetti-dp/confetti/internal/replay"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
@@ -27,7 +27,7 @@ type given struct {
 func (g given) count() int { return max(g.rows.Rows, len(g.texts)) }
 
 // read takes inputs by what the path names: a folder of images, a file of texts, or a table.
-func read(path string, choice table.Choice, report fit.Progress) (g given, err error) {
+func read(path string, choice table.Choice, report featuremap.Progress) (g given, err error) {
 	switch folder, err := existing(path); {
 	case err != nil:
 		return g, err
@@ -46,14 +46,14 @@ func read(path string, choice table.Choice, report fit.Progress) (g given, err e
 }
 
 // drawn are so many synthetic images.
-func drawn(seed uint64, images int, report fit.Progress) given {
+func drawn(seed uint64, images int, report featuremap.Progress) given {
 	report("images", 0, images)
 	size := inputs.Size{Width: synthetic.Side, Height: synthetic.Side}
-	return given{what: "synthetic images", size: &size, rows: fit.Stacked(synthetic.Images(replay.New(seed), images))}
+	return given{what: "synthetic images", size: &size, rows: featuremap.Stacked(synthetic.Images(seeded.New(seed), images))}
 }
 
 // pictures are those of a folder, in the order of their names.
-func pictures(folder string, report fit.Progress) (g given, err error) {
+func pictures(folder string, report featuremap.Progress) (g given, err error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.[pP][nN][gG]"))
 	if err != nil || len(paths) == 0 {
 		return g, fmt.Errorf("%s: no PNG images in the folder", folder)
@@ -75,5 +75,5 @@ func pictures(folder string, report fit.Progress) (g given, err error) {
 		}
 		images = append(images, p.Grey())
 	}
-	return given{what: "images", size: &size, rows: fit.Stacked(images)}, nil
+	return given{what: "images", size: &size, rows: featuremap.Stacked(images)}, nil
 }

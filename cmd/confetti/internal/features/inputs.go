@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/synthetic"
 	"github.com/confetti-dp/confetti/internal/table"
 )
@@ -41,7 +41,7 @@ type featured struct {
 }
 
 // read takes the inputs, and their features.
-func (c public) read(report fit.Progress) (in featured, err error) {
+func (c public) read(report featuremap.Progress) (in featured, err error) {
 	var by *inputs.Map
 	if c.Map != "" {
 		if by, err = flags.Features(c.Map); err != nil {
@@ -63,7 +63,7 @@ func (c public) read(report fit.Progress) (in featured, err error) {
 		in.x, err = mapped(g, by, report)
 	case g.size != nil:
 		in.by = &inputs.Map{Image: g.size}
-		in.x, err = fit.Oriented(g.rows, *g.size, report)
+		in.x, err = featuremap.Oriented(g.rows, *g.size, report)
 	case g.texts != nil:
 		return in, terminal.Usagef("texts have no numbers of their own: make some with confetti features fit, and name them with --map")
 	default:
@@ -73,7 +73,7 @@ func (c public) read(report fit.Progress) (in featured, err error) {
 }
 
 // given are the inputs of the command line, or of a data set. Any takes numbers of a table that are not finite.
-func (c public) given(by *inputs.Map, any bool, report fit.Progress) (given, error) {
+func (c public) given(by *inputs.Map, any bool, report featuremap.Progress) (given, error) {
 	switch {
 	case c.Inputs != "":
 		return read(c.Inputs, table.Choice{Features: c.Columns, Drop: c.Drop, Any: any}, report)
@@ -94,7 +94,7 @@ func (c public) given(by *inputs.Map, any bool, report fit.Progress) (given, err
 }
 
 // mapped are features by a map.
-func mapped(g given, by *inputs.Map, report fit.Progress) (x blas32.General, err error) {
+func mapped(g given, by *inputs.Map, report featuremap.Progress) (x blas32.General, err error) {
 	for i := range g.count() {
 		if i%100 == 0 {
 			report("features", i, g.count())

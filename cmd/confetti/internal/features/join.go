@@ -13,9 +13,9 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
 )
@@ -85,7 +85,7 @@ func (c joined) Run(std terminal.Streams) error {
 	if err := csv.NewWriter(&text).WriteAll(out); err != nil {
 		return err
 	}
-	if err := terminal.Uninterrupted(func() error { return durable.Replace(c.Out, text.Bytes(), 0o644) }); err != nil {
+	if err := terminal.Uninterrupted(func() error { return atomicfile.Replace(c.Out, text.Bytes(), 0o644) }); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -102,12 +102,12 @@ func (c joined) Run(std terminal.Streams) error {
 }
 
 // told is what the release says of records.
-func (c joined) told() (rows findings.Rows, err error) {
+func (c joined) told() (rows results.Rows, err error) {
 	p, err := plans.Read(filepath.Join(c.Release, verify.PlanFile))
 	if err != nil {
 		return rows, err
 	}
-	state, err := durable.Read(filepath.Join(c.Release, verify.StateFile))
+	state, err := atomicfile.Read(filepath.Join(c.Release, verify.StateFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // of a plan that names none there is no such file
 		return rows, err
 	}
@@ -119,7 +119,7 @@ func (c joined) told() (rows findings.Rows, err error) {
 		return rows, err
 	}
 	defer f.Close()
-	if rows, err = findings.ReadRows(p, state, f); err != nil {
+	if rows, err = results.ReadRows(p, state, f); err != nil {
 		err = fmt.Errorf("%s: %w", c.Release, err)
 	}
 	return rows, err
@@ -140,7 +140,7 @@ func (c joined) own() (rows [][]string, head []string, err error) {
 	}
 	rows[0][0] = string(bytes.TrimPrefix([]byte(rows[0][0]), []byte("\ufeff")))
 	if !slices.Contains(rows[0], c.Key) {
-		return nil, nil, fmt.Errorf("%s: there is no column %s with the numbers of records%s: name it with --key", c.Table, c.Key, plain.DidYouMean(c.Key, rows[0]))
+		return nil, nil, fmt.Errorf("%s: there is no column %s with the numbers of records%s: name it with --key", c.Table, c.Key, sanitize.DidYouMean(c.Key, rows[0]))
 	}
 	return rows[1:], rows[0], nil
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
-	"github.com/confetti-dp/confetti/internal/learn/fit"
+	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/replay"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -67,9 +67,9 @@ func (c taught) Run(std terminal.Streams) error {
 	}
 	if err := terminal.Uninterrupted(func() error {
 		if state == nil {
-			return durable.Replace(c.Out, text, 0o644)
+			return atomicfile.Replace(c.Out, text, 0o644)
 		}
-		return errors.Join(durable.Replace(c.Out, text, 0o644), durable.Replace(c.State, state, 0o644))
+		return errors.Join(atomicfile.Replace(c.Out, text, 0o644), atomicfile.Replace(c.State, state, 0o644))
 	}); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c taught) asState(m *model.Model) ([]byte, error) {
 
 // labelled is a release of labels.
 type labelled struct {
-	*findings.Labels
+	*results.Labels
 	release release.Release
 	trust   account.Trust // that the plan's promise rests on
 	state   []byte        // of clusters
@@ -124,20 +124,20 @@ func told(dir string) (t labelled, err error) {
 		return t, err
 	}
 	defer f.Close()
-	if t.Labels, err = findings.ReadLabels(p, f); err != nil {
+	if t.Labels, err = results.ReadLabels(p, f); err != nil {
 		return t, fmt.Errorf("%s: %w", dir, err)
 	}
 	if t.Likely == nil {
 		return t, nil
 	}
-	if t.state, err = durable.Read(filepath.Join(dir, verify.StateFile)); err == nil && plan.StateName(t.state) != p.State {
+	if t.state, err = atomicfile.Read(filepath.Join(dir, verify.StateFile)); err == nil && plan.StateName(t.state) != p.State {
 		err = fmt.Errorf("%s: not the clusters that the plan names", verify.StateFile)
 	}
 	return t, err
 }
 
 // learn makes the model, and says of how many inputs.
-func (c taught) learn(t labelled, report fit.Progress) (*model.Model, int, error) {
+func (c taught) learn(t labelled, report featuremap.Progress) (*model.Model, int, error) {
 	in, err := c.read(report)
 	if err != nil {
 		return nil, 0, err
@@ -152,7 +152,7 @@ func (c taught) learn(t labelled, report fit.Progress) (*model.Model, int, error
 	if t.Likely == nil {
 		way = t.oneByOne
 	}
-	if m.Net, err = way(replay.New(c.Seed), in.x, scale.Examples(x), report); err != nil {
+	if m.Net, err = way(seeded.New(c.Seed), in.x, scale.Examples(x), report); err != nil {
 		return nil, 0, err
 	}
 	if err := scale.Into(m.Net); err != nil {
@@ -172,7 +172,7 @@ func (in featured) taken(f *inputs.Map) blas32.General {
 	for i := len(names); i < in.x.Cols; i++ { // of a data set
 		names = append(names, fmt.Sprint(i+1))
 	}
-	*f = *fit.Standard(names, in.x)
+	*f = *featuremap.Standard(names, in.x)
 	x := dataset.Copied(in.x)
 	f.Standardize(x)
 	return x
@@ -204,7 +204,7 @@ func (t labelled) respondents() int {
 }
 
 // inClusters learns from the counts of each cluster.
-func (t labelled) inClusters(r *rand.Rand, given, examples blas32.General, report fit.Progress) (*nn.Model, error) {
+func (t labelled) inClusters(r *rand.Rand, given, examples blas32.General, report featuremap.Progress) (*nn.Model, error) {
 	found, err := cluster.Read(t.state)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (t labelled) inClusters(r *rand.Rand, given, examples blas32.General, repor
 }
 
 // oneByOne learns from the reported label of each record.
-func (t labelled) oneByOne(r *rand.Rand, _, examples blas32.General, report fit.Progress) (*nn.Model, error) {
+func (t labelled) oneByOne(r *rand.Rand, _, examples blas32.General, report featuremap.Progress) (*nn.Model, error) {
 	if examples.Rows != t.Records {
 		return nil, fmt.Errorf("%d inputs, and the plan has %d records: give all, in the order of their numbers", examples.Rows, t.Records)
 	}

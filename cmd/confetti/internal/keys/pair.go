@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
 type keysPair struct {
@@ -26,12 +26,12 @@ Example:
 }
 
 func (c keysPair) Run(std terminal.Streams) error {
-	var seed [aggregate.PairBytes]byte
+	var seed [aggregator.PairBytes]byte
 	rng.Reader(rng.New()).Read(seed[:])
 	if err := os.MkdirAll(filepath.Dir(c.File), 0o700); err != nil {
 		return err
 	}
-	if err := terminal.Uninterrupted(func() error { return aggregate.CreatePair(c.File, seed) }); errors.Is(err, fs.ErrExist) {
+	if err := terminal.Uninterrupted(func() error { return aggregator.CreatePair(c.File, seed) }); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: two aggregators that lose their secret lose what was sent to them: choose another name", err)
 	} else if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -39,7 +39,7 @@ func (publishersAdd) Help() string {
 }
 
 func (c publishersAdd) Run(std terminal.Streams) error {
-	text, err := durable.Read(c.File)
+	text, err := atomicfile.Read(c.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = []byte(strings.SplitAfter(string(plan.Publishers{}.Marshal()), "\n")[0]), nil
 	}
@@ -89,7 +89,7 @@ func (c publishersRevoke) Run(std terminal.Streams) error {
 	}
 	was := k.String()
 	k.Revoked = c.At
-	text, err := durable.Read(c.File)
+	text, err := atomicfile.Read(c.File)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c publishersRequire) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	text, err := durable.Read(c.File)
+	text, err := atomicfile.Read(c.File)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ Example:
 }
 
 func (c publishersLog) Run(std terminal.Streams) error {
-	text, err := durable.Read(c.File)
+	text, err := atomicfile.Read(c.File)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func replacePublishers(file string, text []byte) error {
 	if _, err := plan.ParsePublishers(text); err != nil {
 		return terminal.Usage(fmt.Errorf("%s stays as it is: %w", file, err))
 	}
-	return durable.Replace(file, text, 0o644)
+	return atomicfile.Replace(file, text, 0o644)
 }
 
 type publishersShow struct {

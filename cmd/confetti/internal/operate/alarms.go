@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
 
@@ -124,12 +124,12 @@ func showAlarms(w io.Writer, now []sight) {
 		if one.Status == nil {
 			continue // its failure is told as an error
 		}
-		fmt.Fprintf(w, "%s at %s\n", plain.Text(one.Status.Service), one.URL)
+		fmt.Fprintf(w, "%s at %s\n", sanitize.Text(one.Status.Service), one.URL)
 		if len(one.Status.Alarms)+len(one.Status.Acknowledged) == 0 {
 			fmt.Fprintln(w, "  no alarm")
 		}
 		for _, text := range one.Status.Alarms {
-			fmt.Fprintf(w, "  %s  %s\n", serve.AlarmID(text), plain.Text(text))
+			fmt.Fprintf(w, "  %s  %s\n", serve.AlarmID(text), sanitize.Text(text))
 		}
 		for _, a := range one.Status.Acknowledged {
 			fmt.Fprintf(w, "  %s  %s\n", serve.AlarmID(a.Text), seen(a))
@@ -139,5 +139,5 @@ func showAlarms(w io.Writer, now []sight) {
 
 // seen is an acknowledged alarm in words.
 func seen(a serve.Acknowledged) string {
-	return fmt.Sprintf("%s (acknowledged %s)", plain.Text(a.Text), a.At.UTC().Format("2006-01-02 15:04 UTC"))
+	return fmt.Sprintf("%s (acknowledged %s)", sanitize.Text(a.Text), a.At.UTC().Format("2006-01-02 15:04 UTC"))
 }

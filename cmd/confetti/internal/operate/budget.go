@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/protocol"
@@ -79,8 +79,8 @@ func (c budgetShow) Run(std terminal.Streams) error {
 		}{b, next})
 	}
 	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "population\t%s\n", plain.Text(b.Population))
-	fmt.Fprintf(w, "may spend\t%s\n", account.Verdict(&b.Allowed.Epsilon, b.Allowed.Delta, account.Adjacency(plain.Text(b.Allowed.Adjacency))))
+	fmt.Fprintf(w, "population\t%s\n", sanitize.Text(b.Population))
+	fmt.Fprintf(w, "may spend\t%s\n", account.Verdict(&b.Allowed.Epsilon, b.Allowed.Delta, account.Adjacency(sanitize.Text(b.Allowed.Adjacency))))
 	fmt.Fprintf(w, "has spent\t%.3g %% of the room for plans that a Gaussian dominates (shifts %.3g %%, tails %.3g %%)\n", 100*b.Shares.Box(), 100*b.Shares.Shift, 100*b.Shares.Tail)
 	fmt.Fprintf(w, "\t%.3g %% of the room for sums (epsilons %.3g %%, deltas %.3g %%); one of the two is enough\n", 100*b.Shares.Sums(), 100*b.Shares.Epsilon, 100*b.Shares.Delta)
 	fmt.Fprintf(w, "has left\t%s\n", b.Left("like the last"))
@@ -90,12 +90,12 @@ func (c budgetShow) Run(std terminal.Streams) error {
 			taken = "would be taken"
 		}
 		b.More = next.More
-		fmt.Fprintf(w, "%s\t%s: %s, %.3g %% of the room; %s\n", c.Plan, taken, account.Verdict(&next.Charge.Epsilon, next.Charge.Delta, account.Adjacency(plain.Text(b.Allowed.Adjacency))), 100*next.Shares.Box(), b.Left("like it"))
+		fmt.Fprintf(w, "%s\t%s: %s, %.3g %% of the room; %s\n", c.Plan, taken, account.Verdict(&next.Charge.Epsilon, next.Charge.Delta, account.Adjacency(sanitize.Text(b.Allowed.Adjacency))), 100*next.Shares.Box(), b.Left("like it"))
 	}
 	for _, p := range b.Plans {
-		fmt.Fprintf(w, "%.12s\t%s, n = %d, by %s on %s\n", plain.Text(p.Plan), account.Verdict(&p.Epsilon, p.Delta, account.Adjacency(plain.Text(p.Adjacency))), p.Users, plain.Text(p.Publisher), p.At.Format("2006-01-02"))
+		fmt.Fprintf(w, "%.12s\t%s, n = %d, by %s on %s\n", sanitize.Text(p.Plan), account.Verdict(&p.Epsilon, p.Delta, account.Adjacency(sanitize.Text(p.Adjacency))), p.Users, sanitize.Text(p.Publisher), p.At.Format("2006-01-02"))
 		if p.Note != "" {
-			fmt.Fprintf(w, "\t%s\n", plain.Text(p.Note))
+			fmt.Fprintf(w, "\t%s\n", sanitize.Text(p.Note))
 		}
 	}
 	return w.Flush()

@@ -20,7 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
 
@@ -216,37 +216,37 @@ func counters(text []byte) map[string]float64 {
 func show(w io.Writer, now []sight) {
 	for _, s := range now {
 		if s.Failed != "" {
-			fmt.Fprintf(w, "%s\n  !! %s\n\n", s.URL, plain.Lines(strings.TrimSpace(s.Failed)))
+			fmt.Fprintf(w, "%s\n  !! %s\n\n", s.URL, sanitize.Lines(strings.TrimSpace(s.Failed)))
 			continue
 		}
 		if s.NotOurs != "" {
 			fmt.Fprintf(w, "%s\n  not ours: says that it is %s, and no more without a token\n\n", s.URL, s.NotOurs)
 			continue
 		}
-		fmt.Fprintf(w, "%s at %s, up for %s\n", plain.Text(s.Status.Service), s.URL, s.Status.Now.Sub(s.Status.Since).Round(time.Second))
+		fmt.Fprintf(w, "%s at %s, up for %s\n", sanitize.Text(s.Status.Service), s.URL, s.Status.Now.Sub(s.Status.Since).Round(time.Second))
 		for _, alarm := range s.Status.Alarms {
-			fmt.Fprintf(w, "  !! %s\n", plain.Text(alarm))
+			fmt.Fprintf(w, "  !! %s\n", sanitize.Text(alarm))
 		}
 		for _, a := range s.Status.Acknowledged {
 			fmt.Fprintf(w, "  %s\n", seen(a))
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, f := range s.Status.Facts {
-			fmt.Fprintf(t, "  %s\t%s\n", plain.Text(f.Name), plain.Text(f.Value))
+			fmt.Fprintf(t, "  %s\t%s\n", sanitize.Text(f.Name), sanitize.Text(f.Value))
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Counters)) {
-			fmt.Fprintf(t, "  %s\t%.0f\n", plain.Text(strings.ReplaceAll(name, "_", " ")), s.Counters[name])
+			fmt.Fprintf(t, "  %s\t%.0f\n", sanitize.Text(strings.ReplaceAll(name, "_", " ")), s.Counters[name])
 		}
 		t.Flush()
 		for _, g := range s.Status.Gauges {
 			full := int(20 * min(max(g.Share, 0), 1))
-			fmt.Fprintf(w, "  %s [%s%s] %s\n", plain.Text(g.Name), strings.Repeat("#", full), strings.Repeat(".", 20-full), plain.Text(g.Text))
+			fmt.Fprintf(w, "  %s [%s%s] %s\n", sanitize.Text(g.Name), strings.Repeat("#", full), strings.Repeat(".", 20-full), sanitize.Text(g.Text))
 		}
 		for _, table := range s.Status.Tables {
-			fmt.Fprintf(w, "  %s\n", plain.Text(table.Title))
+			fmt.Fprintf(w, "  %s\n", sanitize.Text(table.Title))
 			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 			for _, row := range append([][]string{table.Columns}, table.Rows...) {
-				fmt.Fprintf(t, "    %s\n", plain.Cells(row))
+				fmt.Fprintf(t, "    %s\n", sanitize.Cells(row))
 			}
 			t.Flush()
 		}

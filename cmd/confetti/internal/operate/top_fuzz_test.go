@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // What a service tells of itself is shown or refused, and takes no more memory than
@@ -15,7 +15,7 @@ func FuzzStatus(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			st, err := readStatus(text)
 			if err != nil {
 				return

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 type partyCertificate struct {
@@ -42,10 +42,10 @@ func (c partyCertificate) Run(std terminal.Streams) error {
 	}
 	// The key first: a certificate without one is of no use.
 	err = terminal.Uninterrupted(func() error {
-		if err := durable.Create(c.Key, key, 0o600); err != nil {
+		if err := atomicfile.Create(c.Key, key, 0o600); err != nil {
 			return err
 		}
-		if err := durable.Create(c.File, certificate, 0o644); err != nil {
+		if err := atomicfile.Create(c.File, certificate, 0o644); err != nil {
 			return errors.Join(err, os.Remove(c.Key))
 		}
 		return nil

@@ -14,10 +14,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -150,7 +150,7 @@ func (c partyNew) keys() error {
 	}
 	switch c.Role {
 	case card.Publisher:
-		return durable.Create(c.path(publishersFile), plan.Trust(sign.Public().String()).Marshal(), 0o644)
+		return atomicfile.Create(c.path(publishersFile), plan.Trust(sign.Public().String()).Marshal(), 0o644)
 	case card.Issuer:
 		for i := range c.Tokens {
 			key, err := token.GenerateKey()
@@ -163,9 +163,9 @@ func (c partyNew) keys() error {
 		}
 		return nil
 	case card.Leader:
-		var seed [aggregate.PairBytes]byte
+		var seed [aggregator.PairBytes]byte
 		rng.Reader(rng.New()).Read(seed[:])
-		if err := aggregate.CreatePair(c.path(pairFile), seed); err != nil {
+		if err := aggregator.CreatePair(c.path(pairFile), seed); err != nil {
 			return err
 		}
 	}
@@ -204,8 +204,8 @@ func (c partyNew) service(listen string) error {
 	text := fmt.Sprintf("keys = '%s'\n%spublishers_file = '%s'\n%s\n[http]\nlisten = '%s'\ncertificate = '%s'\nkey = '%s'\noperators = '%s'\n%s",
 		keysFolder, roots, publishersFile, c.role()+c.edge(), listen, certificateFile, keyFile, operatorsFile, c.population())
 	return errors.Join(
-		durable.Create(c.path(tokensFile), fmt.Appendf(nil, "%s %s\n", strings.TrimSuffix(c.URL, "/"), operator), 0o600),
-		durable.Create(c.path(c.Role+".toml"), []byte(text), 0o600),
+		atomicfile.Create(c.path(tokensFile), fmt.Appendf(nil, "%s %s\n", strings.TrimSuffix(c.URL, "/"), operator), 0o600),
+		atomicfile.Create(c.path(c.Role+".toml"), []byte(text), 0o600),
 	)
 }
 

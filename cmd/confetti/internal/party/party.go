@@ -15,11 +15,11 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/keyfile"
-	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -80,14 +80,14 @@ func (c partyCard) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.Replace(c.File, text, 0o644); err != nil {
+	if err := atomicfile.Replace(c.File, text, 0o644); err != nil {
 		return err
 	}
 	made, err := card.Read(c.File)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.Out, "%s is the card of %s, %s; tell others its id over another way:\n  %s\n", c.File, plain.Text(made.Name), made.Role, made.ID())
+	_, err = fmt.Fprintf(std.Out, "%s is the card of %s, %s; tell others its id over another way:\n  %s\n", c.File, sanitize.Text(made.Name), made.Role, made.ID())
 	return err
 }
 
@@ -121,7 +121,7 @@ func (c partyCard) write() ([]byte, error) {
 		if c.Pair == "" {
 			return nil, terminal.Usagef("name the --pair, the secret that a leader shares with its helper: confetti keys pair")
 		}
-		if _, err := aggregate.ReadPair(c.Pair); err != nil {
+		if _, err := aggregator.ReadPair(c.Pair); err != nil {
 			return nil, err
 		}
 		secret, err := os.ReadFile(c.Pair)
@@ -220,7 +220,7 @@ func (c partyShow) Run(std terminal.Streams) error {
 	}
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(std.Out, "%-12s %s\n", name, plain.Text(value))
+			fmt.Fprintf(std.Out, "%-12s %s\n", name, sanitize.Text(value))
 		}
 	}
 	row("id", one.ID())

@@ -11,9 +11,9 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/card"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -52,7 +52,7 @@ func (c partyTrust) Run(std terminal.Streams) error {
 		if err := c.take(own, one); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.Out, "trusts %s, %s, %s\n", plain.Text(one.Name), one.Role, one.ID())
+		fmt.Fprintf(std.Out, "trusts %s, %s, %s\n", sanitize.Text(one.Name), one.Role, one.ID())
 	}
 	return c.roots()
 }
@@ -73,7 +73,7 @@ func (c partyTrust) take(own, one card.Card) error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(c.Dir, keptAs(one)), text, 0o644)
+	return atomicfile.Replace(filepath.Join(c.Dir, keptAs(one)), text, 0o644)
 }
 
 // publisher adds a key to those whose plans are taken; one that is there stays as it is.
@@ -81,7 +81,7 @@ func (c partyTrust) publisher(key string) error {
 	file := filepath.Join(c.Dir, publishersFile)
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return durable.Create(file, plan.Trust(key).Marshal(), 0o644)
+		return atomicfile.Create(file, plan.Trust(key).Marshal(), 0o644)
 	}
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c partyTrust) publisher(key string) error {
 	if !bytes.HasSuffix(text, []byte("\n")) {
 		text = append(text, '\n')
 	}
-	return durable.Replace(file, fmt.Appendln(text, plan.PublisherKey{Key: key}), 0o644)
+	return atomicfile.Replace(file, fmt.Appendln(text, plan.PublisherKey{Key: key}), 0o644)
 }
 
 // pair writes the secret that a leader's card has for one of our keys.
@@ -119,7 +119,7 @@ func (c partyTrust) pair(leader card.Card) error {
 	case err == nil:
 		return fmt.Errorf("%s is there, and %s has another: two aggregators that lose their secret lose what was sent to them: put it aside first", file, leader.File)
 	}
-	return durable.Create(file, secret, 0o600)
+	return atomicfile.Create(file, secret, 0o600)
 }
 
 // roots writes the certificates of all cards that are trusted, and the party's own. Where one has none, as by
@@ -144,5 +144,5 @@ func (c partyTrust) roots() error {
 	if public {
 		text = append([]byte(serve.SystemRoots+"\n"), text...)
 	}
-	return durable.Replace(filepath.Join(c.Dir, rootsFile), text, 0o644)
+	return atomicfile.Replace(filepath.Join(c.Dir, rootsFile), text, 0o644)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
@@ -51,7 +51,7 @@ func (c planClose) Run(std terminal.Streams) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
 	left, err := s.CloseEntries(ctx, signed.Plan, func(name string) {
-		fmt.Fprintf(std.Out, "%s takes no more contributions\n", plain.Text(name))
+		fmt.Fprintf(std.Out, "%s takes no more contributions\n", sanitize.Text(name))
 	})
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c planClose) Run(std terminal.Streams) error {
 	case state.State == analyzerd.Withheld:
 		return fmt.Errorf("nothing is released: %s", state.Reason)
 	}
-	_, err = fmt.Fprintf(std.Out, "%s; to get the release:\n  confetti release fetch %s\n", plain.Text(string(state.State)), c.again())
+	_, err = fmt.Fprintf(std.Out, "%s; to get the release:\n  confetti release fetch %s\n", sanitize.Text(string(state.State)), c.again())
 	return err
 }
 
@@ -80,7 +80,7 @@ func (c planClose) remains(out io.Writer, left []plans.Party) error {
 		if party.Role == "analyzer" {
 			when = ", last"
 		}
-		fmt.Fprintf(out, "open still: %s at %s, which its operator closes%s\n", plain.Text(party.Name), plain.Text(party.URL), when)
+		fmt.Fprintf(out, "open still: %s at %s, which its operator closes%s\n", sanitize.Text(party.Name), sanitize.Text(party.URL), when)
 	}
 	fmt.Fprint(out, "Send each the signed plan and this line, in which roots.pem and operator.tokens are its own:\n  confetti plan close plan.signed.json --roots roots.pem --tokens operator.tokens\n")
 	return terminal.Unfinishedf("not closed yet: %s open still", serve.Count(len(left), "party is", "parties are"))

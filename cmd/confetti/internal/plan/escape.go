@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 )
 
 // escapeTOML writes the characters of TOML's strings that do not show, such as those that
@@ -25,7 +25,7 @@ func escapeTOML(text []byte) []byte {
 				}
 			}
 			end = min(end+1, len(text))
-			if bytes.ContainsFunc(text[:end], plain.Hidden) {
+			if bytes.ContainsFunc(text[:end], sanitize.Hidden) {
 				insideTOML(&b, text[1:end-1], quote == '\'')
 				break
 			}
@@ -44,9 +44,9 @@ func insideTOML(b *bytes.Buffer, text []byte, literal bool) {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		switch {
-		case plain.Hidden(r) && r > 0xffff:
+		case sanitize.Hidden(r) && r > 0xffff:
 			fmt.Fprintf(b, `\U%08X`, r)
-		case plain.Hidden(r):
+		case sanitize.Hidden(r):
 			fmt.Fprintf(b, `\u%04X`, r)
 		case literal && (r == '"' || r == '\\'):
 			b.WriteByte('\\')

@@ -7,7 +7,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -22,7 +22,7 @@ func TestEscapedTextSaysTheSame(t *testing.T) {
 		}
 		shown := escapeTOML(text)
 		for _, r := range string(shown) {
-			if plain.Hidden(r) && r != '\n' {
+			if sanitize.Hidden(r) && r != '\n' {
 				t.Fatalf("%q", shown)
 			}
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -86,7 +86,7 @@ func (c planCheck) state(p plan.Plan) ([]byte, error) {
 		}
 		return nil, nil
 	}
-	text, err := durable.Read(c.State)
+	text, err := atomicfile.Read(c.State)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ type planShow struct {
 func canonicalText(p plan.Plan, terminal bool) []byte {
 	text := append(p.Canonical(), '\n')
 	if terminal {
-		return []byte(plain.Page(string(text)))
+		return []byte(sanitize.Page(string(text)))
 	}
 	return text
 }

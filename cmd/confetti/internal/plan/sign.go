@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -38,7 +38,7 @@ func (c planSign) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.Create(c.Out, append(signed.Marshal(), '\n'), 0o644); err != nil {
+	if err := atomicfile.Create(c.Out, append(signed.Marshal(), '\n'), 0o644); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s exists: choose another name", c.Out)
 		}
@@ -59,7 +59,7 @@ func (c planSign) Run(std terminal.Streams) error {
 
 // signed is the plan with one signature more.
 func (c planSign) signed(key relay.SignKey) (plan.Signed, error) {
-	if text, err := durable.Read(c.File); err == nil && plan.IsSigned(text) {
+	if text, err := atomicfile.Read(c.File); err == nil && plan.IsSigned(text) {
 		if !c.Opens.IsZero() || !c.Closes.IsZero() {
 			return plan.Signed{}, terminal.Usagef("%s is signed, and its times with it: leave out --opens and --closes, or sign the plan that it was made of", c.File)
 		}

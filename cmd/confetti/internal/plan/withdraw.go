@@ -13,8 +13,8 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -58,7 +58,7 @@ func (c planWithdraw) Run(std terminal.Streams) error {
 		return terminal.Usagef("the withdrawal is not of this plan, or its key is of nobody who has signed the plan")
 	}
 	if c.Out != "" {
-		if err := durable.Create(c.Out, append(statement.Marshal(), '\n'), 0o644); err != nil {
+		if err := atomicfile.Create(c.Out, append(statement.Marshal(), '\n'), 0o644); err != nil {
 			if errors.Is(err, fs.ErrExist) {
 				return fmt.Errorf("%s exists: choose another name", c.Out)
 			}
@@ -75,7 +75,7 @@ func (c planWithdraw) statement(signed plan.Signed) (plan.SignedWithdrawal, erro
 		if c.Key != "" || c.Reason != "" || c.Out != "" {
 			return plan.SignedWithdrawal{}, terminal.Usagef("--statement is signed already: leave out --key, --reason and --out")
 		}
-		text, err := durable.Read(c.Statement)
+		text, err := atomicfile.Read(c.Statement)
 		if err != nil {
 			return plan.SignedWithdrawal{}, err
 		}
@@ -125,11 +125,11 @@ func (c planWithdraw) send(std terminal.Streams, p plan.Plan, w plan.SignedWithd
 		status, _, err := s.Do(ctx, http.MethodPut, one.URL+wire.WithdrawalPath(w.Plan), wire.WithdrawalType, w.Marshal())
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("%s does not have the withdrawal: %w", plain.Text(one.Name), err))
+			errs = append(errs, fmt.Errorf("%s does not have the withdrawal: %w", sanitize.Text(one.Name), err))
 		case status == http.StatusCreated:
-			fmt.Fprintf(std.Out, "%s has stopped the plan for good\n", plain.Text(one.Name))
+			fmt.Fprintf(std.Out, "%s has stopped the plan for good\n", sanitize.Text(one.Name))
 		default:
-			fmt.Fprintf(std.Out, "%s had stopped the plan already\n", plain.Text(one.Name))
+			fmt.Fprintf(std.Out, "%s had stopped the plan already\n", sanitize.Text(one.Name))
 		}
 	}
 	if c.Log != "" {

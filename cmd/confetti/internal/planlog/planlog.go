@@ -21,10 +21,10 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -107,7 +107,7 @@ func (c add) Run(std terminal.Streams) error {
 		return err
 	}
 	signed.Evidence = &e
-	if err := durable.Create(c.Out, append(signed.Marshal(), '\n'), 0o644); errors.Is(err, fs.ErrExist) {
+	if err := atomicfile.Create(c.Out, append(signed.Marshal(), '\n'), 0o644); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists: choose another name", c.Out)
 	} else if err != nil {
 		return err
@@ -293,7 +293,7 @@ func (f found) print(to io.Writer) error {
 		if e.Refused != "" {
 			promise = "refused\t-"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", e.Index, plan.Short(e.Plan), closes, promise, plain.Text(e.Title))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", e.Index, plan.Short(e.Plan), closes, promise, sanitize.Text(e.Title))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -55,7 +55,7 @@ func Parties(p plan.Plan) []Party {
 func Addressed(p plan.Plan, roles ...string) error {
 	for _, one := range Parties(p) {
 		if one.URL == "" && (len(roles) == 0 || slices.Contains(roles, one.Role)) {
-			return terminal.Usagef("the plan gives no url for %s, so that nobody can be asked: it can be simulated alone. Have its publisher name the parties with their addresses (confetti plan new --party, or url in its file), and sign it anew", plain.Text(one.Name))
+			return terminal.Usagef("the plan gives no url for %s, so that nobody can be asked: it can be simulated alone. Have its publisher name the parties with their addresses (confetti plan new --party, or url in its file), and sign it anew", sanitize.Text(one.Name))
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -17,7 +17,7 @@ import (
 
 // Read reads a plan that people write, in TOML or JSON.
 func Read(file string) (plan.Plan, error) {
-	text, err := durable.Read(file)
+	text, err := atomicfile.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return plan.Plan{}, fmt.Errorf("there is no plan at %s: check the path, or author one with confetti plan new", file)
 	}
@@ -37,7 +37,7 @@ func Read(file string) (plan.Plan, error) {
 // ReadDraft reads a plan as Read does, for who gives its parties new keys: one that has none, as
 // the console's page of a new question writes it, gets some that nobody can open with.
 func ReadDraft(file string) (plan.Plan, error) {
-	text, err := durable.Read(file)
+	text, err := atomicfile.Read(file)
 	if err != nil {
 		return Read(file) // which says what to do
 	}
@@ -77,7 +77,7 @@ func lend(p *plan.Plan) {
 // ReadAny reads a plan that is signed or not, with its study if it is a round of one. A signature
 // must be the publisher's who is named; whether anybody trusts that one is not asked here.
 func ReadAny(file string) (p plan.Plan, study *plan.Study, publisher string, err error) {
-	text, err := durable.Read(file)
+	text, err := atomicfile.Read(file)
 	if err != nil || !plan.IsSigned(text) {
 		p, err = Read(file)
 		return p, nil, "", err

@@ -15,10 +15,10 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -37,7 +37,7 @@ func (c releaseVerify) evidence(version string) (e verify.Evidence, err error) {
 	if err != nil {
 		return e, err
 	}
-	e.Plan, e.Version, e.Columns, e.Answers = c.Plan, version, columnar.Same, findings.Again
+	e.Plan, e.Version, e.Columns, e.Answers = c.Plan, version, columnar.Same, results.Again
 	if c.Page != "" {
 		e.Draw = func(signed plan.Signed, json, audit []byte) ([]byte, error) {
 			r, err := releases.Read(signed, json, audit)
@@ -75,7 +75,7 @@ func (c releaseVerify) kept() (verify.Evidence, error) {
 			e.Others = append(e.Others, entry.Name())
 			continue
 		}
-		if e.Files[entry.Name()], err = durable.Read(filepath.Join(c.From, entry.Name())); err != nil {
+		if e.Files[entry.Name()], err = atomicfile.Read(filepath.Join(c.From, entry.Name())); err != nil {
 			return e, err
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
@@ -90,7 +90,7 @@ func (c releaseVerify) draw(e verify.Evidence) error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(c.Page, text, 0o644)
+	return atomicfile.Replace(c.Page, text, 0o644)
 }
 
 // expected are the publishers whom somebody expects; nil: nobody is named.
@@ -111,7 +111,7 @@ func (c releaseVerify) expected() (*plan.Publishers, error) {
 
 func tell(out io.Writer, found verify.Report) error {
 	for _, line := range found.First {
-		fmt.Fprintln(out, plain.Text(line))
+		fmt.Fprintln(out, sanitize.Text(line))
 	}
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -120,10 +120,10 @@ func tell(out io.Writer, found verify.Report) error {
 		if !f.Holds {
 			mark = "DOES NOT"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.What, mark, plain.Text(f.Says))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.What, mark, sanitize.Text(f.Says))
 	}
 	for _, u := range found.Unchecked {
-		fmt.Fprintf(w, "%s\tnot checked\t%s\n", u.What, plain.Text(u.Why))
+		fmt.Fprintf(w, "%s\tnot checked\t%s\n", u.What, sanitize.Text(u.Why))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release/verify"
 )
@@ -17,7 +17,7 @@ import (
 // Keep writes what was fetched of a release to a folder, and removes what is there of
 // another one.
 func Keep(std terminal.Streams, dir string, files map[string][]byte) error {
-	if before, err := durable.Read(filepath.Join(dir, page.JSONFile)); err == nil && !bytes.Equal(before, files[page.JSONFile]) {
+	if before, err := atomicfile.Read(filepath.Join(dir, page.JSONFile)); err == nil && !bytes.Equal(before, files[page.JSONFile]) {
 		announceReplaced(std.Err, dir)
 	}
 	return terminal.Uninterrupted(func() error {

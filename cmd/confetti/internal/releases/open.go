@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/statement"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
@@ -49,7 +49,7 @@ func Open(path string) (r release.Release, err error) {
 	}
 	var texts [][]byte // of the release, its plan twice, its audit
 	for _, file := range []string{path, beside(path, verify.SignedFile), beside(path, verify.PlanFile), beside(path, release.AuditFile)} {
-		text, err := durable.Read(file)
+		text, err := atomicfile.Read(file)
 		switch missing := errors.Is(err, fs.ErrNotExist); {
 		case missing && file == path:
 			return r, fmt.Errorf("there is no release at %s: name its folder or its %s", path, release.JSONFile)

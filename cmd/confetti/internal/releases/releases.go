@@ -12,9 +12,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/release/findings"
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -38,8 +38,8 @@ func announceReplaced(w io.Writer, dir string) {
 
 // Sheet is the table that stands beside a release; what its readers must know of it is
 // added to the remarks.
-func Sheet(m question.Model, public findings.Public, r *release.Release) (findings.Sheet, error) {
-	s, err := findings.Beside(m, public)
+func Sheet(m question.Model, public results.Public, r *release.Release) (results.Sheet, error) {
+	s, err := results.Beside(m, public)
 	if err == nil && s.Note != "" {
 		r.Remarks = append(r.Remarks, s.Note)
 	}
@@ -62,7 +62,7 @@ func put(dir, name string, text []byte, there bool) error {
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if there {
-			if err := durable.Replace(path, text, 0o644); err != nil {
+			if err := atomicfile.Replace(path, text, 0o644); err != nil {
 				return err
 			}
 		} else if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,7 @@ func put(dir, name string, text []byte, there bool) error {
 
 // Save writes a release, its table (put) and, since its page names the plan by its hash
 // for anybody to check, the plan.
-func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, t findings.Sheet) error {
+func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, t results.Sheet) error {
 	announceReplaced(std.Err, dir)
 	return terminal.Uninterrupted(func() error {
 		if err := page.Save(dir, r); err != nil {
@@ -89,6 +89,6 @@ func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, t fi
 				return err
 			}
 		}
-		return durable.Replace(filepath.Join(dir, "plan.toml"), author.TOML(p), 0o644)
+		return atomicfile.Replace(filepath.Join(dir, "plan.toml"), author.TOML(p), 0o644)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -26,7 +26,7 @@ func (s *Services) WebLink(ctx context.Context, url string) (string, error) {
 	if err := json.Unmarshal(text, &link); err != nil || !strings.HasPrefix(link.Path, "/") {
 		return "", fmt.Errorf("%s gives no link", url)
 	}
-	return url + plain.Text(link.Path), nil
+	return url + sanitize.Text(link.Path), nil
 }
 
 // Await returns when the service answers.

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/bearer"
@@ -229,9 +229,9 @@ func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Sign
 		case err != nil:
 			errs = append(errs, err)
 		case status == http.StatusCreated:
-			fmt.Fprintf(std, "%s has taken the plan\n", plain.Text(p.Name))
+			fmt.Fprintf(std, "%s has taken the plan\n", sanitize.Text(p.Name))
 		default:
-			fmt.Fprintf(std, "%s has the plan already\n", plain.Text(p.Name))
+			fmt.Fprintf(std, "%s has the plan already\n", sanitize.Text(p.Name))
 		}
 	}
 	return errors.Join(errs...)

@@ -17,10 +17,10 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release/verify"
 )
@@ -81,9 +81,9 @@ func (c studyShow) Run(std terminal.Streams) error {
 	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "study\t%s, at most %s until %s; a device answers %s\n", signed.Plan.Round.Study, serve.Count(study.Rounds, "round", "rounds"), study.Times.Closes.UTC().Format(time.RFC3339), study.Takes)
 	for _, r := range rounds {
-		fmt.Fprintf(w, "round %d\t%s\n", r.Round, plain.Text(stands(r)))
+		fmt.Fprintf(w, "round %d\t%s\n", r.Round, sanitize.Text(stands(r)))
 		if r.Over != "" {
-			fmt.Fprintf(w, "over\t%s\n", plain.Text(r.Over))
+			fmt.Fprintf(w, "over\t%s\n", sanitize.Text(r.Over))
 		}
 	}
 	return w.Flush()
@@ -128,7 +128,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 	}
 	for _, r := range rounds {
 		if r.State != analyzerd.Released {
-			fmt.Fprintf(std.Out, "round %d is %s\n", r.Round, plain.Text(stands(r)))
+			fmt.Fprintf(std.Out, "round %d is %s\n", r.Round, sanitize.Text(stands(r)))
 			continue
 		}
 		if err := c.fetch(ctx, std, s, signed, r); err != nil {
@@ -142,7 +142,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 	if newest == nil {
 		newest = &signed
 	}
-	return errors.Join(os.MkdirAll(c.Out, 0o755), durable.Replace(filepath.Join(c.Out, verify.SignedFile), append(newest.Marshal(), '\n'), 0o644))
+	return errors.Join(os.MkdirAll(c.Out, 0o755), atomicfile.Replace(filepath.Join(c.Out, verify.SignedFile), append(newest.Marshal(), '\n'), 0o644))
 }
 
 // fetch gets the release of one round, where it is not here.

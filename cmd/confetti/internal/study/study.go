@@ -11,8 +11,8 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/release/findings"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -57,7 +57,7 @@ func First(study plan.SignedStudy, times plan.Times, coordinator relay.SignKey) 
 		return round, nil, err
 	}
 	name := ""
-	if state, _, err = findings.Next(proto.Question, nil); err != nil {
+	if state, _, err = results.Next(proto.Question, nil); err != nil {
 		return round, nil, err
 	}
 	if state != nil {
@@ -141,7 +141,7 @@ func (c studySign) Run(std terminal.Streams) error {
 	if !alone {
 		return c.begin(std, signed, plan.Times{Opens: opens, Closes: c.Closes.UTC()}, coordinator)
 	}
-	if err := taken(durable.Create(c.Out, append(signed.Marshal(), '\n'), 0o644)); err != nil {
+	if err := taken(atomicfile.Create(c.Out, append(signed.Marshal(), '\n'), 0o644)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(std.Out, "study        %s\npublisher    %s\ncoordinator  %s\nfirst round  confetti study begin, by the coordinator\n", study.Name(), signed.Signatures[0].Publisher, public)
@@ -168,7 +168,7 @@ func (c studyBegin) Run(std terminal.Streams) error {
 	if err != nil {
 		return fmt.Errorf("--key: %w", err)
 	}
-	text, err := durable.Read(c.File)
+	text, err := atomicfile.Read(c.File)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (c firstRound) begin(std terminal.Streams, study plan.SignedStudy, times pl
 // save writes both files, or none.
 func (c firstRound) save(round plan.Signed, state []byte) (err error) {
 	if state != nil {
-		if err = durable.Create(c.State, state, 0o644); err != nil {
+		if err = atomicfile.Create(c.State, state, 0o644); err != nil {
 			return taken(err)
 		}
 		defer func() {
@@ -213,7 +213,7 @@ func (c firstRound) save(round plan.Signed, state []byte) (err error) {
 			}
 		}()
 	}
-	return taken(durable.Create(c.Out, append(round.Marshal(), '\n'), 0o644))
+	return taken(atomicfile.Create(c.Out, append(round.Marshal(), '\n'), 0o644))
 }
 
 // taken says what to do where there is such a file.

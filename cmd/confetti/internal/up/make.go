@@ -17,10 +17,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/aggregate"
+	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -84,9 +84,9 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 		return err
 	}
 	if err := errors.Join(
-		durable.Replace(t.Path(trial.Roots), ca.PEM(), 0o600),
+		atomicfile.Replace(t.Path(trial.Roots), ca.PEM(), 0o600),
 		relay.CreateSignKeyFile(t.Path(trial.Publisher), publisher, "publisher of the trial"),
-		durable.Replace(t.Path(trial.Publishers), plan.Trust(publisher.Public().String()).Marshal(), 0o600),
+		atomicfile.Replace(t.Path(trial.Publishers), plan.Trust(publisher.Public().String()).Marshal(), 0o600),
 	); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	if c.Rounds > 0 {
 		return c.study(t, p, times, publisher)
 	}
-	return durable.Replace(t.Path(trial.Plan), append(plan.Sign(p, publisher.Private()).Marshal(), '\n'), 0o600)
+	return atomicfile.Replace(t.Path(trial.Plan), append(plan.Sign(p, publisher.Private()).Marshal(), '\n'), 0o600)
 }
 
 // keepState copies the public state of a plan that names one, and is no study's.
@@ -140,14 +140,14 @@ func (c Command) keepState(t trial.Folder, p plan.Plan) error {
 	if c.State == "" {
 		return terminal.Usagef("--state: the plan names the public state %s: give the file that has it", plan.Short(p.State))
 	}
-	text, err := durable.Read(c.State)
+	text, err := atomicfile.Read(c.State)
 	if err != nil {
 		return fmt.Errorf("--state: the plan names the public state %s: %w", plan.Short(p.State), err)
 	}
 	if plan.StateName(text) != p.State {
 		return fmt.Errorf("--state: %s is another public state than the plan names", c.State)
 	}
-	return durable.Replace(t.Path(trial.State), text, 0o600)
+	return atomicfile.Replace(t.Path(trial.State), text, 0o600)
 }
 
 // study makes the plan a study of the trial's, and its first round the trial's plan. The
@@ -168,7 +168,7 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 	}
 	first, state, err := study.First(plan.SignStudy(asked, publisher.Private()), times, coordinator)
 	if err == nil && state != nil {
-		err = durable.Replace(t.Path(trial.State), state, 0o600)
+		err = atomicfile.Replace(t.Path(trial.State), state, 0o600)
 	}
 	if err != nil {
 		return err
@@ -277,14 +277,14 @@ func establish(t trial.Folder, at plans.Party, to *plan.Party, suite string, wit
 // pair gives both aggregators the secret that they share, and the analyzer the token with
 // which it fetches sums of the leader at this address.
 func pair(t trial.Folder, at string) error {
-	var seed [aggregate.PairBytes]byte
+	var seed [aggregator.PairBytes]byte
 	rng.Reader(rng.New()).Read(seed[:])
 	leader := t.Of(plans.Party{Role: "leader"})
 	collector, err := serve.AddBearer(rng.New(), filepath.Join(leader, "collectors"), "analyzer")
 	return errors.Join(err,
-		aggregate.CreatePair(filepath.Join(leader, pairFile), seed),
-		aggregate.CreatePair(filepath.Join(t.Of(plans.Party{Role: "helper"}), pairFile), seed),
-		durable.Replace(filepath.Join(t.Of(plans.Party{Role: "analyzer"}), "collector"), fmt.Appendf(nil, "%s %s\n", at, collector), 0o600),
+		aggregator.CreatePair(filepath.Join(leader, pairFile), seed),
+		aggregator.CreatePair(filepath.Join(t.Of(plans.Party{Role: "helper"}), pairFile), seed),
+		atomicfile.Replace(filepath.Join(t.Of(plans.Party{Role: "analyzer"}), "collector"), fmt.Appendf(nil, "%s %s\n", at, collector), 0o600),
 	)
 }
 
@@ -337,8 +337,8 @@ func tokens(t trial.Folder, p plan.Plan, devices int) error {
 		return err
 	}
 	return errors.Join(
-		durable.Replace(t.Path(trial.Tokens), lines, 0o600),
-		durable.Replace(t.Path(trial.Devices), []byte(strings.Join(tokens, "\n")+"\n"), 0o600),
+		atomicfile.Replace(t.Path(trial.Tokens), lines, 0o600),
+		atomicfile.Replace(t.Path(trial.Devices), []byte(strings.Join(tokens, "\n")+"\n"), 0o600),
 	)
 }
 
@@ -358,9 +358,9 @@ func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study, summed boo
 	address, _ := strings.CutPrefix(p.URL, "https://")
 	text := fmt.Sprintf("keys = 'keys'\nroots = '../%s'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", trial.Roots, config, address, trial.Operators)
 	return errors.Join(
-		durable.Replace(filepath.Join(t.Of(p), "server.crt"), certificate, 0o600),
-		durable.Replace(filepath.Join(t.Of(p), "server.key"), key, 0o600),
-		durable.Replace(t.Config(p), []byte(text), 0o600),
+		atomicfile.Replace(filepath.Join(t.Of(p), "server.crt"), certificate, 0o600),
+		atomicfile.Replace(filepath.Join(t.Of(p), "server.key"), key, 0o600),
+		atomicfile.Replace(t.Config(p), []byte(text), 0o600),
 	)
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/service/console"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -129,7 +129,7 @@ func (c Command) room(ctx context.Context, t trial.Folder, signed plan.Signed, a
 		return nil, err
 	}
 	carry.Timeout = time.Minute
-	text, err := durable.Read(t.Path(trial.Devices))
+	text, err := atomicfile.Read(t.Path(trial.Devices))
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +137,9 @@ func (c Command) room(ctx context.Context, t trial.Folder, signed plan.Signed, a
 	slices.Reverse(bearers) // confetti submit takes them from the beginning
 	room := &console.Room{
 		Signed: signed, Address: address, Carry: carry, Bearers: bearers,
-		Hand: func(n int) error { return durable.Replace(t.Path(joined), []byte(strconv.Itoa(n)+"\n"), 0o600) },
+		Hand: func(n int) error { return atomicfile.Replace(t.Path(joined), []byte(strconv.Itoa(n)+"\n"), 0o600) },
 	}
-	if text, err := durable.Read(t.Path(joined)); err == nil {
+	if text, err := atomicfile.Read(t.Path(joined)); err == nil {
 		if room.Joined, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || room.Joined < 0 || room.Joined > len(bearers) {
 			return nil, fmt.Errorf("%s is not a number of phones: remove the file", t.Path(joined))
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -54,5 +54,5 @@ func values(t trial.Folder, p plan.Plan, devices int) error {
 		w.Write([]string{asked.Values[min(i, r.IntN(len(asked.Values)))]})
 	}
 	w.Flush()
-	return durable.Replace(t.Path(trial.Values), b.Bytes(), 0o600)
+	return atomicfile.Replace(t.Path(trial.Values), b.Bytes(), 0o600)
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/plain"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -170,7 +170,7 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Log
 		}
 		if err == nil && state.Over != "" && !over {
 			over = true
-			fmt.Fprintf(std.Out, "\nThe study is over after round %d: %s.\n", state.Round, plain.Text(state.Over))
+			fmt.Fprintf(std.Out, "\nThe study is over after round %d: %s.\n", state.Round, sanitize.Text(state.Over))
 		}
 		if next, err := s.NextRound(ctx, signed); err == nil && next != nil {
 			if err := keep(t, *next); err != nil {
@@ -185,7 +185,7 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Log
 // keep makes a round the trial's plan, and leaves it under its number.
 func keep(t trial.Folder, round plan.Signed) error {
 	text := append(round.Marshal(), '\n')
-	return errors.Join(durable.Replace(t.Round(round.Plan.Round.Number), text, 0o600), durable.Replace(t.Path(trial.Plan), text, 0o600))
+	return errors.Join(atomicfile.Replace(t.Round(round.Plan.Round.Number), text, 0o600), atomicfile.Replace(t.Path(trial.Plan), text, 0o600))
 }
 
 func local(at time.Time) string { return at.Local().Format("2006-01-02 15:04:05 -07:00") }
@@ -201,7 +201,7 @@ func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
 	if p.Crowds() > 1 {
 		needs += fmt.Sprintf(" in each of %d crowds", p.Crowds())
 	}
-	fmt.Fprintf(out, "\nIt asks: %s\nIt needs %s.\n", plain.Text(p.Title), needs)
+	fmt.Fprintf(out, "\nIt asks: %s\nIt needs %s.\n", sanitize.Text(p.Title), needs)
 	if over {
 		fmt.Fprintf(out, "The collection has closed. For another one, start a trial in another folder.\n")
 		return
@@ -227,7 +227,7 @@ func introduce(t trial.Folder, out io.Writer, signed plan.Signed, over bool) {
 // after closing otherwise; "" where they are enough. Of a study whose devices draw their round some
 // are to spare.
 func scarce(t trial.Folder, signed plan.Signed) string {
-	text, err := durable.Read(t.Path(trial.Devices))
+	text, err := atomicfile.Read(t.Path(trial.Devices))
 	if err != nil {
 		return ""
 	}
@@ -246,7 +246,7 @@ func scarce(t trial.Folder, signed plan.Signed) string {
 // conclude says what became of the collection.
 func conclude(t trial.Folder, out io.Writer, state analyzerd.Progress) {
 	if state.State == analyzerd.Withheld {
-		fmt.Fprintf(out, "\nThe collection is closed, and nothing is released: %s\n", plain.Text(state.Reason))
+		fmt.Fprintf(out, "\nThe collection is closed, and nothing is released: %s\n", sanitize.Text(state.Reason))
 		return
 	}
 	fmt.Fprintf(out, "\nThe collection is released. Now type:\n  confetti release fetch --dir %s --out %s\n", t, filepath.Join(string(t), "release"))

@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/gradients"
 	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/internal/kernel"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // Most bounds the clusters of a state.
@@ -90,7 +90,7 @@ func (s *State) Marshal() []byte {
 // parse reads a state in its one form.
 func parse(text []byte) (*State, error) {
 	var f form
-	if strict.JSON(text, &f) != nil {
+	if strictjson.JSON(text, &f) != nil {
 		return nil, errForm
 	}
 	rows := len(f.Sizes)

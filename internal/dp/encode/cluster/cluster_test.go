@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/gradients"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -132,7 +132,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var finder Partition
 		var err error
-		costtest.Heap(t, costtest.Factor, len(text), func() { finder, err = Read(text) })
+		costlimit.Heap(t, costlimit.Factor, len(text), func() { finder, err = Read(text) })
 		if err != nil {
 			return
 		}

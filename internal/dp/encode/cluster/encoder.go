@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/gradients"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/strict"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
 // Encoder finds clusters that no centres describe, such as those of a graph: by a network that
@@ -45,7 +45,7 @@ func (e *Encoder) Marshal() ([]byte, error) {
 // parseEncoder reads an encoder in its one form.
 func parseEncoder(text []byte) (*Encoder, error) {
 	var f encoderForm
-	if strict.JSON(text, &f) != nil || f.Version != version {
+	if strictjson.JSON(text, &f) != nil || f.Version != version {
 		return nil, errEncoder
 	}
 	e := &Encoder{Sizes: f.Sizes, Net: new(nn.Model)}

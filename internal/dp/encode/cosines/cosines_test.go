@@ -6,13 +6,13 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/testkit/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/crosscheck"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
 // cosines.json is from cosines.py, which shares no code with the package.
 func TestGoldenCosines(t *testing.T) {
-	c := origintest.Read[struct{ Row, Directions, Phases, Features []float32 }](t, "testdata/cosines.json")
+	c := crosscheck.Read[struct{ Row, Directions, Phases, Features []float32 }](t, "testdata/cosines.json")
 	m := Map{c.Directions, c.Phases}
 	if err := m.Check(len(c.Row)); err != nil || m.Len() != len(c.Features) {
 		t.Fatalf("%d features, %v", m.Len(), err)

@@ -4,12 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/crosscheck"
 )
 
 // gradients.json is from gradients.py, which shares no code with the package.
 func TestGoldenGradients(t *testing.T) {
-	c := origintest.Read[struct {
+	c := crosscheck.Read[struct {
 		Width, Height   int
 		Image, Features []float32
 	}](t, "testdata/gradients.json")

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cosines"
+	"github.com/confetti-dp/confetti/internal/dp/encode/hashedwords"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/dp/encode/scattering"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/internal/dp/encode/words"
 	"github.com/confetti-dp/confetti/internal/floats"
 )
 
@@ -96,7 +96,7 @@ func (f Form) Map() (*Map, error) {
 		}
 	}
 	if w := f.Words; w != nil {
-		m.Words = &words.Map{Places: w.Places, Half: w.Half, Common: w.Common, Shares: w.Shares}
+		m.Words = &hashedwords.Map{Places: w.Places, Half: w.Half, Common: w.Common, Shares: w.Shares}
 		if err := m.Words.Prepare(); err != nil {
 			return nil, err
 		}

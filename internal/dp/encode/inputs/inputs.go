@@ -13,19 +13,19 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cosines"
 	"github.com/confetti-dp/confetti/internal/dp/encode/gradients"
+	"github.com/confetti-dp/confetti/internal/dp/encode/hashedwords"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/dp/encode/scattering"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/internal/dp/encode/words"
 )
 
 // Map turns an input into a vector. All its numbers are of public or synthetic inputs, of a public
 // generator, or of earlier releases. One of Image, Text, Words and Columns is set.
 type Map struct {
-	Image   *Size           // by oriented gradients
-	Scatter *scattering.Map // in the place of oriented gradients; nil: none
-	Text    *lsa.State      // by latent directions of public texts
-	Words   *words.Map      // of a text, in random places
+	Image   *Size            // by oriented gradients
+	Scatter *scattering.Map  // in the place of oriented gradients; nil: none
+	Text    *lsa.State       // by latent directions of public texts
+	Words   *hashedwords.Map // of a text, in random places
 	Columns []Column
 	Cosines *cosines.Map // beside columns; nil: none
 	// Maps follow one another, each to unit length.

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/scattering"
-	"github.com/confetti-dp/confetti/internal/testkit/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/crosscheck"
 )
 
 // inputs.json is from inputs.py, which shares no code with the package. Maps of images and hashed words
 // have vectors of their own.
 func TestGoldenInputs(t *testing.T) {
-	for i, c := range origintest.Read[[]struct {
+	for i, c := range crosscheck.Read[[]struct {
 		Form     Form
 		Text     string
 		Numbers  []float32

@@ -4,12 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/testkit/origintest"
+	"github.com/confetti-dp/confetti/internal/testkit/crosscheck"
 )
 
 // scattering.json is from kymatio, by scattering.py.
 func TestGoldenScattering(t *testing.T) {
-	c := origintest.Read[struct {
+	c := crosscheck.Read[struct {
 		Width, Height   int
 		Image, Features []float32
 	}](t, "testdata/scattering.json")

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/testkit/costtest"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // FuzzConfig checks that a configuration is read or refused, in memory that fits its length,
@@ -22,7 +22,7 @@ func FuzzConfig[C any](f *testing.F, path string, keys func(*C) serve.Path) {
 	f.Add([]byte("keys = ''\n[http]\nlisten = 1\n"))
 	f.Add([]byte("publishers = [[[[[]]]]]"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		costtest.Heap(t, costtest.Factor, len(text), func() {
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			var c C
 			if err := serve.ParseConfig("/etc/confetti/service.toml", text, &c); err == nil && keys(&c) != "" && !filepath.IsAbs(string(keys(&c))) {
 				t.Errorf("a relative path is left: %q", keys(&c))

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/lab/learn"
 )
 
@@ -58,7 +58,7 @@ func (c experimentLearn) Run(std terminal.Streams) error {
 		}
 		text, err := model.Marshal()
 		if err == nil {
-			err = durable.Replace(c.Model, text, 0o644)
+			err = atomicfile.Replace(c.Model, text, 0o644)
 		}
 		if err != nil {
 			return err

@@ -15,10 +15,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
-	"github.com/confetti-dp/confetti/internal/plain"
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -119,7 +119,7 @@ func (d Description) Write(out io.Writer) error {
 		fmt.Fprintf(w, "What does not fit\t%s\n", d.unfit)
 	}
 	for _, says := range words.Addresses(d.plan) {
-		fmt.Fprintf(w, "Network address\t%s\n", plain.Text(says))
+		fmt.Fprintf(w, "Network address\t%s\n", sanitize.Text(says))
 	}
 	for _, c := range d.comparisons {
 		fmt.Fprintf(w, "%s\t%s\n", c.Label, c.Says)

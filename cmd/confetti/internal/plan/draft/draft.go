@@ -86,7 +86,7 @@ func (c parties) plan(title string, q plan.Question, crowds []string, b plan.Bud
 	if noise := c.Route.Adds(q.Kind); noise != "" {
 		p.Route = plans.Sum(noise)
 	}
-	if p.HonestMinimum() < 1 {
+	if p.MinHonest() < 1 {
 		return p, terminal.Usagef("--minimum %d less the --dishonest-share %v leaves nobody whose noise counts: raise the one or lower the other", c.Minimum, c.DishonestShare)
 	}
 	if len(cards) == 0 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -79,7 +79,7 @@ func (c parties) save(p plan.Plan, keys map[string]func(path string) error) (err
 		}
 		made = append(made, path)
 	}
-	if err := durable.Create(c.File, author.TOML(p), 0o644); err != nil {
+	if err := atomicfile.Create(c.File, author.TOML(p), 0o644); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%s exists: a plan is immutable; choose another name", c.File)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -54,7 +54,7 @@ func (c labelPlan) draft() (plan.Plan, error) {
 	ask, state := plan.Label{Classes: c.Classes}, ""
 	switch {
 	case c.Clusters != "":
-		text, err := durable.Read(c.Clusters)
+		text, err := atomicfile.Read(c.Clusters)
 		if err != nil {
 			return plan.Plan{}, err
 		}

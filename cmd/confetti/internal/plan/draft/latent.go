@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -87,7 +87,7 @@ func (c latentPlan) draft() (plan.Plan, error) {
 func (c latentPlan) asked() (ask plan.Latent, text []byte, err error) {
 	ask.Classes, ask.Records = c.Classes, c.Records
 	if file := cmp.Or(c.Clusters, c.Model); file != "" {
-		if text, err = durable.Read(file); err != nil {
+		if text, err = atomicfile.Read(file); err != nil {
 			return ask, nil, err
 		}
 		f, err := cluster.ParseFinder(text)
@@ -103,7 +103,7 @@ func (c latentPlan) asked() (ask plan.Latent, text []byte, err error) {
 		}
 		return ask, text, nil
 	}
-	if text, err = durable.Read(c.Encoder); err != nil {
+	if text, err = atomicfile.Read(c.Encoder); err != nil {
 		return ask, nil, err
 	}
 	e, err := latent.ParseEncoder(text)

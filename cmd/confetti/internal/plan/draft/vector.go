@@ -5,7 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/storage/durable"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
 )
@@ -52,7 +52,7 @@ func (c *vectorPlan) Run(std terminal.Streams) error {
 	if err != nil || state == nil {
 		return err
 	}
-	return durable.Replace(c.State, state, 0o644)
+	return atomicfile.Replace(c.State, state, 0o644)
 }
 
 // state is that of --map, whose features the plan counts; nil without.

@@ -1,0 +1,110 @@
+// Package sumprivacy is what the noise in a sum hides of a respondent: the event of the noise
+// that an observer does not know, where aggregators add it (Aggregators) or devices do
+// (Devices), the law by which whoever estimates errs, and the least noise that keeps a
+// budget (Calibrate). It knows numbers that go up or down by one, and no question. How
+// aggregators draw theirs is package sum's.
+package sumprivacy
+
+import (
+	"errors"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Aggregators is the event of one number, where the noise of so many aggregators, 1 or 2, is
+// not known.
+func Aggregators(s plan.Sum, unknown int) account.Event {
+	if s.Law == plan.LawGaussian {
+		if unknown == 1 {
+			return additive.DiscreteGaussian{Sigma: s.Sigma, Sensitivity: 1}
+		}
+		return additive.DistributedGaussian{Users: unknown, Sigma: s.Sigma, Sensitivity: 1}
+	}
+	shares := float64(unknown)
+	if s.Noise == plan.NoiseShared {
+		shares /= 2
+	}
+	if shares == 1 {
+		return additive.DiscreteLaplace{Noise: s.Decay, Sensitivity: 1}
+	}
+	return additive.LaplaceShares{Noise: s.Decay, Shares: shares}
+}
+
+// Promised is how many aggregators' noise the promise counts on.
+func Promised(s plan.Sum) int {
+	if s.Noise == plan.NoiseShared {
+		return 2
+	}
+	return 1
+}
+
+// Law is that of all noise in one number of a plan whose aggregators add it, and which may
+// have no circuit yet.
+func Law(p plan.Plan) (sum.Law, error) {
+	s := *p.Route.Sum
+	s.Circuit, s.Chunk = plan.Circuit{Kind: plan.CircuitHistogram, Length: 1}, 1
+	p.Route.Sum = &s
+	r, err := sum.New(p)
+	if err != nil {
+		return sum.Law{}, err
+	}
+	return r.Total(), nil
+}
+
+// Calibrate finds the least noise with which a plan keeps its budget, where a respondent who
+// is exchanged for another changes so many numbers by one: of the aggregators by the law that
+// the plan names or the one that errs less, or of the devices.
+func Calibrate(p plan.Plan, changed int) (plan.Sum, error) {
+	s := *p.Route.Sum
+	t := account.Target{Users: 1, Rounds: changed, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta}
+	if s.Noise == plan.NoiseDevices {
+		t.Delta *= 1 - cutShare
+		return calibrate(s, plan.LawLaplace, t)
+	}
+	laws := []string{s.Law}
+	if s.Law == "" {
+		laws = []string{plan.LawLaplace, plan.LawGaussian}
+	}
+	var errs []error
+	least := sum.Law{}
+	for _, law := range laws {
+		with, err := calibrate(s, law, t)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		q := p
+		q.Route.Sum = &with
+		total, err := Law(q)
+		if err != nil {
+			return s, err
+		}
+		if least.Variance == 0 || total.Variance < least.Variance {
+			least, s = total, with
+		}
+	}
+	if least.Variance == 0 {
+		return s, errors.Join(errs...)
+	}
+	return s, nil
+}
+
+// calibrate is the route with the least noise of a law that meets the target. The decay of a
+// discrete Laplace has a closed form (the optimal composition of pure mechanisms).
+func calibrate(s plan.Sum, law string, t account.Target) (plan.Sum, error) {
+	s.Law, s.Decay, s.Sigma = law, 0, 0
+	if law == plan.LawLaplace {
+		decay, err := additive.LaplaceNoise(t)
+		s.Decay = decay * (1 - 1e-9)
+		return s, err
+	}
+	sigma, err := t.Search(account.Search{Noise: max(1, 1/t.PerRound()), Most: 5e3, Tolerance: account.CloseEnough}, func(sigma float64) account.Event {
+		s.Sigma = sigma
+		return Aggregators(s, Promised(s))
+	})
+	s.Sigma = sigma
+	return s, err
+}

@@ -1,0 +1,94 @@
+package results
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/learn/hdc"
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// confidence is how likely the classifier says that its class is the true one: by the logistic
+// scores of gradients their softmax, by least squares the score itself; ok: sums of classes have
+// none.
+func (l *Linear) confidence(given []float32, sums string) (class int, confidence float64, ok bool) {
+	scores := l.scores(given)
+	for k, s := range scores {
+		if s > scores[class] {
+			class = k
+		}
+	}
+	switch sums {
+	case vector.Moments:
+		return class, math.Max(0, math.Min(1, scores[class])), true
+	case vector.Gradients:
+		rest := 0.0
+		for _, s := range scores {
+			rest += math.Exp(s - scores[class])
+		}
+		return class, 1 / rest, true
+	}
+	return class, 0, false
+}
+
+// calibrationBins are of test records, by what the classifier says of itself.
+const calibrationBins = 5
+
+// calibration compares what the classifier says of itself with public test records; none where
+// it says nothing.
+func (l *Linear) calibration(sums string, test Records) ([]release.Metric, []release.Table) {
+	var said, right [calibrationBins]float64
+	var n [calibrationBins]int
+	for i, y := range test.Y {
+		class, confidence, ok := l.confidence(rowOf(test.X, i), sums)
+		if !ok {
+			return nil, nil
+		}
+		at := min(calibrationBins-1, int(confidence*calibrationBins))
+		said[at] += confidence
+		n[at]++
+		if class == y {
+			right[at]++
+		}
+	}
+	t := release.Table{Title: "Is it as sure as it should be?", Note: "Public test records by the probability that the classifier gives to its own answer; where the last two columns are far apart, it is not to be taken at its word.",
+		Columns: []release.Column{{Label: "probability given"}, {Label: "records", Unit: release.Count}, {Label: "given, on average", Unit: release.Share}, {Label: "right", Unit: release.Share}}}
+	apart := 0.0
+	for at, records := range n {
+		if records == 0 {
+			continue
+		}
+		apart += math.Abs(said[at]-right[at]) / float64(len(test.Y))
+		low, high := prob.BinomialInterval(int(right[at]), records, 1-hdc.Level)
+		t.Rows = append(t.Rows, []release.Cell{
+			release.Text(fmt.Sprintf("%d to %d%%", 100*at/calibrationBins, 100*(at+1)/calibrationBins)),
+			release.Number(float64(records), 0), release.Number(said[at]/float64(records), 0), release.Interval(low, high),
+		})
+	}
+	return []release.Metric{{Name: "calibration_error", Label: "How far its probabilities are off, on average", Value: apart, Unit: release.Share, Note: "of public test records, in five groups of like probability"}}, []release.Table{t}
+}
+
+// byClass lists how often the records of each class are taken for another.
+func byClass(classes []string, e hdc.Evaluation) release.Table {
+	t := release.Table{Title: "Errors of each class", Note: "Of public test records; intervals of 95%.",
+		Columns: []release.Column{{Label: "true class"}, {Label: "records", Unit: release.Count}, {Label: "wrong", Unit: release.Share}, {Label: "interval", Unit: release.Share}}}
+	for k, name := range classes {
+		records, right := classified(e, k)
+		if records == 0 {
+			continue
+		}
+		low, high := prob.BinomialInterval(records-right, records, 1-hdc.Level)
+		t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Number(float64(records), 0), release.Number(float64(records-right)/float64(records), 0), release.Interval(low, high)})
+	}
+	return t
+}
+
+// classified are the test records of a class, and those of them that are found.
+func classified(e hdc.Evaluation, class int) (records, right int) {
+	for _, n := range e.Confusion[class] {
+		records += n
+	}
+	return records, e.Confusion[class][class]
+}

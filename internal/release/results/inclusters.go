@@ -1,0 +1,62 @@
+package results
+
+import (
+	"fmt"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/learn/hdc"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// inClusters gives records the likeliest class of their public cluster.
+type inClusters struct {
+	classes   []string
+	features  int                                           // numbers of a record
+	likeliest []int                                         // by cluster; -1 of one of which nothing is known
+	common    int                                           // the class of records that lie in such a one
+	counts    [][]estimate.Value                            // by cluster and class; none of one that was withheld
+	find      func(record []float32) (cluster int, ok bool) // nil: clusters are not known
+}
+
+// agreement is the share of all who have the likeliest class of their cluster.
+func (c inClusters) agreement(label string) release.Metric {
+	var own, others []estimate.Value
+	for cluster, likeliest := range c.likeliest {
+		for y, v := range c.counts[cluster] {
+			if y == likeliest {
+				own = append(own, v)
+			} else {
+				others = append(others, v)
+			}
+		}
+	}
+	share, low, high := estimate.Share(estimate.Sum(own), estimate.Sum(others), 0, level)
+	return release.Metric{Name: "agreement", Label: label, Value: share.Mean, Low: low, High: high, Level: level, Unit: release.Share, Note: "from the same counts, which flatters it a little"}
+}
+
+// judged puts the accuracy on public records first, with a note of how many these are, and adds
+// which class is taken for which; it leaves a page as it is where there are none, or no clusters.
+func (c inClusters) judged(headline []release.Metric, section *release.Section, test Records, note string) ([]release.Metric, error) {
+	if len(test.Y) == 0 || c.find == nil {
+		return headline, nil
+	}
+	if test.X.Cols != c.features {
+		return nil, fmt.Errorf("results: test records of %d numbers, and the plan has %d", test.X.Cols, c.features)
+	}
+	predictions := make([]int, len(test.Y))
+	for i := range predictions {
+		cluster, ok := c.find(rowOf(test.X, i))
+		if !ok {
+			return nil, fmt.Errorf("results: test record %d lies in no cluster", i+1)
+		}
+		if predictions[i] = c.likeliest[cluster]; predictions[i] < 0 {
+			predictions[i] = c.common
+		}
+	}
+	e, err := hdc.Judge(predictions, test.Y, len(c.classes))
+	if err != nil {
+		return nil, err
+	}
+	section.Tables = append(section.Tables, confusion(c.classes, e))
+	return append([]release.Metric{accuracy("accuracy", "Accuracy", e, fmt.Sprintf(note, e.Total))}, headline...), nil
+}

@@ -1,0 +1,283 @@
+package results
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/formula"
+	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// describeNumbered states how many records were told of, and what they say together.
+func describeNumbered(m *latent.Model) ([]release.Metric, []release.Section, error) {
+	n := m.Numbered
+	headline := []release.Metric{
+		{Name: "respondents", Label: "Respondents counted", Value: float64(len(n.Reports)), Unit: release.Count},
+		{Name: "records", Label: "Public records", Value: float64(m.Asked.Records), Unit: release.Count},
+	}
+	if len(n.Reports) == 0 {
+		return headline, nil, nil
+	}
+	section := release.Section{
+		Title: "What was said of each record",
+		Text:  fmt.Sprintf("Each report stands beside the number of its public record (%s), with noise in it. Whoever has other columns of the same records joins them by that number (confetti learn join): a report is read as what is public says of all that may have led to it, by how likely each is.", release.CountsFile),
+	}
+	names, values := n.How.Class.K > 0, []estimate.Value(nil)
+	t := release.Table{Title: "Respondents by cluster", Columns: []release.Column{{Label: "cluster"}, {Label: "respondents", Unit: release.Count}}}
+	switch {
+	case n.Vectors && !names:
+		return headline, []release.Section{section}, nil
+	case n.Vectors:
+		t.Title, t.Columns[0].Label = "Respondents by class", "class"
+		counts := make([]uint64, len(m.Asked.Classes))
+		for _, r := range n.Reports {
+			counts[r.Class]++
+		}
+		values = make([]estimate.Value, len(counts))
+		n.How.Class.EstimateAll(counts, len(n.Reports), values)
+	default:
+		counts := make([]uint64, n.Symbols.K)
+		for _, r := range n.Reports {
+			for c := range counts {
+				if n.Symbols.Holds(r.Body, c) {
+					counts[c]++
+				}
+			}
+		}
+		values = make([]estimate.Value, len(counts))
+		n.Symbols.EstimateAll(counts, len(n.Reports), values)
+	}
+	for i, v := range values[:min(len(values), tableRows)] {
+		t.Rows = append(t.Rows, []release.Cell{release.Text(symbolName(m, i)), release.Number(v.Mean, v.StdErr)})
+	}
+	if len(values) > tableRows {
+		t.Note = fmt.Sprintf("The first %d of %d.", tableRows, len(values))
+	}
+	section.Tables = []release.Table{t}
+	return headline, []release.Section{section}, nil
+}
+
+// symbolName is that of a class that is told beside a vector, or of a cluster with its class where there are such.
+func symbolName(m *latent.Model, i int) string {
+	k := len(m.Asked.Classes)
+	switch {
+	case m.Numbered.Vectors:
+		return m.Asked.Classes[i]
+	case k > 0:
+		return fmt.Sprintf("%d, %s", i/k+1, m.Asked.Classes[i%k])
+	}
+	return strconv.Itoa(i + 1)
+}
+
+// symbolNumber is that of a cluster, and of its class after a colon where there are such: names may hold any sign.
+func symbolNumber(m *latent.Model, i int) string {
+	if k := len(m.Asked.Classes); k > 0 {
+		return fmt.Sprintf("%d:%d", i/k+1, i%k+1)
+	}
+	return strconv.Itoa(i + 1)
+}
+
+// numberedSheet lists the reports, by the numbers of their records.
+func numberedSheet(m *latent.Model) (Sheet, error) {
+	var text bytes.Buffer
+	c := csv.NewWriter(&text)
+	c.Write([]string{"record", "told", "class"}) // Error tells, as of the rest
+	for _, r := range m.Numbered.Reports {
+		row := []string{strconv.Itoa(r.Number), "", ""}
+		if m.Numbered.Vectors {
+			row[1] = hex.EncodeToString(r.Body)
+			if len(m.Asked.Classes) > 0 {
+				row[2] = formula.Quote(m.Asked.Classes[r.Class])
+			}
+		} else {
+			var set []string
+			for i := range m.Numbered.Symbols.K {
+				if m.Numbered.Symbols.Holds(r.Body, i) {
+					set = append(set, symbolNumber(m, i))
+				}
+			}
+			row[1] = strings.Join(set, ";")
+		}
+		c.Write(row)
+	}
+	c.Flush()
+	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
+}
+
+// readNumbered reads the sheet of numbered records into a model that knows what was
+// asked: of a plan that is valid.
+func readNumbered(m *latent.Model, sheet io.Reader) error {
+	c := csv.NewReader(sheet)
+	c.ReuseRecord = true
+	m.Numbered.Reports = nil
+	byName := map[string]int{}
+	if !m.Numbered.Vectors {
+		for i := range m.Numbered.Symbols.K {
+			byName[symbolNumber(m, i)] = i
+		}
+	}
+	for line := 1; ; line++ {
+		row, err := c.Read()
+		for i, cell := range row {
+			row[i] = formula.Unquote(cell)
+		}
+		switch {
+		case errors.Is(err, io.EOF) && line <= 2:
+			return fmt.Errorf("%s tells of no record: nothing was released", release.CountsFile)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", release.CountsFile, err)
+		case line == 1:
+			continue
+		}
+		r, ok := readReport(m, row, byName)
+		if !ok {
+			return fmt.Errorf("%s: row %d is nothing that a release of this plan says", release.CountsFile, line)
+		}
+		m.Numbered.Reports = append(m.Numbered.Reports, r)
+	}
+}
+
+func readReport(m *latent.Model, row []string, byName map[string]int) (r latent.NumberedReport, ok bool) {
+	if len(row) != 3 {
+		return r, false
+	}
+	n, err := strconv.Atoi(row[0])
+	if r.Number = n; err != nil || n < 0 || n >= m.Asked.Records {
+		return r, false
+	}
+	if m.Numbered.Vectors {
+		r.Body, err = hex.DecodeString(row[1])
+		r.Class = max(0, slices.Index(m.Asked.Classes, row[2]))
+		known := len(m.Asked.Classes) == 0 || slices.Contains(m.Asked.Classes, row[2])
+		return r, err == nil && len(r.Body) == m.Numbered.How.Vector.Size() && known
+	}
+	r.Body = make([]byte, m.Numbered.Symbols.Size())
+	for name := range strings.SplitSeq(row[1], ";") {
+		i, known := byName[name]
+		if !known {
+			return r, false
+		}
+		r.Body[i/8] |= 1 << (i % 8)
+	}
+	return r, m.Numbered.Symbols.Check(r.Body) == nil
+}
+
+// Joined is what is known of each record that was told of, a row in the order of the reports, with names of the
+// columns: the mean of the encoder's public prototypes, or of the clusters' centres, by how likely the report is of
+// each; of clusters without centres how likely each of these is.
+func Joined(m *latent.Model) (x blas32.General, names []string, err error) {
+	n := m.Numbered
+	bodies := make([][]byte, len(n.Reports))
+	for i, r := range n.Reports {
+		bodies[i] = r.Body
+	}
+	if n.Vectors {
+		e := m.Encoder
+		if e == nil {
+			return x, nil, errors.New("results: the encoder is missing: fetch the state that the plan names")
+		}
+		x = learn.Means(learn.Reported(e, n.How.Vector, bodies), e.Prototypes)
+		return x, numberedNames("code", x.Cols), nil
+	}
+	if m.Finder == nil {
+		return x, nil, errors.New("results: the clusters are missing: fetch the state that the plan names")
+	}
+	weights := inClustersOf(m, bodies)
+	if c := m.Finder.Centres; c.Rows > 0 {
+		return learn.Means(weights, c), numberedNames("centre", c.Cols), nil
+	}
+	k := m.Asked.Clusters
+	return blas32.General{Rows: len(bodies), Cols: k, Stride: k, Data: weights}, numberedNames("cluster", k), nil
+}
+
+// inClustersOf is how likely the record of each report lies in each cluster, whatever its class.
+func inClustersOf(m *latent.Model, bodies [][]byte) []float32 {
+	k, n := max(1, len(m.Asked.Classes)), m.Numbered
+	sizes := make([]int, n.Symbols.K)
+	for i := range sizes {
+		sizes[i] = m.Finder.Sizes[i/k]
+	}
+	if slices.Max(sizes) == 0 { // a model's, of which nothing is known
+		for i := range sizes {
+			sizes[i] = 1
+		}
+	}
+	in, out := n.Symbols.LogProb(true), n.Symbols.LogProb(false)
+	weights := learn.Weights(len(bodies), sizes, func(i, symbol int) float64 {
+		if n.Symbols.Holds(bodies[i], symbol) {
+			return in
+		}
+		return out
+	})
+	if k == 1 {
+		return weights
+	}
+	sums := make([]float32, len(weights)/k)
+	for i, w := range weights {
+		sums[i/k] += w
+	}
+	return sums
+}
+
+func numberedNames(word string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = word + strconv.Itoa(i+1)
+	}
+	return names
+}
+
+// Rows are what is known of public records, a row for each report, in the order of their numbers.
+type Rows struct {
+	Numbers []int
+	Names   []string // of the columns
+	X       blas32.General
+}
+
+// ReadRows reads the sheet that stands beside a release of numbered records, and has what is known of them by the
+// public state.
+func ReadRows(p plan.Plan, state []byte, sheet io.Reader) (rows Rows, err error) {
+	if ask := p.Question.Latent; ask == nil || ask.Records == 0 {
+		return rows, errors.New("no release of numbered records: its plan has none")
+	}
+	if plan.StateName(state) != p.State {
+		return rows, errors.New("not the state that the plan names")
+	}
+	q, err := latent.New(p)
+	if err != nil {
+		return rows, err
+	}
+	with, err := q.WithState(state)
+	if err != nil {
+		return rows, err
+	}
+	empty, err := with.Learn([]tally.Crowd{{}})
+	if err != nil {
+		return rows, err
+	}
+	m := empty.(*latent.Model)
+	if err := readNumbered(m, sheet); err != nil {
+		return rows, err
+	}
+	for _, r := range m.Numbered.Reports {
+		rows.Numbers = append(rows.Numbers, r.Number)
+	}
+	rows.X, rows.Names, err = Joined(m)
+	return rows, err
+}

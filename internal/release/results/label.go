@@ -1,0 +1,167 @@
+package results
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/formula"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// describeLabel states what is known of labels: in clusters the classifier by the likeliest
+// label of each, with its errors by class and the sizes of clusters.
+func describeLabel(m *label.Model, public Public) ([]release.Metric, []release.Section, error) {
+	switch {
+	case m.Sum != nil:
+		return describeVector(m.Sum, public)
+	case m.Counts == nil:
+		return describeReports(m)
+	}
+	c := newClustered(m)
+	respondents, smallest, largest, counts := 0, 0, 0, make([][]estimate.Value, m.Asked.Clusters)
+	for _, t := range m.Counts.Tables {
+		counts[t.Crowd] = t.Values
+		if respondents += t.Respondents; smallest == 0 || t.Respondents < smallest {
+			smallest = t.Respondents
+		}
+		largest = max(largest, t.Respondents)
+	}
+	headline := []release.Metric{
+		{Name: "respondents", Label: "Respondents counted", Value: float64(respondents), Unit: release.Count},
+		{Name: "clusters", Label: "Clusters released", Value: float64(len(m.Counts.Tables)), Unit: release.Count, Note: fmt.Sprintf("of %d, with %d to %d respondents", m.Asked.Clusters, smallest, largest)},
+	}
+	if respondents == 0 {
+		return headline, nil, nil
+	}
+	section := release.Section{
+		Title:  "How well clusters tell labels",
+		Text:   "Features are given the likeliest label of their public cluster. How often that is wrong is estimated from the same counts, which flatters it a little: of labels that are equally frequent the noise has chosen one. A network on public features that learns from these counts does better (docs/labels.md).",
+		Tables: []release.Table{c.errors(), c.sizes()},
+	}
+	by := inClusters{classes: m.Asked.Classes, features: m.Asked.Features, likeliest: c.likeliest, common: c.common, counts: counts}
+	headline = append([]release.Metric{by.agreement("Respondents with the likeliest label of their cluster")}, headline...)
+	if m.Clusters != nil {
+		by.find = func(row []float32) (int, bool) { return m.Clusters.Nearest(row), true }
+	}
+	headline, err := by.judged(headline, &section, public.Test, "on %d public test records")
+	return headline, []release.Section{section}, err
+}
+
+// clustered is the classifier by the likeliest label of each cluster; -1 of one that was
+// withheld, whose records are given the label that is likeliest of all.
+type clustered struct {
+	*label.Model
+	likeliest []int
+	common    int
+}
+
+func newClustered(m *label.Model) *clustered {
+	c := &clustered{Model: m, likeliest: slices.Repeat([]int{-1}, m.Asked.Clusters)}
+	sums := make([]float64, len(m.Asked.Classes))
+	for _, t := range m.Counts.Tables {
+		c.likeliest[t.Crowd] = top(t.Values)
+		for k, v := range t.Values {
+			sums[k] += v.Mean
+		}
+	}
+	for k, sum := range sums { // only now: an estimate may be below zero
+		if sum > sums[c.common] {
+			c.common = k
+		}
+	}
+	return c
+}
+
+func top(values []estimate.Value) (at int) {
+	for k, v := range values {
+		if v.Mean > values[at].Mean {
+			at = k
+		}
+	}
+	return at
+}
+
+// errors is how often each class is taken for another, with intervals.
+func (c *clustered) errors() release.Table {
+	t := release.Table{Title: "Errors by class", Columns: []release.Column{{Label: "class"}, {Label: "respondents", Unit: release.Count}, {Label: "given another class", Unit: release.Share}, {Label: "95 % interval", Unit: release.Share}}}
+	for k, name := range c.Asked.Classes {
+		var wrong, right []estimate.Value
+		for _, table := range c.Counts.Tables {
+			if c.likeliest[table.Crowd] == k {
+				right = append(right, table.Values[k])
+			} else {
+				wrong = append(wrong, table.Values[k])
+			}
+		}
+		all := estimate.Sum(append(slices.Clone(wrong), right...))
+		share, low, high := estimate.Share(estimate.Sum(wrong), estimate.Sum(right), 0, level)
+		t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Number(all.Mean, all.StdErr), release.Number(share.Mean, share.StdErr), release.Interval(low, high)})
+	}
+	return t
+}
+
+// sizes lists clusters with their likeliest labels, the largest first.
+func (c *clustered) sizes() release.Table {
+	t := release.Table{Title: "Clusters", Columns: []release.Column{{Label: "cluster"}, {Label: "respondents", Unit: release.Count}, {Label: "likeliest label"}, {Label: "respondents with it", Unit: release.Count}}}
+	tables := slices.Clone(c.Counts.Tables)
+	slices.SortStableFunc(tables, func(a, b *histogram.Table) int { return b.Respondents - a.Respondents })
+	for _, of := range tables[:min(len(tables), tableRows)] {
+		k := c.likeliest[of.Crowd]
+		t.Rows = append(t.Rows, []release.Cell{release.Text(c.Counts.Crowds[of.Crowd]), release.Number(float64(of.Respondents), 0), release.Text(c.Asked.Classes[k]), release.Number(of.Values[k].Mean, of.Values[k].StdErr)})
+	}
+	if len(tables) > tableRows {
+		t.Note = fmt.Sprintf("The %d largest of %d; %s has all.", tableRows, len(tables), release.CountsFile)
+	}
+	return t
+}
+
+// describeReports states how many hold each label, from labels that were reported one by one.
+func describeReports(m *label.Model) ([]release.Metric, []release.Section, error) {
+	headline := []release.Metric{{Name: "respondents", Label: "Respondents counted", Value: float64(len(m.Reports)), Unit: release.Count}}
+	if len(m.Reports) == 0 {
+		return headline, nil, nil
+	}
+	k := len(m.Asked.Classes)
+	counts, values := make([]uint64, k), make([]estimate.Value, k)
+	for _, r := range m.Reports {
+		counts[r.Class]++
+	}
+	randomize.KRR{K: k, Epsilon: m.Epsilon}.EstimateAll(counts, len(m.Reports), values)
+	t := release.Table{Title: "Respondents by label", Columns: []release.Column{{Label: "label"}, {Label: "respondents", Unit: release.Count}}}
+	for c, v := range values {
+		t.Rows = append(t.Rows, []release.Cell{release.Text(m.Asked.Classes[c]), release.Number(v.Mean, v.StdErr)})
+	}
+	return headline, []release.Section{{
+		Title: "How many hold each label", Tables: []release.Table{t},
+		Text: fmt.Sprintf("Each report stands beside the number of its public record (%s): a network on public features learns from how likely each is for each label (docs/labels.md).", release.CountsFile),
+	}}, nil
+}
+
+// labelSheet is of counts in clusters, of a sum, or of the reports themselves.
+func labelSheet(m *label.Model, public Public) (s Sheet, err error) {
+	switch {
+	case m.Sum != nil:
+		return sumSheet(m.Sum)
+	case m.Counts != nil:
+		return countSheet(m.Counts, public)
+	}
+	var text bytes.Buffer
+	c := csv.NewWriter(&text)
+	c.Write([]string{"record", "reported"}) // Error tells, as of the rest
+	for _, r := range m.Reports {
+		c.Write([]string{strconv.Itoa(r.Number), formula.Quote(m.Asked.Classes[r.Class])})
+	}
+	c.Flush()
+	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
+}
+
+// countedLabels says that a release of labels has a sheet of counts.
+func countedLabels(l *plan.Label) bool { return l != nil && l.Report != plan.LabelSums }

@@ -1,0 +1,28 @@
+package results
+
+import (
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/vector"
+)
+
+// Next is what the next round of a study asks with, given what a round has taught: nil where
+// it asks with the same state as this one. The next state of sums of vectors takes a classifier,
+// which devices do not carry. It is therefore made here, and not by the question.
+func Next(q question.Question, m question.Model) (state []byte, done bool, err error) {
+	if v, ok := m.(*vector.Model); ok {
+		if v.Sums != vector.Moments && v.Sums != vector.Gradients {
+			return nil, false, nil
+		}
+		l, err := NewLinear(v, blas32.General{})
+		if err != nil {
+			return nil, false, err
+		}
+		return l.next(), false, nil
+	}
+	if s, ok := q.(question.Stepper); ok {
+		return s.Next(m)
+	}
+	return nil, false, nil
+}

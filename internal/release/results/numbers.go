@@ -1,0 +1,198 @@
+package results
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// quantiles that a release states of a number.
+var quantiles = []float64{0.05, 0.25, 0.5, 0.75, 0.95}
+
+// distribution adds what buckets say of the number they cut up. A cell for others
+// is no bucket: it is left out with its estimated respondents. Without one the edge
+// buckets hold what lies outside, too, and are open on that side.
+func distribution(m *answers, t *table, s *release.Section) error {
+	axis := encode.Axis{Low: t.Asked.Low, High: t.Asked.High, Cells: t.Asked.Cells}
+	open := !t.Asked.Others
+	if open && axis.Cells == 1 {
+		return nil // one bucket of everything
+	}
+	buckets := estimate.Buckets{Low: axis.Low, High: axis.High, Open: open, Counts: t.Values[:axis.Cells], Respondents: t.Respondents, Together: t.Together()}
+	if t.Asked.Others {
+		buckets.Others = &t.Values[axis.Cells]
+	}
+	if buckets.Within().Mean < 1 {
+		return nil
+	}
+	d, err := buckets.Distribution(level)
+	if err != nil {
+		return err
+	}
+	s.Figures = append(s.Figures, m.cumulative(t, axis, d))
+	s.Tables = append(s.Tables, m.quantiles(t, axis, d))
+	mean, half := buckets.Mean()
+	clipped := release.Metric{
+		Name: m.key(t, "mean", "_"), Label: fmt.Sprintf("Mean of %s", m.title(t)), Value: mean.Mean, StdErr: mean.StdErr, Truth: t.truth.mean(axis),
+		Note: fmt.Sprintf("each number taken for the middle of its bucket, which may move the mean by up to %.3g", half),
+	}
+	if !open {
+		s.Metrics = append(s.Metrics, clipped)
+		return nil
+	}
+	low, high := axis.Label(0), axis.Label(axis.Cells)
+	clipped.Label = fmt.Sprintf("Mean of %s clipped to %s to %s", m.title(t), low, high)
+	clipped.Note = fmt.Sprintf("a number outside taken to the nearer end, then each for the middle of its bucket, which may move this mean by up to %.3g; the mean of the numbers themselves has no bound, since the two end buckets hold whatever lies outside", half)
+	first, last := d.Ends()
+	s.Metrics = append(s.Metrics, clipped,
+		m.endShare(t, "lowest_bucket", "below "+axis.Label(1), first, 0),
+		m.endShare(t, "highest_bucket", axis.Label(axis.Cells-1)+" and more", last, axis.Cells-1))
+	return nil
+}
+
+// endShare is the share of respondents in an open end bucket.
+func (m *answers) endShare(t *table, name, bucket string, share estimate.Value, cell int) release.Metric {
+	out := release.Metric{
+		Name: m.key(t, name, "_"), Label: fmt.Sprintf("Share of %s in the end bucket %s", m.title(t), bucket),
+		Value: share.Mean, StdErr: share.StdErr, Unit: release.Share,
+	}
+	if n := t.truth.count(cell); n != nil {
+		known := *n / float64(max(1, len(t.truth.Numbers)))
+		out.Truth = &known
+	}
+	return out
+}
+
+// cumulative is the distribution function at the edges where it is estimated: all
+// upper edges but the highest of an open end bucket.
+func (m *answers) cumulative(t *table, axis encode.Axis, d estimate.Distribution) release.Figure {
+	f := release.Figure{
+		Name: m.key(t, "distribution", "-"), Kind: release.Lines, Title: fmt.Sprintf("Distribution of %s", m.title(t)),
+		Alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %s.", m.title(t), release.Percent(level)),
+		X:   release.Axis{Label: t.Asked.Name}, Y: release.Axis{Label: "share of respondents"},
+	}
+	series := release.Series{Label: "share at or below"}
+	last, below := axis.Cells, 0
+	if d.Open {
+		last--
+	}
+	for i, y := range d.Monotone[:last] {
+		series.X, series.Y = append(series.X, axis.Edge(i+1)), append(series.Y, y)
+		series.Low, series.High = append(series.Low, min(y, d.Lo[i])), append(series.High, max(y, d.Hi[i]))
+		if t.truth != nil && len(t.truth.Numbers) > 0 {
+			below += t.truth.Counts[i]
+			series.Truth = append(series.Truth, float64(below)/float64(len(t.truth.Numbers)))
+		}
+	}
+	f.Series = []release.Series{series}
+	return f
+}
+
+// quantiles is the table of them. What reaches an open end bucket has no end there.
+func (m *answers) quantiles(t *table, axis encode.Axis, d estimate.Distribution) release.Table {
+	out := release.Table{
+		Title:   fmt.Sprintf("Quantiles of %s", m.title(t)),
+		Columns: []release.Column{{Label: "share at or below", Unit: release.Share}, {Label: "estimate"}, {Label: release.Percent(level) + ", all at once"}},
+		Note:    fmt.Sprintf("All intervals hold at once with probability %s, and end at edges of buckets.", release.Percent(level)),
+	}
+	if d.Open {
+		out.Note += " The two end buckets hold whatever lies outside, so that an interval that reaches one has no end there."
+	}
+	if t.truth != nil {
+		out.Columns = append(out.Columns, release.Column{Label: truthColumn})
+	}
+	for _, q := range quantiles {
+		x, low, high := d.Quantile(q)
+		estimate, interval := release.Number(x, 0), release.Interval(low, high)
+		switch {
+		case math.IsInf(x, 1):
+			estimate = release.Text(axis.Label(axis.Cells-1) + " and more")
+		case math.IsInf(x, -1):
+			estimate = release.Text(axis.Label(1) + " and less")
+		}
+		if math.IsInf(low, -1) || math.IsInf(high, 1) {
+			interval = release.Text(openInterval(low, high))
+		}
+		row := []release.Cell{release.Number(q, 0), estimate, interval}
+		if known, ok := t.truth.quantile(q); ok {
+			row = append(row, release.Number(known, 0))
+		} else if t.truth != nil {
+			row = append(row, release.Text(""))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// openInterval writes an interval that has no end in words.
+func openInterval(low, high float64) string {
+	switch {
+	case math.IsInf(high, 1) && math.IsInf(low, -1):
+		return "any number"
+	case math.IsInf(high, 1):
+		return release.FormatNumber(low) + " and more"
+	}
+	return release.FormatNumber(high) + " and less"
+}
+
+// places is the picture of a grid, as fine and as exact as is seen: a release with one
+// for each of several crowds should not grow out of hand.
+func (m *answers) places(t *table) release.Figure {
+	const most = 1 << 9 // cells a side
+	x, y := t.Asked.X, t.Asked.Y
+	grid := release.Grid{Columns: x.Cells, Left: x.Low, Right: x.High, Bottom: y.Low, Top: y.High, Values: make([]float64, x.Cells*y.Cells)}
+	for cell := range grid.Values {
+		grid.Values[cell] = t.Values[cell].Mean
+	}
+	grid = grid.Coarse(most, most)
+	for i, v := range grid.Values {
+		grid.Values[i] = math.Round(10*v) / 10
+	}
+	return release.Figure{
+		Name: m.key(t, "grid", "-"), Kind: release.Heat, Title: fmt.Sprintf("Where respondents lie: %s", m.title(t)),
+		Alt: fmt.Sprintf("Estimated respondents in each of %d by %d cells of %s; the largest holds %s.", x.Cells, y.Cells, m.title(t), release.FormatNumber(grid.Largest())),
+		X:   release.Axis{Label: "x"}, Y: release.Axis{Label: "y"}, Grid: &grid,
+	}
+}
+
+// marginals are the sums of a grid along its axes.
+func marginals(t *table) []release.Table {
+	columns := t.Asked.X.Cells
+	rows, cols := t.Together().Marginals(t.Values[:columns*t.Asked.Y.Cells], columns)
+	table := func(axis string, a encode.Axis, sums []estimate.Value, cellsOf func(i int) []int) release.Table {
+		out := release.Table{
+			Title:   fmt.Sprintf("Respondents along %s", axis),
+			Columns: []release.Column{{Label: "from"}, {Label: "to"}, {Label: "respondents", Unit: release.Count}},
+		}
+		if t.truth != nil {
+			out.Columns = append(out.Columns, release.Column{Label: truthColumn, Unit: release.Count})
+		}
+		for i, v := range sums[:min(len(sums), tableRows)] {
+			row := []release.Cell{release.Number(a.Edge(i), 0), release.Number(a.Edge(i+1), 0), release.Number(v.Mean, v.StdErr)}
+			if n := t.truth.count(cellsOf(i)...); n != nil {
+				row = append(row, release.Number(*n, 0))
+			}
+			out.Rows = append(out.Rows, row)
+		}
+		if len(sums) > tableRows {
+			out.Note = fmt.Sprintf("The first %d of %d.", tableRows, len(sums))
+		}
+		return out
+	}
+	column := func(i int) (cells []int) {
+		for row := range t.Asked.Y.Cells {
+			cells = append(cells, row*columns+i)
+		}
+		return cells
+	}
+	row := func(i int) (cells []int) {
+		for column := range columns {
+			cells = append(cells, i*columns+column)
+		}
+		return cells
+	}
+	return []release.Table{table("x", encode.Axis(*t.Asked.X), cols, column), table("y", encode.Axis(*t.Asked.Y), rows, row)}
+}

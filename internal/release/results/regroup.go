@@ -1,0 +1,89 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// Tabled is a released attribute in one crowd, whose cells can be put together.
+type Tabled struct {
+	Attribute   string
+	Crowd       string // as the counts name it; "" where there is one
+	Respondents int
+	Ordered     bool // cells are steps of a number
+	Whole       bool // every respondent holds exactly one cell
+	table       *histogram.Table
+}
+
+// Group is histogram.Table.Group: how many hold one of the cells, and what share that is of all
+// who hold any, with its interval. ok is false where the error of a sum is not known.
+func (t Tabled) Group(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool) {
+	return t.table.Group(cells, level)
+}
+
+// Tables are the released tables of a plan's attributes, put together from the counts that
+// stand beside its release, by attribute and then by crowd; nil where a crowd was withheld. Their
+// cells can be regrouped, which costs no privacy. The counts must be those of all cells.
+func Tables(p plan.Plan, r release.Release, counts []release.ValueCount) ([][]*Tabled, error) {
+	if p.Question.Histogram == nil {
+		return nil, fmt.Errorf("results: a question of kind %s has no tables of counts", p.Question.Kind)
+	}
+	q, err := histogram.New(p)
+	if err != nil {
+		return nil, err
+	}
+	type table struct{ attribute, crowd string }
+	values := map[table][]estimate.Value{}
+	for _, c := range counts {
+		at := table{c.Attribute, c.Crowd}
+		values[at] = append(values[at], estimate.Value{Mean: c.Estimate, StdErr: c.StdErr})
+	}
+	names := p.Crowd.Names
+	if len(names) < 2 { // as the counts have it
+		names = []string{""}
+	}
+	respondents := counted(r, names)
+	var all [][]*Tabled
+	for i, a := range p.Question.Histogram.Attributes {
+		row := make([]*Tabled, len(names))
+		for crowd, name := range names {
+			if cells, there := values[table{a.Name, name}]; there {
+				t, err := q.Released(crowd, i, respondents[crowd], cells)
+				if err != nil {
+					return nil, err
+				}
+				row[crowd] = &Tabled{a.Name, name, respondents[crowd], a.Kind == "buckets", t.Total(), t}
+			}
+		}
+		all = append(all, row)
+	}
+	return all, nil
+}
+
+// counted reads how many respondents of each crowd a release counts; 0 of one that it
+// withholds.
+func counted(r release.Release, names []string) []int {
+	n := make([]int, len(names))
+	if len(names) == 1 {
+		if i := slices.IndexFunc(r.Headline, func(m release.Metric) bool { return m.Name == respondentsMetric }); i >= 0 {
+			n[0] = int(r.Headline[i].Value)
+		}
+		return n
+	}
+	for _, s := range r.Sections {
+		if s.Title != crowdsTitle || len(s.Tables) == 0 {
+			continue
+		}
+		for _, row := range s.Tables[0].Rows {
+			if i := slices.Index(names, row[0].Text); i >= 0 && row[1].Value != nil {
+				n[i] = int(*row[1].Value)
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,159 @@
+// Package inbox is the collection at an entry as it lies on disk: contributions that are
+// acknowledged and each respondent's one, from its opening to an empty inbox. Whoever
+// mixes or adds up what it holds says so as Crowds; who they are nobody can tell any more
+// when it is over.
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/shuffler/admission"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Options are what an epoch is made of.
+type Options struct {
+	serve.Common
+	Queue   *queue.Queue
+	Records *queue.Records
+	Name    string // of the entry, unique in the queue
+	Damage  queue.Damage
+
+	// How respondents are told apart, where the plan demands no single-use tokens.
+	Bearers      *serve.Bearers
+	Certificates bool
+
+	// Kept is told of every contribution to crowds whose sizes are public.
+	Kept func(context.Context)
+}
+
+// Mark is how far an epoch has come, and lasts.
+type Mark struct {
+	Closed bool   `json:"closed"`
+	Purged bool   `json:"purged"`         // contributions, and who sent them, are gone, or go before anything else is done
+	Lost   uint64 `json:"lost,omitempty"` // contributions that were damaged on disk and set aside
+
+	revision uint64
+}
+
+// Epoch is the collection of one plan at the entry of one of its instances. Contributions
+// come in from many requests at once; one caller at a time closes and ends it.
+type Epoch struct {
+	// Set by Open, and not changed after it.
+	o     Options
+	plan  plan.Plan
+	rules admission.Rules
+	auth  serve.Authenticator // its secret goes with the inbox
+	inbox *queue.Inbox        // has a lock of its own; nil if an earlier process has emptied it
+
+	mu      sync.Mutex
+	mark    Mark                     // under mu; written by the goroutine that closes and ends
+	emptied bool                     // under mu: the inbox is gone from the disk
+	covers  map[serve.Respondent]int // under mu; kept in this run, of each respondent who sent any
+}
+
+// Open makes or finds the inbox of an epoch and the secret that its respondents are
+// known by. The error is queue.ErrDamaged where the disk does not give it back, and a
+// *wire.Problem where the plan asks too much.
+func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, error) {
+	e := &Epoch{o: o, plan: p, auth: serve.Authenticator{Bearers: o.Bearers, Certificates: o.Certificates}, covers: map[serve.Respondent]int{}}
+	var err error
+	if e.rules, err = admission.NewRules(p, instance); err != nil {
+		return nil, err
+	}
+	if size, most := e.rules.ContributionSize(), o.Queue.MaxContent(); size > most {
+		return nil, wire.Problemf(wire.PlanRefused, "a contribution has %d bytes: the limit here is %d", size, most)
+	}
+	if text := p.Route.Instances()[instance].Hops[0].Tokens; text != "" {
+		key, err := token.ParsePublicKey(text)
+		if err != nil {
+			return nil, err
+		}
+		e.auth.Tokens, e.auth.Spent = &key, token.Context{Plan: e.rules.Plan, Instance: e.rules.Instance}
+	}
+	value, revision, err := o.Records.Get(ctx, RecordKey(o.Name))
+	if err != nil {
+		return nil, err
+	}
+	if revision != 0 {
+		if e.mark, err = parseMark(value); err != nil {
+			return nil, fmt.Errorf("inbox: the record %s is damaged: %w", RecordKey(o.Name), err)
+		}
+		e.mark.revision = revision
+	}
+	if e.mark.Purged {
+		e.emptied = true
+		return e, o.Queue.Drop(ctx, InboxName(o.Name))
+	}
+	if e.inbox, err = o.Queue.Inbox(ctx, InboxName(o.Name), o.Damage); err != nil {
+		return nil, err
+	}
+	// Respondents are known by hashes that nobody can make any more when the inbox
+	// is dropped.
+	e.auth.Secret = serve.NewSecret(e.inbox.Secret("respondents"))
+	return e, nil
+}
+
+// RecordKey is of the record that has an entry's Mark.
+func RecordKey(name string) string { return "epoch." + name }
+
+// InboxName is of the inbox of an entry.
+func InboxName(name string) string { return "in_" + name }
+
+// parseMark reads a Mark.
+func parseMark(value []byte) (Mark, error) {
+	var m Mark
+	if err := json.Unmarshal(value, &m); err != nil {
+		return Mark{}, errors.New("not JSON of an epoch")
+	}
+	if m.Purged && !m.Closed {
+		return Mark{}, errors.New("it was emptied before it was closed")
+	}
+	return m, nil
+}
+
+// Mark is how far the epoch has come.
+func (e *Epoch) Mark() Mark {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.mark
+}
+
+// keepMark makes the next mark last.
+func (e *Epoch) keepMark(ctx context.Context, next Mark) error {
+	value, err := json.Marshal(next)
+	if err != nil {
+		panic("inbox: " + err.Error()) // numbers and booleans always encode
+	}
+	if next.revision, err = e.o.Records.Set(ctx, RecordKey(e.o.Name), value, e.Mark().revision); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.mark = next
+	return nil
+}
+
+// Rules are those of the contributions.
+func (e *Epoch) Rules() admission.Rules { return e.rules }
+
+// Inbox is where contributions lie until the epoch is over; nil if an earlier process has
+// emptied it.
+func (e *Epoch) Inbox() *queue.Inbox { return e.inbox }
+
+// Lost is how many contributions were damaged on disk and set aside.
+func (e *Epoch) Lost() uint64 {
+	if m := e.Mark(); e.inbox == nil || m.Purged {
+		return m.Lost
+	}
+	contents, gaps := e.inbox.Aside()
+	return max(contents, uint64(min(gaps, 1))) // at least one, whatever can be known
+}

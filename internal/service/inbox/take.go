@@ -1,0 +1,140 @@
+package inbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/web"
+)
+
+// CoverLabel is the label of cover in an inbox; those of contributions are the numbers of
+// their crowds, which are fewer.
+const CoverLabel = 1<<32 - 1
+
+// MaxCovers is how many covers of one respondent an epoch keeps, in one run of the
+// service: they take as much disk as answers.
+const MaxCovers = 16
+
+// respondentKey is where a respondent's contribution lies. Its 128 bits: among 2^32
+// respondents two share a key with probability 2^-65.
+func respondentKey(r serve.Respondent) [16]byte { return [16]byte(r[:16]) }
+
+// coverKey is where a respondent's cover lies: like no respondent's key.
+func coverKey(r serve.Respondent, id [32]byte) [16]byte {
+	sum := sha256.Sum256(append(append([]byte("confetti/cover key"), r[:]...), id[:]...))
+	return [16]byte(sum[:16])
+}
+
+// Take answers a request with a contribution: authenticated, of the plan's one length, on
+// disk before it is acknowledged, and once for a respondent. id is what the path says of
+// it; allow says why a respondent comes too often.
+func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow func(serve.Respondent) error) error {
+	if err := web.CheckType(r.Header.Get("Content-Type"), wire.ContributionType); err != nil {
+		return err
+	}
+	if err := e.o.IsOpen(e.plan.Times, e.Mark().Closed); err != nil {
+		return err
+	}
+	respondent, err := e.auth.Respondent(r)
+	if err != nil {
+		return err
+	}
+	if err := allow(respondent); err != nil {
+		return err
+	}
+	if err := serve.Enter(r, respondent); err != nil {
+		return err
+	}
+	size := e.rules.ContributionSize()
+	if err := e.o.Queue.Room(r.Context(), int64(size)); err != nil {
+		return Storage(err)
+	}
+	body, err := serve.ReadBody(w, r, int64(size))
+	if err != nil {
+		return err
+	}
+	if len(body) != size {
+		return wire.Problemf(wire.ContributionRefused, "the body has %d bytes: the plan wants %d from everybody", len(body), size)
+	}
+	sum, cover := wire.ContributionID(body), id == wire.CoverID(body)
+	if id != sum && !cover {
+		return wire.Problemf(wire.BadRequest, "{id} in the path is not the SHA-256 of the body")
+	}
+	again, err := e.keep(r.Context(), respondent, id, sum, body)
+	if err != nil {
+		return err
+	}
+	serve.Created(w, again)
+	return nil
+}
+
+// keep puts a contribution on disk under the respondent's key. Cover takes the same
+// steps in the same order, so that how long they take does not tell it from an
+// answer; it has a key and a label of its own, is never read, and goes with the
+// inbox when the epoch is over.
+func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [32]byte, body []byte) (again bool, err error) {
+	c, err := envelope.ParseContribution(body)
+	if err == nil {
+		err = e.rules.Check(c)
+	}
+	if err != nil {
+		return false, wire.Problemf(wire.ContributionRefused, "%w", err)
+	}
+	key, label, cover := respondentKey(respondent), c.Crowd, id != sum
+	if cover {
+		if e.coveredBy(respondent) >= MaxCovers {
+			return false, wire.Problemf(wire.RateLimited, "%d covers of this respondent are here, the most that are kept", MaxCovers)
+		}
+		key, label = coverKey(respondent, id), CoverLabel
+	}
+	again, err = e.inbox.Put(key, label, sum, body)
+	switch {
+	case errors.Is(err, queue.ErrTaken):
+		return false, wire.Problemf(wire.AlreadyContributed, "another contribution of this respondent is here")
+	case errors.Is(err, queue.ErrSealed):
+		return false, wire.Problemf(wire.EpochOver, "the plan has closed")
+	case err != nil:
+		return false, Storage(err)
+	}
+	if !again && cover {
+		e.mu.Lock()
+		e.covers[respondent]++
+		e.mu.Unlock()
+	} else if !again && e.rules.Deletion == nil {
+		e.o.Kept(ctx)
+	}
+	return again, e.o.Failpoint("contribution-kept")
+}
+
+// coveredBy is how many covers of a respondent this run has kept.
+func (e *Epoch) coveredBy(respondent serve.Respondent) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.covers[respondent]
+}
+
+// Storage is the problem of a queue that could not keep something.
+func Storage(err error) error {
+	switch {
+	case errors.Is(err, queue.ErrFull):
+		return wire.Problemf(wire.StorageFull, "nothing was kept%w", quiet{err})
+	case errors.Is(err, queue.ErrUnavailable):
+		p := wire.Problemf(wire.Overloaded, "the storage does not answer%w", quiet{err})
+		p.RetryAfter = time.Second
+		return p
+	}
+	return err
+}
+
+// quiet is a cause that does not travel.
+type quiet struct{ error }
+
+func (quiet) Error() string   { return "" }
+func (q quiet) Unwrap() error { return q.error }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package costlimit
+
+const slower = 1

@@ -1,5 +1,0 @@
-//go:build !race
-
-package costtest
-
-const slower = 1
