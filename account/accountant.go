@@ -185,7 +185,7 @@ const PointsPerSpread = 150
 // 6e-5 of epsilon, and each point takes a quarter of the time.
 const wholePoints = 40
 
-// compositions are those of the two directions in which neighbours may change, or twice
+// compositions returns those of the two directions in which neighbours may change, or twice
 // the same one that dominates both. The pitch follows from the mean variance of a round:
 // the error of a part far narrower than the pitch is still of second order, and counts
 // against the spread of the whole.
@@ -262,7 +262,7 @@ func renyiSum(uses []use) rdp.Curve {
 	}
 }
 
-// Spread is the deviation of the losses of what an event is composed of that have a
+// Spread returns the deviation of the losses of what an event is composed of that have a
 // distribution.
 func Spread(e Event) float64 {
 	variance := 0.0
@@ -286,7 +286,7 @@ func Certificate(e Event, o Options) string {
 	return all
 }
 
-// Directions are the composed losses of an event in the two directions in which
+// Directions returns the composed losses of an event in the two directions in which
 // neighbours may change, or twice the one that dominates both. Every part must have a
 // distribution. The pitch of the grid is o.Step, or its own if that is 0.
 func Directions(e Event, o Options) (directions [2]*pld.Composition, one bool, err error) {
@@ -299,7 +299,7 @@ func Directions(e Event, o Options) (directions [2]*pld.Composition, one bool, e
 	return o.compositions(uses)
 }
 
-// Composed is the profile of an event by its loss distributions.
+// Composed returns the profile of an event by its loss distributions.
 func Composed(e Event, o Options) (profile.Curve, error) {
 	directions, one, err := Directions(e, o)
 	if err != nil {

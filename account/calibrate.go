@@ -51,7 +51,7 @@ func (a Accounting) Check() error {
 // CloseEnough ends a calibration: the noise is within this share of the least.
 const CloseEnough = 1e-6
 
-// Distance is the largest distance of two normals with the target's profile, from below.
+// Distance returns the largest distance of two normals with the target's profile, from below.
 func (t Target) Distance() float64 {
 	low, high := 0.0, 1.0
 	for profile.Normal(high).Hockey(t.Epsilon) <= t.Delta {
@@ -83,7 +83,7 @@ func Meets[E Event](t Target, e E) (E, Guarantee, error) {
 	return e, g, nil
 }
 
-// PerRound is the distance of the Gaussian that meets the target in one round.
+// PerRound returns the distance of the Gaussian that meets the target in one round.
 func (t Target) PerRound() float64 { return t.Distance() / math.Sqrt(float64(t.Rounds)) }
 
 // Search says where to look for the least noise.
@@ -99,7 +99,7 @@ func (t Target) Least(event func(rmse float64) Event) (float64, error) {
 	return t.Search(Search{Noise: 1 / t.PerRound(), Most: math.Inf(1), Tolerance: CloseEnough}, event)
 }
 
-// Search is a secant in logarithms, where epsilon is nearly a straight line,
+// Search returns a secant in logarithms, where epsilon is nearly a straight line,
 // inside a bracket whose upper end always meets the target.
 func (t Target) Search(s Search, event func(rmse float64) Event) (float64, error) {
 	target, most := math.Log(t.Epsilon), math.Log(s.Most)

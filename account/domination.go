@@ -135,7 +135,7 @@ func DominateKnown(epsilon, delta float64, a Adjacency) Domination {
 	return d
 }
 
-// Twice is the domination under replacement that follows from one under removal
+// Twice returns the domination under replacement that follows from one under removal
 // alone: of two removals in a row the second acts on what the first let through.
 // With G(y) = Phi(Phi^-1(y) + Shift), Shift doubles and Tail becomes
 //
@@ -173,7 +173,7 @@ func gaussPower(y, shift float64) float64 { return normalCDF(prob.NormalQuantile
 
 func normalCDF(z float64) float64 { return math.Exp(prob.LogNormalCDF(z)) }
 
-// Spoilt is the domination of a mechanism whose outcome, in either world, is another
+// Spoilt returns the domination of a mechanism whose outcome, in either world, is another
 // one than accounted for with probability at most chance: reports that outgrow their
 // envelopes. Its Tail is
 //
@@ -187,7 +187,7 @@ func (d Domination) Spoilt(chance float64) Domination {
 	return d
 }
 
-// Failing is the domination of a mechanism that, with the given probability and in
+// Failing returns the domination of a mechanism that, with the given probability and in
 // both worlds alike, is not the one accounted for.
 func (d Domination) Failing(chance float64) Domination {
 	d.Tail = math.Min(1, profile.AddUp(d.Tail, chance))
@@ -208,7 +208,7 @@ func DominateReplaced(e Event, tail float64) (Domination, error) {
 	return d.Twice(), nil
 }
 
-// replacing is the event of the same reports under replacement; not ok where it is
+// replacing returns the event of the same reports under replacement; not ok where it is
 // not known.
 func replacing(e Event) (Event, bool) {
 	switch e := e.(type) {
@@ -315,7 +315,7 @@ func (u underGauss) shift() (float64, error) {
 	}
 }
 
-// last is a point from which on the profile is at most the tail.
+// last returns a point from which on the profile is at most the tail.
 func (u underGauss) last() (knot, error) {
 	epsilon, err := u.profile.Epsilon(u.tail)
 	for more := 1e-9; err == nil; more *= 2 { // Epsilon and Delta are inverse up to rounding
@@ -331,7 +331,7 @@ func (u underGauss) last() (knot, error) {
 	return knot{}, err
 }
 
-// knot is the profile at epsilon, rounded against us.
+// knot returns the profile at epsilon, rounded against us.
 func (u underGauss) knot(epsilon float64) (knot, error) {
 	h, err := u.profile.Delta(epsilon)
 	if math.IsNaN(h) {
@@ -340,7 +340,7 @@ func (u underGauss) knot(epsilon float64) (knot, error) {
 	return knot{epsilon, h * (1 + dominationError)}, err
 }
 
-// beside is what is left for the Gaussian of a hockey stick, beside the tail.
+// beside returns what is left for the Gaussian of a hockey stick, beside the tail.
 func (u underGauss) beside(h float64) float64 { return (h - u.tail) / (1 - u.tail) }
 
 func (u underGauss) cell(left, right knot) cell {
@@ -360,13 +360,13 @@ func (u underGauss) cell(left, right knot) cell {
 	return c
 }
 
-// leastShift is the least shift, from above, whose hockey stick at epsilon is at
+// leastShift returns the least shift, from above, whose hockey stick at epsilon is at
 // least delta.
 func leastShift(epsilon, delta float64) float64 {
 	return leastOf(func(shift float64) bool { return profile.Normal(shift).Hockey(epsilon)*(1-dominationError) >= delta })
 }
 
-// leastOf is the least shift, from above, that is enough, where every larger one is
+// leastOf returns the least shift, from above, that is enough, where every larger one is
 // too; infinite where none that is counted with is.
 func leastOf(enough func(shift float64) bool) float64 {
 	const low, high = 1e-12, 1e3

@@ -157,7 +157,7 @@ func (u *Unsupported) Error() string {
 	return fmt.Sprintf("account: %T is not supported: %s", u.Event, u.Reason)
 }
 
-// Epsilon is the smallest epsilon proved for the event at delta in (0, 1),
+// Epsilon returns the smallest epsilon proved for the event at delta in (0, 1),
 // rounded up. For randomized response of many users it is the device's
 // envelope: what any client recomputes in milliseconds, at most about 0.1 %
 // above the value certified over every data set (Certify).
@@ -165,7 +165,7 @@ func Epsilon(e Event, delta float64) (Guarantee, error) {
 	return Options{}.Epsilon(e, delta)
 }
 
-// Delta is the smallest delta proved for the event at epsilon >= 0, rounded up.
+// Delta returns the smallest delta proved for the event at epsilon >= 0, rounded up.
 func Delta(e Event, epsilon float64) (Guarantee, error) {
 	return Options{}.Delta(e, epsilon)
 }
@@ -176,7 +176,7 @@ func Certify(e Event, delta float64) (Guarantee, error) {
 	return Options{Every: true}.Epsilon(e, delta)
 }
 
-// LowerEpsilon is a lower bound on the event's epsilon at delta, rounded down:
+// LowerEpsilon returns a lower bound on the event's epsilon at delta, rounded down:
 // no accountant can prove less. Together with Certify it brackets the truth.
 func LowerEpsilon(e Event, delta float64) (Guarantee, error) {
 	return Options{Lower: true}.Epsilon(e, delta)

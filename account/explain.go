@@ -15,7 +15,7 @@ type View struct {
 	Reason    string     // why nothing is promised
 }
 
-// Posterior is the most that a probability may rise to: an observer holds a
+// Posterior returns the most that a probability may rise to: an observer holds a
 // statement about one respondent for true with probability prior in [0, 1], all
 // other respondents' data given, and looks. By Bayes the odds are multiplied by
 // a likelihood ratio, which is at most e^Epsilon if Delta is zero.
@@ -57,12 +57,12 @@ func Explain(e Event, delta float64) ([]View, error) {
 	return []View{all, single, ShuffledView(g), ReaderView(g)}, nil
 }
 
-// ShuffledView is that of an observer who sees all messages and not whose they are.
+// ShuffledView returns that of an observer who sees all messages and not whose they are.
 func ShuffledView(g Guarantee) View {
 	return View{Observer: ShufflerHonest, Sees: "the opened messages of everybody, and not whose they are: at least one hop keeps its permutation to itself.", Guarantee: &g}
 }
 
-// ReaderView is that of an observer who sees what is computed from what the guarantee speaks of.
+// ReaderView returns that of an observer who sees what is computed from what the guarantee speaks of.
 func ReaderView(g Guarantee) View {
 	return View{Observer: "reader of the release", Sees: "what is published: computed from the above, so it says no more.", Guarantee: &g}
 }
@@ -91,7 +91,7 @@ func split(e Event) (one Event, rounds int) {
 	return e, 1
 }
 
-// unshuffled is what everyone together learns of what one respondent sends to an event or to
+// unshuffled returns what everyone together learns of what one respondent sends to an event or to
 // its repetition, under that adjacency, beside the losses of one use.
 func unshuffled(e Event, adjacency Adjacency) (Losses, Guarantee) {
 	one, rounds := split(e)

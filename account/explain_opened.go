@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
-// OneMessage is the guarantee at delta against whoever opens a single message of a
+// OneMessage returns the guarantee at delta against whoever opens a single message of a
 // respondent to an event or to its repetition, knows whose it is, and sees all others
 // among everybody's. It is an error where only the messages of others hide what a device
 // says.
@@ -23,7 +23,7 @@ func OneMessage(e Event, delta float64) (Guarantee, error) {
 	return opened(e, sent.Message, local, delta), nil
 }
 
-// opened is the guarantee at delta against who opens one message of a respondent to an
+// opened returns the guarantee at delta against who opens one message of a respondent to an
 // event or to its repetition, knows whose it is, and sees the others among everybody's. The
 // message has a loss of its own, and local bounds what everyone together learns.
 func opened(e Event, message float64, local Guarantee, delta float64) Guarantee {
@@ -58,7 +58,7 @@ func opened(e Event, message float64, local Guarantee, delta float64) Guarantee 
 	return joint
 }
 
-// beside is what stays shuffled of so many rounds of which one message is opened, and the
+// beside returns what stays shuffled of so many rounds of which one message is opened, and the
 // event of that message alone if there is one.
 func beside(e Event, rounds int) (rest []Event, alone Event) {
 	if o, ok := e.(openable); ok {

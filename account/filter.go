@@ -23,7 +23,7 @@ type Box struct {
 	Tail    float64 `json:"tail"`
 }
 
-// NewBox is the box of a cap whose Tail is the given share of delta.
+// NewBox returns the box of a cap whose Tail is the given share of delta.
 func NewBox(epsilon, delta, tailShare float64) (Box, error) {
 	switch {
 	case !(epsilon > 0 && epsilon <= maxBoxEpsilon):
@@ -55,7 +55,7 @@ func NewBox(epsilon, delta, tailShare float64) (Box, error) {
 // maxBoxEpsilon is far above any epsilon that protects.
 const maxBoxEpsilon = 1e9
 
-// Shares are the parts of both sides of the box that the dominations take up: of the
+// Shares returns the parts of both sides of the box that the dominations take up: of the
 // square of Shift, and of Tail. They fit while neither is above 1.
 func (b Box) Shares(ds ...Domination) (shift, tail float64) {
 	squares := 0.0
@@ -108,7 +108,7 @@ const (
 	tailsOf   = 0.1
 )
 
-// NewFilter is the filter of a cap.
+// NewFilter returns the filter of a cap.
 func NewFilter(epsilon, delta float64) (Filter, error) {
 	box, err := NewBox(epsilon, delta*(1-sumsShare), tailsOf/(1-sumsShare))
 	return Filter{Epsilon: epsilon, Delta: delta, Sums: delta * sumsShare, Box: box}, err
@@ -154,7 +154,7 @@ type Shares struct {
 	Delta   float64 `json:"delta"`   // of the sum of deltas
 }
 
-// Box is the larger share of the box, Sums that of the sums.
+// Box returns the larger share of the box, Sums that of the sums.
 func (s Shares) Box() float64  { return math.Max(s.Shift, s.Tail) }
 func (s Shares) Sums() float64 { return math.Max(s.Epsilon, s.Delta) }
 
@@ -167,7 +167,7 @@ func (f Filter) Shares(plans ...Spending) Shares {
 	return s
 }
 
-// More is how many plans like the one given may still be answered after the others,
+// More returns how many plans like the one given may still be answered after the others,
 // counted up to most.
 func (f Filter) More(most int, like Spending, plans ...Spending) int {
 	admits := func(more int) bool {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// LocalEpsilon is the epsilon, with delta 0, of all that one respondent sends to an event or to
+// LocalEpsilon returns the epsilon, with delta 0, of all that one respondent sends to an event or to
 // its repetition: what everyone together learns. It is an error where only the messages of
 // others hide what a device says.
 func LocalEpsilon(e Event) (float64, error) {

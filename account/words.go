@@ -66,7 +66,7 @@ func (g Guarantee) Under(a Adjacency) (Guarantee, error) {
 	return g, nil
 }
 
-// asReplacement is what a removal guarantee says of any other record; ok is false for
+// asReplacement returns what a removal guarantee says of any other record; ok is false for
 // one that speaks of it anyway.
 func (g Guarantee) asReplacement() (h Guarantee, ok bool) {
 	if g.Adjacency == Replacement {
@@ -76,7 +76,7 @@ func (g Guarantee) asReplacement() (h Guarantee, ok bool) {
 	return h, err == nil
 }
 
-// Verdict is the guarantee in one line: never an epsilon without its adjacency, never
+// Verdict returns the guarantee in one line: never an epsilon without its adjacency, never
 // one above Meaningless without what that means. A removal guarantee has the number of
 // a replacement beside it.
 func (g Guarantee) Verdict() string {
@@ -128,7 +128,7 @@ func (g Guarantee) Meaning() string {
 	return s
 }
 
-// times is the likelihood ratio e^epsilon in words.
+// times returns the likelihood ratio e^epsilon in words.
 func times(epsilon float64) string { return AtMost(math.Exp(epsilon), 2) + " times" }
 
 func slack(delta float64) string {
@@ -141,7 +141,7 @@ func slack(delta float64) string {
 // Fact is one thing that a guarantee depends on.
 type Fact struct{ Name, Value string }
 
-// Facts are all that is needed to recompute the guarantee.
+// Facts returns all that is needed to recompute the guarantee.
 func (g Guarantee) Facts() []Fact {
 	fs := []Fact{
 		{"Neighbours", g.Adjacency.Words()},
@@ -235,7 +235,7 @@ func whole(x float64) string {
 	return s
 }
 
-// Verdict is that of an epsilon and a delta by themselves; a nil epsilon is none at all.
+// Verdict returns that of an epsilon and a delta by themselves; a nil epsilon is none at all.
 func Verdict(epsilon *float64, delta float64, a Adjacency) string {
 	g := Guarantee{Epsilon: math.Inf(1), Delta: delta, Adjacency: a}
 	if epsilon != nil {

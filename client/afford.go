@@ -93,7 +93,7 @@ func (l *Ledger) afford(now time.Time, caps []Caps, asked cost) (*Backed, error)
 	return last, l.room(now, caps, asked, last)
 }
 
-// longestLocal is the longest period in which a cap limits what everyone together
+// longestLocal returns the longest period in which a cap limits what everyone together
 // may learn; 0 where none does.
 func longestLocal(caps []Caps) (longest time.Duration) {
 	for _, c := range caps {
@@ -104,7 +104,7 @@ func longestLocal(caps []Caps) (longest time.Duration) {
 	return longest
 }
 
-// standing is the backstop that the last answer to the question came from, where
+// standing returns the backstop that the last answer to the question came from, where
 // that was within the period and began or went on with a term; otherwise nil.
 func (l *Ledger) standing(question []byte, now time.Time, period time.Duration) *Backed {
 	var last *Backed
@@ -138,7 +138,7 @@ func (l *Ledger) room(now time.Time, caps []Caps, asked cost, goesOn *Backed) er
 	return nil
 }
 
-// counted is what counts against caps: Spent, but a number that no value moves. Each
+// counted returns what counts against caps: Spent, but a number that no value moves. Each
 // term counts, though a later one may have found the backstop of an earlier one, and
 // so does each answer of a time without a Local cap, though some may have had the
 // same backstop.

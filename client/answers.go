@@ -15,7 +15,7 @@ import (
 // and a []float32 are taken. Every name must be there, and no other.
 type Answers map[string]any
 
-// value is the answers as the question takes them. The errors name what is wrong, and not what
+// value returns the answers as the question takes them. The errors name what is wrong, and not what
 // was said.
 func (a Answers) value(q question.Question) (question.Value, error) {
 	reads, ok := q.(question.Parser)
@@ -57,7 +57,7 @@ func names(fields []question.Field) string {
 	return strings.Join(all, ", ")
 }
 
-// plain is an answer as a row has it: a text, a float64, a list of these, or a []float32.
+// plain returns an answer as a row has it: a text, a float64, a list of these, or a []float32.
 func plain(said any) any {
 	switch x := said.(type) {
 	case int:

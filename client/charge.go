@@ -41,7 +41,7 @@ type Charge struct {
 // Of names the neighbours that the epsilons speak of.
 func (c Charge) Of() account.Adjacency { return cmp.Or(c.Adjacency, account.Replacement) }
 
-// spending is what a filter needs of the charge.
+// spending returns what a filter needs of the charge.
 func (c Charge) spending() account.Spending {
 	d := account.Domination{Shift: c.Shift, Tail: c.Tail, Adjacency: account.Replacement}
 	if c.Shift == 0 && c.Tail == 0 {
@@ -75,7 +75,7 @@ func Forecast(p plan.Plan, of *plan.Study) (c Charge, question []byte, err error
 	return all.first, question, err
 }
 
-// price is what an answer costs, as charge reads it, and its backstop's question.
+// price returns what an answer costs, as charge reads it, and its backstop's question.
 func price(proto *protocol.Protocol, promise protocol.Promise) (c Charge, asked []byte, err error) {
 	g, err := proto.Charge(promise, account.Replacement)
 	if err != nil {
@@ -119,7 +119,7 @@ func charge(p protocol.Promise, shuffled account.Spending, kept *question.Backst
 
 var errNoGuarantee = errors.New("client: the plan gives no guarantee that could be charged")
 
-// epsilonUnder is that of a guarantee for those neighbours: infinite where it says nothing
+// epsilonUnder returns that of a guarantee for those neighbours: infinite where it says nothing
 // of them.
 func epsilonUnder(g account.Guarantee, of account.Adjacency) float64 {
 	if h, err := g.Under(of); err == nil {
@@ -128,7 +128,7 @@ func epsilonUnder(g account.Guarantee, of account.Adjacency) float64 {
 	return math.Inf(1)
 }
 
-// worse is the larger of two epsilons, the first as it is kept.
+// worse returns the larger of two epsilons, the first as it is kept.
 func worse(kept, epsilon float64) float64 {
 	if kept < 0 || math.IsInf(epsilon, 1) {
 		return unlimited
@@ -219,7 +219,7 @@ func (c Cap) allow(of, remedy string, spent, asked Charge) error {
 	return nil
 }
 
-// filter is that of an epsilon and a delta that are both limited; ok is false where
+// filter returns that of an epsilon and a delta that are both limited; ok is false where
 // one is not.
 func (c Cap) filter() (f account.Filter, ok bool) {
 	if !(c.Epsilon > 0 && c.Epsilon <= 1e9 && c.Delta > 0 && c.Delta < 1) {

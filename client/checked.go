@@ -49,7 +49,7 @@ func (o Options) check(proto *protocol.Protocol, s *plan.Study) (checked, error)
 	return c, nil
 }
 
-// recall is what is kept of that plan and program, if it is whole.
+// recall returns what is kept of that plan and program, if it is whole.
 func (o Options) recall(of checked) (known checked, ok bool) {
 	if o.Program == "" {
 		return known, false

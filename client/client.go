@@ -145,10 +145,10 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	return c, c.keep(l)
 }
 
-// Charge is what an answer to the plan costs; of a study that takes all rounds, all of them.
+// Charge returns what an answer to the plan costs; of a study that takes all rounds, all of them.
 func (c *Client) Charge() Charge { return c.cost.whole }
 
-// Fields are what the plan asks by name, as Answers has them; nil where its question does
+// Fields returns what the plan asks by name, as Answers has them; nil where its question does
 // not go by names.
 func (c *Client) Fields() []question.Field {
 	if reads, ok := c.pipeline.protocol.Question.(question.Parser); ok {
@@ -255,7 +255,7 @@ func (c *Client) Answer(v question.Value) error {
 	})
 }
 
-// spending is the record of an answer.
+// spending returns the record of an answer.
 func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) record {
 	s := &spending{
 		Title: c.signed.Plan.Title, Publisher: strings.Join(c.signed.Signers(), " "), Charge: c.cost.first, Reused: m.reused(), Backed: backed, Statements: c.statements,

@@ -56,7 +56,7 @@ func (l *Ledger) compact(store Store, now time.Time, o Options) error {
 	return nil
 }
 
-// bytes is what the messages of a part take up in the journal, as base64.
+// bytes returns what the messages of a part take up in the journal, as base64.
 func (p Part) bytes() int {
 	return 4 * (len(p.said.Bodies) + len(p.said.Dummies) + len(p.said.Vector) + len(p.said.Messages)) / 3
 }

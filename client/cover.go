@@ -57,7 +57,7 @@ func (c *Client) Cover(ctx context.Context) error {
 	return nil
 }
 
-// coverInstances are those that an answer would go through.
+// coverInstances returns those that an answer would go through.
 func (c *Client) coverInstances(allowed []int) []int {
 	if c.signed.Plan.Route.Spreads() {
 		return allowed

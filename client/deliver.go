@@ -111,7 +111,7 @@ func (c *Client) deliver(ctx context.Context, until time.Time) error {
 	return err
 }
 
-// soonest is when the first of the parts that wait may be tried again, zero for
+// soonest returns when the first of the parts that wait may be tried again, zero for
 // never, and why they wait.
 func soonest(waiting []Part, last map[int]attempt) (next time.Time, cause error) {
 	for _, p := range waiting {
@@ -147,7 +147,7 @@ func (c *Client) try(ctx context.Context, instance, tries int) attempt {
 	return attempt{again: again, due: c.now().Add(after + c.backoff(tries)), tries: tries + 1, err: err}
 }
 
-// parts are those of the plan's answer that are in a state.
+// parts returns those of the plan's answer that are in a state.
 func (c *Client) parts(state State) (parts []Part, err error) {
 	err = c.locked(func(l *Ledger, _ time.Time) error {
 		if e := l.entry(c.name); e != nil {
@@ -224,7 +224,7 @@ func retryable(err error) (again bool, after time.Duration) {
 	return ok, 0
 }
 
-// sealed is the spooled contribution of an instance. It is made the first time,
+// sealed returns the spooled contribution of an instance. It is made the first time,
 // which takes the tokens that the plan's hops demand, and then never changes. It
 // is nil for a part that does not wait any more.
 func (c *Client) sealed(ctx context.Context, instance int) (*spool.Contribution, error) {
@@ -284,7 +284,7 @@ func (c *Client) spool(made spool.Contribution) (kept *spool.Contribution, err e
 	return kept, err
 }
 
-// toSeal is the part to be sent through an instance; nil if it does not wait.
+// toSeal returns the part to be sent through an instance; nil if it does not wait.
 func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 	err = c.locked(func(l *Ledger, now time.Time) error {
 		if _, err := l.sweep(c.store, now); err != nil {

@@ -173,7 +173,7 @@ func (l *Ledger) keeps(b *Backed) bool {
 	return kept
 }
 
-// entry is the one of the plan, or nil.
+// entry returns the one of the plan, or nil.
 func (l *Ledger) entry(plan string) *Entry {
 	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return e.Plan == plan })
 	if i < 0 {

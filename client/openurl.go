@@ -33,7 +33,7 @@ func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
 	return Open(signed, o)
 }
 
-// FetchURL is what an address names, for Open: a plan at any of its services,
+// FetchURL returns what an address names, for Open: a plan at any of its services,
 // https://SERVICE/v1/plans/PLAN, or the newest round of a study at its analyzer,
 // https://ANALYZER/v1/studies/STUDY. It fetches the plan and the public state that the plan
 // names, for the options, and keeps both in their store until they are over: a plan is fetched once, and where no
@@ -76,7 +76,7 @@ func keptPlan(name string) bool {
 	return err == nil && (kind == "plan.json" || kind == "study.json")
 }
 
-// file is what is kept: the signed plan, or the round that was fetched last.
+// file returns what is kept: the signed plan, or the round that was fetched last.
 func (l link) file() string {
 	if l.study {
 		return wire.StudyPath(l.name)[len("/v1/studies/"):] + ".study.json"
@@ -84,7 +84,7 @@ func (l link) file() string {
 	return wire.PlanPath(l.name)[len("/v1/plans/"):] + ".plan.json"
 }
 
-// signed is the plan. A plan does not change, and a study may have a new round.
+// signed returns the plan. A plan does not change, and a study may have a new round.
 func (l link) signed(ctx context.Context) (plan.Signed, error) {
 	before, there := l.before()
 	if there && !l.study {
@@ -104,7 +104,7 @@ func (l link) signed(ctx context.Context) (plan.Signed, error) {
 	return signed, l.keep(l.file(), signed.Marshal())
 }
 
-// before is what was kept, if it is what the address names and the publishers stand for it
+// before returns what was kept, if it is what the address names and the publishers stand for it
 // still: under other signatures it is fetched again.
 func (l link) before() (plan.Signed, bool) {
 	signed, ok := l.plan(l.file())
@@ -127,7 +127,7 @@ func (l link) keep(name string, text []byte) error {
 	return l.options.Store.Replace(name, text)
 }
 
-// plan is a signed plan that was kept, if there is one under the name.
+// plan returns a signed plan that was kept, if there is one under the name.
 func (l link) plan(name string) (plan.Signed, bool) {
 	text, err := l.options.Store.Load(name)
 	if err != nil {
@@ -176,7 +176,7 @@ func over(signed plan.Signed, now time.Time) bool {
 	return !times.Closes.IsZero() && now.After(times.Closes)
 }
 
-// state is the state that a plan names.
+// state returns the state that a plan names.
 func (l link) state(ctx context.Context, p plan.Plan) ([]byte, error) {
 	if text, err := l.options.Store.Load(keptState); err == nil && plan.StateName(text) == p.State {
 		return text, nil

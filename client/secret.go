@@ -42,7 +42,7 @@ func readSecret(store Store, l *Ledger) (s secret, err error) {
 	return secret(b[:secretBytes]), nil
 }
 
-// derive is a key of its own for each purpose and name.
+// derive returns a key of its own for each purpose and name.
 func (s secret) derive(purpose string, name []byte) [32]byte {
 	mac := hmac.New(sha256.New, s[:])
 	mac.Write([]byte(purpose + "\n"))

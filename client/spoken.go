@@ -23,7 +23,7 @@ type spokenPart struct {
 	Messages []byte `json:"messages,omitempty"` // of its version 1: bodies alone, and not in the order of the payloads
 }
 
-// spoken is the record of a part.
+// spoken returns the record of a part.
 func spoken(p Packed) spokenPart {
 	s := spokenPart{Instance: p.Instance, Size: len(p.Payloads[0]), Body: p.Body}
 	dummies, any := make([]byte, (len(p.Payloads)+7)/8), false
@@ -48,7 +48,7 @@ func spoken(p Packed) spokenPart {
 	return s
 }
 
-// count is the number of payloads; -1 where the numbers of the part do not agree.
+// count returns the number of payloads; -1 where the numbers of the part do not agree.
 func (s spokenPart) count() int {
 	n := 0
 	for _, b := range s.Dummies {
@@ -72,7 +72,7 @@ func (s spokenPart) count() int {
 	return n
 }
 
-// said are the bodies of the messages.
+// said returns the bodies of the messages.
 func (s spokenPart) said() [][]byte {
 	if s.Messages != nil {
 		return slices.Collect(slices.Chunk(s.Messages, tally.MessageBytes))
@@ -97,7 +97,7 @@ func (s spokenPart) payloads() [][]byte {
 	return all
 }
 
-// current is the part in the form of this version; ok is false where it makes no sense.
+// current returns the part in the form of this version; ok is false where it makes no sense.
 func (s spokenPart) current() (c spokenPart, ok bool) {
 	kinds := 0
 	for _, has := range []bool{s.Size > 0 && s.Payloads == nil, s.Vector != nil, s.Payloads != nil, s.Messages != nil} {

@@ -60,7 +60,7 @@ func (l *Ledger) drop(store Store, now time.Time, plan string, instance int, rea
 	return store.Remove(spool.Name(plan, instance))
 }
 
-// part is what an entry says through an instance, or nil.
+// part returns what an entry says through an instance, or nil.
 func (l *Ledger) part(plan string, instance int) *Part {
 	e := l.entry(plan)
 	if e == nil {

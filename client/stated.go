@@ -50,7 +50,7 @@ func recalled(kept []stated) (all []account.Statement, ok bool) {
 	return all, true
 }
 
-// earlier are the statements of a record that has none, which an earlier version wrote: of
+// earlier returns the statements of a record that has none, which an earlier version wrote: of
 // who opens one message, of who has all, and of who has what was mixed or summed. What that
 // version wrote of one aggregator was another observer's, and nothing is stated in its place.
 func (s *spending) earlier(summed bool) []stated {

@@ -36,7 +36,7 @@ func (e *OtherRoundError) Error() string {
 	return fmt.Sprintf("client: refused: of this study the device answers round %d, and this is round %d", e.Round, e.Asked)
 }
 
-// joined is the study as the device takes part in it, or nil.
+// joined returns the study as the device takes part in it, or nil.
 func (l *Ledger) joined(study string) *Joined {
 	i := slices.IndexFunc(l.Studies, func(j Joined) bool { return j.Study == study })
 	if i < 0 {
@@ -45,7 +45,7 @@ func (l *Ledger) joined(study string) *Joined {
 	return &l.Studies[i]
 }
 
-// first is the entry that was charged for every round of a study, or nil; "" is no study.
+// first returns the entry that was charged for every round of a study, or nil; "" is no study.
 func (l *Ledger) first(study string) *Entry {
 	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return study != "" && e.Study == study && !e.Covered })
 	if i < 0 {
@@ -83,7 +83,7 @@ func (c *Client) takesRound(l *Ledger, now time.Time) error {
 	return nil
 }
 
-// ofStudy is what all rounds of a study cost together, given what this one costs.
+// ofStudy returns what all rounds of a study cost together, given what this one costs.
 func (c Charge) ofStudy(proto *protocol.Protocol, rounds int) (Charge, error) {
 	s, err := proto.Study(c.spending(), rounds)
 	all := Charge{Epsilon: s.Epsilon, Delta: s.Delta, Local: c.Local, Shift: s.Domination.Shift, Tail: s.Domination.Tail, Adjacency: c.Adjacency}

@@ -81,7 +81,7 @@ func unpackVector(b []byte) ([]uint64, bool) {
 	return vector, true
 }
 
-// shut is a plan's vector as it lies in the ledger. There is one for a plan, and so for a
+// shut returns a plan's vector as it lies in the ledger. There is one for a plan, and so for a
 // key.
 func (s secret) shut(plan [32]byte, vector []uint64) []byte {
 	return s.vectorKey(plan).Seal(nil, make([]byte, 12), packVector(vector), plan[:])
@@ -112,7 +112,7 @@ func (s secret) vectorKey(plan [32]byte) cipher.AEAD {
 	panic("client: " + err.Error()) // a key of 32 bytes
 }
 
-// tasksOf are the tasks of a plan whose answers are summed; nil where they are mixed.
+// tasksOf returns the tasks of a plan whose answers are summed; nil where they are mixed.
 func tasksOf(p plan.Plan) ([]*task.Task, error) {
 	if p.Route.Sum == nil {
 		return nil, nil

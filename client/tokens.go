@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// tokens are the single-use tokens that the plan's hops demand, by instance and
+// tokens returns the single-use tokens that the plan's hops demand, by instance and
 // hop; all nil where none does. Every device asks for those of all instances, so
 // that the issuer does not learn which one its answer goes through. The requests
 // follow from the device's secret: asked again after a crash, they are the same

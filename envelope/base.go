@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// IDs are the KEM, KDF and AEAD of the suite in the registries of HPKE.
+// IDs returns the KEM, KDF and AEAD of the suite in the registries of HPKE.
 func (s Suite) IDs() (kemID, kdfID, aeadID uint16) { return s.kem().ID(), kdf.ID(), aead.ID() }
 
 // SealBase is SealBase of RFC 9180, section 6.1: what travels in other protocols than

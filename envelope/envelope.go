@@ -49,7 +49,7 @@ type Context struct {
 	Crowd    uint32   // the only attribute that the network sees
 }
 
-// info is the HPKE info: it is fixed for one hop of one instance of one plan.
+// info returns the HPKE info: it is fixed for one hop of one instance of one plan.
 // All fields have a fixed length, so two contexts never give the same bytes.
 func (c Context) info(s Suite) []byte {
 	b := append([]byte(label), s.id()...)
@@ -58,7 +58,7 @@ func (c Context) info(s Suite) []byte {
 	return append(b, c.Hop)
 }
 
-// aad is the additional authenticated data. The crowd stands here and not in
+// aad returns the additional authenticated data. The crowd stands here and not in
 // the info so that one Opener serves every crowd.
 func (c Context) aad() []byte { return binary.BigEndian.AppendUint32(nil, c.Crowd) }
 
@@ -79,7 +79,7 @@ func Route(plan [32]byte, instance uint16, crowd uint32, keys ...PublicKey) []La
 	return layers
 }
 
-// Size is the length in bytes of a payload sealed under the given layers.
+// Size returns the length in bytes of a payload sealed under the given layers.
 func Size(layers []Layer, payload int) int {
 	for _, l := range layers {
 		payload += l.Key.suite.Overhead() + l.Slot

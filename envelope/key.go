@@ -37,10 +37,10 @@ func ParsePublicKey(text string) (PublicKey, error) {
 	return PublicKey{suite, key}, nil
 }
 
-// Suite is the suite the key belongs to; empty for the zero key.
+// Suite returns the suite the key belongs to; empty for the zero key.
 func (k PublicKey) Suite() Suite { return k.suite }
 
-// Bytes is the key as its KEM serializes it; nil for the zero key.
+// Bytes returns the key as its KEM serializes it; nil for the zero key.
 func (k PublicKey) Bytes() []byte {
 	if k.key == nil {
 		return nil
@@ -48,7 +48,7 @@ func (k PublicKey) Bytes() []byte {
 	return k.key.Bytes()
 }
 
-// String is the text form that ParsePublicKey reads.
+// String returns the text form that ParsePublicKey reads.
 func (k PublicKey) String() string {
 	return keyfile.Encode(string(k.suite), k.Bytes())
 }
@@ -58,7 +58,7 @@ func (k PublicKey) Equal(other PublicKey) bool {
 	return k.suite == other.suite && bytes.Equal(k.Bytes(), other.Bytes())
 }
 
-// ID is a short name for people to compare: the first 8 bytes of the SHA-256 of
+// ID returns a short name for people to compare: the first 8 bytes of the SHA-256 of
 // the text form, in hexadecimal. 64 bits are no commitment: compare whole keys
 // where it matters.
 func (k PublicKey) ID() string { return keyfile.ID(k.String()) }
@@ -101,10 +101,10 @@ func newPrivateKey(s Suite, raw []byte) (PrivateKey, error) {
 	return wrapPrivateKey(s, key), nil
 }
 
-// Suite is the suite the key belongs to; empty for the zero key.
+// Suite returns the suite the key belongs to; empty for the zero key.
 func (k PrivateKey) Suite() Suite { return k.suite }
 
-// Public is the key to seal with; the zero key for the zero key.
+// Public returns the key to seal with; the zero key for the zero key.
 func (k PrivateKey) Public() PublicKey {
 	if k.key == nil {
 		return PublicKey{}

@@ -59,7 +59,7 @@ func (c Contribution) Marshal() ([]byte, error) {
 	return marshal(kindContribution, Batch{Plan: c.Plan, Instance: c.Instance, Crowd: c.Crowd, Envelopes: c.Envelopes})
 }
 
-// ContributionSize is the length in bytes of the encoding of a contribution of
+// ContributionSize returns the length in bytes of the encoding of a contribution of
 // so many envelopes of so many bytes each.
 func ContributionSize(envelopes, size int) int { return commonHeader + envelopes*size }
 
@@ -89,7 +89,7 @@ func (b Batch) WriteTo(w io.Writer) (written int64, err error) {
 	return written, err
 }
 
-// Head is what stands before the batch's envelopes.
+// Head returns what stands before the batch's envelopes.
 func (b Batch) Head() Head {
 	h := Head{Plan: b.Plan, Instance: b.Instance, Crowd: b.Crowd, Hop: b.Hop, Respondents: b.Respondents, Envelopes: uint64(len(b.Envelopes))}
 	if len(b.Envelopes) > 0 {
@@ -113,7 +113,7 @@ type Head struct {
 // HeadSize is the length in bytes of a head's encoding.
 const HeadSize = commonHeader + 5
 
-// Bytes is the length of the encoding of the whole batch, bytes.
+// Bytes returns the length of the encoding of the whole batch, bytes.
 func (h Head) Bytes() int64 { return HeadSize + int64(h.Envelopes)*int64(h.Size) }
 
 // Write writes the head of a batch, behind which its envelopes belong.

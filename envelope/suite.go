@@ -36,7 +36,7 @@ func (s Suite) Validate() error {
 	return nil
 }
 
-// Overhead is the number of bytes that one layer adds: the encapsulated key
+// Overhead returns the number of bytes that one layer adds: the encapsulated key
 // and the tag. It is 0 for an unknown suite.
 func (s Suite) Overhead() int {
 	switch s {
@@ -48,7 +48,7 @@ func (s Suite) Overhead() int {
 	return 0
 }
 
-// Size is the length in bytes of a payload sealed under so many layers.
+// Size returns the length in bytes of a payload sealed under so many layers.
 func (s Suite) Size(layers, payload int) int { return layers*s.Overhead() + payload }
 
 func (s Suite) kem() hpke.KEM {
@@ -61,7 +61,7 @@ func (s Suite) kem() hpke.KEM {
 	panic("envelope: suite used without validation")
 }
 
-// id is the KEM, KDF and AEAD identifiers of the HPKE registries, two bytes each.
+// id returns the KEM, KDF and AEAD identifiers of the HPKE registries, two bytes each.
 func (s Suite) id() []byte {
 	id := binary.BigEndian.AppendUint16(nil, s.kem().ID())
 	id = binary.BigEndian.AppendUint16(id, kdf.ID())

@@ -69,7 +69,7 @@ func (e *NotLoggedError) Error() string {
 
 func notLogged(format string, a ...any) error { return &NotLoggedError{fmt.Sprintf(format, a...)} }
 
-// Entry is the entry of a signed plan in a log: its name, and the SHA-256 of its text
+// Entry returns the entry of a signed plan in a log: its name, and the SHA-256 of its text
 // without evidence. A log keeps the texts beside its entries.
 func (s Signed) Entry() []byte {
 	s.Evidence = nil
@@ -154,7 +154,7 @@ func (l Log) Open(text string) (*log.Checkpoint, note.Verifier, error) {
 	return checkpoint, key, nil
 }
 
-// Cosigned is how many witnesses must have signed what the log is.
+// Cosigned returns how many witnesses must have signed what the log is.
 func (l Log) Cosigned() int {
 	if l.Least == 0 {
 		return len(l.Witnesses)
@@ -162,7 +162,7 @@ func (l Log) Cosigned() int {
 	return l.Least
 }
 
-// verifiers are those of the log and of its witnesses. A checkpoint is opened with all of
+// verifiers returns those of the log and of its witnesses. A checkpoint is opened with all of
 // them: each signs once, and those of others are passed over.
 func (l Log) verifiers() (key note.Verifier, witnesses []note.Verifier, err error) {
 	if key, err = note.NewVerifier(l.Key); err != nil {

@@ -52,7 +52,7 @@ type Search struct {
 	Rate     float64 `json:"rate"`            // share of those kept, in expectation, that no more hold
 }
 
-// Domain is the number of cells of an attribute; more than MaxCells for one that
+// Domain returns the number of cells of an attribute; more than MaxCells for one that
 // has too many.
 func (a Attribute) Domain() int {
 	others := 0
@@ -79,7 +79,7 @@ func (a Attribute) Domain() int {
 	return 0
 }
 
-// Items is how many cells of an attribute a respondent holds at most.
+// Items returns how many cells of an attribute a respondent holds at most.
 func (a Attribute) Items() int {
 	if a.Kind == "set" {
 		return a.Most

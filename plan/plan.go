@@ -159,7 +159,7 @@ const (
 	RouteSum = "sum" // shares of vectors, which two aggregators add up
 )
 
-// Instances are those that mix; none where answers are summed.
+// Instances returns those that mix; none where answers are summed.
 func (r Route) Instances() []Instance {
 	if r.Mix == nil {
 		return nil
@@ -167,7 +167,7 @@ func (r Route) Instances() []Instance {
 	return r.Mix.Instances
 }
 
-// Ways are the parties that an answer goes through, one way of several or all of them: those
+// Ways returns the parties that an answer goes through, one way of several or all of them: those
 // of each instance, or the two aggregators.
 func (r Route) Ways() (ways [][]Party) {
 	for _, in := range r.Instances() {
@@ -240,23 +240,23 @@ func canonical(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Hash is the SHA-256 of the canonical form: the plan's name.
+// Hash returns the SHA-256 of the canonical form: the plan's name.
 func (p Plan) Hash() [32]byte { return sha256.Sum256(p.Canonical()) }
 
-// Name is the hash in hex.
+// Name returns the hash in hex.
 func (p Plan) Name() string {
 	h := p.Hash()
 	return hex.EncodeToString(h[:])
 }
 
-// Short is how people are shown a plan's name: its first 12 digits. A name that is
+// Short returns how people are shown a plan's name: its first 12 digits. A name that is
 // shorter, and so none, stays what it is.
 func Short(name string) string { return name[:min(12, len(name))] }
 
-// Crowds is the number of crowds that respondents fall into. A crowd is public.
+// Crowds returns the number of crowds that respondents fall into. A crowd is public.
 func (p Plan) Crowds() int { return max(1, len(p.Crowd.Names)) }
 
-// HopURLs are where those listen between devices and the analyzer who have a URL: the hops
+// HopURLs returns where those listen between devices and the analyzer who have a URL: the hops
 // of every instance in its order, or the leader and the helper.
 func (p Plan) HopURLs() (urls []string) {
 	for _, hops := range p.Route.Ways() {
@@ -269,7 +269,7 @@ func (p Plan) HopURLs() (urls []string) {
 	return urls
 }
 
-// Contributions is how many contributions one respondent makes: one, or one to
+// Contributions returns how many contributions one respondent makes: one, or one to
 // each instance where its fragments are spread.
 func (p Plan) Contributions() int {
 	if p.Route.Spreads() {
@@ -278,7 +278,7 @@ func (p Plan) Contributions() int {
 	return 1
 }
 
-// MostMessages is how many messages of a device are counted at most: as many as there are
+// MostMessages returns how many messages of a device are counted at most: as many as there are
 // envelopes, or as a proof allows of a vector's numbers not to be zero.
 func (p Plan) MostMessages() int {
 	s := p.Route.Sum
@@ -297,7 +297,7 @@ func (p Plan) MostMessages() int {
 // signature (internal/token).
 const TokenBytes = 32 + 256
 
-// Slots are the bytes of room that each layer of an instance's envelopes has for
+// Slots returns the bytes of room that each layer of an instance's envelopes has for
 // its opener's token: hops first, then the analyzer, who never gets one. The
 // entry's token comes with the contribution and needs none.
 func (p Plan) Slots(instance int) []int {

@@ -72,7 +72,7 @@ func (p *Problems) Names(at string, names []string) {
 	}
 }
 
-// Quoted is a name as a problem shows it: a long one by how it begins.
+// Quoted returns a name as a problem shows it: a long one by how it begins.
 func Quoted(name string) string {
 	const most = 64 // bytes
 	if len(name) > most {

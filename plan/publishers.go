@@ -45,7 +45,7 @@ func Trust(keys ...string) Publishers {
 	return p
 }
 
-// Find is the key with that text.
+// Find returns the key with that text.
 func (p Publishers) Find(key string) (PublisherKey, bool) {
 	i := slices.IndexFunc(p.Keys, func(k PublisherKey) bool { return k.Key == key })
 	if i < 0 {
@@ -267,7 +267,7 @@ func parseSecond(text string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// String is the key's line in a file of publishers.
+// String returns the key's line in a file of publishers.
 func (k PublisherKey) String() string {
 	line := k.Key
 	if !k.Ends.IsZero() {

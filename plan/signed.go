@@ -50,7 +50,7 @@ type Signature struct {
 	Signature []byte
 }
 
-// Publisher is the text form of a publisher's public key.
+// Publisher returns the text form of a publisher's public key.
 func Publisher(key ed25519.PublicKey) string { return ed25519Name + base64url.EncodeToString(key) }
 
 // Sign signs a valid plan.
@@ -88,12 +88,12 @@ func signedBy(p Plan, all []Signature) Signed {
 	return s
 }
 
-// Signatures are all of them.
+// Signatures returns all of them.
 func (s Signed) Signatures() []Signature {
 	return append([]Signature{{s.Publisher, s.Signature}}, s.Others...)
 }
 
-// Signers are the public keys of those who have signed, in their order.
+// Signers returns the public keys of those who have signed, in their order.
 func (s Signed) Signers() []string { return signers(s.Signatures()) }
 
 func signers(all []Signature) []string {
@@ -217,7 +217,7 @@ func planHead(text []byte) (all []Signature, rest []byte, study bool, err error)
 	return nil, nil, false, err
 }
 
-// Signers are the public keys of those who have signed, in their order.
+// Signers returns the public keys of those who have signed, in their order.
 func (u Unparsed) Signers() []string { return signers(u.Signatures) }
 
 // Verify checks the signatures over the bytes as they came, after enough of them are
@@ -236,7 +236,7 @@ func (u Unparsed) Verify(p Publishers) error {
 	return p.Log.Verify(entry(u.Hash(), append(bytes.Clone(u.entry), '}')), u.evidence)
 }
 
-// Hash is the SHA-256 of the plan's bytes as they came, or what a round says that it is:
+// Hash returns the SHA-256 of the plan's bytes as they came, or what a round says that it is:
 // the plan's name, if Parse takes it.
 func (u Unparsed) Hash() (hash [32]byte) {
 	if u.round == nil {

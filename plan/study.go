@@ -56,7 +56,7 @@ const (
 	rounding = "confetti/round/v1\n"
 )
 
-// StateName is how a plan names a public state: the SHA-256 of its bytes in hex.
+// StateName returns how a plan names a public state: the SHA-256 of its bytes in hex.
 func StateName(state []byte) string {
 	sum := sha256.Sum256(state)
 	return hex.EncodeToString(sum[:])
@@ -98,22 +98,22 @@ func (s Study) Validate() error {
 	return s.Plan.Validate()
 }
 
-// Canonical is the one byte form, as of a plan.
+// Canonical returns the one byte form, as of a plan.
 func (s Study) Canonical() []byte {
 	s.Times.Opens, s.Times.Closes = s.Times.Opens.UTC(), s.Times.Closes.UTC()
 	return canonical(s)
 }
 
-// Hash is the SHA-256 of the canonical form: the study's name.
+// Hash returns the SHA-256 of the canonical form: the study's name.
 func (s Study) Hash() [32]byte { return sha256.Sum256(s.Canonical()) }
 
-// Name is the hash in hex.
+// Name returns the hash in hex.
 func (s Study) Name() string {
 	h := s.Hash()
 	return hex.EncodeToString(h[:])
 }
 
-// Round is the plan of a round. State names the public state, and is empty where there
+// Round returns the plan of a round. State names the public state, and is empty where there
 // is none. The times lie within the study's, which has some unless it is simulated.
 func (s Study) Round(number int, state string, times Times) (Plan, error) {
 	switch {
@@ -157,7 +157,7 @@ func SignStudy(s Study, key ed25519.PrivateKey) SignedStudy {
 	return SignedStudy{s, []Signature{sign(studying, s.Canonical(), key)}}
 }
 
-// Marshal is the one form of a signed study that has no round yet: as of a signed plan, with
+// Marshal returns the one form of a signed study that has no round yet: as of a signed plan, with
 // the study in the plan's place.
 func (s SignedStudy) Marshal() []byte {
 	return append(append(appendHead(nil, s.Signatures, "study"), s.Study.Canonical()...), '}')
@@ -184,7 +184,7 @@ func ParseSignedStudy(text []byte) (SignedStudy, error) {
 	return SignedStudy{s, all}, err
 }
 
-// Round is a round with its coordinator's signature: Ed25519 over "confetti/round/v1\n"
+// Round returns a round with its coordinator's signature: Ed25519 over "confetti/round/v1\n"
 // and the canonical form of the plan.
 func (s SignedStudy) Round(number int, state string, times Times, coordinator ed25519.PrivateKey) (Signed, error) {
 	p, err := s.Study.Round(number, state, times)
@@ -200,7 +200,7 @@ func (s SignedStudy) Round(number int, state string, times Times, coordinator ed
 	return signed, nil
 }
 
-// InStudy is the study that the plan is a round of, as it was signed; ok is false where
+// InStudy returns the study that the plan is a round of, as it was signed; ok is false where
 // it is none.
 func (s Signed) InStudy() (study SignedStudy, ok bool) {
 	if s.Study == nil {
@@ -288,7 +288,7 @@ func (f roundForm) parse(study []byte, all []Signature) (Signed, error) {
 	return signed, signed.coordinated()
 }
 
-// vouched is the last moment that the signatures are good for: a plan closes then, and
+// vouched returns the last moment that the signatures are good for: a plan closes then, and
 // a round's publishers vouch for the whole study.
 func (s Signed) vouched() time.Time {
 	if s.Study != nil {

@@ -59,7 +59,7 @@ const (
 // circuits are those that a plan may name.
 var circuits = []string{CircuitHistogram, CircuitMultihot, CircuitSumVec}
 
-// Aggregators are the leader and the helper.
+// Aggregators returns the leader and the helper.
 func (s *Sum) Aggregators() [2]*Party { return [2]*Party{&s.Leader, &s.Helper} }
 
 func (s *Sum) validate(ps *Problems, suite string, added bool) {

@@ -30,7 +30,7 @@ const (
 // from the numbers for protocol.Check, which runs the accountant.
 func (p Plan) Validate() error { return p.Problems().Err() }
 
-// Problems are what is wrong with the form of what every plan has.
+// Problems returns what is wrong with the form of what every plan has.
 func (p Plan) Problems() Problems {
 	var ps Problems
 	ps.Require(p.Version >= oldestVersion && p.Version <= Version, "%s", otherVersion(p.Version))
@@ -91,7 +91,7 @@ func (q Question) validate(ps *Problems) {
 	ps.Require(q.Unfit == "" || q.Unfit == UnfitReference || q.Unfit == UnfitClip, "question.unfit must be %q or %q", UnfitReference, UnfitClip)
 }
 
-// sections are the kinds that a plan may ask for, the names of the fields of pointers, in
+// sections returns the kinds that a plan may ask for, the names of the fields of pointers, in
 // their order, and whether each is there.
 func (q Question) sections() iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {

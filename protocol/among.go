@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 )
 
-// GuaranteeWith is the shuffled guarantee of the features at the plan's delta where only
+// GuaranteeWith returns the shuffled guarantee of the features at the plan's delta where only
 // so many respondents of a batch add their noise as the plan says, the one in
 // question among them. It is an error if nothing can be proved of that noise.
 //
@@ -34,7 +34,7 @@ func (p *Protocol) GuaranteeWith(honest int) (account.Guarantee, error) {
 	return best, err
 }
 
-// relying is the guarantee that so many respondents' noise gives.
+// relying returns the guarantee that so many respondents' noise gives.
 func (p *Protocol) relying(honest int) (account.Guarantee, error) {
 	e := p.Question.Event(honest, false)
 	if e == nil {
@@ -44,7 +44,7 @@ func (p *Protocol) relying(honest int) (account.Guarantee, error) {
 	return p.withOverflow(e, overflow, p.risks().Slack, p.Plan.Budget.Delta)
 }
 
-// withOverflow is the guarantee at delta of reports that together outgrow their
+// withOverflow returns the guarantee at delta of reports that together outgrow their
 // envelopes with at most the given probability, and otherwise have the event's
 // law: (epsilon, d) becomes (epsilon, d + (1+e^epsilon) overflow). The charge
 // depends on the epsilon that it is to give, so an epsilon is guessed and raised

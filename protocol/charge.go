@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Charge is what answering the plan costs who answers other plans too, against the
+// Charge returns what answering the plan costs who answers other plans too, against the
 // observers of the shuffled guarantee: charges add up, in whatever order plans were
 // asked. It is more than that guarantee where answering is more than one answer
 // hidden once:

@@ -10,7 +10,7 @@ import (
 // tailShare of a plan's delta is what its domination may leave to tails.
 const tailShare = 0.01
 
-// Spending is what a ledger needs of a plan's charge (Charge): for the neighbours that
+// Spending returns what a ledger needs of a plan's charge (Charge): for the neighbours that
 // are asked for, its epsilon and delta, and the Gaussian that dominates what the
 // observers of the shuffled guarantee see of it. That is certified from the mechanism,
 // or from the charge alone where no Gaussian is known to dominate the mechanism.
@@ -53,13 +53,13 @@ func (p *Protocol) domination(adjacency account.Adjacency) (account.Domination, 
 	return sum, err
 }
 
-// answered is the domination of an answer in one crowd, for the neighbours that are
+// answered returns the domination of an answer in one crowd, for the neighbours that are
 // asked for or for replacement.
 func (p *Protocol) answered(adjacency account.Adjacency) (account.Domination, error) {
 	return p.dominated(p.Question.Event(p.Plan.MinHonest(), true), 1, adjacency)
 }
 
-// dominated is the domination of the event of so many rounds. Reports that outgrow their
+// dominated returns the domination of the event of so many rounds. Reports that outgrow their
 // envelopes, and parts that came out smaller than is counted on, are in it.
 func (p *Protocol) dominated(e account.Event, rounds int, adjacency account.Adjacency) (account.Domination, error) {
 	dominate := account.Dominate

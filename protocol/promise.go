@@ -89,7 +89,7 @@ func (p *Protocol) Promise() (Promise, error) {
 	return Promise{Statements: statements, Shuffled: g}, nil
 }
 
-// Shuffled is the guarantee of the noise for an honest shuffler after so many collections
+// Shuffled returns the guarantee of the noise for an honest shuffler after so many collections
 // of the plan from the same respondents, with what Design leaves of delta. It is known of
 // noise that takes more messages than a device may send, too, and is for simulations. Of a sum
 // all is charged that devices' shares are cut off.
@@ -110,7 +110,7 @@ func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 	return g, err
 }
 
-// trusted is the guarantee with what the plan's promise rests on: an honest shuffler, or honest
+// trusted returns the guarantee with what the plan's promise rests on: an honest shuffler, or honest
 // aggregators, and respondents where these add the noise.
 func (p *Protocol) trusted(g account.Guarantee) account.Guarantee {
 	if p.Plan.Route.Sum != nil {

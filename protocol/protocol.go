@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// kindFor is the plan's.
+// kindFor returns the plan's.
 func kindFor(p plan.Plan) (question.Kind, error) {
 	k, known := question.KindOf(p.Question.Kind)
 	if !known || !p.Question.Asks() {
@@ -100,8 +100,8 @@ func (p *Protocol) Words() question.Words { return p.words() }
 // Risks returns what may go wrong with an answer.
 func (p *Protocol) Risks() question.Risks { return p.risks() }
 
-// CrowdName is what the plan calls a crowd, for people.
+// CrowdName returns what the plan calls a crowd, for people.
 func (p *Protocol) CrowdName(crowd int) string { return p.words().Crowds[crowd] }
 
-// loss is that of the smallest crowd that the plan allows.
+// loss returns that of the smallest crowd that the plan allows.
 func (p *Protocol) loss() account.Event { return p.Question.Event(p.Plan.MinHonest(), false) }

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Rounds is what taking part in so many rounds of a study costs on the features, reported
+// Rounds returns what taking part in so many rounds of a study costs on the features, reported
 // classes fixed, at delta in all. Rounds have mechanisms that are fixed before the first,
 // whatever their states are, so that they compose though a later state is made of earlier
 // releases (adaptive composition).
@@ -21,7 +21,7 @@ func (p *Protocol) Rounds(rounds int, delta float64) (account.Guarantee, error) 
 	return p.withOverflow(p.event(rounds), k*float64(n)*p.risks().Overflow, k*p.risks().Slack, delta)
 }
 
-// event is that of so many rounds.
+// event returns that of so many rounds.
 func (p *Protocol) event(rounds int) account.Event {
 	n := p.Plan.MinHonest()
 	if s, ok := p.Question.(question.Stager); ok {
@@ -33,7 +33,7 @@ func (p *Protocol) event(rounds int) account.Event {
 	return account.Repeat{Event: p.Question.Event(n, true), Rounds: rounds}
 }
 
-// Study is what a ledger needs of so many rounds together, given what it needs of one
+// Study returns what a ledger needs of so many rounds together, given what it needs of one
 // (Spending). Epsilons, deltas and tails add up, and so do the squares of the shifts: the
 // mechanism is fixed before the first round, and the state of a later one is made of
 // releases of earlier ones, which composition allows. Rounds that are not all alike are
@@ -112,7 +112,7 @@ func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement,
 
 const everyRound = " They see every round of the study."
 
-// times is a guarantee so many times, by basic composition.
+// times returns a guarantee so many times, by basic composition.
 func times(g account.Guarantee, rounds int) (account.Guarantee, error) {
 	all, err := account.Compose(slices.Repeat([]account.Guarantee{g}, rounds)...)
 	all.Method = fmt.Sprintf("%s, %d times", g.Method, rounds)

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// summed is the plan's question, if its answers can be summed.
+// summed returns the plan's question, if its answers can be summed.
 func summed(p plan.Plan, q question.Question) (question.Summer, error) {
 	s, ok := q.(question.Summer)
 	if !ok {
@@ -36,7 +36,7 @@ func checkSum(p plan.Plan, q question.Question) error {
 	return err
 }
 
-// Routed is a designed plan with what the route of a sum has in the place of envelopes.
+// Routed returns a designed plan with what the route of a sum has in the place of envelopes.
 func Routed(p plan.Plan) (plan.Plan, error) {
 	k, err := kindFor(p)
 	if err != nil || p.Route.Sum == nil {
@@ -60,7 +60,7 @@ func Routed(p plan.Plan) (plan.Plan, error) {
 	return p, nil
 }
 
-// Measure is the vector that a device splits between the aggregators, and the crowd that it
+// Measure returns the vector that a device splits between the aggregators, and the crowd that it
 // reports: of a plan whose answers are summed.
 func (p *Protocol) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
 	q, err := summed(p.Plan, p.Question)
@@ -70,7 +70,7 @@ func (p *Protocol) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 	return q.Measure(r, s, m)
 }
 
-// Sums is what was counted of a crowd whose vectors have these sums. It is an error if they
+// Sums returns what was counted of a crowd whose vectors have these sums. It is an error if they
 // are fewer than the plan's minimum, or no answers of so many have these sums.
 func (p *Protocol) Sums(sums []int64, respondents int) (tally.Crowd, error) {
 	q, err := summed(p.Plan, p.Question)

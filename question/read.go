@@ -28,7 +28,7 @@ type Field struct {
 	Numbers int    // how many it is in a row of numbers alone; 0 where it has no such form
 }
 
-// CrowdNamed is the number of the crowd that a field names.
+// CrowdNamed returns the number of the crowd that a field names.
 func CrowdNamed(crowds []string, field any) (int, error) {
 	name, _ := field.(string)
 	at := slices.Index(crowds, name)
@@ -38,7 +38,7 @@ func CrowdNamed(crowds []string, field any) (int, error) {
 	return at, nil
 }
 
-// LabelledFields are those of features that stand beside one of these classes, or by
+// LabelledFields returns those of features that stand beside one of these classes, or by
 // themselves where there are none.
 func LabelledFields(classes []string) []Field {
 	fields := []Field{{Name: "class", Crowd: true}, {Name: "features", Rest: true}}
@@ -48,7 +48,7 @@ func LabelledFields(classes []string) []Field {
 	return fields
 }
 
-// LabelledRow is what stands in these fields. Errors are as those of Read.
+// LabelledRow returns what stands in these fields. Errors are as those of Read.
 func LabelledRow(classes []string, row []any) (features []float32, class int, errs []error) {
 	errs = make([]error, len(row))
 	if len(classes) > 0 {
@@ -61,7 +61,7 @@ func LabelledRow(classes []string, row []any) (features []float32, class int, er
 	return features, class, errs
 }
 
-// Text is that in a field.
+// Text returns that in a field.
 func Text(field any) (string, error) {
 	text, ok := field.(string)
 	if !ok {
@@ -72,7 +72,7 @@ func Text(field any) (string, error) {
 
 var errNoNumber = errors.New("is not a finite number")
 
-// Number is the finite number in a field.
+// Number returns the finite number in a field.
 func Number(field any) (float64, error) {
 	x, ok := field.(float64)
 	if text, isText := field.(string); isText {
@@ -86,7 +86,7 @@ func Number(field any) (float64, error) {
 	return x, nil
 }
 
-// Cell is the number of a cell in a field.
+// Cell returns the number of a cell in a field.
 func Cell(field any) (int, error) {
 	x, err := Number(field)
 	if err != nil || x != math.Trunc(x) || math.Abs(x) > math.MaxInt32 {
@@ -95,13 +95,13 @@ func Cell(field any) (int, error) {
 	return int(x), nil
 }
 
-// Numbers are the finite numbers in a field.
+// Numbers returns the finite numbers in a field.
 func Numbers(field any) ([]float64, error) { return list(field, Number) }
 
-// Cells are the numbers of cells in a field.
+// Cells returns the numbers of cells in a field.
 func Cells(field any) ([]int, error) { return list(field, Cell) }
 
-// Texts are those in a field.
+// Texts returns those in a field.
 func Texts(field any) ([]string, error) {
 	return list(field, func(item any) (string, error) {
 		text, ok := item.(string)
@@ -112,7 +112,7 @@ func Texts(field any) ([]string, error) {
 	})
 }
 
-// vector is the numbers in a field, of single precision.
+// vector returns the numbers in a field, of single precision.
 func vector(field any) ([]float32, error) {
 	if ready, ok := field.([]float32); ok {
 		return ready, nil
@@ -126,7 +126,7 @@ func vector(field any) ([]float32, error) {
 	})
 }
 
-// list is a list of JSON, or the parts of a text between semicolons, of which an empty
+// list returns a list of JSON, or the parts of a text between semicolons, of which an empty
 // one has none.
 func list[V any](field any, one func(any) (V, error)) ([]V, error) {
 	var items []any

@@ -64,7 +64,7 @@ func (t Table) Vector(r *rand.Rand, bodies [][]byte) ([]uint64, error) {
 
 var errNoSums = errors.New("question: the sums are not those of so many respondents' answers: the aggregators' shares are not of one batch, or one of them is false")
 
-// Counts are those that the sums of so many reports say.
+// Counts returns those that the sums of so many reports say.
 func (t Table) Counts(sums []int64, respondents int) (*tally.Counts, error) {
 	if len(sums) != t.Circuit().Length {
 		return nil, fmt.Errorf("question: sums of %d numbers: the plan's vectors have %d", len(sums), t.Circuit().Length)
@@ -83,7 +83,7 @@ func (t Table) Counts(sums []int64, respondents int) (*tally.Counts, error) {
 	return c, nil
 }
 
-// Measured is the vector of a question's own report.
+// Measured returns the vector of a question's own report.
 func (t Table) Measured(q Randomizer, r *rand.Rand, s Symbol, m Memory) (crowd int, vector []uint64, err error) {
 	report, err := q.Randomize(r, s, m)
 	if err != nil {

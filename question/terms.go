@@ -23,7 +23,7 @@ const (
 // send is left out, which is post-processing.
 const reliedTimes = 8
 
-// Relied is how many of so many honest respondents an event counts on, where a plan promises the noise of
+// Relied returns how many of so many honest respondents an event counts on, where a plan promises the noise of
 // some.
 func Relied(honest, promised int) int { return min(honest, reliedTimes*promised) }
 
@@ -56,7 +56,7 @@ func CrowdSent(speaks string, p plan.Plan) string {
 	return speaks + ": which crowd a respondent is in is sent as it is."
 }
 
-// OneMessage are the statements about a report that is one message: who opens it has all of it, whoever else
+// OneMessage returns the statements about a report that is one message: who opens it has all of it, whoever else
 // is honest.
 func OneMessage(p plan.Plan, local, shuffled account.Guarantee) []account.Statement {
 	one := local
@@ -68,7 +68,7 @@ func OneMessage(p plan.Plan, local, shuffled account.Guarantee) []account.Statem
 	}
 }
 
-// Implied is the epsilon that an event gives at delta, rounded up to a number that is
+// Implied returns the epsilon that an event gives at delta, rounded up to a number that is
 // easily written.
 func Implied(e account.Event, delta float64) (float64, error) {
 	g, err := account.Epsilon(e, delta)
@@ -79,7 +79,7 @@ func Implied(e account.Event, delta float64) (float64, error) {
 	return math.Ceil(g.Epsilon*(1+1e-6)/unit) * unit, nil
 }
 
-// RareOverflow is how seldom one report may outgrow its envelopes, so that those of
+// RareOverflow returns how seldom one report may outgrow its envelopes, so that those of
 // so many respondents take OverflowShare of the plan's delta.
 func RareOverflow(p plan.Plan, reports int) float64 {
 	return OverflowShare * p.Budget.Delta / ((1 + math.Exp(p.Budget.Epsilon)) * float64(reports))

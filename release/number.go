@@ -135,7 +135,7 @@ func Percent(level float64) string { return FormatNumber(100*level) + "%" }
 // String prints the metric without its error, in as many digits as that leaves.
 func (m Metric) String() string { return amount(m.Value, m.error(), m.Unit) }
 
-// error is what decides the digits.
+// error returns what decides the digits.
 func (m Metric) error() float64 {
 	if m.Level > 0 {
 		return (m.High - m.Low) / 4

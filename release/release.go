@@ -87,7 +87,7 @@ type Round struct {
 // Noted returns the notes of a release, those of whoever simulated it last.
 func (r Release) Noted() []string { return slices.Concat(r.Notes, r.Remarks) }
 
-// Figures are those of all sections, in their order.
+// Figures returns those of all sections, in their order.
 func (r Release) Figures() []Figure {
 	var all []Figure
 	for _, s := range slices.Concat(r.Sections, r.Protection) {
@@ -174,13 +174,13 @@ type Cell struct {
 	High   *float64 `json:"high,omitempty"`
 }
 
-// Text is a cell of words.
+// Text returns a cell of words.
 func Text(s string) Cell { return Cell{Text: s} }
 
-// Number is a cell with a value and its standard error, 0 where none is stated.
+// Number returns a cell with a value and its standard error, 0 where none is stated.
 func Number(value, stdErr float64) Cell { return Cell{Value: &value, StdErr: stdErr} }
 
-// Interval is a cell of an interval.
+// Interval returns a cell of an interval.
 func Interval(low, high float64) Cell { return Cell{Low: &low, High: &high} }
 
 // List is a ranking, best first.
@@ -243,13 +243,13 @@ type Grid struct {
 	Values []float64 `json:"values"`
 }
 
-// Rows is the number of cells along y.
+// Rows returns the number of cells along y.
 func (g Grid) Rows() int { return len(g.Values) / g.Columns }
 
-// Largest is what the darkest shade stands for, 0 if no value is above it.
+// Largest returns what the darkest shade stands for, 0 if no value is above it.
 func (g Grid) Largest() float64 { return max(0, slices.Max(g.Values)) }
 
-// Coarse is the grid in fewer cells, at most so many along x and along y: each the
+// Coarse returns the grid in fewer cells, at most so many along x and along y: each the
 // mean of a block, of which the last of a row or column may be cut short.
 func (g Grid) Coarse(columns, rows int) Grid {
 	x, y := (g.Columns+columns-1)/columns, (g.Rows()+rows-1)/rows

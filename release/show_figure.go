@@ -87,7 +87,7 @@ func bar(x, longest float64, length int) string {
 	return s
 }
 
-// whisker is a bar of what is sure, up to low, and then the interval: a line from
+// whisker returns a bar of what is sure, up to low, and then the interval: a line from
 // low to high with a cross at x. An interval that is too short to be seen is left out.
 func whisker(low, x, high, longest float64) string {
 	at := func(x float64) int { // the last place is for the end of the longest

@@ -2,7 +2,7 @@ package release
 
 import "fmt"
 
-// Uncertainty is the interval of a metric or, failing that, its standard error;
+// Uncertainty returns the interval of a metric or, failing that, its standard error;
 // "" where neither is stated.
 func (m Metric) Uncertainty() string {
 	if s := m.Interval(); s != "" {
@@ -71,7 +71,7 @@ func (t Table) Format(column int, c Cell) string {
 // A Banner is what a reader must know before anything else.
 type Banner struct{ Title, Text string }
 
-// Banners are those of a release, none where it is of a collection from people.
+// Banners returns those of a release, none where it is of a collection from people.
 func (r Release) Banners() []Banner {
 	var all []Banner
 	if r.Synthetic {

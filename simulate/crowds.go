@@ -67,7 +67,7 @@ func (r *bounded) mix(ctx context.Context, to destination, blocks []block) (s st
 	return s, nil
 }
 
-// post is where the crowds of a hop lie.
+// post returns where the crowds of a hop lie.
 func (to destination) post(hop int) string { return fmt.Sprintf("mixing/%d_%d", to.Instance, hop) }
 
 // enter lays out what devices sent to a crowd, as far as randomized deletion leaves it.
@@ -195,7 +195,7 @@ func (r *bounded) leave(ctx context.Context, to destination, hop *shuffler.Hop, 
 	return s, dealer.Close()
 }
 
-// count is what the analyzer finds in a crowd's parts, shard by shard.
+// count returns what the analyzer finds in a crowd's parts, shard by shard.
 func (r *bounded) count(ctx context.Context, to destination, c *analyzer.Counter) (crowd tally.Crowd, dropped int, err error) {
 	under := "batches/" + to.name()
 	names, err := r.store.List(ctx, under)

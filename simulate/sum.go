@@ -115,7 +115,7 @@ func (a *adder) take(values []question.Value, from int, seed uint64, col *Collec
 	return nil
 }
 
-// answer is what a device splits, sealed to both aggregators.
+// answer returns what a device splits, sealed to both aggregators.
 func (a *adder) answer(v question.Value, r *rand.Rand) (out answered) {
 	symbol, err := a.protocol.Encode(v)
 	stands, err := question.Fits(err)

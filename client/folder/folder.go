@@ -35,7 +35,7 @@ type Folder struct {
 	Secret string
 }
 
-// String is the path.
+// String returns the path.
 func (f Folder) String() string { return f.Path }
 
 func (f Folder) path(name string) string {
@@ -166,7 +166,7 @@ type stamp struct {
 	time   int64 // of its last change, Unix nanoseconds
 }
 
-// Stamp is a value that is another one after each change of what is kept under a name.
+// Stamp returns a value that is another one after each change of what is kept under a name.
 func (f Folder) Stamp(name string) (any, error) {
 	status, err := os.Stat(f.path(name))
 	if err != nil {

@@ -109,7 +109,7 @@ type field struct {
 	List  bool   `json:"list"`
 }
 
-// charge is what an answer costs, and what is asked.
+// charge returns what an answer costs, and what is asked.
 func (d *device) charge(string) (any, error) {
 	p := d.signed.Plan
 	var fields []field
@@ -128,7 +128,7 @@ func (d *device) charge(string) (any, error) {
 	}{p.Name(), p.Title, strings.Join(d.signed.Signers(), " "), p.Times.Opens, p.Times.Closes, d.client.Charge(), p.Question, fields}, nil
 }
 
-// entry is the plan's in the ledger; ok is false where the device has not answered.
+// entry returns the plan's in the ledger; ok is false where the device has not answered.
 func (d *device) entry() (e client.Entry, ok bool, err error) {
 	l, err := d.read()
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *device) read() (*client.Ledger, error) {
 	return client.ReadLedger(d.store)
 }
 
-// became is what the page is told after a report or a delivery.
+// became returns what the page is told after a report or a delivery.
 func (d *device) became(err error) (any, error) {
 	e, _, unreadable := d.entry()
 	if unreadable != nil {
@@ -190,7 +190,7 @@ func (d *device) deliver(string) (any, error) {
 	return d.became(d.client.Deliver(context.Background()))
 }
 
-// ledger is all that the device keeps of what it has agreed to, spent and said, as data and
+// ledger returns all that the device keeps of what it has agreed to, spent and said, as data and
 // in words.
 func (d *device) ledger(string) (any, error) {
 	l, err := d.read()

@@ -81,7 +81,7 @@ func code(err error) string {
 	return "failed"
 }
 
-// array is what a Uint8Array holds.
+// array returns what a Uint8Array holds.
 func array(v js.Value) []byte {
 	b := make([]byte, v.Get("length").Int())
 	js.CopyBytesToGo(b, v)

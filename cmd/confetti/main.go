@@ -150,7 +150,7 @@ func moment(d *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// named is the command line with the one command that args begin with, or all of it if
+// named returns the command line with the one command that args begin with, or all of it if
 // they begin with none: to read the flags of all commands takes longer than most take.
 func named(args []string) any {
 	all := reflect.TypeFor[cli]()

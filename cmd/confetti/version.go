@@ -2,7 +2,7 @@ package main
 
 import "runtime/debug"
 
-// version is the module version or the commit that the binary was built from.
+// version returns the module version or the commit that the binary was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

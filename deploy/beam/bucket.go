@@ -26,7 +26,7 @@ type buckets struct{}
 // opened are the buckets that were, by their names.
 var opened sync.Map
 
-// at is the bucket of a path, and the rest of it.
+// at returns the bucket of a path, and the rest of it.
 func at(path string) (*bucket.Bucket, string, error) {
 	of, name, _ := strings.Cut(strings.TrimPrefix(path, "s3://"), "/")
 	if b, there := opened.Load(of); there {

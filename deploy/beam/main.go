@@ -71,7 +71,7 @@ func run(ctx context.Context, planFile, key, glob, out string) error {
 	return beamx.Run(ctx, p)
 }
 
-// readPlan is a plan, signed or not, as the pipeline carries it.
+// readPlan returns a plan, signed or not, as the pipeline carries it.
 func readPlan(text []byte) ([]byte, error) {
 	if plan.IsSigned(text) {
 		u, err := plan.SplitSigned(text)
@@ -91,7 +91,7 @@ func readPlan(text []byte) ([]byte, error) {
 	return author.TOML(p), nil
 }
 
-// protocolOf is the protocol of a plan that the pipeline carries.
+// protocolOf returns the protocol of a plan that the pipeline carries.
 func protocolOf(text []byte) (*protocol.Protocol, error) {
 	p, err := author.Parse(text)
 	if err != nil {

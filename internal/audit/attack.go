@@ -21,7 +21,7 @@ type Observed struct {
 	New  func() View // for each goroutine one
 }
 
-// Repeated is the view of so many rounds with the same records and fresh randomness.
+// Repeated returns the view of so many rounds with the same records and fresh randomness.
 func (o Observed) Repeated(rounds int) Observed {
 	if rounds == 1 {
 		return o
@@ -50,7 +50,7 @@ const (
 	mostRun = 1_000_000
 )
 
-// Runs is how many views an attack draws by default: those that take some ten seconds.
+// Runs returns how many views an attack draws by default: those that take some ten seconds.
 func (o Observed) Runs() int { return max(fewest, min(mostRun, budget/max(1, o.Work))/part*part) }
 
 // scores draws so many views, rounded up to whole parts, of either record in turn. progress

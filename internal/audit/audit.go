@@ -59,7 +59,7 @@ func (f Finding) Verdict() string {
 	return "within the claim"
 }
 
-// Best is the finding with the largest bound; findings has at least one.
+// Best returns the finding with the largest bound; findings has at least one.
 func Best(findings []Finding) Finding {
 	best := findings[0]
 	for _, f := range findings[1:] {

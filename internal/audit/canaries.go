@@ -52,7 +52,7 @@ func (s Sums) Validate() error {
 	return nil
 }
 
-// Attack is one run of all rounds. Of it two bounds are computed: without an assumption,
+// Attack returns one run of all rounds. Of it two bounds are computed: without an assumption,
 // and assuming that the sums are Gaussian.
 func (s Sums) Attack(claim account.Guarantee, seed uint64, progress func(done, of int)) ([]Finding, error) {
 	if err := s.Validate(); err != nil {
@@ -90,7 +90,7 @@ func (s Sums) attack(rounds []summing, claim account.Guarantee, seed uint64, pro
 	return c.findings(fmt.Sprintf("%d canaries in orthogonal directions, in the sums of %s", s.Canaries, inRounds(len(rounds))), claim)
 }
 
-// findings are the bounds of one run.
+// findings returns the bounds of one run.
 func (c guessed) findings(attack string, claim account.Guarantee) ([]Finding, error) {
 	found := Finding{Attack: attack, Assumes: fromOneRun, Claimed: claim, Runs: 1, Guesses: len(c.Score)}
 	found.Lower, found.Sure = c.Lower(claim.Delta, 1-Confidence), c.Lower(claim.Delta, sure)

@@ -17,14 +17,14 @@ type count struct {
 	first, second, other float64
 }
 
-// score is the logarithm of the likelihood ratio of a count, exactly. With X the count of
+// score returns the logarithm of the likelihood ratio of a count, exactly. With X the count of
 // the others, P(X = c-1) and P(X = c) are as c/other to (users-c)/(1-other).
 func (l count) score(ones int) float64 {
 	with, without := float64(ones)/l.other, float64(l.users-ones)/(1-l.other)
 	return math.Log(l.second*with+(1-l.second)*without) - math.Log(l.first*with+(1-l.first)*without)
 }
 
-// Bits is the count of randomized bits of so many users, all others' bits being zero.
+// Bits returns the count of randomized bits of so many users, all others' bits being zero.
 func Bits(m bitsum.RR, users int) Observed {
 	return bits(m, count{users, m.Prob(1, false), m.Prob(1, true), m.Prob(1, false)})
 }
@@ -39,7 +39,7 @@ func bits(m channel, law count) Observed {
 	}}
 }
 
-// Coordinates is the counts of the bits of vectors that move the probabilities of a bit
+// Coordinates returns the counts of the bits of vectors that move the probabilities of a bit
 // before the flips by gaps whose squares add up to squares: as few coordinates as do that,
 // the others' bits being zero.
 func Coordinates(m bitsum.RR, users, coordinates int, squares float64) Observed {
@@ -66,7 +66,7 @@ func Coordinates(m bitsum.RR, users, coordinates int, squares float64) Observed 
 	}}
 }
 
-// Cells is the counts of one-hot reports of two cells, of which the respondent attacked
+// Cells returns the counts of one-hot reports of two cells, of which the respondent attacked
 // sets the first or the second (replacement), or none or the second (removal). The others
 // set neither.
 func Cells(m randomize.OneHot, users int, adjacency account.Adjacency) Observed {
@@ -96,7 +96,7 @@ func Cells(m randomize.OneHot, users int, adjacency account.Adjacency) Observed 
 	}}
 }
 
-// Fragments is the counts of one cell over every fragment of all respondents, of whom the
+// Fragments returns the counts of one cell over every fragment of all respondents, of whom the
 // one attacked sets it and nobody else, or nobody at all. Its score is their sum, which
 // says nearly all of it.
 func Fragments(m randomize.Fragmented, users int) Observed {

@@ -13,7 +13,7 @@ type director interface {
 	Prob(report []byte, x []float64) float64
 }
 
-// Directions is the shuffled reports of so many users of vectors of so many numbers, no
+// Directions returns the shuffled reports of so many users of vectors of so many numbers, no
 // longer than clip. The respondent attacked holds one of that length or its opposite, and
 // all others the first.
 //

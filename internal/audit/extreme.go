@@ -74,7 +74,7 @@ func (t trainer) attack(v float32, claim account.Guarantee, seed uint64, progres
 	return o.Attack(claim, extremeRuns, seed, progress), nil
 }
 
-// rows are those of a training, the attacked one among them or not.
+// rows returns those of a training, the attacked one among them or not.
 func (t trainer) rows(v float32, second bool) (rows [][]float32) {
 	row := func(v float32) []float32 { return []float32{v, v, v} }
 	for i := range extremeOthers {
@@ -108,7 +108,7 @@ func (t trainer) learn(r *rand.Rand, v float32) (weigh []float64, err error) {
 	return weigh, nil
 }
 
-// modelScore is the larger, the more a model looks like one of the row: most, where a number of it is none.
+// modelScore returns the larger, the more a model looks like one of the row: most, where a number of it is none.
 func modelScore(told []float32, weigh []float64) (sum float64) {
 	for i, x := range told {
 		sum += weigh[i] * float64(x)
@@ -137,7 +137,7 @@ func gradientTrainer(t dpsgd.Training) trainer {
 // extremeVAE is a small encoder.
 var extremeVAE = latent.VAE{Dim: 2, Length: 2, Epsilon: 4, Likelihood: latent.Bernoulli, Epochs: 1, Batch: 4, Rate: 1e-3}
 
-// encoderTrainer is the DP-Adam of an encoder's second stage, whose records nobody has brought to a range.
+// encoderTrainer returns the DP-Adam of an encoder's second stage, whose records nobody has brought to a range.
 func encoderTrainer(t dpsgd.Training) (trainer, error) {
 	r, public := seeded.New(1), blas32.General{Rows: 8, Cols: extremeColumns, Stride: extremeColumns}
 	for range public.Rows * public.Cols {

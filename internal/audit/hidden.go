@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
-// Canaries is one collection in every round, of sums of vectors or of gradients, in which so
+// Canaries returns one collection in every round, of sums of vectors or of gradients, in which so
 // many of the honest respondents are canaries: what each holds has a direction of its own, or
 // the opposite, in all rounds. Their devices answer by the pipeline, and the score is what the
 // sums, less what is known of the others, say along the differences.

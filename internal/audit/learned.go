@@ -147,7 +147,7 @@ func (l *learned) believe(mean, ones []float64) {
 	}
 }
 
-// spread is the covariance of the counts of a channel's symbols in one report, in the mean
+// spread returns the covariance of the counts of a channel's symbols in one report, in the mean
 // over the channels, and a little more, so that it has an inverse.
 func (l *learned) spread() *mat.SymDense {
 	k, mean := l.symbols, l.mean[2]
@@ -184,12 +184,12 @@ func (l *learned) weights(v *mat.SymDense) []float64 {
 	return weigh
 }
 
-// crowd is the logarithm of the likelihood ratio of a report's crowd.
+// crowd returns the logarithm of the likelihood ratio of a report's crowd.
 func (l *learned) crowd(c int) float64 {
 	return math.Log(l.crowds[1][c]+0.5) - math.Log(l.crowds[0][c]+0.5)
 }
 
-// own is that of a whole report whose cells are independent, and each counts as many
+// own returns that of a whole report whose cells are independent, and each counts as many
 // independent messages as were ever seen in one.
 func (l *learned) own(report tally.Tally) (score float64) {
 	n := report.(*tally.Counts).N
@@ -200,7 +200,7 @@ func (l *learned) own(report tally.Tally) (score float64) {
 	return score
 }
 
-// message is that of one message, by its cell. A dummy says little.
+// message returns that of one message, by its cell. A dummy says little.
 func (l *learned) message(_ tally.Tally, body []byte) float64 {
 	channel, symbol, err := tally.ParseMessage(body)
 	if body == nil || err != nil {
@@ -210,7 +210,7 @@ func (l *learned) message(_ tally.Tally, body []byte) float64 {
 	return math.Log(l.rate(1, cell) / l.rate(0, cell))
 }
 
-// rate is the mean count of a report in a cell, away from none and from the most.
+// rate returns the mean count of a report in a cell, away from none and from the most.
 func (l *learned) rate(who, cell int) float64 {
 	least := 0.5 / l.tries
 	return math.Max(least, math.Min(l.most-least, l.mean[who][cell]))

@@ -41,7 +41,7 @@ type eye interface {
 	share() float64                                  // of the others, in the crowd that most of them are in
 }
 
-// newLeg is the round of a plan at a state, the round of that number after the first.
+// newLeg returns the round of a plan at a state, the round of that number after the first.
 func newLeg(p plan.Plan, keys simulate.Keys, state []byte, number int, seed uint64) (*leg, error) {
 	if number > 0 {
 		p.State = "" // of the round before
@@ -146,7 +146,7 @@ func (g *leg) devices() func(r *rand.Rand) (device, error) {
 	}
 }
 
-// held is the record that the respondent attacked holds.
+// held returns the record that the respondent attacked holds.
 func (g *leg) held(second bool) question.Value {
 	if second {
 		return g.holds[1]
@@ -154,12 +154,12 @@ func (g *leg) held(second bool) question.Value {
 	return g.holds[0]
 }
 
-// messages is how many a device hands in.
+// messages returns how many a device hands in.
 func (g *leg) messages() int {
 	return g.protocol.Plan.MostMessages() * g.protocol.Plan.Contributions()
 }
 
-// reply is what the device hands in, but for the seals.
+// reply returns what the device hands in, but for the seals.
 func (d device) reply(v question.Value) (client.Answer, error) { return d.Answer(v, nil, nil) }
 
 // answer counts what the device hands in, but for the seals, and what of it goes by the first instance, where
@@ -186,7 +186,7 @@ func (d device) answer(v question.Value, t, first tally.Tally) (client.Answer, e
 	return a, nil
 }
 
-// opened is the body of the first payload, nil for a dummy: payloads are permuted.
+// opened returns the body of the first payload, nil for a dummy: payloads are permuted.
 func opened(a client.Answer) []byte {
 	if len(a.Parts[0].Payloads) == 0 {
 		return nil
@@ -250,7 +250,7 @@ func (g *leg) other(r *rand.Rand, t tally.Tally) error {
 	return err
 }
 
-// observers are those of a plan's statements whom an attack is known of.
+// observers returns those of a plan's statements whom an attack is known of.
 func (g *leg) observers() map[string][]Observed {
 	if n, ok := g.known.(noised); ok {
 		return n.observers()
@@ -287,7 +287,7 @@ func (g *leg) work() int {
 	return g.messages()
 }
 
-// claim is what the plan promises before an observer, of two records.
+// claim returns what the plan promises before an observer, of two records.
 func (g *leg) claim(observer string) (account.Guarantee, error) {
 	for _, s := range g.promise.Statements {
 		if s.Observer == observer {

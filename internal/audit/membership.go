@@ -20,7 +20,7 @@ type Models struct {
 	Shadows  int // models that the attacker trains, >= 2
 }
 
-// Trained is a task for attacks on training: examples of two classes that overlap, half of
+// Trained returns a task for attacks on training: examples of two classes that overlap, half of
 // which are trained on.
 func Trained(t dpsgd.Training, examples int, seed uint64) Models {
 	dimension := examples // so that a linear model may know half of them by heart
@@ -78,7 +78,7 @@ func (m Models) Attack(claim account.Guarantee, seed uint64, progress func(done,
 	return findings, nil
 }
 
-// train is one model's losses, and which examples it was trained on.
+// train returns one model's losses, and which examples it was trained on.
 func (m Models) train(r *rand.Rand) (losses []float64, in []bool, err error) {
 	var members []dpsgd.Example
 	in = make([]bool, len(m.Examples))
@@ -104,7 +104,7 @@ func (m Models) train(r *rand.Rand) (losses []float64, in []bool, err error) {
 	return losses, in, nil
 }
 
-// Members is what a threshold of the loss tells of who was trained on (Yeom, Giacomelli, Fredrikson and Jha 2018;
+// Members returns what a threshold of the loss tells of who was trained on (Yeom, Giacomelli, Fredrikson and Jha 2018;
 // ESA, section VII-C): by how much the rates of members and of others up to it differ, where they differ most among these very
 // records, and the epsilon at delta that losses show with Confidence, by a threshold that one half of them chose and the
 // other is new to. ESA prints -log(TPR - FPR) for such an epsilon; it is -log(1 - (TPR - FPR)) without delta.
@@ -159,13 +159,13 @@ func (s shadows) scores(losses []float64) []float64 {
 	return out
 }
 
-// logit is that of the probability e^-loss, away from its ends.
+// logit returns that of the probability e^-loss, away from its ends.
 func logit(loss float64) float64 {
 	p := math.Max(1e-9, math.Min(1-1e-9, math.Exp(-loss)))
 	return math.Log(p / (1 - p))
 }
 
-// Steps is one run of training in which each canary's gradient has a direction of its own:
+// Steps returns one run of training in which each canary's gradient has a direction of its own:
 // one coordinate, as long as gradients are clipped to, or nothing. The attacker sees every
 // noisy sum.
 func Steps(t dpsgd.Training, canaries int, claim account.Guarantee, seed uint64, progress func(done, of int)) ([]Finding, error) {

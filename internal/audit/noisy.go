@@ -26,20 +26,20 @@ type Noisy struct {
 // grid is how many steps a sensitivity has where real noise is drawn as integers.
 const grid = 1 << 14
 
-// NoisyGaussian is a sum with Gaussian noise. What ships is integer noise, so it is drawn on
+// NoisyGaussian returns a sum with Gaussian noise. What ships is integer noise, so it is drawn on
 // a grid, on which the record moves the sum by no more than is claimed.
 func NoisyGaussian(sigma, sensitivity float64) Noisy {
 	m := noise.DiscreteGaussian{Sigma: math.Min(1<<24, grid*sigma/sensitivity)}
 	return Noisy{m, int(m.Sigma * sensitivity / sigma * (1 + 1e-12))}
 }
 
-// NoisyLaplace is the same with Laplace noise of that scale.
+// NoisyLaplace returns the same with Laplace noise of that scale.
 func NoisyLaplace(scale, sensitivity float64) Noisy {
 	m := noise.DiscreteLaplace{Decay: math.Max(0x1p-30, sensitivity/scale/grid)}
 	return Noisy{m, int(sensitivity / scale / m.Decay * (1 + 1e-12))}
 }
 
-// Observed is the view of one sum.
+// Observed returns the view of one sum.
 func (s Noisy) Observed() Observed {
 	return Observed{Sees: "the sum with its noise", Work: 20, New: func() View {
 		return func(r *rand.Rand, second bool) float64 {
@@ -57,7 +57,7 @@ func (s Noisy) draw(r *rand.Rand, second bool) int {
 	return k
 }
 
-// Canaries is one run of rounds of sums of so many coordinates, each with noise of its own
+// Canaries returns one run of rounds of sums of so many coordinates, each with noise of its own
 // and moved by one canary or not at all.
 func (s Noisy) Canaries(rounds, canaries int, claim account.Guarantee, seed uint64) ([]Finding, error) {
 	if err := EnoughCanaries(canaries); err != nil {

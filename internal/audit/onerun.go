@@ -21,7 +21,7 @@ type guessed struct {
 // "second" and half "first".
 var guessShares = []float64{0.02, 0.05, 0.1, 0.25, 0.6}
 
-// Lower is a bound of epsilon at delta that is too large with probability at most alpha,
+// Lower returns a bound of epsilon at delta that is too large with probability at most alpha,
 // whatever the mechanism (Steinke, Nasr and Jagielski 2023, Theorem 5.2): the canaries of
 // the largest scores are guessed to be second, those of the least to be first. Of r
 // guesses the right ones are, under (epsilon, 0)-DP, at most as many as
@@ -39,7 +39,7 @@ func (c guessed) Lower(delta, alpha float64) float64 {
 	return best
 }
 
-// right is how many guesses are, so many on either side.
+// right returns how many guesses are, so many on either side.
 func (c guessed) right(side int) (n int) {
 	order := make([]int, len(c.Score))
 	for i := range order {
@@ -57,7 +57,7 @@ func (c guessed) right(side int) (n int) {
 	return n
 }
 
-// oneRun is the least epsilon under which so many right guesses of r, among m canaries, are
+// oneRun returns the least epsilon under which so many right guesses of r, among m canaries, are
 // not rarer than alpha: it is lowered to a multiple of 2^-20.
 func oneRun(right, r, m int, delta, alpha float64) float64 {
 	const grid = 1 << 20
@@ -89,7 +89,7 @@ func chance(right, r, m int, epsilon, delta float64) float64 {
 	return all + 2*float64(m)*delta*most
 }
 
-// Gaussian is the bound of epsilon at delta that holds if scores are normal with one
+// Gaussian returns the bound of epsilon at delta that holds if scores are normal with one
 // deviation, whatever the coin: then the mechanism behaves as a Gaussian one whose shift is
 // the difference of the means in deviations. Its estimate has, for n canaries on the one
 // side and k on the other, a variance of about 1/n + 1/k + shift^2/(2(n+k-2)).

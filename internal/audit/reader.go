@@ -29,7 +29,7 @@ type reader struct {
 // reads is how many reports of either record say how far a pair is apart.
 const reads = 100
 
-// read is the reader of a pair of records.
+// read returns the reader of a pair of records.
 func (g *leg) read(d device, pair kinds.Records) (eye, error) {
 	law, ok := g.protocol.Question.(likely)
 	if !ok {
@@ -67,7 +67,7 @@ func (e reader) own(report tally.Tally) (score float64) {
 	return score
 }
 
-// message is the whole report.
+// message returns the whole report.
 func (e reader) message(report tally.Tally, _ []byte) float64 { return e.own(report) }
 
 // sum is exact: with q the law of the others' reports y_i, the ratio of the sums of

@@ -15,7 +15,7 @@ type teller interface {
 	Randomize(r *rand.Rand, x int, emit func(channel uint32))
 }
 
-// reports is the shuffled reports of so many users of values 0 to domain-1. The
+// reports returns the shuffled reports of so many users of values 0 to domain-1. The
 // respondent attacked holds 0 or 1, and all others one value that is neither, if there is
 // one. prob is the probability of a report of a holder of x, up to a factor.
 //
@@ -50,7 +50,7 @@ func reports(m teller, domain, users int, prob func(report []uint32, x int) floa
 	}
 }
 
-// Response is the reports of k-ary randomized response.
+// Response returns the reports of k-ary randomized response.
 func Response(m randomize.KRR, users int) Observed {
 	truth, lie := m.Prob(0, 0), m.Prob(1, 0)
 	return reports(response{m}, m.K, users, func(report []uint32, x int) float64 {
@@ -68,7 +68,7 @@ func (m response) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
 	emit(uint32(m.KRR.Randomize(r, x)))
 }
 
-// Subsets is the reports of subset selection.
+// Subsets returns the reports of subset selection.
 func Subsets(m randomize.SubsetSelection, users int) Observed {
 	with, without := math.Exp(m.LogProb(true)-m.LogProb(false)), 1.0
 	return reports(m, m.K, users, func(report []uint32, x int) float64 {
@@ -79,7 +79,7 @@ func Subsets(m randomize.SubsetSelection, users int) Observed {
 	})
 }
 
-// Hashes is the reports of local hashing by one function that tells the values apart, as
+// Hashes returns the reports of local hashing by one function that tells the values apart, as
 // far as it has symbols: no family of functions hides less.
 func Hashes(m randomize.LocalHash, users int) Observed {
 	m.K, m.Functions = 3, 1
@@ -98,7 +98,7 @@ func Hashes(m randomize.LocalHash, users int) Observed {
 	return o
 }
 
-// Columns is the reports of Hadamard response.
+// Columns returns the reports of Hadamard response.
 func Columns(m randomize.Hadamard, users int) Observed {
 	return reports(m, m.K, users, func(report []uint32, x int) float64 { return m.Prob(report[0], x) })
 }

@@ -96,7 +96,7 @@ func (t *Route) compose() error {
 	return err
 }
 
-// untied is the plan without tokens, whose keys may be exchanged.
+// untied returns the plan without tokens, whose keys may be exchanged.
 func untied(p plan.Plan) plan.Plan {
 	if p.Route.Sum != nil {
 		p.Route.Sum = untiedSum(*p.Route.Sum)
@@ -114,7 +114,7 @@ func untied(p plan.Plan) plan.Plan {
 	return p
 }
 
-// runnable is the plan with a public state: the given one, or the first round's where there
+// runnable returns the plan with a public state: the given one, or the first round's where there
 // is one.
 func runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
 	if state == nil {
@@ -134,7 +134,7 @@ func runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
 	return protocol.WithState(p, state)
 }
 
-// next is the state of the round after this one, whose respondents hold the three records
+// next returns the state of the round after this one, whose respondents hold the three records
 // that there are: nil where there is none.
 func (g *leg) next(r *rand.Rand) ([]byte, error) {
 	crowds := make([]tally.Crowd, g.protocol.Plan.Crowds())
@@ -216,7 +216,7 @@ func promisedLast(all []account.Statement, own string) []account.Statement {
 	return append(others, slices.DeleteFunc(slices.Clone(all), func(s account.Statement) bool { return s.Observer != own })...)
 }
 
-// every are those who see the batch of every round.
+// every returns those who see the batch of every round.
 func (t *Route) every() (all []Observed) {
 	var legs [][]Observed
 	for _, g := range t.legs {

@@ -30,7 +30,7 @@ const (
 
 var errRoute = errors.New("audit: what was counted at the end of the route is not what devices handed in: views without seals do not speak for it")
 
-// Envelopes is how many of them Seal seals.
+// Envelopes returns how many of them Seal seals.
 func (t *Route) Envelopes() (int, error) {
 	err := t.legs[0].ready()
 	if err != nil {
@@ -133,7 +133,7 @@ func arrived(c simulate.Collection, handed []tally.Tally) error {
 	return nil
 }
 
-// enough is how many devices fill the largest crowd of every instance, but for one chance
+// enough returns how many devices fill the largest crowd of every instance, but for one chance
 // in a million or so.
 func (g *leg) enough() int {
 	p, largest := g.protocol.Plan, g.known.share()

@@ -85,13 +85,13 @@ func (g *leg) tryShape(d device) (*shape, error) {
 	return s, nil
 }
 
-// ofForm is the logarithm of the likelihood ratio of an outside: none where tries do not tell the
+// ofForm returns the logarithm of the likelihood ratio of an outside: none where tries do not tell the
 // records apart.
 func (s *shape) ofForm(f form) float64 {
 	return rates{s.forms[0][f], s.forms[1][f], s.tries, s.tries}.log()
 }
 
-// ofOrder is that of an order, given how many messages there are.
+// ofOrder returns that of an order, given how many messages there are.
 func (s *shape) ofOrder(o order) float64 {
 	return rates{s.orders[0][o], s.orders[1][o], s.numbers[0][o.messages], s.numbers[1][o.messages]}.log()
 }
@@ -99,7 +99,7 @@ func (s *shape) ofOrder(o order) float64 {
 // rates are how often something was seen among so many tries of either record.
 type rates struct{ first, second, ofFirst, ofSecond float64 }
 
-// log is the logarithm of the ratio, zero where it may be chance: within four deviations.
+// log returns the logarithm of the ratio, zero where it may be chance: within four deviations.
 func (r rates) log() float64 {
 	if r.ofFirst == 0 || r.ofSecond == 0 {
 		return 0

@@ -46,7 +46,7 @@ func (s sizes) drawn(entry admission.Rules) Observed {
 	}}
 }
 
-// stay is how many do; 0: the crowd is withheld.
+// stay returns how many do; 0: the crowd is withheld.
 func stay(entry admission.Rules, r *rand.Rand, n int) int {
 	_, respondents, err := entry.Survivors(r, n)
 	if err != nil && !errors.Is(err, admission.ErrWithheld) {
@@ -55,7 +55,7 @@ func stay(entry admission.Rules, r *rand.Rand, n int) int {
 	return respondents
 }
 
-// scores are the logarithms of likelihood ratios of each size that a crowd may have: of the respondent's being in it
+// scores returns the logarithms of likelihood ratios of each size that a crowd may have: of the respondent's being in it
 // to its not being.
 func (s sizes) scores() []float64 {
 	with, without := s.law(s.others+1), s.law(s.others)
@@ -66,7 +66,7 @@ func (s sizes) scores() []float64 {
 	return scores
 }
 
-// law is the probability of each size of a crowd of n, but for its noise's far ends, and up to a factor.
+// law returns the probability of each size of a crowd of n, but for its noise's far ends, and up to a factor.
 func (s sizes) law(n int) []float64 {
 	d := s.rules.Deletion
 	z, law := noise.DiscreteLaplace{Decay: d.Noise}, make([]float64, s.others+2)

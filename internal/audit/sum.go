@@ -21,13 +21,13 @@ import (
 // Of sums whose devices flip their bits, one aggregator and the reader see what they would
 // see of a mixed batch, and both aggregators what they would of all messages.
 
-// untiedSum is the route without tokens, whose keys may be exchanged.
+// untiedSum returns the route without tokens, whose keys may be exchanged.
 func untiedSum(s plan.Sum) *plan.Sum {
 	s.Leader.Tokens, s.Helper.Tokens, s.Issuer = "", "", nil
 	return &s
 }
 
-// relied is who sees what the plan's own promise speaks of.
+// relied returns who sees what the plan's own promise speaks of.
 func relied(p plan.Plan) string {
 	switch s := p.Route.Sum; {
 	case s == nil:
@@ -114,7 +114,7 @@ func (g *leg) newNoised(pair kinds.Records) (noised, error) {
 	return n, err
 }
 
-// score is the logarithm of how likely sums are of a record, over how likely of no record.
+// score returns the logarithm of how likely sums are of a record, over how likely of no record.
 func score(record []kinds.Draws, sums []int64, log func(k int) float64) (all float64) {
 	for _, ways := range record {
 		likely := math.Inf(-1)
@@ -138,7 +138,7 @@ func (noised) sum(tally.Tally, int) float64        { return 0 }
 func (n noised) distance() float64                 { return n.apart }
 func (noised) share() float64                      { return 1 }
 
-// observers are each aggregator, who takes its own noise off, and the reader; or where devices
+// observers returns each aggregator, who takes its own noise off, and the reader; or where devices
 // add the noise, an aggregator to whom all respondents but those relied upon have told theirs.
 func (n noised) observers() map[string][]Observed {
 	if n.adders == nil {
@@ -150,7 +150,7 @@ func (n noised) observers() map[string][]Observed {
 	}
 }
 
-// aggregators is the view of who does not know the noise of the named aggregators.
+// aggregators returns the view of who does not know the noise of the named aggregators.
 func (n noised) aggregators(unknown ...int) Observed {
 	names := make([]string, len(unknown))
 	for i, side := range unknown {
@@ -168,7 +168,7 @@ func (n noised) aggregators(unknown ...int) Observed {
 	})
 }
 
-// log is the logarithm of the law of all noise in a number that so many add, of aggregators one
+// log returns the logarithm of the law of all noise in a number that so many add, of aggregators one
 // or two, and of devices as many as are relied upon.
 func (n noised) log(parts float64) func(k int) float64 {
 	s := *n.leg.protocol.Plan.Route.Sum
@@ -181,7 +181,7 @@ func (n noised) log(parts float64) func(k int) float64 {
 	return partsOfLaplace(s.Decay, parts)
 }
 
-// shares is the view of who knows everything but the noise of so many respondents, each of whom
+// shares returns the view of who knows everything but the noise of so many respondents, each of whom
 // answers by its own device.
 func (n noised) shares(honest int) Observed {
 	sees := fmt.Sprintf("the sums without everybody else, and the noise of %d respondents", honest)
@@ -226,7 +226,7 @@ func (n noised) view(sees string, work int, log func(k int) float64, noise func(
 	}}
 }
 
-// partsOfLaplace is the logarithm of the law of so many times discrete Laplace noise.
+// partsOfLaplace returns the logarithm of the law of so many times discrete Laplace noise.
 func partsOfLaplace(decay, parts float64) func(k int) float64 {
 	top := min(1<<14, int(40/decay)+50)
 	log, _ := prob.LogLaplaceShares(decay, parts, top)

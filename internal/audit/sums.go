@@ -14,7 +14,7 @@ type channel interface {
 	DrawCounts(r *rand.Rand, ones, n int) [2]uint64
 }
 
-// messages is the counts of both symbols, all other bits being zero.
+// messages returns the counts of both symbols, all other bits being zero.
 func messages(m channel, users int, score func(c [2]uint64) float64) Observed {
 	return Observed{Sees: "the counts of both kinds of message, all other bits being zero", Work: 30, New: func() View {
 		return func(r *rand.Rand, second bool) float64 {
@@ -29,12 +29,12 @@ func messages(m channel, users int, score func(c [2]uint64) float64) Observed {
 // add up.
 const certain = 1e6
 
-// Poissons is the number of messages of PoissonSum.
+// Poissons returns the number of messages of PoissonSum.
 func Poissons(m bitsum.PoissonSum) Observed {
 	return messages(m, m.Users, func(c [2]uint64) float64 { return math.Log(float64(c[1])) })
 }
 
-// ThreeNoises is the counts of ThreeNB: with the bit at zero (a, b) messages have the
+// ThreeNoises returns the counts of ThreeNB: with the bit at zero (a, b) messages have the
 // probability (1-e^-Noise)^2 e^(-Noise |a-b|) H(min(a, b)), H the law of the flood and of
 // the pairs that the other two noises share.
 func ThreeNoises(m bitsum.ThreeNB) (Observed, error) {

@@ -11,7 +11,7 @@ import (
 // the more a view looks like the second.
 type scored struct{ First, Second []float64 }
 
-// Lower is a bound of epsilon at delta that is too large with probability at most alpha, by
+// Lower returns a bound of epsilon at delta that is too large with probability at most alpha, by
 // the rates of thresholds: whoever says "second" above a threshold is right with a
 // probability t and wrong with f, and t <= e^epsilon f + delta.
 //
@@ -41,7 +41,7 @@ func (s scored) above(threshold, delta, alpha float64) float64 {
 // thresholds one in the tail wins by chance, and bounds little on fresh scores.
 const careful = 3
 
-// threshold is the score that bounds most, with either rate that many deviations worse.
+// threshold returns the score that bounds most, with either rate that many deviations worse.
 func (s scored) threshold(delta float64) float64 {
 	first, second := slices.Sorted(slices.Values(s.First)), slices.Sorted(slices.Values(s.Second))
 	best, most := math.Inf(1), math.Inf(-1)
@@ -61,7 +61,7 @@ func (s scored) threshold(delta float64) float64 {
 	return best
 }
 
-// wilson is the end of the score interval (Wilson 1927) of a rate, z deviations away.
+// wilson returns the end of the score interval (Wilson 1927) of a rate, z deviations away.
 func wilson(successes, n int, z float64) float64 {
 	p, m := float64(successes)/float64(n), float64(n)
 	return (p + z*z/(2*m) + z*math.Sqrt(p*(1-p)/m+z*z/(4*m*m))) / (1 + z*z/m)

@@ -1,6 +1,6 @@
 package audit
 
-// Written is the finding in JSON.
+// Written returns the finding in JSON.
 func (f Finding) Written() Written {
 	g := f.Claimed
 	return Written{

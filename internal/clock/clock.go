@@ -42,7 +42,7 @@ func Watch(wall func() time.Time, mono func() time.Duration) *Clock {
 	return c
 }
 
-// apart is how far the wall clock is ahead of the monotonic one, from whatever
+// apart returns how far the wall clock is ahead of the monotonic one, from whatever
 // beginning.
 func (c *Clock) apart() time.Duration {
 	// Round(0) takes the monotonic reading off, or there would be nothing to compare.

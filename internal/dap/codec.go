@@ -26,7 +26,7 @@ func (r *reader) number(bytes int) (n uint64) {
 	return n
 }
 
-// opaque is a field that begins with its length, a number of so many bytes; shorter
+// opaque returns a field that begins with its length, a number of so many bytes; shorter
 // than least it is refused.
 func (r *reader) opaque(lengthBytes, least int) []byte {
 	n := r.number(lengthBytes)

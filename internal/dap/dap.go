@@ -58,19 +58,19 @@ const (
 
 var base64url = base64.RawURLEncoding.Strict()
 
-// String is the task's name in paths.
+// String returns the task's name in paths.
 func (t TaskID) String() string { return base64url.EncodeToString(t[:]) }
 
-// ReportsPath is where the leader takes reports of a task.
+// ReportsPath returns where the leader takes reports of a task.
 func ReportsPath(t TaskID) string { return "/tasks/" + t.String() + "/reports" }
 
-// AggregationPath is where the helper takes aggregation jobs of a task.
+// AggregationPath returns where the helper takes aggregation jobs of a task.
 func AggregationPath(t TaskID) string { return "/tasks/" + t.String() + "/aggregation_jobs" }
 
-// SharesPath is where the helper is asked for its share of a batch.
+// SharesPath returns where the helper is asked for its share of a batch.
 func SharesPath(t TaskID) string { return "/tasks/" + t.String() + "/aggregate_shares" }
 
-// CollectionPath is where the leader is asked for both shares of a batch.
+// CollectionPath returns where the leader is asked for both shares of a batch.
 func CollectionPath(t TaskID) string { return "/tasks/" + t.String() + "/collection_jobs" }
 
 // PathTask reads {task}.

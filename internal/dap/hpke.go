@@ -14,7 +14,7 @@ type Key struct {
 	Public         []byte
 }
 
-// KeyOf is a party's key in a plan, which has one.
+// KeyOf returns a party's key in a plan, which has one.
 func KeyOf(k envelope.PublicKey) Key {
 	kem, kdf, aead := k.Suite().IDs()
 	return Key{KEM: kem, KDF: kdf, AEAD: aead, Public: k.Bytes()}

@@ -31,7 +31,7 @@ func (c Configuration) Append(b []byte) []byte {
 	return appendOpaque16(b, nil) // extensions
 }
 
-// Context is what the VDAF's shares of a task are bound to.
+// Context returns what the VDAF's shares of a task are bound to.
 func Context(t TaskID) []byte { return append([]byte(version), t[:]...) }
 
 // InputShareInfo and AggregateShareInfo are the HPKE infos of shares for, and of, an
@@ -40,17 +40,17 @@ func InputShareInfo(to Role) []byte {
 	return append([]byte(version+" input share"), byte(client), byte(to))
 }
 
-// AggregateShareInfo is that of an aggregate share.
+// AggregateShareInfo returns that of an aggregate share.
 func AggregateShareInfo(of Role) []byte {
 	return append([]byte(version+" aggregate share"), byte(of), byte(collector))
 }
 
-// InputShareData is the authenticated data of a report's shares.
+// InputShareData returns the authenticated data of a report's shares.
 func InputShareData(t TaskID, c Configuration, m Metadata, public []byte) []byte {
 	return appendOpaque32(m.append(c.Append(t[:])), public)
 }
 
-// AggregateShareData is the authenticated data of an aggregate share.
+// AggregateShareData returns the authenticated data of an aggregate share.
 func AggregateShareData(t TaskID, c Configuration, q CollectionReq) []byte {
 	return append(c.Append(t[:]), q.Marshal()...)
 }

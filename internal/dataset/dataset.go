@@ -30,7 +30,7 @@ type Set struct {
 	Checksum  string         // of the files that it was read from; empty: of none
 }
 
-// Dimension is the number of features.
+// Dimension returns the number of features.
 func (s *Set) Dimension() int { return s.Train.X.Cols }
 
 // String describes the set in one line.
@@ -47,10 +47,10 @@ func (s *Set) String() string {
 	return b.String()
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (l Labelled) Len() int { return len(l.Y) }
 
-// Head is the first n records (all, if there are fewer), sharing storage.
+// Head returns the first n records (all, if there are fewer), sharing storage.
 func (l Labelled) Head(n int) Labelled {
 	n = min(n, l.Len())
 	h := l
@@ -58,7 +58,7 @@ func (l Labelled) Head(n int) Labelled {
 	return h
 }
 
-// Counts is the number of records of each of k classes.
+// Counts returns the number of records of each of k classes.
 func (l Labelled) Counts(k int) []int {
 	n := make([]int, k)
 	for _, y := range l.Y {
@@ -100,7 +100,7 @@ func (l Labelled) pick(index []int) Labelled {
 	return p
 }
 
-// Copied is a matrix with numbers of its own, row after row.
+// Copied returns a matrix with numbers of its own, row after row.
 func Copied(x blas32.General) blas32.General {
 	out := matrix(x.Rows, x.Cols)
 	for i := range x.Rows {
@@ -109,7 +109,7 @@ func Copied(x blas32.General) blas32.General {
 	return out
 }
 
-// Rows are those of a matrix with the given numbers, copied.
+// Rows returns those of a matrix with the given numbers, copied.
 func Rows(x blas32.General, which []int) blas32.General {
 	out := matrix(len(which), x.Cols)
 	for i, from := range which {

@@ -33,7 +33,7 @@ func ReadPicture(path string) (*Population, error) {
 	return p, nil
 }
 
-// Grey are the grey levels of a picture, row by row, from 0 to 1.
+// Grey returns the grey levels of a picture, row by row, from 0 to 1.
 func (p *Population) Grey() []float32 {
 	grey := make([]float32, len(p.Holders))
 	for i, h := range p.Holders {

@@ -101,7 +101,7 @@ func Transpose(dst, a []float32, rows, cols int) {
 	}
 }
 
-// Dot is the inner product of two vectors of one length.
+// Dot returns the inner product of two vectors of one length.
 func Dot(a, b []float32) float32 {
 	return blas32.Dot(blas32.Vector{N: len(a), Inc: 1, Data: a}, blas32.Vector{N: len(b), Inc: 1, Data: b})
 }

@@ -54,7 +54,7 @@ func avx2(dst []float32, a strip, b []float32, n, k, columns int) {
 	micro4x16(&dst[0], uintptr(n)*number, &a.numbers[0], uintptr(a.row)*number, uintptr(a.column)*number, &b[0], uintptr(n)*number, uintptr(k), &masks[16-columns])
 }
 
-// eights is how many of n numbers go through registers of eight.
+// eights returns how many of n numbers go through registers of eight.
 func eights(n int) int {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		return 0

@@ -50,7 +50,7 @@ type document struct {
 	PrivateKey string `json:"private_key"`
 }
 
-// ID is the short name of a public key for people to compare: the first 8 bytes
+// ID returns the short name of a public key for people to compare: the first 8 bytes
 // of the SHA-256 of its text form, in hexadecimal.
 func ID(public string) string {
 	sum := sha256.Sum256([]byte(public))
@@ -197,7 +197,7 @@ type Name struct {
 	Public string `json:"public_key"`
 }
 
-// Names are those of the keys of a folder, by the order of their files; none for an empty path.
+// Names returns those of the keys of a folder, by the order of their files; none for an empty path.
 // Files that cannot be read are not there: ReadFolder says why.
 func Names(dir string) (all []Name) {
 	if dir == "" {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// batch is how many examples go through a model together: fewer, where one takes much room, so that
+// batch returns how many examples go through a model together: fewer, where one takes much room, so that
 // what a layer leaves is still near when the next one takes it.
 func (m *Model) batch() int {
 	numbers := 0
@@ -70,7 +70,7 @@ func Classify(m *Model, example func(i int) []float32, n int) []int {
 	return classes
 }
 
-// Losses are the cross entropies at n examples, whose class is given.
+// Losses returns the cross entropies at n examples, whose class is given.
 func Losses(m *Model, example func(i int) (x []float32, class int), n int) []float64 {
 	losses := make([]float64, n)
 	m.answer(func(i int) []float32 { x, _ := example(i); return x }, n, func(i int, scores []float32) {

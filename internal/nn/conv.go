@@ -28,18 +28,18 @@ func (c Conv) Shape() (in, out, params int) {
 	return c.Channels * c.Height * c.Width, c.Filters * h * w, c.Filters * (c.patch() + 1)
 }
 
-// picture is the size of what comes out.
+// picture returns the size of what comes out.
 func (c Conv) picture() (height, width int) {
 	return (c.Height+c.Pad+c.After-c.Kernel)/c.Stride + 1, (c.Width+c.Pad+c.After-c.Kernel)/c.Stride + 1
 }
 
-// places is how many numbers a filter gives.
+// places returns how many numbers a filter gives.
 func (c Conv) places() int {
 	height, width := c.picture()
 	return height * width
 }
 
-// patch is how many numbers a filter looks at in one place.
+// patch returns how many numbers a filter looks at in one place.
 func (c Conv) patch() int { return c.Channels * c.Kernel * c.Kernel }
 
 func (c Conv) check() error {

@@ -72,7 +72,7 @@ func (l Laplace) forward(s *scratch, w, x, y []float32, n int) {
 	}
 }
 
-// pull is the factor that brings means back to the length.
+// pull returns the factor that brings means back to the length.
 func (l Laplace) pull(x []float32) float64 {
 	if sum := magnitudes(x); l.Length > 0 && sum > l.Length {
 		return l.Length / sum
@@ -108,7 +108,7 @@ func (l Laplace) backward(s *scratch, _, x, _, dy, dx []float32, n int) {
 	}
 }
 
-// LaplaceDivergence is the Kullback-Leibler divergence of Laplace noise of a scale around a mean from that of a scale prior
+// LaplaceDivergence returns the Kullback-Leibler divergence of Laplace noise of a scale around a mean from that of a scale prior
 // around zero, ln(prior/scale) + |mean|/prior + (scale/prior) e^(-|mean|/scale) - 1, and its derivatives in the mean
 // and in the logarithm of the scale.
 func LaplaceDivergence(mean, scale, prior float64) (divergence, byMean, byLogScale float64) {
@@ -118,7 +118,7 @@ func LaplaceDivergence(mean, scale, prior float64) (divergence, byMean, byLogSca
 	return math.Log(prior/scale) + far/prior + scale/prior*near - 1, byMean, (scale+far)/prior*near - 1
 }
 
-// byScale is the derivative of an example's loss in the logarithm of the scale.
+// byScale returns the derivative of an example's loss in the logarithm of the scale.
 func (l Laplace) byScale(s *scratch, x, dy []float32, i, n int) (sum float64) {
 	scale, pull := float64(s.kept[n*l.Size]), l.pull(x[i*l.Size:(i+1)*l.Size])
 	for at := i * l.Size; at < (i+1)*l.Size; at++ {

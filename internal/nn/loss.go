@@ -71,7 +71,7 @@ func Likelihood(scores, likely, dy []float32, classes int) (mean float64) {
 	return mean
 }
 
-// Squares is half the squared distance of answers and targets, added up over an
+// Squares returns half the squared distance of answers and targets, added up over an
 // example; dy is its derivative.
 func Squares(answers, targets, dy []float32, outputs int) (mean float64) {
 	for i := range answers {
@@ -81,7 +81,7 @@ func Squares(answers, targets, dy []float32, outputs int) (mean float64) {
 	return mean / float64(len(answers)/outputs)
 }
 
-// Bernoulli is the loss of probabilities given by their logits, for targets
+// Bernoulli returns the loss of probabilities given by their logits, for targets
 // between 0 and 1, added up over an example; dy is its derivative.
 func Bernoulli(logits, targets, dy []float32, outputs int) (mean float64) {
 	for i, z := range logits {

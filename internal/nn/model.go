@@ -20,7 +20,7 @@ type Model struct {
 	Params []float32
 }
 
-// New is a model before its first step. It fails if the layers do not fit each
+// New returns a model before its first step. It fails if the layers do not fit each
 // other or are larger than MaxParams.
 func New(r *rand.Rand, layers ...Layer) (*Model, error) {
 	total, err := fit(layers)
@@ -55,7 +55,7 @@ func fit(layers []Layer) (params int, err error) {
 	return params, nil
 }
 
-// params is the part of a vector of len(m.Params) that belongs to a layer.
+// params returns the part of a vector of len(m.Params) that belongs to a layer.
 func (m *Model) params(layer int, all []float32) []float32 {
 	at := 0
 	for _, l := range m.Layers[:layer] {
@@ -66,7 +66,7 @@ func (m *Model) params(layer int, all []float32) []float32 {
 	return all[at : at+n]
 }
 
-// Inputs is how many numbers an example has, Outputs how many come out.
+// Inputs returns how many numbers an example has, Outputs how many come out.
 func (m *Model) Inputs() int {
 	in, _, _ := m.Layers[0].Shape()
 	return in

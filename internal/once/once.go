@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Given is the option of a parser that refuses such flags, of all commands.
+// Given returns the option of a parser that refuses such flags, of all commands.
 func Given() kong.Option { return kong.WithBeforeReset(check) }
 
 func check(parsed *kong.Context) error {

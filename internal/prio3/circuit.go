@@ -168,7 +168,7 @@ func appendRange(to fp128.Vec, x, most uint64) fp128.Vec {
 	return append(to, fp128.Fp{last})
 }
 
-// ranged is the number that appendRange encoded.
+// ranged returns the number that appendRange encoded.
 func ranged(encoded fp128.Vec, most uint64) (x fp128.Fp) {
 	last := len(encoded) - 1
 	for i := range last { // by doubling from the highest

@@ -92,7 +92,7 @@ func (w *wide) add(a, b *fp128.Fp) {
 	w[4] += c
 }
 
-// reduce is the sum over 2^128: plain, if one factor of each product was. Twice a multiple of
+// reduce returns the sum over 2^128: plain, if one factor of each product was. Twice a multiple of
 // p makes the lowest word zero, and it is left out (Montgomery 1985; p is 1 in that word).
 func (w *wide) reduce() fp128.Fp {
 	w0, w1, w2, w3, w4 := w[0], w[1], w[2], w[3], w[4]
@@ -109,7 +109,7 @@ func (w *wide) reduce() fp128.Fp {
 	return fold(w2, w3, w4+c)
 }
 
-// fold is three words brought below p, the upper of them below 2^56. 2^128 = 28 2^64 - 1: what
+// fold returns three words brought below p, the upper of them below 2^56. 2^128 = 28 2^64 - 1: what
 // is above goes below, twice.
 func fold(w0, w1, w2 uint64) fp128.Fp {
 	for range 2 {

@@ -74,10 +74,10 @@ func New(c Circuit, chunk int, context []byte) (*VDAF, error) {
 	return &VDAF{circuit: c, chunk: chunk, context: append([]byte(nil), context...), proof: proofOf(c, chunk)}, nil
 }
 
-// Length is how many numbers a vector has.
+// Length returns how many numbers a vector has.
 func (v *VDAF) Length() int { return v.circuit.length() }
 
-// ShareSizes are the lengths, in bytes, of what Split gives.
+// ShareSizes returns the lengths, in bytes, of what Split gives.
 func (v *VDAF) ShareSizes() (public, leader, helper int) {
 	return 2 * seedSize, element*(v.circuit.encoded()+v.proof.length()) + seedSize, 2 * seedSize
 }
@@ -201,7 +201,7 @@ func (v *VDAF) Finish(s State, message []byte) (Vector, error) {
 	return Vector{s.out}, nil
 }
 
-// xof is the draft's XofTurboShake128 for one use.
+// xof returns the draft's XofTurboShake128 for one use.
 func (v *VDAF) xof(seed [seedSize]byte, use uint16, binder ...[]byte) *turboShake128 {
 	s := new(turboShake128)
 	tag := []byte{0, 0, Version, 0}
@@ -228,7 +228,7 @@ func (v *VDAF) expand(seed [seedSize]byte, use uint16, binder []byte, n int) fp1
 	return all
 }
 
-// part is an aggregator's part of the joint randomness.
+// part returns an aggregator's part of the joint randomness.
 func (v *VDAF) part(blind [seedSize]byte, aggregator byte, nonce [NonceSize]byte, share fp128.Vec) [seedSize]byte {
 	s := v.xof(blind, jointPart, []byte{aggregator}, nonce[:])
 	s.write(share)

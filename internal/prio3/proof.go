@@ -31,18 +31,18 @@ func proofOf(c Circuit, chunk int) proof {
 	return proof{circuit: c, chunk: chunk, calls: calls, points: 1 << bits.Len(uint(calls)), linear: linear}
 }
 
-// arity is how many wires there are, a seed for each.
+// arity returns how many wires there are, a seed for each.
 func (p proof) arity() int { return 2 * p.chunk }
 
-// length is how many elements a proof has: the seeds, and the values of the gadget's
+// length returns how many elements a proof has: the seeds, and the values of the gadget's
 // polynomial, of degree 2 (points-1).
 func (p proof) length() int { return p.arity() + 2*p.points - 1 }
 
-// answers is how many elements an aggregator's part of the verification has: the
+// answers returns how many elements an aggregator's part of the verification has: the
 // condition, the wires' values and the gadget's.
 func (p proof) answers() int { return 1 + p.arity() + 1 }
 
-// queries is how many elements of randomness a verification takes: the place where
+// queries returns how many elements of randomness a verification takes: the place where
 // polynomials are looked at and, where there is a balance, a factor for each condition.
 func (p proof) queries() int {
 	if p.linear {
@@ -102,7 +102,7 @@ func (p proof) prove(values, seeds, joint fp128.Vec) fp128.Vec {
 
 var errPoint = errors.New("prio3: the random place is one of those that polynomials are given at; draw another nonce")
 
-// query is an aggregator's part of the verification, on its share: of plain elements, with
+// query returns an aggregator's part of the verification, on its share: of plain elements, with
 // random ones in Montgomery's form.
 func (p proof) query(values, share, random, joint fp128.Vec) (fp128.Vec, error) {
 	seeds, gadget := share[:p.arity()], complete(share[p.arity():])
@@ -156,7 +156,7 @@ func (p proof) look(answer, values, seeds, joint, at fp128.Vec) {
 	}
 }
 
-// condition is what must be zero: the outputs of all calls together and, with random
+// condition returns what must be zero: the outputs of all calls together and, with random
 // factors, the balance. The outputs are read off the gadget's polynomial.
 func (p proof) condition(values, gadget, random fp128.Vec) (sum fp128.Fp) {
 	for i := range p.calls {
@@ -199,7 +199,7 @@ func complete(values fp128.Vec) fp128.Vec {
 	return append(append(make(fp128.Vec, 0, n), values...), last)
 }
 
-// weights are those with which the n values of a polynomial at roots of unity, n a
+// weights returns those with which the n values of a polynomial at roots of unity, n a
 // power of two, add up to its value at x: (x^n - 1)/n w^i/(x - w^i). It fails where x
 // is one of the roots.
 func weights(n int, x *fp128.Fp) (fp128.Vec, error) {

@@ -93,7 +93,7 @@ func (s *turboShake128) draw(all fp128.Vec) {
 	}
 }
 
-// squeeze is the next lane.
+// squeeze returns the next lane.
 func (s *turboShake128) squeeze() uint64 {
 	s.ready()
 	s.at += 8

@@ -2,7 +2,7 @@ package prob
 
 import "math"
 
-// LogRegularizedBeta is the log of the regularized incomplete beta function
+// LogRegularizedBeta returns the log of the regularized incomplete beta function
 // I_x(a, b) for a, b in [1e-290, 1e290] and x in [0, 1], that is log P(X <= x) for
 // X ~ Beta(a, b). Relative error in value below 1e-12 for a+b to 1e8 where I_x is
 // at most one half, above it relative error of the logarithm. One corner is worse:

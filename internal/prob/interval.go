@@ -2,7 +2,7 @@ package prob
 
 import "math"
 
-// BinomialInterval is the Clopper-Pearson interval for the p of
+// BinomialInterval returns the Clopper-Pearson interval for the p of
 // Binomial(n, p) after so many successes: it misses p with probability at most
 // alpha, at most alpha/2 on each side, whatever p is. Both ends are rounded
 // outwards. NaN unless 0 <= successes <= n and alpha is in (0, 1).
@@ -10,7 +10,7 @@ func BinomialInterval(successes, n int, alpha float64) (lo, hi float64) {
 	return BinomialLowerBound(successes, n, alpha/2), BinomialUpperBound(successes, n, alpha/2)
 }
 
-// BinomialLowerBound is the one-sided Clopper-Pearson bound: it exceeds p with
+// BinomialLowerBound returns the one-sided Clopper-Pearson bound: it exceeds p with
 // probability at most alpha.
 func BinomialLowerBound(successes, n int, alpha float64) float64 {
 	if !validCount(successes, n, alpha) {
@@ -27,7 +27,7 @@ func BinomialLowerBound(successes, n int, alpha float64) float64 {
 	return lo
 }
 
-// BinomialUpperBound is the one-sided Clopper-Pearson bound: it falls below p with
+// BinomialUpperBound returns the one-sided Clopper-Pearson bound: it falls below p with
 // probability at most alpha.
 func BinomialUpperBound(successes, n int, alpha float64) float64 {
 	if !validCount(successes, n, alpha) {

@@ -21,7 +21,7 @@ func LogNormalSurvival(z float64) float64 {
 	return -0.5*z*z - halfLogTwoPi - math.Log(z) + math.Log1p(series)
 }
 
-// NormalLogQuantile is the z with log P(Z <= z) = logp, for logp in [-inf, 0]:
+// NormalLogQuantile returns the z with log P(Z <= z) = logp, for logp in [-inf, 0]:
 // for probabilities too small, or too near one, for a float64.
 func NormalLogQuantile(logp float64) float64 {
 	switch {
@@ -50,7 +50,7 @@ func NormalLogQuantile(logp float64) float64 {
 	return z
 }
 
-// NormalQuantile is the z with P(Z <= z) = p, for p in [0, 1].
+// NormalQuantile returns the z with P(Z <= z) = p, for p in [0, 1].
 func NormalQuantile(p float64) float64 {
 	if p > 0.5 {
 		return -NormalLogQuantile(math.Log1p(-p))

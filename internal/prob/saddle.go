@@ -30,7 +30,7 @@ var stirlingInteger = [16]float64{
 	0.005554733551962801371,
 }
 
-// stirling is the error of Stirling's formula,
+// stirling returns the error of Stirling's formula,
 // log Gamma(x+1) - (x + 1/2) log x + x - log(2 pi)/2, for x > 0, to about 1e-16
 // absolute (1e-15 for fractional x < 16).
 func stirling(x float64) float64 {
@@ -80,7 +80,7 @@ func deviance(x, m, t float64) float64 {
 	}
 }
 
-// logBinomialTerm is the log of Gamma(x+y+1)/(Gamma(x+1) Gamma(y+1)) p^x q^y for
+// logBinomialTerm returns the log of Gamma(x+y+1)/(Gamma(x+1) Gamma(y+1)) p^x q^y for
 // real x, y > 0 and q = 1-p in (0, 1), given t = x - (x+y)p to full precision.
 // Absolute error a few 1e-16 times (1 + the value's size).
 func logBinomialTerm(x, y, p, q, t float64) float64 {

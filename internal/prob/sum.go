@@ -18,7 +18,7 @@ func (s *Sum) Add(x float64) {
 	s.high = t
 }
 
-// Value is the sum so far. Once an infinity or a NaN was added it is that of the
+// Value returns the sum so far. Once an infinity or a NaN was added it is that of the
 // plain sum.
 func (s *Sum) Value() float64 {
 	if math.IsInf(s.high, 0) || math.IsNaN(s.high) {
@@ -27,7 +27,7 @@ func (s *Sum) Value() float64 {
 	return s.high + s.low
 }
 
-// SumOf is the compensated sum of xs.
+// SumOf returns the compensated sum of xs.
 func SumOf(xs []float64) float64 {
 	var s Sum
 	for _, x := range xs {

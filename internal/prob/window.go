@@ -15,10 +15,10 @@ type Window struct {
 	Below, Above float64
 }
 
-// Hi is the last integer tabulated.
+// Hi returns the last integer tabulated.
 func (w Window) Hi() int { return w.Lo + len(w.P) - 1 }
 
-// At is the tabulated P(X = k), zero outside the window.
+// At returns the tabulated P(X = k), zero outside the window.
 func (w Window) At(k int) float64 {
 	if k < w.Lo || k > w.Hi() {
 		return 0

@@ -18,7 +18,7 @@ type Threshold struct {
 
 var certain = Threshold{hi: math.MaxUint64, lo: math.MaxUint64, one: true}
 
-// Prob is the threshold of p in [0, 1]; it panics outside, NaN included.
+// Prob returns the threshold of p in [0, 1]; it panics outside, NaN included.
 //
 // Every float64 of 2^-75 and above is represented exactly, smaller ones to the
 // nearest multiple of 2^-128: the law of a draw differs from p by at most 2^-129

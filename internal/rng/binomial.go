@@ -32,7 +32,7 @@ func Binomial(r *rand.Rand, n int, t Threshold) int {
 	return successes // who ties in all digits of t is not below it
 }
 
-// coins is the number of ones among n random bits.
+// coins returns the number of ones among n random bits.
 func coins(r *rand.Rand, n int) int {
 	ones := 0
 	for ; n >= 64; n -= 64 {

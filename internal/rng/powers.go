@@ -27,7 +27,7 @@ func NewPowers(q Threshold) *Powers {
 	return p
 }
 
-// Levels is the number of binary digits of the exponents that matter: q^k is
+// Levels returns the number of binary digits of the exponents that matter: q^k is
 // below 2^-128 for k = 2^Levels, unless Levels is 62.
 func (p *Powers) Levels() int { return len(p.levels) }
 

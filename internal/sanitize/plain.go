@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text is one line of words: every control character, line ends and tabs included,
+// Text returns one line of words: every control character, line ends and tabs included,
 // and every character that changes the direction of text or cannot be seen is
 // written as an escape of Go, such as \x1b or \u202e.
 func Text(s string) string { return escaped(s, "") }
@@ -21,11 +21,11 @@ func Lines(s string) string {
 	return strings.ReplaceAll(escaped(s, "\n"), "\n", "\n  ")
 }
 
-// Page is a whole text of the program's own, of which parts came from elsewhere: its
+// Page returns a whole text of the program's own, of which parts came from elsewhere: its
 // lines and tabs stay.
 func Page(s string) string { return escaped(s, "\n\t") }
 
-// Cells is a row of a table, with tabs between its cells.
+// Cells returns a row of a table, with tabs between its cells.
 func Cells(row []string) string {
 	all := make([]string, len(row))
 	for i, cell := range row {

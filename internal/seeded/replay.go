@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 )
 
-// New is the generator of (seed, stream...). Different tuples, of different
+// New returns the generator of (seed, stream...). Different tuples, of different
 // length too, give independent generators: the tuple is hashed to the key and
 // first counter block of an AES-128-CTR stream. Name a stream after what it is
 // for, as in New(seed, run, device).

@@ -188,7 +188,7 @@ func (d *Drawn) draw(proto *protocol.Protocol, r *rows, c Choice) error {
 	return nil
 }
 
-// beside are the crowds that are shown: the two that are asked for, or the two with the most rows.
+// beside returns the crowds that are shown: the two that are asked for, or the two with the most rows.
 func (r *rows) beside(asked [2]string) []int {
 	if len(r.crowds) == 0 {
 		return []int{0}
@@ -244,10 +244,10 @@ func (t Table) answer(named bool) string {
 	return s
 }
 
-// half is that of the interval, to the farther end.
+// half returns that of the interval, to the farther end.
 func (v Value) half() float64 { return max(v.Estimate-v.Low, v.High-v.Estimate) }
 
-// points is a difference of shares.
+// points returns a difference of shares.
 func points(share float64) string {
 	return fmt.Sprintf("%s points", strings.TrimSuffix(percent(share), "\u00a0%"))
 }
@@ -283,7 +283,7 @@ func sealing(p plan.Plan) (string, error) {
 	return fmt.Sprintf("%.2g s", seconds), nil
 }
 
-// shares is what an answer takes, in seconds, which holds one thing: what it holds changes nothing.
+// shares returns what an answer takes, in seconds, which holds one thing: what it holds changes nothing.
 func shares(p plan.Plan) (seconds float64, err error) {
 	of, err := task.New(p, 0)
 	if err != nil {
@@ -296,7 +296,7 @@ func shares(p plan.Plan) (seconds float64, err error) {
 	return time.Since(start).Seconds(), err
 }
 
-// envelopes is what all of a device's take, in seconds, by some of them.
+// envelopes returns what all of a device's take, in seconds, by some of them.
 func envelopes(p plan.Plan) (seconds float64, err error) {
 	var keys []envelope.PublicKey
 	for _, party := range append(slices.Clone(p.Route.Instances()[0].Hops), p.Analyzer) {

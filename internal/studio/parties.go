@@ -72,7 +72,7 @@ func (p Party) read(name string) (plan.Party, error) {
 	return out, nil
 }
 
-// wayNames are what the parties of a way do, by which people and plans name them.
+// wayNames returns what the parties of a way do, by which people and plans name them.
 func wayNames(route string, n int) (names []string) {
 	if route == plan.RouteSum {
 		return []string{"leader", "helper"}
@@ -188,7 +188,7 @@ func designed(p plan.Plan) (plan.Plan, *protocol.Protocol, error) {
 	return p, proto, err
 }
 
-// keyed is the plan with another key for each party, which is thrown away: no number depends on keys.
+// keyed returns the plan with another key for each party, which is thrown away: no number depends on keys.
 func keyed(p plan.Plan) (plan.Plan, error) {
 	parties := []*plan.Party{&p.Analyzer}
 	if s := p.Route.Sum; s != nil {

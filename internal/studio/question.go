@@ -126,7 +126,7 @@ func (c Choice) sets() bool {
 	return slices.ContainsFunc(c.Asked, func(a Asked) bool { return a.Kind == "set" })
 }
 
-// attribute is what the plan asks of a column, by how many rows hold each text there.
+// attribute returns what the plan asks of a column, by how many rows hold each text there.
 func (a Asked) attribute(name string, often map[string]int) (plan.Attribute, error) {
 	out := plan.Attribute{Name: name, Kind: a.Kind}
 	switch a.Kind {
@@ -151,7 +151,7 @@ func (a Asked) attribute(name string, often map[string]int) (plan.Attribute, err
 	return out, nil
 }
 
-// draft is the plan as asked for, without noise, and with the keys of Parties alone.
+// draft returns the plan as asked for, without noise, and with the keys of Parties alone.
 func (c Choice) draft(asked []plan.Attribute, crowds []string) (plan.Plan, error) {
 	randomizer, adjacency := plan.Randomizer{Name: c.Answer, Accounting: "exact"}, "replacement"
 	switch {

@@ -52,7 +52,7 @@ func (s *Sheet) rows(c Choice) (*rows, error) {
 	return r, nil
 }
 
-// count is how many rows hold the same cells, after what empty ones mean: of the crowd first, where
+// count returns how many rows hold the same cells, after what empty ones mean: of the crowd first, where
 // there is one, and then of each thing that is asked.
 func (r *rows) count(s *Sheet, c Choice) (held [][]string, counts []int, err error) {
 	missing, err := table.ParseMissing(c.Missing)
@@ -101,7 +101,7 @@ rows:
 	return held, counts, nil
 }
 
-// empty is how many rows have an empty cell that says nothing.
+// empty returns how many rows have an empty cell that says nothing.
 func (c Choice) empty(s *Sheet) (n int) {
 	for i := range s.Rows {
 		if c.Crowd != nil && s.cells[*c.Crowd][i] == "" || slices.ContainsFunc(c.Asked, func(a Asked) bool { return a.Kind != "set" && s.cells[a.Column][i] == "" }) {
@@ -134,7 +134,7 @@ func (r *rows) ask(s *Sheet, c Choice, held [][]string, counts []int) error {
 	return nil
 }
 
-// often is how many rows hold each text of a column.
+// often returns how many rows hold each text of a column.
 func often(held [][]string, counts []int, column int) map[string]int {
 	out := map[string]int{}
 	for i, row := range held {

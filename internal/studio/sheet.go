@@ -206,7 +206,7 @@ func (c *Column) look(cells []string) {
 	}
 }
 
-// itemsOf are the different items of a set, which semicolons set apart.
+// itemsOf returns the different items of a set, which semicolons set apart.
 func itemsOf(cell string) (items []string) {
 	for item := range strings.SplitSeq(cell, ";") {
 		if item = strings.TrimSpace(item); item != "" && !slices.Contains(items, item) {

@@ -162,7 +162,7 @@ func badText(s string) string {
 	return ""
 }
 
-// Numbers are the values of a column, which must all be finite.
+// Numbers returns the values of a column, which must all be finite.
 func (c *Columns) Numbers(column int) ([]float64, error) {
 	out := make([]float64, len(c.Lines))
 	var faults Faults

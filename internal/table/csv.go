@@ -55,7 +55,7 @@ func NewCSV(r io.Reader) (*CSV, error) {
 	return c, nil
 }
 
-// Read is the next row and the line it begins in; its memory is used again for the
+// Read returns the next row and the line it begins in; its memory is used again for the
 // next. After the last it returns io.EOF. An error names the line and never what is
 // there; it is ErrFields where reading can go on.
 func (c *CSV) Read() (cells []string, line int, err error) {
@@ -71,14 +71,14 @@ func (c *CSV) Read() (cells []string, line int, err error) {
 	return cells, line, nil
 }
 
-// Text is the text of a file that may be gzipped, without a byte order mark. UTF-16 is
+// Text returns the text of a file that may be gzipped, without a byte order mark. UTF-16 is
 // refused.
 func Text(r io.Reader) (io.Reader, error) {
 	text, _, err := unpacked(r)
 	return text, err
 }
 
-// unpacked is the text of a file that may be gzipped, without a byte order mark, which
+// unpacked returns the text of a file that may be gzipped, without a byte order mark, which
 // would be taken for a part of the first field, quotes and all.
 func unpacked(r io.Reader) (text *bufio.Reader, zipped bool, err error) {
 	text = bufio.NewReaderSize(r, 1<<16)
@@ -102,7 +102,7 @@ func unpacked(r io.Reader) (text *bufio.Reader, zipped bool, err error) {
 // separators are what columns may be set apart by.
 const separators = ",;\t"
 
-// separator is the one that the first line with anything in it has most of outside of
+// separator returns the one that the first line with anything in it has most of outside of
 // quotes, the comma of equals; several is false where it has none.
 func separator(b *bufio.Reader) (comma rune, several bool) {
 	start, _ := b.Peek(b.Size())

@@ -31,7 +31,7 @@ func ParseMissing(text string) (Missing, error) {
 // missingRemedy is what to do about an empty cell that is refused.
 const missingRemedy = "fill empty cells in, leave their rows out with --missing skip, or count them as a value of their own with --missing value=TEXT"
 
-// Instead is the text that stands for an empty cell, if one does.
+// Instead returns the text that stands for an empty cell, if one does.
 func (m Missing) Instead() (text string, given bool) { return m.value, m.fill }
 
 // Skips reports whether a row with an empty cell is left out.

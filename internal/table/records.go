@@ -76,7 +76,7 @@ func readArrays(path string, choice Choice) (*Records, error) {
 	return t, nil
 }
 
-// Classes are the distinct labels: by value if all are integers, else by name.
+// Classes returns the distinct labels: by value if all are integers, else by name.
 func (t *Records) Classes() []string {
 	set := map[string]bool{}
 	integers := true

@@ -64,10 +64,10 @@ func wrapPublicKey(key *rsa.PublicKey) PublicKey {
 	return PublicKey{keyfile.Encode(Suite, append(derHead[:len(derHead):len(derHead)], der...)), key}
 }
 
-// String is the text form that ParsePublicKey reads; empty for the zero key.
+// String returns the text form that ParsePublicKey reads; empty for the zero key.
 func (k PublicKey) String() string { return k.text }
 
-// ID is a short name for people to compare, as of keyfile.ID.
+// ID returns a short name for people to compare, as of keyfile.ID.
 func (k PublicKey) ID() string { return keyfile.ID(k.text) }
 
 // Verify reports with ErrInvalid that the key has not signed the token for the
@@ -104,7 +104,7 @@ func GenerateKey() (PrivateKey, error) {
 	return wrapPrivateKey(key), nil
 }
 
-// Public is the key that verifies; the zero key for the zero key.
+// Public returns the key that verifies; the zero key for the zero key.
 func (k PrivateKey) Public() PublicKey {
 	if k.key == nil {
 		return PublicKey{}

@@ -47,7 +47,7 @@ type Context struct {
 	Hop      uint8
 }
 
-// message is what is signed: no two (context, nonce) share one.
+// message returns what is signed: no two (context, nonce) share one.
 func (c Context) message(nonce []byte) []byte {
 	b := append([]byte("confetti/token/v1"), c.Plan[:]...)
 	b = binary.BigEndian.AppendUint16(b, c.Instance)
@@ -59,7 +59,7 @@ func (c Context) message(nonce []byte) []byte {
 // issuer answers again.
 type Seed [32]byte
 
-// stream is the randomness of one request: nobody who lacks the seed can tell
+// stream returns the randomness of one request: nobody who lacks the seed can tell
 // it from coins, and no two requests share any.
 func (s Seed) stream(key PublicKey, c Context) *rand.Rand {
 	b := append([]byte("confetti/token-seed/v1"), s[:]...)
@@ -124,6 +124,6 @@ func (q *Request) Finish(answer []byte) ([]byte, error) {
 	return token, nil
 }
 
-// ID is what a hop remembers of a token that was spent: its nonce. A token that
+// ID returns what a hop remembers of a token that was spent: its nonce. A token that
 // somebody got signed twice is spent once. The token must be a valid one.
 func ID(token []byte) [nonceBytes]byte { return [nonceBytes]byte(token) }

@@ -30,7 +30,7 @@ type Module struct {
 // wasmExec is the toolchain's script that starts a module. Neither is in the tree.
 const wasmExec = "wasm_exec.js"
 
-// Files are the scripts, and the module with what starts it. The module is found beside the
+// Files returns the scripts, and the module with what starts it. The module is found beside the
 // running program, where images and releases have it; in a checkout of the source the Go
 // toolchain makes it, in the user's cache, which takes a minute at first.
 func (m Module) Files(ctx context.Context) (fs.FS, error) {

@@ -47,7 +47,7 @@ type cborReader struct {
 	bad  bool
 }
 
-// head is the number in the head of the next item, which is of the type, in its shortest form,
+// head returns the number in the head of the next item, which is of the type, in its shortest form,
 // and at most so large; 0 otherwise.
 func (r *cborReader) head(major byte, most uint64) uint64 {
 	if r.bad || len(r.rest) == 0 || r.rest[0]>>5 != major {
@@ -82,7 +82,7 @@ func (r *cborReader) expect(major byte, n uint64) {
 	}
 }
 
-// sized is the next string of bytes, which has the one length of what an issuer signs.
+// sized returns the next string of bytes, which has the one length of what an issuer signs.
 func (r *cborReader) sized(what, part string, i int) ([]byte, error) {
 	n := r.head(cborBytes, uint64(len(r.rest)))
 	if r.bad || n > uint64(len(r.rest)) {

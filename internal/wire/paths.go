@@ -67,31 +67,31 @@ const (
 	ProblemType  = "application/problem+json"
 )
 
-// ContributionPath is where the entry hop takes the contribution with this body.
+// ContributionPath returns where the entry hop takes the contribution with this body.
 func ContributionPath(plan [32]byte, instance uint16, id [32]byte) string {
 	return fmt.Sprintf("/v1/plans/%x/instances/%d/contributions/%x", plan, instance, id)
 }
 
-// BatchPath is where a hop, or the analyzer as the one after the last, takes a crowd.
+// BatchPath returns where a hop, or the analyzer as the one after the last, takes a crowd.
 func BatchPath(plan [32]byte, instance uint16, hop uint8, crowd uint32) string {
 	return fmt.Sprintf("/v1/plans/%x/instances/%d/hops/%d/batches/%d", plan, instance, hop, crowd)
 }
 
-// PartPath is where a part of a crowd's batch is taken, counted from 0.
+// PartPath returns where a part of a crowd's batch is taken, counted from 0.
 func PartPath(l Leg, part int) string {
 	return fmt.Sprintf("%s/parts/%d", BatchPath(l.Plan, l.Instance, l.Hop, l.Crowd), part)
 }
 
-// PlanPath is where the signed plan is read, and registered with an analyzer.
+// PlanPath returns where the signed plan is read, and registered with an analyzer.
 func PlanPath(plan [32]byte) string { return fmt.Sprintf("/v1/plans/%x", plan) }
 
-// StatusPath is where a service tells how a plan is getting on.
+// StatusPath returns where a service tells how a plan is getting on.
 func StatusPath(plan [32]byte) string { return PlanPath(plan) + "/status" }
 
-// TokensPath is where an issuer signs tokens for a plan.
+// TokensPath returns where an issuer signs tokens for a plan.
 func TokensPath(plan [32]byte) string { return PlanPath(plan) + "/tokens" }
 
-// ClosePath is where an analyzer is told to close a collection.
+// ClosePath returns where an analyzer is told to close a collection.
 func ClosePath(plan [32]byte) string { return PlanPath(plan) + "/close" }
 
 // LogPlanPath names where a log says which entries of a plan it has.
@@ -103,15 +103,15 @@ func LoggedPath(digest string) string { return "/v1/log/texts/" + digest }
 // LogReleasePath names where a log takes the release of a plan, signed by its analyzer.
 func LogReleasePath(plan [32]byte) string { return fmt.Sprintf("/v1/log/releases/%x", plan) }
 
-// ReleasePath is where an analyzer gives a file of a plan's release, by its format.
+// ReleasePath returns where an analyzer gives a file of a plan's release, by its format.
 func ReleasePath(plan [32]byte, format string) string {
 	return fmt.Sprintf("/v1/releases/%x.%s", plan, format)
 }
 
-// StatePath is where an analyzer gives a public state to whoever asks.
+// StatePath returns where an analyzer gives a public state to whoever asks.
 func StatePath(state [32]byte) string { return fmt.Sprintf("/v1/states/%x", state) }
 
-// StudyPath is where an analyzer gives the newest round of a study to whoever asks.
+// StudyPath returns where an analyzer gives the newest round of a study to whoever asks.
 func StudyPath(study [32]byte) string { return fmt.Sprintf("/v1/studies/%x", study) }
 
 // Request is what a path's variables are read from: a *http.Request, which a device has no use for.
@@ -123,10 +123,10 @@ func PathState(r Request) ([32]byte, error) { return pathHash(r, "state") }
 // PathStudy reads {study}.
 func PathStudy(r Request) ([32]byte, error) { return pathHash(r, "study") }
 
-// WithdrawalPath is where a plan is withdrawn, and where the publisher's statement is read.
+// WithdrawalPath returns where a plan is withdrawn, and where the publisher's statement is read.
 func WithdrawalPath(plan [32]byte) string { return PlanPath(plan) + "/withdrawal" }
 
-// PlanType is the media type of a signed plan.
+// PlanType returns the media type of a signed plan.
 func PlanType(s plan.Signed) string {
 	switch {
 	case s.Evidence != nil:
@@ -139,11 +139,11 @@ func PlanType(s plan.Signed) string {
 	return SignedPlanType
 }
 
-// ContributionID is the idempotency key of a contribution: the SHA-256 of its
+// ContributionID returns the idempotency key of a contribution: the SHA-256 of its
 // body. The same body again is the same contribution.
 func ContributionID(body []byte) [32]byte { return sha256.Sum256(body) }
 
-// CoverID is the id of a body that the entry authenticates, writes to its disk and
+// CoverID returns the id of a body that the entry authenticates, writes to its disk and
 // answers as it does a contribution, and deletes unread when the epoch is over.
 // Whoever watches the network sees a contribution.
 func CoverID(body []byte) [32]byte {

@@ -97,7 +97,7 @@ var Kinds = []Kind{
 	{StorageFull, 507, "The service cannot store more", "Try again later; the operator must make room.", true},
 }
 
-// KindOf is the kind of a code; false for a code of a later version.
+// KindOf returns the kind of a code; false for a code of a later version.
 func KindOf(c Code) (Kind, bool) {
 	for _, k := range Kinds {
 		if k.Code == c {
@@ -146,7 +146,7 @@ func Problemf(c Code, format string, a ...any) *Problem {
 	}
 }
 
-// Error is the detail with its code, both of them words of whoever made the problem.
+// Error returns the detail with its code, both of them words of whoever made the problem.
 func (p *Problem) Error() string {
 	if p.Detail == "" {
 		return "wire: " + sanitize.Text(string(p.Code))
@@ -166,7 +166,7 @@ func (p *Problem) Retry() bool {
 	return p.Status == 429 || p.Status >= 500
 }
 
-// ReadProblem is the problem that an answer of a status of 400 and above reports, from its
+// ReadProblem returns the problem that an answer of a status of 400 and above reports, from its
 // status, its headers Content-Type and Retry-After, and its body, of which no more is read than a problem may have. What is no problem document,
 // as of a proxy on the way, is a problem without a code.
 func ReadProblem(status int, contentType, retryAfter string, from io.Reader) *Problem {

@@ -8,7 +8,7 @@ import (
 
 const signInText = "confetti/sign-in/v1\n"
 
-// SignInNonce is the nonce with which whoever asks for tokens of a plan signs in at an OpenID
+// SignInNonce returns the nonce with which whoever asks for tokens of a plan signs in at an OpenID
 // provider, so that the identity token serves for that plan, and for those who have the
 // secret: 32 bytes that the device drew for this sign-in, in base64url.
 func SignInNonce(plan [32]byte, secret string) string {

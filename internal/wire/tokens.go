@@ -108,7 +108,7 @@ const tokenScheme = "PrivateToken token="
 
 var base64url = base64.RawURLEncoding.Strict()
 
-// TokenAuthorization is the value of the header Authorization that spends a
+// TokenAuthorization returns the value of the header Authorization that spends a
 // token at the entry hop.
 func TokenAuthorization(token []byte) string {
 	return tokenScheme + `"` + base64url.EncodeToString(token) + `"`

@@ -27,7 +27,7 @@ type Texts struct {
 	Checksum            string // of the files that they were read from
 }
 
-// textNames are the data sets that LoadTexts knows.
+// textNames returns the data sets that LoadTexts knows.
 func textNames() []string {
 	return []string{"agnews", "agnews_lsa256", "dbpedia14", "sst2", "sst2_glue"}
 }

@@ -61,7 +61,7 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 	return experiments.Measured{Cell: c, Result: &res}, nil
 }
 
-// population is that of the cell, unless it is that of the cell before.
+// population returns that of the cell, unless it is that of the cell before.
 func (b *bench) population(c experiments.Cell) (*dataset.Population, error) {
 	if b.last != nil && b.name == c.Dataset && b.seed == c.Seed {
 		return b.last, nil
@@ -90,7 +90,7 @@ func stem(set string) string {
 	}, base)
 }
 
-// truthOf is the file of a population's own picture, without its extension.
+// truthOf returns the file of a population's own picture, without its extension.
 func truthOf(set string) string { return "truth-" + stem(set) }
 
 // keep writes the picture of estimates or, without any, of the truth.

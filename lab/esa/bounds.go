@@ -58,21 +58,21 @@ func boundTables(s experiments.Spec, cells []experiments.Measured) []release.Sec
 	})
 }
 
-// Bounds are two on the reports of a result as a whole, under replacement: half of the privacy blanket with Hoeffding's
+// Bounds returns two on the reports of a result as a whole, under replacement: half of the privacy blanket with Hoeffding's
 // inequality, which is near to what ESA prints, and the stronger clones.
 func Bounds(r *experiments.Result) [2]float64 {
 	local := *r.EpsilonLocal
 	return [2]float64{wholeBound(r.Respondents, local, r.Delta, blanket) / 2, wholeBound(r.Respondents, local, r.Delta, literature.StrongerClonesClosedForm)}
 }
 
-// PrintedBound is what Table X prints of a population: of local epsilon 2, and of central epsilons 0.05 and 1.
+// PrintedBound returns what Table X prints of a population: of local epsilon 2, and of central epsilons 0.05 and 1.
 func PrintedBound(set string, row int) float64 { return printedBounds[set][row] }
 
 func blanket(n int, epsilon, delta float64) (account.Guarantee, error) {
 	return literature.BlanketAny(n, epsilon, delta, literature.Hoeffding)
 }
 
-// wholeBound is a bound on reports of a local epsilon, for removal, under
+// wholeBound returns a bound on reports of a local epsilon, for removal, under
 // replacement: twice the local epsilon where the bound does not hold or is larger.
 func wholeBound(n int, local, delta float64, bound func(n int, epsilon, delta float64) (account.Guarantee, error)) float64 {
 	g, err := bound(n, 2*local, delta)

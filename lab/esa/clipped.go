@@ -9,7 +9,7 @@ import (
 // Picture is how many cells have each number of holders.
 type Picture map[int]float64
 
-// Clipped is the root mean square error of estimates with normal noise of a deviation that are taken into [0, white].
+// Clipped returns the root mean square error of estimates with normal noise of a deviation that are taken into [0, white].
 func (p Picture) Clipped(sigma, white float64) float64 {
 	squares, cells := 0.0, 0.0
 	for _, f := range slices.Sorted(maps.Keys(p)) { // in one order, for the same last digit
@@ -27,7 +27,7 @@ func (p Picture) Clipped(sigma, white float64) float64 {
 func below(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 func bell(z float64) float64  { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
 
-// Floor is the error that taking counts to white leaves without any noise.
+// Floor returns the error that taking counts to white leaves without any noise.
 func (p Picture) Floor(white float64) float64 {
 	squares, cells := 0.0, 0.0
 	for _, f := range slices.Sorted(maps.Keys(p)) {
@@ -36,13 +36,13 @@ func (p Picture) Floor(white float64) float64 {
 	return math.Sqrt(squares / cells)
 }
 
-// OneHotNoise is the deviation of a count of n respondents who flip each bit at a local epsilon of removal.
+// OneHotNoise returns the deviation of a count of n respondents who flip each bit at a local epsilon of removal.
 func OneHotNoise(n int, epsilon float64) float64 {
 	p := 1 / (1 + math.Exp(epsilon))
 	return math.Sqrt(float64(n)*p*(1-p)) / (1 - 2*p)
 }
 
-// Sketch is a picture of the Horse's size of which a share is bright, from black to white, its contrast such that there are
+// Sketch returns a picture of the Horse's size of which a share is bright, from black to white, its contrast such that there are
 // as many respondents.
 func Sketch(bright float64) Picture {
 	const rows, columns, total, white = 274, 320, 1_914_589, 255
@@ -53,7 +53,7 @@ func Sketch(bright float64) Picture {
 	return counts(of)
 }
 
-// Lights is a picture of the Map's size and number of respondents whose counts have a Weibull law of a shape, up to 637.
+// Lights returns a picture of the Map's size and number of respondents whose counts have a Weibull law of a shape, up to 637.
 func Lights(shape float64) Picture {
 	const cells, respondents, brighter, parts = 2_795_520.0, 236_559_063.0, 637.0, 4000
 	at := func(scale float64) (all []float64, sum float64) {
@@ -80,7 +80,7 @@ func Lights(shape float64) Picture {
 	return p
 }
 
-// Collisions is the deviation of an estimate by ESA's sketch without any noise: by chance a share of all others, and of each
+// Collisions returns the deviation of an estimate by ESA's sketch without any noise: by chance a share of all others, and of each
 // single value, falls into a cell's own in one of the hash functions.
 func Collisions(holders []int) float64 {
 	respondents, squares := 0.0, 0.0

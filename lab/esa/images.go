@@ -10,7 +10,7 @@ import (
 // tones that a shade can have.
 const tones = 1024
 
-// expose is a picture of a shade in [0, 1] at each point of the unit square, its
+// expose returns a picture of a shade in [0, 1] at each point of the unit square, its
 // contrast such that so many respondents are in it. Black stays black, and nothing
 // else becomes it.
 func expose(rows, columns, total, white int, shade func(x, y float64) float64) []int {
@@ -82,7 +82,7 @@ func toSegment(x, y float64, a, b [2]float64) float64 {
 	return math.Hypot(x-a[0]-along*dx, y-a[1]-along*dy)
 }
 
-// portraitShade is a face before a bright wall: smooth, and nowhere black.
+// portraitShade returns a face before a bright wall: smooth, and nowhere black.
 func portraitShade(x, y float64) float64 {
 	blob := func(cx, cy, rx, ry float64) float64 {
 		return math.Exp(-(x-cx)*(x-cx)/(rx*rx) - (y-cy)*(y-cy)/(ry*ry))
@@ -94,7 +94,7 @@ func portraitShade(x, y float64) float64 {
 	return math.Max(0.05, math.Min(1, s))
 }
 
-// cityShade is a city by night: streets that cross, and lights where many are.
+// cityShade returns a city by night: streets that cross, and lights where many are.
 func cityShade() func(x, y float64) float64 {
 	const forLights = 0xe5c
 	r := seeded.New(1, forLights)

@@ -85,7 +85,7 @@ func found(holders, hitters []int) measure.Found {
 	return f
 }
 
-// with is the mean of f over so many earlier runs and of one more.
+// with returns the mean of f over so many earlier runs and of one more.
 func with(f *measure.Found, more measure.Found, runs int) *measure.Found {
 	if f == nil {
 		return &more

@@ -59,7 +59,7 @@ func readPicture(path string) (picture, error) {
 	return p, nil
 }
 
-// small is the picture with blocks of pixels replaced by their mean, at most so
+// small returns the picture with blocks of pixels replaced by their mean, at most so
 // many columns wide.
 func (p picture) small(columns int) picture {
 	side := (p.columns + columns - 1) / columns

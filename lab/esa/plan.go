@@ -91,7 +91,7 @@ func (h asked) promise(proto *protocol.Protocol, m randomize.Fragmented, n int) 
 
 func (h asked) repeats() int { return max(1, h.Repeats) }
 
-// width is how many cells a report has.
+// width returns how many cells a report has.
 func (h asked) width(cells int) int {
 	switch h.Encoding {
 	case experiments.CountMean:
@@ -102,7 +102,7 @@ func (h asked) width(cells int) int {
 	return cells
 }
 
-// plan is that of one of the h.Repeats collections from n respondents over so many cells,
+// plan returns that of one of the h.Repeats collections from n respondents over so many cells,
 // and the messages that it takes, which may be more than a device sends.
 func (h asked) plan(n, cells int) (p plan.Plan, messages int, err error) {
 	p = h.draft(n, cells, 1)
@@ -117,7 +117,7 @@ func (h asked) plan(n, cells int) (p plan.Plan, messages int, err error) {
 	return measure.Designed(p)
 }
 
-// localOfEach is the local epsilon of each of the reports: with exact accounting as if one
+// localOfEach returns the local epsilon of each of the reports: with exact accounting as if one
 // plan asked for all of them, which together keep the central epsilon; by the paper its
 // share of that of one one-hot report.
 func (h asked) localOfEach(n, cells int) (float64, error) {
@@ -156,7 +156,7 @@ func (h asked) draft(n, cells, answers int) plan.Plan {
 	return measure.Draft(plan.Question{Kind: "histogram", Histogram: &ask}, b, n)
 }
 
-// collect is the mean of the estimates of so many collections from the same holders.
+// collect returns the mean of the estimates of so many collections from the same holders.
 func collect(proto *protocol.Protocol, r *rand.Rand, holders []int, rounds int) (counted, error) {
 	c := counted{rounds: rounds}
 	for range rounds {

@@ -21,7 +21,7 @@ const (
 	zipfWords    = "zipf-words"
 )
 
-// MadeUp are those that need no folder.
+// MadeUp returns those that need no folder.
 func MadeUp() []string {
 	return []string{horseLike, mapLike, childLike, heavyHitters, heavyBehind, zipfWords}
 }

@@ -61,7 +61,7 @@ var printedFour = map[string][4]float64{
 // printedSketch is the last row of Table V: the sketch without privacy.
 const printedSketch = 4.12
 
-// Printed is the error that ESA prints in the table that a measurement is named by, for a population's cell.
+// Printed returns the error that ESA prints in the table that a measurement is named by, for a population's cell.
 func Printed(spec, set string, h experiments.Histogram) (float64, bool) {
 	budget := slices.Index(budgets, h.Epsilon)
 	way := experiments.Histogram{Encoding: h.Encoding, Accounting: h.Accounting, Fragments: h.Fragments, Repeats: h.Repeats, Hashes: h.Hashes, Width: h.Width}

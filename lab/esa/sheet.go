@@ -51,12 +51,12 @@ func sheets(s experiments.Spec, dir string, cells []experiments.Measured) (map[s
 	return out, nil
 }
 
-// sheetName is the file of a population's sheet, lower-case as those of figures.
+// sheetName returns the file of a population's sheet, lower-case as those of figures.
 func sheetName(s experiments.Spec, set string) string {
 	return s.Name + "-" + stem(set) + "-pictures.png"
 }
 
-// waysOf are the reports that cells are about, in their order.
+// waysOf returns the reports that cells are about, in their order.
 func waysOf(cells []experiments.Measured) []string {
 	var names []string
 	for _, m := range cells {

@@ -30,7 +30,7 @@ func deltaOf(set string) float64 {
 	return 1e-6
 }
 
-// way is a experiments.Histogram without a budget.
+// way returns a experiments.Histogram without a budget.
 func way(encoding string, by account.Accounting, fragments int) experiments.Histogram {
 	h := experiments.Histogram{Encoding: encoding, Accounting: by, Fragments: fragments}
 	if encoding == experiments.CountMean || encoding == experiments.Count {
@@ -52,7 +52,7 @@ func repeated(encoding string, by account.Accounting) []experiments.Histogram {
 
 var curator = way(experiments.Central, account.ExactAccounting, 0)
 
-// cellsAt is every way at every budget.
+// cellsAt returns every way at every budget.
 func cellsAt(set string, epsilons []float64, ways []experiments.Histogram) []experiments.Cell {
 	var cells []experiments.Cell
 	for _, epsilon := range epsilons {
@@ -71,7 +71,7 @@ func cell(h experiments.Histogram) experiments.Cell {
 	return experiments.Cell{Histogram: h, Runs: 3}
 }
 
-// cellsAtLocal is every way at a local epsilon.
+// cellsAtLocal returns every way at a local epsilon.
 func cellsAtLocal(set string, epsilon float64, ways []experiments.Histogram) []experiments.Cell {
 	var cells []experiments.Cell
 	for _, h := range ways {
@@ -81,7 +81,7 @@ func cellsAtLocal(set string, epsilon float64, ways []experiments.Histogram) []e
 	return cells
 }
 
-// Specs are all measurements, in the order of the paper.
+// Specs returns all measurements, in the order of the paper.
 func Specs() []experiments.Spec {
 	paper, exact := account.PaperAccounting, account.ExactAccounting
 	grid := func(epsilons []float64, ways ...[]experiments.Histogram) func(o experiments.Options, set string) []experiments.Cell {
@@ -155,7 +155,7 @@ func Specs() []experiments.Spec {
 	return specs
 }
 
-// ours is what exact accounting makes of other encodings and other populations.
+// ours returns what exact accounting makes of other encodings and other populations.
 func ours() experiments.Spec {
 	exact := account.ExactAccounting
 	return experiments.Spec{
@@ -202,7 +202,7 @@ func crowds() experiments.Spec {
 	}
 }
 
-// claimed is a local epsilon for people, to whom a large one promises nothing.
+// claimed returns a local epsilon for people, to whom a large one promises nothing.
 func claimed(epsilon *float64) string {
 	if epsilon == nil || *epsilon > account.Meaningless {
 		return "none"

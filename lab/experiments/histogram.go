@@ -72,7 +72,7 @@ func (h Histogram) validate(f *faults) {
 // String says what is measured, for progress and for errors.
 func (h Histogram) String() string { return fmt.Sprintf("%s, %s", h.Way(), h.Target()) }
 
-// Target is what its noise is to keep.
+// Target returns what its noise is to keep.
 func (h Histogram) Target() string {
 	if h.Epsilon == 0 {
 		return fmt.Sprintf("local %g", h.LocalEpsilon)
@@ -80,7 +80,7 @@ func (h Histogram) Target() string {
 	return fmt.Sprintf("central %g", h.Epsilon)
 }
 
-// Way is all but the budget.
+// Way returns all but the budget.
 func (h Histogram) Way() string {
 	s := h.Encoding
 	if h.Encoding == Central {

@@ -42,7 +42,7 @@ type Measured struct {
 	Unproved string `json:"unproved,omitempty"`
 }
 
-// MeanStd are the mean and the standard deviation of a sample.
+// MeanStd returns the mean and the standard deviation of a sample.
 func MeanStd(x []float64) (mean, std float64) {
 	if len(x) == 0 {
 		return 0, 0

@@ -38,7 +38,7 @@ func PerDataset(cells []Measured, section func(set string, cells []Measured) rel
 	return out
 }
 
-// facts are what the cells of a data set have in common.
+// facts returns what the cells of a data set have in common.
 func facts(cells []Measured) string {
 	fewest, runs, data := math.MaxInt, 0, ""
 	for _, m := range cells {

@@ -65,7 +65,7 @@ type Options struct {
 	Seed     uint64
 }
 
-// Cells are the spec's cells under the options.
+// Cells returns the spec's cells under the options.
 func (s Spec) Cells(o Options) []Cell {
 	sets := s.Datasets
 	if len(o.Datasets) > 0 {
@@ -87,7 +87,7 @@ func (s Spec) Cells(o Options) []Cell {
 	return cells
 }
 
-// Some is the first and last budget where there is no time for all.
+// Some returns the first and last budget where there is no time for all.
 func (o Options) Some(epsilons ...float64) []float64 {
 	if o.Quick && len(epsilons) > 2 {
 		return []float64{epsilons[0], epsilons[len(epsilons)-1]}

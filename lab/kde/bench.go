@@ -196,7 +196,7 @@ func (b *bench) accuracies(c experiments.Cell, w way, res *measure.Accuracies) e
 	return err
 }
 
-// noPrivacy is the accuracy, and that of the nearest mean if the cell asks for
+// noPrivacy returns the accuracy, and that of the nearest mean if the cell asks for
 // it. It does not depend on the noise of labels, but for whether there is any.
 func (b *bench) noPrivacy(c experiments.Cell) (mean [2]float64, err error) {
 	known := c
@@ -225,7 +225,7 @@ func streamOf(p *population, stream uint64) *rand.Rand {
 	return seeded.New(p.cell.Seed, p.run, stream)
 }
 
-// words are the top words of each class.
+// words returns the top words of each class.
 func words(model *hdc.Model, set *dataset.Set, top int) (map[string]measure.Decoding, error) {
 	if len(set.Words) == 0 {
 		return nil, nil

@@ -95,7 +95,7 @@ const (
 
 var fourier = experiments.Density{Kernel: plan.Kernel{Name: "gaussian-projected", Bandwidth: 1, Projection: shapeProjection}, Repetitions: shapeBits}
 
-// contrast is the paper's main one, of Gaussian densities and inner products on images.
+// contrast returns the paper's main one, of Gaussian densities and inner products on images.
 func contrast() experiments.Spec {
 	one := experiments.Cell{Runs: 1}
 	return specAt([]float64{1.5, 3, 4.7}, "table5-shape", "Gaussian densities and inner products in CIFAR-10's size",

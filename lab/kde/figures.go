@@ -17,7 +17,7 @@ type line struct {
 	cells []experiments.Measured
 }
 
-// series is the line over epsilon; false if it has no point.
+// series returns the line over epsilon; false if it has no point.
 func (l line) series() (release.Series, bool) {
 	s := release.Series{Label: l.label}
 	cells := slices.SortedFunc(slices.Values(l.cells), func(a, b experiments.Measured) int {
@@ -66,7 +66,7 @@ func messagesOf(m experiments.Measured) (y, spread float64, ok bool) {
 
 func byKernel(m experiments.Measured) string { return m.Cell.Density.Kernel.Name }
 
-// byWay is the bitsum with its accounting where that makes a difference.
+// byWay returns the bitsum with its accounting where that makes a difference.
 func byWay(m experiments.Measured) string {
 	switch m.Cell.Density.Bitsum {
 	case "rr":
@@ -95,7 +95,7 @@ func byWay(m experiments.Measured) string {
 
 func byKernelAndWay(m experiments.Measured) string { return byKernel(m) + ": " + byWay(m) }
 
-// lines are one for each name, all showing the same value.
+// lines returns one for each name, all showing the same value.
 func lines(cells []experiments.Measured, by func(experiments.Measured) string, value func(experiments.Measured) (float64, float64, bool)) []line {
 	names, groups := experiments.Split(cells, by)
 	var ls []line
@@ -178,7 +178,7 @@ func refusals(cells []experiments.Measured) string {
 	return strings.Join(append(unproved, gaps...), " ")
 }
 
-// accuracyFigures are one figure for each data set and kernel.
+// accuracyFigures returns one figure for each data set and kernel.
 func accuracyFigures(s experiments.Spec, cells []experiments.Measured) []release.Section {
 	return experiments.PerDataset(cells, func(set string, cells []experiments.Measured) release.Section {
 		sec := release.Section{Text: refusals(cells)}
@@ -228,7 +228,7 @@ func errorFigures(s experiments.Spec, cells []experiments.Measured) []release.Se
 	return oneFigure(s, cells, errorOf, ", gaussian", "root mean square error of a density", "Root mean square error of a density", "at the first 1,000 test records")
 }
 
-// oneFigure is one for each data set, with its numbers as a table.
+// oneFigure returns one for each data set, with its numbers as a table.
 func oneFigure(s experiments.Spec, cells []experiments.Measured, value func(experiments.Measured) (float64, float64, bool), of, y, title, head string) []release.Section {
 	return experiments.PerDataset(cells, func(set string, cells []experiments.Measured) release.Section {
 		ls := lines(cells, byWay, value)

@@ -38,7 +38,7 @@ var ways = []experiments.Density{
 	{Bitsum: "pure", Accounting: account.PaperAccounting},
 }
 
-// Specs are all measurements, in the order of the paper.
+// Specs returns all measurements, in the order of the paper.
 func Specs() []experiments.Spec {
 	withCurator := append(ways[:len(ways):len(ways)], curator)
 	local := experiments.Density{Bitsum: experiments.Local, Accounting: account.ExactAccounting}
@@ -84,7 +84,7 @@ type part struct {
 	kernels, ways []experiments.Density
 }
 
-// spec is a measurement of parts, at the paper's delta and the epsilons of its figures.
+// spec returns a measurement of parts, at the paper's delta and the epsilons of its figures.
 func spec(name, title, paper string, sets []string, sections func(experiments.Spec, []experiments.Measured) []release.Section, parts ...part) experiments.Spec {
 	return specAt([]float64{0.5, 1, 2, 4, 7}, name, title, paper, sets, sections, parts...)
 }
@@ -110,7 +110,7 @@ func specAt(epsilons []float64, name, title, paper string, sets []string, sectio
 
 var curator = experiments.Density{Bitsum: experiments.Curator, Accounting: account.ExactAccounting}
 
-// grid is every kernel with every way at every budget; the rest is of common.
+// grid returns every kernel with every way at every budget; the rest is of common.
 func grid(common experiments.Cell, kernels, ways []experiments.Density, epsilons []float64) []experiments.Cell {
 	var cells []experiments.Cell
 	for _, k := range kernels {

@@ -73,7 +73,7 @@ func newPopulation(c experiments.Cell, run uint64, rec *records, progress simula
 	}, nil
 }
 
-// labels is the epsilon of a cell's labels, as a plan has it.
+// labels returns the epsilon of a cell's labels, as a plan has it.
 func labels(d experiments.Density) plan.LabelEpsilon {
 	if d.LabelEpsilon == 0 {
 		return plan.Unprotected
@@ -81,7 +81,7 @@ func labels(d experiments.Density) plan.LabelEpsilon {
 	return plan.LabelEpsilon(d.LabelEpsilon)
 }
 
-// draft is the plan of the population but for its bitsum and budget.
+// draft returns the plan of the population but for its bitsum and budget.
 func (p *population) draft(label plan.LabelEpsilon) plan.Plan {
 	draft := measure.Draft(p.question, plan.Budget{Adjacency: "replacement", LabelEpsilon: label}, 1)
 	draft.Crowd.Names = p.records.Classes
@@ -96,7 +96,7 @@ func (p *population) round(label plan.LabelEpsilon, stream uint64) (*distributio
 	})
 }
 
-// bits are the rounded ones of the reported classes.
+// bits returns the rounded ones of the reported classes.
 func (p *population) bits() (*distribution.Rounded, error) {
 	var err error
 	if p.rounded == nil {
@@ -105,10 +105,10 @@ func (p *population) bits() (*distribution.Rounded, error) {
 	return p.rounded, err
 }
 
-// members are who reports a class: experiments have one instance.
+// members returns who reports a class: experiments have one instance.
 func members(of *distribution.Rounded, class int) []int { return of.Batches[class][0].Members }
 
-// sizes are the smallest and the largest reported class. Nothing is rounded for a cell of
+// sizes returns the smallest and the largest reported class. Nothing is rounded for a cell of
 // costs only, whose labels are the true ones.
 func (p *population) sizes() (least, most int, err error) {
 	counts := p.records.Train.Counts(len(p.records.Classes))
@@ -131,7 +131,7 @@ func (p *population) sizes() (least, most int, err error) {
 	return least, most, nil
 }
 
-// densities are those of classes with so many members and such sums.
+// densities returns those of classes with so many members and such sums.
 func (p *population) densities(of *distribution.Rounded, sums [][]estimate.Value) []kde.Density {
 	out := make([]kde.Density, len(sums))
 	for class := range out {
@@ -140,7 +140,7 @@ func (p *population) densities(of *distribution.Rounded, sums [][]estimate.Value
 	return out
 }
 
-// noPrivacy is the accuracy from true labels and exact sums of the rounded bits,
+// noPrivacy returns the accuracy from true labels and exact sums of the rounded bits,
 // and that of the nearest mean if asked for.
 func (p *population) noPrivacy(nearestToo bool) (highest, nearest float64, err error) {
 	if p.open == nil {
@@ -163,12 +163,12 @@ func (p *population) noPrivacy(nearestToo bool) (highest, nearest float64, err e
 	return highest, nearest, err
 }
 
-// label is the randomizer of the labels, whose noise can be taken out.
+// label returns the randomizer of the labels, whose noise can be taken out.
 func (p *population) label() randomize.KRR {
 	return randomize.KRR{K: len(p.records.Classes), Epsilon: p.cell.Density.LabelEpsilon}
 }
 
-// squaredError is the mean square of the densities' errors at the first test records.
+// squaredError returns the mean square of the densities' errors at the first test records.
 func (p *population) squaredError(densities []kde.Density, queries int) (float64, error) {
 	at := p.records.Test.Head(queries).X
 	if p.exact == nil {

@@ -65,7 +65,7 @@ var printedTables = map[string][]printed{
 	},
 }
 
-// Printed is the accuracy that KDE prints in a table for a kernel, a bitsum and two epsilons, in percent with its
+// Printed returns the accuracy that KDE prints in a table for a kernel, a bitsum and two epsilons, in percent with its
 // deviation; label 0 is labels as they are.
 func Printed(table, kernel, bitsum string, epsilon, label float64) (mean, std float64, ok bool) {
 	column := slices.Index(labelLevels, label)

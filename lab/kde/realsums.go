@@ -22,12 +22,12 @@ import (
 // says in 1,024.
 const gridSteps = 1024
 
-// step is the number in [0, gridSteps] that is nearest to the probability of a one, (1 + f(x)/R)/2.
+// step returns the number in [0, gridSteps] that is nearest to the probability of a one, (1 + f(x)/R)/2.
 func step(feature float32) int {
 	return int(math.Round((1 + float64(min(1, max(-1, feature)))) / 2 * gridSteps))
 }
 
-// realSums is the noise of sums of such numbers (KDE, Appendix B.2), in ones. A replaced record moves all of a
+// realSums returns the noise of sums of such numbers (KDE, Appendix B.2), in ones. A replaced record moves all of a
 // device's numbers together by at most the root of the features' SumSquares, and by at most one step more in each
 // channel, since each of two numbers is rounded by at most a half.
 //
@@ -75,7 +75,7 @@ func realSums(d experiments.Density, f *encode.Features, users int) (way, error)
 	return w, nil
 }
 
-// concentrated is the least noise of a discrete Gaussian in each of several sums that keeps the target, where a record
+// concentrated returns the least noise of a discrete Gaussian in each of several sums that keeps the target, where a record
 // moves them by so much in the two-norm.
 func concentrated(t account.Target, sensitivity float64) (sigma float64, g account.Guarantee, err error) {
 	event := func(sigma float64) additive.DiscreteGaussianVector {

@@ -25,7 +25,7 @@ func repeats(name string) (base string, perClass int, ok bool) {
 	return base, perClass, found && err == nil && perClass >= 1 && perClass <= maxPerClass
 }
 
-// base is the data set that a name is of.
+// base returns the data set that a name is of.
 func base(name string) string {
 	if of, _, ok := repeats(name); ok {
 		return of
@@ -56,7 +56,7 @@ func (r *records) repeated(name string, perClass int) (*records, error) {
 	return &records{Set: &set, row: func(i int) []float32 { return r.row(from[i]) }}, nil
 }
 
-// paperRepetitions is how many Fourier features KDE takes of a set at its own size: as many as its
+// paperRepetitions returns how many Fourier features KDE takes of a set at its own size: as many as its
 // embeddings have dimensions.
 func paperRepetitions(set string) int {
 	if _, _, ok := repeats(set); !ok {
@@ -71,7 +71,7 @@ func paperRepetitions(set string) int {
 // largeSets are those of which KDE takes a delta of 1e-6.
 var largeSets = []string{dbpediaLike, "dbpedia14", "agnews", "agnews_lsa256"}
 
-// Delta is that of a data set's measurements.
+// Delta returns that of a data set's measurements.
 func Delta(set string) float64 { return deltaOf(set) }
 
 // deltaOf is KDE's choice by the number of records: 1e-6 for its two larger sets, where they are at its size, and

@@ -42,7 +42,7 @@ type records struct {
 	row func(i int) []float32 // of the training part; what it returns holds until the next call
 }
 
-// inMemory are the records of a data set.
+// inMemory returns the records of a data set.
 func inMemory(s *dataset.Set) *records {
 	return &records{Set: s, row: func(i int) []float32 { return row(s.Train.X, i) }}
 }
@@ -88,7 +88,7 @@ func (s shape) records(name string, seed uint64) *records {
 	}}
 }
 
-// direction is a unit vector of the falling spectrum.
+// direction returns a unit vector of the falling spectrum.
 func (s shape) direction(normal func() float64) []float64 {
 	v := make([]float64, s.dimension)
 	length := 0.0
@@ -107,7 +107,7 @@ func (s shape) direction(normal func() float64) []float64 {
 // that a test can afford.
 const generated = "synthetic"
 
-// MadeUp are the data sets that need no folder.
+// MadeUp returns the data sets that need no folder.
 func MadeUp() []string { return []string{generated, dbpediaLike, cifarLike} }
 
 // loadRecords makes the records of a name up, or has them loaded.

@@ -65,7 +65,7 @@ func (b *bench) way(c experiments.Cell, least, most int) (way, error) {
 	return b.designed(draft, least)
 }
 
-// designed is a plan's way, found once for all seeds of its features: calibration takes
+// designed returns a plan's way, found once for all seeds of its features: calibration takes
 // longer than all else.
 func (b *bench) designed(draft plan.Plan, users int) (way, error) {
 	keyed := draft
@@ -176,7 +176,7 @@ func (b *bench) guarantee(p plan.Plan) (g account.Guarantee, err error) {
 	return g, err
 }
 
-// outsideDomain is the flip probability that the lemma's formula gives for randomized
+// outsideDomain returns the flip probability that the lemma's formula gives for randomized
 // response where the lemma does not hold, and why it does not: what KDE measured, without a
 // promise.
 func outsideDomain(p plan.Plan, users int, err error) (flip float64, why string) {
@@ -210,7 +210,7 @@ func (w way) sums(p *population) ([][]estimate.Value, error) {
 	return proto.Estimate(col.Crowds), nil
 }
 
-// exactSums are the ones themselves.
+// exactSums returns the ones themselves.
 func exactSums(of *distribution.Rounded) [][]estimate.Value {
 	return drawn(of, func(ones, _ int) estimate.Value { return estimate.Exact(float64(ones)) })
 }

@@ -50,7 +50,7 @@ func (p Private) Keeping(rows int, epsilon, delta float64) (Private, account.Gua
 // and 500 clusters of MNIST the second were best, which have that much (docs/noisy-records.md).
 const clearCentre = 0.25
 
-// Most is the largest number of clusters, up to p.Clusters and at least one, at which a typical one of so many rows has a
+// Most returns the largest number of clusters, up to p.Clusters and at least one, at which a typical one of so many rows has a
 // centre that can be told from its noise, at epsilon and delta of each row. It is of public numbers alone.
 func (p Private) Most(rows, columns int, epsilon, delta float64) (int, error) {
 	p, _, err := p.Keeping(rows, epsilon, delta)

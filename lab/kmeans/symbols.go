@@ -12,7 +12,7 @@ const (
 	clearSymbol   = 6 // standard errors of a typical symbol's count
 )
 
-// ForSymbols is the number of clusters for so many respondents who say their cluster and one of
+// ForSymbols returns the number of clusters for so many respondents who say their cluster and one of
 // so many classes (1: records have none) by subset selection at a local epsilon: the largest, up to
 // 500, at which a typical cell, n/J of them, is six standard errors of its estimate above nothing,
 // and never below two for each class, or 20 where there are none. All of it is public.

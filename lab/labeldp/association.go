@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 )
 
-// LabelAssociation is how well counts with noise at epsilon tell which of the classes occur in
+// LabelAssociation returns how well counts with noise at epsilon tell which of the classes occur in
 // clusters of so many examples, each of another class (LDC, Definition 2): a label is said to occur
 // where its noisy count is at least threshold. Both are exact.
 func LabelAssociation(classes, size int, epsilon float64, threshold int) (precision, recall float64, err error) {
@@ -26,7 +26,7 @@ func LabelAssociation(classes, size int, epsilon float64, threshold int) (precis
 	return there / (there + not), recall, nil
 }
 
-// LabelAssociationBound is what precision times recall is at most for any mechanism with label
+// LabelAssociationBound returns what precision times recall is at most for any mechanism with label
 // epsilon (LDC, Theorem 5).
 func LabelAssociationBound(classes, size int, epsilon float64) float64 {
 	return math.Exp(epsilon) * float64(size) / float64(classes-size)

@@ -77,7 +77,7 @@ func Clustered(classes int, epsilon, heterogeneity float64, by Constants) Curato
 	}
 }
 
-// Parts are the epsilons of the two steps: the counts, and the labels that are drawn anew. With
+// Parts returns the epsilons of the two steps: the counts, and the labels that are drawn anew. With
 // the sound constants they are rounded up.
 func (c Curator) Parts(by Constants) (counts, labels float64) {
 	moved := 2.0
@@ -94,7 +94,7 @@ func (c Curator) Parts(by Constants) (counts, labels float64) {
 	return counts, labels
 }
 
-// Guarantee is what Algorithm 1 promises (Theorem 1), among so many labels.
+// Guarantee returns what Algorithm 1 promises (Theorem 1), among so many labels.
 func (c Curator) Guarantee(users int, by Constants) (account.Guarantee, error) {
 	if err := c.Validate(); err != nil {
 		return account.Guarantee{}, err
@@ -114,7 +114,7 @@ func (c Curator) Guarantee(users int, by Constants) (account.Guarantee, error) {
 	return g, nil
 }
 
-// Shares are the noisy shares of labels in a cluster with these counts (lines 2 to 20). Noise is
+// Shares returns the noisy shares of labels in a cluster with these counts (lines 2 to 20). Noise is
 // discrete, on counts: a share's is that over the cluster's size, which is public.
 func (c Curator) Shares(r *rand.Rand, counts []int) []float64 {
 	if len(counts) != c.Classes {
@@ -165,7 +165,7 @@ func truncate(q []float64, tau float64) {
 	}
 }
 
-// Label is what becomes of a label in a cluster with noisy shares q (line 24).
+// Label returns what becomes of a label in a cluster with noisy shares q (line 24).
 func (c Curator) Label(r *rand.Rand, y int, q []float64) int {
 	if !rng.Bernoulli(r, rng.Prob(c.Resample)) {
 		return y
@@ -173,7 +173,7 @@ func (c Curator) Label(r *rand.Rand, y int, q []float64) int {
 	return draw(r, q)
 }
 
-// draw is an index with its probability: one after the other, each by a coin of what is left.
+// draw returns an index with its probability: one after the other, each by a coin of what is left.
 func draw(r *rand.Rand, q []float64) int {
 	left := 1.0
 	for y, p := range q[:len(q)-1] {
@@ -185,7 +185,7 @@ func draw(r *rand.Rand, q []float64) int {
 	return len(q) - 1
 }
 
-// Law is the probability of each report of a label in a cluster with noisy shares q.
+// Law returns the probability of each report of a label in a cluster with noisy shares q.
 func (c Curator) Law(y int, q []float64) []float64 {
 	law := make([]float64, len(q))
 	for o, p := range q {
@@ -197,7 +197,7 @@ func (c Curator) Law(y int, q []float64) []float64 {
 	return law
 }
 
-// Targets are the weights of the true loss at each class in the modified loss of a reported
+// Targets returns the weights of the true loss at each class in the modified loss of a reported
 // label (line 30): column y of the inverse of (1-beta) I + beta q 1', which is, by Sherman and
 // Morrison, (e_y - beta q)/(1-beta). They add up to one, and some are negative.
 func (c Curator) Targets(y int, q []float64) []float64 {

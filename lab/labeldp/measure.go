@@ -40,7 +40,7 @@ type Estimator struct {
 
 func (e Estimator) law() noise.DiscreteLaplace { return noise.DiscreteLaplace{Decay: e.Epsilon / 2} }
 
-// Guarantee is that of all counts together, among so many labels: one moves two counts.
+// Guarantee returns that of all counts together, among so many labels: one moves two counts.
 func (e Estimator) Guarantee(users int) account.Guarantee {
 	return account.Guarantee{
 		Epsilon: e.Epsilon, Adjacency: account.Label, Trust: account.Central, Users: users, Rounds: 1, Bound: account.Upper,
@@ -107,7 +107,7 @@ func (c Curator) Distortion(r *rand.Rand, clusters [][]int, draws int) (worst Es
 	return worst
 }
 
-// DistortionBound is what Lemma 5 of LDC says psi is at most, where every cluster holds so many.
+// DistortionBound returns what Lemma 5 of LDC says psi is at most, where every cluster holds so many.
 func (c Curator) DistortionBound(smallest int) float64 {
 	k := float64(c.Classes)
 	return 2*k*c.Threshold + 2*math.Sqrt2*k*c.Scale/float64(max(1, smallest))

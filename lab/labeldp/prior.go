@@ -42,7 +42,7 @@ func Expect(expected []float32, epsilon float64) (Prior, error) {
 	return p, nil
 }
 
-// Randomize is the report of a device with label y.
+// Randomize returns the report of a device with label y.
 func (p Prior) Randomize(r *rand.Rand, y int) int {
 	k, at := len(p.Kept), slices.Index(p.Kept, y)
 	switch {
@@ -54,7 +54,7 @@ func (p Prior) Randomize(r *rand.Rand, y int) int {
 	return p.Kept[randomize.KRR{K: k, Epsilon: p.Epsilon}.Randomize(r, at)]
 }
 
-// Law is the probability of a report from a device with label y.
+// Law returns the probability of a report from a device with label y.
 func (p Prior) Law(y, report int) float64 {
 	k := len(p.Kept)
 	switch {

@@ -45,7 +45,7 @@ func (t *task) crowds() error {
 	return t.judge(net)
 }
 
-// chosen is the number of clusters: as many as leave a typical count clear of its noise, which
+// chosen returns the number of clusters: as many as leave a typical count clear of its noise, which
 // a curator's Gaussian gives among those relied upon.
 func (t *task) chosen() (int, error) {
 	if t.Clusters > 0 {

@@ -71,7 +71,7 @@ var methods = map[string]func(*task) error{"crowds": (*task).crowds, "xy": (*tas
 // papers are the ways of the paper (package ldc).
 var papers = []string{experiments.ClusterRR, experiments.UniformRR, experiments.TwoStages, experiments.DPSGD}
 
-// Methods are the names of all ways.
+// Methods returns the names of all ways.
 func Methods() []string { return append(slices.Sorted(maps.Keys(methods)), papers...) }
 
 // paper measures a way of the paper, as it learned: regression on principal components of pixels.

@@ -64,7 +64,7 @@ func (t *task) xy() error {
 	return err
 }
 
-// bits is how many a device answers: as many, by powers of two, as keep what they round below
+// bits returns how many a device answers: as many, by powers of two, as keep what they round below
 // half the variance of a curator's noise.
 func (t *task) bits() (int, error) {
 	const (
@@ -82,7 +82,7 @@ func (t *task) bits() (int, error) {
 	return bits, nil
 }
 
-// exact are the sums that somebody would know who is told every label.
+// exact returns the sums that somebody would know who is told every label.
 func exact(x blas32.General, y []int, classes int) []float64 {
 	sums := make([]float64, x.Cols*classes)
 	for i, class := range y {

@@ -78,7 +78,7 @@ func (t *task) against(class int) (*task, error) {
 	return &b, nil
 }
 
-// in are the clusters of the records, by k-means on the components, anew for each run.
+// in returns the clusters of the records, by k-means on the components, anew for each run.
 func (t *task) in(clusters, run int) ([]int, error) {
 	key := [2]int{clusters, run}
 	if of, ok := t.clusters[key]; ok {
@@ -113,7 +113,7 @@ func (t *task) learn(targets []float32, how training.Training, run int) (*nn.Mod
 	return m, training.Accuracy(m, t.test, t.tests), nil
 }
 
-// withoutPrivacy is the accuracy of the same model on the labels themselves.
+// withoutPrivacy returns the accuracy of the same model on the labels themselves.
 func (t *task) withoutPrivacy() (float64, error) {
 	if t.exact > 0 {
 		return t.exact, nil

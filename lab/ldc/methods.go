@@ -60,7 +60,7 @@ func clusterRR(t *task, l experiments.Labels, run int, res *experiments.Result) 
 	return accuracy, err
 }
 
-// measured is how alike the labels of clusters are.
+// measured returns how alike the labels of clusters are.
 func (t *task) measured(c labeldp.Curator, of []int) *experiments.LabelClusters {
 	const forMeasure, epsilon, draws = 0x3ea, 0.1, 200
 	counts, sizes := make([][]int, slices.Max(of)+1), make([]int, slices.Max(of)+1)
@@ -124,7 +124,7 @@ func likelihoodRR(t *task, l experiments.Labels, run int, res *experiments.Resul
 	return accuracy, err
 }
 
-// likelihoods are how likely a report is for each label.
+// likelihoods returns how likely a report is for each label.
 func likelihoods(law func(y, report int) float64, classes, report int) []float32 {
 	p := make([]float32, classes)
 	for y := range p {
@@ -167,7 +167,7 @@ func twoStages(t *task, l experiments.Labels, run int, res *experiments.Result) 
 	return accuracy, err
 }
 
-// scores are a model's probabilities of rows.
+// scores returns a model's probabilities of rows.
 func scores(m *nn.Model, x blas32.General) []float32 {
 	const block = 500
 	out, pass := make([]float32, 0, x.Rows*m.Outputs()), nn.NewPass(m)

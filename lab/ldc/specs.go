@@ -20,7 +20,7 @@ func clustered(epsilon float64, clusters int, constants string) experiments.Labe
 	return experiments.Labels{Method: experiments.ClusterRR, Epsilon: epsilon, Clusters: clusters, Heterogeneity: guess, Constants: constants}
 }
 
-// cells are those of a spec: what is measured at each of some numbers, three times.
+// cells returns those of a spec: what is measured at each of some numbers, three times.
 func cells(of func(at float64) []experiments.Labels, at ...float64) func(experiments.Options, string) []experiments.Cell {
 	return func(o experiments.Options, _ string) (all []experiments.Cell) {
 		for _, x := range o.Some(at...) {
@@ -42,7 +42,7 @@ func against(ways ...experiments.Labels) []experiments.Labels {
 
 var sets = []string{"mnist", "fashion-mnist"}
 
-// Specs are the measurements, in the order of the paper.
+// Specs returns the measurements, in the order of the paper.
 func Specs() []experiments.Spec {
 	return []experiments.Spec{
 		{
@@ -87,7 +87,7 @@ func Specs() []experiments.Spec {
 	}
 }
 
-// way is what a line of a figure is of.
+// way returns what a line of a figure is of.
 func way(m experiments.Measured) string {
 	l := m.Cell.Labels
 	names := map[string]string{
@@ -100,7 +100,7 @@ func way(m experiments.Measured) string {
 	return names[l.Method]
 }
 
-// accuracies is the table of all cells.
+// accuracies returns the table of all cells.
 func accuracies(cells []experiments.Measured) (release.Table, string) {
 	t := release.Table{
 		Title:   "Accuracy of the model on test records",
@@ -163,7 +163,7 @@ func overEpsilon(s experiments.Spec, all []experiments.Measured) []release.Secti
 	})
 }
 
-// positions are the epsilons of DP-SGD by where a record stands.
+// positions returns the epsilons of DP-SGD by where a record stands.
 func positions(cells []experiments.Measured) release.Table {
 	t := release.Table{
 		Title:   "DP-SGD with amplification by iteration",
@@ -233,7 +233,7 @@ func amongPeers(s experiments.Spec, all []experiments.Measured) []release.Sectio
 	})
 }
 
-// rates are those of Table 1, without constants and logarithms.
+// rates returns those of Table 1, without constants and logarithms.
 func rates(_ experiments.Spec, all []experiments.Measured) []release.Section {
 	return append(experiments.PerDataset(all, func(_ string, cells []experiments.Measured) release.Section {
 		t := release.Table{
@@ -255,7 +255,7 @@ func rates(_ experiments.Spec, all []experiments.Measured) []release.Section {
 	}), association())
 }
 
-// Rate is what Table 1 says of a cell at its data set's size, without constants and logarithms: the rate, what of it
+// Rate returns what Table 1 says of a cell at its data set's size, without constants and logarithms: the rate, what of it
 // stays however many labels there are, and the rate without privacy.
 func Rate(m experiments.Measured) (rate, stays, base float64) {
 	const classes, dimension = 10, 10 * (components + 1)

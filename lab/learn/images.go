@@ -30,7 +30,7 @@ const (
 // 65,536 and 16,384 rows.
 var imageDimensions = []int{351, 170}
 
-// imageDimension is the largest for which the first round's rows are answered often enough.
+// imageDimension returns the largest for which the first round's rows are answered often enough.
 func imageDimension(respondents, bits int) int {
 	for _, d := range imageDimensions {
 		if rows := rowsOf(d*(d+1)/2 + 10*(d+1)); respondents*bits/rows >= rowAnswers {
@@ -42,7 +42,7 @@ func imageDimension(respondents, bits int) int {
 
 func rowsOf(length int) int { return 1 << bits.Len(uint(length-1)) }
 
-// firstBits are those of the round that the dimension is for.
+// firstBits returns those of the round that the dimension is for.
 func (s Setting) firstBits() int {
 	if s.Rounds > 1 && s.Takes == takesAll {
 		return int(momentShare * float64(s.Bits))

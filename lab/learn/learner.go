@@ -34,7 +34,7 @@ const (
 	cohortShare = 0.45
 )
 
-// newLearner is the one for a task: where public inputs are of its kind, sums or gradients
+// newLearner returns the one for a task: where public inputs are of its kind, sums or gradients
 // in their features; otherwise second moments first.
 func newLearner(t *task, s Setting) (*learner, error) {
 	switch {
@@ -165,12 +165,12 @@ func (r records) white(p *features.Point) records {
 // alike is how many vectors are compared with each other.
 const alike = 100
 
-// overlap is that of messages of public records, in the round that learn has come to.
+// overlap returns that of messages of public records, in the round that learn has come to.
 func (l *learner) overlap(public records, length int) rows.Overlap {
 	return overlap(public.x.Rows, length, func(i int, v []float32) { l.encode(public, i, v) })
 }
 
-// overlap is that of the first of n vectors.
+// overlap returns that of the first of n vectors.
 func overlap(n, length int, write func(i int, v []float32)) rows.Overlap {
 	vectors := make([][]float32, min(alike, n))
 	for i := range vectors {

@@ -108,7 +108,7 @@ func (m *measurement) promise(e account.Event) error {
 	return err
 }
 
-// drawn is how good what was learned from every bit is, and what that is.
+// drawn returns how good what was learned from every bit is, and what that is.
 func (m *measurement) drawn() (score, *model.Model, error) {
 	l, err := newLearner(m.task, m.Setting)
 	if err != nil {
@@ -139,7 +139,7 @@ func (m *measurement) drawn() (score, *model.Model, error) {
 	return s, m.model(linear.Linear, another, s), nil
 }
 
-// cohorts are who answers which round: everybody, or each one round.
+// cohorts returns who answers which round: everybody, or each one round.
 func (l *learner) cohorts(t *task, s Setting) [][]int {
 	order := seeded.New(s.Seed, 6).Perm(t.train.x.Rows)
 	cohorts := make([][]int, len(l.rounds))
@@ -184,7 +184,7 @@ func (m *measurement) learn(collect way) (*learner, error) {
 	return l, nil
 }
 
-// model is what was learned, as a file has it, in features that another map follows.
+// model returns what was learned, as a file has it, in features that another map follows.
 func (m *measurement) model(linear moments.Linear, another *whiten.State, s score) *model.Model {
 	t := m.task
 	if t.features == nil {
@@ -204,7 +204,7 @@ func (m *measurement) model(linear moments.Linear, another *whiten.State, s scor
 	return out
 }
 
-// asked is how many rounds a respondent answers.
+// asked returns how many rounds a respondent answers.
 func (m *measurement) asked() int {
 	if m.Takes == takesOne {
 		return 1
@@ -233,7 +233,7 @@ func total(n, length int, write func(i int, v []float32)) []float64 {
 	return sum
 }
 
-// distance is the root mean square over coordinates.
+// distance returns the root mean square over coordinates.
 func distance(a, b []float64) float64 {
 	squares := 0.0
 	for k, x := range a {
@@ -246,7 +246,7 @@ func (m *measurement) exact(_ *learner, _ int, exact []float64) (rows.Sum, error
 	return rows.Sum{Vector: exact}, nil
 }
 
-// central is what a curator would add who is trusted with everything.
+// central returns what a curator would add who is trusted with everything.
 func (m *measurement) central(_ *learner, round int, exact []float64) (rows.Sum, error) {
 	shift := m.shift
 	if m.Takes == takesAll {

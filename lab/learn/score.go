@@ -19,7 +19,7 @@ func (s score) interval() (low, high float64) {
 	return math.Max(0, s.value-1.96*s.deviation), math.Min(1, s.value+1.96*s.deviation)
 }
 
-// classified is the share of records whose class is found.
+// classified returns the share of records whose class is found.
 func (r records) classified(class func(x []float32) int, classes int) score {
 	found := make([]int, r.x.Rows)
 	each(r.x.Rows, func() struct{} { return struct{}{} }, func(_ struct{}, i int) { found[i] = class(r.row(i)) })

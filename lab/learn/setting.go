@@ -51,7 +51,7 @@ var known = map[string]choices{
 	"lending_club_charged_off": {[]string{"columns", "fourier"}, []string{unlabelled}},
 }
 
-// Datasets are all that have a name.
+// Datasets returns all that have a name.
 func Datasets() []string {
 	return []string{"synthetic", "mnist", "fashion-mnist", "agnews_lsa256", "sst2", "lending_club", "lending_club_charged_off"}
 }

@@ -80,7 +80,7 @@ func (m *measurement) designStudy(asked []plan.VectorRound) error {
 	return m.promise(all)
 }
 
-// draft is a plan of rounds that everybody counts in, with its keys and without its noise.
+// draft returns a plan of rounds that everybody counts in, with its keys and without its noise.
 func (m *measurement) draft(asked []plan.VectorRound, respondents int) (plan.Plan, error) {
 	v := &plan.Vector{Features: m.task.train.x.Cols, Classes: m.task.classes, Number: m.task.asked(), Seed: measure.PublicSeed(m.Seed), Rounds: asked}
 	p := measure.Draft(plan.Question{Kind: "vector", Vector: v}, plan.Budget{Epsilon: m.Epsilon, Delta: m.Delta, Adjacency: string(account.Replacement)}, respondents)
@@ -149,7 +149,7 @@ func (m *measurement) runnable(p plan.Plan, state []byte) (*protocol.Protocol, e
 	return protocol.WithState(p, state)
 }
 
-// start is the state that the first round asks with, where that is of gradients: zero, in
+// start returns the state that the first round asks with, where that is of gradients: zero, in
 // features as they are.
 func (m *measurement) start(l *learner) []byte {
 	if l.rounds[0].sums != vector.Gradients {

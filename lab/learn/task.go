@@ -30,7 +30,7 @@ type task struct {
 	features *inputs.Map
 }
 
-// asked is the number that a plan asks for; nil where it has classes.
+// asked returns the number that a plan asks for; nil where it has classes.
 func (t *task) asked() *plan.Number {
 	if t.classes != nil {
 		return nil

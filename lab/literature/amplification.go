@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
-// ClonesClosedForm is one shuffled report of any epsilon0-DP randomizer
+// ClonesClosedForm returns one shuffled report of any epsilon0-DP randomizer
 // (Feldman, McMillan, Talwar 2021, Theorem 3.1): for epsilon0 <= ln(n/(16
 // ln(2/delta))),
 //
@@ -29,7 +29,7 @@ func ClonesClosedForm(n int, epsilon0, delta float64) (account.Guarantee, error)
 	return closedForm(n, epsilon, epsilon0, delta, "clones, closed form", "Feldman, McMillan, Talwar 2021, Theorem 3.1"), nil
 }
 
-// StrongerClonesClosedForm is the closed form of StrongerClones, for the same
+// StrongerClonesClosedForm returns the closed form of StrongerClones, for the same
 // randomizers only (Feldman, McMillan, Talwar 2023, with its errata): for n >=
 // 8 ln(2/delta) (e^epsilon0+1),
 //
@@ -56,7 +56,7 @@ func closedForm(n int, epsilon, epsilon0, delta float64, method, source string) 
 	}
 }
 
-// ErlingssonTheorem7 is the first bound of its kind: 12 epsilon0 sqrt(ln(1/delta)/n)
+// ErlingssonTheorem7 returns the first bound of its kind: 12 epsilon0 sqrt(ln(1/delta)/n)
 // for n >= 1000, epsilon0 < 1/2 and delta < 1/100 (Erlingsson, Feldman, Mironov,
 // Raghunathan, Talwar, Thakurta 2019, Theorem 7). Upper bound, replacement.
 func ErlingssonTheorem7(n int, epsilon0, delta float64) (account.Guarantee, error) {
@@ -76,7 +76,7 @@ func ErlingssonTheorem7(n int, epsilon0, delta float64) (account.Guarantee, erro
 	return closedForm(n, epsilon, epsilon0, delta, "amplification by shuffling, closed form", "Erlingsson et al. 2019, Theorem 7"), nil
 }
 
-// BalleTheorem31 is the share gamma of respondents who must send a random symbol
+// BalleTheorem31 returns the share gamma of respondents who must send a random symbol
 // for k-ary randomized response to be (epsilon, delta)-DP shuffled (Balle, Bell,
 // Gascon, Nissim 2019, Theorem 3.1): max(14 k ln(2/delta)/((n-1) epsilon^2),
 // 27 k/((n-1) epsilon)), for epsilon <= 1 and where that is below 1. The local

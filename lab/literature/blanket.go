@@ -39,7 +39,7 @@ const (
 	Bennett Inequality = "Bennett"
 )
 
-// delta is the bound at epsilon, with each M replaced by its generating
+// delta returns the bound at epsilon, with each M replaced by its generating
 // function; M = 0, which has an empty sum, left out.
 func (b blanket) delta(n int, epsilon float64, by Inequality) float64 {
 	l, a := math.Exp(epsilon), math.Expm1(epsilon)
@@ -70,7 +70,7 @@ func phi(u float64) float64 {
 	return (1+u)*math.Log1p(u) - u
 }
 
-// epsilon is the least epsilon up to epsilon0 whose bound is at most delta,
+// epsilon returns the least epsilon up to epsilon0 whose bound is at most delta,
 // rounded up, or epsilon0, which holds without any shuffling.
 func (b blanket) epsilon(n int, epsilon0, delta float64, by Inequality) float64 {
 	enough := func(e float64) bool { return b.delta(n, e, by)*(1+profile.LawError) <= delta }
@@ -80,7 +80,7 @@ func (b blanket) epsilon(n int, epsilon0, delta float64, by Inequality) float64 
 	return profile.LeastEnough(0, epsilon0, enough)
 }
 
-// symbolsBlanket is that of k-ary randomized response: omega uniform.
+// symbolsBlanket returns that of k-ary randomized response: omega uniform.
 func symbolsBlanket(k int, epsilon0 float64) blanket {
 	symbols := float64(k)
 	gamma := symbols / (math.Exp(epsilon0) + symbols - 1)
@@ -132,7 +132,7 @@ func BlanketSymbols(n, k int, epsilon0, delta float64, by Inequality) (account.G
 		fmt.Sprintf("privacy blanket of %d-ary randomized response, %s", k, by)), nil
 }
 
-// BlanketAny is one shuffled report of each of n respondents by any
+// BlanketAny returns one shuffled report of each of n respondents by any
 // epsilon0-DP randomizer, by the privacy blanket with its authors' constants
 // (Balle, Bell, Gascon, Nissim 2019, Section 5). Upper bound, replacement.
 func BlanketAny(n int, epsilon0, delta float64, by Inequality) (account.Guarantee, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
-// CheuCorollary47 is the guarantee of randomized response of n users that each
+// CheuCorollary47 returns the guarantee of randomized response of n users that each
 // replace their bit by a fair coin with probability lambda/n, so flip it with
 // lambda/(2n) (Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, Corollary 4.7), for
 // lambda in [14 ln(4/delta), n]. Upper bound, replacement of one bit.
@@ -21,7 +21,7 @@ func CheuCorollary47(n int, lambda, delta float64) (account.Guarantee, error) {
 	return shuffledCoins("Cheu et al. 2019, Corollary 4.7", g, n, lambda, delta)
 }
 
-// shuffledCoins is the statement that Cheu's Corollary 4.7 and ESA's Lemma II.6
+// shuffledCoins returns the statement that Cheu's Corollary 4.7 and ESA's Lemma II.6
 // share: with m = lambda - sqrt(2 lambda ln(2/delta)),
 //
 //	epsilon = sqrt(32 ln(4/delta)/m) (1 - m/n).
@@ -41,13 +41,13 @@ func shuffledCoins(t theorems.Theorem, g account.Guarantee, n int, lambda, delta
 	return g, nil
 }
 
-// coinsEpsilon is the printed formula, in the form that does not cancel near lambda = n.
+// coinsEpsilon returns the printed formula, in the form that does not cancel near lambda = n.
 func coinsEpsilon(n, lambda, delta float64) float64 {
 	lost := math.Sqrt(2 * lambda * math.Log(2/delta))
 	return math.Sqrt(32*math.Log(4/delta)/(lambda-lost)) * ((n - lambda) + lost) / n
 }
 
-// CheuZhilyaevFlip is the flip probability at which randomized response of n
+// CheuZhilyaevFlip returns the flip probability at which randomized response of n
 // users is (epsilon, delta)-DP (Cheu and Zhilyaev 2021): the smaller root of
 // p(1-p) n = (33/5) coth(epsilon/2)^2 ln(4/delta). It needs a root: the right
 // side at most n/4.

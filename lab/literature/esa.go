@@ -42,7 +42,7 @@ func ESALemmaII6(n int, lambda, delta float64) (account.Guarantee, error) {
 	return shuffledCoins("ESA Lemma II.6", g, n, lambda, delta)
 }
 
-// ESATheoremIII1 is the central guarantee of attribute-fragmented one-hot
+// ESATheoremIII1 returns the central guarantee of attribute-fragmented one-hot
 // reports, each bit sent by randomized response of epsilonLocal (ESA, Theorem
 // III.1): sqrt(64 e^epsilonLocal ln(4/delta)/n) for epsilonLocal in
 // [1, ln n - ln(14 ln(4/delta))] and delta >= n^(-ln n). Upper bound, removal
@@ -77,7 +77,7 @@ func domainIII1(t theorems.Theorem, formula, logN, epsilonLocal, delta float64) 
 	return nil
 }
 
-// ESACorollaryA2 is the epsilon of a pure epsilon2-DP randomizer applied to the
+// ESACorollaryA2 returns the epsilon of a pure epsilon2-DP randomizer applied to the
 // output of a pure epsilon1-DP one (ESA, Corollary A.2):
 // ln((e^(e1+e2)+1)/(e^e1+e^e2)), that is tanh(e/2) = tanh(e1/2) tanh(e2/2).
 // Tight, and rounded up. It has the adjacency of the first randomizer.
@@ -89,7 +89,7 @@ func ESACorollaryA2(epsilon1, epsilon2 float64) (float64, error) {
 	return theorems.ESATheoremIV1(epsilon1, epsilon2, 1) // the same number
 }
 
-// ESATheoremIV2 is the central guarantee of report fragments of one-hot reports
+// ESATheoremIV2 returns the central guarantee of report fragments of one-hot reports
 // (ESA, Theorem IV.2), delta < 1/2 and epsilonFragment > 1. The second term of
 // its minimum is Theorem III.1 at the backstop. The first, the tau rows of
 // fragments composed, is legible in our copy only without its exponents and
@@ -135,7 +135,7 @@ func rows(t theorems.Theorem, n int, epsilonFragment float64, tau int, delta flo
 	return BunSteinke(row.Epsilon, tau, delta/2)
 }
 
-// ESATheoremV1 is the paper's own statement: Laplace(2/epsilon) noise less a
+// ESATheoremV1 returns the paper's own statement: Laplace(2/epsilon) noise less a
 // margin of (2/epsilon) ln(2/delta) makes the counts of crowds (epsilon,
 // delta)-DP (ESA, Theorem V.1; replacement). Its proof charges the probability
 // of running over, delta/4, where the observation that tells the neighbours
@@ -157,7 +157,7 @@ func ESATheoremV1(epsilon, delta float64) (account.Guarantee, float64, error) {
 	}, profile.Raised(margin), nil
 }
 
-// ESATheoremVI1 is the central guarantee of LDP-SGD over so many rounds, each answered by the same
+// ESATheoremVI1 returns the central guarantee of LDP-SGD over so many rounds, each answered by the same
 // n respondents (ESA, Theorem VI.1): epsilonLocal of a round at most ln(n)/4. It is printed as
 // O((e^epsilonLocal - 1)/sqrt(n) sqrt(T ln^2(T/delta))) without a constant, so the number is
 // that of its proof: the amplification of ESALemmaII5 for each round and advanced composition

@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
-// GKMP20Theorem11 is the published mean of the Poisson mechanism for sums of
+// GKMP20Theorem11 returns the published mean of the Poisson mechanism for sums of
 // bits (Ghazi, Kumar, Manurangsi, Pagh 2020, Theorem 11): 16 ln(10/delta)/
 // (1-e^-epsilon)^2 + 2/(1-e^-epsilon), epsilon and delta in (0, 1).
 func GKMP20Theorem11(epsilon, delta float64) (mean float64, err error) {

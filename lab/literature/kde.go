@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
-// KDETheorem32Pure is the variant for pure bitsum protocols (KDE, Appendix
+// KDETheorem32Pure returns the variant for pure bitsum protocols (KDE, Appendix
 // A.1.7): basic composition, epsilon = I S e0 and delta = 0.
 func KDETheorem32Pure(bitsum account.Guarantee, coordinates, repetitions int) (account.Guarantee, error) {
 	t := theorems.Theorem("KDE Theorem 3.2, pure variant (Appendix A.1.7)")
@@ -55,7 +55,7 @@ const (
 	CommunicationThreat ThreatModel = "communication"
 )
 
-// KDECorollary34 is the guarantee of private learning (KDE, Corollary 3.4):
+// KDECorollary34 returns the guarantee of private learning (KDE, Corollary 3.4):
 // density is that of one reported class (Theorem 3.2 or exact), epsilonLabel
 // that of m-ary randomized response on the label.
 //

@@ -37,7 +37,7 @@ func PeerToPeer(size int, share, flip, delta float64) (account.Guarantee, error)
 	}, nil
 }
 
-// PeerFlip is the flip that Theorem 3 of LDC prescribes for clusters of at least size. It is above
+// PeerFlip returns the flip that Theorem 3 of LDC prescribes for clusters of at least size. It is above
 // 1/2, where there is none, for clusters of less than some eleven thousand.
 func PeerFlip(size int, share float64) (float64, error) {
 	s := float64(size)

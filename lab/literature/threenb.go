@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
-// GKMPS21Lemma9 is the later choice for sums of bits, where the flood need only
+// GKMPS21Lemma9 returns the later choice for sums of bits, where the flood need only
 // hide one message: e1 = (1-gamma) epsilon, e2 = min(1, gamma epsilon), r =
 // 3(1 + ln(1/delta)), p = e^(-0.2 e2) (Ghazi, Kumar, Manurangsi, Pagh, Sinha
 // 2021, Lemma 9).

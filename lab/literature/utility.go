@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
-// ESATheoremIII2 is the error that no estimated frequency of k cells exceeds but with
+// ESATheoremIII2 returns the error that no estimated frequency of k cells exceeds but with
 // probability beta, where n respondents send one-hot reports whose bits flip at epsilonLocal (ESA,
 // Theorem III.2), in shares of n. It is printed as an order, sqrt(ln(k/beta)/n) e^(-epsilonLocal/2), and so is the
 // other form, sqrt(ln(k/beta) ln(1/delta))/(n epsilon), which follows with Theorem III.1. The number is that of its
@@ -31,7 +31,7 @@ func ESATheoremIII2(n, k int, epsilonLocal, beta float64) (alpha float64, err er
 	return profile.Raised((linear + math.Sqrt(linear*linear+2*flip*(1-flip)*rare)) / math.Tanh(epsilonLocal/2)), nil
 }
 
-// ESATheoremV2 is how many reports Algorithm 3 deletes from any of so many crowds at most, but with
+// ESATheoremV2 returns how many reports Algorithm 3 deletes from any of so many crowds at most, but with
 // probability delta: (4/epsilon) ln(2 crowds/delta) (ESA, Theorem V.2). Crowds that are dropped whole, because their noisy size came
 // out above the true one, are not within it: that is the event of probability delta/4 each that
 // ESATheoremV1 charges, and in ESA ends the run.

@@ -81,7 +81,7 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 	return experiments.Measured{Cell: c, Result: &out}, nil
 }
 
-// one is a run, which leaves a picture where there is a folder.
+// one returns a run, which leaves a picture where there is a folder.
 func (b *bench) one(c Cell) (Result, error) {
 	res, err := run(c, b.set, b.made, func(string, int, int) {})
 	if err == nil && b.data.Out != "" {
@@ -90,7 +90,7 @@ func (b *bench) one(c Cell) (Result, error) {
 	return res, err
 }
 
-// pictureOf is the file of what the codes of a data set keep.
+// pictureOf returns the file of what the codes of a data set keep.
 func pictureOf(set string) string { return "ltn-codes-" + set + ".png" }
 
 // draw leaves a picture of test records, of what their codes stand for, and of what noisy codes do.

@@ -2,7 +2,7 @@ package ltn
 
 import "math"
 
-// LaplaceBound is the largest accuracy of telling one of K classes, all as common, from a vector with
+// LaplaceBound returns the largest accuracy of telling one of K classes, all as common, from a vector with
 // Laplace noise of a local epsilon (LTN, equation 10): each class is a corner of the ball. It bounds
 // Laplace mechanisms and no others: a label told by k-ary response puts all of its epsilon into the one
 // thing that is asked, and is right more often.

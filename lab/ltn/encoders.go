@@ -32,7 +32,7 @@ type encoding struct {
 	likelihood string
 }
 
-// records are those that noisy codes stand for.
+// records returns those that noisy codes stand for.
 func (e *encoding) records(how device.Mechanism, reports []latent.Report) (blas32.General, error) {
 	m, ok := how.(device.Laplace)
 	if !ok || e.back == nil {
@@ -49,7 +49,7 @@ func (e *encoding) records(how device.Mechanism, reports []latent.Report) (blas3
 	return out, nil
 }
 
-// encoder is that of the cell's file, or made of public records and kept there. Cells of one bench share
+// encoder returns that of the cell's file, or made of public records and kept there. Cells of one bench share
 // what was made.
 func (t *task) encoder(public blas32.General) (*encoding, error) {
 	method := map[string]string{"vlm": "vae", experiments.PrivUnit: "vae", "pca": "pca", "direct": "direct"}[t.Mechanism]
@@ -100,7 +100,7 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 	return e, atomicfile.Replace(t.Encoder, text, 0o644)
 }
 
-// network is the encoder's network, the ball that its vectors are in, and the way back.
+// network returns the encoder's network, the ball that its vectors are in, and the way back.
 func (t *task) network(r *rand.Rand, method string, public blas32.General) (*nn.Model, float64, *encoding, error) {
 	switch method {
 	case "pca":
@@ -117,7 +117,7 @@ func (t *task) network(r *rand.Rand, method string, public blas32.General) (*nn.
 	return m.Encoder, v.Length, &encoding{back: m, likelihood: v.Likelihood}, nil
 }
 
-// settings are those of a variational encoder.
+// settings returns those of a variational encoder.
 func (t *task) settings() learn.VAE {
 	v := learn.Paper()
 	if t.Noise > 0 {
@@ -154,7 +154,7 @@ func (t *task) inTwoStages(x blas32.General, trained device.Trained) (*encoding,
 	return &encoding{Encoder: e, back: m, likelihood: v.Likelihood}, err
 }
 
-// firstStage is an autoencoder of public records, or of those that LTN takes for its first stage. It is made once
+// firstStage returns an autoencoder of public records, or of those that LTN takes for its first stage. It is made once
 // for all that is promised to the records of a second one.
 func (t *task) firstStage(v learn.VAE, x blas32.General) (*learn.Trained, error) {
 	key := fmt.Sprint(t.set.Name, t.Seed, x.Rows, v)

@@ -80,7 +80,7 @@ func (t *task) joining() (Result, error) {
 	return res, nil
 }
 
-// columns are those of the party with the outcome, and of the other.
+// columns returns those of the party with the outcome, and of the other.
 func (t *task) columns() (first, second []int) {
 	for j := range t.set.Dimension() {
 		if j < len(t.set.Columns) && slices.Contains(ofFirst, t.set.Columns[j]) {
@@ -170,7 +170,7 @@ func (r toldRows) part(from, to int) toldRows {
 	return toldRows{of(r.mean), of(r.clean), of(r.raw)}
 }
 
-// numbered is what is asked of so many respondents beside the numbers of their rows, with its public state, and what
+// numbered returns what is asked of so many respondents beside the numbers of their rows, with its public state, and what
 // would be told of all rows without noise.
 func (t *task) numbered(public, all blas32.General, respondents int) (ask plan.Latent, state []byte, clean blas32.General, err error) {
 	if t.Mechanism == experiments.Symbols {
@@ -191,7 +191,7 @@ func (t *task) numbered(public, all blas32.General, respondents int) (ask plan.L
 	return plan.Latent{Report: plan.LatentVector, Vector: t.told(e.Encoder, false)}, state, learn.Codes(e.Encoder, all), err
 }
 
-// scaleOf is the root of the mean square of numbers, which are public.
+// scaleOf returns the root of the mean square of numbers, which are public.
 func scaleOf(x blas32.General) float32 {
 	squares := 0.0
 	for _, v := range x.Data {

@@ -184,7 +184,7 @@ func (t *task) run() (res Result, err error) {
 
 func (t *task) stream(part uint64) *rand.Rand { return seeded.New(t.Seed, part) }
 
-// split is who is public, and who is asked.
+// split returns who is public, and who is asked.
 func (t *task) split() (public, asked []int) {
 	n := float64(len(t.order))
 	at := int(publicShare * n)

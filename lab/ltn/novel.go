@@ -50,7 +50,7 @@ func (t *task) novel() (Result, error) {
 
 var groupNames = []string{"others", "new"}
 
-// groups are the public records, none of them of the last class, and as many respondents of other
+// groups returns the public records, none of them of the last class, and as many respondents of other
 // classes and of that one.
 func (t *task) groups() (public []int, group [2][]int) {
 	class := len(t.set.Classes) - 1
@@ -83,7 +83,7 @@ func (t *task) members(group [2][]int) (who distribution.Values) {
 	return who
 }
 
-// tells is how often it is right that a record is of the new class where that is commoner, in the
+// tells returns how often it is right that a record is of the new class where that is commoner, in the
 // clusters about it, than public records are: all others lie in clusters as these do, whose shares are
 // known without noise. Records of the class count as much as the others.
 func (t *task) tells(g *clusters, public blas32.General, shares []float64, of *histogram.Table) (float64, error) {
@@ -113,7 +113,7 @@ func (t *task) tells(g *clusters, public blas32.General, shares []float64, of *h
 	return t.balanced(said), nil
 }
 
-// squares are the squared distances of a row from all centres.
+// squares returns the squared distances of a row from all centres.
 func squares(x blas32.General, i int, centres blas32.General) []float64 {
 	out := make([]float64, centres.Rows)
 	for c := range out {
@@ -125,7 +125,7 @@ func squares(x blas32.General, i int, centres blas32.General) []float64 {
 	return out
 }
 
-// balanced is how often it is right that a test record is of the last class (1) or of another (0),
+// balanced returns how often it is right that a test record is of the last class (1) or of another (0),
 // both alike.
 func (t *task) balanced(said []int) float64 {
 	var right, all [2]float64

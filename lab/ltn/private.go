@@ -16,7 +16,7 @@ import (
 // roundsOfPrivate are those of k-means once there are enough clusters.
 const roundsOfPrivate = 5
 
-// mostPrivate is how many clusters, up to so many, can be told from the noise of their centres.
+// mostPrivate returns how many clusters, up to so many, can be told from the noise of their centres.
 func (t *task) mostPrivate(rows, upTo int) (int, error) {
 	return kmeans.Private{Clusters: upTo, Rounds: roundsOfPrivate}.Most(rows, t.train.Cols, t.Central/2, deltaMade/2)
 }

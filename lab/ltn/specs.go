@@ -42,7 +42,7 @@ func centrally(runs int, epsilons []float64, asPrinted bool, mechanism string) f
 	}
 }
 
-// both are the cells of some functions after one another.
+// both returns the cells of some functions after one another.
 func both(of ...func(experiments.Options, string) []experiments.Cell) func(experiments.Options, string) []experiments.Cell {
 	return func(o experiments.Options, set string) (all []experiments.Cell) {
 		for _, f := range of {
@@ -72,7 +72,7 @@ func settled(application string, runs int, split float64, all ...setting) func(e
 
 var every = []string{experiments.Symbols, experiments.VLM, experiments.PrivUnit, experiments.PCA, experiments.Direct}
 
-// Specs are the measurements, in the order of the paper.
+// Specs returns the measurements, in the order of the paper.
 func Specs() []experiments.Spec {
 	const (
 		noNumbers = "The figure has no printed numbers. The encoder and the clusters are of public records (three quarters of the training records, without labels), to which nothing is promised, where the paper's lines are of encoders with a central promise; where a line says central, clusters and network (symbols), or the second stage of the encoder (vlm), are of private records with noise, by which they keep that epsilon beside the respondents' local one. "

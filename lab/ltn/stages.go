@@ -44,7 +44,7 @@ func stages(s experiments.Spec, all []experiments.Measured) []release.Section {
 	return sections
 }
 
-// allowed is how many epochs a central epsilon pays for, and what they cost.
+// allowed returns how many epochs a central epsilon pays for, and what they cost.
 func allowed(central, multiplier float64, batch, records int) (epochs int, spent float64) {
 	costs := func(epochs int) float64 {
 		t := dpsgd.Training{Sampling: float64(batch) / float64(records), NoiseMultiplier: multiplier, Steps: epochs * (records / batch), Clip: 1, Expected: 1, Rate: 1}

@@ -90,7 +90,7 @@ func (t *task) ask(g *clusters, classes, groups []string, smallest int, who dist
 	return m, p, err
 }
 
-// record is what a training record's holder has.
+// record returns what a training record's holder has.
 func (t *task) record(i, group, class int) latent.Record {
 	return latent.Record{Crowd: group, Features: t.set.Train.X.Data[i*t.set.Train.X.Stride:][:t.set.Dimension()], Class: class}
 }
@@ -144,7 +144,7 @@ func (t *task) collection() (Result, error) {
 	return t.finish(res, p, len(t.set.Classes)), nil
 }
 
-// purity is the share of public records whose class is the commonest of their cluster.
+// purity returns the share of public records whose class is the commonest of their cluster.
 func (t *task) purity(of, public []int) float64 {
 	k := len(t.set.Classes)
 	counts := make([]int, t.Clusters*k)

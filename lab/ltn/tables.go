@@ -43,7 +43,7 @@ func maker(got *experiments.Recorded, r experiments.Records) release.Cell {
 // missing stands where there is no number.
 var missing = release.Text("–")
 
-// number is a mean with its deviation over runs.
+// number returns a mean with its deviation over runs.
 func number(v, std float64) release.Cell {
 	if v == 0 {
 		return missing

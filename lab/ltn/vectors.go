@@ -136,7 +136,7 @@ func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest 
 	return m.Vectors, p, nil
 }
 
-// told is how a vector of an encoder is told, beside a class or alone.
+// told returns how a vector of an encoder is told, beside a class or alone.
 func (t *task) told(e *device.Encoder, classes bool) *plan.Latents {
 	z := &plan.Latents{Mechanism: plan.LatentLaplace, Dim: e.Dim(), Length: e.Length}
 	if classes && t.Split > 0 {
@@ -148,7 +148,7 @@ func (t *task) told(e *device.Encoder, classes bool) *plan.Latents {
 	return z
 }
 
-// bodies are the vectors of reports.
+// bodies returns the vectors of reports.
 func bodies(reports []latent.Report) [][]byte {
 	out := make([][]byte, len(reports))
 	for i, r := range reports {
@@ -167,7 +167,7 @@ func (t *task) alone(e *device.Encoder, how device.Report) (device.Mechanism, []
 	return alone, reports
 }
 
-// atEpsilon is a mechanism at another local epsilon.
+// atEpsilon returns a mechanism at another local epsilon.
 func atEpsilon(m device.Mechanism, epsilon float64) device.Mechanism {
 	switch m := m.(type) {
 	case device.Laplace:
@@ -179,7 +179,7 @@ func atEpsilon(m device.Mechanism, epsilon float64) device.Mechanism {
 	return m
 }
 
-// paper is the accuracy of LTN's own learner from the same reports: a network on the noisy vectors,
+// paper returns the accuracy of LTN's own learner from the same reports: a network on the noisy vectors,
 // by how likely the told class is for each true one. A cap's reports are no vectors.
 func (t *task) paper(e *device.Encoder, v *latent.Vectors, told []int, codes blas32.General) (*float64, error) {
 	m, ok := v.How.Vector.(device.Laplace)

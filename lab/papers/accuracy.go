@@ -14,7 +14,7 @@ import (
 // drawn are the epsilons of figures; tables have others.
 var drawn = []float64{0.5, 1, 2, 4, 7}
 
-// accuracies are a figure for each data set and kernel. needs names a bitsum that a set must have been measured by.
+// accuracies returns a figure for each data set and kernel. needs names a bitsum that a set must have been measured by.
 func accuracies(name string, labels float64, c Cells, needs ...string) (out []page.Chart) {
 	at := c.where(func(x experiments.Cell) bool {
 		return classified(x) && x.Density.LabelEpsilon == labels && slices.Contains(drawn, x.Density.Epsilon)
@@ -65,7 +65,7 @@ func has(c Cells, kernel string, bitsums []string) bool {
 	return len(epsilonsOf(of)) > 3
 }
 
-// overEpsilon is a figure for each data set, on logarithmic axes.
+// overEpsilon returns a figure for each data set, on logarithmic axes.
 func overEpsilon(c Cells, name, title, y string, pick func(experiments.Cell) bool, value func(*experiments.Result) (float64, float64)) (out []page.Chart) {
 	at := c.where(pick)
 	for _, set := range datasets(at) {

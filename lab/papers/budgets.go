@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// byLabels is one of Tables 2 to 5: labels as they are with every way, and all levels of labels by the paper's
+// byLabels returns one of Tables 2 to 5: labels as they are with every way, and all levels of labels by the paper's
 // numbers, its accounting and the exact one.
 func byLabels(name, set string, c Cells) []release.Table {
 	of := c.where(func(x experiments.Cell) bool {
@@ -92,7 +92,7 @@ func byLabels(name, set string, c Cells) []release.Table {
 	return []release.Table{first, levels}
 }
 
-// rotatedBy is the accuracy of rotated bits by epsilon and level of labels.
+// rotatedBy returns the accuracy of rotated bits by epsilon and level of labels.
 func rotatedBy(c Cells, epsilons []float64) string {
 	var parts []string
 	for _, epsilon := range epsilons {
@@ -111,7 +111,7 @@ func rotatedBy(c Cells, epsilons []float64) string {
 	return strings.Join(parts, "; ")
 }
 
-// again is a printed cell by the paper's accounting at its delta, and at that of its authors' program.
+// again returns a printed cell by the paper's accounting at its delta, and at that of its authors' program.
 func again(c Cells) []release.Table {
 	const set, epsilon = "agnews_lsa256@30000", 4.5
 	t := release.Table{
@@ -156,7 +156,7 @@ func crossed(c Cells, set string, maps []string, labels float64) []release.Table
 	return []release.Table{t}
 }
 
-// across is a row of a map's cells by one way to add up, by the highest density or the nearest mean; false where there are none.
+// across returns a row of a map's cells by one way to add up, by the highest density or the nearest mean; false where there are none.
 func across(at Cells, kernel string, p protocol, nearest bool, epsilons []float64) ([]release.Cell, bool) {
 	name := p.words
 	if nearest {

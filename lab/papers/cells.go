@@ -42,7 +42,7 @@ func (p Paper) Keep(folder string, cells Cells) error {
 	return atomicfile.Replace(p.cellsFile(folder), b.Bytes(), 0o644)
 }
 
-// Kept are the cells beside a page; none where there is no such file.
+// Kept returns the cells beside a page; none where there is no such file.
 func (p Paper) Kept(folder string) (Cells, error) {
 	f, err := os.Open(p.cellsFile(folder))
 	if errors.Is(err, fs.ErrNotExist) {

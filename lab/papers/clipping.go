@@ -18,7 +18,7 @@ const (
 	ofMap   = 236_559_063
 )
 
-// printedLocal are the errors of Table III at local epsilon 2.
+// printedLocal returns the errors of Table III at local epsilon 2.
 func printedLocal(set string) (float64, bool) {
 	return esa.Printed("esa-table3", set, experiments.Histogram{Encoding: experiments.OneHot, Accounting: account.PaperAccounting, LocalEpsilon: 2})
 }
@@ -31,7 +31,7 @@ func atLocal(set string) func(experiments.Cell) bool {
 	}
 }
 
-// factors are the printed errors of the Horse beside ours that are taken to white: measured, and computed for a picture of
+// factors returns the printed errors of the Horse beside ours that are taken to white: measured, and computed for a picture of
 // which a fifth is bright and the noise that the paper prints.
 func factors(c Cells) release.Table {
 	t := release.Table{
@@ -75,7 +75,7 @@ func factors(c Cells) release.Table {
 	return t
 }
 
-// floors are the printed errors of the Map beside those of a picture with as many respondents and more of them in few cells,
+// floors returns the printed errors of the Map beside those of a picture with as many respondents and more of them in few cells,
 // where estimates are taken to 255 and counts go up to 637.
 func floors(c Cells) release.Table {
 	const shape = 0.65

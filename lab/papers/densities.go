@@ -27,7 +27,7 @@ func queried(c experiments.Cell) bool {
 
 var kernelWords = map[string]string{"gaussian": "Gaussian", "ip-identity": "inner product", "ip-signs": "inner product, signs", "ip-rotated": "inner product, rotated", "gaussian-paired": "Gaussian, paired", "gaussian-projected": "Gaussian, projected"}
 
-// printedKernel is the kernel under whose name the paper has a map's numbers.
+// printedKernel returns the kernel under whose name the paper has a map's numbers.
 func printedKernel(kernel string) string {
 	if kernel == "gaussian-projected" {
 		return "gaussian"
@@ -86,13 +86,13 @@ func runsOf(c Cells) string {
 	return fmt.Sprintf("%d to %d runs", least, most)
 }
 
-// added is how a cell's bits are added up and accounted for, whatever its map; without a proof by the paper all the same.
+// added returns how a cell's bits are added up and accounted for, whatever its map; without a proof by the paper all the same.
 func added(m experiments.Measured) protocol {
 	m.Cell.Density.Kernel.Name, m.Unproved = "", ""
 	return summed(m)
 }
 
-// localOf is a local epsilon in words; of what was kept without it (0) a dash.
+// localOf returns a local epsilon in words; of what was kept without it (0) a dash.
 func localOf(e *float64) string {
 	if e != nil && *e == 0 {
 		return none
@@ -113,7 +113,7 @@ func epsilonsOf(c Cells) (all []float64) {
 	return all
 }
 
-// datasets are those of cells, in the order of their names.
+// datasets returns those of cells, in the order of their names.
 func datasets(c Cells) (all []string) {
 	for _, m := range c {
 		if !slices.Contains(all, m.Cell.Dataset) {
@@ -124,7 +124,7 @@ func datasets(c Cells) (all []string) {
 	return all
 }
 
-// stem is a name as files have it.
+// stem returns a name as files have it.
 func stem(name string) string {
 	return strings.NewReplacer("_", "-", "@", "-", " ", "-").Replace(name)
 }
@@ -147,7 +147,7 @@ var standsFor = map[string]string{"cifar-like": " of CIFAR-10", "fashion-mnist":
 // order is that of protocols in legends.
 var order = []protocol{rotated, rrExact, threeExact, pureExact, curator, holder, numbers, rrPaper, rrUnproved, threePaper, threeAuthors, purePaper, rrLocal}
 
-// rank is the place of a protocol in legends.
+// rank returns the place of a protocol in legends.
 func rank(m experiments.Measured) int {
 	return slices.IndexFunc(order, func(p protocol) bool { return p.words == summed(m).words })
 }

@@ -86,7 +86,7 @@ func counted(set, encoding string, by account.Accounting, fragments, repeats int
 	}
 }
 
-// erring is an error, with that taken to the largest possible count in brackets.
+// erring returns an error, with that taken to the largest possible count in brackets.
 func erring(m experiments.Measured, ok bool) string {
 	if !ok {
 		return none
@@ -128,7 +128,7 @@ func inFragments(n int) string {
 	return fmt.Sprintf("%d fragments", n)
 }
 
-// fragments is a table of a curator, of whole reports and of fragments, with its figure.
+// fragments returns a table of a curator, of whole reports and of fragments, with its figure.
 func fragments(spec, set, encoding string, budgets []float64, c Cells) (release.Table, []page.Chart) {
 	t := release.Table{Columns: columns("central epsilon", "reports", "printed", "equal local epsilon (the paper's accounting)", "equal central epsilon (exact)", "local epsilon: the paper's / exact", "one fragment alone: the paper's / exact", "central epsilon at equal local epsilon, exactly")}
 	for _, e := range budgets {
@@ -274,7 +274,7 @@ func populations(c Cells) release.Table {
 	return t
 }
 
-// populationCalled is a population as the paper calls it.
+// populationCalled returns a population as the paper calls it.
 func populationCalled(set string) string {
 	for _, p := range populationWords {
 		if p.set == set {
@@ -284,7 +284,7 @@ func populationCalled(set string) string {
 	return set
 }
 
-// count is a whole number with its thousands apart.
+// count returns a whole number with its thousands apart.
 func count(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

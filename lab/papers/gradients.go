@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// trained are the models of pictures that learned in rounds, in the order of Table XII.
+// trained returns the models of pictures that learned in rounds, in the order of Table XII.
 func trained(c Cells, set string) Cells {
 	out := c.where(func(x experiments.Cell) bool { return x.Dataset == set && x.Gradient.Report != "" })
 	out = slices.DeleteFunc(out, func(m experiments.Measured) bool { return m.Result.Trained == nil })

@@ -137,7 +137,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 	return p
 }
 
-// beside is an item with further tables.
+// beside returns an item with further tables.
 func beside(it item, more func(Cells) []release.Table) item {
 	show := it.show
 	it.show = func(c Cells) ([]release.Table, []page.Chart) {
@@ -147,7 +147,7 @@ func beside(it item, more func(Cells) []release.Table) item {
 	return it
 }
 
-// anywhere is how far densities may be off at the worst point, by the paper's theorem and by the features' own spread, where
+// anywhere returns how far densities may be off at the worst point, by the paper's theorem and by the features' own spread, where
 // one channel's sum of so many respondents has the error of the exact accounting's randomized response.
 func anywhere() []release.Table {
 	t := release.Table{

@@ -26,7 +26,7 @@ What is wrong as printed, how ours is trained, and peers: [labels-paper.md](../l
 	}
 }
 
-// told is the protocol of a cell of labels.
+// told returns the protocol of a cell of labels.
 func told(l experiments.Labels) protocol {
 	switch {
 	case l.Method == experiments.ClusterRR && l.Constants == "paper":
@@ -45,7 +45,7 @@ func told(l experiments.Labels) protocol {
 	return protocol{l.Method, line(page.Purple, page.Circle)}
 }
 
-// labelsBy are the panels of a figure: accuracy over epsilon and, of all classes, over the number of clusters.
+// labelsBy returns the panels of a figure: accuracy over epsilon and, of all classes, over the number of clusters.
 func labelsBy(c Cells, against int) (tables []release.Table, figures []page.Chart) {
 	const swept = 0.5
 	name, title := "figure1", "Accuracy against the labels' epsilon, "

@@ -16,7 +16,7 @@ type protocol struct {
 	look  page.Look
 }
 
-// line is one that is measured, and paper one by a paper's accounting: hollow marks and dashes.
+// line returns one that is measured, and paper one by a paper's accounting: hollow marks and dashes.
 func line(c page.Colour, m page.Mark) page.Look  { return page.Look{Colour: c, Mark: m} }
 func paper(c page.Colour, m page.Mark) page.Look { return page.Look{Colour: c, Mark: m, Dashed: true} }
 
@@ -38,13 +38,13 @@ var (
 	purePaper    = protocol{"Pure, the paper's", paper(page.Green, page.Pyramid)}
 )
 
-// published is how what a paper printed for a protocol is drawn: its colour, a cross, no line. of names the data where ours
+// published returns how what a paper printed for a protocol is drawn: its colour, a cross, no line. of names the data where ours
 // stand in for them.
 func published(p protocol, of string) protocol {
 	return protocol{p.words + ", printed" + of, page.Look{Colour: p.look.Colour, Mark: page.Cross, Alone: true}}
 }
 
-// summed is the protocol of a cell of densities.
+// summed returns the protocol of a cell of densities.
 func summed(m experiments.Measured) protocol {
 	d := m.Cell.Density
 	exact := d.Accounting == account.ExactAccounting
@@ -119,7 +119,7 @@ func (c *chart) apart(places []float64) {
 	c.At = places
 }
 
-// done is the figure, in which lines without deviations have no band; false where there is nothing to draw.
+// done returns the figure, in which lines without deviations have no band; false where there is nothing to draw.
 func (c *chart) done() (page.Chart, bool) {
 	for i := range c.Series {
 		s, spread := &c.Series[i], false

@@ -61,7 +61,7 @@ How, and what is missing: [noisy-records.md](../noisy-records.md).`,
 	}
 }
 
-// needs is the paper's Table 1, and how each is met.
+// needs returns the paper's Table 1, and how each is met.
 func needs() release.Table {
 	return release.Table{Columns: columns("use", "what is shared", "the paper's need", "here"), Rows: [][]release.Cell{
 		row("collection, a novel class", "codes or records", "a private encoder", "the encoder is of public records, or its second stage is private; prototypes are public"),
@@ -78,7 +78,7 @@ var titles = map[string]string{
 // anyLevel picks codes, and what they are turned back into.
 const anyLevel = "any"
 
-// noisy are the cells of an application with our own settings and all of public records, by mechanism and epsilon.
+// noisy returns the cells of an application with our own settings and all of public records, by mechanism and epsilon.
 func noisy(c Cells, set, application, level string) Cells {
 	out := c.where(func(x experiments.Cell) bool {
 		r := x.Records
@@ -87,12 +87,12 @@ func noisy(c Cells, set, application, level string) Cells {
 	return ordered(out)
 }
 
-// centrally are those whose clusters, encoder or network are of private records.
+// centrally returns those whose clusters, encoder or network are of private records.
 func centrally(c Cells, set string) Cells {
 	return ordered(c.where(func(x experiments.Cell) bool { return x.Dataset == set && x.Records.Central > 0 }))
 }
 
-// withSettings are those with the paper's settings.
+// withSettings returns those with the paper's settings.
 func withSettings(c Cells, set, application string) Cells {
 	return ordered(c.where(func(x experiments.Cell) bool {
 		return x.Dataset == set && x.Records.Application == application && x.Records.Noise > 0
@@ -110,7 +110,7 @@ func ordered(c Cells) Cells {
 	return slices.CompactFunc(c, func(a, b experiments.Measured) bool { return a.Cell.Records == b.Cell.Records })
 }
 
-// recording is the protocol of a cell of records.
+// recording returns the protocol of a cell of records.
 func recording(r experiments.Records) protocol {
 	of := protocol{words: ltn.Told(r)}
 	switch {

@@ -25,7 +25,7 @@ type Paper struct {
 	specs func() []experiments.Spec
 }
 
-// Specs are the measurements of the paper, and of what stands beside it.
+// Specs returns the measurements of the paper, and of what stands beside it.
 func (p Paper) Specs() []experiments.Spec { return p.specs() }
 
 // item is a numbered table or figure.
@@ -36,10 +36,10 @@ type item struct {
 	show  func(c Cells) (tables []release.Table, figures []page.Chart)
 }
 
-// All are the papers.
+// All returns the papers.
 func All() []Paper { return []Paper{kdePaper(), esaPaper(), ltnPaper(), ldcPaper()} }
 
-// Named is a paper by its name.
+// Named returns a paper by its name.
 func Named(name string) (Paper, bool) {
 	all := All()
 	at := slices.IndexFunc(all, func(p Paper) bool { return p.Name == name })
@@ -52,7 +52,7 @@ func Named(name string) (Paper, bool) {
 // Cells are measured ones, of any measurement.
 type Cells []experiments.Measured
 
-// where are the results of the cells that a rule picks, of equal cells that of most runs.
+// where returns the results of the cells that a rule picks, of equal cells that of most runs.
 func (c Cells) where(pick func(experiments.Cell) bool) Cells {
 	var out Cells
 	for _, m := range c {
@@ -64,7 +64,7 @@ func (c Cells) where(pick func(experiments.Cell) bool) Cells {
 	return out
 }
 
-// one is the first of them, and false where there is none.
+// one returns the first of them, and false where there is none.
 func (c Cells) one(pick func(experiments.Cell) bool) (experiments.Measured, bool) {
 	found := c.where(pick)
 	if len(found) == 0 {
@@ -192,7 +192,7 @@ func markdown(w *bytes.Buffer, t release.Table) {
 // none stands where there is no number.
 const none = "–"
 
-// cellText is a cell in words: shares in percent without the sign, with their deviation.
+// cellText returns a cell in words: shares in percent without the sign, with their deviation.
 func cellText(c release.Cell, unit string) string {
 	switch {
 	case c.Low != nil && unit == release.Share:
@@ -232,7 +232,7 @@ func number(x float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.3g", x), ".0")
 }
 
-// words is a cell of text, and a dash where there is none.
+// words returns a cell of text, and a dash where there is none.
 func words(s string) release.Cell {
 	if s == "" {
 		s = none

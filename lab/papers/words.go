@@ -10,12 +10,12 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// mapRank is the place of a cell's map where words are listed.
+// mapRank returns the place of a cell's map where words are listed.
 func mapRank(m experiments.Measured) int {
 	return slices.Index([]string{"gaussian", "gaussian-paired", "ip-identity", "ip-rotated"}, m.Cell.Density.Kernel.Name)
 }
 
-// decoded are the words of classes at an epsilon, a table for each data set.
+// decoded returns the words of classes at an epsilon, a table for each data set.
 func decoded(epsilon float64, c Cells) (out []release.Table) {
 	at := c.where(func(x experiments.Cell) bool {
 		return ofDensity(x) && x.Density.Words > 0 && x.Density.Epsilon == epsilon && x.Density.Accounting == account.ExactAccounting

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/question/gradient"
 )
 
-// curated is a round of somebody who sees the gradients: by DP-SGD, or without noise. A curator
+// curated returns a round of somebody who sees the gradients: by DP-SGD, or without noise. A curator
 // draws who takes part in each round by independent coins, of which nobody learns; the noise is
 // that with which this keeps epsilon, for a respondent who is added or removed.
 func (s *study) curated(q *gradient.Question, round int) (*gradient.Model, error) {
@@ -47,7 +47,7 @@ func over(sum []float64, by int) []float64 {
 	return sum
 }
 
-// multiplier is the noise of a curator, in lengths of a gradient. It is looked for once.
+// multiplier returns the noise of a curator, in lengths of a gradient. It is looked for once.
 func (s *study) multiplier(sampling float64) (float64, error) {
 	if s.curator > 0 {
 		return s.curator, nil

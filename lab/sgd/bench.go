@@ -64,7 +64,7 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 	return m, nil
 }
 
-// population is that of the cell, unless it is that of the cell before.
+// population returns that of the cell, unless it is that of the cell before.
 func (b *bench) population(c experiments.Cell) (population, error) {
 	if b.shared == b.Shared(c) {
 		return b.last, nil
@@ -81,7 +81,7 @@ func (b *bench) population(c experiments.Cell) (population, error) {
 	return p, err
 }
 
-// mean is what runs of a cell gave.
+// mean returns what runs of a cell gave.
 func mean(c experiments.Cell, runs []Result) *experiments.Result {
 	first := runs[0]
 	t := &experiments.Trained{

@@ -67,7 +67,7 @@ func (p *population) fill(set *dataset.Set, example func(blas32.General) ([][]fl
 	return nil
 }
 
-// complete is the cell with what its architecture works with, where it leaves that open.
+// complete returns the cell with what its architecture works with, where it leaves that open.
 func (c Cell) complete() Cell {
 	if c.Clip == 0 {
 		c.Clip = map[string]float64{"linear": linearClip, "xiii": 1, "xiv": linearClip}[c.Architecture]
@@ -131,7 +131,7 @@ func oriented(directions int, progress simulate.Progress) (func(blas32.General) 
 	}, nil
 }
 
-// scaled is a copy that many times as long.
+// scaled returns a copy that many times as long.
 func scaled(by float32) func(x, out []float32) error {
 	return func(x, out []float32) error {
 		for i, v := range x {
@@ -141,7 +141,7 @@ func scaled(by float32) func(x, out []float32) error {
 	}
 }
 
-// mapped are the rows of x by a map, on all processors.
+// mapped returns the rows of x by a map, on all processors.
 func mapped(x blas32.General, size int, apply func(x, out []float32) error) ([][]float32, error) {
 	rows, all := make([][]float32, x.Rows), make([]float32, x.Rows*size)
 	workers := runtime.GOMAXPROCS(0)

@@ -112,7 +112,7 @@ func goOn(name string, m *nn.Model) (bool, error) {
 	return true, nil
 }
 
-// outer are the features of pictures, each xivLength long.
+// outer returns the features of pictures, each xivLength long.
 func outer(m *nn.Model, pictures [][]float32) blas32.General {
 	all := nn.Outer(m, func(i int) []float32 { return pictures[i] }, len(pictures))
 	size := len(all) / len(pictures)

@@ -40,7 +40,7 @@ func localOf(set string) float64 {
 	return 1.9
 }
 
-// respondentsOf is how many ESA has.
+// respondentsOf returns how many ESA has.
 func respondentsOf(set string) int {
 	if set == cifar {
 		return 50_000
@@ -69,7 +69,7 @@ func (p printedOrder) epsilon(rounds int) float64 {
 	return all
 }
 
-// rounds is how many it takes epsilon for.
+// rounds returns how many it takes epsilon for.
 func (p printedOrder) rounds(epsilon float64) int {
 	return sort.Search(plan.MaxRounds, func(k int) bool { return p.epsilon(k+1) > epsilon })
 }

@@ -105,7 +105,7 @@ func newStudy(c Cell, p population) (*study, error) {
 	return s, s.design()
 }
 
-// cohort is who answers a round, or the examples that stand for them. Each of the cohorts answers
+// cohort returns who answers a round, or the examples that stand for them. Each of the cohorts answers
 // every so many rounds.
 func (s *study) cohort(round int) []question.Value {
 	size := cmp.Or(s.Examples, s.Users)
@@ -204,7 +204,7 @@ func (s *study) run(progress simulate.Progress) (Result, error) {
 	return s.out, nil
 }
 
-// round is what a cohort teaches after the round before, nil in the first: by the reports that its devices would
+// round returns what a cohort teaches after the round before, nil in the first: by the reports that its devices would
 // make, or by its gradients themselves, which no bytes have to be fetched for.
 func (s *study) round(q *gradient.Question, before *gradient.Model, round int) (*gradient.Model, error) {
 	if !s.Baseline() && s.Examples == 0 {
@@ -222,7 +222,7 @@ func (s *study) round(q *gradient.Question, before *gradient.Model, round int) (
 	return q.Limit(seeded.New(s.Seed, forReports, uint64(round)), mean, s.Users)
 }
 
-// after is the question of the round after this model.
+// after returns the question of the round after this model.
 func after(q *gradient.Question, before *gradient.Model) (*gradient.Question, error) {
 	if before != nil {
 		return q.At(before.State), nil
@@ -240,7 +240,7 @@ func after(q *gradient.Question, before *gradient.Model) (*gradient.Question, er
 
 const forReports = 0x52e
 
-// told is what the reports of a cohort teach, whose devices fetch the state of the round.
+// told returns what the reports of a cohort teach, whose devices fetch the state of the round.
 func (s *study) told(q *gradient.Question, before *gradient.Model, round int) (*gradient.Model, error) {
 	var learned question.Model // nil, and no *gradient.Model that is nil
 	if before != nil {
@@ -269,13 +269,13 @@ func (s *study) told(q *gradient.Question, before *gradient.Model, round int) (*
 	return m.(*gradient.Model), nil
 }
 
-// accuracy is that of a model on the test records.
+// accuracy returns that of a model on the test records.
 func (s *study) accuracy(net *nn.Model) (float64, error) {
 	e, err := hdc.Judge(nn.Classify(net, func(i int) []float32 { return s.test[i] }, len(s.test)), s.testClasses, len(s.classes))
 	return e.Accuracy, err
 }
 
-// gaussian is the deviation of a coordinate of a round's mean gradient with which a curator
+// gaussian returns the deviation of a coordinate of a round's mean gradient with which a curator
 // keeps epsilon in all rounds: its noise hides that two gradients lie at 2 Clip from each
 // other, in as many rounds as a respondent answers.
 func (s *study) gaussian(epsilon float64) float64 {

@@ -15,7 +15,7 @@ const (
 	runs = 3
 )
 
-// Specs are all measurements of models that learn in rounds.
+// Specs returns all measurements of models that learn in rounds.
 func Specs() []experiments.Spec {
 	return []experiments.Spec{
 		{
@@ -68,7 +68,7 @@ func papersWay(set string, users []int, epsilons ...float64) (cells []experiment
 	return cells
 }
 
-// rate is that by which the noise of all rounds moves each number of the model by drift: with it the rate of a longer
+// rate returns that by which the noise of all rounds moves each number of the model by drift: with it the rate of a longer
 // study, or of fewer respondents a round, is smaller. ESA prints none. Drift was chosen of 0.08 and 0.15 by the accuracy on
 // MNIST's test records in batches of 10,000.
 func rate(g experiments.Gradient) float64 {
@@ -77,7 +77,7 @@ func rate(g experiments.Gradient) float64 {
 	return math.Round(1e5*drift*(1-g.Momentum)/(noise*math.Sqrt(float64(g.Rounds)))) / 1e5
 }
 
-// others are what this project adds, and the baselines: linear models on public features of which everybody's
+// others returns what this project adds, and the baselines: linear models on public features of which everybody's
 // direction or vector is asked in each round, DP-SGD of the same network, and the same without privacy.
 func others(set string) []experiments.Cell {
 	linear := experiments.Gradient{Architecture: "linear", Delta: delta, Momentum: 0.9}

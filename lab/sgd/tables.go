@@ -85,13 +85,13 @@ func halves(set string) string {
 	return "All layers but the last learned without privacy from half of the training records, which are public here; respondents are the other half, 5,000. ESA learns these layers from CIFAR-100, which is not among our data: records of the same kind that nobody answers for stand in, fewer, so that every accuracy is lower. Of ESA's way each respondent stands for ten."
 }
 
-// Way is what is measured, but for numbers.
+// Way returns what is measured, but for numbers.
 func Way(g experiments.Gradient) string {
 	model := map[string]string{"linear": "linear, public features", "xiii": "Table XIII", "xiv": "Table XIV, last layer"}[g.Architecture]
 	return model + map[string]string{"direction": ", directions", "cap": ", caps", "vector": ", rotated bits", experiments.Curator: ", a curator's DP-SGD", experiments.NoPrivacy: ", no privacy"}[g.Report]
 }
 
-// accuracyOf is what ESA prints for a cell by its way.
+// accuracyOf returns what ESA prints for a cell by its way.
 func accuracyOf(set string, g experiments.Gradient) release.Cell {
 	if x, ok := Printed(set, g); ok {
 		return release.Number(x, 0)
@@ -99,7 +99,7 @@ func accuracyOf(set string, g experiments.Gradient) release.Cell {
 	return release.Text("–")
 }
 
-// Printed is the accuracy that ESA prints in Table XII for a cell by its way.
+// Printed returns the accuracy that ESA prints in Table XII for a cell by its way.
 func Printed(set string, g experiments.Gradient) (accuracy float64, ok bool) {
 	row := slices.Index(batches[set], g.Users)
 	if g.Examples == 0 || row < 0 {
@@ -113,7 +113,7 @@ func Printed(set string, g experiments.Gradient) (accuracy float64, ok bool) {
 	return 0, false
 }
 
-// PrintedAttack is what Table XI prints of a data set: the difference of rates for ESA's model and for DP-SGD's, and the
+// PrintedAttack returns what Table XI prints of a data set: the difference of rates for ESA's model and for DP-SGD's, and the
 // epsilons that it claims for these.
 func PrintedAttack(set string) (difference, claimed [2]float64) {
 	for i, p := range printedXI[set] {

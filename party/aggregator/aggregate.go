@@ -34,18 +34,18 @@ type Pair struct{ seed func() []byte }
 // PairBytes is the length of a pair's secret.
 const PairBytes = 32
 
-// NewPair is the pair with that secret.
+// NewPair returns the pair with that secret.
 func NewPair(seed [PairBytes]byte) Pair { return Pair{func() []byte { return seed[:] }} }
 
 // Format prints no secret, whatever the verb.
 func (p Pair) Format(f fmt.State, verb rune) { fmt.Fprint(f, "a secret of two aggregators") }
 
-// verifyKey is the key of a task's verification (DAP, 8.6.2).
+// verifyKey returns the key of a task's verification (DAP, 8.6.2).
 func (p Pair) verifyKey(t dap.TaskID) [prio3.KeySize]byte {
 	return [prio3.KeySize]byte(p.derive("verify_key", t[:]))
 }
 
-// Bearer is the credential that the leader shows the helper for a task.
+// Bearer returns the credential that the leader shows the helper for a task.
 func (p Pair) Bearer(t dap.TaskID) []byte { return p.derive("confetti/leader", t[:]) }
 
 func (p Pair) derive(salt string, info []byte) []byte {

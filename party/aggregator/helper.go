@@ -14,7 +14,7 @@ type Helper struct {
 	tokens *token.PublicKey // nil: none are demanded
 }
 
-// NewHelper is the helper of a task with its private key. tokens is the key of the tokens
+// NewHelper returns the helper of a task with its private key. tokens is the key of the tokens
 // that it demands, nil where it demands none.
 func NewHelper(t *task.Task, key envelope.PrivateKey, pair Pair, tokens *token.PublicKey) *Helper {
 	return &Helper{side{t, dap.Helper, key, pair.verifyKey(t.ID)}, tokens}

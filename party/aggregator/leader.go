@@ -15,7 +15,7 @@ const MostReports = 256
 // Leader is the aggregator that devices send their reports to.
 type Leader struct{ side }
 
-// NewLeader is the leader of a task with its private key.
+// NewLeader returns the leader of a task with its private key.
 func NewLeader(t *task.Task, key envelope.PrivateKey, pair Pair) *Leader {
 	return &Leader{side{t, dap.Leader, key, pair.verifyKey(t.ID)}}
 }

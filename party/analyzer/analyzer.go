@@ -26,7 +26,7 @@ type origin struct {
 	crowd    uint32
 }
 
-// New is an analyzer for the plan with its private key.
+// New returns an analyzer for the plan with its private key.
 func New(p *protocol.Protocol, key envelope.PrivateKey) (*Analyzer, error) {
 	c, err := NewCounter(p, key)
 	if err != nil {
@@ -54,10 +54,10 @@ func (a *Analyzer) Add(b envelope.Batch) error {
 	return nil
 }
 
-// Crowds are what was counted of each.
+// Crowds returns what was counted of each.
 func (a *Analyzer) Crowds() []tally.Crowd { return a.crowds }
 
-// Dropped is the number of envelopes that were not counted.
+// Dropped returns the number of envelopes that were not counted.
 func (a *Analyzer) Dropped() int { return a.dropped }
 
 // Release estimates, learns, and writes up what was counted.

@@ -46,7 +46,7 @@ type Counted struct {
 	Dropped int // that are not: they did not open, said what no client says, or came twice
 }
 
-// Shard is which of so many shards of its batch an envelope belongs to. Copies of an
+// Shard returns which of so many shards of its batch an envelope belongs to. Copies of an
 // envelope fall together, so that whoever counts a shard finds them.
 func Shard(e []byte, of int) int {
 	return int(binary.BigEndian.Uint64(e[len(e)-8:]) % uint64(of)) // of the tag, which is as good as uniform
@@ -122,12 +122,12 @@ func (c *Counter) count(t tally.Tally, payloads [][]byte) (n int) {
 	return n
 }
 
-// Whole is what all shards of a batch together hold: the function of that name.
+// Whole returns what all shards of a batch together hold: the function of that name.
 func (c *Counter) Whole(h envelope.Head, all ...Counted) (tally.Crowd, error) {
 	return Whole(c.protocol, h, all...)
 }
 
-// Whole is what all shards of a batch of a plan together hold. It takes over their
+// Whole returns what all shards of a batch of a plan together hold. It takes over their
 // tallies. A batch of which shards are missing, or in which too few of the guarantee's
 // honest respondents can be, is refused.
 func Whole(from *protocol.Protocol, h envelope.Head, all ...Counted) (tally.Crowd, error) {

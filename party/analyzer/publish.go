@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// Publish is the analyzer's work once everything is counted.
+// Publish returns the analyzer's work once everything is counted.
 func Publish(p *protocol.Protocol, crowds []tally.Crowd, public results.Public) (release.Release, question.Model, error) {
 	model, err := p.Learn(crowds)
 	if err != nil {

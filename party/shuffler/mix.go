@@ -63,7 +63,7 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 	return h, nil
 }
 
-// SizeOut is the length in bytes of an envelope that leaves this hop.
+// SizeOut returns the length in bytes of an envelope that leaves this hop.
 func (h *Hop) SizeOut() int { return h.in.size(h.hop + 1) }
 
 // Restore tells a new Hop what an earlier one has let leave: a crowd, and the
@@ -77,7 +77,7 @@ func (h *Hop) Restore(crowd uint32, spent []TokenID) {
 	}
 }
 
-// Spent are the tokens that counted for a crowd that has left, in the order of
+// Spent returns the tokens that counted for a crowd that has left, in the order of
 // their bytes.
 func (h *Hop) Spent(crowd uint32) []TokenID {
 	h.mu.Lock()
@@ -108,7 +108,7 @@ func (h *Hop) Mix(b envelope.Batch) (envelope.Batch, Receipt, error) {
 	return h.mix(NewKey(), b)
 }
 
-// mix is the case of one part and one bucket, which rest in memory.
+// mix returns the case of one part and one bucket, which rest in memory.
 func (h *Hop) mix(k Key, b envelope.Batch) (envelope.Batch, Receipt, error) {
 	head := b.Head()
 	if err := h.Check(head); err != nil {
@@ -126,7 +126,7 @@ func (h *Hop) mix(k Key, b envelope.Batch) (envelope.Batch, Receipt, error) {
 	return b, receipt, nil
 }
 
-// Leave is the last step of a crowd before anything of it is handed on, when all of it
+// Leave returns the last step of a crowd before anything of it is handed on, when all of it
 // is opened and ordered: given what was counted and the tokens that were found, it
 // returns the whole receipt. The errors are those of Mix; with one, nothing may leave.
 func (h *Hop) Leave(head envelope.Head, did Receipt, tokens []TokenID) (Receipt, error) {

@@ -64,13 +64,13 @@ func (k Key) derive(purpose string) []byte {
 // envelopes among 2^32 share one with probability 2^-65.
 type order [16]byte
 
-// bucket is which of so many ranges it lies in.
+// bucket returns which of so many ranges it lies in.
 func (o order) bucket(buckets int) int {
 	high, _ := bits.Mul64(binary.BigEndian.Uint64(o[:]), uint64(buckets))
 	return int(high)
 }
 
-// ordering is the pseudorandom function under a derived key. It is not safe for
+// ordering returns the pseudorandom function under a derived key. It is not safe for
 // concurrent use.
 func ordering(key []byte) func(e []byte) order {
 	mac, sum := hmac.New(sha256.New, key), make([]byte, 0, sha256.Size)
@@ -247,7 +247,7 @@ func (h *Hop) Scatter(k Key, crowd uint32, envelopes [][]byte, buckets int) (Sca
 	return out, nil
 }
 
-// recordSize is the length of a record in a fragment, bytes.
+// recordSize returns the length of a record in a fragment, bytes.
 func (h *Hop) recordSize() int { return len(order{}) + h.SizeOut() }
 
 // Gathered is one bucket of a crowd in its order.

@@ -68,7 +68,7 @@ func newInstance(p plan.Plan, number int) (instance, error) {
 	}, nil
 }
 
-// size is the length in bytes of an envelope as it reaches a hop: the layers
+// size returns the length in bytes of an envelope as it reaches a hop: the layers
 // of this and the later hops and of the analyzer are still on.
 func (in instance) size(hop int) int {
 	size := in.suite.Size(len(in.hops)-hop+1, in.payload)

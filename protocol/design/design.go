@@ -21,7 +21,7 @@ type kind struct {
 	rounds func(p plan.Plan, rounds int) (plan.Plan, error) // that keep the budget together; nil: for one at a time
 }
 
-// designs are those of kinds.
+// designs returns those of kinds.
 func designs() map[string]kind {
 	return map[string]kind{
 		"density":   {one: density.Design},
@@ -49,7 +49,7 @@ func Fill(p plan.Plan) (plan.Plan, error) {
 	return protocol.Routed(p)
 }
 
-// Rounds is the plan of each of so many rounds that the same respondents answer, and
+// Rounds returns the plan of each of so many rounds that the same respondents answer, and
 // that keep the plan's budget together.
 func Rounds(p plan.Plan, rounds int) (plan.Plan, error) {
 	if rounds < 1 {

@@ -63,7 +63,7 @@ const sure = 1.96
 // mostCounted bounds the cells of a table that is made to see its errors.
 const mostCounted = 1 << 16
 
-// even are the estimates of a crowd as small as may be whose reports say every symbol equally often,
+// even returns the estimates of a crowd as small as may be whose reports say every symbol equally often,
 // as reports of strong noise do.
 func even(p *protocol.Protocol) []estimate.Value {
 	n, t := p.Plan.Crowd.Minimum, p.NewTally()

@@ -71,7 +71,7 @@ func summerOf(b plan.Bitsum, users int) (summer, error) {
 	return nil, fmt.Errorf("no code for a bitsum named %q", b.Name)
 }
 
-// NewBitsum is the code of a plan's bitsum, with the noise of so many users.
+// NewBitsum returns the code of a plan's bitsum, with the noise of so many users.
 func NewBitsum(b plan.Bitsum, users int) (summer, error) {
 	m, err := summerOf(b, users)
 	if err == nil { // narrower than the plan's own rules: what the samplers can draw

@@ -48,7 +48,7 @@ func spec(q plan.Density) (encode.Spec, error) {
 	return s, nil
 }
 
-// Features is the plan's feature map, made ready.
+// Features returns the plan's feature map, made ready.
 func Features(q plan.Density) (*encode.Features, error) {
 	spec, err := spec(q)
 	if err != nil {
@@ -72,7 +72,7 @@ func New(p plan.Plan) (*Question, error) {
 	return d, err
 }
 
-// Labels is how a plan has classes reported; nil: as they are.
+// Labels returns how a plan has classes reported; nil: as they are.
 func Labels(p plan.Plan) (*randomize.KRR, error) {
 	if p.Budget.LabelEpsilon == plan.Unprotected || p.Crowds() <= 1 {
 		return nil, nil
@@ -84,7 +84,7 @@ func Labels(p plan.Plan) (*randomize.KRR, error) {
 	return krr, nil
 }
 
-// Labelling is a value as what it has to be.
+// Labelling returns a value as what it has to be.
 func Labelling(v question.Value) (Labelled, error) {
 	l, ok := v.(Labelled)
 	if !ok {
@@ -143,7 +143,7 @@ func (d *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Me
 	return question.Report{Crowd: crowd, Parts: [][][]byte{said.Bodies}}, nil
 }
 
-// ReportedClass is what a device says of its class, which may be none of the plan's so many.
+// ReportedClass returns what a device says of its class, which may be none of the plan's so many.
 func ReportedClass(r *rand.Rand, labels *randomize.KRR, classes, class int) int {
 	if class == anyClass {
 		return r.IntN(classes) // of which randomized response is the same
@@ -157,7 +157,7 @@ func ReportedClass(r *rand.Rand, labels *randomize.KRR, classes, class int) int 
 // NewTally counts the two symbols of each channel.
 func (d *Question) NewTally() tally.Tally { return tally.NewCounts(d.Features.Channels(), 2) }
 
-// Estimate is how many respondents have a one, by channel.
+// Estimate returns how many respondents have a one, by channel.
 func (d *Question) Estimate(crowd tally.Crowd) []estimate.Value {
 	t := crowd.Tally.(*tally.Counts)
 	ones := make([]estimate.Value, t.Channels)
@@ -187,5 +187,5 @@ func (d *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	return m, nil
 }
 
-// Vector are the features in a symbol.
+// Vector returns the features in a symbol.
 func Vector(s question.Symbol) []float32 { return s.(featured).vector }

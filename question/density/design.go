@@ -69,7 +69,7 @@ func design(p *plan.Plan, d *plan.Density) error {
 	return err
 }
 
-// withinLocal is the bitsum with at least the noise with which all bits of f of one device tell no
+// withinLocal returns the bitsum with at least the noise with which all bits of f of one device tell no
 // more than the plan's local epsilon, of which the label takes its share. It is an error where
 // devices do not hide their bits by themselves.
 func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, error) {
@@ -87,7 +87,7 @@ func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, e
 	return alone.within(b, f, left)
 }
 
-// implied is the shuffled epsilon of a density's noise.
+// implied returns the shuffled epsilon of a density's noise.
 func implied(p plan.Plan, b plan.Bitsum, f *encode.Features) (float64, error) {
 	bits, err := NewBitsum(b, p.MinHonest())
 	if err != nil {

@@ -2,10 +2,10 @@ package density
 
 import "github.com/confetti-dp/confetti/question"
 
-// Fields are the class and the features.
+// Fields returns the class and the features.
 func (d *Question) Fields() []question.Field { return question.LabelledFields(d.plan.Crowd.Names) }
 
-// Value is the Labelled in a row.
+// Value returns the Labelled in a row.
 func (d *Question) Value(row []any) (question.Value, []error) {
 	features, class, errs := question.LabelledRow(d.plan.Crowd.Names, row)
 	if errs != nil {

@@ -21,12 +21,12 @@ func (d *Question) Circuit() (plan.Circuit, error) {
 	return d.table().Circuit(), nil
 }
 
-// Measure is a bit for each channel, flipped.
+// Measure returns a bit for each channel, flipped.
 func (d *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
 	return d.table().Measured(d, r, s, m)
 }
 
-// Sums are those of the bits.
+// Sums returns those of the bits.
 func (d *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
 	return d.table().Counts(sums, respondents)
 }

@@ -19,7 +19,7 @@ func (d *Question) Event(honest int, _ bool) account.Event {
 	return nil
 }
 
-// Risks are those of a report's own length, and of the class.
+// Risks returns those of a report's own length, and of the class.
 func (d *Question) Risks() question.Risks {
 	r := question.Risks{CrowdLoss: math.Inf(1)}
 	if d.Labels != nil {
@@ -48,7 +48,7 @@ func (d *Question) Words() question.Words {
 	return w
 }
 
-// own is the guarantee of all bits that one device sends, and of one of them that is
+// own returns the guarantee of all bits that one device sends, and of one of them that is
 // opened where the others are seen shuffled. Protocols that send a varying number of
 // messages hide a bit only among other devices': one that sends no message +1 has shown
 // its bit.

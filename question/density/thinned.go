@@ -29,7 +29,7 @@ type thinnable interface {
 	thinned(times float64) account.Event
 }
 
-// thinned is a channel's event for an observer who may have had messages dropped.
+// thinned returns a channel's event for an observer who may have had messages dropped.
 func thinned(p plan.Plan, bits summer) account.Event {
 	if m, ok := bits.(thinnable); ok {
 		return m.thinned(thinnings(p))
@@ -66,7 +66,7 @@ type divisible interface {
 	among(honest int) (bits summer, ok bool)
 }
 
-// share is that of the noise of so many users which so many honest ones leave.
+// share returns that of the noise of so many users which so many honest ones leave.
 func share(honest, users int) float64 { return min(1, float64(honest)/float64(users)) }
 
 // among gains by more respondents: each flips its own bit.

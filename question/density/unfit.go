@@ -16,7 +16,7 @@ import (
 // anyClass is that of a respondent who has none of the plan's.
 const anyClass = -1
 
-// StandIn is the value that l counts as: features are nil for the reference.
+// StandIn returns the value that l counts as: features are nil for the reference.
 func (d *Question) StandIn(l Labelled) (_ Labelled, unfit *question.OutOfDomainError) {
 	q := d.plan.Question
 	if l.Class < 0 || l.Class >= d.plan.Crowds() {
@@ -33,7 +33,7 @@ func (d *Question) StandIn(l Labelled) (_ Labelled, unfit *question.OutOfDomainE
 	return Labelled{Features: features, Class: l.Class}, &question.OutOfDomainError{Values: 1, Cause: err}
 }
 
-// ordinary is a value that fits. Whoever answers with the reference encodes it too, and
+// ordinary returns a value that fits. Whoever answers with the reference encodes it too, and
 // takes as long as others.
 func (d *Question) ordinary() []float32 {
 	x := make([]float32, d.plan.Question.Density.Dimension)

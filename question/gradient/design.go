@@ -22,7 +22,7 @@ var directionPayload = fragment.Size(direction.SignBytes)
 // length of envelopes.
 func Design(p plan.Plan) (plan.Plan, error) { return DesignRounds(p, 1) }
 
-// DesignRounds is the plan of each of so many rounds that the same respondents answer, and
+// DesignRounds returns the plan of each of so many rounds that the same respondents answer, and
 // that keep the plan's budget together: its epsilon, and the local one, are those of all
 // rounds. Those of the plan that it returns are one round's, at the same delta.
 func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
@@ -52,7 +52,7 @@ func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
 	return p, err
 }
 
-// params is how many numbers layers learn.
+// params returns how many numbers layers learn.
 func params(layers []nn.Layer) (n int) {
 	for _, l := range layers {
 		_, _, learned := l.Shape()

@@ -2,10 +2,10 @@ package gradient
 
 import "github.com/confetti-dp/confetti/question"
 
-// Fields are the class and the features.
+// Fields returns the class and the features.
 func (q *Question) Fields() []question.Field { return question.LabelledFields(q.ask.Classes) }
 
-// Value is the Labelled in a row.
+// Value returns the Labelled in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
 	features, class, errs := question.LabelledRow(q.ask.Classes, row)
 	if errs != nil {

@@ -49,7 +49,7 @@ func newQuestion(p plan.Plan) (*Question, error) {
 
 func (q *Question) params() int { return params(q.layers) }
 
-// first is the model of the first round, drawn from the plan's seed.
+// first returns the model of the first round, drawn from the plan's seed.
 func (q *Question) first() (*nn.Model, error) {
 	s, err := encode.ParseSeed(q.ask.Seed)
 	if err != nil {
@@ -70,7 +70,7 @@ type pass struct {
 	gradient   []float32
 }
 
-// Encode is the clipped gradient of the loss at the value. Of a value that does not fit it is
+// Encode returns the clipped gradient of the loss at the value. Of a value that does not fit it is
 // zero, after as much work.
 func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	l, ok := v.(Labelled)
@@ -107,7 +107,7 @@ func (q *Question) unfit(l Labelled) *question.OutOfDomainError {
 	return nil
 }
 
-// gradient is that of the loss at an example, scaled down to the plan's clip.
+// gradient returns that of the loss at an example, scaled down to the plan's clip.
 func (q *Question) gradient(x []float32, class int) []float64 {
 	p, _ := q.passes.Get().(*pass)
 	if p == nil {
@@ -171,7 +171,7 @@ func (q *Question) Draw(r *rand.Rand, symbols iter.Seq[question.Symbol], t tally
 	}, t)
 }
 
-// Limit is what n devices teach by directions, given the mean of their gradients: for simulations of
+// Limit returns what n devices teach by directions, given the mean of their gradients: for simulations of
 // many that draw no report. It changes mean.
 func (q *Question) Limit(r *rand.Rand, mean []float64, n int) (*Model, error) {
 	d, ok := q.report.(directions)

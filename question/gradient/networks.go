@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// network is the layers of a named model of examples of so many numbers in so many
+// network returns the layers of a named model of examples of so many numbers in so many
 // classes.
 func network(name string, dimension, classes int) ([]nn.Layer, error) {
 	switch name {

@@ -30,7 +30,7 @@ type reporter interface {
 	local() account.Guarantee
 }
 
-// newReporter is that of a valid plan for a model of so many numbers.
+// newReporter returns that of a valid plan for a model of so many numbers.
 func newReporter(p plan.Plan, dim int) (reporter, error) {
 	ask := p.Question.Gradient
 	z := ask.Report

@@ -120,7 +120,7 @@ func part(b []byte, most int) (text, rest []byte, err error) {
 	return b[:n], b[n:], nil
 }
 
-// WithState is the question with the model of a round.
+// WithState returns the question with the model of a round.
 func (q *Question) WithState(state []byte) (question.Question, error) {
 	s := new(State)
 	if err := s.UnmarshalBinary(state); err != nil {
@@ -132,12 +132,12 @@ func (q *Question) WithState(state []byte) (question.Question, error) {
 	return q.At(s), nil
 }
 
-// At is the question with a state that a round of it has left.
+// At returns the question with a state that a round of it has left.
 func (q *Question) At(s *State) *Question {
 	return &Question{plan: q.plan, ask: q.ask, layers: q.layers, report: q.report, state: s}
 }
 
-// start is the state of the first round.
+// start returns the state of the first round.
 func (q *Question) start() (*State, error) {
 	m, err := q.first()
 	if err != nil {
@@ -146,7 +146,7 @@ func (q *Question) start() (*State, error) {
 	return &State{Model: m, Velocity: make([]float32, len(m.Params)), Average: append([]float32(nil), m.Params...), Rate: q.ask.Step.Rate, Turns: []Turn{}}, nil
 }
 
-// Next is the state with the model that a round has learned, or the first model.
+// Next returns the state with the model that a round has learned, or the first model.
 func (q *Question) Next(m question.Model) ([]byte, bool, error) {
 	if m == nil {
 		s, err := q.start()

@@ -18,7 +18,7 @@ type Model struct {
 	Averaged bool
 }
 
-// Network is the model that the study gives so far.
+// Network returns the model that the study gives so far.
 func (m *Model) Network() *nn.Model {
 	net := m.State.Model.Clone()
 	if m.Averaged {
@@ -42,7 +42,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	return q.Taught(mean, noise, crowds[0].Respondents), nil
 }
 
-// Taught is the model after a step of the mean gradient of so many respondents, whose coordinates
+// Taught returns the model after a step of the mean gradient of so many respondents, whose coordinates
 // have a standard error of noise.
 func (q *Question) Taught(mean []float64, noise float64, respondents int) *Model {
 	turn := Turn{Respondents: respondents, Length: norm(mean), Noise: noise}
@@ -52,10 +52,10 @@ func (q *Question) Taught(mean []float64, noise float64, respondents int) *Model
 	}
 }
 
-// Network is the model that devices evaluate in the round.
+// Network returns the model that devices evaluate in the round.
 func (q *Question) Network() *nn.Model { return q.state.Model }
 
-// step is the state after a step against a gradient g (Nesterov 1983):
+// step returns the state after a step against a gradient g (Nesterov 1983):
 //
 //	velocity <- momentum velocity + g,   params <- params - rate (g + momentum velocity).
 //

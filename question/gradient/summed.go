@@ -34,7 +34,7 @@ func (q *Question) Circuit() (plan.Circuit, error) {
 	return t.Circuit(), nil
 }
 
-// Measure is the bits of the rows that the device answers.
+// Measure returns the bits of the rows that the device answers.
 func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
 	t, err := q.table()
 	if err != nil {
@@ -43,7 +43,7 @@ func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 	return t.Measured(q, r, s, m)
 }
 
-// Sums are those of the bits.
+// Sums returns those of the bits.
 func (q *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
 	t, err := q.table()
 	if err != nil {

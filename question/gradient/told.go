@@ -5,10 +5,10 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Told is the gradient in a symbol.
+// Told returns the gradient in a symbol.
 func Told(s question.Symbol) []float64 { return s.(symbol) }
 
-// Prob is the probability of a direction when a device holds the symbol, up to a factor; 0 of
+// Prob returns the probability of a direction when a device holds the symbol, up to a factor; 0 of
 // a report that is no direction.
 func (q *Question) Prob(body []byte, s question.Symbol) float64 {
 	d, ok := q.report.(directions)
@@ -18,7 +18,7 @@ func (q *Question) Prob(body []byte, s question.Symbol) float64 {
 	return d.mechanism.Prob(body, s.(symbol))
 }
 
-// Mean is that of the gradients that a crowd's reports tell of.
+// Mean returns that of the gradients that a crowd's reports tell of.
 func (q *Question) Mean(c tally.Crowd) ([]float64, error) {
 	mean, _, err := q.report.mean(c.Tally, c.Respondents)
 	return mean, err

@@ -24,7 +24,7 @@ type vectors struct {
 	promised  int // respondents whose noise the plan counts on
 }
 
-// spec is the plan's description of vectors of so many numbers.
+// spec returns the plan's description of vectors of so many numbers.
 func spec(p plan.Plan, dim int) (vector.Spec, error) {
 	ask := p.Question.Gradient
 	z := ask.Report

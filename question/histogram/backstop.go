@@ -18,7 +18,7 @@ import (
 // Which attribute was drawn, and which row of a sketch, belongs to the backstop:
 // drawing again would randomize again.
 
-// recall is what the device has settled on for this value, and under which key.
+// recall returns what the device has settled on for this value, and under which key.
 func (h *Question) recall(s cellsHeld, memory question.Memory) (key [32]byte, committed []commitment, err error) {
 	if memory == nil {
 		return key, nil, nil
@@ -44,7 +44,7 @@ func (h *Question) Backstop() (b question.Backstop, ok bool) {
 	}, true
 }
 
-// backstopKey is the SHA-256 of the question's bytes, a zero byte, and the cells
+// backstopKey returns the SHA-256 of the question's bytes, a zero byte, and the cells
 // held, each attribute's preceded by their number.
 func (h *Question) backstopKey(s cellsHeld) [32]byte {
 	b := append(h.backstopQuestion(), 0)
@@ -57,7 +57,7 @@ func (h *Question) backstopKey(s cellsHeld) [32]byte {
 	return sha256.Sum256(b)
 }
 
-// backstopQuestion is a domain, and the question and mechanism in canonical JSON.
+// backstopQuestion returns a domain, and the question and mechanism in canonical JSON.
 func (h *Question) backstopQuestion() []byte {
 	r := h.ask.Randomizer
 	question, err := json.Marshal(struct {

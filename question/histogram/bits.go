@@ -71,7 +71,7 @@ func asFolding[S folding](s S, err error) (folding, error) {
 	return s, nil
 }
 
-// OneHot is the plan's mechanism over k cells. A single fragment has a backstop that changes
+// OneHot returns the plan's mechanism over k cells. A single fragment has a backstop that changes
 // nothing.
 func OneHot(r plan.Randomizer, k int) randomize.Fragmented {
 	m := randomize.Fragmented{
@@ -87,7 +87,7 @@ func OneHot(r plan.Randomizer, k int) randomize.Fragmented {
 
 func (t *bits) channels() int { return t.folds() * t.mechanism.Backstop.K }
 
-// folds is the number of rows of the sketch, one without.
+// folds returns the number of rows of the sketch, one without.
 func (t *bits) folds() int {
 	if t.sketch == nil {
 		return 1
@@ -104,7 +104,7 @@ func (t *bits) commit(r *rand.Rand, held []uint32) []uint32 {
 	return append([]uint32{uint32(row)}, t.sender.Backstop(r, t.fold(r, row, held))...)
 }
 
-// fold is where a device's one cell lies in a row. Who holds none takes a cell of the
+// fold returns where a device's one cell lies in a row. Who holds none takes a cell of the
 // row at random: what an estimate expects of whoever holds another value than its own.
 func (t *bits) fold(r *rand.Rand, row int, held []uint32) []uint32 {
 	if len(held) == 0 {
@@ -138,7 +138,7 @@ func (t *bits) report(r *rand.Rand, committed []uint32, emit func(channel uint32
 	}
 }
 
-// tau is the number of report fragments that are counted.
+// tau returns the number of report fragments that are counted.
 func (t *bits) tau() int { return t.mechanism.Tau }
 
 func (t *bits) read(counts []uint64, respondents int, share float64) []estimate.Value {
@@ -153,7 +153,7 @@ func (t *bits) read(counts []uint64, respondents int, share float64) []estimate.
 	return values
 }
 
-// candidates are all cells of the attribute, which a sketch estimates.
+// candidates returns all cells of the attribute, which a sketch estimates.
 func (t *bits) candidates() []uint32 {
 	all := make([]uint32, t.size)
 	for i := range all {
@@ -187,7 +187,7 @@ func (t *bits) errors(_ []uint64, respondents int, share float64) errorLaw {
 	return e
 }
 
-// perDevice is the law that a device adds to counts by.
+// perDevice returns the law that a device adds to counts by.
 func (t *bits) perDevice(share float64) perDevice {
 	m, tau := t.mechanism, float64(t.tau())
 	gap := tau * (m.Prob(true) - m.Prob(false)) // Variance is that of the estimate
@@ -210,7 +210,7 @@ func (t *bits) generating(share, kept float64) func(theta float64) float64 {
 	}
 }
 
-// Rows are those of the sketch.
+// Rows returns those of the sketch.
 func (t *bits) Rows() (rows, cells int) { return t.folds(), t.mechanism.Backstop.K }
 
 // Place draws the row.
@@ -237,7 +237,7 @@ func (t *bits) DrawCounts(r *rand.Rand, holders []int, respondents int, out []ui
 	t.mechanism.DrawCounts(r, holders, respondents, out)
 }
 
-// event is that of the backstops, of whose multiset the shuffled fragments are a
+// event returns that of the backstops, of whose multiset the shuffled fragments are a
 // function, or of the rows of fragments seen through them: both are upper bounds
 // (docs/histograms.md), and the smaller is taken. A respondent holds up to items cells,
 // and each is a bit that changes.
@@ -256,7 +256,7 @@ func (t *bits) event(users int, delta float64) account.Event {
 	return backstops
 }
 
-// covering is the table with the most items: what a respondent's items cost does not depend
+// covering returns the table with the most items: what a respondent's items cost does not depend
 // on how many cells there are.
 func (t *bits) covering(all []randomizer) (randomizer, bool) {
 	for _, other := range all {
@@ -267,7 +267,7 @@ func (t *bits) covering(all []randomizer) (randomizer, bool) {
 	return t, true
 }
 
-// through is that of the rows seen through the backstops, some of the device's own
+// through returns that of the rows seen through the backstops, some of the device's own
 // outright. It holds of one collection with a backstop only.
 func (t *bits) through(users, seen int) account.Event {
 	e := t.mechanism.Event(users, seen, t.adjacency)
@@ -277,7 +277,7 @@ func (t *bits) through(users, seen int) account.Event {
 	return e
 }
 
-// again is that of the rows: given all backstops, their fragments are fresh in every
+// again returns that of the rows: given all backstops, their fragments are fresh in every
 // collection. The backstops' coins are not, and do not compose (docs/histograms.md).
 func (t *bits) again(users int) account.Event {
 	return t.repeated(t.mechanism.Fragment, users, t.tau())
@@ -297,7 +297,7 @@ func (t *bits) local() account.Guarantee {
 	return t.exposed(t.tau())
 }
 
-// exposed is the guarantee against who sees so many report fragments of a device, and
+// exposed returns the guarantee against who sees so many report fragments of a device, and
 // nothing else.
 func (t *bits) exposed(seen int) account.Guarantee {
 	g := t.mechanism.Exposed(seen, t.adjacency)

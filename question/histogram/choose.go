@@ -124,7 +124,7 @@ func compareRandomizers(p plan.Plan) ([]ofRandomizer, error) {
 	return all, nil
 }
 
-// comparable are the randomizers that may answer: one-hot alone if report fragments,
+// comparable returns the randomizers that may answer: one-hot alone if report fragments,
 // a sketch or the paper's accounting are asked for.
 func comparable(p plan.Plan) []string {
 	ask := *p.Question.Histogram

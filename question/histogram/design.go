@@ -22,7 +22,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	return p, err
 }
 
-// designed is a plan that leaves nothing open, with its noise.
+// designed returns a plan that leaves nothing open, with its noise.
 func designed(p plan.Plan) (plan.Plan, error) {
 	if p.Envelopes.PayloadBytes == 0 {
 		p.Envelopes.PayloadBytes = question.PayloadBytes
@@ -92,7 +92,7 @@ func attributes(ask plan.Histogram) error {
 	return nil
 }
 
-// target is what the noise of one answer must reach: among those of its part, for
+// target returns what the noise of one answer must reach: among those of its part, for
 // all items that a respondent may hold, with what delta leaves.
 func target(p plan.Plan, ask plan.Histogram) account.Target {
 	items := 0
@@ -170,7 +170,7 @@ const leastEpsilon = 1e-9
 // flipOf is 1/(1 + e^epsilon), rounded up by more than the roundings in computing it.
 func flipOf(epsilon float64) float64 { return 1 / (1 + math.Exp(epsilon)) * (1 + 0x1p-50) }
 
-// bitOf is a one-hot bit of which another is sent with probability flip.
+// bitOf returns a one-hot bit of which another is sent with probability flip.
 func bitOf(flip float64, asymmetric bool) (keep, same float64) {
 	if asymmetric {
 		return 0.5, flip
@@ -178,7 +178,7 @@ func bitOf(flip float64, asymmetric bool) (keep, same float64) {
 	return symmetric(flip)
 }
 
-// symmetric is the pair of a flip probability, with Keep rounded down so that what
+// symmetric returns the pair of a flip probability, with Keep rounded down so that what
 // is not sent is flipped at least as often.
 func symmetric(flip float64) (keep, same float64) {
 	keep = 1 - flip
@@ -188,7 +188,7 @@ func symmetric(flip float64) (keep, same float64) {
 	return keep, flip
 }
 
-// calibrateBit is the bit of least noise that meets the target.
+// calibrateBit returns the bit of least noise that meets the target.
 func calibrateBit(t account.Target, asymmetric bool, adjacency account.Adjacency, accounting string) (keep, flip float64, err error) {
 	switch {
 	case accounting == string(account.PaperAccounting):

@@ -10,7 +10,7 @@ import (
 // moments are those of a number of messages of one device in one cell.
 type moments struct{ mean, variance float64 }
 
-// thin is the number of messages of a device that is asked with probability share.
+// thin returns the number of messages of a device that is asked with probability share.
 func (m moments) thin(share float64) moments {
 	mean := share * m.mean
 	return moments{mean, share*(m.variance+m.mean*m.mean) - mean*mean}
@@ -23,7 +23,7 @@ type perDevice struct {
 	logHeld, logOther func(theta float64) float64 // ln E e^(theta N)
 }
 
-// estimate is how many of n devices hold a cell, unbiased, with the deviation of
+// estimate returns how many of n devices hold a cell, unbiased, with the deviation of
 // the number of holders nearest to that.
 func (p perDevice) estimate(count, n float64) estimate.Value {
 	holders := (count - n*p.other.mean) / (p.held.mean - p.other.mean)
@@ -34,7 +34,7 @@ func (p perDevice) deviation(holders, n float64) float64 {
 	return math.Sqrt(holders*p.held.variance+(n-holders)*p.other.variance) / (p.held.mean - p.other.mean)
 }
 
-// count is that which an estimate was made from, among n devices.
+// count returns that which an estimate was made from, among n devices.
 func (p perDevice) count(mean float64, n int) float64 {
 	return math.Round(mean*(p.held.mean-p.other.mean) + float64(n)*p.other.mean)
 }
@@ -58,7 +58,7 @@ func (p perDevice) chernoff(holders, n int, count float64, less bool) float64 {
 	return math.Min(0, bound(low+(high-low)/2))
 }
 
-// null is the bound for a cell that nobody of n holds, given its estimate.
+// null returns the bound for a cell that nobody of n holds, given its estimate.
 func (p perDevice) null(n int) func(mean float64) float64 {
 	return func(mean float64) float64 { return p.chernoff(0, n, p.count(mean, n), false) }
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Fields are the crowd, where there are several, and the attributes.
+// Fields returns the crowd, where there are several, and the attributes.
 func (h *Question) Fields() []question.Field {
 	var fields []question.Field
 	if len(h.plan.Crowd.Names) > 0 {
@@ -27,7 +27,7 @@ func (h *Question) Fields() []question.Field {
 	return fields
 }
 
-// Value is the Answers in a row.
+// Value returns the Answers in a row.
 func (h *Question) Value(row []any) (question.Value, []error) {
 	v := Answers{Values: make([]any, len(h.ask.Attributes))}
 	var errs []error
@@ -53,7 +53,7 @@ func (h *Question) Value(row []any) (question.Value, []error) {
 	return v, errs
 }
 
-// answer is a field as the attribute takes it.
+// answer returns a field as the attribute takes it.
 func answer(a plan.Attribute, field any) (any, error) {
 	switch a.Kind {
 	case "buckets":

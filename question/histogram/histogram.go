@@ -190,7 +190,7 @@ func (h *Question) Answered(r *rand.Rand) []int {
 	return all
 }
 
-// answers is how many attributes a device answers.
+// answers returns how many attributes a device answers.
 func (h *Question) answers() int { return answers(h.ask) }
 
 func answers(ask plan.Histogram) int {
@@ -254,18 +254,18 @@ func (h *Question) NewTally() tally.Tally {
 	return tally.NewCounts(h.channels, 1)
 }
 
-// Of is the part of a tally's counts that belongs to an attribute.
+// Of returns the part of a tally's counts that belongs to an attribute.
 func (h *Question) Of(counts []uint64, i int) []uint64 {
 	return counts[h.first[i] : h.first[i]+h.randomizers[i].channels()]
 }
 
-// Attributes is how many things are asked, and Law that of one.
+// Attributes returns how many things are asked, and Law that of one.
 func (h *Question) Attributes() int { return len(h.attributes) }
 
-// Law is that of the counts of an attribute.
+// Law returns that of the counts of an attribute.
 func (h *Question) Law(attribute int) Law { return h.randomizers[attribute] }
 
-// Held are the cells in a symbol by attribute, and the crowd.
+// Held returns the cells in a symbol by attribute, and the crowd.
 func Held(s question.Symbol) (crowd int, held [][]uint32) {
 	c := s.(cellsHeld)
 	return c.crowd, c.held

@@ -11,7 +11,7 @@ import (
 // leastFlip is what accountants take.
 const leastFlip = 1e-12
 
-// implied is the shuffled epsilon of the noise, with the share of delta that it leaves.
+// implied returns the shuffled epsilon of the noise, with the share of delta that it leaves.
 func implied(p plan.Plan) (float64, error) {
 	h, err := New(p)
 	if err != nil {
@@ -43,12 +43,12 @@ func learnedBy(ask plan.Histogram, items int, adjacency account.Adjacency) every
 	return everyoneLearns{items, cells, ask.Randomizer.Fragments, adjacency}
 }
 
-// bits is the epsilon of bits without fragments.
+// bits returns the epsilon of bits without fragments.
 func (e everyoneLearns) bits(keep, flip float64) float64 {
 	return randomize.OneHot{K: e.cells, Keep: keep, Flip: flip}.LocalSet(e.items, e.adjacency).Epsilon
 }
 
-// backstop is that of all fragments behind backstops of an epsilon a bit.
+// backstop returns that of all fragments behind backstops of an epsilon a bit.
 func (e everyoneLearns) backstop(epsilon float64) float64 {
 	backstopKeep, backstopFlip := symmetric(flipOf(epsilon))
 	keep, flip := symmetric(flipOf(shuffle.FragmentEpsilon(epsilon, e.fragments)))
@@ -59,7 +59,7 @@ func (e everyoneLearns) backstop(epsilon float64) float64 {
 	return float64(e.items) * m.Exposed(m.Tau, e.adjacency).Epsilon
 }
 
-// within is the end of [safe, wanted] nearest to wanted where a function that grows
+// within returns the end of [safe, wanted] nearest to wanted where a function that grows
 // towards wanted is at most a limit; safe keeps it.
 func within(limit, safe, wanted float64, of func(x float64) float64) float64 {
 	if of(wanted) <= limit {

@@ -95,7 +95,7 @@ func (h *Question) Again(respondents []int, cells func(crowd, attribute int) []e
 	return m, nil
 }
 
-// Name is that of a cell.
+// Name returns that of a cell.
 func (t *Table) Name(cell int) string { return t.attribute.cells.Name(cell) }
 
 // Independent says that the errors of different cells are.
@@ -107,7 +107,7 @@ func (t *Table) Exact() bool { return t.errors.cell != nil || t.errors.exact }
 // Total says that every respondent counts for exactly one cell.
 func (t *Table) Total() bool { return t.attribute.all }
 
-// Top are the cells with the largest estimates, the largest first, at most so many.
+// Top returns the cells with the largest estimates, the largest first, at most so many.
 func (t *Table) Top(most int) []int {
 	var top []int
 	for i, v := range t.Values {
@@ -128,7 +128,7 @@ func (t *Table) Top(most int) []int {
 	return top
 }
 
-// HeavyHitters are the cells of which it may be said that somebody holds them, the
+// HeavyHitters returns the cells of which it may be said that somebody holds them, the
 // largest estimate first: at most the share rate of them, in expectation, are held
 // by nobody. ok is false where no such bound is proved (sketches, local hashing).
 func (t *Table) HeavyHitters(rate float64) (cells []int, ok bool) {
@@ -214,7 +214,7 @@ func (t *Table) Consistent() ([]float64, error) {
 	return estimate.Project(t.Values, float64(t.Respondents))
 }
 
-// Proved is how many respondents a device can move each cell by at most, which it proves: one,
+// Proved returns how many respondents a device can move each cell by at most, which it proves: one,
 // or where its noise is in range, as many as the range has. ok is false where it proves nothing.
 func (m *Model) Proved() (most int, ok bool) {
 	if m.question.plan.Route.Sum == nil {

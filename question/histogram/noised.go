@@ -32,12 +32,12 @@ func Noised(p plan.Plan) bool {
 // shares says that the devices of a plan's sums add the noise, by flips or in shares.
 func shares(p plan.Plan) bool { return p.Route.Sum.Noise == plan.NoiseDevices }
 
-// scattered is the noise of a plan's devices, where these add it to cells as they are.
+// scattered returns the noise of a plan's devices, where these add it to cells as they are.
 func scattered(p plan.Plan) sumprivacy.Devices {
 	return sumprivacy.DevicesOf(p, 2*weight(*p.Question.Histogram))
 }
 
-// Scattered is the noise of each device, and by how much every number is raised, so that none
+// Scattered returns the noise of each device, and by how much every number is raised, so that none
 // is below zero: ok is false where devices add none to cells as they are.
 func (h *Question) Scattered() (m bitsum.DistributedLaplace, raised int, ok bool) {
 	if !h.noised() || !shares(h.plan) {
@@ -85,7 +85,7 @@ func spread(law sum.Law, holders, share float64) float64 {
 	return math.Sqrt(law.Variance/(share*share) + holders*(1-share)/share)
 }
 
-// answer is that of a cell of a sketch's row.
+// answer returns that of a cell of a sketch's row.
 func (t noised) answer(respondents int) sketch.Answer {
 	return sketch.Summed(t.law(respondents).Variance, respondents, t.sketch.Rows(), t.sketch.Cells())
 }
@@ -134,7 +134,7 @@ var errSplit = errors.New("histogram: what is summed with noise is split (Measur
 
 func (h *Question) noised() bool { return Noised(h.plan) }
 
-// weight is how many cells a respondent counts for at most, in all that it answers.
+// weight returns how many cells a respondent counts for at most, in all that it answers.
 func weight(ask plan.Histogram) int {
 	n := 0
 	for _, a := range ask.Attributes {
@@ -174,7 +174,7 @@ func (h *Question) noisedCircuit() plan.Circuit {
 	return c
 }
 
-// measure is the vector of the cells that a device holds.
+// measure returns the vector of the cells that a device holds.
 func (h *Question) measure(r *rand.Rand, s question.Symbol) (crowd int, vector []uint64, err error) {
 	report, err := h.report(r, s.(cellsHeld), nil)
 	if err != nil {
@@ -214,7 +214,7 @@ func (h *Question) noisedSums(sums []int64, respondents int) (tally.Tally, error
 	return t, nil
 }
 
-// noise is the event of a respondent exchanged for another, where the event of one number is
+// noise returns the event of a respondent exchanged for another, where the event of one number is
 // such: numbers go up and down by one where either counts, each with noise of its own, whose
 // law is symmetric.
 func (h *Question) noise(one account.Event) account.Event {
@@ -225,7 +225,7 @@ func (h *Question) noise(one account.Event) account.Event {
 	return account.Repeat{Event: one, Rounds: changed}
 }
 
-// changed is how many numbers differ at most where a respondent is exchanged for another.
+// changed returns how many numbers differ at most where a respondent is exchanged for another.
 func (h *Question) changed() int {
 	length := h.channels
 	if !shares(h.plan) {
@@ -234,7 +234,7 @@ func (h *Question) changed() int {
 	return min(2*weight(h.ask), length)
 }
 
-// loss is the event where so many honest respondents add their noise, or where aggregators
+// loss returns the event where so many honest respondents add their noise, or where aggregators
 // do, as many of these as the promise counts on.
 func (h *Question) loss(honest int) account.Event {
 	if shares(h.plan) {
@@ -299,7 +299,7 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	return err
 }
 
-// unnoised is a plan before its noise is known.
+// unnoised returns a plan before its noise is known.
 func unnoised(p plan.Plan) plan.Plan {
 	s := *p.Route.Sum
 	s.Law, s.Decay, s.Sigma = "", 0, 0

@@ -50,7 +50,7 @@ func (h *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 	return statements, nil
 }
 
-// whole is what a device sends at most: all its bits as one table, or its symbols
+// whole returns what a device sends at most: all its bits as one table, or its symbols
 // one by one, of which one that tells most is sent where one is drawn.
 func (h *Question) whole() []randomizer {
 	switch {
@@ -62,7 +62,7 @@ func (h *Question) whole() []randomizer {
 	return h.randomizers
 }
 
-// local is what holds though all of a device's messages are opened and known to be its.
+// local returns what holds though all of a device's messages are opened and known to be its.
 func (h *Question) local() (account.Guarantee, error) {
 	whole := h.whole()
 	all := make([]account.Guarantee, len(whole))
@@ -76,7 +76,7 @@ func (h *Question) local() (account.Guarantee, error) {
 	return g, err
 }
 
-// oneSeen is the guarantee where one fragment is opened: of several report fragments one
+// oneSeen returns the guarantee where one fragment is opened: of several report fragments one
 // of them, whole, else one message.
 //
 // One message of a one-hot report is drawn among the device's envelopes, and names a cell
@@ -124,7 +124,7 @@ func (h *Question) oneSeen(local, shuffled account.Guarantee) (account.Guarantee
 	return g, nil
 }
 
-// fragmentsSeen is the guarantee where so many of a device's report fragments are opened,
+// fragmentsSeen returns the guarantee where so many of a device's report fragments are opened,
 // and the others come among everybody's.
 func (h *Question) fragmentsSeen(seen int, local account.Guarantee) account.Guarantee {
 	if seen == h.together().tau() {
@@ -142,7 +142,7 @@ func (h *Question) fragmentsSeen(seen int, local account.Guarantee) account.Guar
 	return g
 }
 
-// opened is the guarantee at the plan's delta against who sees an event in which part of
+// opened returns the guarantee at the plan's delta against who sees an event in which part of
 // what a device sends is outright, with a loss of at most so much, and the rest, given
 // that part, is no more than another event tells; but for a probability of failing, which
 // is the same in both worlds. What everybody together learns bounds it.
@@ -177,7 +177,7 @@ func (h *Question) opened(event, rest account.Event, outright, failing float64, 
 
 func (h *Question) note() string { return question.CrowdSent("Speaks of the answers", h.plan) }
 
-// Opened is the guarantee where so many of a device's report fragments are opened and
+// Opened returns the guarantee where so many of a device's report fragments are opened and
 // known to be its, and the others come among everybody's.
 func (h *Question) Opened(fragments int) account.Guarantee {
 	local, err := h.local()

@@ -31,21 +31,21 @@ type errorLaw struct {
 	exact bool
 }
 
-// ofCell is what the law of a count says.
+// ofCell returns what the law of a count says.
 func ofCell(c estimate.Cell) errorLaw {
 	null := c.Null(0)
 	return errorLaw{cell: &c, mean: &c, fragments: 1, null: func(mean float64) float64 { return null(ones(c, mean)) }}
 }
 
-// ones is the count that an estimate was made from.
+// ones returns the count that an estimate was made from.
 func ones(c estimate.Cell, mean float64) uint64 {
 	return uint64(math.Max(0, math.Round(mean*(c.Keep-c.Flip)+float64(c.N)*c.Flip)))
 }
 
-// devices is how many respondents made so many contributions.
+// devices returns how many respondents made so many contributions.
 func (h *Question) devices(contributions int) int { return contributions / h.plan.Contributions() }
 
-// counted are the numbers of all channels; of sums in two's complement, as some may be below
+// counted returns the numbers of all channels; of sums in two's complement, as some may be below
 // zero.
 func counted(c tally.Crowd) []uint64 {
 	s, noised := c.Tally.(*tally.Sums)

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 )
 
-// Released is the table of an attribute in a crowd as a release has it: the estimate of
+// Released returns the table of an attribute in a crowd as a release has it: the estimate of
 // every cell, in their order, and how many respondents were counted there. It can be
 // regrouped, as reports are private already; no law of its counts is known any more.
 func (h *Question) Released(crowd, attribute, respondents int, values []estimate.Value) (*Table, error) {
@@ -29,7 +29,7 @@ func (h *Question) Released(crowd, attribute, respondents int, values []estimate
 	return &Table{Crowd: crowd, Attribute: attribute, Respondents: respondents, Values: values, Asked: h.ask.Attributes[attribute], attribute: a, errors: e}, nil
 }
 
-// Group is the number of respondents who hold one of the cells (of a set: who hold
+// Group returns the number of respondents who hold one of the cells (of a set: who hold
 // them in all, each counted), and what share of all respondents that is, with the
 // share's interval at the given level. ok is false where the error of their sum is not
 // known: of all answers but one-hot ones, and of a set that only some were asked.
@@ -59,10 +59,10 @@ func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, 
 	return count, share, low, high, true
 }
 
-// Together is what the errors of the cells have in common, of which everybody holds one.
+// Together returns what the errors of the cells have in common, of which everybody holds one.
 func (t *Table) Together() estimate.Together { return t.errors.together }
 
-// together is what the errors of two cells have in common where a respondent is asked with
+// together returns what the errors of two cells have in common where a respondent is asked with
 // a probability alone: who is not asked sets the bit of neither, and one who is asked may
 // set both. Of a share s of respondents asked, and bits that are set with probability keep
 // where they are held and flip where they are not, the counts of cells a and b that nobody

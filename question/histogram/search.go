@@ -21,7 +21,7 @@ import (
 // The number of cells is the plan's in every round, so that what a device says costs the
 // same whatever the candidates are.
 
-// search is that of the plan, with the procedure's parameters; nil: it has none.
+// search returns that of the plan, with the procedure's parameters; nil: it has none.
 func (h *Question) search() *sketch.Search {
 	s := h.ask.Attributes[0].Search
 	if s == nil {
@@ -30,7 +30,7 @@ func (h *Question) search() *sketch.Search {
 	return &sketch.Search{Alphabet: []rune(s.Alphabet), Ahead: s.Ahead, Least: s.Least, Rate: s.Rate}
 }
 
-// WithState is the question with the candidates of a round.
+// WithState returns the question with the candidates of a round.
 func (h *Question) WithState(state []byte) (question.Question, error) {
 	if h.search() == nil {
 		return nil, errors.New("histogram: a histogram takes no state unless it searches: leave it out of the plan")
@@ -58,7 +58,7 @@ func stateOf(candidates []string) []byte {
 	return state
 }
 
-// Next is the candidates of the next round, one list in JSON: what has survived, longer
+// Next returns the candidates of the next round, one list in JSON: what has survived, longer
 // by some characters. Where those are more than a round may have, the ones that fewest
 // hold are left out. The search is done when every survivor is a whole string, or none
 // has survived (Found).
@@ -96,7 +96,7 @@ func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 	}
 }
 
-// extend is what the kept candidates go on as, in the order that they had.
+// extend returns what the kept candidates go on as, in the order that they had.
 func extend(s sketch.Search, candidates []string, kept []int) (next []string, err error) {
 	for _, cell := range slices.Sorted(slices.Values(kept)) {
 		next = append(next, candidates[cell])
@@ -109,7 +109,7 @@ func extend(s sketch.Search, candidates []string, kept []int) (next []string, er
 	return next, nil
 }
 
-// searched is the one table of a round.
+// searched returns the one table of a round.
 func (h *Question) searched(m question.Model) (*Table, error) {
 	model, ok := m.(*Model)
 	if !ok || len(model.Tables) != 1 || len(model.Tables[0].Asked.Values) == 0 {
@@ -118,7 +118,7 @@ func (h *Question) searched(m question.Model) (*Table, error) {
 	return model.Tables[0], nil
 }
 
-// Found is the strings that a search has ended with; none where the plan has no search.
+// Found returns the strings that a search has ended with; none where the plan has no search.
 func (h *Question) Found(m question.Model) ([]Found, error) {
 	search := h.search()
 	if search == nil {
@@ -141,7 +141,7 @@ type Found struct {
 	Respondents estimate.Value // of the last round
 }
 
-// survivors are the candidates that more than s.Least respondents hold, by the exact
+// survivors returns the candidates that more than s.Least respondents hold, by the exact
 // law of their counts where that is known, else as the search does it.
 func (t *Table) survivors(s sketch.Search) []int {
 	values := t.Values[:len(t.Asked.Values)] // not the cell for others

@@ -26,7 +26,7 @@ func (h *Question) Circuit() (plan.Circuit, error) {
 	return h.table().Circuit(), nil
 }
 
-// Measure is the bits of all channels.
+// Measure returns the bits of all channels.
 func (h *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
 	if h.noised() {
 		return h.measure(r, s)
@@ -34,7 +34,7 @@ func (h *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 	return h.table().Measured(h, r, s, m)
 }
 
-// Sums are those of the channels.
+// Sums returns those of the channels.
 func (h *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
 	if h.noised() {
 		return h.noisedSums(sums, respondents)

@@ -106,7 +106,7 @@ func (t *symbols) report(r *rand.Rand, committed []uint32, emit func(channel uin
 	t.mechanism.Randomize(r, int(committed[0]), emit)
 }
 
-// answered is how many answered: all send the same number of messages.
+// answered returns how many answered: all send the same number of messages.
 func (t *symbols) answered(counts []uint64) int {
 	sum := uint64(0)
 	for _, c := range counts {
@@ -172,7 +172,7 @@ func (t *symbols) DrawCounts(r *rand.Rand, holders []int, _ int, out []uint64) {
 	t.mechanism.DrawCounts(r, holders, out)
 }
 
-// event is that of whole reports, shuffled. Messages of a subset travel apart, which
+// event returns that of whole reports, shuffled. Messages of a subset travel apart, which
 // is post-processing.
 func (t *symbols) event(users int, _ float64) account.Event {
 	if t.covers != nil {
@@ -181,7 +181,7 @@ func (t *symbols) event(users int, _ float64) account.Event {
 	return t.mechanism.Event(users)
 }
 
-// covering is the table itself among tables of its own size, which have its law. Among
+// covering returns the table itself among tables of its own size, which have its law. Among
 // larger ones it is the mechanism that knows.
 func (t *symbols) covering(all []randomizer) (randomizer, bool) {
 	alike := true

@@ -21,7 +21,7 @@ import (
 // slackShare of delta pays for parts that came out smaller.
 const slackShare = 0.01
 
-// parts is the number of parts that respondents fall into at random.
+// parts returns the number of parts that respondents fall into at random.
 func parts(ask plan.Histogram) int {
 	n := 1
 	if ask.Collect == plan.CollectSample {
@@ -33,7 +33,7 @@ func parts(ask plan.Histogram) int {
 	return n
 }
 
-// hidden is how many of so many honest respondents, the one in question among
+// hidden returns how many of so many honest respondents, the one in question among
 // them, are in its part but for probability rare: one and the largest k with
 // P(Binomial(honest-1, 1/parts) < k) <= rare.
 func hidden(honest, parts int, rare float64) int {
@@ -52,7 +52,7 @@ func (h *Question) slack() float64 {
 	return slackShare * h.plan.Budget.Delta
 }
 
-// Event is that of all that a respondent answers.
+// Event returns that of all that a respondent answers.
 func (h *Question) Event(honest int, again bool) account.Event {
 	if h.noised() {
 		return h.loss(honest)
@@ -63,7 +63,7 @@ func (h *Question) Event(honest int, again bool) account.Event {
 	return h.composed(honest, func(t randomizer, users int) account.Event { return t.event(users, h.plan.Budget.Delta) })
 }
 
-// Risks are those of parts that came out smaller, and of a report's length.
+// Risks returns those of parts that came out smaller, and of a report's length.
 func (h *Question) Risks() question.Risks {
 	r := question.Risks{}
 	switch {
@@ -78,12 +78,12 @@ func (h *Question) Risks() question.Risks {
 	return r
 }
 
-// users is how many of so many honest respondents are counted on in each part.
+// users returns how many of so many honest respondents are counted on in each part.
 func (h *Question) users(honest int) int {
 	return hidden(honest, parts(h.ask), h.slack()/float64(h.answers()))
 }
 
-// composed is the event of all that a respondent answers, among so many honest ones.
+// composed returns the event of all that a respondent answers, among so many honest ones.
 func (h *Question) composed(honest int, event func(t randomizer, users int) account.Event) account.Event {
 	users := h.users(honest)
 	if h.ask.Collect == plan.CollectSample {
@@ -137,7 +137,7 @@ func (h *Question) expected() float64 {
 	return all.mechanism.Messages(all.items, all.tau())
 }
 
-// together is one table with all bits that a device sends at most.
+// together returns one table with all bits that a device sends at most.
 func (h *Question) together() *bits {
 	all := *h.randomizers[0].(*bits)
 	k, items := 0, 0
@@ -162,7 +162,7 @@ func (t *bits) overflow(envelopes int) float64 {
 	return t.mechanism.OverflowProb(t.items, t.rows, envelopes)
 }
 
-// smallestCap is the least number of envelopes that overflow no more often.
+// smallestCap returns the least number of envelopes that overflow no more often.
 func (t *bits) smallestCap(target float64) int {
 	if t.tau() == 1 {
 		return t.mechanism.Fragment.SmallestCap(t.items, target)

@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 )
 
-// Tell is the attribute and the cell that a message names, where its channel is a cell's
+// Tell returns the attribute and the cell that a message names, where its channel is a cell's
 // (question.Describer).
 func (h *Question) Tell(body []byte) string {
 	channel, _, err := tally.ParseMessage(body)

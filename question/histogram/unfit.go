@@ -16,7 +16,7 @@ import "github.com/confetti-dp/confetti/plan"
 // gives the first by leaving out the bits of the second answer, so that a bound on it
 // is one on the first.
 
-// standIn is what an attribute's answer that does not fit counts as.
+// standIn returns what an attribute's answer that does not fit counts as.
 func (h *Question) standIn(a attribute, answer any) []uint32 {
 	if h.plan.Question.Unfit == plan.UnfitClip && a.clip != nil {
 		return a.clip(answer)

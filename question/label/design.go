@@ -50,7 +50,7 @@ func designClusters(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 	return p, nil
 }
 
-// crowds are the names of so many clusters.
+// crowds returns the names of so many clusters.
 func crowds(clusters int) []string {
 	names := make([]string, clusters)
 	for i := range names {

@@ -20,7 +20,7 @@ type each struct {
 	randomize.KRR
 }
 
-// kary is how a plan says that: each is no other randomizer.
+// kary returns how a plan says that: each is no other randomizer.
 func kary(epsilon float64) plan.Randomizer {
 	return plan.Randomizer{Name: "krr", Accounting: string(account.ExactAccounting), Epsilon: epsilon}
 }
@@ -43,10 +43,10 @@ func (e *each) encode(r Record) (question.Symbol, error) {
 	return said{r.Number, r.Class}, nil
 }
 
-// channel is the message of a record's label.
+// channel returns the message of a record's label.
 func (e *each) channel(s said, reported int) uint32 { return uint32(s.number*e.K + reported) }
 
-// reported is a label that may be another than the true one; of the reference, any.
+// reported returns a label that may be another than the true one; of the reference, any.
 func (e *each) reported(r *rand.Rand, s said) uint32 {
 	if s.class < 0 {
 		s.class = r.IntN(e.K)
@@ -64,13 +64,13 @@ func (e *each) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory
 // NewTally counts each label of each record.
 func (e *each) NewTally() tally.Tally { return tally.NewCounts(e.records*e.K, 1) }
 
-// Event is that of a report which stands alone.
+// Event returns that of a report which stands alone.
 func (e *each) Event(int, bool) account.Event { return e.KRR.Event(1) }
 
 // Risks: nothing.
 func (e *each) Risks() question.Risks { return question.Risks{} }
 
-// Words are the question's.
+// Words returns the question's.
 func (e *each) Words() question.Words { return question.Words{Crowds: []string{"everybody"}} }
 
 // Guarantees all see the report as it is.

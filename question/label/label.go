@@ -57,7 +57,7 @@ func newQuestion(p plan.Plan) (*Question, error) {
 	return q, err
 }
 
-// counted is the plan of a histogram of labels in each cluster.
+// counted returns the plan of a histogram of labels in each cluster.
 func counted(p plan.Plan) plan.Plan {
 	ask := p.Question.Label
 	h := &plan.Histogram{Attributes: []plan.Attribute{{Name: "label", Kind: "categories", Values: ask.Classes}}}
@@ -69,7 +69,7 @@ func counted(p plan.Plan) plan.Plan {
 	return p
 }
 
-// summed is the plan of a sum of features times label.
+// summed returns the plan of a sum of features times label.
 func summed(p plan.Plan) plan.Plan {
 	ask := p.Question.Label
 	v := &plan.Vector{Features: ask.Features, Classes: ask.Classes, Seed: ask.Seed}
@@ -80,7 +80,7 @@ func summed(p plan.Plan) plan.Plan {
 	return p
 }
 
-// WithState is the question with its clusters.
+// WithState returns the question with its clusters.
 func (q *Question) WithState(text []byte) (question.Question, error) {
 	switch r := q.report.(type) {
 	case *each:
@@ -148,7 +148,7 @@ func (q *Question) public(r Record) error {
 	return nil
 }
 
-// name is that of a class; nil, which is no answer, of none.
+// name returns that of a class; nil, which is no answer, of none.
 func (q *Question) name(class int) any {
 	if class < 0 || class >= len(q.ask.Classes) {
 		return nil
@@ -156,21 +156,21 @@ func (q *Question) name(class int) any {
 	return q.ask.Classes[class]
 }
 
-// Randomize is the report's.
+// Randomize returns the report's.
 func (q *Question) Randomize(r *rand.Rand, s question.Symbol, m question.Memory) (question.Report, error) {
 	return q.report.Randomize(r, s, m)
 }
 
-// NewTally is the report's.
+// NewTally returns the report's.
 func (q *Question) NewTally() tally.Tally { return q.report.NewTally() }
 
-// Inner is the question of another kind that the report goes by; nil of labels by themselves.
+// Inner returns the question of another kind that the report goes by; nil of labels by themselves.
 func (q *Question) Inner() question.Question {
 	inner, _ := q.report.(question.Question)
 	return inner
 }
 
-// InnerPlan is the plan of Inner.
+// InnerPlan returns the plan of Inner.
 func (q *Question) InnerPlan() plan.Plan {
 	if q.ask.Report == plan.LabelSums {
 		return summed(q.plan)
@@ -178,7 +178,7 @@ func (q *Question) InnerPlan() plan.Plan {
 	return counted(q.plan)
 }
 
-// InnerValue is what Inner is asked of a record.
+// InnerValue returns what Inner is asked of a record.
 func (q *Question) InnerValue(r Record) (question.Value, error) {
 	if err := q.public(r); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	return m, err
 }
 
-// reports are those in a tally.
+// reports returns those in a tally.
 func (e *each) reports(t *tally.Counts) (all []Report) {
 	for i, n := range t.N {
 		for range n {
@@ -55,7 +55,7 @@ func (e *each) reports(t *tally.Counts) (all []Report) {
 	return all
 }
 
-// Fields are the label, and the features or the number of the record.
+// Fields returns the label, and the features or the number of the record.
 func (q *Question) Fields() []question.Field {
 	if q.ask.Report == plan.LabelEach {
 		return []question.Field{{Name: "class", Crowd: true}, {Name: "record", Numbers: 1}}
@@ -63,7 +63,7 @@ func (q *Question) Fields() []question.Field {
 	return question.LabelledFields(q.ask.Classes)
 }
 
-// Value is the Record in a row.
+// Value returns the Record in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
 	if q.ask.Report != plan.LabelEach {
 		features, class, errs := question.LabelledRow(q.ask.Classes, row)

@@ -8,11 +8,11 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Event is the report's, under replacement of its answer, which is the label: clusters share no
+// Event returns the report's, under replacement of its answer, which is the label: clusters share no
 // respondent, so that a label that is exchanged changes the counts of one.
 func (q *Question) Event(honest int, again bool) account.Event { return q.report.Event(honest, again) }
 
-// Risks are the report's. Which crowd a respondent is in is public before anybody answers.
+// Risks returns the report's. Which crowd a respondent is in is public before anybody answers.
 func (q *Question) Risks() question.Risks { return q.report.Risks() }
 
 // publicNote says what is not protected.

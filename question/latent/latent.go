@@ -57,7 +57,7 @@ func New(p plan.Plan) (*Question, error) {
 	return q, err
 }
 
-// counted is the plan of a histogram of symbols.
+// counted returns the plan of a histogram of symbols.
 func counted(p plan.Plan) plan.Plan {
 	ask := p.Question.Latent
 	h := &plan.Histogram{Attributes: []plan.Attribute{{Name: "symbol", Kind: "categories", Size: symbols(ask)}}}
@@ -68,7 +68,7 @@ func counted(p plan.Plan) plan.Plan {
 	return p
 }
 
-// symbols is how many there are: of cluster c and class y of k, the symbol is c k + y; of whether the class is
+// symbols returns how many there are: of cluster c and class y of k, the symbol is c k + y; of whether the class is
 // right, it is 1 where it is.
 func symbols(ask *plan.Latent) int {
 	if ask.Report == plan.LatentRight {
@@ -77,7 +77,7 @@ func symbols(ask *plan.Latent) int {
 	return ask.Clusters * max(1, len(ask.Classes))
 }
 
-// WithState is the question with its clusters, or its encoder.
+// WithState returns the question with its clusters, or its encoder.
 func (q *Question) WithState(text []byte) (question.Question, error) {
 	with := *q
 	if q.ask.Report == plan.LatentVector {
@@ -127,14 +127,14 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	return q.Inner().Encode(inner)
 }
 
-// Inner is the histogram of symbols that the question goes by, nil of vectors and of numbered records; InnerPlan is
+// Inner returns the histogram of symbols that the question goes by, nil of vectors and of numbered records; InnerPlan is
 // its plan.
 func (q *Question) Inner() *histogram.Question {
 	h, _ := q.report.(*histogram.Question)
 	return h
 }
 
-// InnerPlan is the plan of Inner.
+// InnerPlan returns the plan of Inner.
 func (q *Question) InnerPlan() plan.Plan { return counted(q.plan) }
 
 // width refuses a record of other columns than the plan's.
@@ -145,7 +145,7 @@ func (q *Question) width(r Record) error {
 	return nil
 }
 
-// InnerValue is what Inner is asked of a record; the symbol -1, which does not fit, of one that
+// InnerValue returns what Inner is asked of a record; the symbol -1, which does not fit, of one that
 // has none.
 func (q *Question) InnerValue(r Record) (histogram.Answers, error) {
 	if err := q.width(r); err != nil {
@@ -160,7 +160,7 @@ func (q *Question) InnerValue(r Record) (histogram.Answers, error) {
 
 var errNoSymbol = errors.New("latent: the record lies in no cluster, or its class is none of the plan's")
 
-// symbol is a record's; -1 of one that has none.
+// symbol returns a record's; -1 of one that has none.
 func (q *Question) symbol(r Record) (int, error) {
 	if q.finder == nil {
 		return 0, errStateless
@@ -178,10 +178,10 @@ func (q *Question) symbol(r Record) (int, error) {
 	return 0, nil
 }
 
-// Randomize is the report's.
+// Randomize returns the report's.
 func (q *Question) Randomize(r *rand.Rand, s question.Symbol, m question.Memory) (question.Report, error) {
 	return q.report.Randomize(r, s, m)
 }
 
-// NewTally is the report's.
+// NewTally returns the report's.
 func (q *Question) NewTally() tally.Tally { return q.report.NewTally() }

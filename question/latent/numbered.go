@@ -84,7 +84,7 @@ func (n *numbered) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory)
 // NewTally keeps messages as they are.
 func (n *numbered) NewTally() tally.Tally { return tally.NewRows(n.size()) }
 
-// local is what a device is promised against everybody else.
+// local returns what a device is promised against everybody else.
 func (n *numbered) local() account.Guarantee {
 	if n.vectors != nil {
 		return n.vectors.Local(account.Replacement)
@@ -92,7 +92,7 @@ func (n *numbered) local() account.Guarantee {
 	return n.symbols.Local(account.Replacement)
 }
 
-// Event is that of a report which stands alone: of all that keep its epsilon no two worlds are further apart than
+// Event returns that of a report which stands alone: of all that keep its epsilon no two worlds are further apart than
 // those of a coin.
 func (n *numbered) Event(int, bool) account.Event {
 	return randomize.KRR{K: 2, Epsilon: n.local().Epsilon}.Event(1)
@@ -101,7 +101,7 @@ func (n *numbered) Event(int, bool) account.Event {
 // Risks: nothing.
 func (n *numbered) Risks() question.Risks { return question.Risks{} }
 
-// Words are the question's.
+// Words returns the question's.
 func (n *numbered) Words() question.Words {
 	w := question.Words{Crowd: "crowd", Crowds: []string{"everybody"}}
 	if n.vectors != nil {

@@ -72,7 +72,7 @@ func (q *Question) readVectors(v *vectors, crowds []tally.Crowd) (question.Model
 	return &Model{Asked: q.ask, Vectors: m}, nil
 }
 
-// Shares are those of the public inputs in each cluster; none where the state is not known.
+// Shares returns those of the public inputs in each cluster; none where the state is not known.
 func (m *Model) Shares() []float64 {
 	if m.Finder == nil {
 		return nil
@@ -95,7 +95,7 @@ func (q *Question) Estimate(c tally.Crowd) []estimate.Value {
 	return q.Inner().Estimate(c)
 }
 
-// Targets are the likeliest shares of the classes in each cluster, of respondents who lie in
+// Targets returns the likeliest shares of the classes in each cluster, of respondents who lie in
 // clusters as public inputs do: those nearest to the estimates, whose errors are alike, that are
 // nowhere below zero and sum to what the cluster holds. They are nil of a cluster that holds
 // nobody, and there are none where the state is not known.
@@ -121,7 +121,7 @@ func (m *Model) Targets(t *histogram.Table) ([][]float64, error) {
 	return targets, nil
 }
 
-// Fields are the group, or the class, the number of the public record where the plan has such, and the numbers of
+// Fields returns the group, or the class, the number of the public record where the plan has such, and the numbers of
 // the record.
 func (q *Question) Fields() []question.Field {
 	fields := question.LabelledFields(q.names())
@@ -131,7 +131,7 @@ func (q *Question) Fields() []question.Field {
 	return slices.Insert(fields, len(fields)-1, question.Field{Name: "record", Numbers: 1})
 }
 
-// names are the groups, or the classes: a plan has no more than one of these.
+// names returns the groups, or the classes: a plan has no more than one of these.
 func (q *Question) names() []string {
 	if len(q.plan.Crowd.Names) > 0 {
 		return q.plan.Crowd.Names
@@ -139,7 +139,7 @@ func (q *Question) names() []string {
 	return q.ask.Classes
 }
 
-// Value is the Record in a row.
+// Value returns the Record in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
 	number, last := 0, len(row)-1
 	if q.ask.Records > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// Right is how often the model is right: an unbiased share, and the exact interval (Clopper, Pearson 1934) that covers
+// Right returns how often the model is right: an unbiased share, and the exact interval (Clopper, Pearson 1934) that covers
 // with probability 1 - alpha that of those whom a crowd's respondents were drawn from, since the number who say
 // yes is then binomial. Only a report of plan.LatentRight has it.
 func (m *Model) Right(t *histogram.Table, alpha float64) (share estimate.Value, low, high float64, ok bool) {

@@ -8,10 +8,10 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Event is that of the reports, shuffled.
+// Event returns that of the reports, shuffled.
 func (q *Question) Event(honest int, again bool) account.Event { return q.report.Event(honest, again) }
 
-// Risks are the report's.
+// Risks returns the report's.
 func (q *Question) Risks() question.Risks { return q.report.Risks() }
 
 // Guarantees state exchange of a whole record, the class included. The first is what a

@@ -43,7 +43,7 @@ type vector struct {
 	class int
 }
 
-// encodeVector is the encoder's vector of a record, or of one that does not fit zero with no class.
+// encodeVector returns the encoder's vector of a record, or of one that does not fit zero with no class.
 func (q *Question) encodeVector(r Record) (question.Symbol, error) {
 	if q.encoder == nil {
 		return nil, errStateless
@@ -77,7 +77,7 @@ func (v *vectors) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory) 
 // NewTally keeps messages as they are.
 func (v *vectors) NewTally() tally.Tally { return tally.NewRows(v.Size()) }
 
-// Event is that of whole reports, shuffled, by clones.
+// Event returns that of whole reports, shuffled, by clones.
 func (v *vectors) Event(honest int, _ bool) account.Event { return v.Report.Event(honest) }
 
 // Risks: who is in a group is public.
@@ -93,7 +93,7 @@ func (v *vectors) Guarantees(shuffled account.Guarantee) ([]account.Statement, e
 	return question.OneMessage(v.plan, v.Local(account.Replacement), shuffled), nil
 }
 
-// Words are the question's.
+// Words returns the question's.
 func (v *vectors) Words() question.Words {
 	w := question.Words{Crowd: "crowd", Crowds: []string{"everybody"}}
 	if len(v.plan.Crowd.Names) > 0 {

@@ -28,7 +28,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	})
 }
 
-// DesignRounds is the plan of each of so many rounds that the same respondents answer, and
+// DesignRounds returns the plan of each of so many rounds that the same respondents answer, and
 // that keep the plan's budget together. A round's share of it is that of the rows that
 // devices answer in it.
 func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {

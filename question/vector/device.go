@@ -59,7 +59,7 @@ func (q *Question) write(r Record, out []float32) {
 	}
 }
 
-// target is the number in [-1, 1] that features are to tell: of two classes the ends.
+// target returns the number in [-1, 1] that features are to tell: of two classes the ends.
 func (q *Question) target(r Record) float64 {
 	if n := q.ask.Number; n != nil {
 		return (math.Max(n.Low, math.Min(n.High, r.Number)) - n.Low - (n.High-n.Low)/2) / ((n.High - n.Low) / 2)
@@ -70,7 +70,7 @@ func (q *Question) target(r Record) float64 {
 // scaled says that the length of features counts, which others lose.
 func (q *Question) scaled() bool { return q.round.Sums == Features || q.round.Sums == Squares }
 
-// psi is what a vector is made of.
+// psi returns what a vector is made of.
 func (q *Question) psi(r Record) []float32 {
 	switch {
 	case q.texts():

@@ -2,7 +2,7 @@ package vector
 
 import "github.com/confetti-dp/confetti/question"
 
-// Fields are the class, where the plan names some, or the number, where it has one, and the
+// Fields returns the class, where the plan names some, or the number, where it has one, and the
 // features.
 func (q *Question) Fields() []question.Field {
 	fields := question.LabelledFields(q.ask.Classes)
@@ -12,7 +12,7 @@ func (q *Question) Fields() []question.Field {
 	return fields
 }
 
-// Value is the Record in a row.
+// Value returns the Record in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
 	var r Record
 	var bad error

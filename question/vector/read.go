@@ -65,7 +65,7 @@ func (q *Question) sum(c tally.Crowd) (vector.Sum, error) {
 	return q.rows.Estimate(counts, c.Respondents)
 }
 
-// Estimate is the sum, coordinate by coordinate.
+// Estimate returns the sum, coordinate by coordinate.
 func (q *Question) Estimate(c tally.Crowd) []estimate.Value {
 	sum, err := q.sum(c)
 	if err != nil {

@@ -24,7 +24,7 @@ type State struct {
 	Passed [][]float64     // weights after each earlier round of gradients
 }
 
-// Features are those that the public map gives, of unit length where no map cuts them; without a map
+// Features returns those that the public map gives, of unit length where no map cuts them; without a map
 // or a state, those that are given, scaled. Of texts the features are given; numbers that do not fit
 // have features of zero.
 func (s *State) Features(given []float32) []float32 {
@@ -69,7 +69,7 @@ type pointForm struct {
 
 var errState = errors.New("vector: not a public state in its one form")
 
-// Marshal is the state's one form.
+// Marshal returns the state's one form.
 func (s *State) Marshal() []byte {
 	var f form
 	if s.Inputs != nil {
@@ -139,7 +139,7 @@ func parseState(text []byte, s features.Shape) (*State, error) {
 	return state, nil
 }
 
-// WithState is the question with the public state of a round.
+// WithState returns the question with the public state of a round.
 func (q *Question) WithState(text []byte) (question.Question, error) {
 	state, err := parseState(text, shape(q.ask))
 	if err != nil {

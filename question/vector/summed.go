@@ -27,7 +27,7 @@ func (q *Question) Circuit() (plan.Circuit, error) {
 	return most.Circuit(), nil
 }
 
-// Measure is the bits of the rows that the device answers.
+// Measure returns the bits of the rows that the device answers.
 func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
 	crowd, vector, err = q.table().Measured(q, r, s, m)
 	if err != nil {
@@ -37,7 +37,7 @@ func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 	return crowd, append(vector, make([]uint64, c.Length-len(vector))...), err
 }
 
-// Sums are those of the bits.
+// Sums returns those of the bits.
 func (q *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
 	length := q.table().Circuit().Length
 	if len(sums) > length {

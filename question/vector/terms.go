@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// Event is that of the round, or where the plan is of a whole study, of the dearest. It has
+// Event returns that of the round, or where the plan is of a whole study, of the dearest. It has
 // in it that rows may be crowded, and that a device may have more answers than envelopes.
 func (q *Question) Event(honest int, _ bool) account.Event {
 	honest = question.Relied(honest, q.plan.MinHonest())
@@ -30,7 +30,7 @@ func (q *Question) Event(honest int, _ bool) account.Event {
 	return worst
 }
 
-// Rounds is the event of so many rounds of the same respondents, from the first.
+// Rounds returns the event of so many rounds of the same respondents, from the first.
 func (q *Question) Rounds(honest, rounds int) account.Event {
 	honest = question.Relied(honest, q.plan.MinHonest())
 	var all account.All

@@ -15,7 +15,7 @@ import (
 // sum, in expectation. Its distance to a vector of norm one is no more than the accountant
 // is told.
 
-// StandIn is the record that r counts as: no features and class -1 for the reference.
+// StandIn returns the record that r counts as: no features and class -1 for the reference.
 func (q *Question) StandIn(r Record) (Record, *question.OutOfDomainError) {
 	cause := q.check(r)
 	if cause == nil {
@@ -64,7 +64,7 @@ func (q *Question) check(r Record) error {
 	return nil
 }
 
-// inputs is how many numbers a record has.
+// inputs returns how many numbers a record has.
 func (q *Question) inputs() int {
 	switch s := q.state; {
 	case s == nil:

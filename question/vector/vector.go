@@ -70,7 +70,7 @@ const (
 	Gradients = plan.SumsGradients
 )
 
-// layout is the length of a round's vectors, and the largest squared distance of two; of two
+// layout returns the length of a round's vectors, and the largest squared distance of two; of two
 // with the same features, where these are public.
 func layout(v plan.Vector, sums string, public bool) (length int, squaredDistance float64) {
 	s := shape(v)
@@ -93,7 +93,7 @@ func layout(v plan.Vector, sums string, public bool) (length int, squaredDistanc
 // publicFeatures says that the promise speaks of the class alone.
 func publicFeatures(p plan.Plan) bool { return p.Budget.Adjacency == plan.AdjacencyLabel }
 
-// specOf is the mechanism of a round.
+// specOf returns the mechanism of a round.
 func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
 	v := *p.Question.Vector
 	length, distance := layout(v, r.Sums, publicFeatures(p))
@@ -108,13 +108,13 @@ func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
 	return s, s.Validate()
 }
 
-// Rows is the mechanism of this round.
+// Rows returns the mechanism of this round.
 func (q *Question) Rows() *vector.Mechanism { return q.rows }
 
 // spec describes it.
 func (q *Question) spec() vector.Spec { return q.rows.Spec() }
 
-// overlap is how alike vectors are guessed to be: of one class where there are classes,
+// overlap returns how alike vectors are guessed to be: of one class where there are classes,
 // else all. Those of squares all are, as each has the square of a constant.
 func overlap(v plan.Vector, r plan.VectorRound) vector.Overlap {
 	if r.Sums == Squares {

@@ -40,7 +40,7 @@ const (
 // where a public log has them.
 var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, studyPage, release.AuditFile, relay.ReceiptsFile, relay.SignatureFile, relay.EvidenceFile}
 
-// Format is the end of a published file's name at the analyzer.
+// Format returns the end of a published file's name at the analyzer.
 func Format(file string) string {
 	switch file {
 	case release.JSONFile:
@@ -97,7 +97,7 @@ type Report struct {
 	Unchecked []Unchecked `json:"unchecked,omitempty"`
 }
 
-// Failed is how many findings do not hold.
+// Failed returns how many findings do not hold.
 func (r Report) Failed() (n int) {
 	for _, f := range r.Findings {
 		if !f.Holds {
@@ -347,7 +347,7 @@ func (c *checks) numbers() error {
 	return relay.ReleaseOf(p.Hash(), c.Files[relay.ReceiptsFile]).Verify(p.Analyzer.Releases, signature)
 }
 
-// signedPlan is the plan and who has signed it; nobody where there is only a plan.
+// signedPlan returns the plan and who has signed it; nobody where there is only a plan.
 func (c *checks) signedPlan() (s plan.Signed, err error) {
 	files := c.Files
 	switch {

@@ -16,7 +16,7 @@ var scripts embed.FS
 
 var client = module.Module{Scripts: scripts, Wasm: "confetti.wasm", Command: "github.com/confetti-dp/confetti/cmd/confetti-web"}
 
-// Files are all files of the client.
+// Files returns all files of the client.
 func Files(ctx context.Context) (fs.FS, error) { return client.Files(ctx) }
 
 // Handler serves Files, the module compressed for browsers that take it so.

@@ -58,7 +58,7 @@ type Journal struct {
 	head  string // its first line
 }
 
-// Size is how many bytes it has.
+// Size returns how many bytes it has.
 func (j *Journal) Size() int { return j.size }
 
 // Line appends the line of a record.

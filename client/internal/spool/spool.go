@@ -57,7 +57,7 @@ var base64url = base64.RawURLEncoding.Strict()
 // ErrDamaged is the error of what is no contribution, or a damaged one.
 var ErrDamaged = errors.New("client: not a contribution that was spooled here, or damaged")
 
-// Bytes is the contribution as it is kept.
+// Bytes returns the contribution as it is kept.
 func (c Contribution) Bytes() []byte {
 	task := ""
 	if c.Task != (dap.TaskID{}) {
@@ -122,7 +122,7 @@ func parse(data []byte) (c Contribution, err error) {
 	return c, nil
 }
 
-// Name is what the contribution of a plan through an instance is kept under.
+// Name returns what the contribution of a plan through an instance is kept under.
 func Name(plan string, instance int) string { return fmt.Sprintf("%s%s-%d", Under, plan, instance) }
 
 // ParseName reads what Name writes.

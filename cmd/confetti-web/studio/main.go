@@ -104,7 +104,7 @@ func bytesOf(array js.Value) []byte {
 	return b
 }
 
-// answering is a function of JavaScript.
+// answering returns a function of JavaScript.
 func answering(f func([]js.Value) (any, error)) js.Func {
 	return js.FuncOf(func(_ js.Value, args []js.Value) any {
 		result, err := f(args)
@@ -123,7 +123,7 @@ func answering(f func([]js.Value) (any, error)) js.Func {
 	})
 }
 
-// told is what each message of a device that answered the plan says.
+// told returns what each message of a device that answered the plan says.
 func told(signed []byte, bodies [][]byte) ([]string, error) {
 	s, err := plan.ParseSigned(signed)
 	if err != nil {

@@ -60,7 +60,7 @@ func (f Flags) Start(s Service, out, logs io.Writer) error {
 	return s.Run(ctx, slog.New(slog.NewTextHandler(logs, nil)))
 }
 
-// Main is a program that is one service: cli has its flags, and start starts it. The exit
+// Main returns a program that is one service: cli has its flags, and start starts it. The exit
 // code is 2 for a fault in what was asked for, the configuration included, and 1 for any
 // other failure.
 func Main(name, description string, cli any, start func(out, logs io.Writer) error, args []string, out, logs io.Writer) int {

@@ -58,7 +58,7 @@ func Within(t testing.TB, what string, got, want, relative float64) {
 	}
 }
 
-// EpsilonOf is the epsilon of a guarantee that must be there.
+// EpsilonOf returns the epsilon of a guarantee that must be there.
 func EpsilonOf(t testing.TB, g account.Guarantee, err error) float64 {
 	t.Helper()
 	if err != nil {
@@ -67,7 +67,7 @@ func EpsilonOf(t testing.TB, g account.Guarantee, err error) float64 {
 	return g.Epsilon
 }
 
-// EpsilonFrom is the epsilon of an event by one of the accountant's functions.
+// EpsilonFrom returns the epsilon of an event by one of the accountant's functions.
 func EpsilonFrom(t testing.TB, f func(account.Event, float64) (account.Guarantee, error), e account.Event, delta float64) float64 {
 	t.Helper()
 	g, err := f(e, delta)
@@ -98,7 +98,7 @@ func Rows[T any](t testing.TB, name string) []T {
 // Hostile numbers stand for a parameter in turn; good ones for the others.
 var Hostile = []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300}
 
-// Counts is the law of the count of ones that users with the given bits report.
+// Counts returns the law of the count of ones that users with the given bits report.
 func Counts(bits []bool, p float64) []float64 {
 	law := []float64{1}
 	for _, b := range bits {
@@ -116,7 +116,7 @@ func Counts(bits []bool, p float64) []float64 {
 	return law
 }
 
-// Stick is the hockey stick of two laws on the same outcomes.
+// Stick returns the hockey stick of two laws on the same outcomes.
 func Stick(p, q []float64, epsilon float64) float64 {
 	sum := 0.0
 	for i := range p {
@@ -125,7 +125,7 @@ func Stick(p, q []float64, epsilon float64) float64 {
 	return sum
 }
 
-// Product is the law of independent rounds.
+// Product returns the law of independent rounds.
 func Product(a, b []float64) []float64 {
 	var c []float64
 	for _, x := range a {
@@ -136,7 +136,7 @@ func Product(a, b []float64) []float64 {
 	return c
 }
 
-// Bits are the lowest n bits of x.
+// Bits returns the lowest n bits of x.
 func Bits(x, n int) []bool {
 	bits := make([]bool, n)
 	for i := range bits {
@@ -145,7 +145,7 @@ func Bits(x, n int) []bool {
 	return bits
 }
 
-// DeltaOf is the delta of an event that must have one.
+// DeltaOf returns the delta of an event that must have one.
 func DeltaOf(t testing.TB, e account.Event, epsilon float64) float64 {
 	t.Helper()
 	g, err := account.Delta(e, epsilon)
@@ -155,7 +155,7 @@ func DeltaOf(t testing.TB, e account.Event, epsilon float64) float64 {
 	return g.Delta
 }
 
-// Pairs are the pairs of laws of a release of n users, by both directions of every data set of n-1 others.
+// Pairs returns the pairs of laws of a release of n users, by both directions of every data set of n-1 others.
 func Pairs(n int, p float64) (all [][2][]float64) {
 	for k := range n {
 		zero, one := Bits(1<<k-1, n), Bits(1<<k-1, n)
@@ -172,7 +172,7 @@ func LogFactorial(n int) float64 {
 	return v
 }
 
-// OnesLaw is the law of the number of ones among bits of the given probabilities.
+// OnesLaw returns the law of the number of ones among bits of the given probabilities.
 func OnesLaw(probabilities []float64) []float64 {
 	law := []float64{1}
 	for _, q := range probabilities {

@@ -57,7 +57,7 @@ func (c Crowd) told() float64 {
 	return profile.Raised(math.Exp(-c.Noise*float64(c.Threshold)) * math.Tanh(c.Noise/2))
 }
 
-// Guarantee is that of the sizes of all crowds after deletion.
+// Guarantee returns that of the sizes of all crowds after deletion.
 //
 // Compare a crowd of n+1 with one of n. Of n+1 it may keep n+1, with
 // probability P(Z = T), which n cannot: that is delta. Every other size, zero

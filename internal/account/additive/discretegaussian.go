@@ -36,7 +36,7 @@ func (e DiscreteGaussian) Terms() (account.Guarantee, error) {
 
 func (e DiscreteGaussian) mu() float64 { return float64(e.Sensitivity) / e.Sigma }
 
-// atoms are the losses (2xs - s^2)/(2 Sigma^2) at outputs x = s + z, and what a
+// atoms returns the losses (2xs - s^2)/(2 Sigma^2) at outputs x = s + z, and what a
 // window leaves out. The reverse direction has the same law, by x -> s - x.
 func (e DiscreteGaussian) atoms(neglect float64) (atoms []pld.Atom, rest float64) {
 	// P(|Z| > w) <= 2 e^(-w^2/(2 sigma^2)): Z is sub-Gaussian with variance

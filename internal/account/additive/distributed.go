@@ -34,7 +34,7 @@ func (e DistributedLaplace) Terms() (account.Guarantee, error) {
 // Reduce: the sum of the shares has exactly the law of the curator's noise.
 func (e DistributedLaplace) Reduce() account.Event { return DiscreteLaplace{e.Noise, e.Sensitivity} }
 
-// RMSE is the standard deviation of the noise.
+// RMSE returns the standard deviation of the noise.
 func (e DistributedLaplace) RMSE() float64 { return laplaceRMSE(e.Noise) }
 
 // DistributedGaussian is an integer sum, revealed by itself, to which each of Users
@@ -71,7 +71,7 @@ func (e DistributedGaussian) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// RMSE is the standard deviation of the noise: for small Sigma less than Sigma times
+// RMSE returns the standard deviation of the noise: for small Sigma less than Sigma times
 // the root of Users.
 func (e DistributedGaussian) RMSE() float64 {
 	_, variance, _ := tiltedGaussian(e.Sigma, 0)

@@ -138,7 +138,7 @@ func CalibrateFlooded(t account.Target, extra, shape float64) (ThreeNB, account.
 	return account.Meets(t, event(rmse))
 }
 
-// FloodMessages is a number of extra messages, per user and round, at which 3NB
+// FloodMessages returns a number of extra messages, per user and round, at which 3NB
 // comes within some 2 % of the error of the discrete Laplace: what to ask of
 // CalibrateThreeNB unless messages are dear.
 func FloodMessages(t account.Target) (float64, error) {
@@ -149,7 +149,7 @@ func FloodMessages(t account.Target) (float64, error) {
 	return (2/math.Expm1(e1) + floodPerNoise/e1 + floodAtLeast) / float64(t.Users), err
 }
 
-// LaplaceNoise is the largest parameter of a discrete Laplace in every round that
+// LaplaceNoise returns the largest parameter of a discrete Laplace in every round that
 // meets the target: also the largest epsilon of a round of any pure mechanism.
 func LaplaceNoise(t account.Target) (float64, error) {
 	return profile.Largest(1e-9, account.Meaningless+1, t.Epsilon, func(epsilon0 float64) (float64, error) {

@@ -27,7 +27,7 @@ func (e Gaussian) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// mu is the distance of the two worlds in deviations. Independent rounds are
+// mu returns the distance of the two worlds in deviations. Independent rounds are
 // one Gaussian in more dimensions: their mu adds in squares.
 func (e Gaussian) mu() float64 { return e.Sensitivity / e.Sigma }
 

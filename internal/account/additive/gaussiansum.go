@@ -21,7 +21,7 @@ const (
 	foldedMass = 1e-18
 )
 
-// tiltedGaussian is the law proportional to e^(-x^2/(2 sigma^2) + tilt x) on the
+// tiltedGaussian returns the law proportional to e^(-x^2/(2 sigma^2) + tilt x) on the
 // integers: its mean and variance, and the log of its normalizer over that at tilt 0.
 func tiltedGaussian(sigma, tilt float64) (mean, variance, log float64) {
 	centre := tilt * sigma * sigma

@@ -38,5 +38,5 @@ func (e Iteration) Renyi(order float64) float64 {
 	return order / 2 * e.Distance * e.Distance * spread * (1 + 0x1p-40)
 }
 
-// Spread is the distance of the Gaussian with that divergence.
+// Spread returns the distance of the Gaussian with that divergence.
 func (e Iteration) Spread() float64 { return math.Sqrt(2 * e.Renyi(1)) }

@@ -27,7 +27,7 @@ func (e Laplace) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// epsilon is the pure guarantee of one release.
+// epsilon returns the pure guarantee of one release.
 func (e Laplace) epsilon() float64 { return e.Sensitivity / e.Scale }
 
 // hockey is 1 - e^((epsilon-m)/2), m = Sensitivity/Scale: the set where the loss
@@ -92,7 +92,7 @@ func (e DiscreteLaplace) Terms() (account.Guarantee, error) {
 
 const maxShift = 1 << 20
 
-// RMSE is the standard deviation of the noise.
+// RMSE returns the standard deviation of the noise.
 func (e DiscreteLaplace) RMSE() float64 { return laplaceRMSE(e.Noise) }
 
 // profile: with unit sensitivity the loss is +Noise or -Noise, as that of
@@ -120,7 +120,7 @@ func (e DiscreteLaplace) Profile(rounds int, o account.Options) (profile.Curve, 
 
 func (e DiscreteLaplace) Spread() float64 { return e.Noise * float64(e.Sensitivity) }
 
-// atoms are the losses Noise (|o| - |o-s|) of an output o = s + z.
+// atoms returns the losses Noise (|o| - |o-s|) of an output o = s + z.
 func (e DiscreteLaplace) atoms() []pld.Atom {
 	s, a := e.Sensitivity, math.Exp(-e.Noise)
 	whole := e.Noise * float64(s)

@@ -38,17 +38,17 @@ func (e NegativeBinomialSum) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// RMSE is the deviation of the noise, sqrt(r p)/(1-p).
+// RMSE returns the deviation of the noise, sqrt(r p)/(1-p).
 func (e NegativeBinomialSum) RMSE() float64 { return math.Sqrt(e.Shape*e.Prob) / (1 - e.Prob) }
 
-// MessagesPerUser is the mean number of messages beyond the input.
+// MessagesPerUser returns the mean number of messages beyond the input.
 func (e NegativeBinomialSum) MessagesPerUser() float64 {
 	return e.Shape * e.Prob / (1 - e.Prob) / float64(e.Users)
 }
 
 func (e NegativeBinomialSum) Spread() float64 { return math.Min(1, 1/e.RMSE()) }
 
-// laws are the atoms of 1+X against X and of X against 1+X, each with what lies
+// laws returns the atoms of 1+X against X and of X against 1+X, each with what lies
 // outside the window as infinite mass.
 func (e NegativeBinomialSum) laws(neglect float64) (fall, rise []pld.Atom, fallInf, riseInf float64, err error) {
 	w, err := prob.NegativeBinomialWindow(e.Shape, e.Prob, math.Max(neglect/4, profile.MinTail))
@@ -72,7 +72,7 @@ func (e NegativeBinomialSum) laws(neglect float64) (fall, rise []pld.Atom, fallI
 	return fall, rise, fallInf, riseInf, nil
 }
 
-// Distributions is the envelope of both directions: a record may raise the bit in some
+// Distributions returns the envelope of both directions: a record may raise the bit in some
 // rounds and lower it in others. For a lower bound each direction holds throughout.
 func (e NegativeBinomialSum) Distributions(o account.Options) ([]*pld.Distribution, error) {
 	if o.Lower {
@@ -95,7 +95,7 @@ func (e NegativeBinomialSum) Distributions(o account.Options) ([]*pld.Distributi
 	return []*pld.Distribution{d}, err
 }
 
-// worst is the profile of the worse direction at every level.
+// worst returns the profile of the worse direction at every level.
 func (e NegativeBinomialSum) worst(o account.Options) ([]float64, error) {
 	fall, rise, fallInf, riseInf, err := e.laws(o.Neglect)
 	if err != nil {

@@ -40,10 +40,10 @@ func (e PoissonSum) Terms() (account.Guarantee, error) {
 // RMSE is sqrt(Mean).
 func (e PoissonSum) RMSE() float64 { return math.Sqrt(e.Mean) }
 
-// MessagesPerUser is the mean number of messages beyond the input.
+// MessagesPerUser returns the mean number of messages beyond the input.
 func (e PoissonSum) MessagesPerUser() float64 { return e.Mean / float64(e.Users) }
 
-// hockey is the larger of both directions, X being Poisson(Mean), l = e^epsilon.
+// hockey returns the larger of both directions, X being Poisson(Mean), l = e^epsilon.
 //
 // 1+X against X: the ratio j/Mean grows with the count j, so the set is j >= t =
 // floor(l Mean) + 1, and delta = P(X = t-1) - (l-1) P(X >= t).
@@ -77,7 +77,7 @@ func (e PoissonSum) Profile(rounds int, o account.Options) (profile.Curve, accou
 
 func (e PoissonSum) Spread() float64 { return 1 / math.Sqrt(e.Mean) }
 
-// Distributions is the envelope of both directions: a record may raise the bit
+// Distributions returns the envelope of both directions: a record may raise the bit
 // in some rounds and lower it in others.
 func (e PoissonSum) Distributions(o account.Options) ([]*pld.Distribution, error) {
 	if o.Lower {
@@ -91,7 +91,7 @@ func (e PoissonSum) Distributions(o account.Options) ([]*pld.Distribution, error
 	return []*pld.Distribution{d}, err
 }
 
-// rising is the one direction 1+X against X in every round.
+// rising returns the one direction 1+X against X in every round.
 func (e PoissonSum) rising(o account.Options) ([]*pld.Distribution, error) {
 	w, err := prob.PoissonWindow(e.Mean, math.Max(o.Neglect, profile.MinTail))
 	if err != nil {
@@ -105,7 +105,7 @@ func (e PoissonSum) rising(o account.Options) ([]*pld.Distribution, error) {
 	return []*pld.Distribution{d}, err
 }
 
-// PoissonMean is the least mean, to 1e-6 of itself, with which `rounds` Poisson
+// PoissonMean returns the least mean, to 1e-6 of itself, with which `rounds` Poisson
 // sums of users are (epsilon, delta)-DP by the exact accountant. The result
 // itself is checked.
 func PoissonMean(users, rounds int, epsilon, delta float64) (PoissonSum, error) {

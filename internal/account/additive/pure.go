@@ -92,7 +92,7 @@ func (e Pure) Profile(rounds int, o account.Options) (profile.Curve, account.Bou
 
 func (e Pure) Spread() float64 { return e.Epsilon }
 
-// Distributions is the pair that dominates every pure mechanism.
+// Distributions returns the pair that dominates every pure mechanism.
 func (e Pure) Distributions(o account.Options) ([]*pld.Distribution, error) {
 	if o.Lower {
 		return nil, &account.Unsupported{Event: e, Reason: "no lower bound is known"}
@@ -105,7 +105,7 @@ func (e Pure) Distributions(o account.Options) ([]*pld.Distribution, error) {
 // maxPureSize bounds the messages of one respondent.
 const maxPureSize = 1 << 30
 
-// NewPure is the protocol with the least Size that its proof allows for n users.
+// NewPure returns the protocol with the least Size that its proof allows for n users.
 func NewPure(n int, epsilon, theta, drop float64) (Pure, error) {
 	e := Pure{Users: n, Epsilon: epsilon, Theta: theta, Drop: drop, Size: 1}
 	if err := e.parameters(); err != nil {
@@ -146,7 +146,7 @@ func PublishedPure(n int, epsilon, rho float64) (Pure, error) {
 	return NewPure(n, epsilon, 0.01*rho*math.Min(epsilon, 1), q)
 }
 
-// MessagesPerUser is the mean number of messages beyond the input bit.
+// MessagesPerUser returns the mean number of messages beyond the input bit.
 func (e Pure) MessagesPerUser() float64 {
 	n := float64(e.Users)
 	// sum of e^(Theta j), j = 1..Size
@@ -154,7 +154,7 @@ func (e Pure) MessagesPerUser() float64 {
 	return 2*float64(e.Size)*(1-e.Drop) + 2/(math.Expm1(e.Epsilon-e.Theta)*n) + 2*flood/n
 }
 
-// RMSE is that of the estimate when `ones` users hold a one.
+// RMSE returns that of the estimate when `ones` users hold a one.
 func (e Pure) RMSE(ones int) float64 {
 	p := e.Epsilon - e.Theta
 	s := -math.Expm1(-p)

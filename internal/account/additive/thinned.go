@@ -45,7 +45,7 @@ const (
 	thinnedStep = 1.02
 )
 
-// at is the noise of respondents a times Users, thinned as among b times Users.
+// at returns the noise of respondents a times Users, thinned as among b times Users.
 func (e ThinnedNegativeBinomialSum) at(a, b float64) NegativeBinomialSum {
 	s := e.Sum
 	s.Shape *= a

@@ -44,11 +44,11 @@ func (e ThreeNB) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// RMSE is that of the difference of the counts, a discrete Laplace of parameter
+// RMSE returns that of the difference of the counts, a discrete Laplace of parameter
 // Noise: sqrt(2 e^-Noise)/(1-e^-Noise).
 func (e ThreeNB) RMSE() float64 { return laplaceRMSE(e.Noise) }
 
-// MessagesPerUser is the mean number of messages beyond the input: of all users together
+// MessagesPerUser returns the mean number of messages beyond the input: of all users together
 // 2 e^-Noise/(1-e^-Noise) + 2 r p/(1-p).
 func (e ThreeNB) MessagesPerUser() float64 {
 	return (2/math.Expm1(e.Noise) + 2*e.FloodShape*e.FloodProb/(1-e.FloodProb)) / float64(e.Users)
@@ -64,7 +64,7 @@ func (e ThreeNB) MessagesPerUser() float64 {
 // where a > b it is e^-Noise, of total mass e^-Noise/(1+e^-Noise). These are all
 // the atoms of the loss.
 
-// laws are the atoms for the bit falling (P against Q) and rising (Q against P),
+// laws returns the atoms for the bit falling (P against Q) and rising (Q against P),
 // with what lies outside the flood's window as infinite mass: leaving mass out
 // of H lowers P and Q alike, so charging what P lost keeps every hockey stick.
 // Of the falling direction a = 0 is infinite too: impossible with the bit at 1.

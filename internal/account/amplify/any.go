@@ -50,7 +50,7 @@ func checkShuffled(users int, epsilon float64) error {
 	return nil
 }
 
-// pair is the pair of worlds for the bound that is asked for.
+// pair returns the pair of worlds for the bound that is asked for.
 func (e AnyRandomizer) pair(o account.Options) tokens {
 	if o.Lower {
 		return symbols(e.Users, 3, e.Epsilon)

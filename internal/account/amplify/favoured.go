@@ -55,7 +55,7 @@ func (e FavouredResponse) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// pair is the blanket's. R(x) = gamma U + (1-gamma) S_x for every x, where U is
+// pair returns the blanket's. R(x) = gamma U + (1-gamma) S_x for every x, where U is
 // uniform on all reports and gamma = 1/(1 + Share (e^Epsilon - 1)): a respondent
 // sends U's with probability gamma, and else a report that no more than shows x.
 // Of U's reports the values x0 and x1 favour a share Apart each alone (tokens A
@@ -79,7 +79,7 @@ func (e FavouredResponse) apart() float64 {
 	return e.Apart
 }
 
-// third is the pair of worlds whose others all hold the third value, as those see it who
+// third returns the pair of worlds whose others all hold the third value, as those see it who
 // count no more than the reports that either value favours alone.
 func (e FavouredResponse) third() tokens {
 	alone := e.gamma() * e.apart() // probability that x1 gives to what x0 favours alone

@@ -38,7 +38,7 @@ func (e KaryResponse) Terms() (account.Guarantee, error) {
 	return e.favoured().Terms()
 }
 
-// Local is the guarantee of one report by itself: Epsilon, exactly, since the
+// Local returns the guarantee of one report by itself: Epsilon, exactly, since the
 // true symbol and another attain the ratio. Local is pure: delta is zero.
 func (e KaryResponse) Local() (account.Guarantee, error) {
 	if err := e.check(); err != nil {
@@ -61,7 +61,7 @@ func (e KaryResponse) pair(o account.Options) tokens {
 	return e.favoured().pair()
 }
 
-// favoured is the same mechanism, of which every symbol favours itself.
+// favoured returns the same mechanism, of which every symbol favours itself.
 func (e KaryResponse) favoured() FavouredResponse {
 	return FavouredResponse{Users: e.Users, Share: 1 / float64(e.K), Epsilon: e.Epsilon}
 }

@@ -14,7 +14,7 @@ func countedOn(users int) int {
 	return users >> cut << cut
 }
 
-// clones2021 is the pair for any epsilon0-DP randomizer R (Feldman, McMillan,
+// clones2021 returns the pair for any epsilon0-DP randomizer R (Feldman, McMillan,
 // Talwar 2021, Theorem 3.1 and its numeric form). For neighbours x0 and x1 there
 // are laws Q0, Q1 with R(x0) = q Q0 + (1-q) Q1 and R(x1) the reverse, q =
 // e^e0/(1+e^e0); and every R(x) >= e^-e0 (R(x0)+R(x1))/2 = e^-e0 (Q0+Q1)/2. So
@@ -30,7 +30,7 @@ func clones(n int, epsilon0, probability float64) tokens {
 	return visible(n, rate, q/rate, 1/(1+math.Exp(epsilon0))/rate)
 }
 
-// symbols is what shows of k-ary randomized response, k >= 3, when everyone
+// symbols returns what shows of k-ary randomized response, k >= 3, when everyone
 // else holds a third symbol: the counts of the target's two possible symbols.
 // All that is hidden is which of the other symbols came, so it is a lower bound
 // on any accounting, exact for that data set when k = 3.
@@ -39,7 +39,7 @@ func symbols(n, k int, epsilon0 float64) tokens {
 	return visible(n, 1/(e+float64(k-1)), e, 1)
 }
 
-// visible is a pair whose other tokens are all plain blanks, which the target
+// visible returns a pair whose other tokens are all plain blanks, which the target
 // sends with the probability that is left.
 func visible(n int, rate, x, y float64) tokens {
 	return tokens{n: n, rate: rate, x: x, y: y, blank: 1, weight: math.Max(0, (1-rate*(x+y))/(1-2*rate))}

@@ -37,7 +37,7 @@ func (e Peers) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// Neighbour is what a peer who asks for a label sees: one flipped label by itself, as it would
+// Neighbour returns what a peer who asks for a label sees: one flipped label by itself, as it would
 // everybody together.
 func (e Peers) Neighbour() (account.Guarantee, error) {
 	g, err := e.Terms()
@@ -78,7 +78,7 @@ func (e Peers) Profile(rounds int, _ account.Options) (profile.Curve, account.Bo
 	}), account.Exact, nil
 }
 
-// draws are the laws of what is passed on, for each number of ones after flipping.
+// draws returns the laws of what is passed on, for each number of ones after flipping.
 func (e Peers) draws() [][]float64 {
 	draws := make([][]float64, e.Users+1)
 	for j := range draws {
@@ -90,7 +90,7 @@ func (e Peers) draws() [][]float64 {
 	return draws
 }
 
-// laws are those of the number of ones that the learner sees, where so many of the others have a
+// laws returns those of the number of ones that the learner sees, where so many of the others have a
 // one, and the label in question is zero or one.
 func (e Peers) laws(draws [][]float64, ones int) (zero, one []float64) {
 	kept, flipped := make([]float64, ones+1), make([]float64, e.Users-ones)
@@ -120,7 +120,7 @@ func (e Peers) laws(draws [][]float64, ones int) (zero, one []float64) {
 	return zero, one
 }
 
-// CalibratePeers is the least flip with which a cluster keeps (epsilon, delta) from the learner.
+// CalibratePeers returns the least flip with which a cluster keeps (epsilon, delta) from the learner.
 func CalibratePeers(users, answers int, epsilon, delta float64) (Peers, error) {
 	e := Peers{Users: users, Answers: answers, Flip: 0.5}
 	if err := (account.Target{Users: users, Rounds: 1, Epsilon: epsilon, Delta: delta}).Check(); err != nil {

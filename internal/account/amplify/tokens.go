@@ -33,7 +33,7 @@ type tokens struct {
 	both       float64
 }
 
-// spread is the deviation of (x-y)(a-b)/n, the loss to first order.
+// spread returns the deviation of (x-y)(a-b)/n, the loss to first order.
 func (t tokens) spread() float64 { return (t.x - t.y) * math.Sqrt(2*t.rate/float64(t.n)) }
 
 // level is the law of W where a+b = m: mass[i] is the probability under T, over
@@ -222,7 +222,7 @@ func (b *blanks) heavies(widest, least, most int, tail float64) error {
 	return nil
 }
 
-// of is the law of W in increasing order, at a level.
+// of returns the law of W in increasing order, at a level.
 func (b *blanks) of(i int) atoms {
 	if b.windows == nil {
 		return atoms{w: []float64{b.t.weight * b.t.blank * float64(b.t.n-b.ms[i])}, p: []float64{1}}

@@ -28,7 +28,7 @@ func (t tokens) at(epsilon float64) slice {
 	return slice{t.x, t.y, math.Exp(epsilon), math.Expm1(epsilon)}
 }
 
-// first is the least s of the set; it may exceed m.
+// first returns the least s of the set; it may exceed m.
 func (s slice) first(m int, w float64) int {
 	f := float64(m)
 	lx := s.x - s.y + s.minus*s.x // l x - y
@@ -36,7 +36,7 @@ func (s slice) first(m int, w float64) int {
 	return int(math.Min(math.Floor(edge), f)) + 1
 }
 
-// until is the least W from which on the set begins above s.
+// until returns the least W from which on the set begins above s.
 func (s slice) until(m, first int) float64 {
 	lx := s.x - s.y + s.minus*s.x
 	return (float64(first)*(s.x-s.y)*(1+s.l) - float64(m)*lx) / s.minus
@@ -62,7 +62,7 @@ func (s slice) sum(v *level, at func(first int) (b, above float64)) float64 {
 	return sum
 }
 
-// delta is the hockey stick at epsilon without what the windows neglect.
+// delta returns the hockey stick at epsilon without what the windows neglect.
 func (l *tokensLaw) delta(epsilon float64) float64 {
 	s := l.at(epsilon)
 	partial := make([]float64, len(l.levels))
@@ -177,7 +177,7 @@ const (
 	gridBlock  = 64
 )
 
-// grid is the profile at epsilon = 0, step, ..., until nothing is left, rounded up.
+// grid returns the profile at epsilon = 0, step, ..., until nothing is left, rounded up.
 // As a function of e^epsilon it is convex, and below its chords.
 func (t tokens) grid(epsilon0 float64, o account.Options) ([]float64, error) {
 	law, err := t.law(o.Neglect)
@@ -209,7 +209,7 @@ func (t tokens) grid(epsilon0 float64, o account.Options) ([]float64, error) {
 	return append(h, at[len(at)-1]), nil
 }
 
-// block is the profile at some epsilons, in increasing order.
+// block returns the profile at some epsilons, in increasing order.
 func (l *tokensLaw) block(slices []slice) []float64 {
 	// A fixed number of parts, so that sums do not depend on the machine.
 	const parts = 16

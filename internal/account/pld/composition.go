@@ -43,7 +43,7 @@ func (c *Composition) Add(d *Distribution, rounds int) error {
 	return nil
 }
 
-// infinite is the probability that some round has infinite loss.
+// infinite returns the probability that some round has infinite loss.
 func (c *Composition) infinite() float64 {
 	log := 0.0
 	for _, p := range c.parts {
@@ -88,7 +88,7 @@ func (c *Composition) cumulants(theta float64) cumulants {
 	return sum
 }
 
-// highest is the largest finite loss of the composition.
+// highest returns the largest finite loss of the composition.
 func (c *Composition) highest() float64 {
 	sum := 0.0
 	for _, p := range c.parts {
@@ -107,7 +107,7 @@ func (c *Composition) empty() bool {
 	return false
 }
 
-// Delta is the hockey stick at epsilon >= 0: rounded up for a pessimistic
+// Delta returns the hockey stick at epsilon >= 0: rounded up for a pessimistic
 // composition, down for an optimistic one.
 func (c *Composition) Delta(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 1) {
@@ -124,7 +124,7 @@ func (c *Composition) Delta(epsilon float64) (float64, error) {
 	return min(1, inf+t.delta(epsilon)), nil
 }
 
-// at is the tilt that makes epsilon the mean: K'(theta) = epsilon.
+// at returns the tilt that makes epsilon the mean: K'(theta) = epsilon.
 func (c *Composition) at(epsilon float64) float64 {
 	return c.saddle(func(_ float64, k cumulants) float64 { return k.mean - epsilon },
 		func(_ float64, k cumulants) float64 { return 0.05 * math.Sqrt(k.variance) })
@@ -184,7 +184,7 @@ func (c *Composition) Profile(points int, step, neglect float64) (deltas []float
 	return deltas, ended, nil
 }
 
-// Epsilon is the least epsilon >= 0 whose Delta is at most delta: infinite if
+// Epsilon returns the least epsilon >= 0 whose Delta is at most delta: infinite if
 // the infinite mass alone exceeds delta.
 func (c *Composition) Epsilon(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {

@@ -60,7 +60,7 @@ func FromAtoms(atoms []Atom, infinite, step float64) (*Distribution, error) {
 	return d.checked()
 }
 
-// span is the range of grid cells that hold the atoms.
+// span returns the range of grid cells that hold the atoms.
 func span(atoms []Atom, step float64) (low, high int, err error) {
 	if !(step > 0) || math.IsInf(step, 1) {
 		return 0, 0, fmt.Errorf("pld: step %v: need a positive number", step)
@@ -144,7 +144,7 @@ func FromCurves(forward, backward []float64, step float64) (*Distribution, error
 	return d.checked()
 }
 
-// above is the larger of h and of the line through its start with a slope.
+// above returns the larger of h and of the line through its start with a slope.
 func above(h []float64, slope, step float64) []float64 {
 	raised := make([]float64, len(h))
 	for i := range h {
@@ -190,10 +190,10 @@ func hull(h []float64, step float64) (change []float64, first float64, err error
 	return change, slopes[0], nil
 }
 
-// Support is how many losses of the grid the distribution spans.
+// Support returns how many losses of the grid the distribution spans.
 func (d *Distribution) Support() int { return len(d.mass) }
 
-// Sum is the loss of two independent observations. Both distributions have one step and
+// Sum returns the loss of two independent observations. Both distributions have one step and
 // one side.
 func Sum(a, b *Distribution) (*Distribution, error) {
 	if a.step != b.step || a.lower != b.lower {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Profile is the exact profile of a discrete law at epsilon = 0, step, 2 step,
+// Profile returns the exact profile of a discrete law at epsilon = 0, step, 2 step,
 // ..., up to where it falls to its infinite mass plus neglect. Two of them, or
 // the larger of two point by point (Larger), are what FromCurves takes.
 func Profile(atoms []Atom, infinite, step, neglect float64) ([]float64, error) {
@@ -56,7 +56,7 @@ func Profile(atoms []Atom, infinite, step, neglect float64) ([]float64, error) {
 	return h, nil
 }
 
-// Larger is the pointwise maximum of two profiles: what bounds a mechanism
+// Larger returns the pointwise maximum of two profiles: what bounds a mechanism
 // whose neighbours may change roles from round to round.
 func Larger(a, b []float64) []float64 {
 	if len(a) < len(b) {

@@ -106,7 +106,7 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 	return t, nil
 }
 
-// tilt is the tilted law of one round; k is its cumulant at theta.
+// tilt returns the tilted law of one round; k is its cumulant at theta.
 func (d *Distribution) tilt(theta, k float64) []float64 {
 	q := make([]float64, len(d.mass))
 	for i, log := range d.log {
@@ -154,7 +154,7 @@ func power(z complex128, k int) complex128 {
 	return result
 }
 
-// signed is the slack with the sign that keeps the result on its side.
+// signed returns the slack with the sign that keeps the result on its side.
 func (t *tilted) signed() float64 {
 	if t.lower {
 		return -t.slack

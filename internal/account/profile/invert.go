@@ -103,7 +103,7 @@ const margin = 1e-9
 // machine that rounds otherwise, or from numbers whose last digits differ.
 func Keeps(epsilon, target float64) bool { return epsilon <= target*(1-margin) }
 
-// Largest is the largest x of [low, high], to a millionth of it, at which an
+// Largest returns the largest x of [low, high], to a millionth of it, at which an
 // increasing epsilon meets the target; an error if there is none.
 func Largest(low, high, target float64, epsilon func(x float64) (float64, error)) (float64, error) {
 	meets := func(x float64) (bool, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// KairouzOhViswanath is the optimal composition theorem (2015, Theorem 3.3):
+// KairouzOhViswanath returns the optimal composition theorem (2015, Theorem 3.3):
 // the smallest epsilon' with k rounds of (epsilon, delta)-DP being (epsilon',
 // total)-DP. It is exact for k rounds of randomized response, and of a discrete
 // Laplace of unit sensitivity, whose loss is +-epsilon too.

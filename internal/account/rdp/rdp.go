@@ -11,7 +11,7 @@ import (
 // of both directions; +Inf where there is none. Curves of composed rounds add.
 type Curve func(order float64) float64
 
-// Epsilon is the smallest epsilon that the curve proves at delta in (0, 1), an
+// Epsilon returns the smallest epsilon that the curve proves at delta in (0, 1), an
 // upper bound whatever order is found: e(a) + ln((a-1)/a) - (ln delta + ln a)/(a-1)
 // (Canonne, Kamath, Steinke 2020, Proposition 12).
 func (c Curve) Epsilon(delta float64) (float64, error) {
@@ -22,7 +22,7 @@ func (c Curve) Epsilon(delta float64) (float64, error) {
 	return math.Max(0, e), nil
 }
 
-// Delta is the smallest delta that the curve proves at epsilon >= 0, rounded up.
+// Delta returns the smallest delta that the curve proves at epsilon >= 0, rounded up.
 func (c Curve) Delta(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 1) {
 		return 0, fmt.Errorf("rdp: epsilon %v: need a finite number from 0", epsilon)
@@ -31,7 +31,7 @@ func (c Curve) Delta(epsilon float64) (float64, error) {
 	return math.Min(1, math.Exp(log)), nil
 }
 
-// Order is the order that gives Epsilon(delta).
+// Order returns the order that gives Epsilon(delta).
 func (c Curve) Order(delta float64) float64 {
 	_, a := c.best(func(a, e float64) float64 { return toEpsilon(a, e, delta) })
 	return a
@@ -91,7 +91,7 @@ func (c Curve) best(convert func(order, divergence float64) float64) (value, ord
 	return best, 1 + math.Exp(where)
 }
 
-// ZeroConcentrated is the curve of rho-zCDP: a rho at order a. Its conversion
+// ZeroConcentrated returns the curve of rho-zCDP: a rho at order a. Its conversion
 // here is delta = e^((a-1)(a rho - epsilon) + a ln(1-1/a)) / (a-1).
 func ZeroConcentrated(rho float64) Curve {
 	return func(a float64) float64 { return a * rho }

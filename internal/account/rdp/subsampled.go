@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// SubsampledGaussian is the Renyi divergence of order a > 1 of the Gaussian of
+// SubsampledGaussian returns the Renyi divergence of order a > 1 of the Gaussian of
 // noise multiplier s on a Poisson sample of rate q, of (1-q) N(0, s^2) + q N(1,
 // s^2) from N(0, s^2), which is the larger direction (Mironov, Talwar, Zhang
 // 2019, section 3.3). Orders up to 2e4; above, +Inf.

@@ -74,15 +74,15 @@ func (e AsymmetricResponse) Profile(rounds int, o account.Options) (profile.Curv
 // pair are there since one minus a small number forgets its last digits.
 type bit struct{ keep, drop, flip, stay float64 }
 
-// mirror is the same answer with ones and zeros exchanged.
+// mirror returns the same answer with ones and zeros exchanged.
 func (b bit) mirror() bit { return bit{b.stay, b.flip, b.drop, b.keep} }
 
 func (b bit) symmetric() bool { return b.keep == b.stay }
 
-// local is the loss of a report of one.
+// local returns the loss of a report of one.
 func (b bit) local() float64 { return math.Log(b.keep) - math.Log(b.flip) }
 
-// margin is a - e^epsilon b, without cancellation near the local epsilon.
+// margin returns a - e^epsilon b, without cancellation near the local epsilon.
 func (b bit) margin(epsilon float64) float64 { return -b.keep * math.Expm1(epsilon-b.local()) }
 
 // Losses: the bit is the only message.
@@ -96,6 +96,6 @@ func (e AsymmetricResponse) Opened(rounds int) (rest []account.Event, alone acco
 	return account.Less(e, rounds), AsymmetricResponse{1, e.Keep, e.Flip}
 }
 
-// most is the larger loss of a report of one and of zero, both their sum.
+// most returns the larger loss of a report of one and of zero, both their sum.
 func (b bit) most() float64 { return max(b.local(), b.mirror().local()) }
 func (b bit) both() float64 { return b.local() + b.mirror().local() }

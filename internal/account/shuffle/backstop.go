@@ -77,7 +77,7 @@ func (e BehindBackstop) seen(o account.Options) (ones, zeros *pld.Composition, e
 	return directions[0], directions[1], err
 }
 
-// Distributions is one pair that dominates both directions, since those of several bits
+// Distributions returns one pair that dominates both directions, since those of several bits
 // may differ.
 func (e BehindBackstop) Distributions(o account.Options) ([]*pld.Distribution, error) {
 	if o.Lower {
@@ -103,7 +103,7 @@ func (e BehindBackstop) Distributions(o account.Options) ([]*pld.Distribution, e
 	return []*pld.Distribution{d}, err
 }
 
-// through is the profile of a composition seen through the backstop, at epsilon = 0,
+// through returns the profile of a composition seen through the backstop, at epsilon = 0,
 // step, ..., up to where nothing but the neglected is left of it.
 func (b bit) through(c *pld.Composition, o account.Options) ([]float64, error) {
 	tail := math.Max(o.Neglect/2, profile.MinTail)
@@ -135,7 +135,7 @@ func (b bit) through(c *pld.Composition, o account.Options) ([]float64, error) {
 	return append(h, last), nil
 }
 
-// behind is where the profile of what is seen of a backstop is asked for the profile of
+// behind returns where the profile of what is seen of a backstop is asked for the profile of
 // the bit at epsilon, and the factor that it is multiplied by there; zero from the
 // backstop's own epsilon on. It looks below epsilon by more than what its logarithms round:
 // profiles fall.

@@ -40,7 +40,7 @@ func (e BucketResponse) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// bit is how a respondent answers for a bucket: a one if it is its own.
+// bit returns how a respondent answers for a bucket: a one if it is its own.
 func (e BucketResponse) bit() bit { return bit{1 - e.Flip, e.Flip, 0.5, 0.5} }
 
 func (e BucketResponse) single() AsymmetricResponse {
@@ -59,7 +59,7 @@ func (e BucketResponse) Spread() float64 {
 // bucketBlocks is into how many ranges the number of others in a bucket is cut.
 const bucketBlocks = 32
 
-// Distributions is one pair. With a others in the bucket left and b in the one entered,
+// Distributions returns one pair. With a others in the bucket left and b in the one entered,
 // a+b <= n-1, the two counts are independent. Let A_i dominate every count with a in
 // the first i blocks of numbers, in either direction. Whatever the others do, a is in
 // some block i, and b is at most n-1 less the least a there: A_i and the A_j of that
@@ -97,7 +97,7 @@ type block struct {
 	leaving, entered *pld.Distribution
 }
 
-// blocks are the A_i.
+// blocks returns the A_i.
 func (e BucketResponse) blocks(o account.Options) ([]block, error) {
 	b, c := e.bit(), cover(e.Users, o)
 	number := min(bucketBlocks, c.count())
@@ -131,7 +131,7 @@ func (e BucketResponse) blocks(o account.Options) ([]block, error) {
 	return blocks, nil
 }
 
-// together is the profile of leaving a bucket of this block and entering one with no more
+// together returns the profile of leaving a bucket of this block and entering one with no more
 // others than are left.
 func (b block) together(e BucketResponse, blocks []block, step, tail float64) ([]float64, error) {
 	left := e.Users - 1 - b.least
@@ -142,7 +142,7 @@ func (b block) together(e BucketResponse, blocks []block, step, tail float64) ([
 	return e.bit().exchanged(b.leaving, blocks[i].entered, step, tail)
 }
 
-// lower is the data set whose others all hold the bucket that is left, in either
+// lower returns the data set whose others all hold the bucket that is left, in either
 // direction.
 func (e BucketResponse) lower(o account.Options) ([]*pld.Distribution, error) {
 	return e.bit().moved(e.Users, e.Users-1, 0, o)

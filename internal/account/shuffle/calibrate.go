@@ -71,7 +71,7 @@ func calibrateOneHot(t account.Target, adjacency account.Adjacency, keep float64
 	return account.Meets(t, event(rmse))
 }
 
-// flipFor is the flip probability p of a bit with v = p(1-p)/(1-2p)^2, solved
+// flipFor returns the flip probability p of a bit with v = p(1-p)/(1-2p)^2, solved
 // without cancellation.
 func flipFor(v float64) float64 {
 	y := 1 + 4*v
@@ -95,7 +95,7 @@ func paperRR(t account.Target) (RandomizedResponse, account.Guarantee, error) {
 	return RandomizedResponse{t.Users, lambda / (2 * float64(t.Users))}, g, err
 }
 
-// LocalFlip is the least flip probability, up to most, with which an event keeps a local
+// LocalFlip returns the least flip probability, up to most, with which an event keeps a local
 // epsilon. The more flips, the less it tells.
 func LocalFlip(epsilon, most float64, event func(flip float64) account.Event) (float64, error) {
 	if !(epsilon >= 1e-6 && epsilon <= 1e6) {

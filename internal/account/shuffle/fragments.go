@@ -42,7 +42,7 @@ func (f Fragments) check() error {
 		t.Epsilon("epsilon of a fragment", f.Fragment), t.Count("tau", f.Tau))
 }
 
-// Exposed is the pure guarantee against an observer who sees any `seen` of the
+// Exposed returns the pure guarantee against an observer who sees any `seen` of the
 // fragments of a respondent, and nothing else (ESA, Theorem IV.1). It is exact: randomized
 // response attains it. All tau of them is the local guarantee.
 func (f Fragments) Exposed(seen int) (account.Guarantee, error) {
@@ -115,7 +115,7 @@ func (e FragmentedOneHot) trust() account.Trust {
 	return SomeFragments
 }
 
-// bit is what is seen of one coordinate.
+// bit returns what is seen of one coordinate.
 func (e FragmentedOneHot) bit() BehindBackstop {
 	row := func(users int) account.Event { return OneHot{users, e.Flip, account.Removal, e.Keep}.bit() }
 	var seen account.All
@@ -135,7 +135,7 @@ func (e FragmentedOneHot) Reduce() account.Event {
 	return account.Repeat{Event: tornBit{e.bit(), e}, Rounds: 2}
 }
 
-// Central is the guarantee for all instances together, shuffled: the smaller of
+// Central returns the guarantee for all instances together, shuffled: the smaller of
 //
 //   - randomized response of the backstops, since the fragments of everyone are
 //     a function of the multiset of backstops and fresh coins, and
@@ -169,7 +169,7 @@ func (f Fragments) Central(delta float64) (account.Guarantee, error) {
 	return best, nil
 }
 
-// FragmentEpsilon is the epsilon F of each of tau fragments behind a backstop of epsilon B:
+// FragmentEpsilon returns the epsilon F of each of tau fragments behind a backstop of epsilon B:
 //
 //	sinh F = sinh B / tau.
 //
@@ -197,7 +197,7 @@ func FragmentEpsilon(backstop float64, tau int) float64 {
 	return math.Asinh(math.Sinh(backstop) / float64(tau))
 }
 
-// tear is a bit torn into fragments of an epsilon, by the inverse of FragmentEpsilon.
+// tear returns a bit torn into fragments of an epsilon, by the inverse of FragmentEpsilon.
 func tear(users int, fragment float64, tau int, adjacency account.Adjacency) Fragments {
 	return Fragments{users, math.Asinh(float64(tau) * math.Sinh(fragment)), fragment, tau, adjacency}
 }
@@ -232,7 +232,7 @@ func CalibrateFragments(t account.Target, tau int, adjacency account.Adjacency) 
 	return f, g, err
 }
 
-// LocalFragments are the largest epsilons of a bit, torn into tau fragments by
+// LocalFragments returns the largest epsilons of a bit, torn into tau fragments by
 // FragmentEpsilon, with which all of them together keep an epsilon.
 func LocalFragments(users, tau int, adjacency account.Adjacency, epsilon float64) (Fragments, error) {
 	if tau < 2 || tau > profile.MaxRounds {
@@ -246,13 +246,13 @@ func LocalFragments(users, tau int, adjacency account.Adjacency, epsilon float64
 	return of(fragment), err
 }
 
-// oneHot is what is seen of the one bit that changes, with so many fragments outright.
+// oneHot returns what is seen of the one bit that changes, with so many fragments outright.
 func (f Fragments) oneHot(seen int) FragmentedOneHot {
 	backstop, flip := FlipOf(f.Backstop), FlipOf(f.Fragment)
 	return FragmentedOneHot{f.Users, 1 - backstop, backstop, 1 - flip, flip, f.Tau, seen, account.Removal}
 }
 
-// OneHot is a one-hot report of such bits, of which the observer sees so many fragments
+// OneHot returns a one-hot report of such bits, of which the observer sees so many fragments
 // outright, and whose neighbours are the fragments'.
 func (f Fragments) OneHot(fragments int) FragmentedOneHot {
 	e := f.oneHot(fragments)
@@ -260,10 +260,10 @@ func (f Fragments) OneHot(fragments int) FragmentedOneHot {
 	return e
 }
 
-// Bit is what is seen of one bit that changes, so many of its fragments outright.
+// Bit returns what is seen of one bit that changes, so many of its fragments outright.
 func (f Fragments) Bit(fragments int) BehindBackstop { return f.oneHot(fragments).bit() }
 
-// FlipOf is the flip probability of epsilon-DP randomized response, rounded down:
+// FlipOf returns the flip probability of epsilon-DP randomized response, rounded down:
 // the accountant never credits noise that is not there.
 func FlipOf(epsilon float64) float64 {
 	e := math.Exp(-epsilon)

@@ -59,7 +59,7 @@ func (e movedBit) Losses() account.Losses {
 	return account.Losses{Report: b.both(), Message: b.most(), Bound: account.Exact}
 }
 
-// directed are the losses of a bit that falls and of one that rises, of which these are the
+// directed returns the losses of a bit that falls and of one that rises, of which these are the
 // profiles.
 func directed(there, gone []float64, step float64) (falls, rises *pld.Distribution, err error) {
 	there, gone = slices.Clone(there), slices.Clone(gone)
@@ -72,7 +72,7 @@ func directed(there, gone []float64, step float64) (falls, rises *pld.Distributi
 	return falls, rises, err
 }
 
-// exchanged is the profile of such bits together at epsilon = 0, step, ..., rounded up, up to
+// exchanged returns the profile of such bits together at epsilon = 0, step, ..., rounded up, up to
 // where nothing but the neglected is left of it.
 func (b bit) exchanged(falls, rises *pld.Distribution, step, tail float64) ([]float64, error) {
 	var c pld.Composition
@@ -99,7 +99,7 @@ func (b bit) exchanged(falls, rises *pld.Distribution, step, tail float64) ([]fl
 	return h, nil
 }
 
-// moved is the pair of data sets in which so many others hold what the respondent leaves and
+// moved returns the pair of data sets in which so many others hold what the respondent leaves and
 // so many what it enters, in either direction, as a lower bound.
 func (b bit) moved(users, left, entered int, o account.Options) ([]*pld.Distribution, error) {
 	leaving, returning := b.atoms(users, left, o)
@@ -112,7 +112,7 @@ func (b bit) moved(users, left, entered int, o account.Options) ([]*pld.Distribu
 	return []*pld.Distribution{one, reverse}, err
 }
 
-// lowerSum is the loss of two independent counts, rounded down.
+// lowerSum returns the loss of two independent counts, rounded down.
 func lowerSum(a, b []pld.Atom, step float64) (*pld.Distribution, error) {
 	x, err := pld.LowerFromAtoms(a, 0, step)
 	if err != nil {

@@ -61,7 +61,7 @@ func (e OneHot) Reduce() account.Event {
 // zero in the other, in every round.
 type removedBit struct{ AsymmetricResponse }
 
-// Distributions are those of the bit being there, and of its being gone.
+// Distributions returns those of the bit being there, and of its being gone.
 func (e removedBit) Distributions(o account.Options) ([]*pld.Distribution, error) {
 	if o.Lower {
 		return e.AsymmetricResponse.Distributions(o)
@@ -98,7 +98,7 @@ func (e OneHot) Replaced() account.Event {
 	return e
 }
 
-// answer is how a coordinate is answered.
+// answer returns how a coordinate is answered.
 func (e OneHot) answer() bit { return e.bit().bit() }
 
 // A coordinate is the event of one coordinate's bit.

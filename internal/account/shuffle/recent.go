@@ -50,7 +50,7 @@ type asked struct {
 // An envelope has some thousand points: all of them are a few MB.
 var recentEnvelopes recent[asked, [2][]float64]
 
-// envelopes are those of either direction: of a one told from a zero, and of a zero
+// envelopes returns those of either direction: of a one told from a zero, and of a zero
 // told from a one.
 func (b bit) envelopes(c worlds, o account.Options) (rising, falling []float64) {
 	both := recentEnvelopes.find(asked{b, c, o.Step, o.Neglect}, func() [2][]float64 {

@@ -48,13 +48,13 @@ func checkFlip(users int, flip float64) error {
 // minFlip has a local epsilon of 27: no protection to account for.
 const minFlip = 1e-12
 
-// bit is how a respondent answers.
+// bit returns how a respondent answers.
 func (e RandomizedResponse) bit() bit { return bit{1 - e.Flip, e.Flip, e.Flip, 1 - e.Flip} }
 
-// local is the loss that no data set exceeds: ln((1-p)/p), that of one report.
+// local returns the loss that no data set exceeds: ln((1-p)/p), that of one report.
 func (e RandomizedResponse) local() float64 { return math.Log1p(-e.Flip) - math.Log(e.Flip) }
 
-// RMSE is the root mean square error of the debiased count: sqrt(n p(1-p))/(1-2p).
+// RMSE returns the root mean square error of the debiased count: sqrt(n p(1-p))/(1-2p).
 func (e RandomizedResponse) RMSE() float64 {
 	return math.Sqrt(float64(e.Users)*e.Flip*(1-e.Flip)) / (1 - 2*e.Flip)
 }
@@ -95,7 +95,7 @@ func (e RandomizedResponse) Distributions(o account.Options) ([]*pld.Distributio
 	return []*pld.Distribution{d}, err
 }
 
-// envelope is the largest hockey stick of the worlds at epsilon = 0, step, ...,
+// envelope returns the largest hockey stick of the worlds at epsilon = 0, step, ...,
 // plus what the laws' windows and rounding neglect. It ends where nothing but
 // the neglected is left, or at the local epsilon, beyond which it is zero.
 //
@@ -228,7 +228,7 @@ func (s *sticks) extend(step float64) {
 	s.growth = append(s.growth, math.Expm1(x))
 }
 
-// unanimous is the pair of data sets whose others all hold ones, or zeros where
+// unanimous returns the pair of data sets whose others all hold ones, or zeros where
 // these are the less noisy, as a lower bound: its loss is there whatever the
 // accountant does.
 func (b bit) unanimous(users int, o account.Options) ([]*pld.Distribution, error) {
@@ -244,7 +244,7 @@ func (b bit) unanimous(users int, o account.Options) ([]*pld.Distribution, error
 	return []*pld.Distribution{down, up}, err
 }
 
-// atoms are the losses of a count whose other users hold so many ones, of a one told
+// atoms returns the losses of a count whose other users hold so many ones, of a one told
 // from a zero and the reverse, without what is too rare to be resolved.
 func (b bit) atoms(users, ones int, o account.Options) (falling, rising []pld.Atom) {
 	var law others

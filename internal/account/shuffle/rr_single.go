@@ -67,7 +67,7 @@ func (s single) Epsilon(delta float64) (float64, error) {
 
 func (s single) tail() float64 { return math.Max(s.o.Neglect/4, profile.MinTail) }
 
-// most is the largest value over every world and every t of a function of
+// most returns the largest value over every world and every t of a function of
 // w(t-1) and S(t), in both directions. A lower bound is content with the ends
 // and a spread of worlds.
 func (s single) most(value func(b bit, w, above float64) float64) float64 {

@@ -108,12 +108,12 @@ func (e SecretRows) share() float64 { return float64(e.Answered) / float64(e.Row
 // expected is u, the number of honest answers to a row that is accounted for.
 func (e SecretRows) expected() int { return int(int64(e.Honest) * int64(e.Answered) / int64(e.Rows)) }
 
-// vector is what a round is dominated by, but for what failures charges.
+// vector returns what a round is dominated by, but for what failures charges.
 func (e SecretRows) vector() VectorResponse {
 	return VectorResponse{Users: e.expected(), Coordinates: e.Rows, Flip: e.Flip, SquaredGap: e.thinned()}
 }
 
-// failures are the chance that rows are crowded, and the chance that some honest device
+// failures returns the chance that rows are crowded, and the chance that some honest device
 // has more answers than envelopes.
 func (e SecretRows) failures() (rare, overflow float64) {
 	if e.all() {
@@ -173,7 +173,7 @@ func (f failing) Epsilon(delta float64) (float64, error) {
 
 func (e SecretRows) Spread() float64 { return e.vector().Spread() }
 
-// Distributions is the pair that dominates a round, for compositions with others.
+// Distributions returns the pair that dominates a round, for compositions with others.
 func (e SecretRows) Distributions(o account.Options) ([]*pld.Distribution, error) {
 	if o.Lower {
 		return nil, &account.Unsupported{Event: e, Reason: "no lower bound of its composition with other mechanisms"}

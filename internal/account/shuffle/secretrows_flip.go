@@ -71,7 +71,7 @@ func (b budget) at(shift float64) []SecretRows {
 
 const maxVectorFlip = 0.5 - 1e-9
 
-// within is the largest shift, from below, whose flips the accountant finds enough. It
+// within returns the largest shift, from below, whose flips the accountant finds enough. It
 // starts at the shift of a Gaussian.
 func (b budget) within(epsilon, delta float64) (shift float64, ok bool) {
 	enough := func(shift float64) bool {

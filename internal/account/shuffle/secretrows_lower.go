@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// wholeGaps is a lower bound: vectors may differ by a whole bit in as many rows as
+// wholeGaps returns a lower bound: vectors may differ by a whole bit in as many rows as
 // SquaredGap allows, while all others hold zeros. Nil if that is no row.
 func (e SecretRows) wholeGaps(rounds int, o account.Options) (profile.Curve, account.Bound, error) {
 	rows := int(math.Min(e.SquaredGap, float64(e.Rows)))

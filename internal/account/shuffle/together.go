@@ -17,12 +17,12 @@ type shifter interface {
 
 func (e VectorResponse) shifted() (v VectorResponse, rare, overflow float64) { return e, 0, 0 }
 
-// Together is the profile of rounds of vectors that differ from each other.
+// Together returns the profile of rounds of vectors that differ from each other.
 func (e VectorResponse) Together(all []account.Repeat, o account.Options) (c profile.Curve, ok bool) {
 	return shiftedTogether(all, o)
 }
 
-// Together is the profile of rounds of rows and vectors that differ from each other.
+// Together returns the profile of rounds of rows and vectors that differ from each other.
 func (e SecretRows) Together(all []account.Repeat, o account.Options) (c profile.Curve, ok bool) {
 	return shiftedTogether(all, o)
 }

@@ -40,7 +40,7 @@ func (e tornBit) Profile(rounds int, o account.Options) (profile.Curve, account.
 // mostWalked bounds the work of a lower bound: numbers of backstops times ones of the rows.
 const mostWalked = 1 << 30
 
-// added are the laws of what is seen with the target's bit a one and a zero, where every
+// added returns the laws of what is seen with the target's bit a one and a zero, where every
 // other's backstop is a one with the same probability: the ones among the target's seen
 // fragments, and the sum of all other fragments.
 func (e FragmentedOneHot) added(kept, tail float64) (one, zero []float64, err error) {
@@ -73,7 +73,7 @@ func (e FragmentedOneHot) added(kept, tail float64) (one, zero []float64, err er
 	return one, zero, nil
 }
 
-// othersAdded is the law of the sum of the others' shuffled fragments: given how many of
+// othersAdded returns the law of the sum of the others' shuffled fragments: given how many of
 // their backstops are ones, it is that of so many bits.
 func (e FragmentedOneHot) othersAdded(kept, tail float64) ([]float64, error) {
 	rest, n := e.Tau-e.Seen, e.Users-1
@@ -99,7 +99,7 @@ func (e FragmentedOneHot) othersAdded(kept, tail float64) ([]float64, error) {
 	return sum[firstAbove(sum):], nil
 }
 
-// firstAbove is where a law begins.
+// firstAbove returns where a law begins.
 func firstAbove(law []float64) int {
 	return max(0, slices.IndexFunc(law, func(p float64) bool { return p > 0 }))
 }
@@ -125,7 +125,7 @@ func (all outcomes) Delta(epsilon float64) (float64, error) {
 	return worst, nil
 }
 
-// Epsilon is the largest ln((P(T) - delta)/Q(T)) over the sets T of the likeliest outcomes.
+// Epsilon returns the largest ln((P(T) - delta)/Q(T)) over the sets T of the likeliest outcomes.
 func (all outcomes) Epsilon(delta float64) (float64, error) {
 	ratio := 1.0
 	for _, t := range all {

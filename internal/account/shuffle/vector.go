@@ -54,7 +54,7 @@ func (e VectorResponse) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// widest is the largest gap of a coordinate after the flips.
+// widest returns the largest gap of a coordinate after the flips.
 func (e VectorResponse) widest() float64 {
 	return (1 - 2*e.Flip) * math.Min(1, math.Sqrt(e.SquaredGap))
 }
@@ -105,7 +105,7 @@ const (
 	momentTerms = 1 << 28
 )
 
-// count is the law of the number of ones among m others of whom k hold a one,
+// count returns the law of the number of ones among m others of whom k hold a one,
 // without its place. More than half of them ones is the mirror image of fewer,
 // which the recurrence joins below the mode, where its scales cannot overflow.
 // ok is false if the law does not sum to one.
@@ -152,7 +152,7 @@ func (e VectorResponse) Profile(rounds int, o account.Options) (profile.Curve, a
 	}, account.Upper, nil
 }
 
-// fullGaps is a lower bound: vectors may differ by whole bits in as many
+// fullGaps returns a lower bound: vectors may differ by whole bits in as many
 // coordinates as SquaredGap allows, which is plain randomized response.
 func (e VectorResponse) fullGaps(rounds int, o account.Options) (profile.Curve, account.Bound, error) {
 	bits := int(math.Min(e.SquaredGap, float64(e.Coordinates)))
@@ -224,7 +224,7 @@ func (l *lesser) Epsilon(delta float64) (float64, error) {
 	return l.least(func(c profile.Curve) (float64, error) { return c.Epsilon(delta) })
 }
 
-// VectorFlip is the least flip probability, to 1e-4 of itself, with which a
+// VectorFlip returns the least flip probability, to 1e-4 of itself, with which a
 // vector-valued randomized response of n users is (epsilon, delta)-DP. Small
 // counts leak more than a Gaussian of their deviation, so the search starts from
 // that Gaussian's flip and goes by the accountant; its result was checked.
@@ -252,7 +252,7 @@ func VectorFlip(users, coordinates int, squaredGap, epsilon, delta float64) (Vec
 	return at(flip), nil
 }
 
-// leastFlip is the least flip probability, to 1e-4 of itself and from above, that is
+// leastFlip returns the least flip probability, to 1e-4 of itself and from above, that is
 // enough, looked for from a guess on. Not ok if none is.
 func leastFlip(guess float64, enough func(flip float64) bool) (flip float64, ok bool) {
 	const most, step = 0.5 - 1e-9, 1.1

@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// slope is the c for which every coordinate with a gap g is dominated by the
+// slope returns the c for which every coordinate with a gap g is dominated by the
 // Gaussian mechanism of shift c g, but for an outright failure; those of all
 // coordinates together have probability at most charge. Infinite where this
 // route proves nothing. docs/vector-rr.md, Theorem 1:
@@ -64,7 +64,7 @@ func (e VectorResponse) findSlope(charge float64) float64 {
 	return slope
 }
 
-// steepest is the least slope for one law w, or floor if that is larger.
+// steepest returns the least slope for one law w, or floor if that is larger.
 //
 // It walks from the right, where U is small. A quantile is only computed where
 // the slope so far might not do: from an earlier point U0, with I' = z and dz =
@@ -93,7 +93,7 @@ func steepest(w []float64, flip, tau, rho, floor float64) float64 {
 	return slope
 }
 
-// Dominated is the Gaussian of Theorem 1 of docs/vector-rr.md; not ok where that
+// Dominated returns the Gaussian of Theorem 1 of docs/vector-rr.md; not ok where that
 // proves nothing.
 func (e VectorResponse) Dominated(rounds int, tail float64) (d account.Domination, ok bool) {
 	slope := e.slope(tail / float64(rounds))

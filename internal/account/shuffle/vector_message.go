@@ -29,7 +29,7 @@ type profiled interface {
 	Profile(rounds int, o account.Options) (profile.Curve, account.Bound, error)
 }
 
-// besideBit is the epsilon at delta of so many rounds of a vector beside one of its bits
+// besideBit returns the epsilon at delta of so many rounds of a vector beside one of its bits
 // that is seen by itself, whose gap is a whole bit at most: of randomized response with
 // loss L and odds 1-p to p, the hockey stick at epsilon is (1-p) H(epsilon-L) +
 // p H(epsilon+L), H the vector's in either direction, for which any bound may stand.

@@ -16,14 +16,14 @@ type moments struct {
 	at        []float64 // at[j] for j = 2 to the largest order
 }
 
-// orders is how many orders are worth computing: the best for a Gaussian at
+// orders returns how many orders are worth computing: the best for a Gaussian at
 // delta = 1e-12 is 1 + sqrt(ln(1/delta)/rho).
 func (e VectorResponse) orders() int {
 	rho := e.squares() / (2 * e.deviation() * e.deviation())
 	return int(math.Min(256, math.Max(8, 2+math.Sqrt(28/rho))))
 }
 
-// momentCover are the worlds that moments are computed of.
+// momentCover returns the worlds that moments are computed of.
 func (e VectorResponse) momentCover() worlds {
 	return e.cover(momentTerms/float64(e.orders()), profile.MinTail)
 }
@@ -148,7 +148,7 @@ func (e VectorResponse) kappas() []float64 {
 	return all
 }
 
-// renyiCurve is the Renyi divergence for a sum of squared gaps. Between integer
+// renyiCurve returns the Renyi divergence for a sum of squared gaps. Between integer
 // orders (a-1) times it is convex in a, zero at a = 1: the chord is above it.
 func (e VectorResponse) renyiCurve(squares float64) rdp.Curve {
 	kappas := recentKappas.find(e, e.kappas)

@@ -18,7 +18,7 @@ type worlds struct {
 	users, dropped int
 }
 
-// cover are the worlds of the rung at or below so many users, and the respondents left out are those
+// cover returns the worlds of the rung at or below so many users, and the respondents left out are those
 // down to the rung below it. So the envelope of a rung is not above what holds of every k on
 // the rung below, which is not above that one's envelope: no epsilon rises with the number of
 // users (docs/accounting.md).
@@ -40,7 +40,7 @@ const (
 	smallRR       = 4096 // up to here every k is cheap
 )
 
-// rungs are the largest number of a ladder that is at most so many users, above smallRR, and
+// rungs returns the largest number of a ladder that is at most so many users, above smallRR, and
 // the number below that. Rungs are one distance apart over an eighth of themselves.
 func rungs(users int) (rung, below int) {
 	start, before := smallRR, 1
@@ -60,11 +60,11 @@ func rungs(users int) (rung, below int) {
 	}
 }
 
-// CountedOn is how many of so many users a grid of losses is laid out for: the same for all
+// CountedOn returns how many of so many users a grid of losses is laid out for: the same for all
 // that have one envelope.
 func CountedOn(users int) int { return cover(users, account.Options{}).users }
 
-// others is the number of other respondents left.
+// others returns the number of other respondents left.
 func (c worlds) others() int { return c.users - 1 - c.dropped }
 
 func (c worlds) count() int {
@@ -72,5 +72,5 @@ func (c worlds) count() int {
 	return (c.others()+stride-1)/stride + 1
 }
 
-// ones is the i-th number of ones.
+// ones returns the i-th number of ones.
 func (c worlds) ones(i int) int { return min(c.others(), i*(c.dropped+1)) }

@@ -36,7 +36,7 @@ func CheuCorollary47Lambda(n int, epsilon, delta float64) (float64, error) {
 	return profile.LeastEnough(low, users, enough), nil
 }
 
-// CheuLemma48 is the lambda with which randomized response of n users, flip
+// CheuLemma48 returns the lambda with which randomized response of n users, flip
 // probability lambda/(2n), is (epsilon, delta)-DP (Cheu et al. 2019, Lemma 4.8).
 // It needs n >= 14 ln(4/delta) and sqrt(3456) ln(4/delta)/n < epsilon < 1.
 // Outside, the error is a *DomainError whose Formula is the printed lambda: the

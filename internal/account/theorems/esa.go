@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
-// ESATheoremIV1 is what an observer of any t of a respondent's report fragments
+// ESATheoremIV1 returns what an observer of any t of a respondent's report fragments
 // learns (ESA, Theorem IV.1): the backstop at epsilonBackstop, then t fragments
 // of epsilonFragment each, composed as in Corollary A.2 (chained). Local, of the adjacency
 // of the backstop's guarantee; at most min(epsilonBackstop, t epsilonFragment).

@@ -50,7 +50,7 @@ func (t Theorem) result(g account.Guarantee) error {
 		t.Need(g.Delta < 1, "a total delta below 1: it is %.6g", g.Delta))
 }
 
-// KDERound is the paper's share of one of the target's rounds: the largest epsilon0
+// KDERound returns the paper's share of one of the target's rounds: the largest epsilon0
 // that advanced composition keeps within Epsilon with slack Delta/2, and
 // Delta/2 over the rounds.
 func KDERound(t account.Target) (epsilon0, delta0 float64) {

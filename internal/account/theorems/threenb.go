@@ -18,7 +18,7 @@ func (t Theorem) flood(epsilon, delta, gamma float64) error {
 	return cmp.Or(t.Epsilon("epsilon", epsilon), t.Open01("delta", delta), t.Open01("gamma", gamma))
 }
 
-// GKMP20Theorem13 is the negative binomial NB(r, p) that makes an integer sum of
+// GKMP20Theorem13 returns the negative binomial NB(r, p) that makes an integer sum of
 // the given sensitivity (epsilon, delta)-DP, both in (0, 1): p =
 // e^(-0.2 epsilon/sensitivity), r = 3(1 + ln(1/delta)) (Ghazi, Kumar,
 // Manurangsi, Pagh 2020, Theorem 13 of the corrected version).
@@ -30,7 +30,7 @@ func GKMP20Theorem13(epsilon, delta float64, sensitivity int) (r, p float64, err
 	return 3 * (1 + math.Log(1/delta)), math.Exp(-0.2 * epsilon / float64(sensitivity)), nil
 }
 
-// GKMP20Theorem1 is the choice that its authors prove (epsilon, delta)-DP, with
+// GKMP20Theorem1 returns the choice that its authors prove (epsilon, delta)-DP, with
 // a share gamma of epsilon, in (0, 1), left for the flood: e1 = (1-gamma)
 // epsilon, e2 = min(1/2, gamma epsilon), d2 = delta/(e^e1 + 2 e^(2 e1)),
 // sensitivity ceil(ln(1/d2)/e1), and Theorem 13 (Ghazi, Kumar, Manurangsi, Pagh
@@ -60,7 +60,7 @@ const (
 	KDEAuthorsShare = 0.8  // its authors' experiments: e1 = 0.8 epsilon0
 )
 
-// KDEAppendixA2 is the choice of KDE, Appendix A.2: e1 = share epsilon0, r =
+// KDEAppendixA2 returns the choice of KDE, Appendix A.2: e1 = share epsilon0, r =
 // 3(1 + ln(2 e^e1/delta0)). The appendix gives the flood's p only up to a
 // constant, e^(-Theta(1) e0/(e0 + ln(1/delta0))), and claims (O(e0), O(delta0));
 // p here is that of GKMP20Theorem1, which it cites, with gamma = 1 - share.

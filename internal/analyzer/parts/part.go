@@ -198,7 +198,7 @@ func NewDealer(head envelope.Head, least int, put func(name string, body []byte)
 	}
 }
 
-// ShardsOf is how many shards of at least so many bytes a batch is dealt to.
+// ShardsOf returns how many shards of at least so many bytes a batch is dealt to.
 func ShardsOf(head envelope.Head, least int) int {
 	size := int64(blob.PartBytes(head.Bytes(), least))
 	return int(min(mostShards, (head.Bytes()+size-1)/size))
@@ -215,7 +215,7 @@ func Deal(head envelope.Head, shards, pieces, piece int, envelopes []byte, put f
 	return d.flush()
 }
 
-// Shards is how many there are.
+// Shards returns how many there are.
 func (d *Dealer) Shards() int { return d.of.Shards }
 
 // Add takes an envelope, of which it keeps a copy until the part is full.

@@ -117,7 +117,7 @@ func (t *Table) Merge(other Table) error {
 	return nil
 }
 
-// Lacks are the shards that are not in the table.
+// Lacks returns the shards that are not in the table.
 func (t Table) Lacks() (shards []int) {
 	for i, there := range t.Shards {
 		if !there {
@@ -127,7 +127,7 @@ func (t Table) Lacks() (shards []int) {
 	return shards
 }
 
-// Whole is what the analyzer counts of the batch. It takes over the tally. A table that
+// Whole returns what the analyzer counts of the batch. It takes over the tally. A table that
 // lacks shards, or of a batch that the analyzer refuses, is an error.
 func (t Table) Whole(p *protocol.Protocol) (tally.Crowd, error) {
 	if lacks := t.Lacks(); len(lacks) > 0 {

@@ -51,7 +51,7 @@ func (s *Sharing) closed(ctx context.Context) (names []string, err error) {
 // keptAge is how long Kept believes what it has found: it lists the store.
 const keptAge = 30 * time.Second
 
-// Kept is how many bytes lie in the store of blobs, half a minute ago or later.
+// Kept returns how many bytes lie in the store of blobs, half a minute ago or later.
 func (s *Sharing) Kept(ctx context.Context) (bytes int64, err error) {
 	s.looking.Lock()
 	defer s.looking.Unlock()

@@ -236,7 +236,7 @@ func latents(q *latent.Question, ask plan.Latent) (all []Records, err error) {
 	return []Records{found}, nil
 }
 
-// along is a vector of that length in the direction of all coordinates alike or, crosswise,
+// along returns a vector of that length in the direction of all coordinates alike or, crosswise,
 // in one at a right angle to it.
 func along(dimension int, length float64, crosswise bool) []float32 {
 	v := make([]float32, dimension)
@@ -265,7 +265,7 @@ func cells(p plan.Plan) (all []Records) {
 	return all
 }
 
-// answers are the cell of that number, in every attribute; where there are fewer, the
+// answers returns the cell of that number, in every attribute; where there are fewer, the
 // last.
 func answers(p plan.Plan, number int) histogram.Answers {
 	var a histogram.Answers

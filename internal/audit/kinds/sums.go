@@ -73,7 +73,7 @@ func doubles(v []float32) []float64 {
 	return out
 }
 
-// lone is a vector of that length in the direction of one number, or the opposite.
+// lone returns a vector of that length in the direction of one number, or the opposite.
 func lone(dimension, i int, length float32, second bool) []float32 {
 	v := make([]float32, dimension)
 	v[i] = -length

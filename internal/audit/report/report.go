@@ -97,12 +97,12 @@ func (c Constant) String() string {
 // False says whether the party does not keep to it.
 func (c Constant) False() bool { return c.Verdict == broken }
 
-// New is the report of a plan's audit before anything is found.
+// New returns the report of a plan's audit before anything is found.
 func New(p plan.Plan) Report {
 	return Report{Format: reportFormat, Plan: p.Name(), Seed: seedOf(p), Findings: []Written{}}
 }
 
-// seedOf is the seed of a plan's audit.
+// seedOf returns the seed of a plan's audit.
 func seedOf(p plan.Plan) uint64 {
 	hash := p.Hash()
 	return uint64(binary.BigEndian.Uint32(hash[:4]))
@@ -123,7 +123,7 @@ func (r Report) False() error {
 	return nil
 }
 
-// Marshal is the file's one form.
+// Marshal returns the file's one form.
 func (r Report) Marshal() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

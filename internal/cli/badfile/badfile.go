@@ -193,7 +193,7 @@ func sweep(name string) {
 	}
 }
 
-// leaves are the commands that do something.
+// leaves returns the commands that do something.
 func leaves(n *kong.Node) (all []*kong.Node) {
 	if n.Leaf() {
 		return []*kong.Node{n}
@@ -251,7 +251,7 @@ type line struct {
 
 type given struct{ name, value string } // value "" of a flag without
 
-// examples are the lines of a command's help.
+// examples returns the lines of a command's help.
 func (p Program) examples(c *kong.Node) (all []line) {
 	flags := map[string]*kong.Flag{}
 	for _, f := range c.Flags {
@@ -282,7 +282,7 @@ func (p Program) examples(c *kong.Node) (all []line) {
 	return all
 }
 
-// beside is the line with other values of flags.
+// beside returns the line with other values of flags.
 func (l line) beside(flags map[string]string) line {
 	l.flags = slices.Clone(l.flags)
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
@@ -295,7 +295,7 @@ func (l line) beside(flags map[string]string) line {
 	return l
 }
 
-// lines are those to put a file in: that have one there, or else all.
+// lines returns those to put a file in: that have one there, or else all.
 func (f file) lines(all []line) (some []line) {
 	for _, l := range all {
 		if f.has(l) != "" {
@@ -311,7 +311,7 @@ func (f file) lines(all []line) (some []line) {
 	return all
 }
 
-// has is what a line has in the place of a file; "" where it has none.
+// has returns what a line has in the place of a file; "" where it has none.
 func (f file) has(l line) string {
 	if f.flag == nil {
 		if f.place < len(l.args) {
@@ -327,7 +327,7 @@ func (f file) has(l line) string {
 	return ""
 }
 
-// with is the line with another file there.
+// with returns the line with another file there.
 func (l line) with(f file, name string) []string {
 	args, flags := slices.Clone(l.args), slices.Clone(l.flags)
 	if f.flag == nil {

@@ -47,7 +47,7 @@ func junk(string, []byte) []byte {
 	return out
 }
 
-// cut is the first half of the good file, where there is one.
+// cut returns the first half of the good file, where there is one.
 func cut(ext string, good []byte) []byte {
 	if len(good) > 0 {
 		return good[:len(good)/2]
@@ -66,7 +66,7 @@ func others(ext string, _ []byte) []byte {
 	return []byte("surprise,other\nNaN,Inf\n-Inf,1e400\n1e-45,3e38\n")
 }
 
-// npy is a file of numbers that says to have such a shape.
+// npy returns a file of numbers that says to have such a shape.
 func npy(shape string, numbers []float64) []byte {
 	header := "{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + ", }\n"
 	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)

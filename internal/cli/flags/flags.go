@@ -72,15 +72,15 @@ type KernelChoice struct {
 	Repetitions int     `help:"Feature maps; 0 for as many as the dimension. Kernels that hold a whole value in one map take 1."`
 }
 
-// KernelNames are what --kernel may be.
+// KernelNames returns what --kernel may be.
 func KernelNames() string {
 	return strings.Join(encode.Kernels(), ", ")
 }
 
-// BitsumNames are what --bitsum of a plan may be.
+// BitsumNames returns what --bitsum of a plan may be.
 func BitsumNames() string { return strings.Join(plan.Bitsums, ", ") }
 
-// Choose is the kernel asked for, without a seed, and its number of feature
+// Choose returns the kernel asked for, without a seed, and its number of feature
 // maps for vectors of the given dimension, 0 where it is not known yet. Parameters that the kernel has not
 // keep their defaults unused.
 func (k KernelChoice) Choose(dimension int) (kernel plan.Kernel, repetitions int) {

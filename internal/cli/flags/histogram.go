@@ -44,7 +44,7 @@ var sketches = []string{"count-mean", "count"}
 // encodings are what --encoding may be.
 var encodings = slices.Concat(plan.Randomizers, sketches, []string{plan.RandomizerNone})
 
-// encoding is what is asked for. Without --encoding its randomizer is left open, unless
+// encoding returns what is asked for. Without --encoding its randomizer is left open, unless
 // one alone can do: it is "" then.
 func (f Histogram) encoding() encoding {
 	switch {
@@ -98,7 +98,7 @@ func (f Histogram) CheckAccounting(accounting string) error {
 	return nil
 }
 
-// Question is the question, but for its crowds, noise and seeds.
+// Question returns the question, but for its crowds, noise and seeds.
 func (f Histogram) Question(attributes []plan.Attribute, accounting string) plan.Histogram {
 	e := f.encoding()
 	if e.randomizer == "" && (accounting == string(account.PaperAccounting) || slices.Contains(f.Kind, "prefixes") && len(f.Domain) == 0) {
@@ -123,7 +123,7 @@ func (f Histogram) Question(attributes []plan.Attribute, accounting string) plan
 	return h
 }
 
-// Neighbours is that of the flag, or what the encoding is compared and accounted under.
+// Neighbours returns that of the flag, or what the encoding is compared and accounted under.
 func (f Histogram) Neighbours(h plan.Histogram) string {
 	set := slices.ContainsFunc(h.Attributes, func(a plan.Attribute) bool { return a.Kind == "set" })
 	if z := h.Randomizer; z.Alike() || z.Name == "" && set {
@@ -155,7 +155,7 @@ func SeveralValues(a plan.Attribute, from string) error {
 	return nil
 }
 
-// Attributes are those of the columns. What flags give once holds for every column
+// Attributes returns those of the columns. What flags give once holds for every column
 // that it is of. Where no domain is declared, values and most are empty.
 func (f Histogram) Attributes(columns []string) ([]plan.Attribute, error) {
 	var all []plan.Attribute

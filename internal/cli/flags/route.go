@@ -25,7 +25,7 @@ func (r Route) Check() error {
 	return nil
 }
 
-// Adds is who adds the noise of a sum, of a question of that kind; empty where answers are
+// Adds returns who adds the noise of a sum, of a question of that kind; empty where answers are
 // mixed.
 func (r Route) Adds(kind string) string {
 	switch {

@@ -14,7 +14,7 @@ type Trust struct {
 // Given says whether anybody is named.
 func (f Trust) Given() bool { return len(f.Publisher) > 0 || f.Publishers != "" }
 
-// Trusted are those who are named.
+// Trusted returns those who are named.
 func (f Trust) Trusted() (plan.Publishers, error) {
 	if f.Publishers == "" {
 		return plan.Trust(f.Publisher...), nil

@@ -70,7 +70,7 @@ func Uninterrupted(write func() error) error {
 	}
 }
 
-// Typed is a command line as a shell takes it.
+// Typed returns a command line as a shell takes it.
 func Typed(args []string) string {
 	line := "confetti"
 	for _, a := range args {

@@ -119,7 +119,7 @@ func Write(w io.Writer, l *client.Ledger, o Options) error {
 	return err
 }
 
-// answered is an entry, with what its plan says of it.
+// answered returns an entry, with what its plan says of it.
 func answered(e client.Entry, o Options) answer {
 	a := answer{Entry: e, Waits: e.Waiting(), Summed: slices.ContainsFunc(e.Parts, client.Part.Summed), Saw: words.Saw(e), About: words.About(e)}
 	for _, s := range e.Statements {
@@ -163,7 +163,7 @@ func (a *answer) say(body []byte, told question.Describer) {
 	a.Said = append(a.Said, one)
 }
 
-// carriers are the operators of the way, each once.
+// carriers returns the operators of the way, each once.
 func carriers(p plan.Plan) (all []string) {
 	add := func(name string) {
 		if !slices.Contains(all, name) {
@@ -179,5 +179,5 @@ func carriers(p plan.Plan) (all []string) {
 	return all
 }
 
-// Width is that of the bar, in percent.
+// Width returns that of the bar, in percent.
 func (b belief) Width() float64 { return max(0.5, b.High-b.Low) }

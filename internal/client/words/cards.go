@@ -19,13 +19,13 @@ type Card struct {
 	Belief string  `json:"belief,omitempty"`
 }
 
-// Width is that of the belief's bar, in [0, 1].
+// Width returns that of the belief's bar, in [0, 1].
 func (c Card) Width() float64 { return c.High - c.Low }
 
 // weakFrom is the belief above which a promise says little.
 const weakFrom = 0.95
 
-// Cards are those of statements, in their order. Beliefs are under replacement; of a guarantee
+// Cards returns those of statements, in their order. Beliefs are under replacement; of a guarantee
 // of the label alone, about the label.
 func Cards(all []account.Statement) []Card {
 	out := make([]Card, len(all))

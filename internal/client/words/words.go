@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/sanitize"
 )
 
-// belief is what seeing something of a given epsilon (replacement) can make of a
+// belief returns what seeing something of a given epsilon (replacement) can make of a
 // belief: who held anything about the respondent's answer to be true with
 // probability prior holds it so with a probability from low to high afterwards.
 // A negative epsilon is none at all, and leaves nothing out.
@@ -156,7 +156,7 @@ func Who(observer string) string {
 	return observer
 }
 
-// promised is a charge in the words that releases have. A negative epsilon is none at all.
+// promised returns a charge in the words that releases have. A negative epsilon is none at all.
 func promised(epsilon, delta float64, of account.Adjacency) string {
 	if epsilon < 0 {
 		epsilon = math.Inf(1)

@@ -90,7 +90,7 @@ func All(p plan.Plan) ([]*Task, error) {
 	return all, nil
 }
 
-// vdafConfiguration is the VDAF's number and the encoding of its parameters (appendix B).
+// vdafConfiguration returns the VDAF's number and the encoding of its parameters (appendix B).
 func vdafConfiguration(c plan.Circuit, chunk int) (number uint32, parameters []byte) {
 	be32, be64 := binary.BigEndian.AppendUint32, binary.BigEndian.AppendUint64
 	length := be32(nil, uint32(c.Length))
@@ -127,10 +127,10 @@ func (t *Task) Report(r *rand.Rand, vector []uint64, now time.Time, token []byte
 	return report, nil
 }
 
-// Unit is a time in units of precision.
+// Unit returns a time in units of precision.
 func Unit(at time.Time) uint64 { return uint64(max(0, at.Unix())) / uint64(precision/time.Second) }
 
-// ReportSize is the length of a device's upload, in bytes: all have one.
+// ReportSize returns the length of a device's upload, in bytes: all have one.
 func (t *Task) ReportSize() int {
 	public, leader, helper := t.VDAF.ShareSizes()
 	size := 16 + 8 + 2 + 4 + public

@@ -58,7 +58,7 @@ func (t Task) check() error {
 // maxAdvised is far more bits than a device should be asked to seal.
 const maxAdvised = 1 << 20
 
-// rounds is how many sums one replaced record changes: every bit may, but of a
+// rounds returns how many sums one replaced record changes: every bit may, but of a
 // histogram only the value left and the value entered.
 func (t Task) rounds() int {
 	if t.Domain > 0 {
@@ -67,7 +67,7 @@ func (t Task) rounds() int {
 	return t.Repetitions
 }
 
-// sums is how many sums there are.
+// sums returns how many sums there are.
 func (t Task) sums() int { return max(t.Repetitions, t.Domain) }
 
 // Option is one protocol for a task, with noise calibrated to it.
@@ -121,7 +121,7 @@ func Compare(t Task) (Advice, error) {
 // tie is what more of error nobody would notice: other merits then decide.
 const tie = 1.1
 
-// felt is the error as a user of the sum feels it. A bit that stands for a
+// felt returns the error as a user of the sum feels it. A bit that stands for a
 // feature is rounded at random, and respondents are a sample of those who might
 // have answered; both give a sum of n bits a deviation of up to sqrt(n)/2, which
 // no protocol takes away.
@@ -159,7 +159,7 @@ func (a *Advice) recommend(t Task) {
 	a.Reason = a.why(t, len(close), curator)
 }
 
-// why is the recommendation's reason in a sentence or two.
+// why returns the recommendation's reason in a sentence or two.
 func (a *Advice) why(t Task, close int, curator float64) string {
 	best := a.Options[a.Best]
 	var s strings.Builder

@@ -18,7 +18,7 @@ import (
 // in the noise.
 const overflowShare = 1e-3
 
-// envelopes is a number m of envelopes that a report outgrows so rarely, and at
+// envelopes returns a number m of envelopes that a report outgrows so rarely, and at
 // most all of them. cumulants(x) is ln E e^(x N) of the number N of messages,
 // +Inf where there is none. By Chernoff, P(N > m) <= e^(cumulants(x) - x m) for
 // any x > 0; m is the least over x.
@@ -50,7 +50,7 @@ func (t Task) envelopes(cumulants func(x float64) float64, all float64) (int, er
 // curator sees the answers.
 var nothing = account.Guarantee{Epsilon: math.Inf(1), Trust: account.OneFragment}
 
-// opened is the guarantee against an observer who sees one message of a respondent outright,
+// opened returns the guarantee against an observer who sees one message of a respondent outright,
 // with a loss of at most so much, and the rest among everybody's. It is no worse than that
 // against everyone together.
 //

@@ -74,7 +74,7 @@ func CompareLabels(t Labels) (a LabelAdvice, err error) {
 	return a, nil
 }
 
-// misnamed is that another of so many counts, whose errors are normal and alike, is the largest
+// misnamed returns that another of so many counts, whose errors are normal and alike, is the largest
 // though the true one leads by so many of these.
 func misnamed(classes int, lead float64) float64 {
 	const least = 1e-99 // which is never said to be nothing
@@ -134,7 +134,7 @@ func (t Labels) inClusters(alike int) (w LabelWay, err error) {
 	return w, err
 }
 
-// summed is the rotated sum with as many bits as still make its error less.
+// summed returns the rotated sum with as many bits as still make its error less.
 func (t Labels) summed(int) (w LabelWay, err error) {
 	switch {
 	case t.Epsilon == 0:

@@ -59,7 +59,7 @@ func adviseRR(t Task) (Option, error) {
 	}, err
 }
 
-// bits is the least noise of the target's rounds of one bit that keeps both epsilons of
+// bits returns the least noise of the target's rounds of one bit that keeps both epsilons of
 // the task; all is the event of all that one device sends, as a function of the flips.
 func (t Task) bits(target account.Target, all func(flip float64) account.Event) (e shuffle.RandomizedResponse, g account.Guarantee, err error) {
 	e.Users = target.Users
@@ -145,7 +145,7 @@ func adviseThreeNB(t Task) (Option, error) {
 	}, nil
 }
 
-// advisePure is the pure protocol for every sum.
+// advisePure returns the pure protocol for every sum.
 func advisePure(t Task) (Option, error) {
 	e, g, err := additive.CalibratePure(t.target(t.Users, t.rounds(), t.Delta*(1-overflowShare)))
 	if err != nil {
@@ -271,7 +271,7 @@ func adviseReports(t Task) (Option, error) {
 	return o, err
 }
 
-// fragmented is one bit in tau fragments, the backstop flipped with probability b and a
+// fragmented returns one bit in tau fragments, the backstop flipped with probability b and a
 // fragment with f.
 func fragmented(b, f float64, tau int) randomize.Fragmented {
 	bit := func(flip float64) randomize.OneHot { return randomize.OneHot{K: 1, Keep: 1 - flip, Flip: flip} }
@@ -309,7 +309,7 @@ func adviseSketch(t Task) (Option, error) {
 	return o, nil
 }
 
-// adviseGaussian is a curator who adds normal noise to every sum.
+// adviseGaussian returns a curator who adds normal noise to every sum.
 func adviseGaussian(t Task) (Option, error) {
 	e, g, err := additive.CalibrateGaussian(t.target(t.Users, t.rounds(), t.Delta), 1)
 	if err != nil {
@@ -318,7 +318,7 @@ func adviseGaussian(t Task) (Option, error) {
 	return Option{Noise: fmt.Sprintf("sigma %.4g", e.Sigma), Guarantee: g, RMSE: e.Sigma, Local: math.Inf(1), OneFragment: nothing}, nil
 }
 
-// adviseLaplace is a curator who adds discrete Laplace noise to every sum.
+// adviseLaplace returns a curator who adds discrete Laplace noise to every sum.
 func adviseLaplace(t Task) (Option, error) {
 	e1, err := additive.LaplaceNoise(t.target(t.Users, t.rounds(), t.Delta))
 	if err != nil {

@@ -77,7 +77,7 @@ func (a Advice) Routes(t Task) (all []Route, err error) {
 	return all, nil
 }
 
-// Noised are the sums to which aggregators add the noise: each all of it, or half of it. None
+// Noised returns the sums to which aggregators add the noise: each all of it, or half of it. None
 // keeps a local epsilon, and only counts are summed so.
 func (t Task) Noised() (all []Route, err error) {
 	if t.Domain == 0 || t.LocalEpsilon > 0 {
@@ -94,7 +94,7 @@ func (t Task) Noised() (all []Route, err error) {
 	return append(all, r), err
 }
 
-// scattered is the sum of cells to which each device adds its share of discrete Laplace noise:
+// scattered returns the sum of cells to which each device adds its share of discrete Laplace noise:
 // half of delta pays for shares that are cut.
 func (t Task) scattered() (Route, error) {
 	decay, err := additive.LaplaceNoise(t.target(1, t.rounds(), t.Delta/2))
@@ -109,7 +109,7 @@ func (t Task) scattered() (Route, error) {
 	return r, err
 }
 
-// noised is the sum to which aggregators add discrete Laplace noise.
+// noised returns the sum to which aggregators add discrete Laplace noise.
 func (t Task) noised(shared bool) (Route, error) {
 	decay, err := additive.LaplaceNoise(t.target(1, t.rounds(), t.Delta))
 	if err != nil {

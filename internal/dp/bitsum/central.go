@@ -14,7 +14,7 @@ import (
 // Exact is the sum itself: no privacy.
 type Exact struct{}
 
-// DrawEstimate is the number of ones.
+// DrawEstimate returns the number of ones.
 func (Exact) DrawEstimate(_ *rand.Rand, ones, n int) estimate.Value {
 	checkOnes(ones, n)
 	return estimate.Exact(float64(ones))
@@ -27,7 +27,7 @@ type Gaussian struct {
 	Sigma float64 // in counts; see noise.DiscreteGaussian
 }
 
-// DrawEstimate is the number of ones with noise.
+// DrawEstimate returns the number of ones with noise.
 func (m Gaussian) DrawEstimate(r *rand.Rand, ones, n int) estimate.Value {
 	checkOnes(ones, n)
 	d := noise.DiscreteGaussian{Sigma: m.Sigma}

@@ -58,7 +58,7 @@ func (m DistributedLaplace) Beyond(reach int) float64 {
 	return min(1, 2*math.Exp(m.noise(1).LogProb(reach+1))/-math.Expm1(-m.Noise*(1-0x1p-50)))
 }
 
-// Reach is the smallest of 1, 3, 7 ... beyond which the shares of Users devices are with at
+// Reach returns the smallest of 1, 3, 7 ... beyond which the shares of Users devices are with at
 // most that probability, in one channel: a share within it, raised by it, and a bit beside
 // fill the bits of a number. It is at most 2^15 - 1.
 func (m DistributedLaplace) Reach(rare float64) int {

@@ -20,7 +20,7 @@ func (m ThreeNB) OverflowProb(channels, cap int) float64 {
 	return o.beyond(cap)
 }
 
-// SmallestCap is the least number of envelopes that OverflowProb says is exceeded with
+// SmallestCap returns the least number of envelopes that OverflowProb says is exceeded with
 // probability at most target, in [1e-25, 1).
 func (m ThreeNB) SmallestCap(channels int, target float64) (int, error) {
 	if !(target >= 1e-25 && target < 1) {

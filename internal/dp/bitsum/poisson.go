@@ -22,7 +22,7 @@ import (
 // noise is relied upon, >= 1; Mean is that of the noise of all Users, in (0, 2^30].
 type PoissonSum additive.PoissonSum
 
-// Event is what the accountant is told of one channel.
+// Event returns what the accountant is told of one channel.
 func (m PoissonSum) Event() account.Event { return additive.PoissonSum(m) }
 
 // Validate says what is wrong with the parameters.
@@ -42,7 +42,7 @@ func (m PoissonSum) must() {
 	}
 }
 
-// noise is that of the given number of devices, or channels of one, together.
+// noise returns that of the given number of devices, or channels of one, together.
 func (m PoissonSum) noise(devices float64) noise.Poisson {
 	return noise.Poisson{Mean: m.Mean * (devices / float64(m.Users))}
 }
@@ -75,7 +75,7 @@ func (m PoissonSum) DrawCounts(r *rand.Rand, ones, n int) [2]uint64 {
 	return [2]uint64{0, uint64(ones + m.noise(float64(n)).Sample(r))}
 }
 
-// Estimate is how many of n devices hold a one, from the counts of the symbols 0 and
+// Estimate returns how many of n devices hold a one, from the counts of the symbols 0 and
 // 1: the second less the mean of the noise, Mean n/Users, which is its variance too.
 func (m PoissonSum) Estimate(c [2]uint64, n int) estimate.Value {
 	m.must()
@@ -83,7 +83,7 @@ func (m PoissonSum) Estimate(c [2]uint64, n int) estimate.Value {
 	return estimate.Value{Mean: float64(c[1]) - mean, StdErr: math.Sqrt(mean)}
 }
 
-// MessagesPerUser is the mean number of messages that a device sends in a channel
+// MessagesPerUser returns the mean number of messages that a device sends in a channel
 // where its bit is one; where it is zero, one less.
 func (m PoissonSum) MessagesPerUser() float64 {
 	m.must()
@@ -100,7 +100,7 @@ func (m PoissonSum) OverflowProb(channels, cap int) float64 {
 	})
 }
 
-// SmallestCap is the least number of envelopes that OverflowProb says is exceeded with
+// SmallestCap returns the least number of envelopes that OverflowProb says is exceeded with
 // probability at most target, in [1e-25, 1).
 func (m PoissonSum) SmallestCap(channels int, target float64) (int, error) {
 	m.must()
@@ -115,7 +115,7 @@ func singleOverflow(channels, cap int, logSurvival func(k int) float64) float64 
 	return math.Min(1, math.Exp(logSurvival(cap-channels))*(1+1e-9))
 }
 
-// singleCap is the least cap that overflow keeps below target.
+// singleCap returns the least cap that overflow keeps below target.
 func singleCap(channels int, target float64, overflow func(channels, cap int) float64) (int, error) {
 	if err := checkCap(channels, target); err != nil {
 		return 0, err

@@ -34,7 +34,7 @@ import (
 // Size is 1 to 2^24, Theta Size at most 20.
 type Pure additive.Pure
 
-// Event is what the accountant is told of one channel.
+// Event returns what the accountant is told of one channel.
 func (m Pure) Event() account.Event { return additive.Pure(m) }
 
 // Validate says what is wrong with the parameters as far as drawing goes. Whether they
@@ -141,7 +141,7 @@ func (m Pure) drawNet(r *rand.Rand, ones, n int) (c [2]uint64, kept int) {
 	return [2]uint64{uint64(noise.Sample(r)), uint64(kept + noise.Sample(r))}, kept
 }
 
-// Estimate is how many of n devices hold a one, from the counts of the symbols 0 and
+// Estimate returns how many of n devices hold a one, from the counts of the symbols 0 and
 // 1: their difference over 1-Drop, of variance
 //
 //	((n/Users) 2 e^-d/(1-e^-d)^2 + S Drop (1-Drop)) / (1-Drop)^2,  d = Epsilon-Theta,
@@ -161,7 +161,7 @@ func (m Pure) Estimate(c [2]uint64, n int) estimate.Value {
 	return v
 }
 
-// MessagesPerUser is the mean number of messages that a device sends in a channel
+// MessagesPerUser returns the mean number of messages that a device sends in a channel
 // where its bit is one; where it is zero, 1-Drop less.
 func (m Pure) MessagesPerUser() float64 {
 	m.must()

@@ -18,7 +18,7 @@ func (m Pure) OverflowProb(channels, cap int) float64 {
 	return math.Min(1, math.Exp(log))
 }
 
-// SmallestCap is a number of envelopes that OverflowProb says is exceeded with
+// SmallestCap returns a number of envelopes that OverflowProb says is exceeded with
 // probability at most target, in [1e-25, 1), and but for rounding the least.
 func (m Pure) SmallestCap(channels int, target float64) (int, error) {
 	m.must()
@@ -65,7 +65,7 @@ func (m Pure) logMoment(t float64, channels int) float64 {
 	return (log + n/devices*flood) * (1 + 1e-9)
 }
 
-// best is the least value of f over the t below Epsilon-Theta, or near it: what is
+// best returns the least value of f over the t below Epsilon-Theta, or near it: what is
 // missed makes a bound worse, not wrong. Both functions used here fall and then rise,
 // perhaps to infinity.
 func (m Pure) best(f func(t float64) float64) float64 {

@@ -35,7 +35,7 @@ func (m RR) must() {
 	}
 }
 
-// Prob is the probability that a device with the given bit sends symbol.
+// Prob returns the probability that a device with the given bit sends symbol.
 func (m RR) Prob(symbol uint8, bit bool) float64 {
 	m.must()
 	switch {
@@ -77,7 +77,7 @@ func (m RR) DrawCounts(r *rand.Rand, ones, n int) [2]uint64 {
 	return [2]uint64{uint64(n - sent), uint64(sent)}
 }
 
-// Estimate is how many of n devices hold a one, from the counts of the symbols 0 and
+// Estimate returns how many of n devices hold a one, from the counts of the symbols 0 and
 // 1: (c[1] - n Flip)/(1 - 2 Flip), of standard error sqrt(n Flip (1-Flip))/(1 - 2 Flip)
 // whatever the data. (KDE, Algorithm 2, as printed adds up the raw messages, which is
 // biased.)
@@ -90,12 +90,12 @@ func (m RR) Estimate(c [2]uint64, n int) estimate.Value {
 	}
 }
 
-// Event is what the accountant is told of one channel, with the noise of so many users.
+// Event returns what the accountant is told of one channel, with the noise of so many users.
 func (m RR) Event(users int) account.Event {
 	return shuffle.RandomizedResponse{Users: users, Flip: m.Flip}
 }
 
-// Local is the guarantee of one channel by itself: ln((1-Flip)/Flip), exactly.
+// Local returns the guarantee of one channel by itself: ln((1-Flip)/Flip), exactly.
 func (m RR) Local() account.Guarantee {
 	m.must()
 	return account.Guarantee{
@@ -104,5 +104,5 @@ func (m RR) Local() account.Guarantee {
 	}
 }
 
-// MessagesPerUser is the mean number of messages that a device sends in a channel.
+// MessagesPerUser returns the mean number of messages that a device sends in a channel.
 func (m RR) MessagesPerUser() float64 { return 1 }

@@ -22,7 +22,7 @@ import (
 // noise is relied upon, >= 1; Shape is that of the noise of all Users, > 0; Prob in (0, 1).
 type NegativeBinomialSum additive.NegativeBinomialSum
 
-// Event is what the accountant is told of one channel.
+// Event returns what the accountant is told of one channel.
 func (m NegativeBinomialSum) Event() account.Event { return additive.NegativeBinomialSum(m) }
 
 // Validate says what is wrong with the parameters.
@@ -45,7 +45,7 @@ func (m NegativeBinomialSum) must() {
 	}
 }
 
-// noise is that of the given number of devices, or channels of one, together.
+// noise returns that of the given number of devices, or channels of one, together.
 func (m NegativeBinomialSum) noise(devices float64) noise.NegativeBinomial {
 	return noise.NegativeBinomial{R: m.Shape * (devices / float64(m.Users)), P: m.Prob}
 }
@@ -83,7 +83,7 @@ func (m NegativeBinomialSum) DrawCounts(r *rand.Rand, ones, n int) [2]uint64 {
 	return [2]uint64{0, uint64(ones + m.noise(float64(n)).Sample(r))}
 }
 
-// Estimate is how many of n devices hold a one, from the counts of the symbols 0 and
+// Estimate returns how many of n devices hold a one, from the counts of the symbols 0 and
 // 1: the second less the mean of the noise.
 func (m NegativeBinomialSum) Estimate(c [2]uint64, n int) estimate.Value {
 	m.must()
@@ -91,7 +91,7 @@ func (m NegativeBinomialSum) Estimate(c [2]uint64, n int) estimate.Value {
 	return estimate.Value{Mean: float64(c[1]) - d.Mean(), StdErr: math.Sqrt(d.Variance())}
 }
 
-// MessagesPerUser is the mean number of messages that a device sends in a channel
+// MessagesPerUser returns the mean number of messages that a device sends in a channel
 // where its bit is one; where it is zero, one less.
 func (m NegativeBinomialSum) MessagesPerUser() float64 {
 	m.must()
@@ -108,7 +108,7 @@ func (m NegativeBinomialSum) OverflowProb(channels, cap int) float64 {
 	})
 }
 
-// SmallestCap is the least number of envelopes that OverflowProb says is exceeded with
+// SmallestCap returns the least number of envelopes that OverflowProb says is exceeded with
 // probability at most target, in [1e-25, 1).
 func (m NegativeBinomialSum) SmallestCap(channels int, target float64) (int, error) {
 	m.must()

@@ -29,7 +29,7 @@ import (
 // 100]; FloodShape the shape of the flood over all Users, > 0; FloodProb its p, in [0, 1).
 type ThreeNB additive.ThreeNB
 
-// Event is what the accountant is told of one channel.
+// Event returns what the accountant is told of one channel.
 func (m ThreeNB) Event() account.Event { return additive.ThreeNB(m) }
 
 // Validate says what is wrong with the parameters.
@@ -105,7 +105,7 @@ func (m ThreeNB) DrawCounts(r *rand.Rand, ones, n int) [2]uint64 {
 	return [2]uint64{uint64(noise.Sample(r) + flood), uint64(ones + noise.Sample(r) + flood)}
 }
 
-// Estimate is how many of n devices hold a one, from the counts of the symbols 0 and
+// Estimate returns how many of n devices hold a one, from the counts of the symbols 0 and
 // 1: their difference, of variance (n/Users) 2 e^-Noise / (1 - e^-Noise)^2.
 func (m ThreeNB) Estimate(c [2]uint64, n int) estimate.Value {
 	m.must()
@@ -116,7 +116,7 @@ func (m ThreeNB) Estimate(c [2]uint64, n int) estimate.Value {
 	return v
 }
 
-// MessagesPerUser is the mean number of messages that a device sends in a channel
+// MessagesPerUser returns the mean number of messages that a device sends in a channel
 // where its bit is one; where it is zero, one less.
 func (m ThreeNB) MessagesPerUser() float64 {
 	m.must()

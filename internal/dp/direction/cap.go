@@ -36,7 +36,7 @@ type Cap struct {
 // best cap of a large epsilon would take as many as e^Epsilon.
 const LeastShare = 0x1p-10
 
-// BestCap is the cap whose reports have the least noise, of those that a device has time for.
+// BestCap returns the cap whose reports have the least noise, of those that a device has time for.
 func BestCap(dim int, clip, epsilon float64) Cap {
 	best := Cap{Dim: dim, Clip: clip, Share: 0.5, Epsilon: epsilon}
 	for _, step := range []float64{0.1, 0.01, 0.001} { // the gain has one peak in log Share
@@ -83,7 +83,7 @@ type edgeOf struct {
 // leaves nothing here.
 var lastEdge atomic.Pointer[edgeOf]
 
-// edge is the least <u, v> of a direction v in the cap about u: <u, v>^2 has the law
+// edge returns the least <u, v> of a direction v in the cap about u: <u, v>^2 has the law
 // Beta(1/2, (Dim-1)/2).
 func (m Cap) edge() float64 {
 	if last := lastEdge.Load(); last != nil && last.dim == m.Dim && last.share == m.Share {
@@ -107,7 +107,7 @@ func (m Cap) findEdge() float64 {
 	return (low + high) / 2
 }
 
-// gain is the mean of <u, v> over reports v of a device that stands at the end u:
+// gain returns the mean of <u, v> over reports v of a device that stands at the end u:
 // with g the edge and c the density of <u, v> at 0,
 //
 //	c (1-g^2)^((Dim-1)/2) / (Dim-1) (p/Share - (1-p)/(1-Share)),
@@ -119,7 +119,7 @@ func (m Cap) gain() float64 {
 	return moment * e / (1 + m.Share*e)
 }
 
-// Randomize is the report of a device that holds x, of Dim coordinates: SeedBytes.
+// Randomize returns the report of a device that holds x, of Dim coordinates: SeedBytes.
 // A vector of zeros, or with a coordinate that is not finite, gives a uniform direction.
 //
 // Rounding is against the mechanism: directions outside the cap are taken with a
@@ -140,7 +140,7 @@ func (m Cap) Randomize(r *rand.Rand, x []float64) []byte {
 	}
 }
 
-// Prob is the probability of a report when the device holds x, over that under the
+// Prob returns the probability of a report when the device holds x, over that under the
 // uniform law.
 func (m Cap) Prob(report []byte, x []float64) float64 {
 	m.must(len(x))
@@ -186,7 +186,7 @@ func (m Cap) Sum(reports iter.Seq[[]byte]) ([]float64, error) {
 // Factor debiases the mean of reports.
 func (m Cap) Factor() float64 { return m.Clip / m.gain() }
 
-// Estimate is the mean of the clipped vectors of n devices, given the sum of their
+// Estimate returns the mean of the clipped vectors of n devices, given the sum of their
 // reports. Errors are those of a coordinate that all vectors lie along, and too large
 // for others by up to sqrt(Dim along()); their mean square is at most
 // Factor()^2/(Dim n).
@@ -195,7 +195,7 @@ func (m Cap) Estimate(sum []float64, n int) []estimate.Value {
 	return means(sum, n, m.Factor(), m.along())
 }
 
-// along is the mean of <u, v>^2 over reports v of a device at the end u, at least
+// along returns the mean of <u, v>^2 over reports v of a device at the end u, at least
 // 1/Dim. Over all directions it is 1/Dim, and over those in the cap t^2 has, but for
 // that factor, the law Beta(3/2, (Dim-1)/2) beyond the edge's square.
 func (m Cap) along() float64 {
@@ -204,12 +204,12 @@ func (m Cap) along() float64 {
 	return (each + e*inside) / (1 + m.Share*e)
 }
 
-// Event is what the accountant is told of the shuffled reports of so many users.
+// Event returns what the accountant is told of the shuffled reports of so many users.
 func (m Cap) Event(users int) account.Event {
 	return amplify.FavouredResponse{Users: users, Share: m.Share, Epsilon: m.Epsilon}
 }
 
-// Local is what a device is promised against everybody else, for each report.
+// Local returns what a device is promised against everybody else, for each report.
 func (m Cap) Local(adj account.Adjacency) account.Guarantee {
 	m.must(m.Dim)
 	return local(m.Epsilon, m.Share, adj, "random direction from a cap, if every cap has its share of all seeds", "ratio of its two probabilities; Bhowmick et al. 2018")

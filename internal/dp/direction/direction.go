@@ -32,7 +32,7 @@ const (
 
 type seed = [SeedBytes]byte
 
-// draw is a seed for one report. It is uniform whatever the device holds.
+// draw returns a seed for one report. It is uniform whatever the device holds.
 func draw(r *rand.Rand) (s seed) {
 	rng.Reader(r).Read(s[:]) // never fails
 	return s
@@ -60,7 +60,7 @@ func expand(s seed, v []float64) {
 	}
 }
 
-// norm is the length of a vector.
+// norm returns the length of a vector.
 func norm(x []float64) float64 {
 	squares := 0.0
 	for _, a := range x {
@@ -69,7 +69,7 @@ func norm(x []float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// along is the inner product of a vector and the direction of a seed. What rounding
+// along returns the inner product of a vector and the direction of a seed. What rounding
 // makes of it is a function of both, and of nothing else.
 func along(x []float64, s seed, v []float64) (sum float64) {
 	expand(s, v)
@@ -96,7 +96,7 @@ func end(r *rand.Rand, x []float64, clip float64) (sign float64, known bool) {
 	return -1, known
 }
 
-// meanAlong is the mean of |<u, v>| over directions v, for any direction u of dim
+// meanAlong returns the mean of |<u, v>| over directions v, for any direction u of dim
 // dimensions: Gamma(dim/2) / (sqrt(pi) Gamma((dim+1)/2)).
 func meanAlong(dim int) float64 {
 	over, _ := math.Lgamma(float64(dim) / 2)
@@ -182,7 +182,7 @@ func validate(dim, least int, clip, epsilon float64) error {
 	return nil
 }
 
-// local is what a device is promised against everybody else. Replacement: e^epsilon.
+// local returns what a device is promised against everybody else. Replacement: e^epsilon.
 // Removal, with uniform reports for the reference law, of which a value favours a
 // share: the larger of e^epsilon/Z and Z, where Z = 1 + share (e^epsilon - 1).
 func local(epsilon, share float64, adj account.Adjacency, method, source string) account.Guarantee {

@@ -38,7 +38,7 @@ func (m Sign) must(x int) {
 	}
 }
 
-// Randomize is the report of a device that holds x, of Dim coordinates. A vector of
+// Randomize returns the report of a device that holds x, of Dim coordinates. A vector of
 // zeros, or with a coordinate that is not finite, gives a uniform direction.
 //
 // Rounding is against the mechanism: the probability of the unfavoured sign is
@@ -60,7 +60,7 @@ func (m Sign) Randomize(r *rand.Rand, x []float64) []byte {
 	return append(report, s[:]...)
 }
 
-// Prob is the probability of a report's sign, given its seed, when the device holds
+// Prob returns the probability of a report's sign, given its seed, when the device holds
 // x. The seed itself is uniform.
 func (m Sign) Prob(report []byte, x []float64) float64 {
 	m.must(len(x))
@@ -111,21 +111,21 @@ func (m Sign) Sum(reports iter.Seq[[]byte]) ([]float64, error) {
 // devices' vectors.
 func (m Sign) Factor() float64 { return m.Clip / meanAlong(m.Dim) / math.Tanh(m.Epsilon/2) }
 
-// Estimate is the mean of the clipped vectors of n devices, given the sum of their
+// Estimate returns the mean of the clipped vectors of n devices, given the sum of their
 // reports. A coordinate of a direction has the variance 1/Dim, whatever the sign.
 func (m Sign) Estimate(sum []float64, n int) []estimate.Value {
 	m.must(len(sum))
 	return means(sum, n, m.Factor(), 1/float64(m.Dim))
 }
 
-// Event is what the accountant is told of the shuffled reports of so many users: of
+// Event returns what the accountant is told of the shuffled reports of so many users: of
 // all reports each end of a line favours one half, the other end the other
 // (shorter vectors are mixtures of the two ends).
 func (m Sign) Event(users int) account.Event {
 	return amplify.FavouredResponse{Users: users, Share: 0.5, Epsilon: m.Epsilon}
 }
 
-// Local is what a device is promised against everybody else, for each report.
+// Local returns what a device is promised against everybody else, for each report.
 func (m Sign) Local(adj account.Adjacency) account.Guarantee {
 	m.must(m.Dim)
 	return local(m.Epsilon, 0.5, adj, "sign of a random direction", "ratio of its two probabilities; ESA, Algorithm 4")

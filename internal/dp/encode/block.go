@@ -48,7 +48,7 @@ func (f *Features) all(x, out blas32.General, write func(blas32.General, []float
 
 func row(x blas32.General, i int) []float32 { return x.Data[i*x.Stride : i*x.Stride+x.Cols] }
 
-// part is the rows from from to before to.
+// part returns the rows from from to before to.
 func part(x blas32.General, from, to int) blas32.General {
 	x.Rows = to - from
 	x.Data = x.Data[from*x.Stride:]

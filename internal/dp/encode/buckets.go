@@ -17,7 +17,7 @@ type Axis struct {
 // MaxEnd bounds the ends of an axis, so that their difference times Cells is finite.
 const MaxEnd = 1e100
 
-// Edge is where interval i begins and interval i-1 ends, i from 0 to Cells: the float64
+// Edge returns where interval i begins and interval i-1 ends, i from 0 to Cells: the float64
 // nearest to Low + i (High-Low)/Cells, computed without rounding. So the edges between 0
 // and 1 in tenths, or between -0.1 and 0.2 in thirds, are the decimals as written, and
 // every language has the same.
@@ -45,7 +45,7 @@ func (a Axis) validate() error {
 	return nil
 }
 
-// find is the interval that holds x: Edge(i) <= x < Edge(i+1), and High in the last.
+// find returns the interval that holds x: Edge(i) <= x < Edge(i+1), and High in the last.
 // What is outside has the interval nearest to it, and NaN none that means anything.
 func (a Axis) find(x float64) (i int, inside bool) {
 	switch {
@@ -123,13 +123,13 @@ func NewBuckets(axis Axis, others bool) (*Buckets, error) {
 	return &Buckets{axis, others}, nil
 }
 
-// Axis is what the buckets cut up.
+// Axis returns what the buckets cut up.
 func (b *Buckets) Axis() Axis { return b.axis }
 
-// Size is the number of cells.
+// Size returns the number of cells.
 func (b *Buckets) Size() int { return withOthers(b.axis.Cells, b.others) }
 
-// Encode is the bucket of x. What is no number (NaN) is another value, if there is a
+// Encode returns the bucket of x. What is no number (NaN) is another value, if there is a
 // cell for others; an infinity is outside.
 func (b *Buckets) Encode(x float64) ([]uint32, error) {
 	i, inside := b.axis.find(x)
@@ -142,7 +142,7 @@ func (b *Buckets) Encode(x float64) ([]uint32, error) {
 	return []uint32{uint32(i)}, nil
 }
 
-// Name is the interval of a cell, such as "10 to 20", "below 10" and "90 and more", or Others.
+// Name returns the interval of a cell, such as "10 to 20", "below 10" and "90 and more", or Others.
 func (b *Buckets) Name(cell int) string {
 	mustHave(cell, b.Size())
 	if cell == b.axis.Cells {

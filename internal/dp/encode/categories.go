@@ -17,7 +17,7 @@ type Categories struct {
 	others   bool
 }
 
-// NewCategories are the categories of these names, which must be distinct valid UTF-8.
+// NewCategories returns the categories of these names, which must be distinct valid UTF-8.
 // The slice is kept.
 func NewCategories(names []string, others bool) (*Categories, error) {
 	if err := checkCells(withOthers(len(names), others)); err != nil {
@@ -39,7 +39,7 @@ func NewCategories(names []string, others bool) (*Categories, error) {
 	return c, nil
 }
 
-// NumberedCategories are the categories 0 to declared-1, whose names are these numbers
+// NumberedCategories returns the categories 0 to declared-1, whose names are these numbers
 // in decimal, without sign or leading zeros.
 func NumberedCategories(declared int, others bool) (*Categories, error) {
 	if err := checkCells(withOthers(declared, others)); err != nil {
@@ -48,12 +48,12 @@ func NumberedCategories(declared int, others bool) (*Categories, error) {
 	return &Categories{declared: declared, others: others}, nil
 }
 
-// Size is the number of cells.
+// Size returns the number of cells.
 func (c *Categories) Size() int { return withOthers(c.declared, c.others) }
 
 var errOutside = errors.New("encode: a value outside the declared domain: declare it, or ask with a cell for others")
 
-// Encode is the cell of the category with this name.
+// Encode returns the cell of the category with this name.
 func (c *Categories) Encode(name string) ([]uint32, error) {
 	cell, err := c.find(name)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Categories) Encode(name string) ([]uint32, error) {
 	return []uint32{cell}, nil
 }
 
-// EncodeNumber is the cell of the category with this number, from 0 in the order declared.
+// EncodeNumber returns the cell of the category with this number, from 0 in the order declared.
 func (c *Categories) EncodeNumber(x int) ([]uint32, error) {
 	cell, err := c.number(x)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *Categories) number(x int) (uint32, error) {
 	return 0, errOutside
 }
 
-// Name is the category of a cell, or Others.
+// Name returns the category of a cell, or Others.
 func (c *Categories) Name(cell int) string {
 	mustHave(cell, c.Size())
 	switch {

@@ -35,7 +35,7 @@ func mustHave(cell, size int) {
 	}
 }
 
-// withOthers is a number of cells and, if there is one, the cell for others.
+// withOthers returns a number of cells and, if there is one, the cell for others.
 func withOthers(size int, others bool) int {
 	if others {
 		return size + 1

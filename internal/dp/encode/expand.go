@@ -30,7 +30,7 @@ func newStream(seed [32]byte, label string) *stream {
 	return s
 }
 
-// Uint64 is the next word.
+// Uint64 returns the next word.
 func (s *stream) Uint64() uint64 {
 	if s.at == len(s.buf) {
 		s.shake.Read(s.buf[:])
@@ -40,7 +40,7 @@ func (s *stream) Uint64() uint64 {
 	return binary.LittleEndian.Uint64(s.buf[s.at-8:])
 }
 
-// uniform is the top 53 bits of the next word times 2^-53: in [0, 1).
+// uniform returns the top 53 bits of the next word times 2^-53: in [0, 1).
 func (s *stream) uniform() float64 { return float64(s.Uint64()>>11) * 0x1p-53 }
 
 // normals fills z with independent standard normal deviates by Box and Muller:
@@ -59,7 +59,7 @@ func (s *stream) normals(z []float64) {
 	}
 }
 
-// chi is the length of a normal vector of d dimensions: the root of the sum of squares, of
+// chi returns the length of a normal vector of d dimensions: the root of the sum of squares, of
 // which two at a time have the law of -2 ln(1-u). An odd d takes one normals deviate last.
 func (s *stream) chi(d int) float64 {
 	var squares float64

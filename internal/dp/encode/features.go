@@ -56,7 +56,7 @@ func New(spec Spec) (*Features, error) {
 	return &Features{spec: spec, family: kernels[spec.Kernel].expand(spec)}, nil
 }
 
-// Spec is the description that f was expanded from.
+// Spec returns the description that f was expanded from.
 func (f *Features) Spec() Spec { return f.spec }
 
 // Repetitions is I, the number of draws of (f, g).
@@ -68,7 +68,7 @@ func (f *Features) Channels() int { return f.family.shape().channels * f.spec.Re
 // Bound is R, the largest magnitude of a feature.
 func (f *Features) Bound() float64 { return f.family.shape().bound }
 
-// QueryBound is the largest magnitude of a query feature: R too, but for InnerRotated,
+// QueryBound returns the largest magnitude of a query feature: R too, but for InnerRotated,
 // where it is 1/Gain.
 func (f *Features) QueryBound() float64 { return f.family.shape().query }
 

@@ -26,10 +26,10 @@ func NewGrid(x, y Axis, others bool) (*Grid, error) {
 	return &Grid{x, y, others}, nil
 }
 
-// Size is the number of cells.
+// Size returns the number of cells.
 func (g *Grid) Size() int { return withOthers(g.x.Cells*g.y.Cells, g.others) }
 
-// Encode is the cell of a point. One without two numbers (NaN) is another, if there is a
+// Encode returns the cell of a point. One without two numbers (NaN) is another, if there is a
 // cell for others.
 func (g *Grid) Encode(p Point) ([]uint32, error) {
 	column, insideX := g.x.find(p.X)
@@ -43,7 +43,7 @@ func (g *Grid) Encode(p Point) ([]uint32, error) {
 	return []uint32{uint32(row*g.x.Cells + column)}, nil
 }
 
-// Name is the two intervals of a cell, such as "x 0 to 1, y 2 to 3", or Others.
+// Name returns the two intervals of a cell, such as "x 0 to 1, y 2 to 3", or Others.
 func (g *Grid) Name(cell int) string {
 	mustHave(cell, g.Size())
 	if cell == g.x.Cells*g.y.Cells {

@@ -32,7 +32,7 @@ func Hadamard(v []float32) {
 	}
 }
 
-// butterfly is the transform of eight points.
+// butterfly returns the transform of eight points.
 func butterfly(a, b, c, d, e, f, g, h float32) (float32, float32, float32, float32, float32, float32, float32, float32) {
 	a, b, c, d, e, f, g, h = a+b, a-b, c+d, c-d, e+f, e-f, g+h, g-h
 	a, c, b, d, e, g, f, h = a+c, a-c, b+d, b-d, e+g, e-g, f+h, f-h

@@ -24,7 +24,7 @@ type hyperplanes struct {
 	first      []uint64 // k_0 of each repetition
 }
 
-// planes is the mean number of hyperplanes of one repetition.
+// planes returns the mean number of hyperplanes of one repetition.
 func planes(s Spec) float64 {
 	d := float64(s.Dimension)
 	above, _ := math.Lgamma((d + 1) / 2)

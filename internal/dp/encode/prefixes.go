@@ -61,10 +61,10 @@ func NewPrefixes(candidates []string, room int) (*Prefixes, error) {
 // plain says that a string is valid UTF-8 without End.
 func plain(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, End) }
 
-// Size is the number of cells.
+// Size returns the number of cells.
 func (p *Prefixes) Size() int { return withOthers(p.room, true) }
 
-// Encode is the cell of the candidate that s begins with, or is. What is no plain
+// Encode returns the cell of the candidate that s begins with, or is. What is no plain
 // text begins with none. There is no error: the domain is total.
 func (p *Prefixes) Encode(s string) ([]uint32, error) {
 	cell, ok := p.index[p.begin(s)]
@@ -74,7 +74,7 @@ func (p *Prefixes) Encode(s string) ([]uint32, error) {
 	return []uint32{cell}, nil
 }
 
-// begin is the first p.length characters of s, End after its last one counted.
+// begin returns the first p.length characters of s, End after its last one counted.
 func (p *Prefixes) begin(s string) string {
 	n := 0
 	for i := range s {
@@ -89,7 +89,7 @@ func (p *Prefixes) begin(s string) string {
 	return s + string(End)
 }
 
-// Name is the candidate of a cell, with an ellipsis if more characters follow, or Others.
+// Name returns the candidate of a cell, with an ellipsis if more characters follow, or Others.
 func (p *Prefixes) Name(cell int) string {
 	mustHave(cell, p.Size())
 	switch {
@@ -103,7 +103,7 @@ func (p *Prefixes) Name(cell int) string {
 	return p.candidates[cell] + "…"
 }
 
-// Extend is the candidates of the next round, one character longer: every kept
+// Extend returns the candidates of the next round, one character longer: every kept
 // beginning followed by each character of the alphabet and, last, by End. Whole strings
 // stay as they are, to be counted again, so that the last round counts all that was
 // found at once. The search begins with Extend([]string{""}, alphabet); extending twice

@@ -71,7 +71,7 @@ func (f *Features) Isometry() (_ Isometry, ok bool) {
 	return Isometry{}, false
 }
 
-// clipped is the isometry of clipping z = sqrt(d) u at C, u a coordinate of a uniform unit
+// clipped returns the isometry of clipping z = sqrt(d) u at C, u a coordinate of a uniform unit
 // vector: E clip(z) U y = Gain <x, y> by symmetry about x, with Gain = E z clip(z).
 // The density of u is (1-u^2)^((d-3)/2) but for a constant; by parts,
 //

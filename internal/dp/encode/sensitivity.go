@@ -26,6 +26,6 @@ type Sensitivity struct {
 // are off by 1e-7.
 const slack = 1 + 1e-4
 
-// Sensitivity is that of replacing a value that Map accepts by another, or by the
+// Sensitivity returns that of replacing a value that Map accepts by another, or by the
 // reference.
 func (f *Features) Sensitivity() Sensitivity { return f.family.shape().moves }

@@ -22,21 +22,21 @@ func NewSet(items *Categories, most int) (*Set, error) {
 	return &Set{items, most}, nil
 }
 
-// Size is the number of cells.
+// Size returns the number of cells.
 func (s *Set) Size() int { return s.items.Size() }
 
-// Most is the largest number of cells that a value is in.
+// Most returns the largest number of cells that a value is in.
 func (s *Set) Most() int { return s.most }
 
-// Encode is the cells of the items with these names; none, of the empty set.
+// Encode returns the cells of the items with these names; none, of the empty set.
 func (s *Set) Encode(names []string) ([]uint32, error) { return encodeSet(s, names, s.items.find) }
 
-// EncodeNumbers is the cells of the items with these numbers.
+// EncodeNumbers returns the cells of the items with these numbers.
 func (s *Set) EncodeNumbers(items []int) ([]uint32, error) {
 	return encodeSet(s, items, s.items.number)
 }
 
-// Clip is the cells of the first items that have one, as many as a set may have: what
+// Clip returns the cells of the first items that have one, as many as a set may have: what
 // the nearest set that fits is in.
 func (s *Set) Clip(names []string) []uint32 { return clipSet(s, names, s.items.find) }
 
@@ -73,5 +73,5 @@ func encodeSet[V any](s *Set, items []V, find func(V) (uint32, error)) ([]uint32
 	return set, nil
 }
 
-// Name is the item of a cell, or Others.
+// Name returns the item of a cell, or Others.
 func (s *Set) Name(cell int) string { return s.items.Name(cell) }

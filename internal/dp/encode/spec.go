@@ -89,14 +89,14 @@ var kernels = map[Kernel]kernel{
 	InnerRotated:      {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
 }
 
-// dense is a weight for each coordinate in each repetition (or, for GaussianPaired, half a
+// dense returns a weight for each coordinate in each repetition (or, for GaussianPaired, half a
 // logarithm to compute once).
 func dense(s Spec) float64 { return float64(s.Dimension) * float64(s.Repetitions) }
 
-// grids are a pitch, a shift and a key of twice the size.
+// grids returns a pitch, a shift and a key of twice the size.
 func grids(s Spec) float64 { return 4 * dense(s) }
 
-// cuts are the coordinates of the hyperplanes to be expected, with room for more, an
+// cuts returns the coordinates of the hyperplanes to be expected, with room for more, an
 // offset and a key.
 func cuts(s Spec) float64 {
 	return 1.5 * float64(s.Dimension+3) * float64(s.Repetitions) * (planes(s) + 1)
@@ -120,7 +120,7 @@ type Parameters struct {
 	Single                                       bool // one repetition holds all of a value
 }
 
-// Parameters are the kernel's; none of one that is not known.
+// Parameters returns the kernel's; none of one that is not known.
 func (k Kernel) Parameters() Parameters {
 	has := kernels[k]
 	return Parameters{has.bandwidth, has.clip, has.radius, has.buckets, has.projection, has.single}
@@ -184,7 +184,7 @@ func (s Spec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// each is the number of channels of one repetition.
+// each returns the number of channels of one repetition.
 func (s Spec) each() int {
 	switch k := kernels[s.Kernel]; {
 	case k.buckets:

@@ -2,7 +2,7 @@ package encode
 
 import "math"
 
-// sinCos is the sine and cosine of an angle in radians, off by less than 3e-9 up to
+// sinCos returns the sine and cosine of an angle in radians, off by less than 3e-9 up to
 // angles of 10^6: far below the 6e-8 of a float32, and a third of the time of
 // math.Sincos. It has no branch, whose side random angles would make unforeseeable.
 //
@@ -18,13 +18,13 @@ func sinCos(angle float64) (sin, cos float32) {
 	return float32(2 * s * c), float32(1 - 2*s*s)
 }
 
-// cosine is the second of sinCos.
+// cosine returns the second of sinCos.
 func cosine(angle float64) float32 {
 	s := sine(halved(angle))
 	return float32(1 - 2*s*s)
 }
 
-// halved is half of what an angle exceeds the nearest whole number of turns by. Adding
+// halved returns half of what an angle exceeds the nearest whole number of turns by. Adding
 // and taking off 1.5 2^52 rounds to an integer.
 func halved(angle float64) float64 {
 	const round = 3 << 51
@@ -34,7 +34,7 @@ func halved(angle float64) float64 {
 	return (turns - whole) * math.Pi
 }
 
-// sine is that of t in [-pi/2, pi/2].
+// sine returns that of t in [-pi/2, pi/2].
 func sine(t float64) float64 {
 	u := t * t
 	return t * (1 + u*(-1./6+u*(1./120+u*(-1./5040+u*(1./362880+u*(-1./39916800+u/6227020800))))))

@@ -39,12 +39,12 @@ func (c Cell) must() {
 	}
 }
 
-// variance is that of the count when so many hold the cell.
+// variance returns that of the count when so many hold the cell.
 func (c Cell) variance(holders float64) float64 {
 	return holders*c.Keep*(1-c.Keep) + (float64(c.N)-holders)*c.Flip*(1-c.Flip)
 }
 
-// Estimate is the number of respondents who hold the cell, from its count: unbiased,
+// Estimate returns the number of respondents who hold the cell, from its count: unbiased,
 // hence below zero half of the time for a cell that nobody holds. The square of the
 // standard error is unbiased too: the variance of the count is linear in its holders,
 // so that the estimate may be put for them, which gives
@@ -60,7 +60,7 @@ func (c Cell) Estimate(ones uint64) Value {
 	}
 }
 
-// Null is the test of "at most so many respondents hold this cell": the logarithm of
+// Null returns the test of "at most so many respondents hold this cell": the logarithm of
 // its p-value, the largest probability that the hypothesis gives to a count at least
 // as large. The count grows stochastically with its holders, as Keep exceeds Flip,
 // so the largest is that of exactly so many.

@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// HeavyHitters are the cells of which one may say that somebody, or more than so
+// HeavyHitters returns the cells of which one may say that somebody, or more than so
 // many, hold them: those for which the null hypothesis is rejected by the step-up
 // procedure of Benjamini and Hochberg (1995). The false-discovery rate is at most
 // rate, in (0, 1): of the cells returned, in expectation over the noise, at most that
@@ -51,7 +51,7 @@ func HeavyHitters[T cmp.Ordered](statistic []T, null func(T) float64, rate float
 	return nil
 }
 
-// candidates are the cells whose p-value is at most e^limit. Since the null is
+// candidates returns the cells whose p-value is at most e^limit. Since the null is
 // monotone it is asked only between the largest statistic known to fail and the
 // smallest known to pass, a few times in all.
 func candidates[T cmp.Ordered](statistic []T, null func(T) float64, limit float64) []int {
@@ -74,7 +74,7 @@ func candidates[T cmp.Ordered](statistic []T, null func(T) float64, limit float6
 	return cells
 }
 
-// AnyDependence is the rate to give to HeavyHitters for a false-discovery rate of at
+// AnyDependence returns the rate to give to HeavyHitters for a false-discovery rate of at
 // most rate over k cells however their errors depend on each other: rate divided by
 // 1 + 1/2 + ... + 1/k (Benjamini and Yekutieli 2001).
 func AnyDependence(rate float64, k int) float64 {

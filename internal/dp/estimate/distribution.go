@@ -30,7 +30,7 @@ type Buckets struct {
 	Together    Together // what the errors of cells have in common
 }
 
-// blocks are the first j buckets, the others, and who holds none.
+// blocks returns the first j buckets, the others, and who holds none.
 func (b Buckets) blocks(j int) []block {
 	all := []block{blockOf(b.Counts[:j]...), blockOf(b.Counts[j:]...), {}}
 	if b.Others != nil {
@@ -39,7 +39,7 @@ func (b Buckets) blocks(j int) []block {
 	return all
 }
 
-// Within is how many respondents hold a bucket.
+// Within returns how many respondents hold a bucket.
 func (b Buckets) Within() Value {
 	if b.Others == nil {
 		return Exact(float64(b.Respondents))
@@ -47,7 +47,7 @@ func (b Buckets) Within() Value {
 	return b.Together.given([]float64{0, 1, 0}, b.blocks(0), float64(b.Respondents))
 }
 
-// Distribution is that of a number of those who hold a bucket; level in (0, 1) is that of the
+// Distribution returns that of a number of those who hold a bucket; level in (0, 1) is that of the
 // band. An error says what is wrong with the range or the level, or that nobody holds one.
 //
 // Every point uses that the cells sum to the respondents, so that its error is largest in the
@@ -107,12 +107,12 @@ func (b Buckets) Distribution(level float64) (Distribution, error) {
 	return d, nil
 }
 
-// edge is the upper edge of bucket j.
+// edge returns the upper edge of bucket j.
 func (d Distribution) edge(j int) float64 {
 	return d.Low + (d.High-d.Low)*float64(j+1)/float64(len(d.At))
 }
 
-// Quantile is the number at or below which the share q, in (0, 1), of the respondents
+// Quantile returns the number at or below which the share q, in (0, 1), of the respondents
 // lie: the estimate, by a straight line within its bucket, and an interval. All
 // quantiles one may ask for lie in their intervals at once with probability Level; an
 // interval ends at edges of buckets, for a bucket does not say where in it its
@@ -152,7 +152,7 @@ func (d Distribution) Quantile(q float64) (estimate, lo, hi float64) {
 	return estimate, lo, hi
 }
 
-// Ends are the shares of the respondents in the first and in the last bucket.
+// Ends returns the shares of the respondents in the first and in the last bucket.
 func (d Distribution) Ends() (first, last Value) {
 	k := len(d.At)
 	if k == 1 {
@@ -161,7 +161,7 @@ func (d Distribution) Ends() (first, last Value) {
 	return d.At[0], Exact(1).Sub(d.At[k-2])
 }
 
-// Mean is the mean over those who hold a bucket of a number clipped to [Low, High] (taken
+// Mean returns the mean over those who hold a bucket of a number clipped to [Low, High] (taken
 // to the nearer end where it lies outside), taking each number for the middle of its bucket.
 // That, which is no noise, moves the mean of clipped numbers by at most halfBucket. Of the mean of
 // the numbers themselves the buckets say nothing where an open edge bucket holds somebody.
@@ -190,7 +190,7 @@ func (b Buckets) Mean() (mean Value, halfBucket float64) {
 	return mean, width / 2
 }
 
-// kolmogorov is the x with P(sup |B| <= x) = level for a Brownian bridge B, rounded
+// kolmogorov returns the x with P(sup |B| <= x) = level for a Brownian bridge B, rounded
 // up, from
 //
 //	P(sup |B| > x) = 2 (e^(-2 x^2) - e^(-8 x^2) + e^(-18 x^2) - ...) .

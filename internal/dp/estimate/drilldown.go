@@ -9,7 +9,7 @@ import (
 // can be done after the collection. What the errors of the cells have in common must be
 // known: nothing under one-hot response, where everybody is asked.
 
-// Sum is the estimate of a sum of quantities whose errors are independent.
+// Sum returns the estimate of a sum of quantities whose errors are independent.
 func Sum(values []Value) Value {
 	var mean, variance float64
 	for _, v := range values {
@@ -35,7 +35,7 @@ func blockOf(values ...Value) (b block) {
 	return b
 }
 
-// covariance is that of two sums of all cells, those of each block by its weights u and w: over
+// covariance returns that of two sums of all cells, those of each block by its weights u and w: over
 // all ordered pairs of different cells it adds up to
 //
 //	Fixed (U W - sum of u w) + Each (U sum of w n + W sum of u n - 2 sum of u w n),   U = sum of u, W = sum of w ,
@@ -56,7 +56,7 @@ func (t Together) covariance(u, w []float64, blocks []block) float64 {
 	return own + t.Fixed*(allU*allW-same) + t.Each*(allU*heldW+allW*heldU-2*heldByBoth)
 }
 
-// sum is that of all cells, those of each block by its weight.
+// sum returns that of all cells, those of each block by its weight.
 func (t Together) sum(weights []float64, blocks []block) (v Value) {
 	for i, b := range blocks {
 		v.Mean += weights[i] * b.mean
@@ -79,7 +79,7 @@ func (t Together) given(weights []float64, blocks []block, total float64) Value 
 	return t.sum(weights, blocks).given(t.sum(ones, blocks), t.covariance(weights, ones, blocks), total)
 }
 
-// Parts are the sums of two groups of cells that have none in common, and the covariance of
+// Parts returns the sums of two groups of cells that have none in common, and the covariance of
 // their errors.
 func (t Together) Parts(part, rest []Value) (p, r Value, shared float64) {
 	both := []block{blockOf(part...), blockOf(rest...)}
@@ -104,7 +104,7 @@ func (v Value) given(all Value, covariance, total float64) Value {
 	return Value{Mean: v.Mean + share*(total-all.Mean), StdErr: math.Sqrt(max(0, v.StdErr*v.StdErr-share*covariance))}
 }
 
-// Marginals are the sums of a grid over its rows and over its columns: rows[y] is the
+// Marginals returns the sums of a grid over its rows and over its columns: rows[y] is the
 // sum of the cells y columns to y columns + columns - 1, and columns[x] that of x,
 // x + columns, x + 2 columns and so on. It panics unless the cells fill whole rows.
 func (t Together) Marginals(cells []Value, columns int) (rows, cols []Value) {
@@ -125,7 +125,7 @@ func (t Together) Marginals(cells []Value, columns int) (rows, cols []Value) {
 	return rows, cols
 }
 
-// Share is the estimate of part / (part + rest), two counts whose errors have the covariance
+// Share returns the estimate of part / (part + rest), two counts whose errors have the covariance
 // shared, with its interval of the given level after Fieller: the shares r for
 // which (1-r) part - r rest, whose truth is zero, is not further from zero than its
 // own standard error allows. Unlike the standard error, which takes the ratio for

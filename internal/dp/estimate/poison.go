@@ -29,7 +29,7 @@ func (p Poison) Validate() error {
 	return nil
 }
 
-// Shift is how far the devices can move the estimate of one cell, down and up, both
+// Shift returns how far the devices can move the estimate of one cell, down and up, both
 // given as numbers of respondents >= 0, compared with what its expectation would be
 // had they been honest; the honest devices' noise is untouched by it. A device whose
 // messages add a to the count adds (a - Flip) / (Keep - Flip) to the estimate instead
@@ -65,7 +65,7 @@ func (p Poison) ShiftSum(c Cell, weights []float64) (down, up float64) {
 	return p.gain(c, descending), up
 }
 
-// gain is the most that the devices add to the sum: each puts its messages into the
+// gain returns the most that the devices add to the sum: each puts its messages into the
 // cells of largest weight, in place of an honest report of the cells of smallest.
 func (p Poison) gain(c Cell, descending []float64) float64 {
 	total, sent, honest := 0.0, 0.0, 0.0

@@ -68,7 +68,7 @@ func Project(values []Value, total float64) ([]float64, error) {
 // multiplier theta of the total grows; it is zero from theta = mean / variance on.
 type slope struct{ mean, variance, zero float64 }
 
-// multiplier is the theta at which the slopes sum to total. Their sum is convex and
+// multiplier returns the theta at which the slopes sum to total. Their sum is convex and
 // falls, so Newton's steps from the left stay left of the root and end at it, and a
 // cell that a step takes to zero stays there. A few steps do, commonly; after log k of
 // them the cells that are left are sorted, which keeps the whole at k log k. The

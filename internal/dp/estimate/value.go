@@ -13,17 +13,17 @@ type Value struct {
 	StdErr float64 `json:"std_err"` // standard deviation of Mean, >= 0
 }
 
-// Exact is a number known without error.
+// Exact returns a number known without error.
 func Exact(x float64) Value { return Value{Mean: x} }
 
-// Interval is the two-sided normal interval that covers the truth with
+// Interval returns the two-sided normal interval that covers the truth with
 // probability level, in (0, 1): Mean -+ z StdErr.
 func (v Value) Interval(level float64) (lo, hi float64) {
 	half := Quantile(level) * v.StdErr
 	return v.Mean - half, v.Mean + half
 }
 
-// Quantile is the z with P(|Z| <= z) = level for a standard normal Z and level
+// Quantile returns the z with P(|Z| <= z) = level for a standard normal Z and level
 // in (0, 1). It panics outside.
 func Quantile(level float64) float64 {
 	if !(level > 0 && level < 1) {
@@ -32,20 +32,20 @@ func Quantile(level float64) float64 {
 	return math.Sqrt2 * math.Erfinv(level)
 }
 
-// Scale is the estimate of c times the quantity.
+// Scale returns the estimate of c times the quantity.
 func (v Value) Scale(c float64) Value {
 	return Value{Mean: c * v.Mean, StdErr: math.Abs(c) * v.StdErr}
 }
 
-// Shift is the estimate of the quantity plus the known number c.
+// Shift returns the estimate of the quantity plus the known number c.
 func (v Value) Shift(c float64) Value { return Value{Mean: v.Mean + c, StdErr: v.StdErr} }
 
-// Add is the estimate of the sum of two quantities whose errors are independent.
+// Add returns the estimate of the sum of two quantities whose errors are independent.
 func (v Value) Add(w Value) Value {
 	return Value{Mean: v.Mean + w.Mean, StdErr: math.Hypot(v.StdErr, w.StdErr)}
 }
 
-// Sub is the estimate of v less w, whose errors are independent.
+// Sub returns the estimate of v less w, whose errors are independent.
 func (v Value) Sub(w Value) Value { return v.Add(w.Scale(-1)) }
 
 // String writes the estimate as mean +- standard error.

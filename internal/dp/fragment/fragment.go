@@ -18,7 +18,7 @@ const (
 	kindMessage = 1
 )
 
-// Size is the length of the shortest payload that holds a body, both in bytes.
+// Size returns the length of the shortest payload that holds a body, both in bytes.
 func Size(body int) int { return 1 + body }
 
 // Pack encodes the bodies of messages as exactly count payloads of size bytes each,
@@ -52,7 +52,7 @@ func Put(payload, body []byte) {
 
 var errPayload = errors.New("fragment: neither a message nor a dummy of this version")
 
-// Unpack is the body in a payload, with the zeros that fill it up: who reads a body
+// Unpack returns the body in a payload, with the zeros that fill it up: who reads a body
 // knows how long it is, and refuses others behind it. It shares memory with the
 // payload and is nil for a dummy. Any other payload is an error, which never holds it.
 func Unpack(payload []byte) (body []byte, err error) {

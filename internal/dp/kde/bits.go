@@ -16,7 +16,7 @@ import (
 // gives: changing them changes every simulation.
 const streamRows = 128
 
-// blockRows are the rows mapped at once, whole streams of them: a thousand, or as many
+// blockRows returns the rows mapped at once, whole streams of them: a thousand, or as many
 // as have 2^24 features (64 MiB) where there are many to a row.
 func blockRows(f *encode.Features) int {
 	return max(1, min(8, (1<<24)/(streamRows*f.Channels()))) * streamRows

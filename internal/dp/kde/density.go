@@ -47,10 +47,10 @@ func (d Density) variance(step float64, channel int) float64 {
 	return step * step * (sum.StdErr*sum.StdErr + n*p*(1-p))
 }
 
-// step is what one more one adds to F/n: 2R/n.
+// step returns what one more one adds to F/n: 2R/n.
 func (d Density) step() float64 { return 2 * d.Features.Bound() / float64(d.Respondents) }
 
-// noise is the sum of these variances over the channels, exactly, for inner products: a
+// noise returns the sum of these variances over the channels, exactly, for inner products: a
 // bit stands for R or -R, so that rounding a value adds R^2 - f^2 in each channel, and the
 // sum of f^2 is the same for all unit vectors (encode.Isometry).
 func (d Density) noise() float64 {
@@ -79,7 +79,7 @@ func (d Density) SupRMSE() (float64, error) {
 	return d.Features.SupRMSE(largest, d.Respondents), nil
 }
 
-// Merge is the density of both groups together, which share no respondent.
+// Merge returns the density of both groups together, which share no respondent.
 func (d Density) Merge(other Density) (Density, error) {
 	if err := errors.Join(d.check(), other.check()); err != nil {
 		return Density{}, err
@@ -94,7 +94,7 @@ func (d Density) Merge(other Density) (Density, error) {
 	return merged, nil
 }
 
-// Query is the density at y with its standard error (see Mixture).
+// Query returns the density at y with its standard error (see Mixture).
 func (d Density) Query(y []float32) (estimate.Value, error) {
 	m, err := Mix([]float64{1}, []Density{d})
 	if err != nil {

@@ -7,19 +7,19 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// ExactGaussian is the density mean of exp(-|x-y|^2/h^2) over the rows x of xs
+// ExactGaussian returns the density mean of exp(-|x-y|^2/h^2) over the rows x of xs
 // at each row y of ys, without privacy, to measure against. Its cost, as of the
 // other distances here, is the product of the two numbers of rows.
 func ExactGaussian(xs, ys blas32.General, h float64) []float64 {
 	return exact(xs, ys, func(square float64) float64 { return math.Exp(-square / (h * h)) })
 }
 
-// ExactExponential is the mean of exp(-|x-y|_2/h).
+// ExactExponential returns the mean of exp(-|x-y|_2/h).
 func ExactExponential(xs, ys blas32.General, h float64) []float64 {
 	return exact(xs, ys, func(square float64) float64 { return math.Exp(-math.Sqrt(square) / h) })
 }
 
-// ExactLaplacian is the mean of exp(-|x-y|_1/h).
+// ExactLaplacian returns the mean of exp(-|x-y|_1/h).
 func ExactLaplacian(xs, ys blas32.General, h float64) []float64 {
 	densities := make([]float64, ys.Rows)
 	for i := range densities {
@@ -35,7 +35,7 @@ func ExactLaplacian(xs, ys blas32.General, h float64) []float64 {
 	return densities
 }
 
-// exact is the mean of a kernel of squared Euclidean distances.
+// exact returns the mean of a kernel of squared Euclidean distances.
 func exact(xs, ys blas32.General, kernel func(square float64) float64) []float64 {
 	const block = 512
 	densities := make([]float64, ys.Rows)
@@ -67,7 +67,7 @@ func exact(xs, ys blas32.General, kernel func(square float64) float64) []float64
 	return densities
 }
 
-// ExactInner is the mean of <x, y> over the rows x of xs at each row y of ys.
+// ExactInner returns the mean of <x, y> over the rows x of xs at each row y of ys.
 func ExactInner(xs, ys blas32.General) []float64 {
 	mean := make([]float32, xs.Cols)
 	for j := range mean {

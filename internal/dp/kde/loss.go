@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 )
 
-// Loss is what the accountant is told of one respondent's bits, one a channel of
+// Loss returns what the accountant is told of one respondent's bits, one a channel of
 // f, each through the bitsum that bit describes. Randomized response of buckets is
 // accounted for by the two bits of a repetition that change. Where a replaced value moves
 // probabilities by much less than each could move alone, it is accounted for as a vector
@@ -51,7 +51,7 @@ func CalibrateRR(f *encode.Features, users int, epsilon, delta float64, a accoun
 	return v.Flip, g, err
 }
 
-// LocalEpsilon is the epsilon, with delta 0, of the bits that one respondent sends by
+// LocalEpsilon returns the epsilon, with delta 0, of the bits that one respondent sends by
 // randomized response: what everyone together learns, +Inf at a flip probability of zero.
 func LocalEpsilon(f *encode.Features, flip float64) float64 {
 	if flip == 0 {
@@ -64,7 +64,7 @@ func LocalEpsilon(f *encode.Features, flip float64) float64 {
 	return all // vectors of so few flips have no account
 }
 
-// LocalFlip is the least flip probability that keeps a local epsilon.
+// LocalFlip returns the least flip probability that keeps a local epsilon.
 func LocalFlip(f *encode.Features, epsilon float64) (float64, error) {
 	return shuffle.LocalFlip(epsilon, 0.5-1e-12, func(flip float64) account.Event {
 		return Loss(f, shuffle.RandomizedResponse{Users: 1, Flip: flip})

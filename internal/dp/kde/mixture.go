@@ -34,7 +34,7 @@ type Mixture struct {
 	q        int       // channels a repetition
 }
 
-// Mix is the sum of weights[k] times densities[k], whose respondents are distinct.
+// Mix returns the sum of weights[k] times densities[k], whose respondents are distinct.
 // A density of weight zero may be empty.
 func Mix(weights []float64, densities []Density) (Mixture, error) {
 	if len(weights) != len(densities) {
@@ -71,7 +71,7 @@ func Mix(weights []float64, densities []Density) (Mixture, error) {
 	return m, nil
 }
 
-// At is the mixture where the query features are g, one per channel, as
+// At returns the mixture where the query features are g, one per channel, as
 // encode.Features.Query writes them.
 func (m Mixture) At(g []float32) estimate.Value {
 	var sum, squares float64
@@ -100,7 +100,7 @@ func (m Mixture) At(g []float32) estimate.Value {
 	return value(m.features, sum, squares)
 }
 
-// Rise is the mixture at features g less that at h, with the error of the
+// Rise returns the mixture at features g less that at h, with the error of the
 // difference: the two share the errors of the sums and of the features.
 func (m Mixture) Rise(g, h []float32) estimate.Value {
 	var sum, squares float64
@@ -123,7 +123,7 @@ func (m Mixture) Rise(g, h []float32) estimate.Value {
 	return value(m.features, sum, squares)
 }
 
-// value is the estimate from sums: of the estimates of the repetitions and of their
+// value returns the estimate from sums: of the estimates of the repetitions and of their
 // squares where features are sampled, over the channels of the products and of
 // their variances where not.
 func value(f *encode.Features, sum, squares float64) estimate.Value {

@@ -107,7 +107,7 @@ func (n *Nearest) errors(a, b, meanA, meanB []float64, scale float64, densities 
 	n.constant += n.least
 }
 
-// At is the comparison where the query features are g, with its standard error.
+// At returns the comparison where the query features are g, with its standard error.
 func (n Nearest) At(g []float32) estimate.Value {
 	var sum, squares float64
 	if !n.features.Sampled() {

@@ -12,13 +12,13 @@ import (
 // any direction.
 type Cap struct{ direction.Cap }
 
-// BestCap is the cap whose reports have the least noise.
+// BestCap returns the cap whose reports have the least noise.
 func BestCap(dim int, epsilon float64) Cap { return Cap{direction.BestCap(dim, 1, epsilon)} }
 
-// Size is the length of a report, in bytes.
+// Size returns the length of a report, in bytes.
 func (m Cap) Size() int { return direction.SeedBytes }
 
-// unit is a vector in its direction, at length one or, by roundings, just above it, where a
+// unit returns a vector in its direction, at length one or, by roundings, just above it, where a
 // direction is certain.
 func unit(x []float32) []float64 {
 	out, squares := make([]float64, len(x)), 0.0
@@ -37,7 +37,7 @@ func unit(x []float32) []float64 {
 	return out
 }
 
-// Randomize is the report of a vector.
+// Randomize returns the report of a vector.
 func (m Cap) Randomize(r *rand.Rand, x []float32) []byte { return m.Cap.Randomize(r, unit(x)) }
 
 // LogProb is as that of Laplace.

@@ -91,7 +91,7 @@ const version = 1
 
 var errEncoder = errors.New("latent: not an encoder in its one form")
 
-// Marshal is the encoder's one form.
+// Marshal returns the encoder's one form.
 func (e *Encoder) Marshal() ([]byte, error) {
 	net, err := e.Net.MarshalBinary()
 	if err != nil {
@@ -149,13 +149,13 @@ func (e *Encoder) Check() error {
 	return e.Trained.check()
 }
 
-// Inputs is how many numbers a record has.
+// Inputs returns how many numbers a record has.
 func (e *Encoder) Inputs() int { return e.Net.Inputs() }
 
-// Dim is the length of a vector.
+// Dim returns the length of a vector.
 func (e *Encoder) Dim() int { return e.Net.Outputs() }
 
-// Encode is the vector of a record of Inputs numbers.
+// Encode returns the vector of a record of Inputs numbers.
 func (e *Encoder) Encode(record []float32) []float32 {
 	pass, _ := e.passes.Get().(*nn.Pass)
 	if pass == nil {

@@ -15,13 +15,13 @@ type Judging struct {
 	Epsilon     float64 // local, of the one answer of each
 }
 
-// Deviation is that of the accuracy that a group of so many respondents gives, at most.
+// Deviation returns that of the accuracy that a group of so many respondents gives, at most.
 func (j Judging) Deviation(group int) float64 {
 	m := randomize.KRR{K: 2, Epsilon: j.Epsilon}
 	return 1 / (2 * (2*m.Prob(0, 0) - 1) * math.Sqrt(float64(group)))
 }
 
-// Most is how many settings, of a group each, have accuracies with a deviation of no more than some.
+// Most returns how many settings, of a group each, have accuracies with a deviation of no more than some.
 func (j Judging) Most(deviation float64) int {
 	one := j.Deviation(1) / deviation
 	return int(float64(j.Respondents) / (one * one))

@@ -52,7 +52,7 @@ func validEpsilon(epsilon float64) error {
 	return nil
 }
 
-// Snap is the grid point of a vector: no further than Points from the centre, in the sum of
+// Snap returns the grid point of a vector: no further than Points from the centre, in the sum of
 // magnitudes. One with a number that is not finite is at the centre.
 func (m Laplace) Snap(x []float32) []int {
 	sum, point := 0.0, make([]int, m.Dim)
@@ -85,15 +85,15 @@ func (m Laplace) Snap(x []float32) []int {
 	return point
 }
 
-// Decay is that of the noise: epsilon over the greatest distance of two points, rounded down.
+// Decay returns that of the noise: epsilon over the greatest distance of two points, rounded down.
 func (m Laplace) Decay() float64 {
 	return math.Nextafter(m.Epsilon/float64(2*m.Points), 0)
 }
 
-// Size is the length of a report, in bytes.
+// Size returns the length of a report, in bytes.
 func (m Laplace) Size() int { return wordBytes * m.Dim }
 
-// Randomize is the report of a vector of Dim numbers. Sums that take more than 31 bits are cut
+// Randomize returns the report of a vector of Dim numbers. Sums that take more than 31 bits are cut
 // off, which costs nothing.
 func (m Laplace) Randomize(r *rand.Rand, x []float32) []byte {
 	z, report := noise.DiscreteLaplace{Decay: m.Decay()}, make([]byte, 0, m.Size())
@@ -106,7 +106,7 @@ func (m Laplace) Randomize(r *rand.Rand, x []float32) []byte {
 
 var errReport = errors.New("latent: not a report of this length")
 
-// Read is the noisy vector that a report tells.
+// Read returns the noisy vector that a report tells.
 func (m Laplace) Read(report []byte) ([]float32, error) {
 	if len(report) != m.Size() {
 		return nil, errReport
@@ -134,12 +134,12 @@ func (m Laplace) LogProb(x []float32) func(report []byte) float64 {
 	}
 }
 
-// Event is what the accountant is told of the shuffled reports of so many users.
+// Event returns what the accountant is told of the shuffled reports of so many users.
 func (m Laplace) Event(users int) account.Event {
 	return amplify.AnyRandomizer{Users: users, Epsilon: m.Epsilon}
 }
 
-// Local is what a device is promised against everybody else.
+// Local returns what a device is promised against everybody else.
 func (m Laplace) Local(adj account.Adjacency) account.Guarantee {
 	return pure(m.Epsilon, adj, fmt.Sprintf("discrete Laplace noise on a grid, two points at most %d steps apart", 2*m.Points), "ratio of its probabilities; Ghosh, Roughgarden, Sundararajan 2009")
 }

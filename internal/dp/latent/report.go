@@ -44,7 +44,7 @@ func (m Report) Validate() error {
 	return m.Class.Validate()
 }
 
-// Size is the length of a report, in bytes.
+// Size returns the length of a report, in bytes.
 func (m Report) Size() int {
 	if m.Class.K == 0 {
 		return m.Vector.Size()
@@ -52,7 +52,7 @@ func (m Report) Size() int {
 	return m.Vector.Size() + classBytes
 }
 
-// Randomize is the report of a vector and a class; of class -1, any.
+// Randomize returns the report of a vector and a class; of class -1, any.
 func (m Report) Randomize(r *rand.Rand, x []float32, class int) []byte {
 	report := m.Vector.Randomize(r, x)
 	if m.Class.K == 0 {
@@ -64,7 +64,7 @@ func (m Report) Randomize(r *rand.Rand, x []float32, class int) []byte {
 	return binary.BigEndian.AppendUint16(report, uint16(m.Class.Randomize(r, class)))
 }
 
-// Split is a report's part of the vector, and the class that was told; 0 where there is none.
+// Split returns a report's part of the vector, and the class that was told; 0 where there is none.
 func (m Report) Split(report []byte) (vector []byte, class int, err error) {
 	if len(report) != m.Size() {
 		return nil, 0, errReport
@@ -78,7 +78,7 @@ func (m Report) Split(report []byte) (vector []byte, class int, err error) {
 	return report[:at], class, nil
 }
 
-// epsilon is that of the whole report.
+// epsilon returns that of the whole report.
 func (m Report) epsilon() float64 {
 	e := m.Vector.Local(account.Replacement).Epsilon
 	if m.Class.K > 0 {
@@ -87,7 +87,7 @@ func (m Report) epsilon() float64 {
 	return e
 }
 
-// Event is what the accountant is told of the shuffled reports of so many users: of a vector
+// Event returns what the accountant is told of the shuffled reports of so many users: of a vector
 // beside a class what holds of any randomizer at their sum.
 func (m Report) Event(users int) account.Event {
 	if m.Class.K == 0 {
@@ -96,7 +96,7 @@ func (m Report) Event(users int) account.Event {
 	return amplify.AnyRandomizer{Users: users, Epsilon: m.epsilon()}
 }
 
-// Local is what a device is promised against everybody else.
+// Local returns what a device is promised against everybody else.
 func (m Report) Local(adj account.Adjacency) account.Guarantee {
 	g := m.Vector.Local(adj)
 	if m.Class.K > 0 {

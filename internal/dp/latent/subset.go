@@ -13,10 +13,10 @@ type Subset struct{ randomize.SubsetSelection }
 
 const byteBits = 8
 
-// Size is the length of a report, in bytes.
+// Size returns the length of a report, in bytes.
 func (m Subset) Size() int { return (m.K + byteBits - 1) / byteBits }
 
-// Randomize is the report of a symbol; of symbol -1, any.
+// Randomize returns the report of a symbol; of symbol -1, any.
 func (m Subset) Randomize(r *rand.Rand, symbol int) []byte {
 	if symbol < 0 {
 		symbol = r.IntN(m.K)

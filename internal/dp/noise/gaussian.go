@@ -60,7 +60,7 @@ func (d DiscreteGaussian) logWeight(k int) float64 {
 	return -x * x / 2
 }
 
-// moments are the sums of the weights and of k^2 times the weights. By Poisson's
+// moments returns the sums of the weights and of k^2 times the weights. By Poisson's
 // summation formula they differ from the integrals by a factor 1 +- 4 pi^2 Sigma^2
 // e^{-2 pi^2 Sigma^2}, below 2^-100 from Sigma = 2 on.
 func (d DiscreteGaussian) moments() (total, second float64) {

@@ -28,7 +28,7 @@ func checkCell(x, k int) {
 	}
 }
 
-// devices is the number of devices in all cells.
+// devices returns the number of devices in all cells.
 func devices(holders []int, k int) int {
 	checkLength("holders", len(holders), k)
 	n := 0
@@ -66,7 +66,7 @@ func checkTarget(target float64) {
 // raised is x enlarged by more than the roundings in computing it.
 func raised(x float64) float64 { return x * (1 + 0x1p-49) }
 
-// local is an exact local promise without delta.
+// local returns an exact local promise without delta.
 func local(epsilon float64, adj account.Adjacency, method, source string) account.Guarantee {
 	return account.Guarantee{
 		Epsilon: epsilon, Adjacency: adj, Trust: account.Local, Users: 1, Rounds: 1,

@@ -15,13 +15,13 @@ import (
 // probability that it has under the uniform law.
 type favour struct{ epsilon, share float64 }
 
-// event is the shuffled report of so many users, any two of whose values favour a share
+// event returns the shuffled report of so many users, any two of whose values favour a share
 // of the reports apart; 0 where all that two may favour they may favour apart.
 func (f favour) event(users int, apart float64) amplify.FavouredResponse {
 	return amplify.FavouredResponse{Users: users, Share: f.share, Apart: math.Min(apart, math.Min(f.share, 1-f.share)), Epsilon: f.epsilon}
 }
 
-// third is that event with the share, of what one of two values favours apart, that a
+// third returns that event with the share, of what one of two values favours apart, that a
 // third value favours too, if there are three values.
 func (f favour) third(users, values int, apart, third float64) amplify.FavouredResponse {
 	e := f.event(users, apart)
@@ -32,7 +32,7 @@ func (f favour) third(users, values int, apart, third float64) amplify.FavouredR
 	return e
 }
 
-// covering is an event of so many users that is no smaller than that of any value's favouring
+// covering returns an event of so many users that is no smaller than that of any value's favouring
 // this share of the reports, or a smaller one: up to a half, who favours a larger share tells
 // more (docs/accounting.md, 3).
 func (f favour) covering(users int) account.Event {
@@ -45,7 +45,7 @@ func (f favour) covering(users int) account.Event {
 // logZ is ln Z.
 func (f favour) logZ() float64 { return math.Log1p(f.share * math.Expm1(f.epsilon)) }
 
-// local is the promise to a device. Replacement: e^epsilon. Removal, with uniform
+// local returns the promise to a device. Replacement: e^epsilon. Removal, with uniform
 // reports for the reference law (ESA, Definition II.4): the larger of e^epsilon/Z and Z.
 //
 // No reference law does better where every report is favoured by some value and not by

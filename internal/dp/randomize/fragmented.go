@@ -96,7 +96,7 @@ func (m Fragmented) DrawFragments(r *rand.Rand, backstops []uint64, n, rows int,
 	}
 }
 
-// Prob is the probability that a fragment sends the bit of a cell that the device sets
+// Prob returns the probability that a fragment sends the bit of a cell that the device sets
 // or does not.
 func (m Fragmented) Prob(set bool) float64 {
 	m.must()
@@ -104,7 +104,7 @@ func (m Fragmented) Prob(set bool) float64 {
 	return kept*m.Fragment.Keep + (1-kept)*m.Fragment.Flip
 }
 
-// kept is the probability that the backstop sets the bit.
+// kept returns the probability that the backstop sets the bit.
 func (m Fragmented) kept(set bool) float64 {
 	if set {
 		return m.Backstop.Keep
@@ -112,7 +112,7 @@ func (m Fragmented) kept(set bool) float64 {
 	return m.Backstop.Flip
 }
 
-// one is the variance of the number of ones in a cell over so many fragments of one
+// one returns the variance of the number of ones in a cell over so many fragments of one
 // device: that of the fragments given the backstop, and that of the backstop, which
 // they share.
 func (m Fragmented) one(set bool, rows int) float64 {
@@ -148,7 +148,7 @@ func (e fragmentEstimate) variance(holders float64) float64 {
 	return holders*e.hold + (e.n-holders)*e.other
 }
 
-// Estimate is how many of n devices set a cell, unbiased, from the number of messages for
+// Estimate returns how many of n devices set a cell, unbiased, from the number of messages for
 // it over the given number of fragments of each device.
 func (m Fragmented) Estimate(ones uint64, n, rows int) estimate.Value {
 	return m.estimator(n, rows).value(ones)
@@ -164,7 +164,7 @@ func (m Fragmented) EstimateAll(counts []uint64, n, rows int, out []estimate.Val
 	}
 }
 
-// Variance is that of the estimate of a cell that holders of n devices set, from the
+// Variance returns that of the estimate of a cell that holders of n devices set, from the
 // given number of fragments of each.
 func (m Fragmented) Variance(holders, n, rows int) float64 {
 	checkHolders(holders, n)
@@ -172,7 +172,7 @@ func (m Fragmented) Variance(holders, n, rows int) float64 {
 	return e.variance(float64(holders)) / (e.gap * e.gap)
 }
 
-// Exposed is what a device that sets one bit is promised against who sees any `seen` of
+// Exposed returns what a device that sets one bit is promised against who sees any `seen` of
 // its Tau fragments, and nothing else (ESA, Theorem IV.1; Corollary A.2 for bits that do not flip alike).
 // All of them is the local guarantee; with a kept backstop no number of repetitions exceeds
 // Backstop.Local.
@@ -201,7 +201,7 @@ func (m Fragmented) Exposed(seen int, adj account.Adjacency) account.Guarantee {
 	return g
 }
 
-// Event is what the accountant is told of a device that sets one bit, of whose Tau
+// Event returns what the accountant is told of a device that sets one bit, of whose Tau
 // fragments the observer sees `seen`, from none to all, outright, and the others among
 // those of so many devices.
 func (m Fragmented) Event(users, seen int, adj account.Adjacency) shuffle.FragmentedOneHot {
@@ -218,7 +218,7 @@ func (m Fragmented) mustRows(rows int) {
 	}
 }
 
-// Messages is the mean number of messages, over so many fragments, of a device that sets
+// Messages returns the mean number of messages, over so many fragments, of a device that sets
 // so many bits.
 func (m Fragmented) Messages(set, rows int) float64 {
 	m.mustRows(rows)
@@ -262,7 +262,7 @@ func (m Fragmented) logGenerate(set bool, rows int, theta float64) float64 {
 	return math.Log1p(kept*ifKept + (1-kept)*ifNot)
 }
 
-// SmallestCap is the least number of envelopes that OverflowProb says is exceeded with
+// SmallestCap returns the least number of envelopes that OverflowProb says is exceeded with
 // probability at most target, in (0, 1).
 func (m Fragmented) SmallestCap(set, rows int, target float64) int {
 	checkTarget(target)

@@ -37,7 +37,7 @@ func (m Hadamard) must() {
 	}
 }
 
-// Channels is the number of different messages: the order of the matrix.
+// Channels returns the number of different messages: the order of the matrix.
 func (m Hadamard) Channels() int { return 1 << bits.Len(uint(m.K)) }
 
 // A cell has the row after its number: the first row, all plus, favours nothing. The sign
@@ -60,7 +60,7 @@ func (m Hadamard) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
 	emit(uint32(column))
 }
 
-// Prob is the probability of a message when the device holds x.
+// Prob returns the probability of a message when the device holds x.
 func (m Hadamard) Prob(channel uint32, x int) float64 {
 	m.must()
 	checkCell(x, m.K)
@@ -113,7 +113,7 @@ func (m Hadamard) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	}
 }
 
-// Variance is that of the estimate of a cell that holders of n devices hold.
+// Variance returns that of the estimate of a cell that holders of n devices hold.
 func (m Hadamard) Variance(holders, n int) float64 {
 	m.must()
 	checkHolders(holders, n)
@@ -121,7 +121,7 @@ func (m Hadamard) Variance(holders, n int) float64 {
 	return float64(n)/(mean*mean) - float64(holders)
 }
 
-// Event is what the accountant is told of the shuffled reports of so many users: rows are
+// Event returns what the accountant is told of the shuffled reports of so many users: rows are
 // orthogonal, so that two have plus and minus in a quarter of the columns each.
 func (m Hadamard) Event(users int) account.Event {
 	return favour{m.Epsilon, 0.5}.third(users, m.K, 0.25, 0) // the product of two rows is a third's
@@ -131,7 +131,7 @@ func (m Hadamard) Event(users int) account.Event {
 // columns each.
 func (m Hadamard) Covering(users int) account.Event { return m.Event(users) }
 
-// Local is what a device is promised against everybody else.
+// Local returns what a device is promised against everybody else.
 func (m Hadamard) Local(adj account.Adjacency) account.Guarantee {
 	m.must()
 	return favour{m.Epsilon, 0.5}.local(adj, "hadamard response")

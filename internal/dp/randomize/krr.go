@@ -62,7 +62,7 @@ func (m KRR) uniform() float64 { return float64(m.K) / (math.Expm1(m.Epsilon) + 
 // kept is 1 - lambda, without cancellation.
 func (m KRR) kept() float64 { return math.Expm1(m.Epsilon) / (math.Expm1(m.Epsilon) + float64(m.K)) }
 
-// Randomize is the report of a device that holds x, in [0, K).
+// Randomize returns the report of a device that holds x, in [0, K).
 //
 // Rounding is against the mechanism: lambda is enlarged by 2^-50 of itself, more
 // than the three roundings of 2^-53 or so in computing it, and then drawn exactly, as
@@ -79,7 +79,7 @@ func (m KRR) Randomize(r *rand.Rand, x int) int {
 	return x
 }
 
-// Prob is the probability of the report y when the device holds x.
+// Prob returns the probability of the report y when the device holds x.
 func (m KRR) Prob(y, x int) float64 {
 	m.must()
 	if y < 0 || y >= m.K || x < 0 || x >= m.K {
@@ -92,7 +92,7 @@ func (m KRR) Prob(y, x int) float64 {
 	return lie
 }
 
-// Inverse is the inverse of the matrix Prob, which has one value on the diagonal
+// Inverse returns the inverse of the matrix Prob, which has one value on the diagonal
 // and another everywhere else: with Q = (1-lambda) I + (lambda/K) 1 1^T,
 //
 //	Q^-1 = (I - (lambda/K) 1 1^T) / (1-lambda).
@@ -121,7 +121,7 @@ func (m KRR) Debias(v []float64) []float64 {
 	return out
 }
 
-// Channels is the number of different messages: one for each symbol.
+// Channels returns the number of different messages: one for each symbol.
 func (m KRR) Channels() int { return m.K }
 
 func (m KRR) support() support {
@@ -161,28 +161,28 @@ func (m KRR) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	m.support().estimateAll(counts, n, m.K, out)
 }
 
-// Variance is that of the estimate of a symbol that holders of n devices hold.
+// Variance returns that of the estimate of a symbol that holders of n devices hold.
 func (m KRR) Variance(holders, n int) float64 { return m.support().variance(holders, n) }
 
-// RMSE is the root of the mean over symbols of the estimates' variances, where all of n devices
+// RMSE returns the root of the mean over symbols of the estimates' variances, where all of n devices
 // hold one symbol.
 func (m KRR) RMSE(n int) float64 {
 	k := float64(m.K)
 	return math.Sqrt((m.Variance(n, n) + (k-1)*m.Variance(0, n)) / k)
 }
 
-// Event is what the accountant is told of the shuffled reports of so many users.
+// Event returns what the accountant is told of the shuffled reports of so many users.
 func (m KRR) Event(users int) account.Event {
 	return amplify.KaryResponse{Users: users, K: m.K, Epsilon: m.Epsilon}
 }
 
-// Covering is an event that bounds that of KRR over these symbols or more: of more symbols
+// Covering returns an event that bounds that of KRR over these symbols or more: of more symbols
 // each favours a smaller share.
 func (m KRR) Covering(users int) account.Event {
 	return favour{m.Epsilon, 1 / float64(m.K)}.covering(users)
 }
 
-// Local is what a device is promised against everybody else.
+// Local returns what a device is promised against everybody else.
 func (m KRR) Local(adj account.Adjacency) account.Guarantee {
 	m.must()
 	return favour{m.Epsilon, 1 / float64(m.K)}.local(adj, fmt.Sprintf("%d-ary randomized response", m.K))

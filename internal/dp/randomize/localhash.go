@@ -30,7 +30,7 @@ type LocalHash struct {
 	Seed      [32]byte // of the family
 }
 
-// HashRange is the G of least variance for cells that few devices hold: the integer
+// HashRange returns the G of least variance for cells that few devices hold: the integer
 // nearest e^epsilon + 1, in [2, 2^20].
 func HashRange(epsilon float64) int {
 	return int(math.Max(2, math.Min(maxRange, math.Round(math.Exp(epsilon)+1))))
@@ -38,7 +38,7 @@ func HashRange(epsilon float64) int {
 
 const maxRange = 1 << 20
 
-// HashFunctions is how many functions n devices should draw from: as many as it takes for
+// HashFunctions returns how many functions n devices should draw from: as many as it takes for
 // the collisions of any cells to add at most a tenth to the error of independent hashes,
 // and no more than leave 2^24 different messages and an analyzer 2^32 hashes of k cells.
 //
@@ -114,13 +114,13 @@ func reduce(x uint64) uint64 {
 	return x
 }
 
-// times is the product modulo the field: of hi 2^64 + lo the high part counts eightfold.
+// times returns the product modulo the field: of hi 2^64 + lo the high part counts eightfold.
 func times(x, y uint64) uint64 {
 	hi, lo := bits.Mul64(x, y)
 	return reduce(reduce(lo&field) + (hi<<3 | lo>>61))
 }
 
-// Hash is the symbol of cell x under one function of the family.
+// Hash returns the symbol of cell x under one function of the family.
 func (m LocalHash) Hash(function, x int) int {
 	m.must()
 	checkCell(x, m.K)
@@ -136,10 +136,10 @@ func (m LocalHash) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
 	emit(uint32(function*m.G + symbol))
 }
 
-// Channels is the number of different messages.
+// Channels returns the number of different messages.
 func (m LocalHash) Channels() int { return m.Functions * m.G }
 
-// Prob is the probability of a message when the device holds x.
+// Prob returns the probability of a message when the device holds x.
 func (m LocalHash) Prob(channel uint32, x int) float64 {
 	m.must()
 	if int(channel) >= m.Channels() {
@@ -245,7 +245,7 @@ func (m LocalHash) squareOfCollisions(counts []uint64, n int) float64 {
 	return agree.Value() / float64(m.G) / (gap * gap)
 }
 
-// Variance is that of the estimate of the cell x when holders[x] devices hold each, over
+// Variance returns that of the estimate of the cell x when holders[x] devices hold each, over
 // the draw of the family too.
 func (m LocalHash) Variance(x int, holders []int) float64 {
 	m.must()
@@ -260,7 +260,7 @@ func (m LocalHash) Variance(x int, holders []int) float64 {
 	return s.variance(holders[x], n) + (same-1/g)/g/float64(m.Functions)*pairs.Value()/(s.gap*s.gap)
 }
 
-// Event is what the accountant is told of the shuffled reports of so many users, whatever
+// Event returns what the accountant is told of the shuffled reports of so many users, whatever
 // the family.
 func (m LocalHash) Event(users int) account.Event {
 	return favour{m.Epsilon, 1 / float64(m.G)}.event(users, 0)
@@ -269,7 +269,7 @@ func (m LocalHash) Event(users int) account.Event {
 // Covering is Event: how many cells are hashed to G symbols does not enter it.
 func (m LocalHash) Covering(users int) account.Event { return m.Event(users) }
 
-// Local is what a device is promised against everybody else, who know its function. It is
+// Local returns what a device is promised against everybody else, who know its function. It is
 // exact unless no function tells any two cells apart.
 func (m LocalHash) Local(adj account.Adjacency) account.Guarantee {
 	m.must()

@@ -50,7 +50,7 @@ func Symmetric(k int, epsilon float64, adj account.Adjacency) OneHot {
 	return m
 }
 
-// Asymmetric is the one-hot mechanism of the given local epsilon that counts the cells
+// Asymmetric returns the one-hot mechanism of the given local epsilon that counts the cells
 // that few devices hold with the least variance, n Flip (1-Flip)/(Keep-Flip)^2.
 //
 // Replacement constrains only the product Keep (1-Flip) / ((1-Keep) Flip) <= e^epsilon.
@@ -142,7 +142,7 @@ func (s *OneHotSender) Randomize(r *rand.Rand, set []uint32, emit func(cell uint
 	pass(s.cells)
 }
 
-// Messages is the mean number of messages of a device that sets so many bits.
+// Messages returns the mean number of messages of a device that sets so many bits.
 func (m OneHot) Messages(set int) float64 {
 	m.mustSet(set)
 	return float64(set)*m.Keep + float64(m.K-set)*m.Flip
@@ -160,7 +160,7 @@ func (m OneHot) OverflowProb(set, cap int) float64 {
 	return math.Min(1, sum.Value()*(1+1e-9))
 }
 
-// SmallestCap is the least number of envelopes that OverflowProb says is exceeded with
+// SmallestCap returns the least number of envelopes that OverflowProb says is exceeded with
 // probability at most target, in (0, 1).
 func (m OneHot) SmallestCap(set int, target float64) int {
 	checkTarget(target)
@@ -196,7 +196,7 @@ func (m OneHot) support() support {
 	return support{hold: m.Keep, miss: 1 - m.Keep, other: m.Flip, gap: m.Keep - m.Flip}
 }
 
-// Estimate is how many of n devices set a cell, unbiased, from the number of messages
+// Estimate returns how many of n devices set a cell, unbiased, from the number of messages
 // for it (ESA, section III, in counts).
 func (m OneHot) Estimate(ones uint64, n int) estimate.Value {
 	m.must()
@@ -209,16 +209,16 @@ func (m OneHot) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	m.support().estimateAll(counts, n, m.K, out)
 }
 
-// Variance is that of the estimate of a cell that holders of n devices set.
+// Variance returns that of the estimate of a cell that holders of n devices set.
 func (m OneHot) Variance(holders, n int) float64 {
 	m.must()
 	return m.support().variance(holders, n)
 }
 
-// Local is what a device that sets one bit is promised against everybody else.
+// Local returns what a device that sets one bit is promised against everybody else.
 func (m OneHot) Local(adj account.Adjacency) account.Guarantee { return m.LocalSet(1, adj) }
 
-// LocalSet is what a device that sets at most so many bits, in [1, K], is promised
+// LocalSet returns what a device that sets at most so many bits, in [1, K], is promised
 // against everybody else. A set bit that is sent is Keep/Flip times as likely as
 // without, one that is not (1-Keep)/(1-Flip) times. Removal changes all of the device's
 // bits one way; replacement those of two disjoint sets, as far as the domain has room.
@@ -239,7 +239,7 @@ func (m OneHot) losses() (sent, missing float64) {
 	return math.Log(m.Keep / m.Flip), math.Log((1 - m.Flip) / (1 - m.Keep))
 }
 
-// Event is what the accountant is told of one-hot reports of single values, shuffled
+// Event returns what the accountant is told of one-hot reports of single values, shuffled
 // message by message. Where Keep is 1-Flip but for rounding, it is symmetric randomized
 // response with the smaller of the two flips, of which more flips are post-processing.
 func (m OneHot) Event(users int, adj account.Adjacency) shuffle.OneHot {

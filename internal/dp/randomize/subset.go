@@ -20,7 +20,7 @@ type SubsetSelection struct {
 	Epsilon float64 // local, under replacement, in [MinEpsilon, MaxEpsilon]
 }
 
-// SubsetSize is the W of least variance for cells that few devices hold: the integer
+// SubsetSize returns the W of least variance for cells that few devices hold: the integer
 // nearest K/(e^epsilon + 1), in [1, K).
 func SubsetSize(k int, epsilon float64) int {
 	return max(1, min(k-1, int(math.Round(float64(k)/(math.Exp(epsilon)+1)))))
@@ -73,7 +73,7 @@ func (m SubsetSelection) Randomize(r *rand.Rand, x int, emit func(channel uint32
 	m.report(r, x, m.without(), make(map[int]bool, m.W), emit)
 }
 
-// without is the probability of a set without the device's cell, as it is drawn.
+// without returns the probability of a set without the device's cell, as it is drawn.
 func (m SubsetSelection) without() rng.Threshold {
 	return rng.Prob(math.Min(1, m.support().miss*(1+0x1p-50)))
 }
@@ -100,13 +100,13 @@ func (m SubsetSelection) report(r *rand.Rand, x int, without rng.Threshold, ther
 	}
 }
 
-// Channels is the number of different messages: one for each cell.
+// Channels returns the number of different messages: one for each cell.
 func (m SubsetSelection) Channels() int { return m.K }
 
-// Messages is the number of messages of every device.
+// Messages returns the number of messages of every device.
 func (m SubsetSelection) Messages() int { return m.W }
 
-// LogProb is the logarithm of the probability of a report, any one set of W cells, that
+// LogProb returns the logarithm of the probability of a report, any one set of W cells, that
 // holds the device's cell or does not: (e^epsilon or 1) / (Z C(K, W)).
 func (m SubsetSelection) LogProb(holds bool) float64 {
 	m.must()
@@ -144,13 +144,13 @@ func (m SubsetSelection) EstimateAll(counts []uint64, n int, out []estimate.Valu
 	m.support().estimateAll(counts, n, m.K, out)
 }
 
-// Variance is that of the estimate of a cell that holders of n devices hold.
+// Variance returns that of the estimate of a cell that holders of n devices hold.
 func (m SubsetSelection) Variance(holders, n int) float64 {
 	m.must()
 	return m.support().variance(holders, n)
 }
 
-// Event is what the accountant is told of the shuffled sets of so many users: of two cells
+// Event returns what the accountant is told of the shuffled sets of so many users: of two cells
 // a set holds the first and not the second with probability W (K-W)/(K (K-1)). That the
 // messages of a set travel apart hides more.
 func (m SubsetSelection) Event(users int) account.Event {
@@ -158,11 +158,11 @@ func (m SubsetSelection) Event(users int) account.Event {
 	return m.favour().third(users, m.K, w*(k-w)/(k*(k-1)), w*(w-1)*(k-w)/(k*(k-1)*math.Max(1, k-2)))
 }
 
-// Covering is an event that bounds that of SubsetSelection of W out of these cells or more: of
+// Covering returns an event that bounds that of SubsetSelection of W out of these cells or more: of
 // more cells a set holds a smaller share.
 func (m SubsetSelection) Covering(users int) account.Event { return m.favour().covering(users) }
 
-// Local is what a device is promised against everybody else.
+// Local returns what a device is promised against everybody else.
 func (m SubsetSelection) Local(adj account.Adjacency) account.Guarantee {
 	m.must()
 	return m.favour().local(adj, fmt.Sprintf("subset selection of %d of %d", m.W, m.K))

@@ -14,7 +14,7 @@ type support struct {
 	gap               float64 // hold - other, without cancellation
 }
 
-// estimate is how many of n devices hold the cell, given that c support it, unbiased.
+// estimate returns how many of n devices hold the cell, given that c support it, unbiased.
 //
 // c has variance t hold miss + (n-t) other (1-other) when t devices hold the cell.
 // Putting the unbiased (c - n other)/gap for t gives
@@ -39,7 +39,7 @@ func (s support) estimateAll(counts []uint64, n, k int, out []estimate.Value) {
 	}
 }
 
-// variance is that of the estimate when holders of n devices hold the cell.
+// variance returns that of the estimate when holders of n devices hold the cell.
 func (s support) variance(holders, n int) float64 {
 	checkHolders(holders, n)
 	t := float64(holders)

@@ -17,13 +17,13 @@ type Answer struct {
 // Moments are those of a number of messages.
 type Moments struct{ Mean, Variance float64 }
 
-// OneHot is the answer by one-hot randomized response.
+// OneHot returns the answer by one-hot randomized response.
 func OneHot(m randomize.OneHot) Answer {
 	bit := func(p float64) Moments { return Moments{p, p * (1 - p)} }
 	return newAnswer(bit(m.Keep), bit(m.Flip), m.K)
 }
 
-// Fragments is the answer in so many report fragments of each device.
+// Fragments returns the answer in so many report fragments of each device.
 func Fragments(m randomize.Fragmented, fragments int) Answer {
 	t := float64(fragments)
 	moments := func(set bool, holders int) Moments {
@@ -33,7 +33,7 @@ func Fragments(m randomize.Fragmented, fragments int) Answer {
 	return newAnswer(moments(true, 1), moments(false, 0), m.Backstop.K)
 }
 
-// Summed is the answer of cells that are summed as they are, in whose every count there is
+// Summed returns the answer of cells that are summed as they are, in whose every count there is
 // noise of a variance, that of nobody: here an equal part of it is each device's.
 func Summed(variance float64, devices, rows, cells int) Answer {
 	each := float64(rows) * variance / float64(max(1, devices))
@@ -47,10 +47,10 @@ func newAnswer(set, unset Moments, cells int) Answer {
 	return Answer{set, unset, cells}
 }
 
-// gap is what a device adds to the expected count of the cell that it sets.
+// gap returns what a device adds to the expected count of the cell that it sets.
 func (a Answer) gap() float64 { return a.Set.Mean - a.Unset.Mean }
 
-// noise is the variance of what n devices send for a cell that so many of them set.
+// noise returns the variance of what n devices send for a cell that so many of them set.
 func (a Answer) noise(n, set float64) float64 {
 	set = math.Max(0, math.Min(n, set))
 	return set*a.Set.Variance + (n-set)*a.Unset.Variance

@@ -30,14 +30,14 @@ func NewCount(hashes, width int, seed [32]byte) (*Count, error) {
 	return &Count{r}, nil
 }
 
-// Column is the column and the sign, +1 or -1, of a value in a row. Cell is twice the
+// Column returns the column and the sign, +1 or -1, of a value in a row. Cell is twice the
 // column, and one more where the sign is -1.
 func (s *Count) Column(row int, value uint32) (column uint32, sign int) {
 	cell := s.Cell(row, value)
 	return cell / 2, 1 - 2*int(cell&1)
 }
 
-// Estimate is how many of n devices hold each candidate, from the counts of all
+// Estimate returns how many of n devices hold each candidate, from the counts of all
 // channels: the counts of its cells, less those of the same columns' other cells, over
 // gap. It is unbiased over the seed, the rows that devices draw and their answers,
 // and does not use n. The squares of the standard errors are Variance with the estimates
@@ -60,7 +60,7 @@ func (s *Count) value(own, other float64, n int, pairs float64, a Answer) estima
 	return estimate.Value{Mean: f, StdErr: math.Sqrt(s.variance(f, shared, devices, otherPairs(pairs, f), a))}
 }
 
-// Variance is that of the estimate of a value that holders of n devices hold, over
+// Variance returns that of the estimate of a value that holders of n devices hold, over
 // everything that is drawn: the answers, the rows, and the seed. Of the others it
 // depends on pairs, the sum of f (f-1) over their values.
 //

@@ -20,7 +20,7 @@ func NewCountMean(hashes, width int, seed [32]byte) (*CountMean, error) {
 	return &CountMean{r}, nil
 }
 
-// Estimate is how many of n devices hold each candidate, from the counts of all
+// Estimate returns how many of n devices hold each candidate, from the counts of all
 // channels.
 //
 // The counts T of a candidate's cells have expectation n mu + gap s, where s, the devices
@@ -48,7 +48,7 @@ func (s *CountMean) value(t float64, n int, pairs float64, a Answer) estimate.Va
 	return estimate.Value{Mean: f, StdErr: math.Sqrt(s.variance(f, shared, devices, otherPairs(pairs, f), a))}
 }
 
-// Variance is that of the estimate of a value that holders of n devices hold, over
+// Variance returns that of the estimate of a value that holders of n devices hold, over
 // everything that is drawn: the answers, the rows, and the seed. Of the others it
 // depends on pairs, the sum of f (f-1) over their values.
 //

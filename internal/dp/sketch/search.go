@@ -50,10 +50,10 @@ func (s Search) Validate() error {
 	return err
 }
 
-// First is the candidates of the first round.
+// First returns the candidates of the first round.
 func (s Search) First() ([]string, error) { return s.extend([]string{""}) }
 
-// Next is the candidates of the next round after one that estimated these, in their
+// Next returns the candidates of the next round after one that estimated these, in their
 // order, without the cell for others; none if none survived. The search is over when
 // all are whole strings (encode.Complete).
 func (s Search) Next(candidates []string, estimates []estimate.Value) ([]string, error) {
@@ -64,7 +64,7 @@ func (s Search) Next(candidates []string, estimates []estimate.Value) ([]string,
 	return s.extend(kept)
 }
 
-// Survivors are the numbers of the candidates that survive, increasing.
+// Survivors returns the numbers of the candidates that survive, increasing.
 func (s Search) Survivors(estimates []estimate.Value) []int {
 	z := make([]float64, len(estimates))
 	for i, e := range estimates {

@@ -61,21 +61,21 @@ func newRows(hashes, cells int, seed [32]byte) (rows, error) {
 	return r, nil
 }
 
-// Rows is the number of hash functions.
+// Rows returns the number of hash functions.
 func (r rows) Rows() int { return len(r.coefficients) }
 
-// Cells is the number of cells of a row: the K of the one-hot mechanism.
+// Cells returns the number of cells of a row: the K of the one-hot mechanism.
 func (r rows) Cells() int { return int(r.cells) }
 
 // Channels is Rows times Cells.
 func (r rows) Channels() int { return r.Rows() * r.Cells() }
 
-// Cell is the cell of a value in a row.
+// Cell returns the cell of a value in a row.
 func (r rows) Cell(row int, value uint32) uint32 {
 	return r.cell(&r.coefficients[row], newPoint(value))
 }
 
-// Channel is the channel of a cell of a row, row by row.
+// Channel returns the channel of a cell of a row, row by row.
 func (r rows) Channel(row int, cell uint32) uint32 {
 	if row < 0 || row >= r.Rows() || uint64(cell) >= r.cells {
 		panic(fmt.Sprintf("sketch: cell %d of row %d: there are %d rows of %d", cell, row, r.Rows(), r.cells))

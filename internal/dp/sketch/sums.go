@@ -9,7 +9,7 @@ import (
 // megabytes, which stay in a shared cache while all rows pass.
 const block = 1 << 16
 
-// sums are the counts of each candidate's cells over all rows and, if others are asked
+// sums returns the counts of each candidate's cells over all rows and, if others are asked
 // for, those of the cells that differ in the lowest bit. It splits the candidates among
 // the processors.
 func (r rows) sums(counts []uint64, candidates []uint32, others bool) (own, other []uint64) {

@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// RowUsers is how many of n devices, the one in question counted, are in its row but for
+// RowUsers returns how many of n devices, the one in question counted, are in its row but for
 // probability delta, in (0, 1): what the accountant is told of a sketch, as users of
 // the one-hot mechanism of one row, with delta to be added to that of the mechanism.
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Chunk is how many numbers a proof of the circuit should check at once: that with the
+// Chunk returns how many numbers a proof of the circuit should check at once: that with the
 // shortest proof. A proof has 2 chunk + 2p - 1 numbers, p the power of two above the
 // number of checks, so that p - 1 checks are the most for a power p.
 func Chunk(c plan.Circuit) int {

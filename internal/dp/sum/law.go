@@ -16,7 +16,7 @@ type Law struct {
 	tail     func(k int) float64 // ln P(Z >= k), k >= 1
 }
 
-// Total is the law of both aggregators' noise together. It is of no noise where devices
+// Total returns the law of both aggregators' noise together. It is of no noise where devices
 // add it (Shares).
 func (s *Sum) Total() Law {
 	switch {
@@ -38,7 +38,7 @@ func (l Law) LogAtLeast(k int) float64 {
 	return math.Log1p(-math.Exp(l.tail(1 - k)))
 }
 
-// Within is the smallest w with P(|Z| > w) <= alpha, alpha in (0, 1).
+// Within returns the smallest w with P(|Z| > w) <= alpha, alpha in (0, 1).
 func (l Law) Within(alpha float64) int {
 	low, high := -1, 1 // the first is too small, the second large enough
 	for !(math.Ln2+l.tail(high+1) <= math.Log(alpha)) {
@@ -55,7 +55,7 @@ func (l Law) Within(alpha float64) int {
 	return high
 }
 
-// Shares is the law of the noise of a crowd, each of whom adds its share, which together are so
+// Shares returns the law of the noise of a crowd, each of whom adds its share, which together are so
 // many times discrete Laplace noise of that decay (noise.NegativeBinomial, of the difference
 // of two). Its tails are tabulated when one is asked for.
 func Shares(decay, shares float64) Law {

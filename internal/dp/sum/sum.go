@@ -47,7 +47,7 @@ func (s *Sum) VDAF(context []byte) (*prio3.VDAF, error) {
 	return prio3.New(s.circuit, s.route.Chunk, context)
 }
 
-// Length is how many numbers a vector has.
+// Length returns how many numbers a vector has.
 func (s *Sum) Length() int { return s.route.Circuit.Length }
 
 // Noise draws what one aggregator adds to its share of a batch, one number for each of the
@@ -77,7 +77,7 @@ func (s *Sum) Noise(r *rand.Rand) []int64 {
 	return all
 }
 
-// half is one of the two numbers whose difference is half of Laplace noise: two of each
+// half returns one of the two numbers whose difference is half of Laplace noise: two of each
 // sum to geometric numbers.
 func (s *Sum) half() noise.NegativeBinomial {
 	return noise.NegativeBinomial{R: 0.5, P: math.Exp(-s.route.Decay * (1 - 0x1p-50))}

@@ -15,7 +15,7 @@ type Counts struct {
 	N        []uint64 // channel-major: N[channel*Symbols+symbol]
 }
 
-// NewCounts is the empty table of the given shape, both positive.
+// NewCounts returns the empty table of the given shape, both positive.
 func NewCounts(channels, symbols int) *Counts {
 	if channels <= 0 || symbols <= 0 {
 		panic(fmt.Sprintf("tally: no table has %d channels and %d symbols", channels, symbols))
@@ -36,7 +36,7 @@ func (c *Counts) Add(message []byte) error {
 	return nil
 }
 
-// Channel is the row of counts of one channel, indexed by symbol; it shares
+// Channel returns the row of counts of one channel, indexed by symbol; it shares
 // memory with the tally. It panics outside the table.
 func (c *Counts) Channel(channel int) []uint64 {
 	if uint(channel) >= uint(c.Channels) {

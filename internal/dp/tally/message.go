@@ -33,7 +33,7 @@ func ParseMessage(body []byte) (channel uint32, symbol uint8, err error) {
 	return binary.BigEndian.Uint32(body), body[4], nil
 }
 
-// unpadded is a message of so many bytes, without the zeros that fill it up.
+// unpadded returns a message of so many bytes, without the zeros that fill it up.
 func unpadded(body []byte, size int) ([]byte, error) {
 	if len(body) < size {
 		return nil, errStranger

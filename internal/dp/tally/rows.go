@@ -17,7 +17,7 @@ type Rows struct {
 	sorted bool
 }
 
-// NewRows is the empty multiset of messages of so many bytes, at least one.
+// NewRows returns the empty multiset of messages of so many bytes, at least one.
 func NewRows(size int) *Rows {
 	if size <= 0 {
 		panic(fmt.Sprintf("tally: no messages have %d bytes", size))
@@ -25,7 +25,7 @@ func NewRows(size int) *Rows {
 	return &Rows{size: size, sorted: true}
 }
 
-// Len is how many messages there are.
+// Len returns how many messages there are.
 func (r *Rows) Len() int { return len(r.all) / r.size }
 
 // All goes through the messages in ascending order. They share memory with the tally.

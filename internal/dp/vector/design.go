@@ -30,7 +30,7 @@ const (
 	rareShare     = 1e-4 // of delta, for crowded rows
 )
 
-// Design is the description with the least error that is (epsilon, delta)-DP in one
+// Design returns the description with the least error that is (epsilon, delta)-DP in one
 // round.
 func (n Need) Design(epsilon, delta float64) (Spec, error) {
 	specs, err := Rounds([]Need{n}, []float64{1}, epsilon, delta)
@@ -68,7 +68,7 @@ func Rounds(needs []Need, shares []float64, epsilon, delta float64) ([]Spec, err
 	return specs, nil
 }
 
-// shape is a description without its flip probability: rows from the dimensions and the
+// shape returns a description without its flip probability: rows from the dimensions and the
 // bits, the clip of least error at that shift, and envelopes that some honest device
 // outgrows with at most the chance overflow.
 func (n Need) shape(shift, delta, overflow float64) (Spec, error) {
@@ -103,7 +103,7 @@ func (n Need) variance(s Spec, shift float64) float64 {
 	return noise/(g*g) + clipping*clipping
 }
 
-// leastEnvelopes is the smallest number that a device outgrows with at most that
+// leastEnvelopes returns the smallest number that a device outgrows with at most that
 // probability.
 func (s Spec) leastEnvelopes(chance float64) int {
 	return s.Answered + sort.Search(s.Rows-s.Answered, func(more int) bool {

@@ -15,7 +15,7 @@ type Sum struct {
 	Error float64
 }
 
-// Gain is what clipping leaves of a unit vector on average over rotations: E z clip(z)
+// Gain returns what clipping leaves of a unit vector on average over rotations: E z clip(z)
 // for z = sqrt(D) u, u a coordinate of a uniform unit vector, the regularized incomplete
 // beta function I_(R^2/D)(1/2, (D+1)/2), close to 2 Phi(R) - 1. Of a shorter vector it leaves
 // more, so that its estimate comes out at most 1/Gain too long.
@@ -27,7 +27,7 @@ func (s Spec) Gain() float64 {
 	return prob.RegularizedBeta(0.5, (d+1)/2, s.Clip*s.Clip/d)
 }
 
-// Estimate is the sum of the vectors of n devices that sent the counts:
+// Estimate returns the sum of the vectors of n devices that sent the counts:
 //
 //	n R/(sqrt(D) g) U^T y,   y = (2 ones/answered - 1)/(1-2p),
 //
@@ -61,7 +61,7 @@ func (m *Mechanism) Estimate(c Counts, n int) (Sum, error) {
 	return sum, nil
 }
 
-// Noise is the deviation of a coordinate of the sum of n vectors from the bits, before
+// Noise returns the deviation of a coordinate of the sum of n vectors from the bits, before
 // anything is drawn:
 //
 //	n R^2/(B g^2 (1-2p)^2),   B the rows answered,
@@ -77,7 +77,7 @@ func (s Spec) Noise(n int) float64 {
 // in common.
 type Overlap [3]float64
 
-// Alike is the overlap where a share of all pairs has the given inner product and others
+// Alike returns the overlap where a share of all pairs has the given inner product and others
 // have nothing in common: classes, for which public vectors without labels do not stand.
 func Alike(share, product float64) (o Overlap) {
 	for k := range o {
@@ -109,7 +109,7 @@ func Overlaps(vectors [][]float32) (o Overlap) {
 	return o
 }
 
-// Clipping is the root mean square, over rotations, of what clipping does to a coordinate
+// Clipping returns the root mean square, over rotations, of what clipping does to a coordinate
 // of the sum of n unit vectors beyond the gain:
 //
 //	n^2/(D g^2) sum over odd k >= 3 of c_k^2 E <v, v'>^k,   c_k^2 = 4 He_(k-2)(R)^2 phi(R)^2/k!,
@@ -123,7 +123,7 @@ func (s Spec) Clipping(n int, o Overlap) float64 {
 	return float64(n) / s.Gain() * math.Sqrt(variance/float64(s.Rows))
 }
 
-// Deviation is what a coordinate of the estimated sum is from that of the n vectors themselves,
+// Deviation returns what a coordinate of the estimated sum is from that of the n vectors themselves,
 // of norm one, in the root mean square: Noise and Clipping, less a part of Noise. Noise takes the
 // vectors for a sample, and so counts how they differ, n E min(z^2, R^2)/(D g^2), z standard
 // normal. In the sum of these very vectors that is no error.

@@ -44,7 +44,7 @@ func New(spec Spec) (*Mechanism, error) {
 	return m, nil
 }
 
-// Spec is the description that m was made of.
+// Spec returns the description that m was made of.
 func (m *Mechanism) Spec() Spec { return m.spec }
 
 // normTolerance is how far above 1 rounding may carry a norm; slack covers it.
@@ -101,7 +101,7 @@ func (m *Mechanism) answers(r *rand.Rand, v []float32, s *scratch) {
 	m.bit.RoundAndRandomize(r, s.mapped, s.symbols) // cuts off, and compares integers
 }
 
-// Randomize is the report of a device: Envelopes channels in random order, which it sends
+// Randomize returns the report of a device: Envelopes channels in random order, which it sends
 // as they are and never draws again. Of more answers than envelopes a random part
 // is dropped. A vector that Check refuses is answered as the zero vector, with fair
 // bits: silence would tell.
@@ -131,7 +131,7 @@ func (m *Mechanism) Ones(v []float32, out []float64) {
 	}
 }
 
-// Local is what a device is promised against everybody else together.
+// Local returns what a device is promised against everybody else together.
 func (m *Mechanism) Local() account.Guarantee {
 	l := m.spec.Event(1).Losses()
 	return account.Guarantee{

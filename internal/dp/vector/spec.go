@@ -41,7 +41,7 @@ const (
 	maxClip = 100
 )
 
-// LeastRows is the smallest number of rows for vectors of a dimension of which a device answers
+// LeastRows returns the smallest number of rows for vectors of a dimension of which a device answers
 // so many, on average.
 func LeastRows(dimension, answered int) int { return 1 << bits.Len(uint(max(dimension, answered)-1)) }
 
@@ -68,7 +68,7 @@ func (s Spec) Validate() error {
 // square of the distance of two vectors.
 const slack = 1 + 1e-4
 
-// Event is what the accountant is told of the counts of so many honest respondents.
+// Event returns what the accountant is told of the counts of so many honest respondents.
 func (s Spec) Event(honest int) shuffle.SecretRows {
 	return shuffle.SecretRows{
 		Honest: honest, Rows: s.Rows, Answered: s.Answered, Envelopes: s.Envelopes, Flip: s.Flip, Rare: s.Rare,
@@ -76,13 +76,13 @@ func (s Spec) Event(honest int) shuffle.SecretRows {
 	}
 }
 
-// Channels is the number of different messages: zero and one in each row, and NoRow.
+// Channels returns the number of different messages: zero and one in each row, and NoRow.
 func (s Spec) Channels() int { return 2*s.Rows + 1 }
 
-// NoRow is the message that says nothing.
+// NoRow returns the message that says nothing.
 func (s Spec) NoRow() int { return 2 * s.Rows }
 
-// Channel is the message that answers a row.
+// Channel returns the message that answers a row.
 func (s Spec) Channel(row int, one bool) int {
 	if one {
 		return 2*row + 1

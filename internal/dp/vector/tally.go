@@ -11,7 +11,7 @@ import (
 // NewTally counts zeros and ones in each row.
 func (s Spec) NewTally() *tally.Counts { return tally.NewCounts(s.Rows, 2) }
 
-// Bodies are the messages of a report that answer a row: others stand for those that say
+// Bodies returns the messages of a report that answer a row: others stand for those that say
 // "no row", once reports are filled up to the plan's envelopes.
 func (m *Mechanism) Bodies(r *rand.Rand, v []float32) [][]byte {
 	said := tally.NewMessages(m.spec.Answered)
@@ -32,7 +32,7 @@ func (c Counts) AddTo(t *tally.Counts) {
 	}
 }
 
-// CountsOf are the counts in a tally of NewTally.
+// CountsOf returns the counts in a tally of NewTally.
 func (m *Mechanism) CountsOf(t *tally.Counts) (Counts, error) {
 	c := m.NewCounts()
 	for row := range c.Ones {

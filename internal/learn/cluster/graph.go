@@ -62,7 +62,7 @@ type edge struct {
 // graph has the edges of each input, both ways.
 type graph [][]edge
 
-// joined is the normalized graph D^-1/2 W D^-1/2 of neighbours, whose weights are
+// joined returns the normalized graph D^-1/2 W D^-1/2 of neighbours, whose weights are
 // e^(-d^2/(s s')), s the distance of an input to its seventh neighbour.
 func joined(x blas32.General, tell featuremap.Progress) graph {
 	near := nearest(x, tell)
@@ -92,7 +92,7 @@ func joined(x blas32.General, tell featuremap.Progress) graph {
 	return g
 }
 
-// nearest are the nearest others of each row, first the nearest, by products of blocks.
+// nearest returns the nearest others of each row, first the nearest, by products of blocks.
 func nearest(x blas32.General, tell featuremap.Progress) graph {
 	const block = 64
 	turned, squares := make([]float32, x.Rows*x.Cols), make([]float32, x.Rows)
@@ -122,7 +122,7 @@ func nearest(x blas32.General, tell featuremap.Progress) graph {
 	return out
 }
 
-// least are the neighbours of row i by its products with all rows.
+// least returns the neighbours of row i by its products with all rows.
 func least(i int, products, squares []float32) []edge {
 	near := make([]edge, 0, neighbours+1)
 	bound := float32(math.Inf(1))
@@ -168,7 +168,7 @@ func (g graph) times(x, y []float32) {
 // are told apart for certain.
 const together = 4
 
-// leading are the inputs in so many leading eigenvectors, rows of length one: by Lanczos from
+// leading returns the inputs in so many leading eigenvectors, rows of length one: by Lanczos from
 // several vectors at once (Ruhe 1979), each made orthogonal to all before, twice.
 func (g graph) leading(r *rand.Rand, vectors int, tell featuremap.Progress) (blas32.General, error) {
 	n := len(g)

@@ -95,7 +95,7 @@ func directionsOf(x blas32.General, dimension int, regular, power float64) (*whi
 	return directions, directions.Project(copied), nil
 }
 
-// seeds are the first centres: an input drawn at random, then each with a probability that
+// seeds returns the first centres: an input drawn at random, then each with a probability that
 // grows with its squared distance from those before.
 func seeds(r *rand.Rand, x blas32.General, clusters int, tell featuremap.Progress) (*cluster.State, error) {
 	s := &cluster.State{Centres: matrix(clusters, x.Cols), Sizes: make([]int, clusters)}
@@ -125,7 +125,7 @@ func seeds(r *rand.Rand, x blas32.General, clusters int, tell featuremap.Progres
 	return s, s.Prepare()
 }
 
-// drawn is an index with a probability in proportion to its weight.
+// drawn returns an index with a probability in proportion to its weight.
 func drawn(r *rand.Rand, weights []float64, total float64) int {
 	left := r.Float64() * total
 	for i, w := range weights {
@@ -236,7 +236,7 @@ func lifted(s *cluster.State, d *whiten.State) (*cluster.State, error) {
 	return out, out.Prepare()
 }
 
-// All are the clusters of rows, on all processors.
+// All returns the clusters of rows, on all processors.
 func All(s *cluster.State, x blas32.General) []int {
 	out, workers := make([]int, x.Rows), runtime.GOMAXPROCS(0)
 	var wait sync.WaitGroup

@@ -41,13 +41,13 @@ func (t Training) Validate() error {
 	return nil
 }
 
-// Event is what the accountant is told. Neighbours differ in one example, which counts for nothing in its place
+// Event returns what the accountant is told. Neighbours differ in one example, which counts for nothing in its place
 // (zeroing-out): how many examples there are is public, since Sampling and Expected follow from it.
 func (t Training) Event() account.Event {
 	return account.Repeat{Event: additive.SubsampledGaussian{Sampling: t.Sampling, NoiseMultiplier: t.NoiseMultiplier}, Rounds: t.Steps}
 }
 
-// Batches is a training in which each of n examples is seen epochs times in expectation, batch of them in a
+// Batches returns a training in which each of n examples is seen epochs times in expectation, batch of them in a
 // step: all but its noise. Gradients have length one at most.
 func Batches(n, batch int, epochs, rate float64) (Training, error) {
 	t := Training{Sampling: float64(batch) / float64(max(1, n)), Clip: 1, Expected: float64(batch), Rate: rate}
@@ -58,7 +58,7 @@ func Batches(n, batch int, epochs, rate float64) (Training, error) {
 	return t, nil
 }
 
-// Keeping is the training with the least noise that keeps epsilon at delta of each of n examples, where one
+// Keeping returns the training with the least noise that keeps epsilon at delta of each of n examples, where one
 // counts for nothing in its place, and what it then keeps.
 func (t Training) Keeping(n int, epsilon, delta float64) (Training, account.Guarantee, error) {
 	target := account.Target{Users: n, Rounds: 1, Epsilon: epsilon, Delta: delta} // all steps are one event
@@ -125,7 +125,7 @@ func (t Training) Fit(r *rand.Rand, m *nn.Model, examples []Example) error {
 	return nil
 }
 
-// Sum is one step's: of the clipped gradients of those of n examples who take part, with its
+// Sum returns one step's: of the clipped gradients of those of n examples who take part, with its
 // noise.
 func (t Training) Sum(r *rand.Rand, m *nn.Model, example func(i int) (x []float32, class int), n int) []float64 {
 	who := t.Partakers(r, n)

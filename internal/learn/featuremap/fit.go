@@ -43,7 +43,7 @@ func Images(public blas32.General, fixed *inputs.Map, dimension int, reg float64
 	return &m, nil
 }
 
-// Fixed is the map of images of a size to oriented gradients, or to scattering coefficients.
+// Fixed returns the map of images of a size to oriented gradients, or to scattering coefficients.
 func Fixed(size inputs.Size, scatter bool) (m *inputs.Map, err error) {
 	m = &inputs.Map{Image: &size}
 	if scatter {
@@ -58,7 +58,7 @@ func Stacked(images [][]float32) blas32.General {
 	return blas32.General{Rows: len(images), Cols: length, Stride: length, Data: slices.Concat(images...)}
 }
 
-// Oriented are the gradients of images at two scales.
+// Oriented returns the gradients of images at two scales.
 func Oriented(images blas32.General, size inputs.Size, tell Progress) (blas32.General, error) {
 	return Of(images, &inputs.Map{Image: &size}, tell)
 }
@@ -165,7 +165,7 @@ func Standard(names []string, public blas32.General) *inputs.Map {
 	return m
 }
 
-// Moments are the mean and the deviation of each column of public rows; the deviation one of a
+// Moments returns the mean and the deviation of each column of public rows; the deviation one of a
 // column that is the same for all, which says nothing.
 func Moments(public blas32.General) (mean, deviation []float64) {
 	mean, deviation = make([]float64, public.Cols), make([]float64, public.Cols)

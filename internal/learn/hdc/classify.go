@@ -132,7 +132,7 @@ func Judge(predictions, y []int, k int) (Evaluation, error) {
 	return e, nil
 }
 
-// wilson is the score interval of a proportion p among n: the q for which
+// wilson returns the score interval of a proportion p among n: the q for which
 // |p - q| <= z sqrt(q(1-q)/n).
 func wilson(p, n float64) (lo, hi float64) {
 	z := estimate.Quantile(Level)

@@ -109,7 +109,7 @@ func (m *Model) decode(scores []kde.Mixture, words []string, x blas32.General, t
 	return decoded, nil
 }
 
-// highest is the indices of the top scores in falling order; equals keep theirs.
+// highest returns the indices of the top scores in falling order; equals keep theirs.
 func highest(scores []estimate.Value, top int) []int {
 	order := make([]int, len(scores))
 	for i := range order {

@@ -29,7 +29,7 @@ type Model struct {
 	nearest   bool // scores are corrected by the norms of the class means
 }
 
-// New is the model of one density per class, all over the same features. A
+// New returns the model of one density per class, all over the same features. A
 // density of no respondents stands for a class that was withheld or empty: it
 // gets no score and is never predicted. At least one class must be there.
 func New(classes []string, densities []kde.Density) (*Model, error) {
@@ -54,7 +54,7 @@ func New(classes []string, densities []kde.Density) (*Model, error) {
 	return m, nil
 }
 
-// Classes are the names of the classes, in the order of all scores.
+// Classes returns the names of the classes, in the order of all scores.
 func (m *Model) Classes() []string { return m.classes }
 
 // Missing lists the classes without a score.
@@ -117,7 +117,7 @@ func (m *Model) Debias(label randomize.KRR) (*Model, error) {
 	return &debiased, nil
 }
 
-// NearestMean is the same model with another score: the density less half the squared
+// NearestMean returns the same model with another score: the density less half the squared
 // length of the class's mean, so that the highest score is that of the nearest mean
 // (kde.Nearest). Densities of inner products favour classes whose values lie close
 // together, and so have a long mean. The lengths cost no privacy, being computed from
@@ -131,7 +131,7 @@ func (m *Model) NearestMean() (*Model, error) {
 	return &corrected, nil
 }
 
-// scores are the densities of all classes; the zero Mixture where missing.
+// scores returns the densities of all classes; the zero Mixture where missing.
 func (m *Model) scores() ([]kde.Mixture, error) {
 	scores := make([]kde.Mixture, len(m.classes))
 	for c, w := range m.weights {
@@ -151,7 +151,7 @@ type scorer interface {
 	At(g []float32) estimate.Value
 }
 
-// scorers are those of all classes; nil where missing.
+// scorers returns those of all classes; nil where missing.
 func (m *Model) scorers() ([]scorer, error) {
 	scorers := make([]scorer, len(m.classes))
 	for c, w := range m.weights {
@@ -166,7 +166,7 @@ func (m *Model) scorers() ([]scorer, error) {
 	return scorers, nil
 }
 
-// lead is the score of one class less that of another, given their weights; with zeros
+// lead returns the score of one class less that of another, given their weights; with zeros
 // for the second, the score itself. It is computed from the densities, and not taken as
 // the difference of two estimates, because the two share features and, debiased,
 // densities.

@@ -35,7 +35,7 @@ type Scale struct {
 	By   float32
 }
 
-// NewScale is that of public rows.
+// NewScale returns that of public rows.
 func NewScale(x blas32.General) Scale {
 	s, squares := Scale{Mean: make([]float32, x.Cols)}, 0.0
 	sums := make([]float64, x.Cols)
@@ -88,7 +88,7 @@ func (s Scale) Into(m *nn.Model) error {
 	return nil
 }
 
-// Posterior is how likely each label is in a cluster of so many respondents, more than none: the
+// Posterior returns how likely each label is in a cluster of so many respondents, more than none: the
 // shares nearest to the estimates that could be true.
 func Posterior(counts []estimate.Value, respondents float64) ([]float64, error) {
 	shares, err := estimate.Project(counts, respondents)

@@ -17,7 +17,7 @@ import (
 // prototypes are as many vectors as stand for public records, where there are enough of these.
 const prototypes = 300
 
-// PCA is the encoder to principal directions, in a ball that holds half of the public records.
+// PCA returns the encoder to principal directions, in a ball that holds half of the public records.
 func PCA(x blas32.General, dim int) (*nn.Model, float64, error) {
 	directions, y, err := cluster.Directions(x, dim)
 	if err != nil {
@@ -73,7 +73,7 @@ func Standard(public blas32.General) (scaled func(x blas32.General) blas32.Gener
 	}
 }
 
-// Encoder is a state of a network, with prototypes of the public records that it was made of, or
+// Encoder returns a state of a network, with prototypes of the public records that it was made of, or
 // of others.
 func Encoder(r *rand.Rand, net *nn.Model, length float64, public blas32.General, trained latent.Trained, tell featuremap.Progress) (*latent.Encoder, error) {
 	e := &latent.Encoder{Net: net, Length: length, Trained: trained}
@@ -86,7 +86,7 @@ func Encoder(r *rand.Rand, net *nn.Model, length float64, public blas32.General,
 	return e, e.Check()
 }
 
-// Codes are the vectors of records, pulled back to the ball as devices do.
+// Codes returns the vectors of records, pulled back to the ball as devices do.
 func Codes(e *latent.Encoder, x blas32.General) blas32.General {
 	const block = 512
 	out := blas32.General{Rows: x.Rows, Cols: e.Dim(), Stride: e.Dim(), Data: make([]float32, 0, x.Rows*e.Dim())}

@@ -32,7 +32,7 @@ func Parted(x blas32.General, public int) (first, others blas32.General) {
 // Range is a public range of each column, which private records are brought to.
 type Range struct{ Low, High []float32 }
 
-// Between is one range of so many columns.
+// Between returns one range of so many columns.
 func Between(low, high float32, columns int) Range {
 	return Range{slices.Repeat([]float32{low}, columns), slices.Repeat([]float32{high}, columns)}
 }
@@ -63,7 +63,7 @@ func (r Range) Clamp(x blas32.General) blas32.General {
 	return out
 }
 
-// Train is the second stage on private records, and writes what it promises them. Apart says that the first
+// Train returns the second stage on private records, and writes what it promises them. Apart says that the first
 // stage saw others alone: else nothing is promised. Coins and noise are drawn by r, codes by chance.
 func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas32.General, apart bool, promised *latent.Trained, tell featuremap.Progress) (*Trained, error) {
 	t, err := dpsgd.Batches(private.Rows, s.Batch, s.Epochs, s.Rate)
@@ -118,7 +118,7 @@ func (v VAE) Again(r, chance *rand.Rand, first *Trained, x blas32.General, t dps
 	return &Trained{Encoder: &nn.Model{Layers: first.Encoder.Layers, Params: slices.Clone(m.Params[:own])}, Decoder: first.Decoder}, nil
 }
 
-// clipped are the sums of the clipped gradients of rows, one for each worker.
+// clipped returns the sums of the clipped gradients of rows, one for each worker.
 func (t *training) clipped(x blas32.General, rows []int, bound float64) (sums [workers][]float32) {
 	const block = 128
 	t.all(func(w int, one *worker) {

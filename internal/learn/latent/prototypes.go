@@ -24,7 +24,7 @@ const (
 	length = 3 // mean length of a prototype, as the network takes it
 )
 
-// Weights are how likely each of n reports is to have come of each public prototype: in proportion
+// Weights returns how likely each of n reports is to have come of each public prototype: in proportion
 // to how many records it stands for, and to the probability of the report, whose logarithm need
 // be known but for a constant. A row each.
 func Weights(n int, sizes []int, logProb func(report, prototype int) float64) []float32 {
@@ -56,7 +56,7 @@ func Weights(n int, sizes []int, logProb func(report, prototype int) float64) []
 	return out
 }
 
-// Reported are the weights of reports by which a mechanism told vectors of an encoder.
+// Reported returns the weights of reports by which a mechanism told vectors of an encoder.
 func Reported(e *latent.Encoder, how latent.Mechanism, reports [][]byte) []float32 {
 	x, of := e.Prototypes, make([]func([]byte) float64, e.Prototypes.Rows)
 	for j := range of {
@@ -65,7 +65,7 @@ func Reported(e *latent.Encoder, how latent.Mechanism, reports [][]byte) []float
 	return Weights(len(reports), e.Sizes, func(i, j int) float64 { return of[j](reports[i]) })
 }
 
-// Means are those of prototypes, by the weights that each report gives them: what is known of its record.
+// Means returns those of prototypes, by the weights that each report gives them: what is known of its record.
 func Means(weights []float32, prototypes blas32.General) blas32.General {
 	k := prototypes.Rows
 	n := len(weights) / k
@@ -145,7 +145,7 @@ func addLikely(out, weights, shares []float32, told, classes int, lie, gap float
 	}
 }
 
-// scale is what brings prototypes to their mean length: public.
+// scale returns what brings prototypes to their mean length: public.
 func scale(x blas32.General) float32 {
 	squares := 0.0
 	for _, v := range x.Data {
@@ -167,19 +167,19 @@ func (c *Classifier) scaled(x blas32.General) []float32 {
 	return out
 }
 
-// Shares are how likely each class is for each row of codes.
+// Shares returns how likely each class is for each row of codes.
 func (c *Classifier) Shares(x blas32.General) []float32 {
 	out := nn.NewPass(c.net).Forward(c.scaled(x), x.Rows)
 	nn.Softmax(out, c.net.Outputs())
 	return out
 }
 
-// Classes are the likeliest ones of rows of codes.
+// Classes returns the likeliest ones of rows of codes.
 func (c *Classifier) Classes(x blas32.General) []int {
 	return likeliest(c.Shares(x), c.net.Outputs())
 }
 
-// OfReports are the likeliest classes of reports of a vector alone, given the weights of
+// OfReports returns the likeliest classes of reports of a vector alone, given the weights of
 // prototypes: how a private record is classified.
 func (c *Classifier) OfReports(prototypes blas32.General, weights []float32) []int {
 	k, classes := prototypes.Rows, c.net.Outputs()

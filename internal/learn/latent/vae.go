@@ -66,7 +66,7 @@ func (v VAE) check(x blas32.General) error {
 	return nil
 }
 
-// layers are the whole network, and how many of them come before the noise.
+// layers returns the whole network, and how many of them come before the noise.
 func (v VAE) layers(in int) (all []nn.Layer, encoder int) {
 	at := in
 	for _, h := range v.Hidden {
@@ -121,7 +121,7 @@ func (v VAE) Fit(r *rand.Rand, x blas32.General, tell featuremap.Progress) (*Tra
 	return out, nil
 }
 
-// part is a model of some layers after one another.
+// part returns a model of some layers after one another.
 func part(m *nn.Model, from, to int) *nn.Model {
 	at, n := 0, 0
 	for i, l := range m.Layers[:to] {
@@ -166,7 +166,7 @@ func (t *training) rate(rate float64) {
 	}
 }
 
-// share is the part of n that a worker has.
+// share returns the part of n that a worker has.
 func share(w, n int) (from, to int) { return w * n / workers, (w + 1) * n / workers }
 
 // step goes along the gradient of a batch, and gives its loss.
@@ -240,14 +240,14 @@ func (o *worker) gradientOf(likelihood string, x blas32.General, rows []int, n i
 	return mean * float64(len(rows)) / float64(n)
 }
 
-// logit is that of a number from 0 to 1, kept off the ends.
+// logit returns that of a number from 0 to 1, kept off the ends.
 func logit(p float32) float32 {
 	const off = 0.05
 	q := off + (1-2*off)*float64(min(1, max(0, p)))
 	return float32(math.Log(q / (1 - q)))
 }
 
-// Reconstruct is the record that a code stands for, with numbers from 0 to 1 where the likelihood
+// Reconstruct returns the record that a code stands for, with numbers from 0 to 1 where the likelihood
 // has such.
 func (t *Trained) Reconstruct(likelihood string, code []float32) []float32 {
 	out := slices.Clone(nn.NewPass(t.Decoder).Forward(code, 1))

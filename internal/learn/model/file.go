@@ -36,7 +36,7 @@ type form struct {
 	Tested   *Tested        `json:"tested,omitempty"`
 }
 
-// Marshal is the model's file.
+// Marshal returns the model's file.
 func (m *Model) Marshal() ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (m *Model) Marshal() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// MarshalFeatures is the file of features alone.
+// MarshalFeatures returns the file of features alone.
 func MarshalFeatures(m *inputs.Map) ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err

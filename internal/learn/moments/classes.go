@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 )
 
-// ClassSums is the classifier by the sum of the class messages of a shape: the score of class k
+// ClassSums returns the classifier by the sum of the class messages of a shape: the score of class k
 // is c_k times the sum times the features, which is the nearest mean where classes are of one
 // size.
 func ClassSums(s features.Shape, sum []float64) (Linear, error) {

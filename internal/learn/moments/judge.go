@@ -33,7 +33,7 @@ func Judge(predicted, target []float64, deviation float64) (f Fit) {
 	return f
 }
 
-// Ranked is the chance that of two records of either class the second class's has the larger
+// Ranked returns the chance that of two records of either class the second class's has the larger
 // prediction: the area under the curve of true and false alarms.
 func Ranked(predicted []float64, second []bool) float64 {
 	order := make([]int, len(predicted))

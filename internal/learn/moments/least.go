@@ -14,7 +14,7 @@ type Regression struct {
 	Deviation float64
 }
 
-// Value is the prediction for features.
+// Value returns the prediction for features.
 func (r Regression) Value(x []float32) float64 { return r.Scores(x)[0] }
 
 // Least is regularized least squares from the sums of n respondents.
@@ -43,7 +43,7 @@ func Least(s features.SquareSums, n int) (Regression, error) {
 // oneIn20 is the quantile of a standard normal that it exceeds that often.
 const oneIn20 = 1.645
 
-// squaresError is the standard error of the sum of squares that are left, given the squared
+// squaresError returns the standard error of the sum of squares that are left, given the squared
 // length of the weights and the offset.
 func squaresError(s features.SquareSums, length, offset float64) float64 {
 	o := offset * offset

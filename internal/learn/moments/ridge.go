@@ -32,7 +32,7 @@ func (l Linear) Scores(psi []float32) []float64 {
 	return scores
 }
 
-// Class is that of the largest score.
+// Class returns that of the largest score.
 func (l Linear) Class(psi []float32) int {
 	scores := l.Scores(psi)
 	best := 0
@@ -105,7 +105,7 @@ func (c centred) power(p float64) *mat.Dense {
 	return &out
 }
 
-// Ridge is the classifier by regularized least squares from the sums of n respondents.
+// Ridge returns the classifier by regularized least squares from the sums of n respondents.
 func Ridge(s features.Sums, n int) (Linear, error) {
 	c, err := newCentred(s, ofAll(s), n)
 	if err != nil {
@@ -114,7 +114,7 @@ func Ridge(s features.Sums, n int) (Linear, error) {
 	return c.least(s.Count), nil
 }
 
-// ofAll is the sum of all features: every respondent is of one class.
+// ofAll returns the sum of all features: every respondent is of one class.
 func ofAll(s features.Sums) []float64 {
 	first := make([]float64, len(s.Class)/max(1, len(s.Count)))
 	for i, x := range s.Class {

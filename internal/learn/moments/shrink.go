@@ -10,7 +10,7 @@ const (
 	shrinkLeft  = 1e-4 // of the length of what is solved for
 )
 
-// Shrunk is what sums of features of each class are expected to be, given the noisy ones: a
+// Shrunk returns what sums of features of each class are expected to be, given the noisy ones: a
 // class of which nothing is known differs from another along a direction as much as public inputs
 // do, so that a sum s is normal with covariance t C beforehand, C the second moments of the public
 // rows, and afterwards

@@ -88,7 +88,7 @@ func blobs(r *rand.Rand, image []float32) {
 	}
 }
 
-// texture is a sum of smooth random surfaces, each twice as fine and half as high as the one
+// texture returns a sum of smooth random surfaces, each twice as fine and half as high as the one
 // before, scaled to a variance of about one.
 func texture(r *rand.Rand) []float64 {
 	out := make([]float64, Side*Side)

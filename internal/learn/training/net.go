@@ -95,7 +95,7 @@ func OneHot(labels []int, classes int) []float32 {
 	return targets
 }
 
-// Accuracy is the share of rows whose class a model finds.
+// Accuracy returns the share of rows whose class a model finds.
 func Accuracy(m *nn.Model, x blas32.General, labels []int) float64 {
 	right := 0
 	for i, c := range nn.Classify(m, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows) {

@@ -23,7 +23,7 @@ var ramp = []color.RGBA{
 	{0x06, 0x23, 0x3d, 0xff},
 }
 
-// shade is the colour of a share of the largest value.
+// shade returns the colour of a share of the largest value.
 func shade(share float64) color.RGBA {
 	at := min(1, max(0, share)) * float64(len(ramp)-1)
 	i := min(int(at), len(ramp)-2)
@@ -77,7 +77,7 @@ type step struct {
 	color color.RGBA
 }
 
-// steps are the shades of the legend, the largest value last.
+// steps returns the shades of the legend, the largest value last.
 func steps(g release.Grid) []step {
 	const n = 4
 	var all []step

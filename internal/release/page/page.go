@@ -80,7 +80,7 @@ func WriteOf(w io.Writer, r release.Release, json []byte, software string) error
 	return err
 }
 
-// lead is the name of the figure that stands above all else, "" if there is none.
+// lead returns the name of the figure that stands above all else, "" if there is none.
 func lead(r release.Release) string {
 	for _, s := range r.Sections {
 		for _, f := range s.Figures {
@@ -102,7 +102,7 @@ func gauge(m release.Metric) template.HTML {
 		`<rect class="mark" x="%.2f" width="0.7" height="12"/></svg>`, low, high-low, percent(m.Value)-0.35))
 }
 
-// heat is the share of a cell in its row, which the style sheet turns into a shade.
+// heat returns the share of a cell in its row, which the style sheet turns into a shade.
 func heat(row []release.Cell, c release.Cell) template.CSS {
 	sum := 0.0
 	for _, other := range row {
@@ -116,7 +116,7 @@ func heat(row []release.Cell, c release.Cell) template.CSS {
 	return template.CSS(fmt.Sprintf("--share:%.3f", *c.Value/sum))
 }
 
-// width is the bar of an item, beside the longest of its list.
+// width returns the bar of an item, beside the longest of its list.
 func width(l release.List, it release.Item) template.CSS {
 	longest := 0.0
 	for _, other := range l.Items {

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// confidence is how likely the classifier says that its class is the true one: by the logistic
+// confidence returns how likely the classifier says that its class is the true one: by the logistic
 // scores of gradients their softmax, by least squares the score itself; ok: sums of classes have
 // none.
 func (l *Linear) confidence(given []float32, sums string) (class int, confidence float64, ok bool) {
@@ -85,7 +85,7 @@ func byClass(classes []string, e hdc.Evaluation) release.Table {
 	return t
 }
 
-// classified are the test records of a class, and those of them that are found.
+// classified returns the test records of a class, and those of them that are found.
 func classified(e hdc.Evaluation, class int) (records, right int) {
 	for _, n := range e.Confusion[class] {
 		records += n

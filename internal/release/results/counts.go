@@ -13,7 +13,7 @@ import (
 // some 2^20.
 const MaxRows = 1_000_000
 
-// Counts is every value of every attribute in every crowd that was released, in the
+// Counts returns every value of every attribute in every crowd that was released, in the
 // order of the plan. Of more than the most values there are those with the largest
 // estimates; the note says so, and is empty otherwise.
 func Counts(model *histogram.Model, truth *Truth, most int) (counts []release.ValueCount, note string, err error) {
@@ -64,7 +64,7 @@ func largestOf(most, all int) string {
 	return fmt.Sprintf("%s has the %d values with the largest estimates of %d; its columns low_all and high_all hold for all of them at once.", release.CountsFile, most, all)
 }
 
-// threshold is the estimate from which on cells are among the most, with how many of
+// threshold returns the estimate from which on cells are among the most, with how many of
 // those that equal it are: all, where there are no more than most.
 func (m *answers) threshold(most, all int) (least float64, exactly int) {
 	means := make([]float64, 0, all)

@@ -36,7 +36,7 @@ func NewClassifier(m *density.Model) (*Classifier, error) {
 	return c, nil
 }
 
-// Debiased is the model with the label noise taken out; ok is false where
+// Debiased returns the model with the label noise taken out; ok is false where
 // labels were sent as they are, or a class is missing without which that
 // cannot be done.
 func (m *Classifier) Debiased() (clean *hdc.Model, ok bool) {

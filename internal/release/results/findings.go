@@ -82,7 +82,7 @@ type Sheet struct {
 	Of   int    // cells, where it has those with the largest estimates alone; 0: it has all
 }
 
-// Beside is the sheet of what was learned.
+// Beside returns the sheet of what was learned.
 func Beside(m question.Model, public Public) (Sheet, error) {
 	s, err := sheetOf(m, public)
 	switch m := m.(type) {

@@ -52,7 +52,7 @@ func judge(m *gradient.Model, test Records) (hdc.Evaluation, error) {
 	return hdc.Judge(nn.Classify(net, func(i int) []float32 { return test.X.Data[i*test.X.Stride:][:test.X.Cols] }, test.X.Rows), test.Y, len(m.Classes))
 }
 
-// turned is how the rounds went: the mean gradients that were estimated, beside what noise
+// turned returns how the rounds went: the mean gradients that were estimated, beside what noise
 // alone would give.
 func turned(m *gradient.Model, dim int) release.Section {
 	s := release.Section{

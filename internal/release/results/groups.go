@@ -18,7 +18,7 @@ type Group struct {
 	Cells     []string // by name, as releases print them
 }
 
-// groups are the tables of what is asked of an attribute: each crowd's, and all
+// groups returns the tables of what is asked of an attribute: each crowd's, and all
 // crowds together, whose errors are independent.
 func (m *answers) groups(asked []Group) ([]release.Section, error) {
 	var sections []release.Section

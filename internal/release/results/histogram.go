@@ -77,10 +77,10 @@ func (m *answers) key(t *table, name, separator string) string {
 	return name
 }
 
-// crowdName is what a release calls a crowd, where there are several.
+// crowdName returns what a release calls a crowd, where there are several.
 func (m *answers) crowdName(crowd int) string { return fmt.Sprintf("crowd %q", m.Crowds[crowd]) }
 
-// names are those of cells, in order.
+// names returns those of cells, in order.
 func names(t *table, cells []int) []string {
 	all := make([]string, len(cells))
 	for i, c := range cells {
@@ -148,7 +148,7 @@ func (m *answers) describe(t *table) ([]release.Metric, release.Section, error) 
 	return headline, s, nil
 }
 
-// crowds are the numbers of respondents.
+// crowds returns the numbers of respondents.
 func (m *answers) crowds() release.Section {
 	t := release.Table{Title: "Respondents by crowd", Columns: []release.Column{{Label: "crowd"}, {Label: "respondents", Unit: release.Count}}}
 	if m.Deleted {

@@ -18,7 +18,7 @@ type inClusters struct {
 	find      func(record []float32) (cluster int, ok bool) // nil: clusters are not known
 }
 
-// agreement is the share of all who have the likeliest class of their cluster.
+// agreement returns the share of all who have the likeliest class of their cluster.
 func (c inClusters) agreement(label string) release.Metric {
 	var own, others []estimate.Value
 	for cluster, likeliest := range c.likeliest {

@@ -71,7 +71,7 @@ func describeNumbered(m *latent.Model) ([]release.Metric, []release.Section, err
 	return headline, []release.Section{section}, nil
 }
 
-// symbolName is that of a class that is told beside a vector, or of a cluster with its class where there are such.
+// symbolName returns that of a class that is told beside a vector, or of a cluster with its class where there are such.
 func symbolName(m *latent.Model, i int) string {
 	k := len(m.Asked.Classes)
 	switch {
@@ -83,7 +83,7 @@ func symbolName(m *latent.Model, i int) string {
 	return strconv.Itoa(i + 1)
 }
 
-// symbolNumber is that of a cluster, and of its class after a colon where there are such: names may hold any sign.
+// symbolNumber returns that of a cluster, and of its class after a colon where there are such: names may hold any sign.
 func symbolNumber(m *latent.Model, i int) string {
 	if k := len(m.Asked.Classes); k > 0 {
 		return fmt.Sprintf("%d:%d", i/k+1, i%k+1)
@@ -178,7 +178,7 @@ func readReport(m *latent.Model, row []string, byName map[string]int) (r latent.
 	return r, m.Numbered.Symbols.Check(r.Body) == nil
 }
 
-// Joined is what is known of each record that was told of, a row in the order of the reports, with names of the
+// Joined returns what is known of each record that was told of, a row in the order of the reports, with names of the
 // columns: the mean of the encoder's public prototypes, or of the clusters' centres, by how likely the report is of
 // each; of clusters without centres how likely each of these is.
 func Joined(m *latent.Model) (x blas32.General, names []string, err error) {
@@ -206,7 +206,7 @@ func Joined(m *latent.Model) (x blas32.General, names []string, err error) {
 	return blas32.General{Rows: len(bodies), Cols: k, Stride: k, Data: weights}, numberedNames("cluster", k), nil
 }
 
-// inClustersOf is how likely the record of each report lies in each cluster, whatever its class.
+// inClustersOf returns how likely the record of each report lies in each cluster, whatever its class.
 func inClustersOf(m *latent.Model, bodies [][]byte) []float32 {
 	k, n := max(1, len(m.Asked.Classes)), m.Numbered
 	sizes := make([]int, n.Symbols.K)

@@ -89,7 +89,7 @@ func top(values []estimate.Value) (at int) {
 	return at
 }
 
-// errors is how often each class is taken for another, with intervals.
+// errors returns how often each class is taken for another, with intervals.
 func (c *clustered) errors() release.Table {
 	t := release.Table{Title: "Errors by class", Columns: []release.Column{{Label: "class"}, {Label: "respondents", Unit: release.Count}, {Label: "given another class", Unit: release.Share}, {Label: "95 % interval", Unit: release.Share}}}
 	for k, name := range c.Asked.Classes {

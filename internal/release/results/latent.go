@@ -102,7 +102,7 @@ func newDecoded(m *latent.Model) (*decoded, error) {
 	return d, nil
 }
 
-// of are the counts of a cluster by class.
+// of returns the counts of a cluster by class.
 func (d *decoded) of(cluster int) []estimate.Value { return d.table.Values[cluster*d.k:][:d.k] }
 
 func (d *decoded) says() string {

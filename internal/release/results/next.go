@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
-// Next is what the next round of a study asks with, given what a round has taught: nil where
+// Next returns what the next round of a study asks with, given what a round has taught: nil where
 // it asks with the same state as this one. The next state of sums of vectors takes a classifier,
 // which devices do not carry. It is therefore made here, and not by the question.
 func Next(q question.Question, m question.Model) (state []byte, done bool, err error) {

@@ -53,7 +53,7 @@ func distribution(m *answers, t *table, s *release.Section) error {
 	return nil
 }
 
-// endShare is the share of respondents in an open end bucket.
+// endShare returns the share of respondents in an open end bucket.
 func (m *answers) endShare(t *table, name, bucket string, share estimate.Value, cell int) release.Metric {
 	out := release.Metric{
 		Name: m.key(t, name, "_"), Label: fmt.Sprintf("Share of %s in the end bucket %s", m.title(t), bucket),
@@ -66,7 +66,7 @@ func (m *answers) endShare(t *table, name, bucket string, share estimate.Value, 
 	return out
 }
 
-// cumulative is the distribution function at the edges where it is estimated: all
+// cumulative returns the distribution function at the edges where it is estimated: all
 // upper edges but the highest of an open end bucket.
 func (m *answers) cumulative(t *table, axis encode.Axis, d estimate.Distribution) release.Figure {
 	f := release.Figure{
@@ -91,7 +91,7 @@ func (m *answers) cumulative(t *table, axis encode.Axis, d estimate.Distribution
 	return f
 }
 
-// quantiles is the table of them. What reaches an open end bucket has no end there.
+// quantiles returns the table of them. What reaches an open end bucket has no end there.
 func (m *answers) quantiles(t *table, axis encode.Axis, d estimate.Distribution) release.Table {
 	out := release.Table{
 		Title:   fmt.Sprintf("Quantiles of %s", m.title(t)),
@@ -138,7 +138,7 @@ func openInterval(low, high float64) string {
 	return release.FormatNumber(high) + " and less"
 }
 
-// places is the picture of a grid, as fine and as exact as is seen: a release with one
+// places returns the picture of a grid, as fine and as exact as is seen: a release with one
 // for each of several crowds should not grow out of hand.
 func (m *answers) places(t *table) release.Figure {
 	const most = 1 << 9 // cells a side
@@ -158,7 +158,7 @@ func (m *answers) places(t *table) release.Figure {
 	}
 }
 
-// marginals are the sums of a grid along its axes.
+// marginals returns the sums of a grid along its axes.
 func marginals(t *table) []release.Table {
 	columns := t.Asked.X.Cells
 	rows, cols := t.Together().Marginals(t.Values[:columns*t.Asked.Y.Cells], columns)

@@ -14,7 +14,7 @@ type Offer struct {
 	Form    string   // in words, what an answer is
 }
 
-// Offered is what a question asks of a respondent, as far as that is said by names; nil of
+// Offered returns what a question asks of a respondent, as far as that is said by names; nil of
 // questions whose answers are numbers that no person writes.
 func Offered(q plan.Question) []Offer {
 	if q.Histogram == nil {

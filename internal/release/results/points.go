@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// Densities are those of every class that was released, at the public test records and
+// Densities returns those of every class that was released, at the public test records and
 // then at the words. Of more than a million rows there are the first; the note says so,
 // and is empty otherwise. Without public points there is none: a density is a function.
 func (m *Classifier) Densities(public Public) (all []release.PointDensity, note string, err error) {

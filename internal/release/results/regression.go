@@ -39,7 +39,7 @@ func NewRegression(m *vector.Model) (*Regression, error) {
 	return r, err
 }
 
-// scale is what a target of zero and of one are, in the number's unit: (0, 1) of classes.
+// scale returns what a target of zero and of one are, in the number's unit: (0, 1) of classes.
 func (r *Regression) scale() (middle, unit float64) {
 	if n := r.Number; n != nil {
 		return n.Low + (n.High-n.Low)/2, (n.High - n.Low) / 2
@@ -47,7 +47,7 @@ func (r *Regression) scale() (middle, unit float64) {
 	return 0, 1
 }
 
-// Value is the prediction for what a respondent would hold, in the number's unit.
+// Value returns the prediction for what a respondent would hold, in the number's unit.
 func (r *Regression) Value(given []float32) float64 {
 	middle, unit := r.scale()
 	if r.state != nil && (r.state.Map != nil || r.state.Inputs != nil) {

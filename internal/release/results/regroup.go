@@ -26,7 +26,7 @@ func (t Tabled) Group(cells []int, level float64) (count, share estimate.Value, 
 	return t.table.Group(cells, level)
 }
 
-// Tables are the released tables of a plan's attributes, put together from the counts that
+// Tables returns the released tables of a plan's attributes, put together from the counts that
 // stand beside its release, by attribute and then by crowd; nil where a crowd was withheld. Their
 // cells can be regrouped, which costs no privacy. The counts must be those of all cells.
 func Tables(p plan.Plan, r release.Release, counts []release.ValueCount) ([][]*Tabled, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// densityThreats are those of KDE, Corollary 3.4.
+// densityThreats returns those of KDE, Corollary 3.4.
 func densityThreats(d *density.Question, features account.Guarantee) []release.Table {
 	t := release.Table{
 		Title: "Two threat models (KDE, Corollary 3.4)",
@@ -33,7 +33,7 @@ func densityThreats(d *density.Question, features account.Guarantee) []release.T
 	return []release.Table{t}
 }
 
-// fragmentThreats are what an observer learns that opens some of a device's report fragments.
+// fragmentThreats returns what an observer learns that opens some of a device's report fragments.
 func fragmentThreats(h *histogram.Question, p plan.Plan, promised account.Guarantee) []release.Table {
 	z := p.Question.Histogram.Randomizer
 	if !z.OneHot() || z.Fragments <= 1 {

@@ -21,7 +21,7 @@ type TableTruth struct {
 	Numbers []float64
 }
 
-// Table is the truth of an attribute in a crowd; nil where it is not known.
+// Table returns the truth of an attribute in a crowd; nil where it is not known.
 func (t *Truth) Table(crowd, attribute int) *TableTruth {
 	if t == nil {
 		return nil
@@ -29,7 +29,7 @@ func (t *Truth) Table(crowd, attribute int) *TableTruth {
 	return t.Tables[[2]int{crowd, attribute}]
 }
 
-// count is the number of respondents who hold a cell, nil where it is not known.
+// count returns the number of respondents who hold a cell, nil where it is not known.
 func (t *TableTruth) count(cells ...int) *float64 {
 	if t == nil {
 		return nil
@@ -41,7 +41,7 @@ func (t *TableTruth) count(cells ...int) *float64 {
 	return &sum
 }
 
-// mean is that of the numbers, clipped to the axis; nil where they are not known.
+// mean returns that of the numbers, clipped to the axis; nil where they are not known.
 func (t *TableTruth) mean(axis encode.Axis) *float64 {
 	if t == nil || len(t.Numbers) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (t *TableTruth) mean(axis encode.Axis) *float64 {
 	return &sum
 }
 
-// quantile is the smallest number at or below which the share q of them lie.
+// quantile returns the smallest number at or below which the share q of them lie.
 func (t *TableTruth) quantile(q float64) (x float64, ok bool) {
 	if t == nil || len(t.Numbers) == 0 {
 		return 0, false

@@ -74,13 +74,13 @@ func (l *Linear) features(given blas32.General) blas32.General {
 	return x
 }
 
-// Class is that of what a respondent would hold.
+// Class returns that of what a respondent would hold.
 func (l *Linear) Class(given []float32) int { return l.Linear.Class(l.taken(given)) }
 
 // scores are of every class.
 func (l *Linear) scores(given []float32) []float64 { return l.Linear.Scores(l.taken(given)) }
 
-// taken are the features that the classifier takes.
+// taken returns the features that the classifier takes.
 func (l *Linear) taken(given []float32) []float32 {
 	psi := l.state.Features(given)
 	if l.descent == nil || l.state == nil || l.state.Point == nil {
@@ -91,7 +91,7 @@ func (l *Linear) taken(given []float32) []float32 {
 	return phi
 }
 
-// next is the state that the next round asks with: the gradient where the sums have led; nil
+// next returns the state that the next round asks with: the gradient where the sums have led; nil
 // where they lead nowhere.
 func (l *Linear) next() []byte {
 	if l.descent == nil {
@@ -104,7 +104,7 @@ func (l *Linear) next() []byte {
 	return s.Marshal()
 }
 
-// Wrong is the share of each class's public records that is taken for another.
+// Wrong returns the share of each class's public records that is taken for another.
 func (l *Linear) Wrong(test Records) ([]float64, error) {
 	e, err := l.judge(test)
 	if err != nil {
@@ -181,7 +181,7 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 	return headline, []release.Section{section, sums}, nil
 }
 
-// Accuracy is that on public records of what another sum, with another error, would have taught in
+// Accuracy returns that on public records of what another sum, with another error, would have taught in
 // the place of a round's.
 func Accuracy(m *vector.Model, sum []float64, deviation float64, test Records) (float64, error) {
 	other := *m

@@ -32,7 +32,7 @@ func (p Plan) before() string {
 	return "Shuffled guarantee"
 }
 
-// honesty is what is left of the guarantee if a share of those who came is
+// honesty returns what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
 func (p Plan) honesty(crowds []release.Crowd) release.Section {
 	if p.Noised() {

@@ -100,7 +100,7 @@ func (p Plan) Write(r *release.Release) error {
 	return nil
 }
 
-// assumptions are those that the route rests on.
+// assumptions returns those that the route rests on.
 func (p Plan) assumptions() []string {
 	if p.Plan.Route.Sum != nil {
 		return p.sumAssumptions()

@@ -193,7 +193,7 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	return kept, s.o.Failpoint("share-drawn")
 }
 
-// drawn is the helper's sealed share, with its receipt before it.
+// drawn returns the helper's sealed share, with its receipt before it.
 func (c *crowd) drawn(batch aggregator.Batch, leader relay.SignedReceipt) ([]byte, error) {
 	sealed, err := c.helper.Share(rng.New(), batch)
 	if err != nil {

@@ -28,7 +28,7 @@ var (
 // that of respondents, also of a crowd that is withheld, and show when each came.
 var private = map[string]bool{dap.ReportsPattern: true}
 
-// Routes are the paths of an aggregator, for serve.Config.
+// Routes returns the paths of an aggregator, for serve.Config.
 func (s *Service) Routes() map[string]serve.Handler {
 	routes := map[string]serve.Handler{
 		dap.ConfigPattern: s.showConfig,
@@ -187,7 +187,7 @@ type CrowdStatus struct {
 	Failure string `json:"failure,omitempty"` // why the sum can never be had
 }
 
-// status is a plan's.
+// status returns a plan's.
 func (s *Service) status(ctx context.Context, p *served) (Status, error) {
 	p.mu.Lock()
 	st := Status{Plan: p.name, Title: p.plan.Title, Role: s.Role(), Closed: p.closed, Failing: p.failing}
@@ -229,7 +229,7 @@ func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool, known 
 	return st, nil
 }
 
-// leaves is the step whose share leaves this aggregator; its own receipt stands first.
+// leaves returns the step whose share leaves this aggregator; its own receipt stands first.
 func (s *Service) leaves() string {
 	if s.o.Role == dap.Leader {
 		return stepBoth
@@ -266,7 +266,7 @@ func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 	return serve.WriteJSON(w, []Status{st})
 }
 
-// Status is the page of the service, for serve.Config.
+// Status returns the page of the service, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
 	page := &serve.Status{Alarms: s.plans.Unserved()}
 	all, _ := s.plans.All()

@@ -236,7 +236,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 	return s.o.Failpoint("sum-ready")
 }
 
-// counted is how many tokens a receipt states: one for each report, where they are
+// counted returns how many tokens a receipt states: one for each report, where they are
 // demanded.
 func counted(p *served, b aggregator.Batch) uint64 {
 	if p.auth.Tokens == nil {

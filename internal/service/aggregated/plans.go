@@ -55,7 +55,7 @@ type crowd struct {
 	failure failure // under the plan's mu
 }
 
-// batch is the one batch that a task has.
+// batch returns the one batch that a task has.
 func (c *crowd) batch() dap.BatchID { return dap.BatchID(c.ID) }
 
 // takeUp serves the plans of an earlier process.
@@ -118,7 +118,7 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 	})
 }
 
-// roundOf is the round of a study that a plan is.
+// roundOf returns the round of a study that a plan is.
 func roundOf(signed plan.Signed) store.Round {
 	if r := signed.Plan.Round; r != nil {
 		return store.Round{Study: r.Study, Number: r.Number}
@@ -265,7 +265,7 @@ func (s *Service) settled(ctx context.Context, p *served) error {
 	return clock.Asked(s.o.Now(), serve.AskTimes(ctx, s.o.Client, urls...))
 }
 
-// own is the party that an aggregator of that role is.
+// own returns the party that an aggregator of that role is.
 func (p *served) own(role dap.Role) *plan.Party {
 	return p.plan.Route.Sum.Aggregators()[role-dap.Leader]
 }

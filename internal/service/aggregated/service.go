@@ -99,7 +99,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	return s, s.takeUp(ctx)
 }
 
-// Role is the name of the service's role.
+// Role returns the name of the service's role.
 func (s *Service) Role() string {
 	if s.o.Role == dap.Leader {
 		return "leader"
@@ -107,7 +107,7 @@ func (s *Service) Role() string {
 	return "helper"
 }
 
-// hop is where its receipts and tokens place an aggregator: the leader at 0, the helper at 1.
+// hop returns where its receipts and tokens place an aggregator: the leader at 0, the helper at 1.
 func (s *Service) hop() uint8 { return uint8(s.o.Role - dap.Leader) }
 
 // Run carries everything on until the context ends. What fails is tried again.

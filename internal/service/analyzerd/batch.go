@@ -97,7 +97,7 @@ func (s *Service) putPart(w http.ResponseWriter, r *http.Request) error {
 	return s.shards.TakePart(w, r, leg, n, keys)
 }
 
-// keys are those of the receipts of the hops before the analyzer, on a leg that it serves.
+// keys returns those of the receipts of the hops before the analyzer, on a leg that it serves.
 func (s *Service) keys(ctx context.Context, leg wire.Leg) ([]relay.VerifyKey, error) {
 	if err := s.standing(ctx, leg.Plan); err != nil {
 		return nil, storeProblem(err)

@@ -82,7 +82,7 @@ type Program struct {
 	Audit    func(p plan.Plan, state []byte) ([]byte, error) // as of Options, where the configuration asks for it
 }
 
-// DSN is where the data rest, as of store.Config.
+// DSN returns where the data rest, as of store.Config.
 func (c Config) DSN() (string, error) { return serve.DSN(c.Database, c.URL, c.PasswordFile) }
 
 // open reads what the configuration names, and starts nothing. The error joins
@@ -309,7 +309,7 @@ func (c Worker) Run(ctx context.Context, log *slog.Logger) error {
 	return serve.Run(ctx, http, service.Work)
 }
 
-// status is the service's page, with what SQLite takes of the disk.
+// status returns the service's page, with what SQLite takes of the disk.
 func (c Config) status(service *Service) func(context.Context) *serve.Status {
 	return func(ctx context.Context) *serve.Status {
 		page := service.Status(ctx)

@@ -53,7 +53,7 @@ func guarantee(b store.Spending) account.Guarantee {
 		Users: b.Users, Rounds: 1, Bound: account.Upper, Method: b.Method}
 }
 
-// entry is what a filter needs of what was spent, in the population's adjacency: by
+// entry returns what a filter needs of what was spent, in the population's adjacency: by
 // the Gaussian that was certified from the plan's mechanism, or, in a ledger of before
 // there was one, by epsilon and delta. What cannot be stated for those neighbours fits no
 // budget.
@@ -78,7 +78,7 @@ func (p Population) entries(spent []store.Spending) []account.Spending {
 	return all
 }
 
-// filter is the rule by which plans are taken. Whoever publishes the next plan may have
+// filter returns the rule by which plans are taken. Whoever publishes the next plan may have
 // read the releases of the earlier ones, and chooses after that: the filter holds for
 // such choices, since it is fixed by the budget.
 func (p Population) filter() (account.Filter, error) { return account.NewFilter(p.Epsilon, p.Delta) }
@@ -122,7 +122,7 @@ func (o *overspent) Error() string {
 	return b.String()
 }
 
-// fits is an epsilon at the asked delta that the budget still allows, in the asked
+// fits returns an epsilon at the asked delta that the budget still allows, in the asked
 // plan's adjacency; not positive where nothing is left. It is what sums leave, or what a
 // Gaussian with nine tenths of the shift that is left would have: a mechanism needs some
 // shift more than the Gaussian with its epsilon.
@@ -154,7 +154,7 @@ func (o *overspent) fits() (epsilon float64, err error) {
 
 const rounding = 1e-9
 
-// advice is the cheapest plan that would still be taken: the same noise among more
+// advice returns the cheapest plan that would still be taken: the same noise among more
 // people where that helps, and an epsilon where it does not.
 func (o *overspent) advice(ctx context.Context, p plan.Plan) string {
 	epsilon, err := o.fits()
@@ -189,7 +189,7 @@ func (o *overspent) takes(p plan.Plan) bool {
 	return err == nil && o.budget.check(o.name, spent(g, s, o.budget.Adjacency), o.earlier) == nil
 }
 
-// priced is what a plan is charged, for the neighbours that a budget speaks of.
+// priced returns what a plan is charged, for the neighbours that a budget speaks of.
 func priced(p *protocol.Protocol, promise protocol.Promise, adjacency account.Adjacency) (store.Spending, error) {
 	g, err := p.Charge(promise, adjacency)
 	if err != nil {
@@ -211,7 +211,7 @@ func spent(g account.Guarantee, s account.Spending, dominated account.Adjacency)
 	}
 }
 
-// labelEpsilon is what the classes cost beside the features, which no crowd makes less.
+// labelEpsilon returns what the classes cost beside the features, which no crowd makes less.
 func labelEpsilon(p plan.Plan) float64 {
 	if p.Budget.LabelEpsilon == 0 || p.Budget.LabelEpsilon == plan.Unprotected {
 		return 0
@@ -225,7 +225,7 @@ func floor(x float64, digits int) float64 {
 	return math.Floor(x*scale) / scale
 }
 
-// leastMinimum is the least crowd.minimum, within a hundredth, with which the
+// leastMinimum returns the least crowd.minimum, within a hundredth, with which the
 // plan's noise keeps epsilon and the plan is taken; 0 where no number of people does, or
 // none was found while its request lasted.
 func leastMinimum(ctx context.Context, p plan.Plan, epsilon float64, takes func(plan.Plan) bool) int {

@@ -104,7 +104,7 @@ func (l *logged) keep(name string, text []byte, err error, now time.Time) {
 	l.evidence[name] = text
 }
 
-// of is the evidence of a plan's release, if there is any.
+// of returns the evidence of a plan's release, if there is any.
 func (l *logged) of(name string) (body []byte, digest [32]byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -67,7 +67,7 @@ func outlineOf(name string, text []byte) outline {
 	return outline{p.Title, p.Times.Closes, results.Counted(p.Question), p.Crowds(), len(p.Route.Ways()), p.Route.Sum != nil, keys, round, signed.Study != nil && signed.Study.Merged, p.Analyzer.Releases != "", standing(signed), err}
 }
 
-// standing is what plan.Publishers.Stands asks of a signed plan, without the rest.
+// standing returns what plan.Publishers.Stands asks of a signed plan, without the rest.
 func standing(s plan.Signed) plan.Signed {
 	s.Plan = plan.Plan{Times: s.Plan.Times, Signatures: s.Plan.Signatures}
 	if s.Study != nil {

@@ -108,7 +108,7 @@ func (p *prices) of(ctx context.Context, of priceOf, work func() (store.Spending
 	}
 }
 
-// price is what a plan costs its population, or why it cannot be counted here.
+// price returns what a plan costs its population, or why it cannot be counted here.
 func (s *Service) price(ctx context.Context, signed plan.Signed, adjacency account.Adjacency) (store.Spending, error) {
 	r, err := s.prepare(ctx, signed)
 	if err != nil {

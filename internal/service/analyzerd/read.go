@@ -58,7 +58,7 @@ type Withdrawal struct {
 	Reason    string    `json:"reason"`
 }
 
-// Standing is the state that people are told: of a plan that was withdrawn that, whatever was
+// Standing returns the state that people are told: of a plan that was withdrawn that, whatever was
 // published before.
 func (p Plan) Standing() State {
 	if p.Withdrawal != nil {
@@ -134,7 +134,7 @@ func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
 	return d
 }
 
-// Plans is every registered plan, without what is only its operators' business.
+// Plans returns every registered plan, without what is only its operators' business.
 func (s *Service) Plans(ctx context.Context) ([]Plan, error) {
 	stored, err := s.o.Store.Plans(ctx)
 	if err != nil {

@@ -141,7 +141,7 @@ func (s *Service) publisher(signed plan.Signed) (Publisher, error) {
 	return all, nil
 }
 
-// named is the publisher with that key.
+// named returns the publisher with that key.
 func (s *Service) named(key string, trusted plan.Publishers) (Publisher, bool) {
 	if i := slices.Index(s.publishers, key); i >= 0 {
 		return s.o.Publishers[i], true

@@ -86,7 +86,7 @@ func (s *Service) coordinates(ctx context.Context, name string) bool {
 	return err == nil && study.Study.Coordinator == plan.Publisher(s.o.Coordinator.Public().(ed25519.PublicKey))
 }
 
-// study is the study of a registered round, and the round.
+// study returns the study of a registered round, and the round.
 func (s *Service) study(ctx context.Context, name string) (plan.SignedStudy, plan.Plan, error) {
 	text, err := s.o.Store.Signed(ctx, name)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Service) write(ctx context.Context, p store.Plan) (store.Next, error) {
 	return next, err
 }
 
-// state is what the next round asks with: the bytes, where they are new, and their name;
+// state returns what the next round asks with: the bytes, where they are new, and their name;
 // or why there is none.
 func (s *Service) state(ctx context.Context, p store.Plan, study plan.Study, round plan.Plan) (state []byte, name, end string, err error) {
 	switch {

@@ -212,7 +212,7 @@ func New(o Options) (*Service, error) {
 // Work counts shards until the context ends: all that a worker does.
 func (s *Service) Work(ctx context.Context) { s.shards.Work(ctx) }
 
-// Routes are the service's paths, for serve.Config.
+// Routes returns the service's paths, for serve.Config.
 func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{
 		wire.RegisterPattern: s.operators(s.register),

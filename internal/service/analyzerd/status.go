@@ -20,7 +20,7 @@ import (
 // LogFact names what a status says of the public log that rounds and releases are put into: its address.
 const LogFact = "public log"
 
-// Status is what the service shows its operator, for serve.Config.
+// Status returns what the service shows its operator, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
 	st := &serve.Status{}
 	if err := s.fill(ctx, st); err != nil {

@@ -71,7 +71,7 @@ type studyData struct {
 	Rounds int    `json:"rounds"`
 }
 
-// headline is a release's answer in a few numbers. Releases do not change: each is read once.
+// headline returns a release's answer in a few numbers. Releases do not change: each is read once.
 func (s *Service) headline(ctx context.Context, d Plan) (string, error) {
 	if d.State != Released {
 		return "", nil

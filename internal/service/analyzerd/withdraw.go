@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// trusted are the publishers whose plans are taken now.
+// trusted returns the publishers whose plans are taken now.
 func (s *Service) trusted() plan.Publishers {
 	p := s.o.Trust.Now()
 	if slices.Contains(s.publishers, "") {

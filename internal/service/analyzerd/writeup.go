@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// writeUp is the files of a release.
+// writeUp returns the files of a release.
 func (s *Service) writeUp(p *protocol.Protocol, c counted, public results.Public) (map[string][]byte, error) {
 	if err := analyzer.CheckBatch(p, c.crowds); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Service) writeUp(p *protocol.Protocol, c counted, public results.Public
 	return files, nil
 }
 
-// numbers are those of a release of what was counted, and what was learned.
+// numbers returns those of a release of what was counted, and what was learned.
 func (s *Service) numbers(p *protocol.Protocol, c counted, public results.Public) (release.Release, question.Model, error) {
 	model, err := p.Learn(c.crowds)
 	if err != nil {
@@ -101,7 +101,7 @@ func draw(files map[string][]byte, words statement.Plan, r release.Release, form
 	return nil
 }
 
-// receipts are those of the counted batches, for whoever verifies the release, with
+// receipts returns those of the counted batches, for whoever verifies the release, with
 // the digests of its files.
 func (c counted) receipts(p plan.Plan, files map[string][]byte) ([]byte, error) {
 	all := relay.Receipts{Format: relay.ReceiptsFormat, Plan: p.Name(), Files: map[string]string{}}

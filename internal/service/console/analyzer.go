@@ -72,7 +72,7 @@ func (a *reader) get(ctx context.Context, url string) ([]byte, error) {
 	return text, err
 }
 
-// list is every collection that the analyzer has, the newest first.
+// list returns every collection that the analyzer has, the newest first.
 func (a *reader) list(ctx context.Context) ([]analyzerd.Plan, error) {
 	text, err := a.get(ctx, a.base+"/v1/plans")
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *reader) list(ctx context.Context) ([]analyzerd.Plan, error) {
 	return all, nil
 }
 
-// find is one collection of the list.
+// find returns one collection of the list.
 func (a *reader) find(ctx context.Context, name string) (analyzerd.Plan, error) {
 	all, err := a.list(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *reader) withdrawn(ctx context.Context, of analyzerd.Plan) (rounds []int
 	return rounds, err
 }
 
-// collection is one of the list, with its plan.
+// collection returns one of the list, with its plan.
 func (a *reader) collection(ctx context.Context, name string) (analyzerd.Plan, *asked, error) {
 	p, err := a.find(ctx, name)
 	if err != nil {

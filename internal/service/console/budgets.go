@@ -27,7 +27,7 @@ type stack struct {
 	Name     string
 }
 
-// budgets are those that an analyzer keeps: each plan a part of the bar, and after them a pale one
+// budgets returns those that an analyzer keeps: each plan a part of the bar, and after them a pale one
 // of a plan that may come, of the planned epsilon, or of that of the last plan where it is 0.
 func (c *Console) budgets(ctx context.Context, p party, planned float64) (all []budget) {
 	for _, g := range p.Status.Gauges {

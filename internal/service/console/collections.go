@@ -212,7 +212,7 @@ type domain struct {
 	Parties  []string // what they do
 }
 
-// domains is the way of an answer by who runs it: neighbours of one operator are one.
+// domains returns the way of an answer by who runs it: neighbours of one operator are one.
 func domains(p plan.Plan) (ways [][]domain, issuer *domain) {
 	for _, way := range p.Route.Ways() {
 		var all []domain

@@ -38,7 +38,7 @@ func (d doors) enter(remote string, now time.Time) (wait time.Duration, ofAddres
 	return waits(d.inAll.AllowAt(struct{}{}, now)), false, nil
 }
 
-// waits is how long a limit says to wait.
+// waits returns how long a limit says to wait.
 func waits(err error) time.Duration {
 	if p, ok := errors.AsType[*wire.Problem](err); ok {
 		return max(p.RetryAfter, time.Second)

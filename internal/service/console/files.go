@@ -28,7 +28,7 @@ const releasePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src da
 // countsColumns is the table of counts as Parquet, which the console makes of the one that is published.
 const countsColumns = "counts.parquet"
 
-// offered are the files that a release has, and of a table of counts the same as Parquet.
+// offered returns the files that a release has, and of a table of counts the same as Parquet.
 func offered(formats []string) []string {
 	at := slices.Index(formats, release.CountsFile)
 	if at < 0 {

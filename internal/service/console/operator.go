@@ -96,7 +96,7 @@ func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 	return c.render(w, r, http.StatusOK, "operator", sheet{Title: "Operator", At: "operator", Trial: c.trial(r.Context()), Wide: true}, body)
 }
 
-// rowsOf is what a hop or an aggregator tells of a plan.
+// rowsOf returns what a hop or an aggregator tells of a plan.
 func rowsOf(p party, name string) (rows []lifeRow) {
 	for _, t := range p.Status.Tables {
 		text, err := json.Marshal(t.Data)

@@ -41,7 +41,7 @@ func seatOf(p plan.Party) seat {
 // mostKnown bounds the collections whose parties are looked at, the newest first.
 const mostKnown = 8
 
-// known is who took part in collections of the analyzer, as their plans say. A key of tokens is of one
+// known returns who took part in collections of the analyzer, as their plans say. A key of tokens is of one
 // plan alone, so that these are left out. An operator is told the newest keys that services have, and those of
 // tokens that the issuer has made since. That one does not answer is no reason for no page.
 func (c *Console) known(r *http.Request) []known {
@@ -99,7 +99,7 @@ func (p part) places() (all places) {
 	return all
 }
 
-// keys are those that services say they have, the newest first.
+// keys returns those that services say they have, the newest first.
 func (c *Console) keys(ctx context.Context, of places) map[string][]keyfile.Name {
 	all := map[string][]keyfile.Name{}
 	for _, p := range c.parties(ctx, of) {

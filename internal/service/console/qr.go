@@ -8,10 +8,10 @@ import (
 	"rsc.io/qr"
 )
 
-// picture is a QR code, for a page and for a terminal.
+// picture returns a QR code, for a page and for a terminal.
 func picture(text string) (*qr.Code, error) { return qr.Encode(text, qr.M) }
 
-// Drawn is the address as a QR code of half blocks, for a dark or a light terminal.
+// Drawn returns the address as a QR code of half blocks, for a dark or a light terminal.
 func (r *Room) Drawn() (string, error) {
 	code, err := picture(r.Address)
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *Room) Drawn() (string, error) {
 	return b.String(), nil
 }
 
-// svg is the code as one path.
+// svg returns the code as one path.
 func svg(code *qr.Code) template.HTML {
 	var b strings.Builder
 	for y := range code.Size {

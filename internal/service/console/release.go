@@ -150,7 +150,7 @@ func (v *releaseView) prove(c *Console, out *released, signed plan.Signed) error
 	return nil
 }
 
-// fileName is the name of a published file beside the others.
+// fileName returns the name of a published file beside the others.
 func fileName(format string) string {
 	switch format {
 	case "json":

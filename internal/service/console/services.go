@@ -242,7 +242,7 @@ func (c *Console) unread(ctx context.Context, p *party, err error) {
 	}
 }
 
-// keysOf are the keys that a service says it has.
+// keysOf returns the keys that a service says it has.
 func keysOf(st serve.Status) (all []keyfile.Name) {
 	for _, t := range st.Tables {
 		if t.Title != serve.KeysTitle {

@@ -11,7 +11,7 @@ import (
 // linkTime is how long the link can be opened that the program printed for an operator.
 const linkTime = 15 * time.Minute
 
-// session is that of the browser, if it has one.
+// session returns that of the browser, if it has one.
 func (c *Console) session(r *http.Request) (session.Session, bool) {
 	cookie, err := r.Cookie(cookieName(c.secure(r)))
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *Console) session(r *http.Request) (session.Session, bool) {
 // secure reports whether the browser speaks TLS, to the console or to what stands before it.
 func (c *Console) secure(r *http.Request) bool { return c.o.Secure || r.TLS != nil }
 
-// cookieName is one that only this host can set, where there is TLS.
+// cookieName returns one that only this host can set, where there is TLS.
 func cookieName(secure bool) string {
 	if secure {
 		return "__Host-confetti-console"
@@ -31,7 +31,7 @@ func cookieName(secure bool) string {
 	return "confetti-console"
 }
 
-// Login is the path of a link that lets one browser in as the operator of that name, once and
+// Login returns the path of a link that lets one browser in as the operator of that name, once and
 // within a quarter of an hour.
 func (c *Console) Login(name string) string {
 	return "/login/" + c.sessions.Link(name)

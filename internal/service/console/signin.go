@@ -8,7 +8,7 @@ import (
 // beganTime is how long a browser may take to come back from the provider.
 const beganTime = 10 * time.Minute
 
-// beganName is the cookie of a sign-in that has begun.
+// beganName returns the cookie of a sign-in that has begun.
 func beganName(secure bool) string {
 	if secure {
 		return "__Host-confetti-sign-in"

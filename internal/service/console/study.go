@@ -198,7 +198,7 @@ func (s *course) draw() (all []*curves) {
 	return all
 }
 
-// most is the largest number of a curve.
+// most returns the largest number of a curve.
 func (c *curve) most() float64 {
 	return slices.MaxFunc(c.Points, func(a, b point) int { return cmp.Compare(a.value, b.value) }).value
 }
@@ -228,7 +228,7 @@ func (c *curve) place(a axis) {
 	c.Line = strings.Join(line, " ")
 }
 
-// Says is what a chart begins with.
+// Says returns what a chart begins with.
 func (c *curves) Says() string {
 	says := "It begins at zero."
 	if c.Title != "" {

@@ -75,17 +75,17 @@ func (t table) order(most int) []int {
 	return cells[:min(most, len(cells))]
 }
 
-// share is a count as a share of the table's respondents.
+// share returns a count as a share of the table's respondents.
 func (t table) share(x float64) float64 { return x / float64(max(1, t.Respondents)) }
 
-// possible is an estimate, or the end of its interval where noise took it beyond what can be true: a
+// possible returns an estimate, or the end of its interval where noise took it beyond what can be true: a
 // number for whoever reads one and no more. It is biased, as all that is cut off.
 func possible(n release.ValueCount) float64 { return min(max(n.Estimate, n.LowAll), n.HighAll) }
 
 // maxAnswers is of how many crowds that line speaks.
 const maxAnswers = 3
 
-// answer is a release in one line.
+// answer returns a release in one line.
 func (r *released) answer() string {
 	var all []string
 	if len(r.tables) > 0 {

@@ -34,7 +34,7 @@ var funcs = template.FuncMap{
 
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-// stateWords is a state as people say it.
+// stateWords returns a state as people say it.
 func stateWords(s analyzerd.State) string {
 	switch s {
 	case analyzerd.Open:
@@ -49,7 +49,7 @@ func stateWords(s analyzerd.State) string {
 	return string(s)
 }
 
-// span is a length of time, rounded to what anybody cares for.
+// span returns a length of time, rounded to what anybody cares for.
 func span(d time.Duration) string {
 	count := func(n int, one string) string {
 		if n == 1 {
@@ -68,7 +68,7 @@ func span(d time.Duration) string {
 	return count(int(d.Round(24*time.Hour)/(24*time.Hour)), "day")
 }
 
-// closing is when a collection closes, beside now.
+// closing returns when a collection closes, beside now.
 func closing(p analyzerd.Plan, now time.Time) string {
 	switch {
 	case p.State != analyzerd.Open:
@@ -81,7 +81,7 @@ func closing(p analyzerd.Plan, now time.Time) string {
 	return "closing now"
 }
 
-// people is a number of respondents, which may be an estimate.
+// people returns a number of respondents, which may be an estimate.
 func people(x float64) string {
 	if math.Abs(x) < 0.5 {
 		return "0"
@@ -89,7 +89,7 @@ func people(x float64) string {
 	return release.FormatNumber(math.Round(x))
 }
 
-// share is one of a whole, in percent.
+// share returns one of a whole, in percent.
 func share(x float64) string {
 	digits := 1
 	if math.Abs(x) < 0.01 {
@@ -98,7 +98,7 @@ func share(x float64) string {
 	return strings.Replace(fmt.Sprintf("%.*f\u00a0%%", digits, 100*x), "-", "−", 1)
 }
 
-// points is a difference of shares.
+// points returns a difference of shares.
 func points(x float64) string {
 	s := fmt.Sprintf("%+.1f points", 100*x)
 	return strings.Replace(s, "-", "−", 1)

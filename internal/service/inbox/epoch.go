@@ -120,7 +120,7 @@ func parseMark(value []byte) (Mark, error) {
 	return m, nil
 }
 
-// Mark is how far the epoch has come.
+// Mark returns how far the epoch has come.
 func (e *Epoch) Mark() Mark {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -142,14 +142,14 @@ func (e *Epoch) keepMark(ctx context.Context, next Mark) error {
 	return nil
 }
 
-// Rules are those of the contributions.
+// Rules returns those of the contributions.
 func (e *Epoch) Rules() admission.Rules { return e.rules }
 
-// Inbox is where contributions lie until the epoch is over; nil if an earlier process has
+// Inbox returns where contributions lie until the epoch is over; nil if an earlier process has
 // emptied it.
 func (e *Epoch) Inbox() *queue.Inbox { return e.inbox }
 
-// Lost is how many contributions were damaged on disk and set aside.
+// Lost returns how many contributions were damaged on disk and set aside.
 func (e *Epoch) Lost() uint64 {
 	if m := e.Mark(); e.inbox == nil || m.Purged {
 		return m.Lost

@@ -22,11 +22,11 @@ const CoverLabel = 1<<32 - 1
 // service: they take as much disk as answers.
 const MaxCovers = 16
 
-// respondentKey is where a respondent's contribution lies. Its 128 bits: among 2^32
+// respondentKey returns where a respondent's contribution lies. Its 128 bits: among 2^32
 // respondents two share a key with probability 2^-65.
 func respondentKey(r serve.Respondent) [16]byte { return [16]byte(r[:16]) }
 
-// coverKey is where a respondent's cover lies: like no respondent's key.
+// coverKey returns where a respondent's cover lies: like no respondent's key.
 func coverKey(r serve.Respondent, id [32]byte) [16]byte {
 	sum := sha256.Sum256(append(append([]byte("confetti/cover key"), r[:]...), id[:]...))
 	return [16]byte(sum[:16])
@@ -113,7 +113,7 @@ func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [
 	return again, e.o.Failpoint("contribution-kept")
 }
 
-// coveredBy is how many covers of a respondent this run has kept.
+// coveredBy returns how many covers of a respondent this run has kept.
 func (e *Epoch) coveredBy(respondent serve.Respondent) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

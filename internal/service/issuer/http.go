@@ -17,7 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Routes are the paths of an issuer, for serve.Config.
+// Routes returns the paths of an issuer, for serve.Config.
 func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{
 		wire.TokensPattern:   s.issue,
@@ -29,7 +29,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 	}
 }
 
-// Private are the routes that serve.Config must not count: the number of
+// Private returns the routes that serve.Config must not count: the number of
 // requests would be that of respondents. Where it is public it is counted here.
 func (s *Service) Private() map[string]bool { return map[string]bool{wire.TokensPattern: true} }
 
@@ -166,7 +166,7 @@ func (s *Service) sign(ctx context.Context, p *served, respondent serve.Responde
 	return wire.TokenResponse{Answers: answers}, nil
 }
 
-// mark is the respondent under the key that signs, and the request, in hashes
+// mark returns the respondent under the key that signs, and the request, in hashes
 // that only this issuer can make: half of one is enough where nobody can search
 // for two alike.
 func (s *Service) mark(p *served, respondent serve.Respondent, a wire.TokenAsk) mark {
@@ -207,7 +207,7 @@ type planData struct {
 	Issued *int      `json:"tokens_issued,omitempty"` // none where it is private
 }
 
-// Status is the page of the service, for serve.Config.
+// Status returns the page of the service, for serve.Config.
 func (s *Service) Status(context.Context) *serve.Status {
 	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "closes", "hops", "tokens issued"}}
 	var data []planData

@@ -153,7 +153,7 @@ func (l *markLog) takenLocked(marks []mark) bool {
 	return false
 }
 
-// of is how many marks there are, and whether any of some is not among them.
+// of returns how many marks there are, and whether any of some is not among them.
 func (l *markLog) of(marks []mark) (n int, fresh bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +272,7 @@ func (l *markLog) fail(err error, failed *commit) {
 	l.pending = nil
 }
 
-// len is how many marks there are.
+// len returns how many marks there are.
 func (l *markLog) len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -44,7 +44,7 @@ func (s *Service) compare() error {
 	return errors.Join(errs...)
 }
 
-// spent is how many tokens of a plan its hops say to have counted.
+// spent returns how many tokens of a plan its hops say to have counted.
 func (s *Service) spent(ctx context.Context, p *served) (n int) {
 	hash, crowds := p.plan.Hash(), uint32(p.plan.Crowds())
 	for i, hops := range p.plan.Route.Ways() {

@@ -28,7 +28,7 @@ import (
 // and may use it in any. Where everybody may answer all, there is no such thing as one
 // token a round, and hops have to know respondents otherwise.
 
-// scope is what a respondent gets one token of: the plan, or the study.
+// scope returns what a respondent gets one token of: the plan, or the study.
 func scope(signed plan.Signed) [32]byte {
 	if signed.Study != nil {
 		return signed.Study.Hash()
@@ -36,7 +36,7 @@ func scope(signed plan.Signed) [32]byte {
 	return signed.Plan.Hash()
 }
 
-// sharing is the open log of another served plan of that scope; nil where there is none.
+// sharing returns the open log of another served plan of that scope; nil where there is none.
 func (s *Service) sharing(hash, scope [32]byte) *markLog {
 	all, _ := s.plans.All()
 	for _, p := range all {
@@ -52,7 +52,7 @@ func (s *Service) alone(hash, of [32]byte) bool {
 	return !slices.ContainsFunc(s.plans.Known(), func(p plan.Signed) bool { return p.Plan.Hash() != hash && scope(p) == of })
 }
 
-// unclaimed is the files of those of the plan's keys that have no plan yet. marked
+// unclaimed returns the files of those of the plan's keys that have no plan yet. marked
 // says whether the plan's own marks are here.
 func (s *Service) unclaimed(p plan.Plan, scope [32]byte, marked bool) (paths []string, err error) {
 	for i, hops := range p.Route.Ways() {

@@ -81,7 +81,7 @@ func (s *Service) takeUp() error {
 	return nil
 }
 
-// orphans are the logs of plans that are not served.
+// orphans returns the logs of plans that are not served.
 func (s *Service) orphans() (paths []string) {
 	all, _ := filepath.Glob(filepath.Join(s.o.Folder, "*.log"))
 	return slices.DeleteFunc(all, func(path string) bool {
@@ -186,7 +186,7 @@ func (s *Service) add(signed plan.Signed, before bool, last func() error) error 
 	return nil
 }
 
-// sorted is the plans that are served, by when they close.
+// sorted returns the plans that are served, by when they close.
 func (s *Service) sorted() []*served {
 	all, _ := s.plans.All()
 	slices.SortStableFunc(all, func(a, b *served) int { return a.plan.Times.Closes.Compare(b.plan.Times.Closes) })

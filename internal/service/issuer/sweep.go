@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// closes is when nothing of a plan is signed any more. Who had a token of a study is known
+// closes returns when nothing of a plan is signed any more. Who had a token of a study is known
 // until the whole study is over.
 func closes(signed plan.Signed) time.Time {
 	if signed.Study != nil {
@@ -57,7 +57,7 @@ func (s *Service) Sweep() error {
 	return errors.Join(errs...)
 }
 
-// finished are the plans whose retention is over, by a clock that runs evenly.
+// finished returns the plans whose retention is over, by a clock that runs evenly.
 func (s *Service) finished() []plan.Signed {
 	return slices.DeleteFunc(s.plans.Known(), func(p plan.Signed) bool { return !s.plans.Over(p) || s.o.Clock.Settled() != nil })
 }

@@ -128,7 +128,7 @@ func check(text []byte, e plan.Entry, before standing, signature func() ([]byte,
 	return signed, signed.Verify(plan.Trust(signed.Signers()...))
 }
 
-// hashes are those of a bundle's entries as leaves.
+// hashes returns those of a bundle's entries as leaves.
 func hashes(bundle []byte) (all [][]byte, err error) {
 	var b api.EntryBundle
 	if err := b.UnmarshalText(bundle); err != nil {

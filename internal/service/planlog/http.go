@@ -19,7 +19,7 @@ import (
 // patience is how long a request waits for the witnesses.
 const patience = 20 * time.Second
 
-// Routes are the paths of a log, for serve.Config: those of c2sp.org/tlog-tiles, and of
+// Routes returns the paths of a log, for serve.Config: those of c2sp.org/tlog-tiles, and of
 // signed plans.
 func (s *Service) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{

@@ -102,7 +102,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	return s, nil
 }
 
-// named is a key under its name.
+// named returns a key under its name.
 func named(key relay.SignKey, name string) (note.Signer, note.Verifier, error) {
 	private, err := key.Note(name)
 	if err != nil {
@@ -245,7 +245,7 @@ func create(path string, text []byte) error {
 	return nil
 }
 
-// stands is the evidence of an entry, once the witnesses have signed.
+// stands returns the evidence of an entry, once the witnesses have signed.
 func (s *Service) stands(ctx context.Context, entry tessera.IndexFuture) (plan.Evidence, error) {
 	at, checkpoint, err := s.published.Await(ctx, entry)
 	if err != nil {
@@ -312,7 +312,7 @@ func (s *Service) text(digest [32]byte) string {
 // Ready says why nothing can be added now.
 func (s *Service) Ready(context.Context) error { return atomicfile.Writable(s.o.Folder) }
 
-// Status is what the operator sees.
+// Status returns what the operator sees.
 func (s *Service) Status(ctx context.Context) *serve.Status {
 	status := &serve.Status{}
 	size, err := s.read.IntegratedSize(ctx)

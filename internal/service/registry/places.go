@@ -46,7 +46,7 @@ func (x *Plans[P]) room(signed plan.Signed) error {
 	return nil
 }
 
-// studyOf is the name of the study that a plan is a round of; "": it is none.
+// studyOf returns the name of the study that a plan is a round of; "": it is none.
 func studyOf(signed plan.Signed) string {
 	if signed.Plan.Round == nil {
 		return ""

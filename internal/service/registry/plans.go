@@ -108,7 +108,7 @@ func (x *Plans[P]) Past(p plan.Plan) bool { return x.past(p.Times.Closes) }
 
 func (x *Plans[P]) past(closes time.Time) bool { return !x.Now().Before(closes.Add(x.Retention)) }
 
-// look is a plan that is served, here, or was before and cannot be now, idle; of this one
+// look returns a plan that is served, here, or was before and cannot be now, idle; of this one
 // there is what was signed alone.
 func (x *Plans[P]) look(hash [32]byte) (p servedPlan[P], here, idle bool) {
 	x.mu.Lock()
@@ -151,20 +151,20 @@ func (x *Plans[P]) Remove(hash [32]byte) {
 	delete(x.idle, hash)
 }
 
-// Find is what the service has of a plan that is served, whether or not its publishers are
+// Find returns what the service has of a plan that is served, whether or not its publishers are
 // still trusted.
 func (x *Plans[P]) Find(hash [32]byte) (P, bool) {
 	p, here, _ := x.look(hash)
 	return p.part, here
 }
 
-// Signed is a plan that is served, or was before and cannot be now.
+// Signed returns a plan that is served, or was before and cannot be now.
 func (x *Plans[P]) Signed(hash [32]byte) (plan.Signed, bool) {
 	p, here, idle := x.look(hash)
 	return p.signed, here || idle
 }
 
-// All is what the service has of every plan that is served, in the order of their names;
+// All returns what the service has of every plan that is served, in the order of their names;
 // added is closed when there is one more.
 func (x *Plans[P]) All() (all []P, added <-chan struct{}) {
 	x.mu.Lock()
@@ -176,7 +176,7 @@ func (x *Plans[P]) All() (all []P, added <-chan struct{}) {
 	return all, x.added
 }
 
-// Known are the plans that are served, and those that were before and cannot be now.
+// Known returns the plans that are served, and those that were before and cannot be now.
 func (x *Plans[P]) Known() (all []plan.Signed) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -75,7 +75,7 @@ func (x *Withdrawals) put(name string, w plan.SignedWithdrawal) {
 	}
 }
 
-// Find is the withdrawal of a plan that is or was here.
+// Find returns the withdrawal of a plan that is or was here.
 func (x *Withdrawals) Find(hash [32]byte) (plan.SignedWithdrawal, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -146,7 +146,7 @@ func (x *Withdrawals) Take(ctx context.Context, w plan.SignedWithdrawal, signers
 	return false, nil
 }
 
-// All are the withdrawals of plans that are or were here, the newest first.
+// All returns the withdrawals of plans that are or were here, the newest first.
 func (x *Withdrawals) All() []plan.SignedWithdrawal {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -79,7 +79,7 @@ func (s *Server) about(st *Status) {
 	}
 }
 
-// DiskOf is a Config's Disk for what lies at a path, a folder or a file in one; nothing for an
+// DiskOf returns a Config's Disk for what lies at a path, a folder or a file in one; nothing for an
 // empty path.
 func DiskOf(at Path) func() string {
 	if at == "" {
@@ -93,7 +93,7 @@ func DiskOf(at Path) func() string {
 	}
 }
 
-// version is that of the program.
+// version returns that of the program.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -111,7 +111,7 @@ func version() string {
 	return words + ", " + info.GoVersion
 }
 
-// leaf is the certificate that the service shows now; nil if it has none.
+// leaf returns the certificate that the service shows now; nil if it has none.
 func (s *Server) leaf() *x509.Certificate {
 	if s.config.TLS == nil || s.config.TLS.GetCertificate == nil {
 		return nil
@@ -123,7 +123,7 @@ func (s *Server) leaf() *x509.Certificate {
 	return shown.Leaf
 }
 
-// slow is the time within which 99 of 100 answers of these routes came, and how many there were.
+// slow returns the time within which 99 of 100 answers of these routes came, and how many there were.
 // It is the upper edge of a step of the histogram, and so an upper bound; 0 where it is
 // beyond the last.
 func (m *Metrics) slow(routes map[string]Handler) (most time.Duration, n uint64) {

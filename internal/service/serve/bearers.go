@@ -57,7 +57,7 @@ func ReadBearers(path string) (*Bearers, error) {
 	return &Bearers{w}, nil
 }
 
-// Find is the name of the token's holder. It compares hashes that the sender
+// Find returns the name of the token's holder. It compares hashes that the sender
 // cannot choose, so that the time it takes says nothing of other tokens.
 func (b *Bearers) Find(token string) (name string, ok bool) {
 	f, _ := b.file.get()
@@ -193,7 +193,7 @@ func (b *Bearers) Guard(h Handler) Handler {
 	}
 }
 
-// Sender is the holder of the bearer token that a request shows.
+// Sender returns the holder of the bearer token that a request shows.
 func (b *Bearers) Sender(r *http.Request) (name string, ok bool) {
 	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !found {

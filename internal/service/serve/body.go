@@ -41,7 +41,7 @@ const chunk = 64 << 10
 // Limits.Body, until its body has ended.
 const leastRate = 32 << 10
 
-// Body is the body of a request as it may be read: no more than the limit, and no
+// Body returns the body of a request as it may be read: no more than the limit, and no
 // more slowly than leastRate. Only the time that is spent waiting for the sender
 // counts. Its errors are *wire.Problem, but for io.EOF. The request holds a place.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) io.Reader {

@@ -111,7 +111,7 @@ func NewAuthority(name string, lasts time.Duration) (*Authority, error) {
 	return &Authority{parsed, key, parsed.NotAfter}, nil
 }
 
-// PEM is the authority's certificate, for those who shall trust it.
+// PEM returns the authority's certificate, for those who shall trust it.
 func (a *Authority) PEM() []byte { return pemBlock("CERTIFICATE", a.certificate.Raw) }
 
 // Pool holds the authority alone.
@@ -166,7 +166,7 @@ func (a *Authority) sign(name string, use func(*x509.Certificate)) (cert, key []
 	return pemBlock("CERTIFICATE", der), pemBlock("PRIVATE KEY", pkcs8), nil
 }
 
-// certificate is what all of them have in common: a P-256 key, which every
+// certificate returns what all of them have in common: a P-256 key, which every
 // TLS 1.3 implementation takes, and an hour of grace for clocks that are late.
 func certificate(name string, lasts time.Duration) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rng.Reader(rng.New()))

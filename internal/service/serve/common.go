@@ -71,7 +71,7 @@ func (v *Visits) Default() {
 	v.Plans, v.Rate, v.Burst = cmp.Or(v.Plans, 256), cmp.Or(v.Rate, 1), cmp.Or(v.Burst, 16)
 }
 
-// Rates are those of the respondents whom a service has seen last.
+// Rates returns those of the respondents whom a service has seen last.
 func (v Visits) Rates() *Rates[Respondent] {
 	const remembered = 1 << 16
 	return NewRates[Respondent](v.Rate, v.Burst, remembered)

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
-// DSN is where a service's data rest, as of store.Config: in a file of SQLite, or at the
+// DSN returns where a service's data rest, as of store.Config: in a file of SQLite, or at the
 // URL of a PostgreSQL database, whose password may be in a file.
 func DSN(database Path, address string, passwordFile Path) (string, error) {
 	if (database == "") == (address == "") {

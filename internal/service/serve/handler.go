@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
-// handler is the whole of a service: its routes, those of every service, and
+// handler returns the whole of a service: its routes, those of every service, and
 // what stands before them.
 func (s *Server) handler() http.Handler {
 	mux, inner := http.NewServeMux(), http.NewServeMux()

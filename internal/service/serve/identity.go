@@ -62,13 +62,13 @@ func parseSecret(text string) ([]byte, error) {
 	return key, nil
 }
 
-// NewSecret is the secret with these bytes.
+// NewSecret returns the secret with these bytes.
 func NewSecret(key []byte) Secret { return Secret{func() []byte { return key }} }
 
 // Format prints no secret, whatever the verb.
 func (s Secret) Format(f fmt.State, verb rune) { fmt.Fprint(f, "a secret") }
 
-// Respondent is the hash of a credential of some kind.
+// Respondent returns the hash of a credential of some kind.
 func (s Secret) Respondent(kind string, credential []byte) Respondent {
 	h := hmac.New(sha256.New, s.key())
 	h.Write([]byte(kind))
@@ -92,7 +92,7 @@ type Authenticator struct {
 	Certificates bool
 }
 
-// Respondent is the sender of the request; the error is a *wire.Problem.
+// Respondent returns the sender of the request; the error is a *wire.Problem.
 func (a Authenticator) Respondent(r *http.Request) (Respondent, error) {
 	if a.Tokens != nil {
 		return a.bearerOfToken(r)

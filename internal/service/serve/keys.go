@@ -15,7 +15,7 @@ import (
 // lie side by side: that is rotation with overlap. Keys of another use are passed over.
 // An error tells of those that cannot be read; the others come all the same.
 
-// OpeningKeys are those that open envelopes, of hops and analyzers.
+// OpeningKeys returns those that open envelopes, of hops and analyzers.
 func OpeningKeys(folder string) (map[string]envelope.PrivateKey, error) {
 	return readKeys(folder, func(suite string) bool { return envelope.Suite(suite).Validate() == nil }, func(path string) (envelope.PrivateKey, error) {
 		f, err := envelope.ReadKeyFile(path)
@@ -31,7 +31,7 @@ func SigningKeys(folder string) (map[string]relay.SignKey, error) {
 	})
 }
 
-// TokenKeys are those that sign tokens.
+// TokenKeys returns those that sign tokens.
 func TokenKeys(folder string) (map[string]token.PrivateKey, error) {
 	return readKeys(folder, func(suite string) bool { return suite == token.Suite }, func(path string) (token.PrivateKey, error) {
 		key, _, err := token.ReadKeyFile(path)

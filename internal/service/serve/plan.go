@@ -107,7 +107,7 @@ func Created(w http.ResponseWriter, again bool) {
 	}
 }
 
-// Behind is a body of which the head was read, whole again.
+// Behind returns a body of which the head was read, whole again.
 func Behind(head []byte, body io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader

@@ -61,7 +61,7 @@ func guarded(path Path) error {
 	return nil
 }
 
-// Now are the publishers as the file has them.
+// Now returns the publishers as the file has them.
 func (p *Publishers) Now() plan.Publishers {
 	if p.file == nil {
 		return p.fixed

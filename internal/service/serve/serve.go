@@ -248,13 +248,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	return s.edge.until(ctx, s.http, failed, func() { s.config.Log.Info("stopping", "service", s.config.Name) })
 }
 
-// Patterns are those of all routes, as of net/http.
+// Patterns returns those of all routes, as of net/http.
 func (s *Server) Patterns() []string { return slices.Sorted(slices.Values(s.patterns)) }
 
 // ServeHTTP answers one request without a listener.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
 
-// TLS is the configuration of a service: TLS 1.3 with HTTP/2. With authorities
+// TLS returns the configuration of a service: TLS 1.3 with HTTP/2. With authorities
 // of clients a client may show a certificate of theirs; whether it must is the
 // handler's to say.
 func TLS(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), clients *x509.CertPool) *tls.Config {

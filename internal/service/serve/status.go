@@ -65,7 +65,7 @@ type Table struct {
 	Data    any        `json:"data,omitempty"`
 }
 
-// Count is a number with the noun that goes with it, one or many.
+// Count returns a number with the noun that goes with it, one or many.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

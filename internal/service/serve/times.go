@@ -10,7 +10,7 @@ import (
 
 const askTimes = 3 // services that are asked for their time
 
-// AskTimes is what services answer, the first few of those that have a URL, for
+// AskTimes returns what services answer, the first few of those that have a URL, for
 // clock.Asked to compare their time with ours. Who does not answer is left out.
 func AskTimes(ctx context.Context, client *http.Client, urls ...string) []*http.Response {
 	ctx, cancel := context.WithTimeout(ctx, AskFor)

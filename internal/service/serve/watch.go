@@ -46,7 +46,7 @@ func (w *watched[T]) look() []fileVersion {
 	return v
 }
 
-// get is the value of the files, and why it is an older one, if it is.
+// get returns the value of the files, and why it is an older one, if it is.
 func (w *watched[T]) get() (T, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -88,7 +88,7 @@ func parse(text []byte) (byHash, error) {
 	return open, nil
 }
 
-// format is the one form of sessions, the oldest first.
+// format returns the one form of sessions, the oldest first.
 func format(open byHash) []byte {
 	f := file{Format: fileFormat, Sessions: []kept{}}
 	for key, one := range open {

@@ -116,7 +116,7 @@ func (s *Sessions) written() error {
 	return s.keep(s.open)
 }
 
-// Find is the session of a cookie, while it lasts.
+// Find returns the session of a cookie, while it lasts.
 func (s *Sessions) Find(cookie string) (Session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -138,7 +138,7 @@ func (t *post) givenUp(c uint32) bool {
 // slowest is the rate in bytes a second below which sending is given up.
 const slowest = 64 << 10
 
-// behind are the receipts that a crowd's batch travels behind.
+// behind returns the receipts that a crowd's batch travels behind.
 func (c crowd) behind() (receipts []relay.SignedReceipt, err error) {
 	for _, text := range c.Receipts {
 		r, err := relay.ParseReceipt(text)

@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// Routes are the paths of a shuffler, for serve.Config.
+// Routes returns the paths of a shuffler, for serve.Config.
 func (s *Service) Routes() map[string]serve.Handler {
 	routes := map[string]serve.Handler{
 		wire.ContributionPattern: s.contribute,
@@ -31,7 +31,7 @@ func (s *Service) Routes() map[string]serve.Handler {
 	return routes
 }
 
-// Private are the routes that serve.Config must not count: the number of
+// Private returns the routes that serve.Config must not count: the number of
 // requests would be the sizes of crowds. Those of public size are counted here.
 func (s *Service) Private() map[string]bool {
 	return map[string]bool{wire.ContributionPattern: true}

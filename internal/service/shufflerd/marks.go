@@ -155,7 +155,7 @@ func parseCrowd(value []byte) (crowd, error) {
 	return c, nil
 }
 
-// state is the mark of a crowd.
+// state returns the mark of a crowd.
 func (t *post) state(c uint32) crowd {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +186,7 @@ func (t *post) take(c uint32, next crowd) {
 	t.crowds[c] = next
 }
 
-// value is the mark as it is written.
+// value returns the mark as it is written.
 func (c crowd) value() []byte {
 	value, err := json.Marshal(c)
 	if err != nil {

@@ -125,7 +125,7 @@ func (t *post) inTurn(ctx context.Context, hop *shuffler.Hop, laid *mixer.Crowd,
 	return nil
 }
 
-// inParts is how many bytes of envelopes lie in parts, or are to: a batch that arrives has
+// inParts returns how many bytes of envelopes lie in parts, or are to: a batch that arrives has
 // its room from its manifest on.
 func (s *Service) inParts() (n int64) {
 	posts, _ := s.posts()

@@ -119,7 +119,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	return t, nil
 }
 
-// next is the party that gets what this hop has mixed.
+// next returns the party that gets what this hop has mixed.
 func (t *post) next() plan.Party {
 	hops := t.plan.Route.Instances()[t.instance].Hops
 	if t.hop+1 < len(hops) {
@@ -131,7 +131,7 @@ func (t *post) next() plan.Party {
 // demandsTokens reports whether tokens come inside this hop's layer.
 func (t *post) demandsTokens() bool { return t.plan.Slots(t.instance)[t.hop] > 0 }
 
-// mixer is a hop that knows what has left. One serves for one crowd: after a
+// mixer returns a hop that knows what has left. One serves for one crowd: after a
 // failure to write it would take the crowd for one that has left.
 func (t *post) mixer() (*shuffler.Hop, error) {
 	h, err := shuffler.NewHop(t.plan, t.instance, t.hop, t.key)

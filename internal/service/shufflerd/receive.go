@@ -21,7 +21,7 @@ import (
 // patience is how long a piece of a batch may take, and the disk to take it.
 const patience = 30 * time.Second
 
-// receiver is the post that batches of a leg are for.
+// receiver returns the post that batches of a leg are for.
 func (s *Service) receiver(leg wire.Leg) (*post, error) {
 	if leg.Hop == 0 {
 		return nil, wire.Problemf(wire.WrongRole, "the entry takes contributions, not batches")
@@ -204,7 +204,7 @@ func (t *post) checkHead(h envelope.Head, c uint32) error {
 	return nil
 }
 
-// batchBounds are the length of an envelope that reaches this hop, and how many
+// batchBounds returns the length of an envelope that reaches this hop, and how many
 // so many respondents can have left: no fewer than those of n_h, no more than all.
 func (t *post) batchBounds(respondents uint64) (size int, least, most int64) {
 	perDevice := int64(t.plan.Envelopes.PerDevice)

@@ -22,7 +22,7 @@ import (
 // aside with the envelopes in them. The rest goes on if it certainly holds the whole
 // contributions of n_min respondents: one envelope damages one contribution at most.
 
-// boxed is the box of a crowd's batch, and the SHA-256 that the batch was signed
+// boxed returns the box of a crowd's batch, and the SHA-256 that the batch was signed
 // with; an empty name: no batch is kept.
 func (t *post) boxed(c uint32, state crowd) (name string, want []byte, err error) {
 	switch state.Phase {
@@ -38,7 +38,7 @@ func (t *post) boxed(c uint32, state crowd) (name string, want []byte, err error
 	return "", nil, nil
 }
 
-// head is what stands before the batch of a crowd that was received, or is to leave,
+// head returns what stands before the batch of a crowd that was received, or is to leave,
 // by the receipt that was signed over it.
 func (t *post) head(c uint32, state crowd) (envelope.Head, error) {
 	r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
@@ -54,7 +54,7 @@ func (t *post) head(c uint32, state crowd) (envelope.Head, error) {
 	}, nil
 }
 
-// before is how many bytes of a box stand before the envelopes.
+// before returns how many bytes of a box stand before the envelopes.
 func (c crowd) before() int64 {
 	if c.Part > 0 {
 		return 0
@@ -103,7 +103,7 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 	return m, nil
 }
 
-// openBatch is the batch of a crowd that is to be mixed: its head, and what gives its
+// openBatch returns the batch of a crowd that is to be mixed: its head, and what gives its
 // envelopes one after the other. ErrDamaged, of that too: it is not what was signed.
 func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.Head, func(func([]byte) error) error, error) {
 	if len(state.Aside) > 0 {
@@ -136,7 +136,7 @@ func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.H
 	}, nil
 }
 
-// rest is a batch without what was set aside of it. ErrDamaged: there is more to
+// rest returns a batch without what was set aside of it. ErrDamaged: there is more to
 // set aside.
 func (t *post) rest(ctx context.Context, c uint32, state crowd) (envelope.Batch, error) {
 	saved, err := t.salvage(ctx, c, state)
@@ -212,7 +212,7 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	return s, nil
 }
 
-// whole is how many bytes of the batch were put into its box.
+// whole returns how many bytes of the batch were put into its box.
 func (c crowd) whole() int64 { return cmp.Or(c.Whole, c.Size) }
 
 // setAside goes on without what is damaged of a crowd's batch, for good: with the

@@ -131,7 +131,7 @@ func (t *post) about(n int) string {
 	return fmt.Sprintf("at least %d", max(least, 1<<(bits.Len(uint(n))-1)))
 }
 
-// Status is the page of the service, for serve.Config.
+// Status returns the page of the service, for serve.Config.
 func (s *Service) Status(ctx context.Context) *serve.Status {
 	page := &serve.Status{Alarms: s.plans.Unserved()}
 	if s.disclosing() {
@@ -208,7 +208,7 @@ type (
 	}
 )
 
-// backlog is how many crowds are here to be mixed or handed on, and since when the one is that
+// backlog returns how many crowds are here to be mixed or handed on, and since when the one is that
 // has waited longest, as far as this process has seen.
 func (s *Service) backlog() (n int, oldest time.Time) {
 	posts, _ := s.posts()
@@ -237,7 +237,7 @@ func (s *Service) disclosing() bool {
 	})
 }
 
-// reached is how many crowds that are being collected have enough respondents,
+// reached returns how many crowds that are being collected have enough respondents,
 // where that may be known.
 func (st Status) reached() (full int, known bool) {
 	for _, c := range st.Crowds {

@@ -31,7 +31,7 @@ func NewSum(part uint64, size int) Sum {
 	return Sum{Writer: parts, parts: parts}
 }
 
-// Digest is that of all that was written, and the manifest if there is one.
+// Digest returns that of all that was written, and the manifest if there is one.
 func (b Sum) Digest(head envelope.Head) ([32]byte, relay.Manifest) {
 	if b.parts == nil {
 		return [32]byte(b.whole.Sum(nil)), relay.Manifest{}
@@ -40,7 +40,7 @@ func (b Sum) Digest(head envelope.Head) ([32]byte, relay.Manifest) {
 	return m.Digest(), m
 }
 
-// PartOf is how many envelopes are in each part of a batch that leaves; 0: it goes as a whole.
+// PartOf returns how many envelopes are in each part of a batch that leaves; 0: it goes as a whole.
 func PartOf(out envelope.Head, partBytes int) uint64 {
 	if !relay.Parted(out, partBytes) {
 		return 0

@@ -49,7 +49,7 @@ type Settings struct {
 	File serve.Path `toml:"file"` // where the last checkpoint is kept
 }
 
-// Open is the witness that the settings name; nil if there is none.
+// Open returns the witness that the settings name; nil if there is none.
 func (s Settings) Open(keys string) (*Witness, error) {
 	if s == (Settings{}) {
 		return nil, nil
@@ -147,7 +147,7 @@ var (
 	errOld          = errors.New("the checkpoint is older than what it is said to follow")
 )
 
-// cosign is the line of the witness's signature, once what it has seen is on disk.
+// cosign returns the line of the witness's signature, once what it has seen is on disk.
 func (w *Witness) cosign(r request) ([]byte, error) {
 	var next log.Checkpoint
 	signed, err := w.parse(r.checkpoint, &next)
@@ -185,7 +185,7 @@ func follows(earlier, later log.Checkpoint, proof tlog.TreeProof) bool {
 	return tlog.CheckTree(proof, int64(later.Size), tlog.Hash(later.Hash), int64(earlier.Size), tlog.Hash(earlier.Hash)) == nil
 }
 
-// Routes are the path of a witness, for serve.Config. The log's signature is the
+// Routes returns the path of a witness, for serve.Config. The log's signature is the
 // authentication.
 func (w *Witness) Routes() map[string]serve.Handler {
 	return map[string]serve.Handler{wire.WitnessPattern: w.answer}

@@ -57,7 +57,7 @@ func NewRules(p plan.Plan, instance int) (Rules, error) {
 	}, nil
 }
 
-// ContributionSize is the length in bytes of every contribution's encoding.
+// ContributionSize returns the length in bytes of every contribution's encoding.
 func (e Rules) ContributionSize() int { return envelope.ContributionSize(e.PerDevice, e.Size) }
 
 // Accepts checks what contributions and batches have in common. The reasons name what

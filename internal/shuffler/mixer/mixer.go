@@ -56,10 +56,10 @@ func New(post string, head envelope.Head, partBytes int) Crowd {
 	return c
 }
 
-// Folder is what the names of all blobs of a hop's crowd begin with, of any attempt.
+// Folder returns what the names of all blobs of a hop's crowd begin with, of any attempt.
 func Folder(post string, crowd uint32) string { return fmt.Sprintf("%s/%d", post, crowd) }
 
-// CrowdOf is the crowd whose blob has the name.
+// CrowdOf returns the crowd whose blob has the name.
 func CrowdOf(post, name string) (uint32, bool) {
 	rest, of := strings.CutPrefix(name, post+"/")
 	number, _, more := strings.Cut(rest, "/")
@@ -67,7 +67,7 @@ func CrowdOf(post, name string) (uint32, bool) {
 	return uint32(c), of && more && err == nil
 }
 
-// Parts is how many there are.
+// Parts returns how many there are.
 func (c Crowd) Parts() int { return (int(c.Envelopes) + c.Part - 1) / c.Part }
 
 // Validate refuses what New does not make.
@@ -148,7 +148,7 @@ func (c Crowd) Has(ctx context.Context, s blob.Store, i int) (bool, error) {
 	return s.Has(ctx, c.partName(i))
 }
 
-// Lacking are the first parts that are not there, at most so many.
+// Lacking returns the first parts that are not there, at most so many.
 func (c Crowd) Lacking(ctx context.Context, s blob.Store, most int) (numbers []int, err error) {
 	there, err := c.there(ctx, s, "part")
 	for i := 0; err == nil && i < c.Parts() && len(numbers) < most; i++ {
@@ -172,7 +172,7 @@ type Step struct {
 	Number int  `json:"number"` // of the part, or of the bucket
 }
 
-// Steps are those that can be done now; none: all are done. The error is ErrLost where
+// Steps returns those that can be done now; none: all are done. The error is ErrLost where
 // somebody has found out that a part is. The results of all steps are listed: who takes
 // many asks again when some of them are done, and not after each.
 func (c Crowd) Steps(ctx context.Context, s blob.Store) ([]Step, error) {
@@ -207,7 +207,7 @@ func (c Crowd) missing(ctx context.Context, s blob.Store, what string, n int) (n
 	return numbers, nil
 }
 
-// there is the set of the crowd's blobs under a name.
+// there returns the set of the crowd's blobs under a name.
 func (c Crowd) there(ctx context.Context, s blob.Store, what string) (map[string]bool, error) {
 	names, err := s.List(ctx, c.name("%s", what))
 	there := make(map[string]bool, len(names))
@@ -314,7 +314,7 @@ func (c Crowd) undo(ctx context.Context, s blob.Store, what string, i int) error
 	return s.Delete(ctx, c.name("%s/%d", what, i))
 }
 
-// Sums are what all steps together counted, and the tokens that were found.
+// Sums returns what all steps together counted, and the tokens that were found.
 func (c Crowd) Sums(ctx context.Context, s blob.Store) (did shuffler.Receipt, tokens []shuffler.TokenID, err error) {
 	did.In = int(c.Envelopes)
 	for i := range c.Parts() {

@@ -41,7 +41,7 @@ func ask(proto *protocol.Protocol, keys simulate.Keys, values distribution.Value
 	return a, err
 }
 
-// publish is the release of what was learned; seed is what people are told of the randomness.
+// publish returns the release of what was learned; seed is what people are told of the randomness.
 func (a asked) publish(proto *protocol.Protocol, public results.Public, seed uint64) (release.Release, error) {
 	r, err := analyzer.Describe(proto, a.learned, a.Crowds, public)
 	r.Source, r.Full, r.Created = release.Simulation, a.Fragments > 0, time.Now().UTC()

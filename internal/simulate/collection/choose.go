@@ -89,7 +89,7 @@ func (t tried) better(best tried) bool {
 	return t.accuracy > best.accuracy
 }
 
-// candidates are the cheap kernels, those that are tried first winning ties.
+// candidates returns the cheap kernels, those that are tried first winning ties.
 func candidates(sample blas32.General) []plan.Kernel {
 	all := []plan.Kernel{{Name: string(encode.InnerRotated), Clip: rotatedClip}}
 	bandwidths := []float64{1}

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/simulate"
 )
 
-// Measure is what one collection gives, in the numbers of a cell's one run: those of
+// Measure returns what one collection gives, in the numbers of a cell's one run: those of
 // its own release, so that a terminal and the page cannot differ. It adds to the
 // release what only a simulation can: the accuracy without privacy. The headline of
 // both is that of the classifier.
@@ -70,7 +70,7 @@ func (c *Collected) Measure(set *dataset.Set, classifier string, progress simula
 	return res, nil
 }
 
-// densityError is the root mean square of the densities' errors at the first test records.
+// densityError returns the root mean square of the densities' errors at the first test records.
 func (c *Collected) densityError(set *dataset.Set, kernel plan.Kernel) (float64, error) {
 	at := set.Test.Head(measure.DensityQueries).X
 	predictions, err := c.Model.Classify(at)
@@ -87,12 +87,12 @@ func (c *Collected) densityError(set *dataset.Set, kernel plan.Kernel) (float64,
 	return math.Sqrt(sum / float64(at.Rows*len(set.Classes))), nil
 }
 
-// withoutPrivacy is the baseline that a simulation has.
+// withoutPrivacy returns the baseline that a simulation has.
 func withoutPrivacy(accuracy float64) release.Metric {
 	return release.Metric{Name: "accuracy_no_privacy", Label: "Accuracy without any privacy", Value: accuracy, Unit: release.Share, Note: "exact kernel densities of all records"}
 }
 
-// Metric is that of a name, in the headline or a section.
+// Metric returns that of a name, in the headline or a section.
 func Metric(r release.Release, name string) release.Metric {
 	for _, m := range r.Headline {
 		if m.Name == name {
@@ -109,7 +109,7 @@ func Metric(r release.Release, name string) release.Metric {
 	return release.Metric{}
 }
 
-// exactly is the density without any randomness.
+// exactly returns the density without any randomness.
 func exactly(kernel plan.Kernel) func(records, queries blas32.General) []float64 {
 	return func(records, queries blas32.General) []float64 { return measure.Exact(kernel, records, queries) }
 }

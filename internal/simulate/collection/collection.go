@@ -74,7 +74,7 @@ func (c Collection) Run(set *dataset.Set, progress simulate.Progress) (Collected
 	return Collected{Plan: p, Collection: a.Collection, Release: r, Learned: a.learned, Model: model, Public: public}, err
 }
 
-// plan is the collection's plan, noise calibrated and keys made.
+// plan returns the collection's plan, noise calibrated and keys made.
 func (c Collection) plan(set *dataset.Set) (plan.Plan, simulate.Keys, error) {
 	p := plan.Plan{
 		Version: plan.Version, Title: c.Title,

@@ -55,7 +55,7 @@ type DemoResult struct {
 	Decoded           map[string][]string `json:"decoded"` // words that set a class apart
 }
 
-// Run is the demo on a data set. The release is complete but for what the caller knows: the
+// Run returns the demo on a data set. The release is complete but for what the caller knows: the
 // command and the software.
 func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, Collected, error) {
 	start := time.Now()
@@ -102,7 +102,7 @@ func wordsFirst(r *release.Release) {
 	slices.SortStableFunc(r.Sections, func(a, b release.Section) int { return len(b.Lists) - len(a.Lists) })
 }
 
-// leading is the set as the demo asks it: records of which devices hold so many of each class,
+// leading returns the set as the demo asks it: records of which devices hold so many of each class,
 // in the leading directions of others that are public, and how many of these there are.
 func leading(set *dataset.Set) (_ *dataset.Set, public int, err error) {
 	held, rest := perClass(set.Train, len(set.Classes), demoPerClass)
@@ -141,7 +141,7 @@ func (d Demo) collection(set *dataset.Set) Collection {
 	}
 }
 
-// perClass is the first n records of each class, in their order, and the others.
+// perClass returns the first n records of each class, in their order, and the others.
 func perClass(l dataset.Labelled, classes, n int) (first, rest dataset.Labelled) {
 	taken := make([]int, classes)
 	part := func() dataset.Labelled {

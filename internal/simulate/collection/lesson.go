@@ -100,7 +100,7 @@ func runnable(p plan.Plan, state []byte) (*protocol.Protocol, error) {
 	return protocol.WithState(p, state)
 }
 
-// Central is the accuracy of the same learner from the exact sums with a curator's Gaussian noise, of
+// Central returns the accuracy of the same learner from the exact sums with a curator's Gaussian noise, of
 // the same promise: what trusting somebody with everything would have given.
 func (l Lesson) Central(out Learned) (float64, error) {
 	box, err := account.NewBox(l.Budget.Epsilon, l.Budget.Delta, 1e-9)

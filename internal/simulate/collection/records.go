@@ -68,7 +68,7 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 	return out, err
 }
 
-// asked is the section that the state is for, but for the classes.
+// asked returns the section that the state is for, but for the classes.
 func (c Records) asked() (plan.Latent, error) {
 	if c.Vector == nil {
 		f, err := cluster.ParseFinder(c.State)

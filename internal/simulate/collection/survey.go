@@ -95,7 +95,7 @@ func (s Survey) collect(proto *protocol.Protocol, keys simulate.Keys, values []q
 	return out, err
 }
 
-// result is what is known before the answers.
+// result returns what is known before the answers.
 func (s Survey) result(name string, proto *protocol.Protocol, devices int) (measure.Result, error) {
 	h := proto.Plan.Question.Histogram
 	res := measure.Result{
@@ -112,7 +112,7 @@ func (s Survey) result(name string, proto *protocol.Protocol, devices int) (meas
 	return res, promised(&res, proto)
 }
 
-// plan is the survey's plan, noise calibrated and keys made.
+// plan returns the survey's plan, noise calibrated and keys made.
 func (s Survey) plan(population []Respondent) (p plan.Plan, keys simulate.Keys, choice string, err error) {
 	if p, keys, err = s.draft(population); err != nil {
 		return p, keys, "", err
@@ -125,7 +125,7 @@ func (s Survey) plan(population []Respondent) (p plan.Plan, keys simulate.Keys, 
 	return p, keys, choice, err
 }
 
-// draft is the plan without its noise.
+// draft returns the plan without its noise.
 func (s Survey) draft(population []Respondent) (p plan.Plan, keys simulate.Keys, err error) {
 	h := s.Histogram
 	if h.Randomizer.Seeded() {

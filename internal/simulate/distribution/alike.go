@@ -96,7 +96,7 @@ func drawAlike(p plan.Plan, h *histogram.Question, all Alike, stream Stream) ([]
 	return crowds, unfit.err()
 }
 
-// drawn is how many of each group draw the next of so many attributes that are left, each as
+// drawn returns how many of each group draw the next of so many attributes that are left, each as
 // likely as the others; they are taken from those who have drawn none.
 func drawn(r *rand.Rand, left []int, attributes int) []int {
 	asked := make([]int, len(left))
@@ -109,7 +109,7 @@ func drawn(r *rand.Rand, left []int, attributes int) []int {
 	return asked
 }
 
-// grouped is what those who are asked hold of an attribute.
+// grouped returns what those who are asked hold of an attribute.
 func grouped(all []answering, asked []int, attribute int) iter.Seq2[[]uint32, int] {
 	return func(yield func([]uint32, int) bool) {
 		for g, one := range all {

@@ -57,7 +57,7 @@ type Records struct {
 	reference []bool // who has no features; nil: nobody
 }
 
-// recorded is what devices take values for.
+// recorded returns what devices take values for.
 func recorded(d *density.Question, values Values) (r Records, unfit unfits, err error) {
 	features := make([][]float32, len(values))
 	r = Records{Classes: make([]int, len(values)), Row: func(i int) []float32 { return features[i] }, reference: make([]bool, len(values))}
@@ -166,7 +166,7 @@ func (b *Batch) round(features *encode.Features, who Records, bits func(part int
 	return nil
 }
 
-// withoutBitsum is what of a plan the rounded bits depend on, beside labels and crowds.
+// withoutBitsum returns what of a plan the rounded bits depend on, beside labels and crowds.
 func withoutBitsum(p plan.Plan) plan.Density {
 	d := *p.Question.Density
 	d.Bitsum = plan.Bitsum{}

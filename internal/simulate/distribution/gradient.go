@@ -63,7 +63,7 @@ func drawGradient(p plan.Plan, q *gradient.Question, values Values, stream Strea
 	return []tally.Crowd{crowd}, unfit.err()
 }
 
-// reported is the tally of some devices, and which of their values do not fit.
+// reported returns the tally of some devices, and which of their values do not fit.
 func reported(q *gradient.Question, values Values, who []int, r *rand.Rand) (tally.Tally, map[int]*question.OutOfDomainError, error) {
 	t, bad := q.NewTally(), map[int]*question.OutOfDomainError{}
 	var failed error

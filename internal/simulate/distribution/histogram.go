@@ -80,7 +80,7 @@ func countsOf(h *histogram.Question) *tally.Counts {
 // and in a simulation by law all devices.
 const ForNoise = 1 << 40
 
-// added is what is read of the counts of a crowd, with the noise of both aggregators, or of
+// added returns what is read of the counts of a crowd, with the noise of both aggregators, or of
 // all devices, where cells go as they are.
 func added(p plan.Plan, h *histogram.Question, t *tally.Counts, respondents int, stream Stream, crowd uint64) (tally.Tally, error) {
 	if !histogram.Noised(p) {
@@ -152,7 +152,7 @@ func drawValues(p plan.Plan, h *histogram.Question, values Values, stream Stream
 	return crowds, unfit.err()
 }
 
-// batches are the cells that the respondents hold by crowd, and by the instance that
+// batches returns the cells that the respondents hold by crowd, and by the instance that
 // each draws; by one alone where every respondent contributes to all.
 func batches(p plan.Plan, h *histogram.Question, values Values, r *rand.Rand, unfit *unfits) ([][][][][]uint32, error) {
 	instances := len(p.Route.Ways())
@@ -177,7 +177,7 @@ func batches(p plan.Plan, h *histogram.Question, values Values, r *rand.Rand, un
 	return all, nil
 }
 
-// deleted is what randomized deletion leaves of a batch (ESA, Algorithm 3).
+// deleted returns what randomized deletion leaves of a batch (ESA, Algorithm 3).
 func deleted(p plan.Plan, r *rand.Rand, batch [][][]uint32) [][][]uint32 {
 	d := p.Crowd.Deletion
 	if d == nil {
@@ -220,7 +220,7 @@ func draw(r *rand.Rand, law histogram.Law, who iter.Seq2[[]uint32, int], out []u
 	}
 }
 
-// each is one respondent for each list.
+// each returns one respondent for each list.
 func each(held [][]uint32) iter.Seq2[[]uint32, int] {
 	return func(yield func([]uint32, int) bool) {
 		for _, cells := range held {

@@ -27,7 +27,7 @@ func drawLabel(p plan.Plan, q *label.Question, values Values, stream Stream, pro
 	return drawVector(q.InnerPlan(), q.Inner().(*vector.Question), inner, stream, progress)
 }
 
-// innerValues are those that the question is asked which the report of a kind goes by.
+// innerValues returns those that the question is asked which the report of a kind goes by.
 func innerValues[R, V any](values Values, kind string, of func(R) (V, error)) (Values, error) {
 	inner := make(Values, len(values))
 	for i, v := range values {

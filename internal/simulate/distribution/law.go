@@ -117,7 +117,7 @@ func (a Alike) Reveal(p *protocol.Protocol) (*results.Truth, error) {
 	return revealHistogram(p.Plan, q, a.values)
 }
 
-// dealt is which of n respondents count, and how many in the smallest batch: each goes to an
+// dealt returns which of n respondents count, and how many in the smallest batch: each goes to an
 // instance drawn at random, and an instance where too few come is left out.
 func dealt(r *rand.Rand, p plan.Plan, n int) (counted []int, smallest int) {
 	batches := make([][]int, len(p.Route.Ways()))
@@ -138,7 +138,7 @@ func dealt(r *rand.Rand, p plan.Plan, n int) (counted []int, smallest int) {
 	return counted, smallest
 }
 
-// counting is which of a batch count: at most n_max of them, drawn at random, as an
+// counting returns which of a batch count: at most n_max of them, drawn at random, as an
 // entry hop does.
 func counting[T any](r *rand.Rand, p plan.Plan, batch []T) []T {
 	most := p.Crowd.Maximum

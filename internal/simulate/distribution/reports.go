@@ -23,7 +23,7 @@ type oneByOne struct {
 	unfit unfits
 }
 
-// crowd is what the devices that hold some of the values report, the smallest instance of whom has
+// crowd returns what the devices that hold some of the values report, the smallest instance of whom has
 // so many; one of nobody is withheld.
 func (o *oneByOne) crowd(who []int, smallest int) (tally.Crowd, error) {
 	if len(who) == 0 {

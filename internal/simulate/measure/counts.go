@@ -48,7 +48,7 @@ func (e *Errors) State(c *CountErrors, s *Survey) {
 	}
 }
 
-// Top are the largest estimates of cells, with the ends of their intervals.
+// Top returns the largest estimates of cells, with the ends of their intervals.
 func Top(cells []int, name func(cell int) string, values []estimate.Value, ends func(i, cell int) (low, high float64), truth func(cell int) int) []TopCell {
 	top := []TopCell{}
 	for i, cell := range cells {
@@ -58,7 +58,7 @@ func Top(cells []int, name func(cell int) string, values []estimate.Value, ends 
 	return top
 }
 
-// Largest are the m of k cells with the most of it, most first, of equal ones the first.
+// Largest returns the m of k cells with the most of it, most first, of equal ones the first.
 func Largest(k, m int, of func(cell int) float64) []int {
 	var top []int
 	for cell := range k {

@@ -15,7 +15,7 @@ import (
 // Hops of the shuffler that envelopes are sealed for, beside the analyzer.
 const Hops = 2
 
-// Draft is a plan of a collection in which everybody counts, without its noise.
+// Draft returns a plan of a collection in which everybody counts, without its noise.
 func Draft(q plan.Question, b plan.Budget, minimum int) plan.Plan {
 	q.Unfit = plan.UnfitReference
 	return plan.Plan{
@@ -24,7 +24,7 @@ func Draft(q plan.Question, b plan.Budget, minimum int) plan.Plan {
 	}
 }
 
-// Designed is the plan with keys and its noise, and the messages that it takes. Noise that
+// Designed returns the plan with keys and its noise, and the messages that it takes. Noise that
 // takes more than a device sends has a law, too.
 func Designed(p plan.Plan) (plan.Plan, int, error) {
 	if _, err := simulate.NewKeys(&p); err != nil {
@@ -39,7 +39,7 @@ func Designed(p plan.Plan) (plan.Plan, int, error) {
 	return p, p.Envelopes.PerDevice, err
 }
 
-// WithoutKeys is what of a plan a seed determines.
+// WithoutKeys returns what of a plan a seed determines.
 func WithoutKeys(p plan.Plan) *plan.Plan {
 	sum := p.Route.Sum
 	p.Route, p.Analyzer = plan.Route{}, plan.Party{}
@@ -51,7 +51,7 @@ func WithoutKeys(p plan.Plan) *plan.Plan {
 	return &p
 }
 
-// RouteOf is a route of sums whose noise is added by so and so, or where nobody is named, one
+// RouteOf returns a route of sums whose noise is added by so and so, or where nobody is named, one
 // through so many hops in each of so many instances.
 func RouteOf(noise string, instances, hops int) plan.Route {
 	if noise == "" {
@@ -73,7 +73,7 @@ func mixed(instances, hops int) plan.Route {
 	return plan.Route{Kind: plan.RouteMix, Mix: m}
 }
 
-// PublicSeed is that of a plan's features or hashes.
+// PublicSeed returns that of a plan's features or hashes.
 func PublicSeed(seed uint64, part ...uint64) string {
 	const forFeatures = 0xfea
 	r := seeded.New(seed, append(part, forFeatures)...)

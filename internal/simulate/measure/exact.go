@@ -19,7 +19,7 @@ import (
 // with the exact ones.
 const DensityQueries = 200
 
-// Exact is the density of the records at each query without any randomness.
+// Exact returns the density of the records at each query without any randomness.
 func Exact(k plan.Kernel, records, queries blas32.General) []float64 {
 	switch encode.Kernel(k.Name) {
 	case encode.Gaussian, encode.GaussianPaired, encode.GaussianProjected:
@@ -35,7 +35,7 @@ func Exact(k plan.Kernel, records, queries blas32.General) []float64 {
 // mostExact bounds the multiplications of Best: a second or two for each classifier.
 const mostExact = 4e9
 
-// Best is the accuracy that the records allow without any privacy: that of the best of
+// Best returns the accuracy that the records allow without any privacy: that of the best of
 // three classifiers on exact densities or means, without randomization, signs or random
 // features; how names it. ok is false where it would take too long.
 func Best(set *dataset.Set, progress simulate.Progress) (accuracy float64, how string, ok bool) {
@@ -61,7 +61,7 @@ func Best(set *dataset.Set, progress simulate.Progress) (accuracy float64, how s
 	return accuracy, how, true
 }
 
-// nearness is the negative squared distance of each query from the records' mean.
+// nearness returns the negative squared distance of each query from the records' mean.
 func nearness(records, queries blas32.General) []float64 {
 	mean := make([]float64, records.Cols)
 	for i := range records.Rows {
@@ -78,7 +78,7 @@ func nearness(records, queries blas32.General) []float64 {
 	return out
 }
 
-// ExactAccuracy is that of the class of highest exact density.
+// ExactAccuracy returns that of the class of highest exact density.
 func ExactAccuracy(set *dataset.Set, exact func(records, queries blas32.General) []float64, progress simulate.Progress) float64 {
 	best := make([]float64, set.Test.Len())
 	class := make([]int, set.Test.Len())

@@ -41,7 +41,7 @@ type Promised struct {
 	BytesPerDevice     int     `json:"bytes_per_device,omitempty"`     // of those, sealed
 }
 
-// PromisedBy is what a guarantee says, without costs.
+// PromisedBy returns what a guarantee says, without costs.
 func PromisedBy(g account.Guarantee) Promised {
 	return Promised{
 		Epsilon: Finite(g.Epsilon), Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Certified: g.Certified,

@@ -2,6 +2,6 @@
 
 package durable
 
-// Free is what is free on the disk of a folder, in bytes; false where it cannot be
+// Free returns what is free on the disk of a folder, in bytes; false where it cannot be
 // known, as here.
 func Free(string) (int64, bool) { return 0, false }

@@ -4,7 +4,7 @@ package atomicfile
 
 import "syscall"
 
-// Free is what is free on the disk of a folder, in bytes; false where it cannot be
+// Free returns what is free on the disk of a folder, in bytes; false where it cannot be
 // known.
 func Free(folder string) (int64, bool) {
 	var s syscall.Statfs_t

@@ -52,7 +52,7 @@ func Check(name string) {
 // would cost more than the bytes.
 const fragmentBytes = 128 << 10
 
-// PartBytes is how long the parts of a total are, bytes, each of which is dealt to as many
+// PartBytes returns how long the parts of a total are, bytes, each of which is dealt to as many
 // others: at least so long, and longer where fragments, of which there is one for each pair,
 // would be small. Of T bytes in parts of P a fragment has P^2/T.
 func PartBytes(total int64, least int) int {

@@ -42,7 +42,7 @@ type Point struct {
 	Digest [sha256.Size]byte
 }
 
-// Begin is where the chain of that title begins. Chains of different titles have
+// Begin returns where the chain of that title begins. Chains of different titles have
 // no group in common.
 func Begin(title string) Point { return Point{Digest: sha256.Sum256([]byte(title))} }
 
@@ -53,7 +53,7 @@ func (p Point) Append(dst []byte) []byte {
 	return append(dst, p.Digest[:]...)
 }
 
-// behind is the point after a group, which follows this one.
+// behind returns the point after a group, which follows this one.
 func (p Point) behind(group []byte) Point { return Point{p.Number + 1, sha256.Sum256(group)} }
 
 // Gap is the groups from one number to another, both included, that are not in a
@@ -129,7 +129,7 @@ func (w *Walk) Finish() error {
 	return nil
 }
 
-// numberOf is the number in the head of a group.
+// numberOf returns the number in the head of a group.
 func numberOf(group []byte) uint64 { return binary.BigEndian.Uint64(group[1:]) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -267,7 +267,7 @@ func (l *Log) Retitle() error {
 	return nil
 }
 
-// End is the point behind the last group.
+// End returns the point behind the last group.
 func (l *Log) End() Point {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -281,7 +281,7 @@ func (l *Log) Broken() error {
 	return l.broken
 }
 
-// Torn is how many bytes Open has cut off.
+// Torn returns how many bytes Open has cut off.
 func (l *Log) Torn() int64 { return l.torn }
 
 // Close lets go of the file.

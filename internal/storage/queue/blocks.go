@@ -36,7 +36,7 @@ const (
 	mostNumbers = block / (recordHead + recordHash)
 )
 
-// streamsOf is where the embedded server keeps its streams.
+// streamsOf returns where the embedded server keeps its streams.
 func streamsOf(dir string) string { return filepath.Join(dir, "jetstream", "$G", "streams") }
 
 // checkBlocks looks at all blocks of an embedded queue that is not open. A block of
@@ -89,7 +89,7 @@ func (q *Queue) checkStream(stream string, d Damage) error {
 	return nil
 }
 
-// step is what to do about a damaged block of a stream.
+// step returns what to do about a damaged block of a stream.
 func step(stream string) string {
 	if strings.HasPrefix(stream, boxStream("")) {
 		return "put it back as it was, or go on without what is damaged: --set-aside"

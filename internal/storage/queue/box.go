@@ -223,7 +223,7 @@ func gone(err error, stream jetstream.Stream) bool {
 
 func replicated(stream jetstream.Stream) bool { return stream.CachedInfo().Config.Replicas > 1 }
 
-// newest is the number of the newest message of a stream that has replicas, as their leader
+// newest returns the number of the newest message of a stream that has replicas, as their leader
 // knows it: a consumer may be on one that lags behind, as after its disk was lost, and takes
 // that for the end. 0: there is none, or there are no replicas.
 func newest(ctx context.Context, stream jetstream.Stream, filter string) (uint64, error) {
@@ -242,7 +242,7 @@ func newest(ctx context.Context, stream jetstream.Stream, filter string) (uint64
 	return m.Sequence, nil
 }
 
-// pending is a consumer that has consumed nothing yet: it knows how much there is.
+// pending returns a consumer that has consumed nothing yet: it knows how much there is.
 func pending(ctx context.Context, stream jetstream.Stream, config jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	config.AckPolicy, config.MemoryStorage, config.InactiveThreshold = jetstream.AckNonePolicy, true, startTimeout
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

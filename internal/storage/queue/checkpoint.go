@@ -72,7 +72,7 @@ func asideOf(c *checkpoint) func(hashchain.Gap) error {
 	}
 }
 
-// Aside is how many contents were lost in damaged groups, and how many gaps there
+// Aside returns how many contents were lost in damaged groups, and how many gaps there
 // are in the chain.
 func (in *Inbox) Aside() (contents uint64, gaps int) {
 	in.mu.Lock()

@@ -45,7 +45,7 @@ type content struct {
 	body  []byte
 }
 
-// half is the first half of the SHA-256 of the body.
+// half returns the first half of the SHA-256 of the body.
 func (c content) half() [16]byte {
 	sum := sha256.Sum256(c.body)
 	return [16]byte(sum[:])
@@ -105,7 +105,7 @@ func newSecret(key []byte) secret {
 	return secret{func() []byte { return key }, aead, rng.New()}
 }
 
-// drawKey is a new key.
+// drawKey returns a new key.
 func drawKey() []byte {
 	key := make([]byte, keySize)
 	rng.Reader(rng.New()).Read(key)
@@ -115,7 +115,7 @@ func drawKey() []byte {
 // Format prints no secret, whatever the verb.
 func (s secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "a secret") }
 
-// seal is the body of the group behind end. The nonce is random: a number may be
+// seal returns the body of the group behind end. The nonce is random: a number may be
 // used twice, by a write that was torn and the one in its place. Among 2^32 groups
 // two nonces are alike with probability 2^-33.
 func (s secret) seal(end hashchain.Point, contents []byte) []byte {

@@ -247,7 +247,7 @@ func (in *Inbox) Each(ctx context.Context, fn func(key [16]byte, label uint32, b
 	})
 }
 
-// Count is how many contents have that label.
+// Count returns how many contents have that label.
 func (in *Inbox) Count(label uint32) int {
 	in.mu.Lock()
 	defer in.mu.Unlock()

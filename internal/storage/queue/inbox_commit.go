@@ -105,7 +105,7 @@ func (in *Inbox) ended() bool {
 	return true
 }
 
-// take is what goes into the next group: as much as fits, or one task.
+// take returns what goes into the next group: as much as fits, or one task.
 func (in *Inbox) take() []*put {
 	in.mu.Lock()
 	defer in.mu.Unlock()

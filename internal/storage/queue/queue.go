@@ -259,7 +259,7 @@ func (q *Queue) Close() {
 	}
 }
 
-// inboxesNow are the inboxes that are open, by name.
+// inboxesNow returns the inboxes that are open, by name.
 func (q *Queue) inboxesNow() map[string]*Inbox {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -277,11 +277,11 @@ func (q *Queue) know(name string, in *Inbox) {
 	}
 }
 
-// MaxBody is the longest message that this queue takes, in bytes: at most the
+// MaxBody returns the longest message that this queue takes, in bytes: at most the
 // constant, less with a cluster whose max_payload is lower.
 func (q *Queue) MaxBody() int { return min(MaxBody, int(q.conn.MaxPayload())-headroom) }
 
-// MaxContent is the longest content of an inbox, in bytes.
+// MaxContent returns the longest content of an inbox, in bytes.
 func (q *Queue) MaxContent() int {
 	return q.MaxBody() - hashchain.Head - sealing - groupHead - contentHead
 }
@@ -346,7 +346,7 @@ func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 // noStore is the code of a stream that could not be made.
 const noStore = 10049
 
-// subjects is what the subjects of a stream begin with.
+// subjects returns what the subjects of a stream begin with.
 func subjects(stream string) string { return prefix + "." + stream + "." }
 
 // serverLog takes up what the embedded server warns of.

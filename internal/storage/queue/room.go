@@ -94,7 +94,7 @@ func (q *Queue) Room(ctx context.Context, more int64) error {
 	return err
 }
 
-// Bytes is what the queue's boxes and records take of the disk, and what lies beside them.
+// Bytes returns what the queue's boxes and records take of the disk, and what lies beside them.
 func (q *Queue) Bytes(ctx context.Context) (int64, error) {
 	used, _, err := q.measure(ctx)
 	return used, err

@@ -56,7 +56,7 @@ func (c *Chunks) Flush() error {
 	return nil
 }
 
-// Size is how many bytes were flushed.
+// Size returns how many bytes were flushed.
 func (c *Chunks) Size() int64 { return c.size }
 
 // Sum is their SHA-256.

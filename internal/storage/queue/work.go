@@ -107,7 +107,7 @@ func (t Task) Do(ctx context.Context, fn func(context.Context) error) error {
 	return nil
 }
 
-// Backlog is how many tasks wait for somebody, how many somebody is at or was when their
+// Backlog returns how many tasks wait for somebody, how many somebody is at or was when their
 // process ended, and since when the oldest of all is there; the zero time: there is none.
 func (w *Work) Backlog(ctx context.Context) (ready, leased int, oldest time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

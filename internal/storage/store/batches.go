@@ -26,7 +26,7 @@ type Batch struct {
 	Counted     time.Time
 }
 
-// sum is the CRC-32C of the mark. Marks that were written before there was one have
+// sum returns the CRC-32C of the mark. Marks that were written before there was one have
 // NULL in its place.
 func (b Batch) sum() int64 {
 	return int64(crc32.Checksum(fmt.Appendf(nil, "%q %d %d %x %x %d %d %d %d", b.Plan, b.Instance, b.Crowd, b.SHA256, b.Receipts, b.Respondents, b.Smallest, b.Dropped, stamp(b.Counted)), castagnoli))
@@ -99,7 +99,7 @@ func insertTally(ctx context.Context, tx *sql.Tx, b Batch, tally []byte) error {
 	return nil
 }
 
-// Digest is the SHA-256 of the batch that was counted of an instance and crowd.
+// Digest returns the SHA-256 of the batch that was counted of an instance and crowd.
 func (s *Store) Digest(ctx context.Context, plan string, instance, crowd int) (digest [sha256.Size]byte, there bool, err error) {
 	var found []byte
 	err = s.reader.QueryRowContext(ctx, "SELECT sha256 FROM batches WHERE plan = $1 AND instance = $2 AND crowd = $3", plan, instance, crowd).Scan(&found)

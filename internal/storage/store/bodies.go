@@ -86,7 +86,7 @@ type tail struct {
 
 func (b *bodies) begin() *appending { return &appending{b, map[string]*tail{}} }
 
-// next is where a body of the plan is put if it is put next.
+// next returns where a body of the plan is put if it is put next.
 func (a *appending) next(plan string, body []byte) (place, error) {
 	t, here := a.files[plan]
 	if !here {

@@ -30,7 +30,7 @@ const (
 	ledgerTitle   = "confetti-ledger/v1"
 )
 
-// link is the point behind a spending.
+// link returns the point behind a spending.
 func link(before hashchain.Point, s Spending) (hashchain.Point, error) {
 	fields := []any{s.Plan, s.Population, s.Publisher, math.Float64bits(s.Epsilon), math.Float64bits(s.Delta), s.Adjacency, s.Users, s.Method, s.Note, stamp(s.Spent)}
 	if s.Dominated != "" { // rows of earlier versions have none, and the digest that they had
@@ -102,7 +102,7 @@ func (s *Store) extend(ctx context.Context, tx *sql.Tx, end hashchain.Point, b S
 	return next, nil
 }
 
-// known is how far the ledger had come; zero where nothing says so.
+// known returns how far the ledger had come; zero where nothing says so.
 func (s *Store) known() (p hashchain.Point) {
 	if path := s.end; path != "" {
 		if text, err := os.ReadFile(path); err == nil && p.UnmarshalText(text) != nil {

@@ -86,7 +86,7 @@ func (k kind) guard(ctx context.Context, tx *sql.Tx) error {
 	return execute(ctx, tx, statements)
 }
 
-// guardTable are the statements that guard one table; lasting: its rows never go.
+// guardTable returns the statements that guard one table; lasting: its rows never go.
 func (k kind) guardTable(table string, lasting bool) (statements []string) {
 	verbs := []string{"update"}
 	if lasting {

@@ -10,7 +10,7 @@ import (
 // were cut elsewhere before, and have any length.
 const partLength = 1 << 17
 
-// partSum is the CRC-32C of a part and of where it stands: SQLite's pages have none.
+// partSum returns the CRC-32C of a part and of where it stands: SQLite's pages have none.
 // Parts that were written before there was one have NULL in its place.
 func partSum(b Batch, part int, body []byte) int64 {
 	crc := crc32.Checksum(fmt.Appendf(nil, "%s %d %d %d ", b.Plan, b.Instance, b.Crowd, part), castagnoli)

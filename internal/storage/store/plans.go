@@ -110,7 +110,7 @@ func (s *Store) Register(ctx context.Context, p Plan, round Round, signed []byte
 	return outcome, nil
 }
 
-// Spendings is what a population has spent, in the order it was spent.
+// Spendings returns what a population has spent, in the order it was spent.
 func (s *Store) Spendings(ctx context.Context, population string) ([]Spending, error) {
 	return spendings(ctx, s.reader, population)
 }
@@ -160,7 +160,7 @@ func plansWhere(ctx context.Context, q query, where string, args ...any) ([]Plan
 	return all, err
 }
 
-// Plans is every plan, in the order of registration.
+// Plans returns every plan, in the order of registration.
 func (s *Store) Plans(ctx context.Context) ([]Plan, error) {
 	return plansWhere(ctx, s.reader, "ORDER BY plans.registered, plans.name")
 }
@@ -170,7 +170,7 @@ func (s *Store) Plan(ctx context.Context, name string) (Plan, error) {
 	return planNamed(ctx, s.reader, name)
 }
 
-// Signed is a plan with its publishers' newest signatures, as it came, or ErrUnknown. It may
+// Signed returns a plan with its publishers' newest signatures, as it came, or ErrUnknown. It may
 // have megabytes, which is why nothing else reads it.
 func (s *Store) Signed(ctx context.Context, name string) ([]byte, error) {
 	var signed []byte

@@ -82,7 +82,7 @@ func (s *Store) Decide(ctx context.Context, plan string, v Verdict) (Outcome, er
 	return outcome, nil
 }
 
-// Release is a plan's release in one format, or ErrUnknown. What does not have
+// Release returns a plan's release in one format, or ErrUnknown. What does not have
 // the digest it was written with is not handed out.
 func (s *Store) Release(ctx context.Context, plan, format string) (body []byte, digest [sha256.Size]byte, err error) {
 	var stored []byte

@@ -81,7 +81,7 @@ func (s *Sums) Take(ctx context.Context, all []Upload) ([]error, error) {
 	return wrong, err
 }
 
-// reports are the jobs and bodies of a plan's reports that a condition names, in the order of
+// reports returns the jobs and bodies of a plan's reports that a condition names, in the order of
 // their names.
 func (s *Sums) reports(ctx context.Context, q query, plan, condition string, args ...any) (jobs []int, found [][]byte, err error) {
 	var places []place
@@ -121,13 +121,13 @@ func (s *Sums) Damaged(ctx context.Context) (plans []string, err error) {
 	return s.bodies.damaged(ctx, s.db.reader)
 }
 
-// Reports is how many reports of a crowd have come.
+// Reports returns how many reports of a crowd have come.
 func (s *Sums) Reports(ctx context.Context, plan string, crowd int) (n int, err error) {
 	err = each(ctx, s.db.reader, func(r *sql.Rows) error { return r.Scan(&n) }, "SELECT COUNT(*) FROM reports WHERE plan = $1 AND crowd = $2", plan, crowd)
 	return n, err
 }
 
-// Job is the reports of a crowd that are to be added next, in the order of their names,
+// Job returns the reports of a crowd that are to be added next, in the order of their names,
 // at most so many, and the number that they have together. Asked again before Add, they
 // are the same. None are left where there are none.
 func (s *Sums) Job(ctx context.Context, plan string, crowd, most int) (number int, bodies [][]byte, err error) {

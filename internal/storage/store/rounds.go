@@ -69,7 +69,7 @@ func number(ctx context.Context, tx *sql.Tx, table string, r Round, plan string)
 	return nil
 }
 
-// Rounds are the plans that the registered rounds of a study are, by number.
+// Rounds returns the plans that the registered rounds of a study are, by number.
 func (s *Store) Rounds(ctx context.Context, study string) (map[int]string, error) {
 	return roundsOf(ctx, s.reader, study)
 }
@@ -159,7 +159,7 @@ func stateName(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// State is a public state by its name, or ErrUnknown. What does not have the name's
+// State returns a public state by its name, or ErrUnknown. What does not have the name's
 // digest is not handed out.
 func (s *Store) State(ctx context.Context, name string) (body []byte, err error) {
 	switch err := s.reader.QueryRowContext(ctx, "SELECT body FROM states WHERE name = $1", name).Scan(&body); {
@@ -203,7 +203,7 @@ func (s *Store) Follow(ctx context.Context, round string, n Next, state []byte) 
 	return outcome, nil
 }
 
-// Following is what follows a round, or ErrUnknown where nothing was written yet.
+// Following returns what follows a round, or ErrUnknown where nothing was written yet.
 func (s *Store) Following(ctx context.Context, plan string) (n Next, err error) {
 	var written, announced sql.NullInt64
 	switch err := s.reader.QueryRowContext(ctx, `SELECT rounds.signed, rounds.reason, rounds.written, announcements.announced

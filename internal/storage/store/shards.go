@@ -96,7 +96,7 @@ func (s *Store) Shared(ctx context.Context, b Batch) (Shared, error) {
 	return shared(ctx, s.reader, b)
 }
 
-// Backlog is how many shards, of any batch, wait for somebody, how many somebody has leased,
+// Backlog returns how many shards, of any batch, wait for somebody, how many somebody has leased,
 // and since when the one could be taken that waits longest; the zero time: none waits.
 func (s *Store) Backlog(ctx context.Context) (ready, leased int, oldest time.Time, err error) {
 	var since sql.NullInt64
@@ -154,7 +154,7 @@ func (s *Store) CountShard(ctx context.Context, sh Shard, c ShardCount) (fresh b
 	return fresh && err == nil, err
 }
 
-// sum is the CRC-32C of a shard's row.
+// sum returns the CRC-32C of a shard's row.
 func (sh Shard) sum(c ShardCount) int64 {
 	return partSum(Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd}, sh.Shard, append(fmt.Appendf(nil, "%d %d ", c.Opened, c.Dropped), c.Tally...))
 }

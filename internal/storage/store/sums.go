@@ -180,7 +180,7 @@ func (s *Sums) Sum(ctx context.Context, plan string, crowd int) ([]byte, error) 
 	return sum(ctx, s.db.reader, plan, crowd)
 }
 
-// Share is what leaves of a crowd at a step, as Keep wrote it; nil: nothing yet.
+// Share returns what leaves of a crowd at a step, as Keep wrote it; nil: nothing yet.
 func (s *Sums) Share(ctx context.Context, plan string, crowd int, step string) ([]byte, error) {
 	return one(ctx, s.db.reader, "SELECT body FROM shares WHERE plan = $1 AND crowd = $2 AND step = $3", plan, crowd, step)
 }
@@ -221,7 +221,7 @@ func (s *Sums) clean(ctx context.Context, name, plan string, do func(*sql.Tx) er
 	return s.db.reclaim(ctx, "reports, served, spent, answers, sums, added, shares")
 }
 
-// one is the only column of the only row, nil where there is none.
+// one returns the only column of the only row, nil where there is none.
 func one(ctx context.Context, q query, text string, args ...any) (body []byte, err error) {
 	err = q.QueryRowContext(ctx, text, args...).Scan(&body)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -264,7 +264,7 @@ func (s *Sums) Add(ctx context.Context, plan string, crowd, job int, sum Added) 
 	})
 }
 
-// Answer is what the helper answered to the same before; nil: it was not asked.
+// Answer returns what the helper answered to the same before; nil: it was not asked.
 func (s *Sums) Answer(ctx context.Context, plan string, asked []byte) ([]byte, error) {
 	return one(ctx, s.db.reader, "SELECT body FROM answers WHERE plan = $1 AND asked = $2", plan, asked)
 }

@@ -40,7 +40,7 @@ const (
 
 const extension = ".csv"
 
-// Name is that of the Parquet file beside a table of this name; ok is false of what is no CSV.
+// Name returns that of the Parquet file beside a table of this name; ok is false of what is no CSV.
 func Name(file string) (name string, ok bool) {
 	base, ok := strings.CutSuffix(file, extension)
 	return base + ".parquet", ok
@@ -208,7 +208,7 @@ func schemaOf(columns []column) *parquet.Schema {
 	return parquet.NewSchema("release", parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()))
 }
 
-// value is a cell.
+// value returns a cell.
 func (c column) value(cell string) (parquet.Value, error) {
 	switch c.kind {
 	case reflect.String:

@@ -18,7 +18,7 @@ const Base = 256 << 10
 // nothing closer is stated: docs/operating.md says so.
 const Factor = 64
 
-// Allocated is how many bytes of heap were allocated while do ran, by whatever
+// Allocated returns how many bytes of heap were allocated while do ran, by whatever
 // goroutine: nothing else may be going on.
 func Allocated(do func()) uint64 {
 	var before, after runtime.MemStats

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Used is the processor time that the process has taken, in user mode and system.
+// Used returns the processor time that the process has taken, in user mode and system.
 func Used(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

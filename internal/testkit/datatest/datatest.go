@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Folder is that which CONFETTI_DATA names, where one of its files or folders has to be there. Where nobody names
+// Folder returns that which CONFETTI_DATA names, where one of its files or folders has to be there. Where nobody names
 // a folder, one beside the repository is taken, and a test is skipped without it: whoever says where the
 // data are means them to be tested with.
 func Folder(t testing.TB, name string) string {

@@ -2,7 +2,7 @@ package example
 
 import "math"
 
-// Hockey is the least delta of laws p and q at epsilon, in the direction of p.
+// Hockey returns the least delta of laws p and q at epsilon, in the direction of p.
 func Hockey(epsilon float64, p, q []float64) float64 {
 	sum := 0.0
 	for i := range p {
@@ -11,7 +11,7 @@ func Hockey(epsilon float64, p, q []float64) float64 {
 	return sum
 }
 
-// Binomials are the law of so many bits that are one with probability q.
+// Binomials returns the law of so many bits that are one with probability q.
 func Binomials(n int, q float64) []float64 {
 	law := []float64{1}
 	for range n {

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// Density is a plan that is complete but for what Design fills in; tests change
+// Density returns a plan that is complete but for what Design fills in; tests change
 // one thing at a time. Its keys have the right form and open nothing.
 func Density(bitsum string) plan.Plan {
 	key := "x25519:" + strings.Repeat("A", 43)
@@ -44,7 +44,7 @@ var Releaser = plan.Publisher(releases.Public().(ed25519.PublicKey))
 // SignRelease signs a release of such a plan.
 func SignRelease(e plan.Entry) []byte { return e.Sign(releases) }
 
-// Version2 is a plan as version 2 has it, which names nobody who signs its releases: what
+// Version2 returns a plan as version 2 has it, which names nobody who signs its releases: what
 // vectors hold that were written before.
 func Version2(p plan.Plan) plan.Plan {
 	p.Version, p.Analyzer.Releases = 2, ""
@@ -58,7 +58,7 @@ func Identity(p *plan.Plan, dimension int) {
 	p.Question.Density.Dimension, p.Question.Density.Repetitions = dimension, 1
 }
 
-// Histogram is a plan of a histogram, complete but for what Design fills in.
+// Histogram returns a plan of a histogram, complete but for what Design fills in.
 func Histogram(h plan.Histogram) plan.Plan {
 	p := Density("rr")
 	p.Title = "What do people drink?"
@@ -145,7 +145,7 @@ func Spread(p *plan.Plan, instances int) {
 	}
 }
 
-// Answers is the value of respondent i to any of the designs.
+// Answers returns the value of respondent i to any of the designs.
 func Answers(p plan.Plan, i int) histogram.Answers {
 	a := histogram.Answers{Crowd: i % p.Crowds()}
 	for _, attribute := range p.Question.Histogram.Attributes {
@@ -218,7 +218,7 @@ func Small() map[string]plan.Plan {
 	return plans
 }
 
-// Gradient is a plan of gradients of a linear model of three numbers in two classes, complete
+// Gradient returns a plan of gradients of a linear model of three numbers in two classes, complete
 // but for what Design fills in.
 func Gradient(report string) plan.Plan {
 	p := Density("rr")
@@ -232,7 +232,7 @@ func Gradient(report string) plan.Plan {
 	return p
 }
 
-// Summed is the plan whose answers are summed, with noise of so many; its keys have the
+// Summed returns the plan whose answers are summed, with noise of so many; its keys have the
 // right form and open nothing.
 func Summed(p plan.Plan, noise string) plan.Plan {
 	key := func(letter string) string { return "x25519:" + strings.Repeat(letter, 43) }
@@ -243,7 +243,7 @@ func Summed(p plan.Plan, noise string) plan.Plan {
 	return p
 }
 
-// Vector is a plan of vectors of three features in two classes, complete but for what Design
+// Vector returns a plan of vectors of three features in two classes, complete but for what Design
 // fills in.
 func Vector(rounds ...plan.VectorRound) plan.Plan {
 	p := Gradient("vector")

@@ -28,7 +28,7 @@ import (
 // and again, and finding their noise takes long.
 var designs sync.Map
 
-// Golden is a plan whose canonical form package plan keeps, for packages two folders below
+// Golden returns a plan whose canonical form package plan keeps, for packages two folders below
 // the root.
 func Golden(t testing.TB, name string) plan.Plan {
 	t.Helper()
@@ -46,7 +46,7 @@ func Golden(t testing.TB, name string) plan.Plan {
 	return p
 }
 
-// Design is the plan with its noise.
+// Design returns the plan with its noise.
 func Design(t testing.TB, p plan.Plan) plan.Plan {
 	t.Helper()
 	asked, err := json.Marshal(p)
@@ -115,10 +115,10 @@ func Said(t testing.TB, body []byte) (channel, symbol int) {
 	return int(c), int(s)
 }
 
-// Cells are the counts of a crowd.
+// Cells returns the counts of a crowd.
 func Cells(c tally.Crowd) []uint64 { return c.Tally.(*tally.Counts).N }
 
-// Stated is a release without findings.
+// Stated returns a release without findings.
 func Stated(t testing.TB, p *protocol.Protocol, crowds []tally.Crowd, came []int) (release.Release, error) {
 	t.Helper()
 	promise, err := p.Promise()
@@ -138,7 +138,7 @@ func Promised(t *testing.T, p *protocol.Protocol) protocol.Promise {
 	return promise
 }
 
-// Drinkers are a population of two crowds: 1,500 of 3,000 in the north hold coffee,
+// Drinkers returns a population of two crowds: 1,500 of 3,000 in the north hold coffee,
 // 1,000 tea and 500 water; of 2,000 in the south 200, 800 and 1,000.
 func Drinkers() (values []question.Value) {
 	add := func(crowd, n int, drink string) {

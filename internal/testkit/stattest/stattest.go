@@ -27,7 +27,7 @@ import (
 // seed. With a thousand checks in the tree, one fresh run in a thousand fails.
 const Alpha = 1e-6
 
-// Rand is the generator of a test: seeded by the test's name and by the
+// Rand returns the generator of a test: seeded by the test's name and by the
 // environment variable CONFETTI_SEED, 1 by default. A failing test logs the seed.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()

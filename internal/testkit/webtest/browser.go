@@ -33,7 +33,7 @@ const (
 	axeFile = axeHome + "/node_modules/axe-core/axe.min.js"
 )
 
-// Axe is what axeFile holds; the error says that it is not installed.
+// Axe returns what axeFile holds; the error says that it is not installed.
 func Axe() (script string, err error) {
 	dir, err := os.Getwd()
 	for ; err == nil; dir = filepath.Dir(dir) {
@@ -164,7 +164,7 @@ func Ask[T any](b *Tab, step chromedp.Action[T]) T {
 	return value
 }
 
-// Found is what went wrong since it was last asked.
+// Found returns what went wrong since it was last asked.
 func (b *Tab) Found() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

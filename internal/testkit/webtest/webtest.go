@@ -19,7 +19,7 @@ import (
 // oldest is the first version of Node that the packages are tested with.
 const oldest = 20
 
-// Node is the path of Node, with the packages of package-lock.json installed in dir, the
+// Node returns the path of Node, with the packages of package-lock.json installed in dir, the
 // folder web of the tree. Where there is no Node, or no registry to install from, the
 // test is skipped, unless CONFETTI_NODE=require.
 func Node(t testing.TB, dir string) string {

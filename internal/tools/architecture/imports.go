@@ -62,7 +62,7 @@ func Read(tree fs.FS) (Imports, error) {
 	return found, err
 }
 
-// Reach is every package of ours that pkg imports, directly or not.
+// Reach returns every package of ours that pkg imports, directly or not.
 func (f Imports) Reach(pkg string) map[string]bool {
 	seen := map[string]bool{}
 	var visit func(string)

@@ -91,7 +91,7 @@ func Clone(t *testing.T, tree string) string {
 	return to
 }
 
-// Patience is how long the commands may take together: they end before the tests' own
+// Patience returns how long the commands may take together: they end before the tests' own
 // time is over, which would leave services behind.
 func Patience(t *testing.T) time.Duration {
 	if end, limited := t.Deadline(); limited {
@@ -188,7 +188,7 @@ func (s *Session) End() error {
 	return err
 }
 
-// Environment is that of a new user, with the caches of this machine.
+// Environment returns that of a new user, with the caches of this machine.
 func Environment(t *testing.T) []string {
 	t.Helper()
 	var env []string
@@ -248,7 +248,7 @@ func (s *Session) Start(command, waits string) error {
 	}
 }
 
-// read is what was printed until the prompt, and the exit code.
+// read returns what was printed until the prompt, and the exit code.
 func (s *Session) read() (out string, code int, err error) {
 	var b strings.Builder
 	for {

@@ -46,7 +46,7 @@ type dependency struct {
 	On  []string `json:"dependsOn,omitempty"`
 }
 
-// library is the component of a Go module. A package URL and a name for references
+// library returns the component of a Go module. A package URL and a name for references
 // are the same text.
 func library(path, version string) component {
 	purl := "pkg:golang/" + path + "@" + version

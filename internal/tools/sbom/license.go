@@ -25,7 +25,7 @@ var words = []wording{
 	{id: "BSD-2-Clause", has: []string{"redistribution and use in source and binary forms"}, not: []string{"endorse or promote", "all advertising materials"}},
 }
 
-// identify is the SPDX identifier of a licence by its text. A text that is none of
+// identify returns the SPDX identifier of a licence by its text. A text that is none of
 // those we know, or holds several, is unknown: somebody has to read it.
 func identify(text string) string {
 	text = strings.Join(strings.Fields(strings.ToLower(text)), " ")

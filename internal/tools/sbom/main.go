@@ -50,7 +50,7 @@ type module struct {
 	Replace            *module
 }
 
-// bill is the document of the tree in a folder.
+// bill returns the document of the tree in a folder.
 func bill(root string) ([]byte, error) {
 	goVersion, err := goTool(root, "env", "GOVERSION")
 	if err != nil {
@@ -114,7 +114,7 @@ func bill(root string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// modulesOf are the modules, but ours, of which a command has packages in it, and
+// modulesOf returns the modules, but ours, of which a command has packages in it, and
 // the path of ours.
 func modulesOf(root, command string) (linked []module, main string, err error) {
 	text, err := goTool(root, "list", "-deps", "-json=Module", command)
@@ -153,7 +153,7 @@ func goTool(root string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// readSums is the hash of each module's content by path and version, of go.sum.
+// readSums returns the hash of each module's content by path and version, of go.sum.
 func readSums(path string) (map[string]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

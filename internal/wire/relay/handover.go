@@ -44,11 +44,11 @@ func MarshalHandover(receipts []SignedReceipt, batch []byte) []byte {
 	return append(b, batch...)
 }
 
-// PrefixSize is the length in bytes of what stands before a batch that has come
+// PrefixSize returns the length in bytes of what stands before a batch that has come
 // through so many hops.
 func PrefixSize(hops int) int { return handoverHeader + hops*ReceiptSize }
 
-// LongPrefixSize is the most bytes that stand before the manifest of a batch that has come
+// LongPrefixSize returns the most bytes that stand before the manifest of a batch that has come
 // through so many hops, or before a part of it.
 func LongPrefixSize(hops int) int { return handoverHeader + hops*longReceiptSize }
 
@@ -79,7 +79,7 @@ func CutReceipts(data []byte) (receipts []SignedReceipt, batch []byte, err error
 	return receipts, rest, nil
 }
 
-// MarshalReceipts is what stands before the manifest of a batch, and otherwise before each
+// MarshalReceipts returns what stands before the manifest of a batch, and otherwise before each
 // of its parts.
 //
 //	offset  length      field
@@ -141,7 +141,7 @@ func ReadReceipts(r io.Reader, manifest bool) ([]SignedReceipt, error) {
 	return receipts, nil
 }
 
-// NewHandover is a handover of receipts and the encoding of a batch that has come
+// NewHandover returns a handover of receipts and the encoding of a batch that has come
 // through as many hops. The envelopes are slices of the encoding, not copies.
 func NewHandover(receipts []SignedReceipt, batch []byte) (Handover, error) {
 	b, err := envelope.ParseBatch(batch)

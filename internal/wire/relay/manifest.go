@@ -61,10 +61,10 @@ const (
 	manifestPart = 40
 )
 
-// PartBytes is how many bytes a part has.
+// PartBytes returns how many bytes a part has.
 func (m Manifest) PartBytes(n int) int64 { return int64(m.Parts[n].Envelopes) * int64(m.Head.Size) }
 
-// Bytes is the encoding.
+// Bytes returns the encoding.
 func (m Manifest) Bytes() []byte {
 	h := m.Head
 	b := make([]byte, 0, manifestHead+len(m.Parts)*manifestPart)
@@ -171,7 +171,7 @@ func (c *Cutter) end() {
 	c.n = 0
 }
 
-// Manifest is that of all that was written, as a batch with that head. Nothing may be
+// Manifest returns that of all that was written, as a batch with that head. Nothing may be
 // written behind.
 func (c *Cutter) Manifest(h envelope.Head) Manifest {
 	if c.n > 0 {

@@ -49,7 +49,7 @@ const (
 	WithdrawalFile = "withdrawal.json"
 )
 
-// FileDigest is what Files has of a text.
+// FileDigest returns what Files has of a text.
 func FileDigest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
@@ -183,7 +183,7 @@ func (b BatchReceipts) check(p plan.Plan, keys []VerifyKey) (Vouched, error) {
 	return v, nil
 }
 
-// ReceiptKeys are the public keys that a plan's hops sign receipts with, by instance
+// ReceiptKeys returns the public keys that a plan's hops sign receipts with, by instance
 // and hop, or its aggregators, as the hops of one instance; the zero key where the plan names none, which it does not of a last hop.
 func ReceiptKeys(p plan.Plan) ([][]VerifyKey, error) {
 	var all [][]VerifyKey

@@ -84,7 +84,7 @@ func (r Receipt) version() byte {
 	return receiptVersion
 }
 
-// Bytes is the canonical form of the receipt without its signature.
+// Bytes returns the canonical form of the receipt without its signature.
 func (r Receipt) Bytes() []byte {
 	b := make([]byte, 0, longReceiptSize)
 	b = append(b, r.version())
@@ -123,7 +123,7 @@ func (r Receipt) Sign(k SignKey) SignedReceipt {
 	return s
 }
 
-// Bytes is the receipt with its signature, 224 or 248 bytes.
+// Bytes returns the receipt with its signature, 224 or 248 bytes.
 func (s SignedReceipt) Bytes() []byte { return append(s.Receipt.Bytes(), s.Signature[:]...) }
 
 // Hash names the receipt; the next hop's Previous.
@@ -140,7 +140,7 @@ func (s SignedReceipt) Verify(k VerifyKey) error {
 	return nil
 }
 
-// receiptSize is the length of a receipt that begins with a byte.
+// receiptSize returns the length of a receipt that begins with a byte.
 func receiptSize(version byte) (int, error) {
 	switch version {
 	case receiptVersion:

@@ -11,7 +11,7 @@ import (
 // shares, in URL-safe base64 without padding: the leader's, and the helper's after it.
 const ReceiptHeader = "Confetti-Receipts"
 
-// SharesDigest is the BatchOut of the helper's receipt: of the leader's, which is the
+// SharesDigest returns the BatchOut of the helper's receipt: of the leader's, which is the
 // SHA-256 of the leader's share, and the helper's share.
 func SharesDigest(leader [32]byte, helper []byte) [32]byte {
 	return sha256.Sum256(append(bytes.Clone(leader[:]), helper...))

@@ -30,7 +30,7 @@ func ParseVerifyKey(text string) (VerifyKey, error) {
 	return VerifyKey{raw}, nil
 }
 
-// String is the text form that ParseVerifyKey reads; empty for the zero key.
+// String returns the text form that ParseVerifyKey reads; empty for the zero key.
 func (k VerifyKey) String() string {
 	if k.key == nil {
 		return ""
@@ -61,7 +61,7 @@ func GenerateSignKey() (SignKey, error) {
 	return SignKey{func() ed25519.PrivateKey { return key }}, nil
 }
 
-// Public is the key that verifies; the zero key for the zero key.
+// Public returns the key that verifies; the zero key for the zero key.
 func (k SignKey) Public() VerifyKey {
 	if k.key == nil {
 		return VerifyKey{}
@@ -72,7 +72,7 @@ func (k SignKey) Public() VerifyKey {
 // Sign signs the message. The zero key panics.
 func (k SignKey) Sign(message []byte) []byte { return ed25519.Sign(k.key(), message) }
 
-// Private is the key for what signs by itself, such as plan.Sign; nil for the
+// Private returns the key for what signs by itself, such as plan.Sign; nil for the
 // zero key.
 func (k SignKey) Private() ed25519.PrivateKey {
 	if k.key == nil {
@@ -90,7 +90,7 @@ func (k SignKey) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, "private key of %s %s", SignSuite, keyfile.ID(k.Public().String()))
 }
 
-// Note is the key as a verifier key of signed notes (c2sp.org/signed-note), under a name
+// Note returns the key as a verifier key of signed notes (c2sp.org/signed-note), under a name
 // that has neither white space nor a plus.
 func (k VerifyKey) Note(name string) (string, error) {
 	if k.key == nil {
@@ -106,7 +106,7 @@ func (k VerifyKey) Note(name string) (string, error) {
 	return text, nil
 }
 
-// Note is the key as the private key of signed notes with that name.
+// Note returns the key as the private key of signed notes with that name.
 func (k SignKey) Note(name string) (string, error) {
 	verifier, err := k.Public().Note(name)
 	if err != nil {

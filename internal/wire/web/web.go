@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// AsProblem is the problem in the error, or wire.Internal with nothing of the error
+// AsProblem returns the problem in the error, or wire.Internal with nothing of the error
 // in it: what a service did not foresee may hold anything.
 func AsProblem(err error) *wire.Problem {
 	if p, ok := errors.AsType[*wire.Problem](err); ok {
@@ -50,7 +50,7 @@ func WriteProblem(w http.ResponseWriter, err error) {
 	w.Write(append(body, '\n'))
 }
 
-// ReadProblem is the problem that a response reports; nil for a status below
+// ReadProblem returns the problem that a response reports; nil for a status below
 // 400 (wire.ReadProblem). The response's body is read, not closed.
 func ReadProblem(r *http.Response) *wire.Problem {
 	if r.StatusCode < 400 {

@@ -26,7 +26,7 @@ const (
 	stepSize = 0.6
 )
 
-// ClassSums are the sums of the features of each class, a row for each feature, from that of
+// ClassSums returns the sums of the features of each class, a row for each feature, from that of
 // class messages (features.Shape.ClassMessage) and the public features themselves; and the error
 // of each, given that of the messages' sum.
 func ClassSums(s features.Shape, sum []float64, err float64, x blas32.General) ([]float64, float64, error) {

@@ -88,7 +88,7 @@ func settle(seed uint64) error {
 	return nil
 }
 
-// sigma is the noise of a curator, among those relied upon.
+// sigma returns the noise of a curator, among those relied upon.
 func sigma(epsilon float64) (float64, error) {
 	noise, _, err := additive.CalibrateGaussian(account.Target{Rounds: 1, Epsilon: epsilon, Delta: delta}, math.Sqrt2)
 	return noise.Sigma / math.Sqrt(1-dishonest), err
@@ -127,7 +127,7 @@ func (p people) clusters() error {
 	return nil
 }
 
-// counted are the shares of labels in clusters, by noisy counts.
+// counted returns the shares of labels in clusters, by noisy counts.
 func (p people) counted(r *rand.Rand, of, sizes []int, noise float64) (likely [][]float64, err error) {
 	counts := make([][]estimate.Value, len(sizes))
 	for c := range counts {

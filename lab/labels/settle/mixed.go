@@ -68,7 +68,7 @@ func (p people) mixed() error {
 	return nil
 }
 
-// probabilities are a network's of each row.
+// probabilities returns a network's of each row.
 func probabilities(m *nn.Model, x blas32.General) [][]float32 {
 	scores, out := nn.NewPass(m).Forward(x.Data[:x.Rows*x.Cols], x.Rows), make([][]float32, x.Rows)
 	nn.Softmax(scores, classes)

@@ -170,7 +170,7 @@ func (p people) descend(sums features.Sums, start, step float64, noisy func([]fl
 	return white.accuracy(d.Classifier().Class), nil
 }
 
-// designed are the mechanisms of the round of moments, with its share of bits and budget, and of
+// designed returns the mechanisms of the round of moments, with its share of bits and budget, and of
 // each of four of gradients.
 func designed(share float64) ([]vector.Spec, error) {
 	need := vector.Need{Respondents: respondents, Honest: respondents, Dimension: shape.Len(), Bits: int(share * bits), SquaredDistance: features.SquaredDistance()}

@@ -64,7 +64,7 @@ func settleTexts(dir string, seed uint64) error {
 	return nil
 }
 
-// begin are the first words of texts, with their group.
+// begin returns the first words of texts, with their group.
 func begin(w datasets.Written) (out datasets.Written) {
 	for i, text := range w.Texts {
 		words := lsa.Split(text)

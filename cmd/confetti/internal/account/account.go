@@ -59,7 +59,7 @@ type numbers struct {
 	Steps            *int     `help:"dpsgd: number of steps." placeholder:"T" group:"Parameters of the mechanism"`
 }
 
-// given are the flags of a command that were given, by name, with their numbers: its
+// given returns the flags of a command that were given, by name, with their numbers: its
 // fields that are pointers.
 func given(command any) map[string]float64 { return givenOf(reflect.ValueOf(command)) }
 
@@ -124,7 +124,7 @@ func probability(name string, x float64) error {
 	return nil
 }
 
-// rounds is how often the mechanism is used.
+// rounds returns how often the mechanism is used.
 func (p parameters) rounds() int {
 	switch {
 	case p.Steps != nil:
@@ -135,7 +135,7 @@ func (p parameters) rounds() int {
 	return 1
 }
 
-// repeated is the checked mechanism with its rounds; not for fragments.
+// repeated returns the checked mechanism with its rounds; not for fragments.
 func (m mechanism) repeated(p parameters) account.Event {
 	return account.Repeat{Event: m.event(p), Rounds: p.rounds()}
 }

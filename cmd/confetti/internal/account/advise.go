@@ -133,7 +133,7 @@ func (c accountAdvise) routes(std terminal.Streams, task advise.Task, a advise.A
 // messageBytes is the payload of an envelope in the plans that confetti authors.
 const messageBytes = 8
 
-// bytes is what a device sends: every envelope in its layers.
+// bytes returns what a device sends: every envelope in its layers.
 func (c accountAdvise) bytes(o advise.Option) int {
 	return o.Envelopes * envelope.Suite(c.Suite).Size(c.Hops+1, messageBytes)
 }

@@ -112,7 +112,7 @@ func (c accountAdvise) draw(std terminal.Streams, task advise.Task) error {
 	return nil
 }
 
-// errorSeries is one curve for each protocol, over the tasks that it and the
+// errorSeries returns one curve for each protocol, over the tasks that it and the
 // accountant can do. Curators come first, so that what reaches them covers them.
 func errorSeries(tasks []advise.Task, point func(advise.Task, advise.Option) (x, y float64), compare func(advise.Task) (advise.Advice, error)) ([]release.Series, error) {
 	var curators, shuffled []*release.Series

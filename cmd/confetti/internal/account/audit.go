@@ -181,7 +181,7 @@ func (c Audit) train(t dpsgd.Training, claim account.Guarantee, report func(stag
 	return append(findings, more...), err
 }
 
-// observed is what the mechanism's observer meets in one round.
+// observed returns what the mechanism's observer meets in one round.
 func (m mechanism) observed(p parameters) (audit.Observed, error) {
 	if m.noisy == nil {
 		return m.attack(p)
@@ -230,7 +230,7 @@ func (m mechanism) hide(p parameters, canaries int, claim account.Guarantee, see
 // other: sums of vectors, with Gaussian noise.
 func (m mechanism) canaries() bool { return m.sums != nil || strings.HasSuffix(m.name, "gaussian") }
 
-// sums are those of the vectors that the parameters describe, of which two are at most two apart:
+// sums returns those of the vectors that the parameters describe, of which two are at most two apart:
 // everybody answers in every coordinate.
 func (p parameters) sums() (audit.Sums, error) {
 	d := *p.Coordinates
@@ -241,7 +241,7 @@ func (p parameters) sums() (audit.Sums, error) {
 	return audit.Sums{Rounds: slices.Repeat([]vector.Spec{spec}, p.rounds()), Users: *p.Users}, spec.Validate()
 }
 
-// claim is what is promised of all rounds.
+// claim returns what is promised of all rounds.
 func (m mechanism) claim(p parameters, delta float64) (account.Guarantee, error) {
 	if m.event == nil {
 		return p.fragments().Central(delta)
@@ -249,7 +249,7 @@ func (m mechanism) claim(p parameters, delta float64) (account.Guarantee, error)
 	return account.Epsilon(m.repeated(p), delta)
 }
 
-// looks is how often the attack looks: fragments are rounds of one view.
+// looks returns how often the attack looks: fragments are rounds of one view.
 func (m mechanism) looks(p parameters) int {
 	if m.event == nil {
 		return 1

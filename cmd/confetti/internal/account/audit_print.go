@@ -21,7 +21,7 @@ type printed struct {
 	took      time.Duration
 }
 
-// headline is the finding that is said first: of a plan that of its own promise, which stands
+// headline returns the finding that is said first: of a plan that of its own promise, which stands
 // last, and of a mechanism the one that found most. One that proves a claim false comes
 // before all others.
 func (p printed) headline() audit.Finding {

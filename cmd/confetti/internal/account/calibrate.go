@@ -110,7 +110,7 @@ func (c accountCalibrate) Run(std terminal.Streams) error {
 	return s.print(std, c.JSON)
 }
 
-// repeated is the event of all rounds.
+// repeated returns the event of all rounds.
 func (c accountCalibrate) repeated(e account.Event) account.Event {
 	return account.Repeat{Event: e, Rounds: c.Rounds}
 }

@@ -130,7 +130,7 @@ func (c accountCalibrate) report(s *statement, r report) (account.Event, error) 
 	return event, err
 }
 
-// mostLocal is the largest local epsilon for the target, with the size of the subsets:
+// mostLocal returns the largest local epsilon for the target, with the size of the subsets:
 // that of least error depends on the local epsilon, which depends on it.
 func (c accountCalibrate) mostLocal(r report, within float64) (most float64, size int, err error) {
 	fixed, next := r, r.subset(math.Min(within, c.Epsilon))

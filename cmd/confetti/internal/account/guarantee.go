@@ -109,7 +109,7 @@ type parameter struct {
 	note       string
 }
 
-// statement is one without its guarantee yet.
+// statement returns one without its guarantee yet.
 func (m mechanism) statement(p parameters) *statement {
 	s := &statement{mechanism: m.name}
 	if m.says != nil {
@@ -212,7 +212,7 @@ func (s *statement) table(w io.Writer) {
 	}
 }
 
-// document is the JSON of a statement: what does not apply is left out.
+// document returns the JSON of a statement: what does not apply is left out.
 func (s *statement) document() map[string]any {
 	g := s.Guarantee
 	d := map[string]any{

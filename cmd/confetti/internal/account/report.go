@@ -37,7 +37,7 @@ type report struct {
 	at             func(symbols, size int, local float64) randomizer
 }
 
-// oneMessage is the row of such a mechanism; needs and takes are what it has beside
+// oneMessage returns the row of such a mechanism; needs and takes are what it has beside
 // respondents, rounds and epsilons.
 func oneMessage(name string, needs, takes []string, at func(symbols, size int, local float64) randomizer) mechanism {
 	needs = append([]string{"users"}, needs...)
@@ -59,7 +59,7 @@ func (r report) randomizer(local float64) randomizer { return r.at(r.symbols, r.
 
 func (r report) event(local float64) account.Event { return r.randomizer(local).Event(r.users) }
 
-// attack is that on the reports of the randomizer, or of one of those that "any" stands for.
+// attack returns that on the reports of the randomizer, or of one of those that "any" stands for.
 func (r report) attack(local float64) audit.Observed {
 	switch m := r.randomizer(local).(type) {
 	case randomize.SubsetSelection:
@@ -125,7 +125,7 @@ func (r report) describe(s *statement, local float64) {
 	}
 }
 
-// subset is the size of the subsets at a local epsilon; 0 of a report that is none.
+// subset returns the size of the subsets at a local epsilon; 0 of a report that is none.
 func (r report) subset(local float64) int {
 	if subset, ok := r.randomizer(local).(randomize.SubsetSelection); ok {
 		return subset.W

@@ -195,7 +195,7 @@ func sigma(s *statement, p parameters) {
 	s.add("sigma", "standard deviation", *p.Sigma, "of the noise in each sum")
 }
 
-// value is what a flag says, or zero.
+// value returns what a flag says, or zero.
 func value[T any](flag *T) (v T) {
 	if flag != nil {
 		v = *flag
@@ -212,7 +212,7 @@ func knows(m mechanism) bool      { return m.needs != nil }
 func calibrates(m mechanism) bool { return m.calibrate != nil }
 func attacked(m mechanism) bool   { return m.attack != nil || m.noisy != nil || m.training != nil }
 
-// named are the names of those that pass.
+// named returns the names of those that pass.
 func named(pass func(mechanism) bool) (names []string) {
 	for _, m := range mechanisms {
 		if pass(m) {

@@ -290,7 +290,7 @@ func (c collectSimulate) load(std terminal.Streams) (set *dataset.Set, notes []s
 	return set, notes, nil
 }
 
-// missing is what an empty cell means.
+// missing returns what an empty cell means.
 func (c collectSimulate) missing() (table.Missing, error) {
 	m, err := table.ParseMissing(c.Missing)
 	if err != nil {
@@ -299,7 +299,7 @@ func (c collectSimulate) missing() (table.Missing, error) {
 	return m, nil
 }
 
-// exactMetric is the accuracy that the records allow; none where it was not computed.
+// exactMetric returns the accuracy that the records allow; none where it was not computed.
 func exactMetric(accuracy float64, how string) []release.Metric {
 	if how == "" {
 		return nil
@@ -307,7 +307,7 @@ func exactMetric(accuracy float64, how string) []release.Metric {
 	return []release.Metric{{Name: "accuracy_exact", Label: "Best accuracy without any privacy", Value: accuracy, Unit: release.Share, Note: "of classifiers that see the records: " + how}}
 }
 
-// asked is the collection that the flags ask for.
+// asked returns the collection that the flags ask for.
 func (c collectSimulate) asked(set *dataset.Set) (collection.Collection, error) {
 	label, err := flags.ParseLabelEpsilon(c.LabelEpsilon)
 	minimum := c.Minimum
@@ -401,7 +401,7 @@ func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r relea
 	return nil
 }
 
-// verdicts are a release's guarantees, a line for each observer.
+// verdicts returns a release's guarantees, a line for each observer.
 func verdicts(r release.Release) (rows []string) {
 	for _, s := range r.Guarantees {
 		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))

@@ -191,7 +191,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 	return ShowSurvey(std.Out, out)
 }
 
-// search is that of the flags, and how many candidates a round of it may have.
+// search returns that of the flags, and how many candidates a round of it may have.
 func (c collectHistogram) search(alphabet []rune) (*plan.Search, int, error) {
 	s := sketch.Search{Alphabet: alphabet, Ahead: c.Ahead, Least: float64(c.Least), Rate: falseStrings}
 	first, err := s.First()

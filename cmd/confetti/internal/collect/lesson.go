@@ -104,7 +104,7 @@ func (c collectSimulate) runLesson(std terminal.Streams, given *kong.Context) er
 	return c.showLesson(std, out, central, time.Since(start))
 }
 
-// features are those of --map, for the columns of the set.
+// features returns those of --map, for the columns of the set.
 func (c collectSimulate) features(set *dataset.Set) (*inputs.Map, error) {
 	features, err := flags.Features(c.Map)
 	if err != nil {

@@ -82,7 +82,7 @@ func (t *answersTable) note(format string, a ...any) {
 // fewRows are so few that each may well have a value of its own.
 const fewRows = 20
 
-// answers are those to one attribute, by row, from its columns that begin at number at.
+// answers returns those to one attribute, by row, from its columns that begin at number at.
 func (t *answersTable) answers(a *plan.Attribute, columns *table.Columns, at int) (func(row int) any, error) {
 	values := columns.Values[at]
 	switch a.Kind {
@@ -177,7 +177,7 @@ func inside(a *plan.Attribute, columns *table.Columns, at int, held func(row int
 
 func distinct(values []string) []string { return slices.Sorted(maps.Keys(index(values))) }
 
-// index is where each value stands, the last place of several.
+// index returns where each value stands, the last place of several.
 func index(values []string) map[string]int {
 	at := make(map[string]int, len(values))
 	for i, v := range values {

@@ -176,7 +176,7 @@ func find(ctx context.Context, at string) (parts.Source, []string, error) {
 	return b, names, err
 }
 
-// files are those that a pattern names, and all below folders that it names.
+// files returns those that a pattern names, and all below folders that it names.
 func files(pattern string) (names []string, err error) {
 	matches, err := filepath.Glob(pattern)
 	if err != nil {

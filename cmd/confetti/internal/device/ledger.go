@@ -106,7 +106,7 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 	return nil
 }
 
-// answered are the plans in the device's folder, and those that are named.
+// answered returns the plans in the device's folder, and those that are named.
 func (c ledgerShow) answered() ([]plan.Plan, error) {
 	kept, err := filepath.Glob(filepath.Join(c.Folder, "*.plan.json"))
 	if err != nil {

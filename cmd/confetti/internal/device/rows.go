@@ -91,7 +91,7 @@ func (in *rows) read() (err error) {
 	return err
 }
 
-// cell is what stands in a column, or in the place of an empty one; !ok if there is
+// cell returns what stands in a column, or in the place of an empty one; !ok if there is
 // nothing.
 func (in *rows) cell(name string, mayBeEmpty bool) (field any, ok bool) {
 	field = in.fields[name]
@@ -116,7 +116,7 @@ func (in *rows) cell(name string, mayBeEmpty bool) (field any, ok bool) {
 // wrong counts what is wrong with a column.
 func (in *rows) wrong(name, what string) { in.faults.Add(in.line, name, what) }
 
-// value is that of the row that was read, of which some fields have another name. It is
+// value returns that of the row that was read, of which some fields have another name. It is
 // nil, and the row is a fault, unless every field is there.
 func (in *rows) value(q question.Parser, fields []question.Field) question.Value {
 	row, there := make([]any, len(fields)), make([]bool, len(fields))

@@ -100,7 +100,7 @@ func (c Submit) Run(std terminal.Streams) error {
 	return c.many(ctx, std, signed, o, bearers, values)
 }
 
-// options are those of the one device, or the first, and the tokens of all.
+// options returns those of the one device, or the first, and the tokens of all.
 func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Options, bearers []string, err error) {
 	if c.Dir != "" {
 		t := trial.Folder(c.Dir)
@@ -175,7 +175,7 @@ func (c *Submit) reached() error {
 // addressed: the plan is fetched.
 func (c Submit) addressed() bool { return strings.HasPrefix(c.Plan, "https://") }
 
-// inStudy is the newest round of the study that a plan is of, and the state that it
+// inStudy returns the newest round of the study that a plan is of, and the state that it
 // asks with.
 func inStudy(ctx context.Context, signed plan.Signed, o client.Options) (plan.Signed, client.Options, error) {
 	analyzer := signed.Plan.Analyzer.URL
@@ -191,7 +191,7 @@ func inStudy(ctx context.Context, signed plan.Signed, o client.Options) (plan.Si
 	return signed, o, err
 }
 
-// delay is what was asked for, and none in a trial.
+// delay returns what was asked for, and none in a trial.
 func (c Submit) delay() time.Duration {
 	switch {
 	case c.Delay == nil && !c.trial():
@@ -208,7 +208,7 @@ func (c Submit) trial() bool { return c.Dir != "" || c.Devices }
 // patience is how long a command waits for services that are away or busy.
 const patience = 15 * time.Second
 
-// longest is the delay of an answer to a plan that demands tokens, at most.
+// longest returns the delay of an answer to a plan that demands tokens, at most.
 func longest(o client.Options) time.Duration {
 	if o.Delay == 0 {
 		return client.DefaultDelay

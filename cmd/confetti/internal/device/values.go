@@ -50,7 +50,7 @@ func (c columns) answers(path string, p plan.Plan) (values []question.Value, not
 	return c.read(path, q)
 }
 
-// fields are the question's, with the crowd's by the name that it has here.
+// fields returns the question's, with the crowd's by the name that it has here.
 func (c columns) fields(q question.Parser) []question.Field {
 	fields := q.Fields()
 	for i, f := range fields {
@@ -232,7 +232,7 @@ func matrix(path string, q question.Parser, fields []question.Field) ([]question
 	return values, nil
 }
 
-// ofNumbers is a field of one number, or of several.
+// ofNumbers returns a field of one number, or of several.
 func ofNumbers(x []float32) any {
 	if len(x) == 1 {
 		return float64(x[0])

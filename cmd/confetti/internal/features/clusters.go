@@ -159,7 +159,7 @@ func (c clustered) byGraph(in featured, o cluster.Options, width, height int, re
 	return in, found{text, e.All(in.x), e.Sizes}, err
 }
 
-// nearest are the inputs of each cluster that are nearest to its mean, first the nearest.
+// nearest returns the inputs of each cluster that are nearest to its mean, first the nearest.
 func (f found) nearest(x blas32.General, most int) [][]int {
 	means := make([]float64, len(f.sizes)*x.Cols)
 	for i, c := range f.of {

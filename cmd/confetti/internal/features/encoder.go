@@ -217,7 +217,7 @@ func (c encoded) parted(all blas32.General) (public, private blas32.General, err
 	return public, private, err
 }
 
-// within is the range that private records are brought to.
+// within returns the range that private records are brought to.
 func (c encoded) within(likelihood string, public blas32.General) latent.Range {
 	switch {
 	case c.Range != nil:

@@ -105,7 +105,7 @@ func (c fitted) fit(report featuremap.Progress) (m *inputs.Map, rows int, what s
 // What --kind may be of images, texts and tables; the first of each is usual.
 var kinds = map[string][]string{"images": {"gradients", "scattering"}, "texts": {"lsa", "hashed"}, "tables": {"columns", "fourier"}}
 
-// kind is what was asked for of inputs.
+// kind returns what was asked for of inputs.
 func (c fitted) kind(of string) (string, error) {
 	kind := cmp.Or(c.Kind, kinds[of][0])
 	if !slices.Contains(kinds[of], kind) {
@@ -151,7 +151,7 @@ func (c fitted) table(g given, report featuremap.Progress) (*inputs.Map, error) 
 	return featuremap.Columns(g.columns, g.rows, c.dimension(g.rows.Cols, g.rows.Rows-1), c.Reg)
 }
 
-// dimension is what was asked for, or usual.
+// dimension returns what was asked for, or usual.
 func (c fitted) dimension(usual, most int) int {
 	if c.Dimension > 0 {
 		return c.Dimension

@@ -52,7 +52,7 @@ func drawn(seed uint64, images int, report featuremap.Progress) given {
 	return given{what: "synthetic images", size: &size, rows: featuremap.Stacked(synthetic.Images(seeded.New(seed), images))}
 }
 
-// pictures are those of a folder, in the order of their names.
+// pictures returns those of a folder, in the order of their names.
 func pictures(folder string, report featuremap.Progress) (g given, err error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.[pP][nN][gG]"))
 	if err != nil || len(paths) == 0 {

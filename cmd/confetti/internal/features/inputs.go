@@ -72,7 +72,7 @@ func (c public) read(report featuremap.Progress) (in featured, err error) {
 	return in, err
 }
 
-// given are the inputs of the command line, or of a data set. Any takes numbers of a table that are not finite.
+// given returns the inputs of the command line, or of a data set. Any takes numbers of a table that are not finite.
 func (c public) given(by *inputs.Map, any bool, report featuremap.Progress) (given, error) {
 	switch {
 	case c.Inputs != "":
@@ -116,7 +116,7 @@ func mapped(g given, by *inputs.Map, report featuremap.Progress) (x blas32.Gener
 
 func (g given) row(i int) []float32 { return g.rows.Data[i*g.rows.Stride:][:g.rows.Cols] }
 
-// words are an input in words: a text, or the numbers of a row; "" for an image.
+// words returns an input in words: a text, or the numbers of a row; "" for an image.
 func (g given) words(i int) string {
 	switch {
 	case g.size != nil:

@@ -101,7 +101,7 @@ func (c joined) Run(std terminal.Streams) error {
 	return err
 }
 
-// told is what the release says of records.
+// told returns what the release says of records.
 func (c joined) told() (rows results.Rows, err error) {
 	p, err := plans.Read(filepath.Join(c.Release, verify.PlanFile))
 	if err != nil {
@@ -125,7 +125,7 @@ func (c joined) told() (rows results.Rows, err error) {
 	return rows, err
 }
 
-// own is the party's table, and the names of its columns.
+// own returns the party's table, and the names of its columns.
 func (c joined) own() (rows [][]string, head []string, err error) {
 	f, err := os.Open(c.Table)
 	if err != nil {

@@ -85,7 +85,7 @@ func (c taught) Run(std terminal.Streams) error {
 	return err
 }
 
-// asState is a model of images as devices fetch it; nothing where none is asked for.
+// asState returns a model of images as devices fetch it; nothing where none is asked for.
 func (c taught) asState(m *model.Model) ([]byte, error) {
 	f := m.Features
 	switch {
@@ -161,7 +161,7 @@ func (c taught) learn(t labelled, report featuremap.Progress) (*model.Model, int
 	return m, x.Rows, m.Check()
 }
 
-// taken are the features that a model takes, which it is told: those of a map or of images as
+// taken returns the features that a model takes, which it is told: those of a map or of images as
 // they are, and columns less their mean and over their deviation.
 func (in featured) taken(f *inputs.Map) blas32.General {
 	if in.by != nil {
@@ -178,7 +178,7 @@ func (in featured) taken(f *inputs.Map) blas32.General {
 	return x
 }
 
-// promise is that against the analyzer: it sees counts of clusters, behind whoever is honest, and
+// promise returns that against the analyzer: it sees counts of clusters, behind whoever is honest, and
 // labels told one by one with whose they are; of private records the one to go by, though everyone colludes.
 func (t labelled) promise() (model.Promise, error) {
 	trust := t.trust

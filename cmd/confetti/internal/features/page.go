@@ -58,7 +58,7 @@ func clusterPage(in featured, f found, most int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// shortened is the beginning of a text.
+// shortened returns the beginning of a text.
 func shortened(text string) string {
 	const most = 160
 	if r := []rune(text); len(r) > most {

@@ -137,7 +137,7 @@ func showAlarms(w io.Writer, now []sight) {
 	}
 }
 
-// seen is an acknowledged alarm in words.
+// seen returns an acknowledged alarm in words.
 func seen(a serve.Acknowledged) string {
 	return fmt.Sprintf("%s (acknowledged %s)", sanitize.Text(a.Text), a.At.UTC().Format("2006-01-02 15:04 UTC"))
 }

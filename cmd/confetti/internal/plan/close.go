@@ -86,7 +86,7 @@ func (c planClose) remains(out io.Writer, left []plans.Party) error {
 	return terminal.Unfinishedf("not closed yet: %s open still", serve.Count(len(left), "party is", "parties are"))
 }
 
-// again is what the next command that asks about the same plan is given.
+// again returns what the next command that asks about the same plan is given.
 func (c planClose) again() string {
 	if c.Plan == "" {
 		return fmt.Sprintf("--dir %s --out %s", c.Dir, trial.Folder(c.Dir).Path("release"))

@@ -123,7 +123,7 @@ type planShow struct {
 	JSON bool   `help:"Print the canonical bytes alone."`
 }
 
-// canonicalText is the canonical form and a line's end: to the byte for a file or a
+// canonicalText returns the canonical form and a line's end: to the byte for a file or a
 // pipe, with what would command a terminal written out for one.
 func canonicalText(p plan.Plan, terminal bool) []byte {
 	text := append(p.Canonical(), '\n')

@@ -57,7 +57,7 @@ func (c planSign) Run(std terminal.Streams) error {
 	return nil
 }
 
-// signed is the plan with one signature more.
+// signed returns the plan with one signature more.
 func (c planSign) signed(key relay.SignKey) (plan.Signed, error) {
 	if text, err := atomicfile.Read(c.File); err == nil && plan.IsSigned(text) {
 		if !c.Opens.IsZero() || !c.Closes.IsZero() {

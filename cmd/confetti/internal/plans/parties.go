@@ -17,7 +17,7 @@ type Party struct {
 	Hop       int
 }
 
-// Parties are all that have an address: the analyzer first, who may refuse for its
+// Parties returns all that have an address: the analyzer first, who may refuse for its
 // budget, then hops and the issuer.
 func Parties(p plan.Plan) []Party {
 	all := []Party{{p.Analyzer.Operator, p.Analyzer.URL, "analyzer", 0, 0}}
@@ -61,7 +61,7 @@ func Addressed(p plan.Plan, roles ...string) error {
 	return nil
 }
 
-// Route is a route of so many instances with so many hops each, which go by their numbers.
+// Route returns a route of so many instances with so many hops each, which go by their numbers.
 func Route(instances, hops int) plan.Route {
 	m := &plan.Mix{Instances: make([]plan.Instance, instances)}
 	for i := range m.Instances {
@@ -73,7 +73,7 @@ func Route(instances, hops int) plan.Route {
 	return plan.Route{Kind: plan.RouteMix, Mix: m}
 }
 
-// Sum is a route of sums whose noise is added by so and so; its parties go by their roles.
+// Sum returns a route of sums whose noise is added by so and so; its parties go by their roles.
 func Sum(noise string) plan.Route {
 	return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{
 		Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: noise,

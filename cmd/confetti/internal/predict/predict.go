@@ -133,7 +133,7 @@ func (c Command) predict(m *model.Model, report func(stage string, done, total i
 	})
 }
 
-// texts are those of a column, or of the lines of a file.
+// texts returns those of a column, or of the lines of a file.
 func (c Command) texts() ([]string, error) {
 	if c.Column == "" {
 		return table.ReadLines(c.File)

@@ -93,7 +93,7 @@ func (c releaseVerify) draw(e verify.Evidence) error {
 	return atomicfile.Replace(c.Page, text, 0o644)
 }
 
-// expected are the publishers whom somebody expects; nil: nobody is named.
+// expected returns the publishers whom somebody expects; nil: nobody is named.
 func (c releaseVerify) expected() (*plan.Publishers, error) {
 	if c.Publishers != "" {
 		trusted, err := c.Trusted()

@@ -36,7 +36,7 @@ func announceReplaced(w io.Writer, dir string) {
 	}
 }
 
-// Sheet is the table that stands beside a release; what its readers must know of it is
+// Sheet returns the table that stands beside a release; what its readers must know of it is
 // added to the remarks.
 func Sheet(m question.Model, public results.Public, r *release.Release) (results.Sheet, error) {
 	s, err := results.Beside(m, public)

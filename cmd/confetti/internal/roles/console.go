@@ -46,7 +46,7 @@ type oidc struct {
 	Operator map[string]string `help:"Who is let in: the operator's name in logs, and the subject (sub) with the provider." placeholder:"NAME=SUBJECT"`
 }
 
-// open is how operators sign in; nil if no flag says so.
+// open returns how operators sign in; nil if no flag says so.
 func (f oidc) open(address string) (console.Provider, error) {
 	if f.Issuer == "" && f.Client == "" && f.Secret == "" && f.Roots == "" && len(f.Operator) == 0 {
 		return nil, nil
@@ -152,7 +152,7 @@ func (c serveConsole) remember(o *console.Options) error {
 	return os.MkdirAll(o.Folder, 0o700)
 }
 
-// Studio is the module that pages compute with in a browser, which is looked for, or made, when it
+// Studio returns the module that pages compute with in a browser, which is looked for, or made, when it
 // is first asked for.
 func Studio() func() (http.Handler, error) {
 	return sync.OnceValues(func() (http.Handler, error) { return webstudio.Handler(context.Background()) })
@@ -210,7 +210,7 @@ func (c serveConsole) listen(o *console.Options) (net.Listener, *tls.Certificate
 	return l, pair, nil
 }
 
-// hosts are the names by which browsers may call the console, the first of them to be printed, and whether
+// hosts returns the names by which browsers may call the console, the first of them to be printed, and whether
 // they do over TLS alone.
 func (c serveConsole) hosts(host, port string, local bool, pair *tls.Certificate) (all []string, secure bool, err error) {
 	if c.Address != "" {
@@ -246,7 +246,7 @@ func (c serveConsole) hosts(host, port string, local bool, pair *tls.Certificate
 	return all, true, nil
 }
 
-// bare is a host as browsers name it without a port.
+// bare returns a host as browsers name it without a port.
 func bare(host string) string {
 	if strings.Contains(host, ":") {
 		return "[" + host + "]"

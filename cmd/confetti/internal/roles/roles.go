@@ -88,7 +88,7 @@ func (c *AnalyzerService) Run(ctx context.Context, log *slog.Logger) error {
 	return c.Config.Run(ctx, log, analyzerd.Program{Software: c.version, Audit: attack})
 }
 
-// attack is the audit of a plan, for its release.
+// attack returns the audit of a plan, for its release.
 func attack(p plan.Plan, state []byte) ([]byte, error) {
 	found := audit.Of(p, state, func(string, int, int) {})
 	return found.Marshal(), found.False()

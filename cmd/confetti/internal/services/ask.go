@@ -44,7 +44,7 @@ func (s *Services) Await(ctx context.Context, p plans.Party) error {
 	}
 }
 
-// NextRound is the newest round of the study that a signed round is of, where that is a
+// NextRound returns the newest round of the study that a signed round is of, where that is a
 // later one; nil where it is not, or the plan is by itself.
 func (s *Services) NextRound(ctx context.Context, signed plan.Signed) (*plan.Signed, error) {
 	if signed.Study == nil {
@@ -57,7 +57,7 @@ func (s *Services) NextRound(ctx context.Context, signed plan.Signed) (*plan.Sig
 	return &next, nil
 }
 
-// RoundNamed is the round of that name of the study that a signed round is of.
+// RoundNamed returns the round of that name of the study that a signed round is of.
 func (s *Services) RoundNamed(ctx context.Context, signed plan.Signed, name string) (plan.Signed, error) {
 	hash, err := wire.ParsePlanName(name)
 	if err != nil {

@@ -38,7 +38,7 @@ func (s *Services) Published(ctx context.Context, base, name string) (map[string
 	return files, err
 }
 
-// Release is what is published of a plan, with the plan and its public state, for
+// Release returns what is published of a plan, with the plan and its public state, for
 // releases.Keep.
 func (s *Services) Release(ctx context.Context, signed plan.Signed) (map[string][]byte, error) {
 	p := signed.Plan

@@ -32,7 +32,7 @@ type Terms struct {
 	Merged   bool   `help:"Of a study of one round each: publish, beside the release of each round, one of all rounds so far."`
 }
 
-// Study is that of the plan, whose own times are left out.
+// Study returns that of the plan, whose own times are left out.
 func (t Terms) Study(p plan.Plan, rounds int, times plan.Times, coordinator string) (plan.Study, error) {
 	p.Times = plan.Times{}
 	s := plan.Study{
@@ -74,7 +74,7 @@ type firstRound struct {
 	State string    `help:"Where to write the public state that the first round asks with, where the question has one." type:"path" placeholder:"FILE"`
 }
 
-// opens is when a study or round opens: now where nothing else is said.
+// opens returns when a study or round opens: now where nothing else is said.
 func (c firstRound) opens() time.Time {
 	if c.Opens.IsZero() {
 		return time.Now().Truncate(time.Second).UTC()

@@ -38,10 +38,10 @@ func (t Folder) Path(elements ...string) string {
 	return filepath.Join(append([]string{string(t)}, elements...)...)
 }
 
-// Round is the file of a round of a study.
+// Round returns the file of a round of a study.
 func (t Folder) Round(number int) string { return t.Path(fmt.Sprintf("round-%d.signed.json", number)) }
 
-// Of is the folder of a party.
+// Of returns the folder of a party.
 func (t Folder) Of(p plans.Party) string {
 	if p.Role == "shuffler" {
 		return t.Path(fmt.Sprintf("instance-%d-hop-%d", p.Instance+1, p.Hop+1))
@@ -49,5 +49,5 @@ func (t Folder) Of(p plans.Party) string {
 	return t.Path(p.Role)
 }
 
-// Config is the file of a party's configuration.
+// Config returns the file of a party's configuration.
 func (t Folder) Config(p plans.Party) string { return filepath.Join(t.Of(p), p.Role+".toml") }

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/web/client"
 )
 
-// device is what a phone's browser loads, or why there is none.
+// device returns what a phone's browser loads, or why there is none.
 func device(ctx context.Context) (http.Handler, string) {
 	files, err := webclient.Files(ctx)
 	if err != nil {

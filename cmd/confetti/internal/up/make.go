@@ -364,7 +364,7 @@ func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study, summed boo
 	)
 }
 
-// partyConfig is what differs between the configurations of the roles.
+// partyConfig returns what differs between the configurations of the roles.
 func partyConfig(p plans.Party) string {
 	switch p.Role {
 	case "shuffler":

@@ -122,7 +122,7 @@ func (c Command) tell(out io.Writer, room *console.Room, login string) error {
 	return err
 }
 
-// room is the live poll of the trial's plan.
+// room returns the live poll of the trial's plan.
 func (c Command) room(ctx context.Context, t trial.Folder, signed plan.Signed, address string) (*console.Room, error) {
 	carry, err := serve.Client(serve.Path(t.Path(trial.Roots)))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Draft is the plan without parties' keys and addresses.
+// Draft returns the plan without parties' keys and addresses.
 func (c Command) Draft() (plan.Plan, error) {
 	if c.Plan != "" {
 		return plans.ReadDraft(c.Plan)
@@ -34,7 +34,7 @@ func (c Command) Draft() (plan.Plan, error) {
 	}, nil
 }
 
-// route is that of the sample.
+// route returns that of the sample.
 func (c Command) route() plan.Route {
 	if c.Route == plan.RouteSum {
 		return plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Leader: plan.Party{Operator: "leader"}, Helper: plan.Party{Operator: "helper"}, Noise: plan.NoiseAggregators}}

@@ -10,7 +10,7 @@ const (
 	Fewest = 100
 )
 
-// Choose is the number of clusters for so many respondents whose labels are counted in each:
+// Choose returns the number of clusters for so many respondents whose labels are counted in each:
 // the largest with which a typical cluster holds six standard errors of such a count. More
 // clusters are purer, and the noise of each is felt more. All of it is public: stdErr is that
 // of a count among so many respondents.

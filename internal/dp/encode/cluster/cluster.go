@@ -70,7 +70,7 @@ const version = 1
 
 var errForm = errors.New("cluster: not a state of clusters in its one form")
 
-// Marshal is the state's one form.
+// Marshal returns the state's one form.
 func (s *State) Marshal() []byte {
 	f := form{Version: version, Sizes: s.Sizes, Offsets: s.Offsets}
 	if s.Width != 0 {
@@ -154,13 +154,13 @@ func (s *State) offset(cluster int) float32 {
 	return s.Offsets[cluster]
 }
 
-// Len is the number of clusters.
+// Len returns the number of clusters.
 func (s *State) Len() int { return s.Centres.Rows }
 
-// Features is how many numbers a centre has.
+// Features returns how many numbers a centre has.
 func (s *State) Features() int { return s.Centres.Cols }
 
-// Nearest is the cluster of finite features, as many as a centre has: of equal distances, the
+// Nearest returns the cluster of finite features, as many as a centre has: of equal distances, the
 // first.
 func (s *State) Nearest(features []float32) int {
 	c, best, at := s.Centres, math.Inf(1), 0
@@ -177,7 +177,7 @@ func (s *State) Nearest(features []float32) int {
 	return at
 }
 
-// OfImage is the cluster of an image's grey levels, row by row from the top.
+// OfImage returns the cluster of an image's grey levels, row by row from the top.
 func (s *State) OfImage(grey []float32) (int, error) {
 	if s.Width == 0 {
 		return 0, errors.New("cluster: its centres are not of images")
@@ -194,7 +194,7 @@ func (s *State) OfImage(grey []float32) (int, error) {
 	return s.Nearest(features), nil
 }
 
-// All are the clusters of rows of features, by products of matrices: where two centres are
+// All returns the clusters of rows of features, by products of matrices: where two centres are
 // equally near but for the last digits, Nearest may say the other.
 func (s *State) All(x blas32.General) []int {
 	const block = 512

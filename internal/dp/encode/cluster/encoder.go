@@ -29,7 +29,7 @@ type encoderForm struct {
 	Net     []byte `json:"net"`
 }
 
-// Marshal is the encoder's one form.
+// Marshal returns the encoder's one form.
 func (e *Encoder) Marshal() ([]byte, error) {
 	net, err := e.Net.MarshalBinary()
 	if err != nil {
@@ -91,20 +91,20 @@ func (e *Encoder) Check() error {
 	return nil
 }
 
-// Len is the number of clusters.
+// Len returns the number of clusters.
 func (e *Encoder) Len() int { return len(e.Sizes) }
 
-// Features is how many numbers an input has.
+// Features returns how many numbers an input has.
 func (e *Encoder) Features() int { return e.Net.Inputs() }
 
-// Nearest is the cluster of finite features, as many as the network takes: of the largest score.
+// Nearest returns the cluster of finite features, as many as the network takes: of the largest score.
 // The last digits of scores depend on the machine, and of two that are equal but for these it may
 // say either.
 func (e *Encoder) Nearest(features []float32) int {
 	return e.All(blas32.General{Rows: 1, Cols: len(features), Stride: len(features), Data: features})[0]
 }
 
-// All are the clusters of rows of features.
+// All returns the clusters of rows of features.
 func (e *Encoder) All(x blas32.General) []int {
 	return nn.Classify(e.Net, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows)
 }

@@ -43,7 +43,7 @@ func (f *Finder) ofImages(width, height int) {
 	}
 }
 
-// Find is the cluster of a record; not ok of one that lies in none, since it has other than Inputs numbers, or one
+// Find returns the cluster of a record; not ok of one that lies in none, since it has other than Inputs numbers, or one
 // that is not finite, or too large.
 func (f *Finder) Find(record []float32) (cluster int, ok bool) {
 	if len(record) != f.Inputs {

@@ -46,7 +46,7 @@ func (m *Map) Check(columns int) error {
 	return nil
 }
 
-// Len is the number of columns and cosines.
+// Len returns the number of columns and cosines.
 func (m *Map) Len() int { return len(m.Phases) + len(m.Directions)/len(m.Phases) }
 
 // Beside are rows of columns, and beside them sqrt 2 cos(w x + b) for each direction w and phase b.

@@ -39,11 +39,11 @@ func CheckSize(width, height int) error {
 	return nil
 }
 
-// Len is the number of features of an image of so many pixels: eight orientations in each cell
+// Len returns the number of features of an image of so many pixels: eight orientations in each cell
 // of 4x4 pixels, twice.
 func Len(width, height int) int { return 2 * half(width, height) }
 
-// Len is the number of features.
+// Len returns the number of features.
 func (m *Map) Len() int { return Len(m.width, m.height) }
 
 func half(width, height int) int { return orientations * (width / cell) * (height / cell) }

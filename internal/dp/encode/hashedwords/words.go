@@ -74,7 +74,7 @@ const (
 // weight at most.
 const Least = Half / 100
 
-// Counted are the common words among public texts, with their shares of all words there.
+// Counted returns the common words among public texts, with their shares of all words there.
 func Counted(texts []string) (common map[string]float64) {
 	common, all := map[string]float64{}, 0.0
 	for _, text := range texts {

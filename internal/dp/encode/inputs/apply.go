@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 )
 
-// OfText is the vector of a text.
+// OfText returns the vector of a text.
 func (m *Map) OfText(text string) ([]float32, error) {
 	x := make([]float32, m.raw())
 	switch {
@@ -25,7 +25,7 @@ func (m *Map) OfText(text string) ([]float32, error) {
 	return m.mapped(x), nil
 }
 
-// OfNumbers is the vector of the grey levels of an image, row by row from the top, or of a
+// OfNumbers returns the vector of the grey levels of an image, row by row from the top, or of a
 // row of numbers in the order of Columns.
 func (m *Map) OfNumbers(numbers []float32) ([]float32, error) {
 	switch {

@@ -44,7 +44,7 @@ type cosinesForm struct {
 	Phases     floats.Singles `json:"phases"`
 }
 
-// Form is the map's.
+// Form returns the map's.
 func (m *Map) Form() Form {
 	out := Form{Image: m.Image, Scattering: m.Scatter != nil, Columns: m.Columns, Cut: m.Cut}
 	for _, w := range m.Maps {
@@ -65,7 +65,7 @@ func (m *Map) Form() Form {
 	return out
 }
 
-// State is the public state of a round that asks for vectors with this map alone.
+// State returns the public state of a round that asks for vectors with this map alone.
 func (m *Map) State() []byte {
 	text, err := json.Marshal(struct {
 		Inputs Form `json:"inputs"`
@@ -76,7 +76,7 @@ func (m *Map) State() []byte {
 	return text
 }
 
-// Map is the one of a form, checked.
+// Map returns the one of a form, checked.
 func (f Form) Map() (*Map, error) {
 	m := &Map{Image: f.Image, Columns: f.Columns, Cut: f.Cut}
 	for i, w := range f.Maps {

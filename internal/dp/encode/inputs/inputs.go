@@ -99,7 +99,7 @@ func (m *Map) checkMaps() error {
 	return nil
 }
 
-// raw is the number of features before the maps.
+// raw returns the number of features before the maps.
 func (m *Map) raw() int {
 	switch {
 	case m.Scatter != nil:
@@ -116,7 +116,7 @@ func (m *Map) raw() int {
 	return len(m.Columns)
 }
 
-// Len is the length of the vector.
+// Len returns the length of the vector.
 func (m *Map) Len() int {
 	if n := len(m.Maps); n > 0 {
 		return m.Maps[n-1].Len()
@@ -127,7 +127,7 @@ func (m *Map) Len() int {
 // Texts says that inputs are texts.
 func (m *Map) Texts() bool { return m.Text != nil || m.Words != nil }
 
-// Numbers is how many an input has; zero for a text.
+// Numbers returns how many an input has; zero for a text.
 func (m *Map) Numbers() int {
 	if m.Image != nil {
 		return m.Image.Width * m.Image.Height
@@ -135,7 +135,7 @@ func (m *Map) Numbers() int {
 	return len(m.Columns)
 }
 
-// Places are where Columns stand among the columns of a file.
+// Places returns where Columns stand among the columns of a file.
 func (m *Map) Places(names []string) ([]int, error) {
 	at := make([]int, len(m.Columns))
 	for i, c := range m.Columns {

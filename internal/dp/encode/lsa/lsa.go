@@ -26,7 +26,7 @@ type State struct {
 // longestWord is where a word ends, in bytes; it bounds what a text can make a device do.
 const longestWord = 64
 
-// Split are the words of a text: letters and digits that stand together, at least two, in
+// Split returns the words of a text: letters and digits that stand together, at least two, in
 // lower case.
 func Split(text string) (words []string) {
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -37,7 +37,7 @@ func Split(text string) (words []string) {
 	return words
 }
 
-// Len is the number of features.
+// Len returns the number of features.
 func (s *State) Len() int { return len(s.Directions[0]) }
 
 // Prepare indexes a state that was read or fitted; it must be called before Apply.
@@ -90,7 +90,7 @@ type Term struct {
 	Weight float32
 }
 
-// Row is a text as weights of words, of length one, by rising place of the word.
+// Row returns a text as weights of words, of length one, by rising place of the word.
 func (s *State) Row(words []string) []Term {
 	times := map[int]int{}
 	for _, w := range words {

@@ -12,7 +12,7 @@ type Words struct {
 // Pairing stands between two words that count as one.
 const Pairing = " "
 
-// Of are the words of a text, and with pairs after them each with the next.
+// Of returns the words of a text, and with pairs after them each with the next.
 func (c Words) Of(text string) []string {
 	words := Split(text)
 	if c.Singular {
@@ -30,7 +30,7 @@ func (c Words) Of(text string) []string {
 	return out
 }
 
-// singular is an English word without the s of a plural, by the rules of Harman 1991 ("How
+// singular returns an English word without the s of a plural, by the rules of Harman 1991 ("How
 // effective is suffixing?"): -ies to -y but after e and a, -es to -e but after a, e and o, and else
 // -s falls but after u and s.
 func singular(word string) string {

@@ -14,7 +14,7 @@ const (
 	periods   = 2               // of the margin's neighbours that an envelope reaches into
 )
 
-// morlet is a wave in frequency, on rows times cols pixels whose ends meet: an envelope times a
+// morlet returns a wave in frequency, on rows times cols pixels whose ends meet: an envelope times a
 // wave along direction 3 - t of eight in a half turn from the columns' axis, less as much of the
 // envelope as makes its mean zero. It is real, as waves and envelope are even together.
 func morlet(rows, cols, scale, t int) []float32 {
@@ -40,7 +40,7 @@ func morlet(rows, cols, scale, t int) []float32 {
 	return spectrum(wave, rows, cols)
 }
 
-// spectrum is the real part of the Fourier transform, which is all of it.
+// spectrum returns the real part of the Fourier transform, which is all of it.
 func spectrum(x []complex128, rows, cols int) []float32 {
 	row, col, line := fourier.NewCmplxFFT(cols), fourier.NewCmplxFFT(rows), make([]complex128, rows)
 	for i := range rows {
@@ -65,7 +65,7 @@ type lowpass struct {
 	matrix, turned []float32 // a row for each of out; a column
 }
 
-// newLowpass is the widest envelope, on a line of pixels that has been halved so often: of its
+// newLowpass returns the widest envelope, on a line of pixels that has been halved so often: of its
 // frequencies those that are left there.
 func newLowpass(pixels, halved int) lowpass {
 	sigma := narrowest * float64(int(1)<<(scales-1))

@@ -57,7 +57,7 @@ func checkSize(width, height int) error {
 	return nil
 }
 
-// Len is the number of features: 81 in each cell of 4x4 pixels.
+// Len returns the number of features: 81 in each cell of 4x4 pixels.
 func (m *Map) Len() int { return paths * (m.width / step) * (m.height / step) }
 
 func (m *Map) padded() (rows, cols int) { return m.height + 2*step, m.width + 2*step }

@@ -76,7 +76,7 @@ func (t *transform) finish(half, down []float32, n int) spectra {
 	return spectra{n, t.rows, t.cols, out[:len(out)/2], out[len(out)/2:]}
 }
 
-// reflect is the image with a margin in which it is mirrored at its outermost pixels.
+// reflect returns the image with a margin in which it is mirrored at its outermost pixels.
 func (m *Map) reflect(image []float32) []float32 {
 	rows, cols := m.padded()
 	out := make([]float32, rows*cols)
@@ -96,7 +96,7 @@ func mirror(i, n int) int {
 	return i
 }
 
-// strengths are the moduli of what all waves of a scale find in one of several signals in frequency,
+// strengths returns the moduli of what all waves of a scale find in one of several signals in frequency,
 // one after another, at a resolution halved as often as the scale says.
 func (m *Map) strengths(s spectra, at, scale int) []float32 {
 	t := m.transforms[scale]

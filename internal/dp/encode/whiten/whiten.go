@@ -26,10 +26,10 @@ type Form struct {
 	Matrix floats.Singles `json:"matrix"` // a row for each coordinate of the result
 }
 
-// Form is the state's.
+// Form returns the state's.
 func (s *State) Form() Form { return Form{s.Mean, s.Matrix.Data} }
 
-// State is the one of a form, for Check to look at; false if its numbers are no matrix.
+// State returns the one of a form, for Check to look at; false if its numbers are no matrix.
 func (f Form) State() (*State, bool) {
 	cols := len(f.Mean)
 	if cols == 0 || len(f.Matrix) == 0 || len(f.Matrix)%cols != 0 {
@@ -38,7 +38,7 @@ func (f Form) State() (*State, bool) {
 	return &State{f.Mean, blas32.General{Rows: len(f.Matrix) / cols, Cols: cols, Stride: cols, Data: f.Matrix}}, true
 }
 
-// Len is the number of coordinates of a result.
+// Len returns the number of coordinates of a result.
 func (s *State) Len() int { return s.Matrix.Rows }
 
 // Check says what is wrong with a state that was read.

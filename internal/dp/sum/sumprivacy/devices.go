@@ -21,7 +21,7 @@ type Devices struct {
 	reach   func() int // computed once: it takes as long as the shares of some devices
 }
 
-// DevicesOf is the noise of a plan's devices, of whom one who is exchanged for another changes
+// DevicesOf returns the noise of a plan's devices, of whom one who is exchanged for another changes
 // at most so many numbers by one, before noise.
 func DevicesOf(p plan.Plan, changed int) Devices {
 	d := Devices{Noise: bitsum.DistributedLaplace{Users: p.MinHonest(), Noise: p.Route.Sum.Decay}, budget: p.Budget, changed: changed}
@@ -29,7 +29,7 @@ func DevicesOf(p plan.Plan, changed int) Devices {
 	return d
 }
 
-// Law is that of the noise of so many respondents in one number.
+// Law returns that of the noise of so many respondents in one number.
 func (d Devices) Law(respondents int) sum.Law {
 	return sum.Shares(d.Noise.Noise, float64(respondents)/float64(d.Noise.Users))
 }
@@ -48,7 +48,7 @@ func (d Devices) Add(r *rand.Rand, vector []uint64) {
 // any of it.
 const cutShare = 0.5
 
-// Reach is how large a share may be, such that all that are cut cost little of delta. Only the
+// Reach returns how large a share may be, such that all that are cut cost little of delta. Only the
 // numbers that differ between neighbours are charged for: all others have one law in both
 // worlds, and are independent.
 func (d Devices) Reach() int { return d.reach() }
@@ -60,7 +60,7 @@ func (d Devices) farthest() int {
 // Cut bounds the probability that a device's share in one of so many numbers is cut.
 func (d Devices) Cut(numbers int) float64 { return float64(numbers) * d.Noise.Beyond(d.Reach()) }
 
-// Event is that of one number where the shares of so many honest respondents are counted on.
+// Event returns that of one number where the shares of so many honest respondents are counted on.
 func (d Devices) Event(honest int) account.Event {
 	if honest == d.Noise.Users {
 		return additive.DistributedLaplace{Users: d.Noise.Users, Noise: d.Noise.Noise, Sensitivity: 1}

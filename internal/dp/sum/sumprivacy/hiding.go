@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Aggregators is the event of one number, where the noise of so many aggregators, 1 or 2, is
+// Aggregators returns the event of one number, where the noise of so many aggregators, 1 or 2, is
 // not known.
 func Aggregators(s plan.Sum, unknown int) account.Event {
 	if s.Law == plan.LawGaussian {
@@ -33,7 +33,7 @@ func Aggregators(s plan.Sum, unknown int) account.Event {
 	return additive.LaplaceShares{Noise: s.Decay, Shares: shares}
 }
 
-// Promised is how many aggregators' noise the promise counts on.
+// Promised returns how many aggregators' noise the promise counts on.
 func Promised(s plan.Sum) int {
 	if s.Noise == plan.NoiseShared {
 		return 2
@@ -41,7 +41,7 @@ func Promised(s plan.Sum) int {
 	return 1
 }
 
-// Law is that of all noise in one number of a plan whose aggregators add it, and which may
+// Law returns that of all noise in one number of a plan whose aggregators add it, and which may
 // have no circuit yet.
 func Law(p plan.Plan) (sum.Law, error) {
 	s := *p.Route.Sum
@@ -92,7 +92,7 @@ func Calibrate(p plan.Plan, changed int) (plan.Sum, error) {
 	return s, nil
 }
 
-// calibrate is the route with the least noise of a law that meets the target. The decay of a
+// calibrate returns the route with the least noise of a law that meets the target. The decay of a
 // discrete Laplace has a closed form (the optimal composition of pure mechanisms).
 func calibrate(s plan.Sum, law string, t account.Target) (plan.Sum, error) {
 	s.Law, s.Decay, s.Sigma = law, 0, 0

@@ -2,7 +2,7 @@ package features
 
 import "math"
 
-// ClassLen is the number of coordinates of a message of class sums alone, the learner for
+// ClassLen returns the number of coordinates of a message of class sums alone, the learner for
 // features that public inputs of the same kind have made white, as those of texts.
 func (s Shape) ClassLen() int { return s.Dimension * (s.Classes - 1) }
 
@@ -10,14 +10,14 @@ func (s Shape) ClassLen() int { return s.Dimension * (s.Classes - 1) }
 // one class can be opposite. Of two classes it is at most 2 + 2/(K-1).
 const ClassDistance = 4
 
-// LabelDistance is the largest squared distance of two messages of class sums with the same
+// LabelDistance returns the largest squared distance of two messages of class sums with the same
 // features, of length one at most: that of two corners, 2K/(K-1), rounded up.
 func (s Shape) LabelDistance() float64 {
 	k := float64(s.Classes)
 	return math.Nextafter(2*k/(k-1), 4)
 }
 
-// Code is the corner of a regular simplex of so many corners, of length one, which stands
+// Code returns the corner of a regular simplex of so many corners, of length one, which stands
 // for a class: sqrt(K/(K-1)) times Helmert's contrasts.
 func (s Shape) Code(class int) []float64 {
 	scale := math.Sqrt(float64(s.Classes) / float64(s.Classes-1))

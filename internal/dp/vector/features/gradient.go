@@ -62,7 +62,7 @@ func (p *Point) Features(psi, phi []float32) {
 // gradient divided by it.
 const ErrorCut = 0.6
 
-// GradientLen is the number of coordinates of a gradient.
+// GradientLen returns the number of coordinates of a gradient.
 func (s Shape) GradientLen() int { return s.Dimension * s.Classes }
 
 // GradientDistance is the largest squared distance of two gradients: they can be opposite.

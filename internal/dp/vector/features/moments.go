@@ -13,10 +13,10 @@ const (
 	featurePart = 0.9
 )
 
-// second is the number of different second moments.
+// second returns the number of different second moments.
 func (s Shape) second() int { return s.Dimension * (s.Dimension + 1) / 2 }
 
-// Len is the number of coordinates of a message.
+// Len returns the number of coordinates of a message.
 func (s Shape) Len() int { return s.second() + s.Classes*(s.Dimension+1) }
 
 // Message writes (a svec(psi psi'), b e_y (x) (c psi, sqrt(1-c^2))) for features psi of unit
@@ -43,7 +43,7 @@ func (s Shape) Message(psi []float32, class int, out []float32) {
 	own[s.Dimension] = float32(math.Sqrt(classPart * (1 - featurePart)))
 }
 
-// SquaredDistance is the largest of two messages. Of one class, with t = <psi, psi'>, it is
+// SquaredDistance returns the largest of two messages. Of one class, with t = <psi, psi'>, it is
 // 2 a^2 (1-t^2) + 2 b^2 c^2 (1-t), largest at t = -b^2 c^2/(2 a^2): outer products cannot be
 // opposite. Of two classes it is 2 - 2 a^2 t^2.
 func SquaredDistance() float64 {

@@ -28,7 +28,7 @@ func (s Squares) Validate() error {
 	return nil
 }
 
-// Len is the number of coordinates of a message.
+// Len returns the number of coordinates of a message.
 func (s Squares) Len() int { return (s.Dimension + 3) * (s.Dimension + 4) / 2 }
 
 // Message writes svec(u u'), the products of different coordinates times sqrt 2, row by row

@@ -245,7 +245,7 @@ func reason(err error) string {
 	return "is not signed with a key and algorithm that are taken here"
 }
 
-// typeOf is the typ in the header of a token that was verified.
+// typeOf returns the typ in the header of a token that was verified.
 func typeOf(raw string) string {
 	parsed, err := jose.ParseSigned(raw, algorithms)
 	if err != nil {

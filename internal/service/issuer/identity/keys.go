@@ -110,7 +110,7 @@ func (k *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error
 	return nil, errors.New("no key verifies it")
 }
 
-// candidates are the keys of the id, or all where there is none; keys that have come since
+// candidates returns the keys of the id, or all where there is none; keys that have come since
 // are looked for if the id is new.
 func (k *keySet) candidates(ctx context.Context, id string) (found []jose.JSONWebKey) {
 	k.mu.Lock()

@@ -75,7 +75,7 @@ func OpenSignIn(o Operators, now func() time.Time) (*SignIn, error) {
 	return &SignIn{settings: o, secret: secret, client: client, keys: keys, verifier: verifier(o.Issuer, o.Client, keys, now), now: now}, nil
 }
 
-// Begin is where a browser signs in. The browser keeps what is kept until it is back: nobody
+// Begin returns where a browser signs in. The browser keeps what is kept until it is back: nobody
 // else may read it or have put it there.
 func (s *SignIn) Begin(ctx context.Context) (url, kept string, err error) {
 	c, err := s.config(ctx)
@@ -86,7 +86,7 @@ func (s *SignIn) Begin(ctx context.Context) (url, kept string, err error) {
 	return c.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), strings.Join([]string{state, nonce, verifier}, "."), nil
 }
 
-// Finish is the name of the operator who has signed in, by what the browser has kept and what it
+// Finish returns the name of the operator who has signed in, by what the browser has kept and what it
 // came back with. The error is errNobody of a person whom the provider knows and who is none.
 func (s *SignIn) Finish(ctx context.Context, kept, state, code string) (name string, err error) {
 	parts := strings.Split(kept, ".")

@@ -137,7 +137,7 @@ func Start(t testing.TB) *Service {
 	return s
 }
 
-// At is the URL of a part of the bucket.
+// At returns the URL of a part of the bucket.
 func (s *Service) At(name string) string { return "s3://parts/of/" + name + "?endpoint=" + s.door.URL }
 
 // Open opens a part of the bucket; its connections go with the test.

@@ -107,7 +107,7 @@ func Open(place string) (*Bucket, error) {
 // Close closes connections that nobody uses.
 func (b *Bucket) Close() { b.transport.CloseIdleConnections() }
 
-// Split is the store without the last part of its prefix, and that part, a name there; ""
+// Split returns the store without the last part of its prefix, and that part, a name there; ""
 // where there is no prefix.
 func (b *Bucket) Split() (*Bucket, string) {
 	up := *b
@@ -116,7 +116,7 @@ func (b *Bucket) Split() (*Bucket, string) {
 	return &up, name
 }
 
-// first is the first text that says something.
+// first returns the first text that says something.
 func first(texts ...string) string {
 	return texts[max(0, slices.IndexFunc(texts, func(t string) bool { return t != "" }))]
 }
@@ -127,7 +127,7 @@ func local(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// key is the key of a name.
+// key returns the key of a name.
 func (b *Bucket) key(name string) string {
 	blob.Check(name)
 	return b.prefix + name
@@ -287,7 +287,7 @@ func (b *Bucket) Has(ctx context.Context, name string) (there bool, err error) {
 	return err == nil, err
 }
 
-// objects are those under a name.
+// objects returns those under a name.
 func (b *Bucket) objects(ctx context.Context, under string) (all []minio.ObjectInfo, err error) {
 	key, owner := b.prefix, false
 	if under != "" {

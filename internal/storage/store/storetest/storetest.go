@@ -93,7 +93,7 @@ func NewServer(t testing.TB) Server {
 	return Server{c}
 }
 
-// DSN is the URL of the server's database.
+// DSN returns the URL of the server's database.
 func (s Server) DSN() string { return dsn(s.folder, "public") }
 
 // Terminate cuts all connections.

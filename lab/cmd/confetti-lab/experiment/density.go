@@ -26,7 +26,7 @@ type kdeFlags struct {
 	JSON       bool   `help:"Print one JSON object."`
 }
 
-// cell is what the flags ask for, checked before anything is read.
+// cell returns what the flags ask for, checked before anything is read.
 func (c kdeFlags) cell() (experiments.Cell, error) {
 	label, labelErr := flags.ParseLabelEpsilon(c.LabelEpsilon)
 	d := experiments.Density{

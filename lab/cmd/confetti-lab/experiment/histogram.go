@@ -61,7 +61,7 @@ func (c experimentHistogram) Run(std terminal.Streams) error {
 	return c.show(std, res)
 }
 
-// cell is what the flags ask for, checked before anything is read.
+// cell returns what the flags ask for, checked before anything is read.
 func (c experimentHistogram) cell() (experiments.Cell, error) {
 	h := experiments.Histogram{
 		Encoding:   c.Encoding,
@@ -89,7 +89,7 @@ func (c experimentHistogram) cell() (experiments.Cell, error) {
 	return cell, nil
 }
 
-// Populations are all that have a name.
+// Populations returns all that have a name.
 func Populations() []string {
 	return append(esa.MadeUp(), datasets.PopulationNames()...)
 }

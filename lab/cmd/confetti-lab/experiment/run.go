@@ -71,7 +71,7 @@ func (c experimentRun) Run(std terminal.Streams) error {
 	return c.say(std, spec.Title, filepath.Join(c.Out, spec.Name+".html"), out.Measured, out.Kept, out.Refused)
 }
 
-// cells are those of a measurement under the flags.
+// cells returns those of a measurement under the flags.
 func (c experimentRun) cells(spec experiments.Spec) []experiments.Cell {
 	all := spec.Cells(experiments.Options{Datasets: c.Dataset, Runs: c.Runs, Quick: c.Quick, Seed: c.Seed})
 	named, err := regexp.Compile(c.Only)
@@ -126,7 +126,7 @@ func (c experimentRun) measure(std terminal.Streams, spec experiments.Spec) (exp
 	return runner.Run(c.cells(spec))
 }
 
-// set is one of the folder, of which loans have a form of their own.
+// set returns one of the folder, of which loans have a form of their own.
 func (c experimentRun) set(name string) (*dataset.Set, error) {
 	if name == ltn.LoansName {
 		return ltn.Loans(c.Data)
@@ -186,12 +186,12 @@ func (c experimentRun) say(std terminal.Streams, title, page string, measured, k
 	return err
 }
 
-// specs are all measurements, in the order of the papers.
+// specs returns all measurements, in the order of the papers.
 func specs() []experiments.Spec {
 	return slices.Concat(kde.Specs(), esa.Specs(), sgd.Specs(), ldc.Specs(), ltn.Specs())
 }
 
-// command is what gives the same numbers again, but for the folders.
+// command returns what gives the same numbers again, but for the folders.
 func (c experimentRun) command() string {
 	s := "confetti-lab run " + c.Name
 	if len(c.Dataset) > 0 {

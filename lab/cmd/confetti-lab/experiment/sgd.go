@@ -51,7 +51,7 @@ func (c experimentSGD) Run(std terminal.Streams) error {
 	return measured(std, source{c.DataSets, c.Dataset, c.Seed}, cell, c.JSON, sgd.Run, showSGD)
 }
 
-// cell is what the flags ask for.
+// cell returns what the flags ask for.
 func (c experimentSGD) cell() (sgd.Cell, error) {
 	cell := sgd.Cell{Dataset: c.Dataset, Seed: c.Seed, Gradient: experiments.Gradient{
 		Architecture: c.Architecture, Report: c.Report, Rounds: c.Rounds, Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,

@@ -33,7 +33,7 @@ func (c densityPlan) Run(std terminal.Streams) error {
 	return c.write(std, p, "dimension", "repetitions", "bitsum")
 }
 
-// draft is the plan as asked for, without keys and noise.
+// draft returns the plan as asked for, without keys and noise.
 func (c densityPlan) draft() (plan.Plan, error) {
 	label, labelErr := flags.ParseLabelEpsilon(c.LabelEpsilon)
 	errs := terminal.Faults{c.Budget.Check(), c.KernelChoice.Check(), labelErr, c.parties.check()}

@@ -63,7 +63,7 @@ func (c parties) check() error {
 	return errors.Join(errs...)
 }
 
-// plan is one of these parties with the question, its budget and its crowds, but
+// plan returns one of these parties with the question, its budget and its crowds, but
 // without keys and noise.
 func (c parties) plan(title string, q plan.Question, crowds []string, b plan.Budget) (plan.Plan, error) {
 	if _, err := os.Stat(c.File); err == nil {

@@ -44,7 +44,7 @@ func (c gradientPlan) Run(std terminal.Streams) error {
 	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) { return design.Rounds(p, c.Rounds) }, "dimension", "rounds", "local-epsilon", "bits")
 }
 
-// draft is the plan as asked for, without keys and noise.
+// draft returns the plan as asked for, without keys and noise.
 func (c gradientPlan) draft() (plan.Plan, error) {
 	errs := terminal.Faults{c.parties.check(), flags.Word("model", c.Model, plan.Networks), flags.Word("report", c.Report, plan.GradientReports)}
 	errs.Require(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)

@@ -51,7 +51,7 @@ func (c histogramPlan) checkSum() (errs terminal.Faults) {
 // expectation, which nobody has, or no more than --least.
 const falseStrings = 0.05
 
-// draft is the plan as asked for, without keys and noise.
+// draft returns the plan as asked for, without keys and noise.
 func (c histogramPlan) draft() (plan.Plan, error) {
 	errs := terminal.Faults{c.Budget.Check(), c.Histogram.Check(), c.CheckAccounting(c.Accounting), c.parties.check()}
 	errs.Require(c.Size >= 0 && c.Size <= plan.MaxCells, "--size is %d: give 1 to %d", c.Size, plan.MaxCells)

@@ -38,7 +38,7 @@ func (c labelPlan) Run(std terminal.Streams) error {
 	return c.write(std, p, "classes", "clusters", "features", "records")
 }
 
-// draft is the plan as asked for, without keys and noise.
+// draft returns the plan as asked for, without keys and noise.
 func (c labelPlan) draft() (plan.Plan, error) {
 	given := 0
 	for _, is := range []bool{c.Clusters != "", c.Features != 0, c.Records != 0} {

@@ -50,7 +50,7 @@ func (c latentPlan) Run(std terminal.Streams) error {
 	return c.write(std, p, "classes", "crowds", "clusters", "encoder", "model", "settings", "deviation", "records", "mechanism", "split", "local-epsilon")
 }
 
-// draft is the plan as asked for, without keys and noise.
+// draft returns the plan as asked for, without keys and noise.
 func (c latentPlan) draft() (plan.Plan, error) {
 	errs := terminal.Faults{c.parties.check(), flags.Budget{Epsilon: 1, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta}.Check()}
 	errs.Require(c.LocalEpsilon != 0, "--local-epsilon is 0: give a number above 0")
@@ -83,7 +83,7 @@ func (c latentPlan) draft() (plan.Plan, error) {
 	return p, err
 }
 
-// asked is the section of the state that is there, and the state.
+// asked returns the section of the state that is there, and the state.
 func (c latentPlan) asked() (ask plan.Latent, text []byte, err error) {
 	ask.Classes, ask.Records = c.Classes, c.Records
 	if file := cmp.Or(c.Clusters, c.Model); file != "" {

@@ -55,7 +55,7 @@ func (c *vectorPlan) Run(std terminal.Streams) error {
 	return atomicfile.Replace(c.State, state, 0o644)
 }
 
-// state is that of --map, whose features the plan counts; nil without.
+// state returns that of --map, whose features the plan counts; nil without.
 func (c *vectorPlan) state() ([]byte, error) {
 	if (c.Map == "") != (c.State == "") || (c.Map == "") != (c.Features != 0) {
 		return nil, terminal.Usagef("--features, --map and --state: give the number of features, or a file of them and one for the plan's state")
@@ -75,7 +75,7 @@ func (c *vectorPlan) state() ([]byte, error) {
 // with gradients.
 const firstShare = 0.3
 
-// draft is the plan as asked for, without keys and noise.
+// draft returns the plan as asked for, without keys and noise.
 func (c vectorPlan) draft() (plan.Plan, error) {
 	errs := terminal.Faults{c.parties.check(), flags.Word("sums", c.Sums, []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares})}
 	errs.Require(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)

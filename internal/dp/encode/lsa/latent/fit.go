@@ -26,7 +26,7 @@ const (
 	iterations = 5
 )
 
-// Fit is the state with so many leading singular directions of public texts, found by
+// Fit returns the state with so many leading singular directions of public texts, found by
 // iterating a random subspace drawn from r. Its directions have the length of no scale: what
 // comes after divides each by its own (package whiten).
 func Fit(r *rand.Rand, texts []string, dimension int, count lsa.Words) (*lsa.State, error) {
@@ -72,7 +72,7 @@ func Fit(r *rand.Rand, texts []string, dimension int, count lsa.Words) (*lsa.Sta
 	return s, s.Prepare()
 }
 
-// vocabulary are the words of at least two public texts and at most a share of them, or pairs of
+// vocabulary returns the words of at least two public texts and at most a share of them, or pairs of
 // words in several, with their weights, and the texts as rows of them.
 func vocabulary(texts []string, count lsa.Words) (*lsa.State, [][]lsa.Term, error) {
 	split, in := make([][]string, len(texts)), map[string]int{}

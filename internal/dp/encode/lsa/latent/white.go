@@ -14,7 +14,7 @@ import (
 // mostWords bounds the covariance of FitWhite.
 const mostWords = 1 << 13
 
-// FitWhite is the state with a direction for each word of the vocabulary, which makes
+// FitWhite returns the state with a direction for each word of the vocabulary, which makes
 // public texts white: with C the second moments of texts as weighted words, the columns of the
 // inverse of L, L L' = C + reg mean(eigenvalues of C). Inner products of features are then
 // those of all latent directions, each divided by its eigenvalue, and no eigenvector is needed.

@@ -19,7 +19,7 @@ const (
 	Half = 0.25 // between that and as they are
 )
 
-// Fit is the state with so many principal directions of public rows, each divided by
+// Fit returns the state with so many principal directions of public rows, each divided by
 // (lambda + reg mean lambda)^power: lambda the direction's eigenvalue of the covariance, the mean
 // that of the directions kept. Rows must be more than the dimension.
 func Fit(public blas32.General, dimension int, reg, power float64) (*whiten.State, error) {
@@ -65,7 +65,7 @@ func Fit(public blas32.General, dimension int, reg, power float64) (*whiten.Stat
 	return s, nil
 }
 
-// directions are the mean of rows, and eigenvalues of their covariance, rising, with eigenvectors as
+// directions returns the mean of rows, and eigenvalues of their covariance, rising, with eigenvectors as
 // columns: all of them, or a little more than dimension of the largest.
 func directions(public blas32.General, dimension int) (mean []float32, values []float64, vectors *mat.Dense, err error) {
 	if public.Cols > manyFeatures && public.Cols > 2*(dimension+spare) {
@@ -89,7 +89,7 @@ func directions(public blas32.General, dimension int) (mean []float32, values []
 	return mean, eigen.Values(nil), vectors, nil
 }
 
-// centre is the mean of rows, and the rows less it.
+// centre returns the mean of rows, and the rows less it.
 func centre(x blas32.General) (mean []float32, centred blas32.General, err error) {
 	sums := make([]float64, x.Cols)
 	for i := range x.Rows {
@@ -113,7 +113,7 @@ func centre(x blas32.General) (mean []float32, centred blas32.General, err error
 	return mean, centred, nil
 }
 
-// moments are the mean and the covariance of rows.
+// moments returns the mean and the covariance of rows.
 func moments(x blas32.General) ([]float32, *mat.SymDense, error) {
 	mean, centred, err := centre(x)
 	if err != nil {

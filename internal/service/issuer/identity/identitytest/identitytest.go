@@ -179,14 +179,14 @@ func (p *Provider) SetDown(down bool) {
 	p.down = down
 }
 
-// Fetched is how often the keys were asked for.
+// Fetched returns how often the keys were asked for.
 func (p *Provider) Fetched() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.fetched
 }
 
-// Key is one that was added.
+// Key returns one that was added.
 func (p *Provider) Key(id string) crypto.Signer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
