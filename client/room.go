@@ -22,7 +22,7 @@ type Room struct {
 	Spent    Charge // sums, which a limit by itself is compared with
 	Labels   bool   // some of what counts speaks of a label alone
 	// More is how many plans like the last one, or like the one that is forecast, would
-	// still fit, up to MostMore; negative where there is none to compare with.
+	// still fit, up to MaxPending; negative where there is none to compare with.
 	More int
 }
 

@@ -146,7 +146,7 @@ func TestParseRefusesEveryOtherForm(t *testing.T) {
 	}
 }
 
-func TestHonestMinimumNeverRoundsUp(t *testing.T) {
+func TestMinHonestNeverRoundsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := sample()
 		p.Crowd.Minimum = rapid.IntRange(1, 1<<30).Draw(t, "minimum")

@@ -15,7 +15,7 @@ func (p *Protocol) CheckBatch(arrived int) error {
 		return fmt.Errorf("analyzer: no batch came: fewer than %d respondents answered in every crowd, or what they sent has not arrived; there is nothing to publish", p.Plan.Crowd.Minimum)
 	}
 	b := p.Plan.Budget
-	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.HonestMinimum
+	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.MinHonest
 	if honest >= p.Plan.MinHonest() {
 		return nil
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// unfit wants a symbol beside an *UnfitError.
+// unfit wants a symbol beside an *OutOfDomainError.
 func unfit(t testing.TB, p *protocol.Protocol, v question.Value) (question.Symbol, *question.OutOfDomainError) {
 	t.Helper()
 	symbol, err := p.Encode(v)

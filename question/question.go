@@ -52,7 +52,7 @@ type Question interface {
 // Randomizer is what a device does with a value.
 type Randomizer interface {
 	// Encode turns a respondent's value into the mechanism's symbol. Errors name the
-	// rule that was broken, never the value. With an *UnfitError the symbol is there
+	// rule that was broken, never the value. With an *OutOfDomainError the symbol is there
 	// too, and to be used; others are faults of the program, whatever the value.
 	Encode(Value) (Symbol, error)
 	// Randomize makes the report: from here on everything is private. What the question

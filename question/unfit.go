@@ -31,7 +31,7 @@ func (e *OutOfDomainError) Error() string {
 // Unwrap is the cause.
 func (e *OutOfDomainError) Unwrap() error { return e.Cause }
 
-// Fits sorts errors of Encode: an *UnfitError comes beside a symbol.
+// Fits sorts errors of Encode: an *OutOfDomainError comes beside a symbol.
 func Fits(err error) (unfit *OutOfDomainError, failed error) {
 	if u, ok := errors.AsType[*OutOfDomainError](err); ok {
 		return u, nil

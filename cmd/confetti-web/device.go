@@ -65,7 +65,7 @@ type device struct {
 // open checks a plan, and prepares to answer it.
 func open(s store, text string) (any, error) {
 	var o options
-	if err := strict.JSON([]byte(text), &o); err != nil {
+	if err := strictjson.JSON([]byte(text), &o); err != nil {
 		return nil, fmt.Errorf("the options: %w", err)
 	}
 	c, err := o.client(s)
@@ -165,7 +165,7 @@ func (d *device) report(text string) (any, error) {
 		Answers client.Answers `json:"answers"`
 		Consent bool           `json:"consent"`
 	}
-	if err := strict.JSON([]byte(text), &asked); err != nil {
+	if err := strictjson.JSON([]byte(text), &asked); err != nil {
 		return nil, fmt.Errorf("the answers: %w", err)
 	}
 	if asked.Consent {
@@ -179,7 +179,7 @@ func (d *device) report(text string) (any, error) {
 	}
 	err = d.client.Report(context.Background(), asked.Answers)
 	if _, now, unreadable := d.entry(); unreadable == nil && now && !before { // it was drawn of these answers
-		_, unfit := errors.AsType[*question.UnfitError](err)
+		_, unfit := errors.AsType[*question.OutOfDomainError](err)
 		fits := !unfit
 		d.fits = &fits
 	}

@@ -42,7 +42,7 @@ func main() {
 				return nil, errors.New("there are no values yet")
 			}
 			var c studio.Choice
-			if err := strict.JSON([]byte(args[0].String()), &c); err != nil {
+			if err := strictjson.JSON([]byte(args[0].String()), &c); err != nil {
 				return nil, err
 			}
 			return sheet.Draw(c)
@@ -51,7 +51,7 @@ func main() {
 		// somebody expects, as text, whether the collections of an audit are drawn again, and who was asked whether the
 		// plan was withdrawn since: their statement is the file of that name.
 		"verify": answering(func(args []js.Value) (any, error) {
-			e := verify.Evidence{Files: map[string][]byte{}, Answers: findings.Again}
+			e := verify.Evidence{Files: map[string][]byte{}, Answers: results.Again}
 			names := js.Global().Get("Object").Call("keys", args[0])
 			for i := range names.Length() {
 				e.Files[names.Index(i).String()] = bytesOf(args[0].Get(names.Index(i).String()))
@@ -88,7 +88,7 @@ func main() {
 		// tell(plan, bodies): what messages of a device say in words; bodies are in base64.
 		"tell": answering(func(args []js.Value) (any, error) {
 			var bodies [][]byte
-			if err := strict.JSON([]byte(args[1].String()), &bodies); err != nil {
+			if err := strictjson.JSON([]byte(args[1].String()), &bodies); err != nil {
 				return nil, err
 			}
 			return told([]byte(args[0].String()), bodies)
@@ -133,7 +133,7 @@ func told(signed []byte, bodies [][]byte) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, ok := proto.Question.(question.Told)
+	q, ok := proto.Question.(question.Describer)
 	all := []string{}
 	for _, body := range bodies {
 		words := ""

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package durable
+package atomicfile
 
 // Free returns what is free on the disk of a folder, in bytes; false where it cannot be
 // known, as here.

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package costtest
+package costlimit
 
 import (
 	"testing"
