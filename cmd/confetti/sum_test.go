@@ -38,12 +38,8 @@ func TestATrialOverSumsReleasesWithoutALiar(t *testing.T) {
 	dir := at.Path("release")
 	command(t, "release", "fetch", "--dir", string(at), "--out", dir)
 	command(t, "release", "verify", dir, "--publishers", at.Path(trial.Publishers))
-	text, err := os.ReadFile(dir + "/release.json")
-	if err != nil || !strings.Contains(string(text), "1 report was refused") {
-		t.Errorf("the release does not say that a report was refused: %v", err)
-	}
-	if out := command(t, "release", "show", dir); !strings.Contains(out, "Respondents counted") {
-		t.Error(out)
+	if out := command(t, "release", "show", dir); !strings.Contains(out, "Respondents counted") || !strings.Contains(out, "1 report was refused") {
+		t.Errorf("the release does not say that a report was refused: %s", out)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"html"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,9 +150,10 @@ func TestSurfacesAgree(t *testing.T) {
 			terminal, pageText := joined(text.String()), joined(html.UnescapeString(paged.String()))
 			var document struct {
 				Guarantees []struct {
-					Observer, Verdict, Meaning string
-					Guarantee                  struct{ Adjacency string }
-					Replacement                *struct{ Epsilon any }
+					Observer         string
+					Verdict, Meaning *string // words are written by whoever shows them
+					Epsilon          any
+					Adjacency        account.Adjacency
 				}
 			}
 			if err := json.Unmarshal(written.Bytes(), &document); err != nil || len(document.Guarantees) != len(a.release.Guarantees) {
@@ -175,7 +177,7 @@ func TestSurfacesAgree(t *testing.T) {
 					says("collect simulate", joined(a.terminal), s.Observer+" "+g.Verdict())
 				}
 				j := document.Guarantees[i]
-				if j.Observer != s.Observer || j.Verdict != g.Verdict() || j.Meaning != g.Meaning() || (j.Replacement != nil) != (g.Adjacency == account.Removal) {
+				if epsilon, finite := j.Epsilon.(float64); j.Observer != s.Observer || j.Verdict != nil || j.Meaning != nil || j.Adjacency != g.Adjacency || finite == math.IsInf(g.Epsilon, 1) || finite && epsilon != g.Epsilon {
 					t.Errorf("%s: JSON says %+v", s.Observer, j)
 				}
 				says("the ledger", ledger, s.Observer+": "+g.String())

@@ -25,17 +25,17 @@ var abilities = []reflect.Type{
 }
 
 // mustHave says which abilities each kind has. Do not take one away to mend a build: a
-// question without Backed charges no backstop, and one without Staged charges all rounds alike.
+// question without Memoizer charges no backstop, and one without Stager charges all rounds alike.
 var mustHave = map[string]struct {
 	question question.Question
 	names    string
 }{
-	"density":   {(*density.Question)(nil), "Estimated Read Summed"},
-	"gradient":  {(*gradient.Question)(nil), "Read Stated Stepped Summed"},
-	"histogram": {(*histogram.Question)(nil), "Backed Compared Estimated Read Stated Stepped Summed Told"},
-	"label":     {(*label.Question)(nil), "Read Stated"},
-	"latent":    {(*latent.Question)(nil), "Estimated Read Stated"},
-	"vector":    {(*vector.Question)(nil), "Estimated Read Staged Stated Summed"},
+	"density":   {(*density.Question)(nil), "Estimated Parser Summer"},
+	"gradient":  {(*gradient.Question)(nil), "Parser Stateful Stepper Summer"},
+	"histogram": {(*histogram.Question)(nil), "Memoizer Comparer Estimated Parser Stateful Stepper Summer Describer"},
+	"label":     {(*label.Question)(nil), "Parser Stateful"},
+	"latent":    {(*latent.Question)(nil), "Estimated Parser Stateful"},
+	"vector":    {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer"},
 }
 
 func has(q any) string {
@@ -71,7 +71,7 @@ func (changed) Backstop() question.Backstop                    { return question
 func (changed) Next(question.Model, int) ([]byte, bool, error) { return nil, false, nil }
 
 func TestAnAbilityOfAnotherSignatureIsMissed(t *testing.T) {
-	if got := has(changed{}); got != "Compared Estimated Read Stated Summed Told" {
+	if got := has(changed{}); got != "Comparer Estimated Parser Stateful Summer Describer" {
 		t.Errorf("a histogram without two of its abilities has %q", got)
 	}
 }
@@ -86,7 +86,7 @@ func TestEveryAbilityIsLookedFor(t *testing.T) {
 	for _, a := range abilities {
 		looked = append(looked, a.Name())
 	}
-	looked = append(looked, "Question", "Device", "Reader", "Terms", "Memory") // which every question is, or is given
+	looked = append(looked, "Question", "Randomizer", "Estimator", "Accounting", "Memory") // which every question is, or is given
 	for _, name := range declared {
 		if !strings.Contains(" "+strings.Join(looked, " ")+" ", " "+name+" ") {
 			t.Errorf("question.%s is an ability that nobody must have: list it here", name)

@@ -635,6 +635,25 @@ func TestWhatAVerifierIsToldFirst(t *testing.T) {
 	}
 }
 
+// Words of others turn no text round, on a page as in a terminal.
+func TestAReportShowsAllOfItsWords(t *testing.T) {
+	g := kept(t)
+	e := g.evidence(g.files, nil)
+	e.Plan, e.Asked = g.signed.Plan.Name(), []verify.Asked{{Who: "gol\u202e", Entries: []relay.LogEntry{{Kind: "plan"}}}}
+	report, err := verify.Release(e)
+	must(t, err)
+	all := strings.Join(report.First, "\n")
+	for _, f := range report.Findings {
+		all += f.What + f.Says
+	}
+	for _, u := range report.Unchecked {
+		all += u.What + u.Why
+	}
+	if strings.ContainsRune(all, '\u202e') || strings.Count(all, `gol\u202e has no release`) == 0 {
+		t.Errorf("%q", all)
+	}
+}
+
 // Of other rounds only those matter that the release of all rounds so far is learned from.
 func TestARoundOfAnotherStudyThatWasWithdrawn(t *testing.T) {
 	g := kept(t)

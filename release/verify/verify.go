@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -150,7 +151,7 @@ func Release(e Evidence) (Report, error) {
 	if !all.plan() {
 		all.left("everything else", "without the plan nothing follows")
 		all.conclude("nobody")
-		return all.Report, nil
+		return all.written(), nil
 	}
 	all.signature()
 	all.expected()
@@ -165,7 +166,22 @@ func Release(e Evidence) (Report, error) {
 		all.left("everything else", "without a promise there is nothing that the release could keep")
 	}
 	all.conclude(strings.Join(all.signed.Signers(), " "))
-	return all.Report, nil
+	return all.written(), nil
+}
+
+// written returns the report with everything written out that does not show, or turns text round:
+// titles, operators and errors of files are others' words, on a page as in a terminal.
+func (r Report) written() Report {
+	for i, text := range r.First {
+		r.First[i] = sanitize.Page(text)
+	}
+	for i, f := range r.Findings {
+		r.Findings[i].What, r.Findings[i].Says = sanitize.Page(f.What), sanitize.Page(f.Says)
+	}
+	for i, u := range r.Unchecked {
+		r.Unchecked[i] = Unchecked{sanitize.Page(u.What), sanitize.Page(u.Why)}
+	}
+	return r
 }
 
 // left adds what is not looked at.

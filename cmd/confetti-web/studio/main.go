@@ -18,6 +18,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/internal/studio"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -143,7 +144,7 @@ func told(signed []byte, bodies [][]byte) ([]string, error) {
 		if words == "" {
 			return nil, errors.New("the messages of this plan have no words")
 		}
-		all = append(all, words)
+		all = append(all, sanitize.Text(words))
 	}
 	return all, nil
 }

@@ -28,7 +28,7 @@ import (
 //	         it is kept as in a service, written, synced and committed before anybody in the commit is answered
 //
 // In accept are net/http's server, all of package serve (limits, the credential), decoding, and the
-// store with its syncs (where tests write: durabletest); 64 connections send one request after another. The requests are made
+// store with its syncs (where tests write: atomicfiletest); 64 connections send one request after another. The requests are made
 // beforehand, and a connection is memory: TLS, the system's network and the sender are not in it.
 // cpu-µs is processor time of the whole process, ns/op is by the clock.
 func BenchmarkLeader(b *testing.B) {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// mostBytes bounds the module as a browser loads it, compressed.
-const mostBytes = 3_500_000
+// mostBytes bounds the module as a browser loads it, compressed; with the check of a release's
+// answers, which learns from its tables anew.
+const mostBytes = 3_700_000
 
 // The module is no larger than it has to be, its scripts are there, and it passes vet where it runs.
 func TestTheModuleIsServed(t *testing.T) {

@@ -37,7 +37,7 @@ func TestEveryFuzzTargetHasABudget(t *testing.T) {
 				ast.Inspect(fn, func(n ast.Node) bool {
 					switch n := n.(type) {
 					case *ast.SelectorExpr:
-						if x, ok := n.X.(*ast.Ident); ok && (x.Name == "costtest" && n.Sel.Name == "Heap" || x.Name == "servetest" && n.Sel.Name == "FuzzConfig") {
+						if x, ok := n.X.(*ast.Ident); ok && (x.Name == "costlimit" && n.Sel.Name == "Heap" || x.Name == "servetest" && n.Sel.Name == "FuzzConfig") {
 							budgeted[fn.Name.Name] = true
 						}
 					case *ast.Ident:
@@ -51,7 +51,7 @@ func TestEveryFuzzTargetHasABudget(t *testing.T) {
 			if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, "Fuzz") {
 				targets++
 				if !budgeted[fn.Name.Name] {
-					t.Errorf("%s: %s does not call costtest.Heap", path, fn.Name.Name)
+					t.Errorf("%s: %s does not call costlimit.Heap", path, fn.Name.Name)
 				}
 			}
 		}
