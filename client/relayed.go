@@ -12,14 +12,14 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// relayed is a Transport that brings what is for some addresses to relays, sealed to the gateways there.
+// relayed brings what is for some addresses to relays, sealed to the gateways there.
 // It never goes another way: a relay that does not carry is a service that cannot be reached.
 type relayed struct {
 	Transport
 	by map[string]relay // by the host and port of the party's address
 }
 
-// relay is a plan.Relay, ready for use.
+// relay seals for the gateway of a plan.Relay.
 type relay struct {
 	operator, url string
 	key           ohttp.Key

@@ -26,7 +26,7 @@ type Room struct {
 	More int
 }
 
-// MaxPending is how far More is counted.
+// MaxPending bounds the count in More.
 const MaxPending = 1000
 
 // Room says how much of the cap on a period is spent now. Like is a charge to count

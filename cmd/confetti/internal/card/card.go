@@ -41,7 +41,7 @@ const (
 	Publisher = "publisher"
 )
 
-// roles are those that a card may name.
+// roles lists what a card may name.
 var roles = []string{Shuffler, Leader, Helper, Analyzer, Issuer, Publisher}
 
 // Card is what a party says of itself.

@@ -14,21 +14,15 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
-	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -36,7 +30,7 @@ type Command struct {
 	Simulate collectSimulate `cmd:"" help:"Simulate a collection from your own data: a histogram of columns (--csv), or a density of labelled vectors."`
 }
 
-// collectSimulate has the flags of both questions.
+// collectSimulate takes the flags of both questions.
 type collectSimulate struct {
 	File      string   `arg:"" help:"Densities: training records (.npy, .csv, .parquet), one row a respondent." type:"path" optional:""`
 	Label     string   `help:"Column that names the class; for .npy, the path of a second .npy with integers." placeholder:"NAME"`
@@ -211,8 +205,8 @@ func (c collectSimulate) checkChoices() error {
 	return errors.Join(errs...)
 }
 
-// guessing says that a kernel's features are right no more often, noise left aside, than naming the
-// largest class each time; "" where they are. counts are the test records of each class.
+// guessing returns a warning where a kernel's features, noise left aside, do no better than naming the
+// largest class each time; "" where they do. counts are the test records of each class.
 func guessing(accuracy float64, counts []int) string {
 	records := 0
 	for _, n := range counts {
@@ -365,46 +359,4 @@ func (c collectSimulate) show(std terminal.Streams, set *dataset.Set, res measur
 	rows = append(rows, fmt.Sprintf("messages per device  %.4g", res.MessagesPerDevice), fmt.Sprintf("seconds              %.1f", res.Seconds))
 	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
 	return err
-}
-
-// publish saves a release with the sheet of what was learned.
-func (c collectSimulate) publish(std terminal.Streams, given *kong.Context, r *release.Release, p plan.Plan, learned question.Model, public results.Public) error {
-	sheet, err := releases.Sheet(learned, public, r)
-	if err != nil {
-		return err
-	}
-	return c.save(std, given, *r, p, sheet)
-}
-
-func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r release.Release, p plan.Plan, sheet results.Sheet) error {
-	var found []byte
-	if c.Audit {
-		report, finish := terminal.Progress(std.Err)
-		attacked := audit.Of(p, nil, report)
-		finish()
-		if err := attacked.False(); err != nil { // no release rests on it, as with the analyzer
-			return err
-		}
-		r.Protection, found = append(r.Protection, attacked.Section()), attacked.Marshal() // as it is written again from what stands beside it
-	}
-	r.Provenance.Software = std.Version
-	r.Provenance.Command = terminal.Typed(given.Args)
-	if err := releases.Save(std, c.Out, r, p, sheet); err != nil {
-		return err
-	}
-	if found != nil {
-		if err := atomicfile.Replace(filepath.Join(c.Out, release.AuditFile), found, 0o644); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(std.Err, "page: %s\n", filepath.Join(c.Out, page.PageFile))
-	return nil
-}
-
-// verdicts returns a release's guarantees, a line for each observer.
-func verdicts(r release.Release) (rows []string) {
-	for _, s := range r.Guarantees {
-		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
-	}
-	return rows
 }
