@@ -63,7 +63,7 @@ func routes(t *testing.T) []string {
 	return found
 }
 
-// problemTable is the table of docs/wire.md.
+// problemTable is the table of docs/wire-http.md.
 func problemTable() string {
 	var b strings.Builder
 	b.WriteString("| code | status | again | what is wrong | remedy |\n| --- | --- | --- | --- | --- |\n")
@@ -78,24 +78,24 @@ func problemTable() string {
 }
 
 func TestWireDocumentIsWhole(t *testing.T) {
-	text := document(t, "wire.md")
+	text := document(t, "wire-http.md")
 	if !strings.Contains(text, problemTable()) {
-		t.Errorf("docs/wire.md lacks this table of problems:\n%s", problemTable())
+		t.Errorf("docs/wire-http.md lacks this table of problems:\n%s", problemTable())
 	}
 	for _, r := range routes(t) {
 		if !strings.Contains(text, "`"+r+"`") {
-			t.Errorf("docs/wire.md lacks %s", r)
+			t.Errorf("docs/wire-http.md lacks %s", r)
 		}
 	}
 	for _, mediaType := range []string{ContributionType, BatchType, PartedType, PartType, TokenRequestType, TokenResponseType, SignedPlanType, SignedPlansType, SignedRoundType, WithdrawalType, StateType, ProblemType} {
 		if !strings.Contains(text, "`"+mediaType+"`") {
-			t.Errorf("docs/wire.md lacks %s", mediaType)
+			t.Errorf("docs/wire-http.md lacks %s", mediaType)
 		}
 	}
 	documented := regexp.MustCompile("`(?:GET|PUT|POST) (/[^` ]*)`").FindAllStringSubmatch(text, -1)
 	for _, d := range documented {
 		if !slices.ContainsFunc(routes(t), func(r string) bool { return strings.HasSuffix(r, " "+d[1]) }) {
-			t.Errorf("docs/wire.md has %s, which no service answers", d[1])
+			t.Errorf("docs/wire-http.md has %s, which no service answers", d[1])
 		}
 	}
 }

@@ -66,7 +66,7 @@ var Kinds = []Kind{
 	{BadRequest, 400, "The request is malformed", "Send the request in the form that docs/wire.md gives; the detail names the part that is not.", false},
 	{Unauthenticated, 401, "The request does not say who sends it", "Send a bearer token, a client certificate or a single-use token that this service accepts.", false},
 	{TokenRefused, 403, "The single-use token is not good here", "Ask the plan's issuer for a token of this plan, instance and hop, and use it once.", false},
-	{NotFound, 404, "There is nothing at this path", "Check the path against docs/wire.md.", false},
+	{NotFound, 404, "There is nothing at this path", "Check the path against docs/wire-http.md.", false},
 	{UnknownPlan, 404, "This service does not serve the plan", "Check the plan's name and the address in the plan, or ask the operator to load the plan.", false},
 	{UnknownVersion, 404, "This service does not speak that version", "Use a version that the header Confetti-Versions lists, or update the service.", false},
 	{MethodNotAllowed, 405, "The path does not take this method", "Use a method that the header Allow lists.", false},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The vectors were computed by hashlib of Python from docs/wire.md.
+// The vectors were computed by hashlib of Python from docs/wire-http.md.
 func TestSignIns(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "vectors", "v1", "sign_in.json"))
 	if err != nil {

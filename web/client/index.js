@@ -55,7 +55,7 @@
 
 /** @typedef {Record<string, string | number | (string | number)[]>} Answers By the names that the plan asks by. */
 
-/** An error of the device. Its code is one to branch on: "not-opted-in", "answered", "not-open", "closed", "spent", "dropped", "ended", one of docs/wire.md, or "failed". */
+/** An error of the device. Its code is one to branch on: "not-opted-in", "answered", "not-open", "closed", "spent", "dropped", "ended", one of docs/wire-http.md, or "failed". */
 export class DeviceError extends Error {
   /** @param {string} message @param {string} code */
   constructor(message, code) {

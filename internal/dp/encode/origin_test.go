@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/crosscheck"
 )
 
-// The golden vectors are what Python computes from docs/wire.md.
+// The golden vectors are what Python computes from docs/wire-randomness.md.
 func TestVectorsHaveASecondOrigin(t *testing.T) {
 	files := []string{"../sketch/testdata/vectors/v1/sketch.json"}
 	for _, name := range []string{"features", "paired", "projected", "rotated", "hashed", "cells"} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Symbols are those that docs/wire.md gives, computed in Python from it alone
+// Symbols are those that docs/wire-randomness.md gives, computed in Python from it alone
 // (testdata/vectors/origin.py).
 func TestLocalHashVectors(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "vectors", "v1", "local_hash.json"))

@@ -235,7 +235,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// The vectors were written by another program, from docs/wire.md alone (origin.py beside them).
+// The vectors were written by another program, from docs/wire-services.md alone (origin.py beside them).
 func TestManifestVectors(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "vectors", "v2", "manifests.json"))
 	if err != nil {

@@ -9,7 +9,7 @@ export interface Said {
   readonly symbol: number;
 }
 
-/** The protocol that a plan names, with its numbers; see docs/wire.md. */
+/** The protocol that a plan names, with its numbers; see docs/wire-reports.md. */
 export interface Bitsum {
   readonly name: string;
   readonly flip_probability?: number;

@@ -9,7 +9,7 @@ import { recordVector } from "./records";
 import type { Answer } from "./report";
 import { clusters, encoder, gradientModel, StateError, vectorState } from "./state";
 
-/** What a respondent holds. Which members a question takes, docs/wire.md says. */
+/** What a respondent holds. Which members a question takes, docs/wire-reports.md says. */
 export interface Value {
   readonly crowd?: number; // public
   readonly answers?: readonly (readonly string[] | readonly number[])[]; // of a histogram, by attribute; an empty list is no answer

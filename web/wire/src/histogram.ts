@@ -21,7 +21,7 @@ interface Attribute {
   readonly y?: Axis;
 }
 
-/** The mechanism of a cell, with its numbers; see docs/wire.md. */
+/** The mechanism of a cell, with its numbers; see docs/wire-reports.md. */
 export interface Randomizer {
   readonly name: string;
   readonly epsilon: number;

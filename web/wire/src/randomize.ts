@@ -1,4 +1,4 @@
-// The randomizers of one cell, or of few: what a device sends in its place. Each draws what docs/wire.md says, from words alone.
+// The randomizers of one cell, or of few: what a device sends in its place. Each draws what docs/wire-reports.md says, from words alone.
 import { Skipper, threshold } from "./draw";
 import type { Words } from "./random";
 import { localHash } from "./sketch";

@@ -18,7 +18,7 @@ export interface Report {
   readonly parts: readonly (readonly Uint8Array[])[];
 }
 
-/** An answer as a plan's question takes it. What does not fit is left out where "?" or undefined allows it, and is answered as docs/wire.md says. */
+/** An answer as a plan's question takes it. What does not fit is left out where "?" or undefined allows it, and is answered as docs/wire-reports.md says. */
 export type Answer =
   | { readonly kind: "histogram"; readonly crowd?: number; readonly cells: readonly (readonly number[])[]; readonly settled?: readonly Settled[]; readonly candidates?: readonly string[] }
   | { readonly kind: "density"; readonly features?: readonly number[]; readonly channels: number; readonly class?: number }

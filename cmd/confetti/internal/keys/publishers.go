@@ -25,7 +25,7 @@ type Publishers struct {
 func (Publishers) Help() string {
 	return `A file of publishers says whose plans a service or device takes. A service that has it
 as publishers_file takes a change up within a second. It is text of one line a key, with
-comments as you like; docs/wire.md has its form.`
+comments as you like; docs/wire-plans.md has its form.`
 }
 
 type publishersAdd struct {

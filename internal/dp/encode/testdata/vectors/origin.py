@@ -1,6 +1,6 @@
 """Compute the golden vectors of feature maps, domains and sketches anew, in Python.
 
-Nothing here is shared with the Go code: it was written from docs/wire.md ("Public randomness"),
+Nothing here is shared with the Go code: it was written from docs/wire-randomness.md ("Public randomness"),
 with the standard library alone. It says which number is another.
 
     python3 origin.py v1/features.json v1/paired.json v1/projected.json v1/rotated.json v1/hashed.json v1/cells.json ../../../sketch/testdata/vectors/v1/sketch.json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# The symbols of local hashing, from docs/wire.md, section "Public randomness", and nothing else.
+# The symbols of local hashing, from docs/wire-randomness.md, section "Public randomness", and nothing else.
 import hashlib, json, os, sys
 
 P = 2**61 - 1
@@ -21,4 +21,4 @@ path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "v1", "local_has
 if "--write" in sys.argv:
     open(path, "w").write(text)
 elif open(path).read() != text:
-    sys.exit("local_hash.json is not what docs/wire.md says")
+    sys.exit("local_hash.json is not what docs/wire-randomness.md says")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes manifests.json from docs/wire.md, with nothing but Python's own library."""
+"""Writes manifests.json from docs/wire-services.md, with nothing but Python's own library."""
 import hashlib
 import json
 import struct
