@@ -19,7 +19,7 @@ import (
 // plan that the copy does not have nobody can tell it of.
 
 // ErrOlder is the error of a database that is older than what a hop has seen.
-var ErrOlder = errors.New("analyzer: the database is an older copy: restore a newer one (docs/operating.md, When a disk is damaged)")
+var ErrOlder = errors.New("analyzer: the database is an older copy: restore a newer one (docs/damaged-disks.md)")
 
 // getHeld answers which batch was counted.
 func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {

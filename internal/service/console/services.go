@@ -94,7 +94,7 @@ type alarm struct {
 // remedies say what to do, by what alarms have in them; the first that fits counts.
 var remedies = []struct{ has, remedy string }{
 	{"is withheld", "Nothing can be done for this collection: too few answered, or its promise was found false. Ask again with a longer time or a lower minimum."},
-	{"damaged on disk", "Look at the disk, and at docs/incidents.md, When a disk is damaged."},
+	{"damaged on disk", "Look at the disk, and at docs/damaged-disks.md."},
 	{"not ready", "Look at the service's log; it says what it waits for."},
 	{"private key", "Bring the key's file to the service's folder of keys: it takes it up without a restart."},
 	{"publishers", "Mend the file of publishers: what was read last counts until then."},

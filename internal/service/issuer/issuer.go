@@ -118,7 +118,7 @@ func (s *Service) openSecret() (serve.Secret, error) {
 }
 
 // lostMarks is the step to take when it is not known any more who has a token.
-const lostMarks = "put it back as it was, and respondents.key with it; if it is lost, end the plan (docs/operating.md, When a disk is damaged)"
+const lostMarks = "put it back as it was, and respondents.key with it; if it is lost, end the plan (docs/damaged-disks.md)"
 
 const orphaned = "a log of issued tokens is here without its plan: register the plan again, or remove the log if the plan is over"
 

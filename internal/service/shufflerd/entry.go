@@ -26,7 +26,7 @@ func (t *post) openEntry(ctx context.Context) (err error) {
 // damaged says what can be done about what a disk does not give back.
 func damaged(err error) error {
 	if errors.Is(err, queue.ErrDamaged) {
-		err = fmt.Errorf("%w: mend the disk, or go on without what is damaged: --set-aside (docs/operating.md, When a disk is damaged)", err)
+		err = fmt.Errorf("%w: mend the disk, or go on without what is damaged: --set-aside (docs/damaged-disks.md)", err)
 	}
 	return err
 }

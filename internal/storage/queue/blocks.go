@@ -76,7 +76,7 @@ func (q *Queue) checkStream(stream string, d Damage) error {
 		path := filepath.Join(dir, file.Name())
 		bad, err := checkBlock(path)
 		if bad != nil && d == Refuse {
-			return fmt.Errorf("%w: %v: %s (docs/operating.md, When a disk is damaged)", ErrDamaged, bad, step(stream))
+			return fmt.Errorf("%w: %v: %s (docs/damaged-disks.md)", ErrDamaged, bad, step(stream))
 		}
 		if bad != nil {
 			q.log.Error("a block of a box is damaged, and is cut off there", "block", bad.String())

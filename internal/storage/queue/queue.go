@@ -170,7 +170,7 @@ func (q *Queue) Starting(err error) error {
 	if q.server == nil || !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	return fmt.Errorf("%w: this machine is overloaded, or something in the queue's folder is damaged: put it back as it was (docs/operating.md, When a disk is damaged)", err)
+	return fmt.Errorf("%w: this machine is overloaded, or something in the queue's folder is damaged: put it back as it was (docs/damaged-disks.md)", err)
 }
 
 // answers waits until the server answers: a cluster that has just started has no

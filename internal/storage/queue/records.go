@@ -75,7 +75,7 @@ func (r *Records) check(ctx context.Context) error {
 		return err
 	}
 	if now.Last < known.Last || now.Count < known.Count {
-		return fmt.Errorf("%w: the records %s had come to number %d and %d of them were there; they end with number %d, and %d are there: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", ErrDamaged, r.stream.CachedInfo().Config.Name, known.Last, known.Count, now.Last, now.Count)
+		return fmt.Errorf("%w: the records %s had come to number %d and %d of them were there; they end with number %d, and %d are there: put the queue's folder back as it was, or end its plans (docs/damaged-disks.md)", ErrDamaged, r.stream.CachedInfo().Config.Name, known.Last, known.Count, now.Last, now.Count)
 	}
 	// A record whose subject has changed is not found, and one that is not found is made
 	// anew: each is read once, and none may be passed over.
@@ -123,7 +123,7 @@ func (r *Records) reach(ctx context.Context, less uint64) {
 
 // damaged is the error of records of which something is not as it was.
 func (r *Records) damaged(what string) error {
-	return fmt.Errorf("%w: %s of %s: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", ErrDamaged, what, r.stream.CachedInfo().Config.Name)
+	return fmt.Errorf("%w: %s of %s: put the queue's folder back as it was, or end its plans (docs/damaged-disks.md)", ErrDamaged, what, r.stream.CachedInfo().Config.Name)
 }
 
 func digestOf(subject string, value []byte) string {
@@ -216,7 +216,7 @@ func (r *Records) Each(ctx context.Context, begin string, fn func(key string, va
 		return fn(strings.TrimPrefix(m.Subject(), r.begin), m.Data(), sequence)
 	})
 	if errors.Is(err, errMissing) {
-		err = fmt.Errorf("%w: put the queue's folder back as it was, or end its plans (docs/operating.md, When a disk is damaged)", err)
+		err = fmt.Errorf("%w: put the queue's folder back as it was, or end its plans (docs/damaged-disks.md)", err)
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrReports is the error of reports whose bytes on disk are not those that were kept.
-var ErrReports = errors.New("store: reports that devices sent are damaged on disk: withdraw their plan (docs/operating.md, When a disk is damaged)")
+var ErrReports = errors.New("store: reports that devices sent are damaged on disk: withdraw their plan (docs/damaged-disks.md)")
 
 // bodies are what devices sent, in files beside a SQLite file, one for each plan, to which is
 // only appended: SQLite would write a body twice, into its log and from there into its pages.

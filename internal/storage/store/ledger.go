@@ -23,7 +23,7 @@ import (
 // or is an older copy, does not spend again what was spent.
 
 // ErrLedger is the error of a ledger in which something is changed or missing.
-var ErrLedger = errors.New("store: the budget ledger is damaged or shorter than it was, so that nothing can be spent: restore the newest backup; docs/operating.md says what to do where there is none")
+var ErrLedger = errors.New("store: the budget ledger is damaged or shorter than it was, so that nothing can be spent: restore the newest backup; docs/damaged-disks.md says what to do where there is none")
 
 const (
 	ledgerVersion = 3 // of the migration
@@ -211,4 +211,4 @@ func (s *Store) integrity(ctx context.Context, q query) error {
 }
 
 // ErrDamaged is the error of a SQLite file that is damaged.
-var ErrDamaged = errors.New("store: the database is damaged: restore the newest backup into a new file (confetti analyzer restore; docs/operating.md, When a disk is damaged)")
+var ErrDamaged = errors.New("store: the database is damaged: restore the newest backup into a new file (confetti analyzer restore; docs/damaged-disks.md)")
