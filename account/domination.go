@@ -17,7 +17,7 @@ import (
 // most Tail + (1-Tail) K(epsilon), K that of the normals.
 //
 // It is read off the mechanism. An epsilon and a delta do not tell it: the Gaussian
-// that has both is smaller than many a mechanism that has them (docs/accounting.md).
+// that has both is smaller than many a mechanism that has them (docs/accounting-filters.md).
 type Domination struct {
 	Shift     float64   `json:"shift"` // mu, at least 0
 	Tail      float64   `json:"tail"`  // tau, in [0, 1]

@@ -14,7 +14,7 @@ import (
 //
 //	Delta = Tail + K(Epsilon),  K the hockey stick of normals that are Shift apart
 //
-// (docs/accounting.md, Filters). Both sides are fixed beforehand. An epsilon that is
+// (docs/accounting-filters.md). Both sides are fixed beforehand. An epsilon that is
 // computed from what happens to be spent when one looks is no guarantee.
 type Box struct {
 	Epsilon float64 `json:"epsilon"`

@@ -63,7 +63,7 @@ func (l *Ledger) adds(c cost, now time.Time, period time.Duration, goesOn *Backe
 // which is drawn if it is not kept. A nil question keeps no backstop.
 //
 // Every answer is asked about, also one that adds nothing: what counts in a period is then
-// within the cap whenever the device says something (docs/accounting.md, 10).
+// within the cap whenever the device says something (docs/accounting-filters.md).
 //
 // Who learns whether a device answers must not learn anything of its value. So this
 // looks at plans, times and caps only: not at the value, and not at whether a

@@ -16,7 +16,7 @@ import (
 // hockey sticks of either kind over the numbers of ones among the others. Given the data the
 // counts are independent, so A and B together, composed, dominate both. Exchanging the two
 // worlds exchanges the counts: one pair serves both directions, and every round
-// (docs/accounting.md, 4). Nothing is asked of who else is counted: respondents who hold
+// (docs/accounting-bits.md, 4). Nothing is asked of who else is counted: respondents who hold
 // several cells may be in both counts.
 type movedBit struct{ one AsymmetricResponse }
 

@@ -15,7 +15,7 @@ const rounding = 0x1p-48
 // nearlySymmetric is a bit whose two probabilities of a flip are one but for rounding. It is a function,
 // and chance, of a bit flipped with the smaller; a bit flipped with the larger is one of it. So randomized
 // response of the smaller bounds it from above, and of the larger from below. Otherwise the last digit
-// would choose the grid, and move a promise by more than a calibration leaves (docs/accounting.md).
+// would choose the grid, and move a promise by more than a calibration leaves (docs/accounting.md, 7).
 type nearlySymmetric struct{ AsymmetricResponse }
 
 // symmetric returns the randomized response that bounds it.

@@ -21,7 +21,7 @@ type worlds struct {
 // cover returns the worlds of the rung at or below so many users, and the respondents left out are those
 // down to the rung below it. So the envelope of a rung is not above what holds of every k on
 // the rung below, which is not above that one's envelope: no epsilon rises with the number of
-// users (docs/accounting.md).
+// users (docs/accounting-bits.md, 2).
 func cover(users int, o account.Options) worlds {
 	if o.Every || o.Lower || users <= smallRR {
 		return worlds{users, 0}

@@ -34,7 +34,7 @@ func (f favour) third(users, values int, apart, third float64) amplify.FavouredR
 
 // covering returns an event of so many users that is no smaller than that of any value's favouring
 // this share of the reports, or a smaller one: up to a half, who favours a larger share tells
-// more (docs/accounting.md, 3).
+// more (docs/accounting-reports.md, 3).
 func (f favour) covering(users int) account.Event {
 	if f.share > 0.5 {
 		return amplify.AnyRandomizer{Users: users, Epsilon: f.epsilon}
