@@ -60,3 +60,15 @@ func TestCutSharesAreChargedInSimulations(t *testing.T) {
 		t.Errorf("simulated under %v, %v, promised %v", g, err, promise.Shuffled)
 	}
 }
+
+// The analyzer opens no sum of fewer respondents than the plan's minimum, whatever both aggregators say.
+func TestASumOfTooFewIsRefused(t *testing.T) {
+	p := example.Design(t, example.Summed(example.Density("rr"), plan.NoiseDevices))
+	proto, sums := example.Runnable(t, p), make([]int64, p.Route.Sum.Circuit.Length)
+	if _, err := proto.Sums(sums, p.Crowd.Minimum); err != nil {
+		t.Errorf("of the minimum: %v", err)
+	}
+	if _, err := proto.Sums(sums, p.Crowd.Minimum-1); err == nil || !strings.Contains(err.Error(), "the plan's minimum") {
+		t.Errorf("of one fewer: %v", err)
+	}
+}

@@ -1,7 +1,10 @@
 package aggregated
 
 import (
+	"bytes"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dap"
@@ -53,6 +56,35 @@ func TestTooFewAreWithheld(t *testing.T) {
 	}
 	if status, body, _ := w.collected(); status == http.StatusOK || status == http.StatusAccepted {
 		t.Errorf("two valid reports of three at least are answered %d: %s", status, body)
+	}
+}
+
+// The helper believes its own count: a leader that would sum up fewer than the plan's minimum gets no share.
+func TestALeaderOfTooFewGetsNoShare(t *testing.T) {
+	w := newWorld(t, nil)
+	w.all(0, 1)
+	w.close()
+	found(w.nodes[dap.Leader].service, w.plan.Hash()).crowds[0].Minimum = 1
+	refused := ""
+	w.meddle = func(r *http.Request, send func() *http.Response) (*http.Response, error) {
+		res := send()
+		if res.StatusCode >= http.StatusBadRequest {
+			text, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			refused, res.Body = string(text), io.NopCloser(bytes.NewReader(text))
+		}
+		return res, nil
+	}
+	if err := w.step(); err == nil {
+		t.Error("the leader's step passes")
+	}
+	if !strings.Contains(refused, string(wire.Withheld)) {
+		t.Errorf("the helper answers %q", refused)
+	}
+	if status, body, _ := w.collected(); status == http.StatusOK {
+		t.Errorf("the analyzer gets a sum: %s", body)
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -111,6 +113,23 @@ func TestBatchesRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCrowds(t, w, map[uint32][]string{0: sent(1, 2, 3, 4)})
+}
+
+// A hop refuses the head of a batch of fewer respondents than the plan's minimum by that alone: the
+// envelopes are as many as so few send, and as the plan's honest ones do.
+func TestAHeadOfTooFewIsRefused(t *testing.T) {
+	w, _ := caught(t)
+	post := found(w.hops[1].service, w.plan.Hash()).posts[0]
+	post.plan.Budget.DishonestShare = 0.5
+	size, least, _ := post.batchBounds(minimum)
+	head := envelope.Head{Plan: post.hash, Instance: uint16(post.instance), Hop: uint8(post.hop), Size: size, Respondents: minimum, Envelopes: uint64(least)}
+	if err := post.checkHead(head, 0); err != nil {
+		t.Errorf("of the minimum: %v", err)
+	}
+	head.Respondents--
+	if err := post.checkHead(head, 0); err == nil || !strings.Contains(err.Error(), "the plan's minimum") {
+		t.Errorf("of one fewer: %v", err)
+	}
 }
 
 // An entry that mixes a crowd twice, the second time without a victim, is told
