@@ -61,6 +61,7 @@ var layers = [][]string{
 	{"release"},
 	{"internal/audit/report"},
 	{"question"},
+	{"internal/question"}, // what kinds share
 	{"question/density", "question/histogram", "question/vector", "question/gradient"},
 	{"question/label", "question/latent"},
 	{"internal/release/page", "internal/release/results"},

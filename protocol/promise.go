@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Promise is what a plan's numbers amount to.
@@ -73,7 +73,7 @@ func (p *Protocol) Promise() (Promise, error) {
 		if p.Noised() {
 			advice, from = "add noise, or promise less", "any respondents"
 		}
-		if p.Plan.Route.Sum == nil && overflow > question.OverflowShare*b.Delta {
+		if p.Plan.Route.Sum == nil && overflow > terms.OverflowShare*b.Delta {
 			advice = fmt.Sprintf("raise envelopes.per_device, whose overflow takes %.2g of delta, ", overflow) + advice
 		}
 		return Promise{}, fmt.Errorf("plan: promise does not hold: the noise gives epsilon %.6g at delta %g with %s, and budget.epsilon promises %.6g: %s", g.Epsilon, b.Delta, from, b.Epsilon, advice)
@@ -97,7 +97,7 @@ func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 	delta := p.Plan.Budget.Delta
 	spent := p.OverflowDelta()
 	if p.Plan.Route.Sum == nil {
-		spent = min(spent, question.OverflowShare*delta)
+		spent = min(spent, terms.OverflowShare*delta)
 	}
 	left := delta - spent - float64(times)*p.risks().Slack
 	loss := p.loss()
@@ -136,7 +136,7 @@ func keepsLocal(b plan.Budget, statements []account.Statement) error {
 		return nil
 	}
 	for _, s := range statements {
-		if g := s.Guarantee; g.Trust == account.Local && !(g.Epsilon*(1-question.ClaimSlack) <= b.LocalEpsilon) {
+		if g := s.Guarantee; g.Trust == account.Local && !(g.Epsilon*(1-terms.ClaimSlack) <= b.LocalEpsilon) {
 			return fmt.Errorf("plan: promise does not hold: though everyone colludes the noise gives epsilon %.6g (%s), and budget.local_epsilon promises %.6g: add noise, or promise less", g.Epsilon, g.Adjacency, b.LocalEpsilon)
 		}
 	}

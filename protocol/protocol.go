@@ -1,7 +1,7 @@
 // Package protocol makes a plan runnable. New is the only place that turns a
 // plan's names and numbers into code, and client and analyzer both call it, so
 // they cannot disagree. It knows the kinds of question that the program has imported
-// (question.Register), and nothing of any of them.
+// (registry.Register), and nothing of any of them.
 package protocol
 
 import (
@@ -12,15 +12,16 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/registry"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
 
 // kindFor returns the plan's.
-func kindFor(p plan.Plan) (question.Kind, error) {
-	k, known := question.KindOf(p.Question.Kind)
+func kindFor(p plan.Plan) (registry.Kind, error) {
+	k, known := registry.Find(p.Question.Kind)
 	if !known || !p.Question.Asks() {
-		return question.Kind{}, fmt.Errorf("protocol: no code for a question of kind %s, or nothing is asked: this program knows %s", plan.Quoted(p.Question.Kind), strings.Join(question.Kinds(), ", "))
+		return registry.Kind{}, fmt.Errorf("protocol: no code for a question of kind %s, or nothing is asked: this program knows %s", plan.Quoted(p.Question.Kind), strings.Join(registry.Names(), ", "))
 	}
 	return k, nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 )
 
 // sizes states what the private sizes of a plan's crowds tell, of whatever question, or why the
@@ -18,7 +18,7 @@ func (p *Protocol) sizes() ([]account.Statement, error) {
 		return nil, nil
 	}
 	g := additive.Crowd{Noise: d.Noise, Threshold: d.Threshold}.Guarantee(account.Replacement)
-	if !(d.Epsilon >= g.Epsilon*(1-question.ClaimSlack) && d.Delta >= g.Delta*(1-question.ClaimSlack)) {
+	if !(d.Epsilon >= g.Epsilon*(1-terms.ClaimSlack) && d.Delta >= g.Delta*(1-terms.ClaimSlack)) {
 		return nil, fmt.Errorf("plan: promise does not hold: the noise of crowd.deletion gives epsilon %.9g and delta %.3g, and it claims %.9g and %.3g", g.Epsilon, g.Delta, d.Epsilon, d.Delta)
 	}
 	s := account.Statement{

@@ -2,8 +2,8 @@ package protocol
 
 import (
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Noised reports whether the aggregators of a sum add the noise.
@@ -15,8 +15,8 @@ func (p *Protocol) Noised() bool {
 // Who sees what of a sum.
 const (
 	bothAggregators = "Both aggregators together, without the analyzer's help: they add the two shares of your answer, and have what your device has split."
-	oneAggregator   = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself and checks whose they are." + question.LeaderKnows
-	noTokens        = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself, and neither invents respondents. The plan has no tokens by which both would find invented ones: an aggregator that invents all others sees your answer with your own device's noise alone, as both aggregators do." + question.LeaderKnows
+	oneAggregator   = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself and checks whose they are." + terms.LeaderKnows
+	noTokens        = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself, and neither invents respondents. The plan has no tokens by which both would find invented ones: an aggregator that invents all others sees your answer with your own device's noise alone, as both aggregators do." + terms.LeaderKnows
 )
 
 // observers returns the question's, and who reads private sizes of crowds. Where devices flip their bits, a sum shows what a mixed batch

@@ -3,8 +3,6 @@ package question
 import (
 	"errors"
 	"fmt"
-
-	"github.com/confetti-dp/confetti/plan"
 )
 
 // OutOfDomainError says that the plan has no room for a value, and that what the plan has a
@@ -37,14 +35,4 @@ func Fits(err error) (unfit *OutOfDomainError, failed error) {
 		return u, nil
 	}
 	return nil, err
-}
-
-// SaysUnfit says in sentences what a device sends whose value does not fit, given
-// what its reference is, and what that does to what is published.
-func SaysUnfit(q plan.Question, reference string) string {
-	says := "A value that does not fit counts as "
-	if q.Unfit == plan.UnfitClip {
-		says = "A value that does not fit counts as the nearest that does, or where there is none, as "
-	}
-	return says + reference + " How many respondents this concerns is not known: silence would tell who they are."
 }

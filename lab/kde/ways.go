@@ -13,12 +13,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -143,7 +143,7 @@ type hiding interface {
 // has to keep as the printed share does.
 func (b *bench) spend(share float64, p *plan.Plan) error {
 	sums, users := &p.Question.Density.Bitsum, p.MinHonest()
-	epsilon, delta := theorems.KDERound(account.Target{Users: users, Rounds: b.populations[0].features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - question.OverflowShare)})
+	epsilon, delta := theorems.KDERound(account.Target{Users: users, Rounds: b.populations[0].features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - terms.OverflowShare)})
 	flood, err := theorems.KDEAppendixA2(epsilon, delta, share)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/question/registry"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/gradient"
@@ -49,7 +50,7 @@ func has(q any) string {
 }
 
 func TestEveryKindHasItsAbilities(t *testing.T) {
-	for _, name := range question.Kinds() {
+	for _, name := range registry.Names() {
 		must, listed := mustHave[name]
 		if !listed {
 			t.Errorf("%s is not listed here: say which abilities it must have", name)
@@ -59,7 +60,7 @@ func TestEveryKindHasItsAbilities(t *testing.T) {
 			t.Errorf("%s has %q, and must have %q", name, got, must.names)
 		}
 	}
-	if got := len(question.Kinds()); got != len(mustHave) {
+	if got := len(registry.Names()); got != len(mustHave) {
 		t.Errorf("%d kinds, and %d are listed", got, len(mustHave))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -13,7 +14,7 @@ import (
 // budget, and the number and length of envelopes.
 func Design(p plan.Plan) (plan.Plan, error) {
 	if p.Envelopes.PayloadBytes == 0 {
-		p.Envelopes.PayloadBytes = question.PayloadBytes
+		p.Envelopes.PayloadBytes = terms.PayloadBytes
 	}
 	d := *p.Question.Density // the caller's stays as it is
 	p.Question.Density = &d
@@ -36,7 +37,7 @@ func design(p *plan.Plan, d *plan.Density) error {
 	}
 	delta := p.Budget.Delta
 	if _, ok := bits.(varying); ok {
-		delta *= 1 - question.OverflowShare
+		delta *= 1 - terms.OverflowShare
 	}
 	if p.Budget.Epsilon > 0 || p.Budget.LocalEpsilon == 0 {
 		if d.Bitsum, _, err = DesignBitsum(d.Bitsum, features, honest, thinnings(*p), p.Budget.Epsilon, delta); err != nil {
@@ -61,7 +62,7 @@ func design(p *plan.Plan, d *plan.Density) error {
 		if mean := float64(features.Channels()) * bits.MessagesPerUser(); mean > plan.MaxEnvelopes {
 			return &question.TooManyMessages{PerDevice: int(min(mean, 1<<62))} // too many for their law to be bounded
 		}
-		p.Envelopes.PerDevice, err = b.SmallestCap(features.Channels(), question.RareOverflow(*p, honest))
+		p.Envelopes.PerDevice, err = b.SmallestCap(features.Channels(), terms.RareOverflow(*p, honest))
 		if err == nil && p.Envelopes.PerDevice > plan.MaxEnvelopes {
 			return &question.TooManyMessages{PerDevice: p.Envelopes.PerDevice}
 		}
@@ -93,5 +94,5 @@ func implied(p plan.Plan, b plan.Bitsum, f *encode.Features) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return question.Implied(kde.Loss(f, thinned(p, bits)), p.Budget.Delta)
+	return terms.Implied(kde.Loss(f, thinned(p, bits)), p.Budget.Delta)
 }

@@ -1,13 +1,16 @@
 package density
 
-import "github.com/confetti-dp/confetti/question"
+import (
+	"github.com/confetti-dp/confetti/internal/question/rows"
+	"github.com/confetti-dp/confetti/question"
+)
 
 // Fields returns the class and the features.
-func (d *Question) Fields() []question.Field { return question.LabelledFields(d.plan.Crowd.Names) }
+func (d *Question) Fields() []question.Field { return rows.LabelledFields(d.plan.Crowd.Names) }
 
 // Value returns the Labelled in a row.
 func (d *Question) Value(row []any) (question.Value, []error) {
-	features, class, errs := question.LabelledRow(d.plan.Crowd.Names, row)
+	features, class, errs := rows.LabelledRow(d.plan.Crowd.Names, row)
 	if errs != nil {
 		return nil, errs
 	}

@@ -1,5 +1,5 @@
 package density
 
-import "github.com/confetti-dp/confetti/question"
+import "github.com/confetti-dp/confetti/internal/question/registry"
 
-func init() { question.Register("density", validate, New) }
+func init() { registry.Register("density", validate, New) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -40,7 +41,7 @@ func (d *Question) Words() question.Words {
 	w := question.Words{
 		Asked:  fmt.Sprintf("What do the feature vectors of each of %d classes look like? Each respondent holds one vector of %d numbers and its class.", d.plan.Crowds(), q.Dimension),
 		Answer: "features", Crowd: "class", Thinning: d.thinning(),
-		Unfit: question.SaysUnfit(d.plan.Question, "a vector without direction, which adds nothing to a density in expectation, of its class or, where it has none, of one drawn at random."),
+		Unfit: terms.SaysUnfit(d.plan.Question, "a vector without direction, which adds nothing to a density in expectation, of its class or, where it has none, of one drawn at random."),
 	}
 	for _, name := range d.plan.Crowd.Names {
 		w.Crowds = append(w.Crowds, fmt.Sprintf("class %q", name))
@@ -94,8 +95,8 @@ func (d *Question) Guarantees(features account.Guarantee) ([]account.Statement, 
 		}
 	}
 	return []account.Statement{
-		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local, Note: note},
-		{Observer: account.OneFragmentSeen, Who: question.OneFragment + " They see your reported class too.", Guarantee: one, Note: note},
-		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(d.plan), Guarantee: features, Note: shuffledNote},
+		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
+		{Observer: account.OneFragmentSeen, Who: terms.OneFragment + " They see your reported class too.", Guarantee: one, Note: note},
+		{Observer: account.ShufflerHonest, Who: terms.ShufflerHonest(d.plan), Guarantee: features, Note: shuffledNote},
 	}, nil
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // validate lists what is wrong with a plan as a density. It expands no feature map.
@@ -15,12 +15,12 @@ func validate(p plan.Plan, ps *plan.Problems) {
 	d, b := *p.Question.Density, p.Budget
 	validateFeatures(d, ps)
 	validateBitsum(d.Bitsum, ps)
-	question.RequireReplacement(p, ps)
+	terms.RequireReplacement(p, ps)
 	ps.Require(b.LabelEpsilon != 0, `budget.label_epsilon is missing: give a number above 0, or "none" for labels that are sent as they are`)
 	ps.Require(len(p.Crowd.Names) > 0, "crowd.names is missing: name the classes of a density, at least one")
 	ps.Require(!d.Bitsum.Divided() || p.Crowd.Maximum > 0, "crowd.maximum is missing: the noise of %s is divided among respondents, and a hop that drops messages of many leaves less of it than of few: say how many respondents may count, or use rr or poisson", d.Bitsum.Name)
-	question.RequireWhole(p, ps)
-	question.RequireUnfit(p, ps)
+	terms.RequireWhole(p, ps)
+	terms.RequireUnfit(p, ps)
 }
 
 // validateFeatures lists what encode says of the feature map.

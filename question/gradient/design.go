@@ -11,8 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // directionPayload holds a sign and a seed.
@@ -47,7 +47,7 @@ func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
 		return p, err
 	}
 	if rounds > 1 || p.Budget.Epsilon == 0 {
-		p.Budget.Epsilon, err = question.Implied(report.event(p.MinHonest()), p.Budget.Delta)
+		p.Budget.Epsilon, err = terms.Implied(report.event(p.MinHonest()), p.Budget.Delta)
 	}
 	return p, err
 }
@@ -91,7 +91,7 @@ func designDirections(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
 			return false
 		}
 		g, err := account.Epsilon(account.Repeat{Event: report.event(p.MinHonest()), Rounds: rounds}, p.Budget.Delta)
-		return err == nil && g.Epsilon <= p.Budget.Epsilon*(1-question.ClaimSlack)
+		return err == nil && g.Epsilon <= p.Budget.Epsilon*(1-terms.ClaimSlack)
 	}
 	if keeps() {
 		return nil
@@ -144,7 +144,7 @@ func designVectors(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
 	}
 	p.Envelopes.PerDevice = one.Envelopes
 	if p.Envelopes.PayloadBytes == 0 {
-		p.Envelopes.PayloadBytes = question.PayloadBytes
+		p.Envelopes.PayloadBytes = terms.PayloadBytes
 	}
 	return nil
 }

@@ -1,13 +1,16 @@
 package gradient
 
-import "github.com/confetti-dp/confetti/question"
+import (
+	"github.com/confetti-dp/confetti/internal/question/rows"
+	"github.com/confetti-dp/confetti/question"
+)
 
 // Fields returns the class and the features.
-func (q *Question) Fields() []question.Field { return question.LabelledFields(q.ask.Classes) }
+func (q *Question) Fields() []question.Field { return rows.LabelledFields(q.ask.Classes) }
 
 // Value returns the Labelled in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
-	features, class, errs := question.LabelledRow(q.ask.Classes, row)
+	features, class, errs := rows.LabelledRow(q.ask.Classes, row)
 	if errs != nil {
 		return nil, errs
 	}

@@ -1,5 +1,5 @@
 package gradient
 
-import "github.com/confetti-dp/confetti/question"
+import "github.com/confetti-dp/confetti/internal/question/registry"
 
-func init() { question.Register("gradient", validate, newQuestion) }
+func init() { registry.Register("gradient", validate, newQuestion) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -19,7 +20,7 @@ func (q *Question) Words() question.Words {
 		Asked: fmt.Sprintf("How would each respondent's example, %d numbers and which of %d classes it is of, change a model that learns %d numbers?",
 			q.ask.Dimension, len(q.ask.Classes), q.params()),
 		Answer: "gradients", Crowd: "crowd", Crowds: []string{"everybody"},
-		Unfit:       question.SaysUnfit(q.plan.Question, "a gradient of zero, which adds nothing to the mean in expectation."),
+		Unfit:       terms.SaysUnfit(q.plan.Question, "a gradient of zero, which adds nothing to the mean in expectation."),
 		Assumptions: []string{"The class of an example is as private as the example: the guarantees speak of both."},
 	}
 	if q.ask.Report.Name == Cap {
@@ -41,8 +42,8 @@ func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 	}
 	const note = "Includes the class of the example."
 	return []account.Statement{
-		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local, Note: note},
-		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one, Note: note},
-		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
+		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
+		{Observer: account.OneFragmentSeen, Who: terms.OneFragment, Guarantee: one, Note: note},
+		{Observer: account.ShufflerHonest, Who: terms.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
 	}, nil
 }

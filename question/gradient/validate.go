@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/direction"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // maxClip bounds the length of gradients, and with the other numbers of a step what single
@@ -30,12 +30,12 @@ func validate(p plan.Plan, ps *plan.Problems) {
 	validateReport(ask.Report, ps)
 	validateStep(ask.Step, ps)
 	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: a model is learned from everybody: leave them out")
-	question.RequireReplacement(p, ps)
+	terms.RequireReplacement(p, ps)
 	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: there is one crowd, whose size is no secret: leave it out")
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: the class is within the gradient: leave it out")
-	question.RequireWhole(p, ps)
+	terms.RequireWhole(p, ps)
 	validateEnvelopes(p, ps)
-	question.RequireUnfit(p, ps)
+	terms.RequireUnfit(p, ps)
 }
 
 func validateModel(ask plan.Gradient, ps *plan.Problems) {

@@ -8,8 +8,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // squaredDistance is the largest of two gradients of length at most 1: any two are
@@ -92,7 +92,7 @@ func (v vectors) mean(t tally.Tally, n int) ([]float64, float64, error) {
 }
 
 func (v vectors) event(honest int) account.Event {
-	return v.mechanism.Spec().Event(question.Relied(honest, v.promised))
+	return v.mechanism.Spec().Event(terms.Relied(honest, v.promised))
 }
 
 func (v vectors) local() account.Guarantee { return v.mechanism.Local() }

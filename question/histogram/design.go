@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -25,7 +26,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 // designed returns a plan that leaves nothing open, with its noise.
 func designed(p plan.Plan) (plan.Plan, error) {
 	if p.Envelopes.PayloadBytes == 0 {
-		p.Envelopes.PayloadBytes = question.PayloadBytes
+		p.Envelopes.PayloadBytes = terms.PayloadBytes
 	}
 	h := *p.Question.Histogram // the caller's stays as it is
 	p.Question.Histogram = &h
@@ -69,7 +70,7 @@ func design(p *plan.Plan, ask *plan.Histogram) error {
 		e.PerDevice = h.randomizers[0].(*symbols).messages * h.answers()
 		return nil
 	}
-	e.PerDevice = max(1, h.together().smallestCap(question.RareOverflow(*p, p.MinHonest()*p.Contributions())))
+	e.PerDevice = max(1, h.together().smallestCap(terms.RareOverflow(*p, p.MinHonest()*p.Contributions())))
 	if e.PerDevice > plan.MaxEnvelopes {
 		return &question.TooManyMessages{PerDevice: e.PerDevice}
 	}
@@ -103,7 +104,7 @@ func target(p plan.Plan, ask plan.Histogram) account.Target {
 			items += a.Items()
 		}
 	}
-	t := account.Target{Users: p.MinHonest(), Rounds: items, Epsilon: p.Budget.Epsilon, Delta: (1 - question.OverflowShare) * p.Budget.Delta}
+	t := account.Target{Users: p.MinHonest(), Rounds: items, Epsilon: p.Budget.Epsilon, Delta: (1 - terms.OverflowShare) * p.Budget.Delta}
 	if n := parts(ask); n > 1 {
 		slack := slackShare * p.Budget.Delta
 		t.Users, t.Delta = hidden(t.Users, n, slack/float64(answers(ask))), t.Delta-slack

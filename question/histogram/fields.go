@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/question/rows"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -42,7 +43,7 @@ func (h *Question) Value(row []any) (question.Value, []error) {
 	first := len(row) - len(v.Values)
 	if first > 0 {
 		var err error
-		v.Crowd, err = question.CrowdNamed(h.plan.Crowd.Names, row[0])
+		v.Crowd, err = rows.CrowdNamed(h.plan.Crowd.Names, row[0])
 		fault(0, err)
 	}
 	for i, a := range h.ask.Attributes {
@@ -57,22 +58,22 @@ func (h *Question) Value(row []any) (question.Value, []error) {
 func answer(a plan.Attribute, field any) (any, error) {
 	switch a.Kind {
 	case "buckets":
-		return question.Number(field)
+		return rows.Number(field)
 	case "grid":
-		xy, err := question.Numbers(field)
+		xy, err := rows.Numbers(field)
 		if err != nil || len(xy) != 2 {
 			return nil, errors.New("is not a point of two numbers")
 		}
 		return encode.Point{X: xy[0], Y: xy[1]}, nil
 	case "set":
 		if a.Size == 0 {
-			return question.Texts(field)
+			return rows.Texts(field)
 		}
-		return question.Cells(field)
+		return rows.Cells(field)
 	case "categories":
 		if a.Size > 0 {
-			return question.Cell(field)
+			return rows.Cell(field)
 		}
 	}
-	return question.Text(field)
+	return rows.Text(field)
 }

@@ -1,5 +1,5 @@
 package histogram
 
-import "github.com/confetti-dp/confetti/question"
+import "github.com/confetti-dp/confetti/internal/question/registry"
 
-func init() { question.Register("histogram", Validate, New) }
+func init() { registry.Register("histogram", Validate, New) }

@@ -4,8 +4,8 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // leastFlip is what accountants take.
@@ -17,7 +17,7 @@ func implied(p plan.Plan) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return question.Implied(h.Event(p.MinHonest(), false), (1-question.OverflowShare)*p.Budget.Delta-h.slack())
+	return terms.Implied(h.Event(p.MinHonest(), false), (1-terms.OverflowShare)*p.Budget.Delta-h.slack())
 }
 
 // everyone is what all of a device's one-hot bits tell, of so many items over so many

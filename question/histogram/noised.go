@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -239,7 +240,7 @@ func (h *Question) changed() int {
 func (h *Question) loss(honest int) account.Event {
 	if shares(h.plan) {
 		d := h.scattered
-		return h.noise(d.Event(question.Relied(honest, d.Noise.Users)))
+		return h.noise(d.Event(terms.Relied(honest, d.Noise.Users)))
 	}
 	return h.noise(sumprivacy.Aggregators(*h.plan.Route.Sum, sumprivacy.Promised(*h.plan.Route.Sum)))
 }
@@ -247,7 +248,7 @@ func (h *Question) loss(honest int) account.Event {
 // Who sees what, where aggregators add the noise.
 const (
 	whoBoth   = "Both aggregators together, without the analyzer's help: they add the two shares of your answer, and have it as it is. Devices add no noise."
-	whoOne    = "One aggregator and the analyzer together, and all other respondents: the aggregator takes its own noise off, and what the other has added is left." + question.LeaderKnows
+	whoOne    = "One aggregator and the analyzer together, and all other respondents: the aggregator takes its own noise off, and what the other has added is left." + terms.LeaderKnows
 	whoReader = "The analyzer, and whoever reads this release, as long as both aggregators keep their keys and their noise to themselves."
 )
 
@@ -256,8 +257,8 @@ const (
 func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statement, error) {
 	if shares(h.plan) { // the observers of a mix, whom the protocol names
 		return []account.Statement{
-			{Observer: account.EveryoneColludes, Guarantee: h.randomizers[0].local(), Note: h.note(), Who: question.Everyone},
-			{Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: question.ShufflerHonest(h.plan)},
+			{Observer: account.EveryoneColludes, Guarantee: h.randomizers[0].local(), Note: h.note(), Who: terms.Everyone},
+			{Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: terms.ShufflerHonest(h.plan)},
 		}, nil
 	}
 	count := sumprivacy.Promised(*h.plan.Route.Sum)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Every observer but the network opens messages, which takes the analyzer's key: it sees
@@ -30,7 +30,7 @@ func (h *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 		return nil, err
 	}
 	statements := []account.Statement{{
-		Observer: account.EveryoneColludes, Guarantee: local, Note: h.note(), Who: question.Everyone,
+		Observer: account.EveryoneColludes, Guarantee: local, Note: h.note(), Who: terms.Everyone,
 	}}
 	if t, ok := h.randomizers[0].(*bits); ok && h.plan.Contributions() > 1 && t.rows > 1 {
 		statements = append(statements, account.Statement{
@@ -43,9 +43,9 @@ func (h *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 		return nil, err
 	}
 	statements = append(statements, account.Statement{
-		Observer: account.OneFragmentSeen, Guarantee: one, Note: h.note(), Who: question.OneFragment,
+		Observer: account.OneFragmentSeen, Guarantee: one, Note: h.note(), Who: terms.OneFragment,
 	}, account.Statement{
-		Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: question.ShufflerHonest(h.plan),
+		Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: terms.ShufflerHonest(h.plan),
 	})
 	return statements, nil
 }
@@ -175,7 +175,7 @@ func (h *Question) opened(event, rest account.Event, outright, failing float64, 
 	return g
 }
 
-func (h *Question) note() string { return question.CrowdSent("Speaks of the answers", h.plan) }
+func (h *Question) note() string { return terms.CrowdSent("Speaks of the answers", h.plan) }
 
 // Opened returns the guarantee where so many of a device's report fragments are opened and
 // known to be its, and the others come among everybody's.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -186,7 +187,7 @@ func (h *Question) claims() error {
 		return nil // its epsilon is what is drawn with
 	}
 	check := func(field string, claimed float64, g account.Guarantee) error {
-		if !(claimed >= g.Epsilon*(1-question.ClaimSlack)) {
+		if !(claimed >= g.Epsilon*(1-terms.ClaimSlack)) {
 			return fmt.Errorf("plan: promise does not hold: the probabilities give a local epsilon of %.9g (%s), and question.histogram.randomizer.%s claims %.9g", g.Epsilon, g.Adjacency, field, claimed)
 		}
 		return nil

@@ -7,8 +7,8 @@ import (
 	"unicode"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Validate lists what is wrong with a plan as a histogram. What it looks at is bounded by
@@ -27,7 +27,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 	ps.Require(p.Budget.Adjacency != plan.AdjacencyLabel, "budget.adjacency %q is of labels whose features are public: ask for these (question.kind %q), or say %q", plan.AdjacencyLabel, "label", account.Replacement)
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: a histogram sends no label: leave it out")
 	if !total(ask) {
-		question.RequireUnfit(p, ps)
+		terms.RequireUnfit(p, ps)
 	}
 }
 
@@ -179,7 +179,7 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 	want := plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(account.ExactAccounting)}
 	ps.Require(ask.Randomizer == want, at+" must have the name %q, the accounting %q and nothing else: noise is added to the sums", want.Name, want.Accounting)
 	ps.Require(ask.Sketch == nil || ask.Collect != plan.CollectSample, "a sketch draws a row for each respondent already: with several attributes, split")
-	question.RequireReplacement(p, ps)
+	terms.RequireReplacement(p, ps)
 	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or name a randomizer and have devices add the noise")
 	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
 		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil, "attribute %s: a search asks one attribute, of one crowd, without a sketch", plan.Quoted(a.Name))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -18,7 +19,7 @@ func (h *Question) Words() question.Words {
 		Asked: h.asked(), Answer: "answers", Crowd: "crowd", Assumptions: h.assumptions(),
 	}
 	if !total(h.ask) {
-		w.Unfit = question.SaysUnfit(h.plan.Question, reference)
+		w.Unfit = terms.SaysUnfit(h.plan.Question, reference)
 	}
 	for crowd := range h.plan.Crowds() {
 		w.Crowds = append(w.Crowds, h.crowdName(crowd))

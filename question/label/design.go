@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -87,7 +87,7 @@ func designEach(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 	ask.Randomizer = &alone
 	p.Envelopes.PerDevice = 1
 	if p.Envelopes.PayloadBytes == 0 {
-		p.Envelopes.PayloadBytes = question.PayloadBytes
+		p.Envelopes.PayloadBytes = terms.PayloadBytes
 	}
 	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -77,5 +78,5 @@ func (e *each) Words() question.Words { return question.Words{Crowds: []string{"
 func (e *each) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	local := e.KRR.Local(account.Replacement)
 	shuffled.Epsilon = min(shuffled.Epsilon, local.Epsilon)
-	return question.OneMessage(e.plan, local, shuffled), nil
+	return terms.OneMessage(e.plan, local, shuffled), nil
 }

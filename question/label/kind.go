@@ -1,5 +1,5 @@
 package label
 
-import "github.com/confetti-dp/confetti/question"
+import "github.com/confetti-dp/confetti/internal/question/registry"
 
-func init() { question.Register("label", validate, newQuestion) }
+func init() { registry.Register("label", validate, newQuestion) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/rows"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -60,20 +61,20 @@ func (q *Question) Fields() []question.Field {
 	if q.ask.Report == plan.LabelEach {
 		return []question.Field{{Name: "class", Crowd: true}, {Name: "record", Numbers: 1}}
 	}
-	return question.LabelledFields(q.ask.Classes)
+	return rows.LabelledFields(q.ask.Classes)
 }
 
 // Value returns the Record in a row.
 func (q *Question) Value(row []any) (question.Value, []error) {
 	if q.ask.Report != plan.LabelEach {
-		features, class, errs := question.LabelledRow(q.ask.Classes, row)
+		features, class, errs := rows.LabelledRow(q.ask.Classes, row)
 		if errs != nil {
 			return nil, errs
 		}
 		return Record{Features: features, Class: class}, nil
 	}
-	class, wrong := question.CrowdNamed(q.ask.Classes, row[0])
-	number, bad := question.Cell(row[1])
+	class, wrong := rows.CrowdNamed(q.ask.Classes, row[0])
+	number, bad := rows.Cell(row[1])
 	if bad == nil && (number < 0 || number >= q.ask.Records) {
 		bad = fmt.Errorf("is none of the plan's %d records", q.ask.Records)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -65,6 +66,6 @@ func (q *Question) Words() question.Words {
 	default:
 		w.Asked = fmt.Sprintf("Which of %d labels goes with each of %d public records?", k, q.ask.Records)
 	}
-	w.Unfit = question.SaysUnfit(q.plan.Question, reference)
+	w.Unfit = terms.SaysUnfit(q.plan.Question, reference)
 	return w
 }

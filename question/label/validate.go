@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -65,6 +65,6 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	ps.Require(p.Budget.Adjacency == plan.AdjacencyLabel, "budget.adjacency must be %q: the promise speaks of the label, and features are public", plan.AdjacencyLabel)
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: the budget speaks of the label: leave it out")
 	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: who is in which cluster is public: leave it out")
-	question.RequireUnfit(p, ps)
-	question.RequireWhole(p, ps)
+	terms.RequireUnfit(p, ps)
+	terms.RequireWhole(p, ps)
 }

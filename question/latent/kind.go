@@ -1,5 +1,5 @@
 package latent
 
-import "github.com/confetti-dp/confetti/question"
+import "github.com/confetti-dp/confetti/internal/question/registry"
 
-func init() { question.Register("latent", validate, New) }
+func init() { registry.Register("latent", validate, New) }

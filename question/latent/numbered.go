@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -114,7 +115,7 @@ func (n *numbered) Words() question.Words {
 func (n *numbered) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	local := n.local()
 	shuffled.Epsilon = min(shuffled.Epsilon, local.Epsilon)
-	return question.OneMessage(n.plan, local, shuffled), nil
+	return terms.OneMessage(n.plan, local, shuffled), nil
 }
 
 // Numbered are reports of public records as they came, in the order of their numbers.

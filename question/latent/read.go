@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/rows"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -124,7 +125,7 @@ func (m *Model) Targets(t *histogram.Table) ([][]float64, error) {
 // Fields returns the group, or the class, the number of the public record where the plan has such, and the numbers of
 // the record.
 func (q *Question) Fields() []question.Field {
-	fields := question.LabelledFields(q.names())
+	fields := rows.LabelledFields(q.names())
 	if q.ask.Records == 0 {
 		return fields
 	}
@@ -144,7 +145,7 @@ func (q *Question) Value(row []any) (question.Value, []error) {
 	number, last := 0, len(row)-1
 	if q.ask.Records > 0 {
 		var bad error
-		if number, bad = question.Cell(row[last-1]); bad == nil && (number < 0 || number >= q.ask.Records) {
+		if number, bad = rows.Cell(row[last-1]); bad == nil && (number < 0 || number >= q.ask.Records) {
 			bad = fmt.Errorf("is none of the plan's %d records", q.ask.Records)
 		}
 		if bad != nil {
@@ -154,7 +155,7 @@ func (q *Question) Value(row []any) (question.Value, []error) {
 		}
 		row = slices.Delete(slices.Clone(row), last-1, last)
 	}
-	features, at, errs := question.LabelledRow(q.names(), row)
+	features, at, errs := rows.LabelledRow(q.names(), row)
 	if errs != nil {
 		if q.ask.Records > 0 {
 			errs = slices.Insert(errs, last-1, error(nil))

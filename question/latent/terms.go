@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -36,7 +37,7 @@ func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 		if q.ask.Records > 0 {
 			s.Note += " The analyzer sees which public record a report is of, and the release lists it: it hides among no others, and that you answered is no secret."
 		}
-		if sent := question.CrowdSent("It does not speak of groups", q.plan); sent != "" {
+		if sent := terms.CrowdSent("It does not speak of groups", q.plan); sent != "" {
 			s.Note += " " + sent
 		}
 	}
@@ -69,6 +70,6 @@ func (q *Question) Words() question.Words {
 	if q.plan.State != "" {
 		w.Assumptions = append(w.Assumptions, fmt.Sprintf("The %s %.12s came before anybody answered, and no respondent had part in the making. %s", made, q.plan.State, claim))
 	}
-	w.Unfit = question.SaysUnfit(q.plan.Question, reference)
+	w.Unfit = terms.SaysUnfit(q.plan.Question, reference)
 	return w
 }

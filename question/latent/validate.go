@@ -7,8 +7,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
@@ -75,9 +75,9 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	ps.Require(p.Budget.LocalEpsilon > 0, "budget.local_epsilon is missing: nobody is trusted, and it is all that a device's report may tell")
 	ps.Require(p.Budget.LabelEpsilon == 0, "budget.label_epsilon: the class is part of the record: leave it out")
 	ps.Require(p.Route.Kind == plan.RouteMix, "route.kind must be %q: a symbol is no sum", plan.RouteMix)
-	question.RequireReplacement(p, ps)
-	question.RequireUnfit(p, ps)
-	question.RequireWhole(p, ps)
+	terms.RequireReplacement(p, ps)
+	terms.RequireUnfit(p, ps)
+	terms.RequireWhole(p, ps)
 }
 
 // told lists what is wrong with how a vector and one of so many classes are to be told.

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -90,7 +91,7 @@ func (v *vectors) Risks() (r question.Risks) {
 
 // Guarantees: a report is one message.
 func (v *vectors) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
-	return question.OneMessage(v.plan, v.Local(account.Replacement), shuffled), nil
+	return terms.OneMessage(v.plan, v.Local(account.Replacement), shuffled), nil
 }
 
 // Words returns the question's.
@@ -140,7 +141,7 @@ func designVectors(p plan.Plan, ask *plan.Latent) (plan.Plan, error) {
 	}
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1, max(p.Envelopes.PayloadBytes, fragment.Size(v.Size()))
 	if p.Budget.Epsilon == 0 {
-		p.Budget.Epsilon, err = question.Implied(v.Report.Event(p.MinHonest()), p.Budget.Delta)
+		p.Budget.Epsilon, err = terms.Implied(v.Report.Event(p.MinHonest()), p.Budget.Delta)
 	}
 	return p, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -77,7 +78,7 @@ func Study(p plan.Plan, shares []float64, epsilon float64) (plan.Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		e, err := question.Implied(s.Event(p.MinHonest()), p.Budget.Delta)
+		e, err := terms.Implied(s.Event(p.MinHonest()), p.Budget.Delta)
 		if err != nil {
 			return p, err
 		}
@@ -89,7 +90,7 @@ func Study(p plan.Plan, shares []float64, epsilon float64) (plan.Plan, error) {
 
 func design(p plan.Plan, specs func([]vector.Need) ([]vector.Spec, error)) (plan.Plan, error) {
 	if p.Envelopes.PayloadBytes == 0 {
-		p.Envelopes.PayloadBytes = question.PayloadBytes
+		p.Envelopes.PayloadBytes = terms.PayloadBytes
 	}
 	if p.Question.Vector == nil {
 		return p, fmt.Errorf("vector: the plan has no vector section")

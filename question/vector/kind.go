@@ -1,5 +1,5 @@
 package vector
 
-import "github.com/confetti-dp/confetti/question"
+import "github.com/confetti-dp/confetti/internal/question/registry"
 
-func init() { question.Register("vector", Validate, New) }
+func init() { registry.Register("vector", Validate, New) }

@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/question"
 )
 
 // Event returns that of the round, or where the plan is of a whole study, of the dearest. It has
 // in it that rows may be crowded, and that a device may have more answers than envelopes.
 func (q *Question) Event(honest int, _ bool) account.Event {
-	honest = question.Relied(honest, q.plan.MinHonest())
+	honest = terms.Relied(honest, q.plan.MinHonest())
 	if q.plan.Round != nil {
 		return q.spec().Event(honest)
 	}
@@ -32,7 +33,7 @@ func (q *Question) Event(honest int, _ bool) account.Event {
 
 // Rounds returns the event of so many rounds of the same respondents, from the first.
 func (q *Question) Rounds(honest, rounds int) account.Event {
-	honest = question.Relied(honest, q.plan.MinHonest())
+	honest = terms.Relied(honest, q.plan.MinHonest())
 	var all account.All
 	for i, s := range q.specs[:min(rounds, len(q.specs))] {
 		e := account.Event(s.Event(honest))
@@ -64,7 +65,7 @@ func (q *Question) Words() question.Words {
 	}
 	w := question.Words{
 		Asked: asked, Answer: "whole record", Crowd: "crowd", Crowds: []string{"everybody"},
-		Unfit: question.SaysUnfit(q.plan.Question, "the zero vector, which adds nothing to a sum in expectation."),
+		Unfit: terms.SaysUnfit(q.plan.Question, "the zero vector, which adds nothing to a sum in expectation."),
 	}
 	if s := q.spec(); s.Answered < s.Rows {
 		w.Thinning = "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other."
@@ -91,9 +92,9 @@ func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 	}
 	local.Epsilon = math.Nextafter(local.Epsilon, math.Inf(1))
 	all := []account.Statement{
-		{Observer: account.EveryoneColludes, Who: question.Everyone, Guarantee: local, Note: note},
-		{Observer: account.OneFragmentSeen, Who: question.OneFragment, Guarantee: one, Note: note},
-		{Observer: account.ShufflerHonest, Who: question.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
+		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
+		{Observer: account.OneFragmentSeen, Who: terms.OneFragment, Guarantee: one, Note: note},
+		{Observer: account.ShufflerHonest, Who: terms.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
 	}
 	if !publicFeatures(q.plan) {
 		return all, nil

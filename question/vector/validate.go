@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 const (
@@ -70,6 +70,6 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: vectors of everybody are summed in one crowd, and classes stand in question.vector.classes: leave them out")
 	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: rows cannot be secret where the number of respondents is private: leave it out")
 	ps.Require(p.Envelopes.PayloadBytes == 0 || p.Envelopes.PayloadBytes >= minPayload, "envelopes.payload_bytes must be at least %d", minPayload)
-	question.RequireUnfit(p, ps)
-	question.RequireWhole(p, ps)
+	terms.RequireUnfit(p, ps)
+	terms.RequireWhole(p, ps)
 }

@@ -1,4 +1,6 @@
-package question
+// Package registry finds a kind of question by its name in a plan. Kinds register themselves when they are
+// imported, and protocol looks them up.
+package registry
 
 import (
 	"fmt"
@@ -6,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // Kind is what is done with a plan that asks for it.
@@ -14,7 +17,7 @@ type Kind struct {
 	// others.
 	Validate func(plan.Plan, *plan.Problems)
 	// New makes a valid plan's question runnable.
-	New func(plan.Plan) (Question, error)
+	New func(plan.Plan) (question.Question, error)
 }
 
 // kinds are those that the program has imported, by their names in a plan.
@@ -22,11 +25,11 @@ var kinds = map[string]Kind{}
 
 // Register makes a kind known by its name in a plan. Packages of kinds call it when they are
 // imported; a second kind of the same name panics.
-func Register[Q Question](name string, validate func(plan.Plan, *plan.Problems), make func(plan.Plan) (Q, error)) {
+func Register[Q question.Question](name string, validate func(plan.Plan, *plan.Problems), make func(plan.Plan) (Q, error)) {
 	if _, twice := kinds[name]; twice {
-		panic(fmt.Sprintf("question: two kinds are called %q", name))
+		panic(fmt.Sprintf("registry: two kinds are called %q", name))
 	}
-	kinds[name] = Kind{Validate: validate, New: func(p plan.Plan) (Question, error) {
+	kinds[name] = Kind{Validate: validate, New: func(p plan.Plan) (question.Question, error) {
 		q, err := make(p)
 		if err != nil {
 			return nil, err // and no question that is nil
@@ -35,11 +38,11 @@ func Register[Q Question](name string, validate func(plan.Plan, *plan.Problems),
 	}}
 }
 
-// KindOf finds the kind of that name, if the program has imported it.
-func KindOf(name string) (k Kind, known bool) {
+// Find finds the kind of that name, if the program has imported it.
+func Find(name string) (k Kind, known bool) {
 	k, known = kinds[name]
 	return k, known
 }
 
-// Kinds lists the names of those that the program has imported.
-func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
+// Names lists the names of those that the program has imported.
+func Names() []string { return slices.Sorted(maps.Keys(kinds)) }

@@ -1,7 +1,8 @@
-package question
+// Package terms has what several kinds of questions promise and require alike: who sees what, in words;
+// the shares of delta; and rules of their plans. Kinds of questions use it, and protocol.
+package terms
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
@@ -85,11 +86,12 @@ func RareOverflow(p plan.Plan, reports int) float64 {
 	return OverflowShare * p.Budget.Delta / ((1 + math.Exp(p.Budget.Epsilon)) * float64(reports))
 }
 
-// TooManyMessages is noise that keeps the budget and that no device sends. The plan that
-// a design returns with it has the noise, and is not valid.
-type TooManyMessages struct{ PerDevice int }
-
-// Error says what to change.
-func (e *TooManyMessages) Error() string {
-	return fmt.Sprintf("question: the noise takes %d messages a device, of at most %d: ask for fewer cells or repetitions, for a sketch, for another mechanism, or in a larger crowd", e.PerDevice, plan.MaxEnvelopes)
+// SaysUnfit says in sentences what a device sends whose value does not fit, given
+// what its reference is, and what that does to what is published.
+func SaysUnfit(q plan.Question, reference string) string {
+	says := "A value that does not fit counts as "
+	if q.Unfit == plan.UnfitClip {
+		says = "A value that does not fit counts as the nearest that does, or where there is none, as "
+	}
+	return says + reference + " How many respondents this concerns is not known: silence would tell who they are."
 }

@@ -1,4 +1,6 @@
-package question
+// Package rows reads what stands in the fields of a table's row, for questions whose values are there
+// (question.Parser). Kinds of questions use it.
+package rows
 
 import (
 	"errors"
@@ -7,26 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/confetti-dp/confetti/question"
 )
-
-// Parser is a question whose values stand in the rows of a table, one a row.
-type Parser interface {
-	// Fields are what a row holds, in order.
-	Fields() []Field
-	// Value is that of a row with what stands in each field: a text, or what JSON has (a
-	// float64, a []any of these), or a []float32 of numbers. Errors are by field, nil where
-	// all is well; they name the rule that was broken, and never what is there.
-	Value(row []any) (Value, []error)
-}
-
-// Field is one thing that a row holds.
-type Field struct {
-	Name    string // as the plan asks; the crowd's may have another name in a table
-	Crowd   bool   // the name of the respondent's crowd, or of the class that stands beside the rest
-	List    bool   // may be empty: an empty text is a list of nothing
-	Rest    bool   // the numbers in all columns of a table that no other field names
-	Numbers int    // how many it is in a row of numbers alone; 0 where it has no such form
-}
 
 // CrowdNamed returns the number of the crowd that a field names.
 func CrowdNamed(crowds []string, field any) (int, error) {
@@ -40,8 +25,8 @@ func CrowdNamed(crowds []string, field any) (int, error) {
 
 // LabelledFields returns those of features that stand beside one of these classes, or by
 // themselves where there are none.
-func LabelledFields(classes []string) []Field {
-	fields := []Field{{Name: "class", Crowd: true}, {Name: "features", Rest: true}}
+func LabelledFields(classes []string) []question.Field {
+	fields := []question.Field{{Name: "class", Crowd: true}, {Name: "features", Rest: true}}
 	if len(classes) == 0 {
 		return fields[1:]
 	}

@@ -1,4 +1,4 @@
-package question
+package terms
 
 import (
 	"github.com/confetti-dp/confetti/account"
