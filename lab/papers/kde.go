@@ -27,7 +27,7 @@ anything: hundreds of bits share it, so that everything together with nobody hon
     confetti-lab run kde --all --data DIR --out results      # goes on where it was stopped
 
 Data: agnews_lsa256 is AG news as 256 latent directions of words, and so are DBPedia-14 and SST-2 (GLUE), where the paper has sentence embeddings of 768 dimensions; what is said to have so many a class (AG news, 30,000 a class) has as many respondents in each class as the paper, each real record held by several of them, and as many Fourier features as the paper, 768. The
-paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixels, and made-up vectors of that size, stand in. How and why numbers differ, and what goes beyond the paper: [results.md](../results.md).`,
+paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixels, and made-up vectors of that size, stand in. How and why numbers differ, and what goes beyond the paper: [results-kde.md](../results-kde.md).`,
 	}
 	table := func(name, set, ours string, sets ...string) item {
 		return item{
@@ -56,14 +56,14 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 	}
 	p.items = []item{
 		{name: "Table 1", title: "classes in words, epsilon 3.2, labels at 5", text: "Some classes of Table 8, which is below in whole."},
-		table("2", "DBPedia-14", "DBPedia-14 by latent directions of public texts, where the paper has sentence embeddings: inner products of records as they are have 0.89 without privacy, where the paper's tend to 0.93. At the paper's size: 40,000 respondents a class, 768 Fourier features, delta 1e-6. The authors' program draws Gaussian features for each class anew, by which the printed rows fall with the labels' epsilon; every plan of ours has one draw for all ([measured](../results.md#why-the-numbers-differ-from-the-papers)).", "dbpedia14@40000"),
+		table("2", "DBPedia-14", "DBPedia-14 by latent directions of public texts, where the paper has sentence embeddings: inner products of records as they are have 0.89 without privacy, where the paper's tend to 0.93. At the paper's size: 40,000 respondents a class, 768 Fourier features, delta 1e-6. The authors' program draws Gaussian features for each class anew, by which the printed rows fall with the labels' epsilon; every plan of ours has one draw for all ([measured](../results-kde.md#why-the-numbers-differ-from-the-papers)).", "dbpedia14@40000"),
 		beside(table("3", "AG News", "At the paper's size: 30,000 respondents a class, 768 Fourier features, delta 1e-6.", "agnews_lsa256@30000"), again),
 		table("4", "SST2", "The printed rows of inner products repeat DBPedia-14's to the digit, and are left out. At the paper's size: GLUE's 67,349 phrases without the 10,000 that are public, repeated. By these features Gaussian densities have 66 without privacy and inner products 63, where the paper's tend to 73: 3NB comes back to that level, and the lemma's RR does not: 52 to 58 for its 68 to 73.", "sst2_glue@33674"),
 		table("5", "CIFAR-10", "The paper's 6,144 contrastive features are not to be had: made-up ones of that size. A *curator of bits* has the rounded bits, of which a record may move each: a root of 6,144 of sensitivity, against which the accountant of RR knows that a unit vector moves all bits' probabilities together by one at most. *Who holds the records* adds up the features themselves and has that sensitivity too. *Gaussian, projected* has 2,048 features of a projection to 256 directions, where the paper has 6,144: the paper's contrast, that Gaussian densities bear 3NB's noise and inner products do not, is there, and so is that the lemma's RR is borne by neither. Fashion-MNIST's pixels have an eighth of its dimensions and more respondents: the contrast is weaker there.", "cifar-like", "fashion-mnist"),
 		wordTable("6", 5.7), wordTable("7", 4.4), wordTable("8", 3.2),
 		accuracy("1", 5),
 		{
-			name: "Figure 2", title: "messages", text: "Randomized response sends a bit a channel. The paper draws 3NB at \"a few times\" that, and leaves Pure out. What the printed constants ask for, and why, is said in [results.md](../results.md#figure-2-messages).",
+			name: "Figure 2", title: "messages", text: "Randomized response sends a bit a channel. The paper draws 3NB at \"a few times\" that, and leaves Pure out. What the printed constants ask for, and why, is said in [results.md](../results-kde.md#figure-2-messages).",
 			show: func(c Cells) ([]release.Table, []page.Chart) {
 				return nil, overEpsilon(c, "figure2", "Messages that a device sends", "messages a device (mean)", costs, func(r *experiments.Result) (float64, float64) { return r.MessagesPerDevice, 0 })
 			},
