@@ -31,7 +31,7 @@ type unbroken struct {
 	sure     float64 // of what is claimed, which these prove but for one chance in a million: two deviations or more below their mean over seeds
 }
 
-// unbrokens are the plans of docs/auditing.md, with a public seed.
+// unbrokens are the plans of docs/auditing-evidence.md, with a public seed.
 func unbrokens(seed string) []unbroken {
 	budget := plan.Budget{Epsilon: 2, Delta: 1e-3, Adjacency: "replacement"}
 	vectors := func(n int) plan.Plan {
@@ -106,7 +106,7 @@ func proves(t testing.TB, f Finding, share float64) {
 	}
 }
 
-// Attacks are as strong as docs/auditing.md says: what they find of plans that keep their promise is at
+// Attacks are as strong as docs/auditing-evidence.md says: what they find of plans that keep their promise is at
 // least a share of that, at each seed of the run and of the plan's public randomness. In few collections less is proved, and
 // an attacker who tosses a coin is told apart from one that looks.
 func TestAttacksFindTheirShares(t *testing.T) {
