@@ -1,7 +1,7 @@
 // Command beam counts a batch that lies in parts, as confetti count does, as an Apache Beam
 // pipeline: each shard is opened and counted by itself, and the tables are added up by a
 // combiner. It counts, and mixes nothing: a mix must not be run by what may repeat a step
-// with other randomness (docs/scale.md).
+// with other randomness (docs/scale-mixing.md).
 package main
 
 import (

@@ -203,15 +203,15 @@ func TestThePipelineRefuses(t *testing.T) {
 	}
 }
 
-// The flags of the command that docs/scale.md prints are there, and do what it says.
+// The flags of the command that docs/scale-counting.md prints are there, and do what it says.
 func TestThePrintedCommand(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "scale.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "scale-counting.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, line, found := strings.Cut(string(text), "./beam -")
 	if !found {
-		t.Fatal("docs/scale.md prints no command")
+		t.Fatal("docs/scale-counting.md prints no command")
 	}
 	line, _, _ = strings.Cut("-"+line, "\n")
 	b := collect(t)
