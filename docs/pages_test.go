@@ -54,7 +54,7 @@ func TestNeedsNameCommandsThatAreRun(t *testing.T) {
 		t.Fatal(scripts, err)
 	}
 	run := ""
-	for _, file := range append(scripts, "../README.md", "operating.md", "operating-roles.md", "operating-day2.md", "auditing.md", "auditing-evidence.md", "sums.md", "console.md") {
+	for _, file := range append(scripts, "../README.md", "operating.md", "operating-roles.md", "operating-day2.md", "auditing.md", "auditing-evidence.md", "sums.md", "console.md", "console-run.md") {
 		run += read(t, file)
 	}
 	needs := read(t, "needs.md")

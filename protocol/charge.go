@@ -15,7 +15,7 @@ import (
 //
 //   - A backstop that is kept may stand behind the answers to several plans. What
 //     its own coins hide is then counted once for all of them, and does not add up;
-//     the fragments' coins are fresh (docs/histograms.md).
+//     the fragments' coins are fresh (docs/histograms-privacy.md).
 //   - Where the sizes of crowds are private, who answers from another crowd pays for
 //     the sizes, and for the answer in the crowd that is left and in the one that is
 //     entered: there another respondent's record stands in its place.

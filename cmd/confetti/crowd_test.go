@@ -36,7 +36,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// crowd is how many strangers come at once; 300 is what docs/console.md has the numbers of:
+// crowd is how many strangers come at once; 300 is what docs/console-run.md has the numbers of:
 //
 //	go test ./cmd/confetti -run ACrowd -count=1 -v -crowd 300
 var crowd = flag.Int("crowd", 32, "strangers who come to the console at once")

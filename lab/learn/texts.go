@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/lab/datasets"
 )
 
-// newsWords was chosen on descriptions of things (docs/learning.md).
+// newsWords was chosen on descriptions of things (docs/learning-how.md).
 var newsWords = lsa.Words{Common: 0.05, Pairs: true, Singular: true}
 
 const (

@@ -239,7 +239,7 @@ func (t *bits) DrawCounts(r *rand.Rand, holders []int, respondents int, out []ui
 
 // event returns that of the backstops, of whose multiset the shuffled fragments are a
 // function, or of the rows of fragments seen through them: both are upper bounds
-// (docs/histograms.md), and the smaller is taken. A respondent holds up to items cells,
+// (docs/histograms-privacy.md), and the smaller is taken. A respondent holds up to items cells,
 // and each is a bit that changes.
 func (t *bits) event(users int, delta float64) account.Event {
 	if t.tau() == 1 {
@@ -278,7 +278,7 @@ func (t *bits) through(users, seen int) account.Event {
 }
 
 // again returns that of the rows: given all backstops, their fragments are fresh in every
-// collection. The backstops' coins are not, and do not compose (docs/histograms.md).
+// collection. The backstops' coins are not, and do not compose (docs/histograms-privacy.md).
 func (t *bits) again(users int) account.Event {
 	return t.repeated(t.mechanism.Fragment, users, t.tau())
 }

@@ -17,7 +17,7 @@ import (
 // everybody see it: given that, each part of the respondents runs its mechanism by
 // itself, and one respondent's data touches its own part only. That part holds
 // fewer than hidden of so many honest respondents with probability slack, over all
-// that it answers, which is added to delta (docs/histograms.md).
+// that it answers, which is added to delta (docs/histograms-privacy.md).
 
 // slackShare of delta pays for parts that came out smaller.
 const slackShare = 0.01

@@ -80,7 +80,7 @@ func (e OneHot) Losses() account.Losses {
 	return account.Losses{Report: b.both(), Message: b.most(), Bound: account.Exact}
 }
 
-// Opened: a message shows one bit that changes at most (docs/histograms.md). Under
+// Opened: a message shows one bit that changes at most (docs/histograms-privacy.md). Under
 // replacement that is one that falls or one that rises, and the other stays shuffled.
 func (e OneHot) Opened(rounds int) (rest []account.Event, alone account.Event) {
 	if e.Adjacency == account.Removal {

@@ -56,7 +56,7 @@ var nothing = account.Guarantee{Epsilon: math.Inf(1), Trust: account.OneFragment
 //
 // Reports outgrow their envelopes with a probability P of at most the share set aside.
 // With r the rest's epsilon at a thousandth of delta, that costs
-// (n + (n-1) e^r + e^(r+outright)) P (docs/histograms.md).
+// (n + (n-1) e^r + e^(r+outright)) P (docs/histograms-privacy.md).
 func (t Task) opened(event, rest account.Event, outright, local float64) account.Guarantee {
 	all := account.Guarantee{
 		Epsilon: local, Adjacency: account.Replacement, Trust: account.OneFragment, Users: 1, Rounds: t.rounds(),

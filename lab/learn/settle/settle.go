@@ -2,7 +2,7 @@
 // drawn classes, which are nobody's, and prints the accuracy of each: a study of 60,000
 // respondents at epsilon 1 and delta 1e-5 with 8,192 bits, by the error that the mechanism's
 // formula has. With the folder of data sets it tries which words of texts count, on descriptions of
-// things that nobody is asked about. docs/learning.md says what follows. It is run from
+// things that nobody is asked about. docs/learning-how.md says what follows. It is run from
 // the lab: go run ./learn/settle SEED [DIR]
 package main
 

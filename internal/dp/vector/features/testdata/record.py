@@ -1,4 +1,4 @@
-"""Writes record.json: the vectors of a few records by their definitions (docs/learning.md),
+"""Writes record.json: the vectors of a few records by their definitions (docs/learning-how.md),
 in double precision. It shares no code with the package."""
 import json
 from math import sqrt, exp, acos, cos, sin, pi
