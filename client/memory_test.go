@@ -229,7 +229,7 @@ func guessed(t *testing.T, p plan.Plan, folder string, secret []byte) (found []s
 	return found
 }
 
-// The folder with the secret in it tells the value with certainty, as docs/limits.md
+// The folder with the secret in it tells the value with certainty, as docs/limits-software.md
 // says. With the secret elsewhere no secret that is in the folder tells anything.
 func TestTheFolderTellsTheValueOnlyWithItsSecret(t *testing.T) {
 	p := fragmented(t)

@@ -1,4 +1,4 @@
-"""Clipped gradients in numpy, to be timed beside ours (docs/performance.md): one step of DP-SGD, without its noise, of
+"""Clipped gradients in numpy, to be timed beside ours (docs/performance-analysis.md): one step of DP-SGD, without its noise, of
 the network 784-400-150-50-10, batches of 250, with norms that follow from inputs and derivatives.
 
     GOMAXPROCS=2 go test -run '^$' -bench GradientNumpy -benchtime 1x -count 3 .

@@ -1,4 +1,4 @@
-"""Sums of vectors in numpy, to be timed beside ours (docs/performance.md): what a device does, what the law of many devices
+"""Sums of vectors in numpy, to be timed beside ours (docs/performance-analysis.md): what a device does, what the law of many devices
 costs, and the fit of least squares.
 
     GOMAXPROCS=2 PYTHON=/usr/bin/python3 go test -run '^$' -bench VectorNumpy -benchtime 1x -count 3 .

@@ -12,7 +12,7 @@ import (
 )
 
 // fetch is the client.Transport of browsers. A browser adds headers of its own, such as
-// which one it is (docs/limits.md).
+// which one it is (docs/limits-software.md).
 type fetch struct{}
 
 // Do implements client.Transport.

@@ -47,7 +47,7 @@ func (p Private) Keeping(rows int, epsilon, delta float64) (Private, account.Gua
 }
 
 // clearCentre is how long the noise of a typical centre may be, where rows have length one: a quarter of that. Of 30, 60, 120
-// and 500 clusters of MNIST the second were best, which have that much (docs/noisy-records.md).
+// and 500 clusters of MNIST the second were best, which have that much (docs/noisy-records-how.md).
 const clearCentre = 0.25
 
 // Most returns the largest number of clusters, up to p.Clusters and at least one, at which a typical one of so many rows has a

@@ -1,6 +1,6 @@
 // Package vector is the question of sums of vectors: each device holds one of norm at most
 // one, made of its features and its class or a number, and answers few of its rotated coordinates in
-// secret, with a flipped bit each (internal/dp/vector; docs/vector-rr.md, section 6). The sums teach
+// secret, with a flipped bit each (internal/dp/vector; docs/secret-rows.md). The sums teach
 // classifiers and regressions (docs/learning.md).
 package vector
 

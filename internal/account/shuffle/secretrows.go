@@ -20,7 +20,7 @@ import (
 //
 // What hides a respondent are Honest others who do the same; what others send, and how
 // many answers arrive, is of no account. Each round draws rows afresh. The proof, and
-// what it does not cover, is in docs/vector-rr.md, section 6.
+// what it does not cover, is in docs/secret-rows.md.
 type SecretRows struct {
 	// Honest respondents, of those whose numbers are promised, do as the plan says.
 	Honest int `json:"honest"`

@@ -269,7 +269,7 @@ func TestSecretRowsEnumerated(t *testing.T) {
 }
 
 // A fixed number of rows exceeds the bound for independent ones; so do the same rows in
-// two rounds. Both as computed independently (docs/vector-rr.md, 6.6).
+// two rounds. Both as computed independently (docs/secret-rows.md, 6.6).
 func TestDependentRowsAreNotCovered(t *testing.T) {
 	const p = 0.25
 	one := func(a, b float64) []saying { return sayings(0, 0.5, 0.5, 0, a, b) }

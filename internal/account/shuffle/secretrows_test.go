@@ -18,7 +18,7 @@ func secretOf(honest, answered, rows int, flip, squaredDistance float64) SecretR
 		Flip: flip, SquaredGap: float64(rows) * squaredDistance / 16, Rare: 1e-9}
 }
 
-// What thinning leaves, as computed by another program (docs/vector-rr.md, 6.3): the
+// What thinning leaves, as computed by another program (docs/secret-rows.md, 6.3): the
 // number of answers, the mean of Y over q^2, the slack and the sum of squares.
 func TestThinnedRowsKnown(t *testing.T) {
 	for _, c := range []struct {
