@@ -73,7 +73,7 @@ var layers = [][]string{
 	{"client", "party/shuffler", "party/analyzer", "internal/service/issuer", "party/aggregator", "internal/service/planlog"},
 	{"internal/analyzer/parts"},
 	{"internal/shuffler/mixer", "internal/analyzer/shards"},
-	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "client/https", "internal/client/policy"},
+	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "internal/client/policy", "client/native"},
 	{"simulate", "internal/testkit/chaos", "internal/studio", "internal/client/page"},
 	{"internal/simulate/measure", "internal/audit"},
 	{"release/verify", "internal/service/webstudio", "internal/testkit/webtest"},

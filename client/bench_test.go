@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/protocol/design"
 )
 
@@ -31,7 +31,7 @@ func BenchmarkDevice(b *testing.B) {
 			b.StopTimer()
 			s.reset()
 			o := o
-			o.Store = folder.Folder{Path: filepath.Join(b.TempDir(), fmt.Sprint(n))}
+			o.Store = native.Folder{Path: filepath.Join(b.TempDir(), fmt.Sprint(n))}
 			n++
 			if err := client.Consent(o.Store, true); err != nil {
 				b.Fatal(err)

@@ -9,7 +9,7 @@
 //
 //	signed, err := plan.ParseSigned(text)
 //	c, err := client.Open(signed, client.Options{
-//		Store: folder.Folder{Path: dir}, Transport: &https.Transport{}, Publishers: plan.Trust(key), Bearer: credential,
+//		Store: native.Folder{Path: dir}, Transport: &native.Transport{}, Publishers: plan.Trust(key), Bearer: credential,
 //	})
 //	err = c.Report(ctx, density.Labelled{Features: x, Class: 2})
 //

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/client/policy"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -23,7 +23,7 @@ func TestReport(t *testing.T) {
 			p, _ := sample(t, "rr", 2, 3)
 			s := newService(t, &p, tokens)
 			o := device(t, s)
-			o.Transport.(*https.Transport).Certificate = &s.TLS.Certificates[0] // any will do
+			o.Transport.(*native.Transport).Certificate = &s.TLS.Certificates[0] // any will do
 			c := opened(t, p, o)
 			if err := c.Report(t.Context(), value(1)); err != nil {
 				t.Fatal(err)
@@ -163,7 +163,7 @@ func TestRefuses(t *testing.T) {
 		change func(*client.Options, *plan.Plan)
 		want   error
 	}{
-		"without consent":    {func(o *client.Options, _ *plan.Plan) { o.Store = folder.Folder{Path: dir(*o) + "-other"} }, client.ErrNotOptedIn},
+		"without consent":    {func(o *client.Options, _ *plan.Plan) { o.Store = native.Folder{Path: dir(*o) + "-other"} }, client.ErrNotOptedIn},
 		"after opting out":   {func(o *client.Options, _ *plan.Plan) { client.Consent(o.Store, false) }, client.ErrNotOptedIn},
 		"by environment":     {func(*client.Options, *plan.Plan) {}, client.ErrOff},
 		"before it opens":    {func(_ *client.Options, p *plan.Plan) { p.Times.Opens = time.Now().Add(time.Hour) }, client.ErrNotOpen},

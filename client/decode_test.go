@@ -11,7 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/client/folder"
 	"github.com/confetti-dp/confetti/client/internal/journal"
 	"github.com/confetti-dp/confetti/client/internal/spool"
 	"github.com/confetti-dp/confetti/envelope"
@@ -68,42 +67,6 @@ func TestLedgerIsGolden(t *testing.T) {
 	l, err := replay(records)
 	if err != nil || l.OptedIn || len(l.Entries) != 1 || l.Entries[0].Waiting() || !bytes.Equal(l.Entries[0].Parts[0].Messages[0], []byte{0, 0, 0, 7, 1}) || len(l.backstops) != 1 {
 		t.Errorf("%+v, %v", l, err)
-	}
-}
-
-// A ledger of an earlier version reads as it did, and becomes one of this version with
-// the next record: nothing that was spent is forgotten.
-func TestLedgersOfEarlierVersionsAreRead(t *testing.T) {
-	for name, said := range map[string][]byte{"v1": {0, 0, 0, 7, 1}, "v1-backed": nil, "v2": {0, 0, 0, 7, 1, 0, 0}, "v2-backed": nil} {
-		old, err := os.ReadFile("testdata/ledger-" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := folder.Folder{Path: t.TempDir()}
-		if err := f.Replace(journal.Name, old); err != nil {
-			t.Fatal(err)
-		}
-		l, err := ReadLedger(f)
-		if err != nil || len(l.Entries) != 1 || len(l.backstops) != 1 || l.Entries[0].Charge.Epsilon != 2 {
-			t.Fatalf("%s: %+v, %v", name, l, err)
-		}
-		if got := l.Entries[0].Parts[0].Messages; said != nil && (len(got) != 1 || !bytes.Equal(got[0], said)) {
-			t.Errorf("%s said %x", name, got)
-		}
-		if err := l.append(record{Kind: kindConsent, At: someTime, OptedIn: true}); err != nil {
-			t.Fatal(err)
-		}
-		now, err := f.Load(journal.Name)
-		kept := append([]byte(journal.Head), old[len(journal.Head):]...)
-		if err != nil || !bytes.HasPrefix(now, kept) || len(now) == len(kept) {
-			t.Errorf("%s: %v, the journal is now\n%s", name, err, now)
-		}
-		if again, err := ReadLedger(f); err != nil || !again.OptedIn || len(again.Entries) != 1 || again.Spent(someTime, time.Hour) != l.Spent(someTime, time.Hour) {
-			t.Errorf("%s: %+v, %v", name, again, err)
-		}
-	}
-	if _, _, err := journal.Parse([]byte("confetti-ledger/v4\n")); err != journal.ErrLater {
-		t.Errorf("of a later version: %v", err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -40,8 +40,8 @@ func onFullDisk(t *testing.T, dir string, limit uint64) {
 	p, _ := sample(t, "rr", 1, 40)
 	s := newService(t, &p, false)
 	o := device(t, s)
-	o.Store = folder.Folder{Path: dir}
-	if err := client.Consent(folder.Folder{Path: dir}, true); err != nil {
+	o.Store = native.Folder{Path: dir}
+	if err := client.Consent(native.Folder{Path: dir}, true); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(ledgerPath(o))

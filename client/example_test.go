@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -17,11 +17,11 @@ import (
 func Example() {
 	address, publisher, credential, authorities, done := published()
 	defer done()
-	store := folder.Folder{Path: filepath.Join(os.TempDir(), "confetti-example")}
+	store := native.Folder{Path: filepath.Join(os.TempDir(), "confetti-example")}
 	defer os.RemoveAll(store.Path)
 
 	check(client.Consent(store, true)) // the user has agreed
-	c, err := client.OpenURL(context.Background(), address, client.Options{Store: store, Transport: &https.Transport{Roots: authorities}, Publishers: plan.Trust(publisher), Bearer: credential})
+	c, err := client.OpenURL(context.Background(), address, client.Options{Store: store, Transport: &native.Transport{Roots: authorities}, Publishers: plan.Trust(publisher), Bearer: credential})
 	check(err)
 	defer c.Close()
 	check(c.Report(context.Background(), client.Answers{"class": "shore", "features": []float64{0.5, -0.25, 0}}))

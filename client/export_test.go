@@ -25,3 +25,6 @@ func (c *Client) SetRand(r *rand.Rand) { c.rand = r }
 
 // Kept is the ledger as the client has it in memory.
 func (c *Client) Kept() *Ledger { return c.ledger }
+
+// Backstops returns how many the ledger has.
+func (l *Ledger) Backstops() int { return len(l.backstops) }

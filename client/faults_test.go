@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/https"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -244,7 +244,7 @@ func TestNoService(t *testing.T) {
 	s := newService(t, &p, false)
 	o := device(t, s)
 	o.Wait = 5 * time.Minute
-	o.Transport = &https.Transport{} // the test's authority is not the system's
+	o.Transport = &native.Transport{} // the test's authority is not the system's
 	c := opened(t, p, o)
 	tries := 0
 	c.SetTime(time.Now, func(time.Duration) { tries++ })

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/https"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -24,7 +24,7 @@ func TestFetchOfABomb(t *testing.T) {
 	defer service.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(service.Certificate())
-	o := client.Options{Transport: &https.Transport{Roots: roots}, Publishers: plan.Trust(sign(p).Publisher)}
+	o := client.Options{Transport: &native.Transport{Roots: roots}, Publishers: plan.Trust(sign(p).Publisher)}
 	raw, err := plan.SplitSigned(text)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/client/page"
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/plan"
@@ -105,7 +105,7 @@ func TestTheLedgerSaysWhatThePlanSays(t *testing.T) {
 
 // A ledger in which there is no answer yet is an empty list, which programs go through.
 func TestALedgerWithoutAnswersIsAList(t *testing.T) {
-	store := folder.Folder{Path: filepath.Join(t.TempDir(), "device")}
+	store := native.Folder{Path: filepath.Join(t.TempDir(), "device")}
 	if err := client.Consent(store, true); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -249,7 +249,7 @@ func TestTheFolderTellsTheValueOnlyWithItsSecret(t *testing.T) {
 	s.reset()
 	o = device(t, s)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
-	o.Store = folder.Folder{Path: dir(o), Secret: elsewhere}
+	o.Store = native.Folder{Path: dir(o), Secret: elsewhere}
 	if err := opened(t, p, o).Report(t.Context(), drink("tea")); err != nil {
 		t.Fatal(err)
 	}

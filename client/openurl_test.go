@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -140,7 +140,7 @@ func TestTheNewestRoundOfAStudy(t *testing.T) {
 	of := study(p, 3, plan.TakesOne)
 	times := of.Study.Times
 	newest = round(t, of, 1, 0)
-	o := client.Options{Publishers: plan.Trust(sign(p).Publisher), Store: folder.Folder{Path: filepath.Join(t.TempDir(), "device")}, Transport: &https.Transport{Roots: analyzer.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}}
+	o := client.Options{Publishers: plan.Trust(sign(p).Publisher), Store: native.Folder{Path: filepath.Join(t.TempDir(), "device")}, Transport: &native.Transport{Roots: analyzer.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}}
 	address := analyzer.URL + wire.StudyPath(of.Study.Hash())
 	open := func() error {
 		c, err := client.OpenURL(t.Context(), address, o)

@@ -11,8 +11,8 @@ import (
 // Publishers, Store and Transport must be set.
 type Options struct {
 	Publishers plan.Publishers        // whose plans are answered: plan.Trust, or plan.ReadPublishers
-	Store      Store                  // where the ledger is and what waits: folder.Folder natively
-	Transport  Transport              // what carries requests: https.Transport natively, which may show a certificate
+	Store      Store                  // where the ledger is and what waits: native.Folder natively
+	Transport  Transport              // what carries requests: native.Transport natively, which may show a certificate
 	Policy     func() (Policy, error) // the administrator's, asked for before each answer and each sending: policy.File natively; nil: none
 	Caps       Caps                   // the zero value stands for DefaultCaps
 

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -217,17 +217,17 @@ func sign(p plan.Plan) plan.Signed { return plan.Sign(p, publisher) }
 func device(t testing.TB, s *service) client.Options {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "device")
-	if err := client.Consent(folder.Folder{Path: dir}, true); err != nil {
+	if err := client.Consent(native.Folder{Path: dir}, true); err != nil {
 		t.Fatal(err)
 	}
 	return client.Options{
-		Publishers: plan.Trust(plan.Publisher(publisher.Public().(ed25519.PublicKey))), Store: folder.Folder{Path: dir}, Bearer: bearer, Transport: &https.Transport{Roots: s.roots()},
+		Publishers: plan.Trust(plan.Publisher(publisher.Public().(ed25519.PublicKey))), Store: native.Folder{Path: dir}, Bearer: bearer, Transport: &native.Transport{Roots: s.roots()},
 		Caps: client.Caps{Plan: client.Cap{Epsilon: 100}}, Delay: client.NoDelay,
 	}
 }
 
 // dir is the folder of a device.
-func dir(o client.Options) string { return o.Store.(folder.Folder).Path }
+func dir(o client.Options) string { return o.Store.(native.Folder).Path }
 
 // opened is a client whose waits pass at once.
 func opened(t testing.TB, p plan.Plan, o client.Options) *client.Client {

@@ -9,7 +9,7 @@ import (
 // Store keeps what a device must not lose, one respondent's: bytes under names, of which
 // those that begin with "spool/" wait to be sent. What a method has acknowledged is there
 // after a crash; what it has not is there whole or not at all, but for the tail of an
-// Append. A folder of files is one (client/folder), and a browser's database another.
+// Append. A folder of files is one (client/native), and a browser's database another.
 type Store interface {
 	// Lock keeps everybody else out, in this program and others, until unlock is called or
 	// the program dies. It makes the store if need be.
@@ -32,7 +32,7 @@ type Store interface {
 
 // Transport carries one request to a service, over TLS, with no header but those that the
 // request has and every device sends alike: no cookie, no redirect. It is net/http natively
-// (client/https), and fetch in a browser. One that keeps connections has a method
+// (client/native), and fetch in a browser. One that keeps connections has a method
 // CloseIdleConnections too.
 type Transport interface {
 	// Do returns an answer of whatever status, whose Body the caller closes. An error means
@@ -60,14 +60,14 @@ type Response struct {
 // stores checks that there is a store and a transport.
 func (o Options) stores() error {
 	if o.Store == nil {
-		return errors.New("no store to keep the ledger in: give Options.Store one that outlives the program, such as folder.Folder")
+		return errors.New("no store to keep the ledger in: give Options.Store one that outlives the program, such as native.Folder")
 	}
 	return o.carries()
 }
 
 func (o Options) carries() error {
 	if o.Transport == nil {
-		return errors.New("nothing to carry requests: give Options.Transport, such as https.Transport")
+		return errors.New("nothing to carry requests: give Options.Transport, such as native.Transport")
 	}
 	return nil
 }

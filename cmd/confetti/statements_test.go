@@ -15,8 +15,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/words"
@@ -176,11 +176,11 @@ func (s *stating) surfaces(t *testing.T, rounds bool) (all []surface) {
 		add("what a study costs", b.String(), `^  OBSERVER {2,}(.*)$`)
 	}
 
-	store := folder.Folder{Path: filepath.Join(dir, "device")}
+	store := native.Folder{Path: filepath.Join(dir, "device")}
 	if err := client.Consent(store, true); err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.Open(signed, client.Options{Store: store, Transport: &https.Transport{}, State: s.state, Publishers: plan.Trust(key.Public().String()), Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
+	c, err := client.Open(signed, client.Options{Store: store, Transport: &native.Transport{}, State: s.state, Publishers: plan.Trust(key.Public().String()), Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
 	if err != nil {
 		t.Fatal(err)
 	}

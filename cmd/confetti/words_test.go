@@ -12,8 +12,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/words"
@@ -208,12 +208,12 @@ func answered(t *testing.T, a asked) string {
 		mix.Instances[i].Hops = hops
 	}
 	p.Analyzer.URL = "https://127.0.0.1:1"
-	store := folder.Folder{Path: filepath.Join(t.TempDir(), "device")}
+	store := native.Folder{Path: filepath.Join(t.TempDir(), "device")}
 	if err := client.Consent(store, true); err != nil {
 		t.Fatal(err)
 	}
 	signed := plan.Sign(p, publisher.Private())
-	c, err := client.Open(signed, client.Options{Store: store, Transport: &https.Transport{}, Publishers: plan.Trust(publisher.Public().String()), Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
+	c, err := client.Open(signed, client.Options{Store: store, Transport: &native.Transport{}, Publishers: plan.Trust(publisher.Public().String()), Caps: client.Caps{Plan: client.Cap{Epsilon: 1e9}}})
 	if err != nil {
 		t.Fatal(err)
 	}

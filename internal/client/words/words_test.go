@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -23,7 +23,7 @@ func TestShowIsGolden(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ledger"), journal, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := client.ReadLedger(folder.Folder{Path: dir})
+	l, err := client.ReadLedger(native.Folder{Path: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
@@ -251,7 +251,7 @@ func TestARoomCarriesWhatADeviceAsks(t *testing.T) {
 			if err := json.Unmarshal([]byte(list), &device.carried); err != nil {
 				t.Fatal(err)
 			}
-			o := client.Options{Publishers: plan.Trust(signed.Signers()...), Store: folder.Folder{Path: filepath.Join(t.TempDir(), "device")}, Transport: device, Bearer: "phone", Delay: client.NoDelay}
+			o := client.Options{Publishers: plan.Trust(signed.Signers()...), Store: native.Folder{Path: filepath.Join(t.TempDir(), "device")}, Transport: device, Bearer: "phone", Delay: client.NoDelay}
 			if err := client.Consent(o.Store, true); err != nil {
 				t.Fatal(err)
 			}

@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -289,9 +289,9 @@ func (f *fleet) collect() {
 		f.persist(func() error { return f.registerWith(f.children[name]) })
 	}
 	f.lone.register(f.signed)
-	transport := &https.Transport{Roots: f.authority.Pool()}
+	transport := &native.Transport{Roots: f.authority.Pool()}
 	for d := range fleetDevices {
-		disk := folder.Folder{Path: filepath.Join(f.dir, fmt.Sprint("device", d, "-", f.begun))}
+		disk := native.Folder{Path: filepath.Join(f.dir, fmt.Sprint("device", d, "-", f.begun))}
 		f.check(client.Consent(disk, true))
 		c, err := client.Open(f.signed, client.Options{
 			Publishers: plan.Trust(f.ring.trusted()), Store: disk, Bearer: f.ring.bearers[d], Transport: transport, Delay: client.NoDelay, Now: fixed(f.dir),

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	counts "github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -157,7 +157,7 @@ func newTown(t testing.TB, seed uint64) *town {
 		check(w.registerWith(c))
 	}
 	for d := range w.shape.devices {
-		check(client.Consent(folder.Folder{Path: filepath.Join(w.dir, deviceName(d))}, true))
+		check(client.Consent(native.Folder{Path: filepath.Join(w.dir, deviceName(d))}, true))
 	}
 	return w
 }
@@ -217,7 +217,7 @@ func (w *town) end() {
 // send answers on a device, and delivers until nothing waits or done.
 func (w *town) send(ctx context.Context, d int, done <-chan struct{}) {
 	o := client.Options{
-		Publishers: plan.Trust(w.ring.trusted()), Store: folder.Folder{Path: filepath.Join(w.dir, deviceName(d))}, Bearer: w.ring.bearers[d], Transport: &https.Transport{Roots: w.authority.Pool()},
+		Publishers: plan.Trust(w.ring.trusted()), Store: native.Folder{Path: filepath.Join(w.dir, deviceName(d))}, Bearer: w.ring.bearers[d], Transport: &native.Transport{Roots: w.authority.Pool()},
 		Delay: client.NoDelay, Wait: time.Minute,
 		Caps: client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
 	}
@@ -340,7 +340,7 @@ func (w *town) heal() {
 // takeLedgers takes down what devices believe was acknowledged.
 func (w *town) takeLedgers() {
 	for d := range w.shape.devices {
-		l, err := client.ReadLedger(folder.Folder{Path: filepath.Join(w.dir, deviceName(d))})
+		l, err := client.ReadLedger(native.Folder{Path: filepath.Join(w.dir, deviceName(d))})
 		if err != nil || len(l.Entries) != 1 {
 			w.t.Fatalf("ledger of device %d: %v", d, err)
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	counts "github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -294,7 +294,7 @@ func (w *world) checkDisks() {
 
 // readLedger tells the cells of what a device has said from its own ledger.
 func (w *world) readLedger(d int) {
-	l, err := client.ReadLedger(folder.Folder{Path: w.nodes[deviceName(d)].dir})
+	l, err := client.ReadLedger(native.Folder{Path: w.nodes[deviceName(d)].dir})
 	if err != nil {
 		w.violation("ledger of %s: %v", deviceName(d), err)
 		return

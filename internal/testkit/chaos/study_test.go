@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/storage/store"
@@ -334,7 +334,7 @@ func TestPlantedBugsOfStudiesAreCaught(t *testing.T) {
 				for d := range w.shape.devices {
 					w.readLedger(d)
 					dir := w.nodes[deviceName(d)].dir
-					if os.RemoveAll(dir) != nil || os.Mkdir(dir, 0o700) != nil || client.Consent(folder.Folder{Path: dir}, true) != nil {
+					if os.RemoveAll(dir) != nil || os.Mkdir(dir, 0o700) != nil || client.Consent(native.Folder{Path: dir}, true) != nil {
 						w.say("no new folder for device %d", d)
 					}
 				}

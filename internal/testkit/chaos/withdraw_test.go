@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
@@ -252,7 +252,7 @@ func (w *withdrawing) run(tb testing.TB, r *rand.Rand) {
 
 // charged: what a device has spent stays spent, and nothing of it waits any more.
 func (w *withdrawing) charged(tb testing.TB, d int) {
-	l, err := client.ReadLedger(folder.Folder{Path: w.nodes[deviceName(d)].dir})
+	l, err := client.ReadLedger(native.Folder{Path: w.nodes[deviceName(d)].dir})
 	if err != nil {
 		tb.Fatal(err)
 	}

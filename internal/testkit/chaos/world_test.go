@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/client/policy"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
@@ -114,7 +114,7 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 			return w, err
 		}
 		if strings.HasPrefix(name, "device") {
-			if err := client.Consent(folder.Folder{Path: n.dir}, true); err != nil {
+			if err := client.Consent(native.Folder{Path: n.dir}, true); err != nil {
 				return w, err
 			}
 			continue
@@ -229,9 +229,9 @@ func (w *world) device(d int, learns bool, do func(context.Context, *client.Clie
 func (w *world) options(d int, cancel context.CancelFunc) client.Options {
 	n := w.nodes[deviceName(d)]
 	o := client.Options{
-		Publishers: plan.Trust(w.ring.trusted()), Store: folder.Folder{Path: n.dir}, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
+		Publishers: plan.Trust(w.ring.trusted()), Store: native.Folder{Path: n.dir}, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
 		Caps:      client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
-		Transport: &https.Transport{RoundTripper: &hasty{w.net.from(n.name), cancel}},
+		Transport: &native.Transport{RoundTripper: &hasty{w.net.from(n.name), cancel}},
 	}
 	if len(w.shape.hops) > 1 {
 		o.Policy = policy.File(w.policy(w.instanceOf(d)))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/page"
@@ -42,7 +42,7 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 	if !(c.Prior > 0 && c.Prior < 1) {
 		return terminal.Usagef("--prior is %v: give a probability above 0 and below 1", c.Prior)
 	}
-	l, err := client.ReadLedger(folder.Folder{Path: c.Folder})
+	l, err := client.ReadLedger(native.Folder{Path: c.Folder})
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ type ledgerOptIn struct {
 func (ledgerOptIn) Help() string { return "Example:\n  confetti ledger opt-in ~/.confetti" }
 
 func (c ledgerOptIn) Run(std terminal.Streams) error {
-	if err := client.Consent(folder.Folder{Path: c.Folder}, true); err != nil {
+	if err := client.Consent(native.Folder{Path: c.Folder}, true); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(std.Out, "this device answers plans of the publishers that it is told to trust; to stop:\n  confetti ledger opt-out %s\n", c.Folder)
@@ -220,7 +220,7 @@ type ledgerOptOut struct {
 func (ledgerOptOut) Help() string { return "Example:\n  confetti ledger opt-out ~/.confetti" }
 
 func (c ledgerOptOut) Run(std terminal.Streams) error {
-	if err := client.Consent(folder.Folder{Path: c.Folder}, false); err != nil {
+	if err := client.Consent(native.Folder{Path: c.Folder}, false); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(std.Out, "this device answers nothing any more; what had not been sent is gone")

@@ -14,8 +14,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/folder"
-	"github.com/confetti-dp/confetti/client/https"
+
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
@@ -44,7 +44,7 @@ type Submit struct {
 	Devices bool           `help:"For trials: every row is a device of its own, which opts in."`
 	JSON    bool           `help:"Print JSON."`
 
-	through func() *https.Transport // by Roots
+	through func() *native.Transport // by Roots
 }
 
 func (Submit) Help() string {
@@ -149,7 +149,7 @@ func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Opti
 		return signed, o, nil, err
 	}
 	o = client.Options{
-		Publishers: trusted, Store: folder.Folder{Path: c.Folder, Secret: c.Secret}, Transport: c.through(), Bearer: bearers[0], Delay: c.delay(),
+		Publishers: trusted, Store: native.Folder{Path: c.Folder, Secret: c.Secret}, Transport: c.through(), Bearer: bearers[0], Delay: c.delay(),
 	}
 	if c.Policy != "" {
 		o.Policy = policy.File(c.Policy)
@@ -164,11 +164,11 @@ func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Opti
 // reached reads whom services are known by.
 func (c *Submit) reached() error {
 	if c.Roots == "" {
-		c.through = func() *https.Transport { return &https.Transport{} }
+		c.through = func() *native.Transport { return &native.Transport{} }
 		return nil
 	}
 	pool, check, err := serve.ReadRoots(c.Roots)
-	c.through = func() *https.Transport { return &https.Transport{Roots: pool, Check: check} }
+	c.through = func() *native.Transport { return &native.Transport{Roots: pool, Check: check} }
 	return err
 }
 
@@ -299,7 +299,7 @@ func (c Submit) many(ctx context.Context, std terminal.Streams, signed plan.Sign
 		workers.Go(func() {
 			for i := range rows {
 				one := o
-				one.Store, one.Transport, one.Bearer = folder.Folder{Path: device(c.Folder, i)}, c.through(), bearers[i]
+				one.Store, one.Transport, one.Bearer = native.Folder{Path: device(c.Folder, i)}, c.through(), bearers[i]
 				var unfit error
 				err := client.Consent(one.Store, true)
 				if err == nil {

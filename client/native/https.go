@@ -1,6 +1,4 @@
-// Package https carries a device's requests over net/http: it is the client.Transport of
-// programs that have sockets.
-package https
+package native
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
-// Package folder keeps what a device must not lose in a folder of files: it is the
-// client.Store of programs that have a disk.
-package folder
+// Package native has what a device's program needs that has a disk and sockets: Folder is its
+// client.Store, and Transport its client.Transport.
+package native
 
 import (
 	"errors"

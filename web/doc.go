@@ -1,2 +1,0 @@
-// Package web holds the packages for browsers and Node, which go test runs too.
-package web
