@@ -34,9 +34,6 @@ func (e DistributedLaplace) Terms() (account.Guarantee, error) {
 // Reduce: the sum of the shares has exactly the law of the curator's noise.
 func (e DistributedLaplace) Reduce() account.Event { return DiscreteLaplace{e.Noise, e.Sensitivity} }
 
-// RMSE returns the standard deviation of the noise.
-func (e DistributedLaplace) RMSE() float64 { return laplaceRMSE(e.Noise) }
-
 // DistributedGaussian is an integer sum, revealed by itself, to which each of Users
 // respondents adds a discrete Gaussian of parameter Sigma, its own (Kairouz, Liu and
 // Steinke 2021). Replacing a record moves the sum by at most Sensitivity.

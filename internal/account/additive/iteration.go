@@ -2,7 +2,6 @@ package additive
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/account"
 )
@@ -37,6 +36,3 @@ func (e Iteration) Renyi(order float64) float64 {
 	spread := float64(e.Passes-1)/float64(e.Steps) + 1/float64(e.Steps+1-e.Position)
 	return order / 2 * e.Distance * e.Distance * spread * (1 + 0x1p-40)
 }
-
-// Spread returns the distance of the Gaussian with that divergence.
-func (e Iteration) Spread() float64 { return math.Sqrt(2 * e.Renyi(1)) }

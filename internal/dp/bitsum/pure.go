@@ -121,14 +121,6 @@ func (m Pure) DrawCounts(r *rand.Rand, ones, n int) [2]uint64 {
 	return [2]uint64{c[0] + pairs, c[1] + pairs}
 }
 
-// DrawNetCounts draws what DrawCounts does without the messages that come in pairs, the
-// Size copies and the flood: both counts fall by the same number, and the law of the
-// estimate is unchanged. Its cost does not grow with Size.
-func (m Pure) DrawNetCounts(r *rand.Rand, ones, n int) [2]uint64 {
-	c, _ := m.drawNet(r, ones, n)
-	return c
-}
-
 // drawNet also says how many of the ones were kept.
 func (m Pure) drawNet(r *rand.Rand, ones, n int) (c [2]uint64, kept int) {
 	m.must()

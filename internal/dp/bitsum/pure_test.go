@@ -187,9 +187,10 @@ func TestPureNetCounts(t *testing.T) {
 	m := Pure{Users: 10, Epsilon: 1, Theta: 0.1, Drop: 0.2, Size: 8}
 	const ones, n, top = 6, 10, 15
 	r, law := stattest.Rand(t), m.differenceLaw(ones, n, top)
+	net := func(c [2]uint64, _ int) [2]uint64 { return c }
 	short, full := make([]int, len(law)), make([]int, len(law))
 	for range 50_000 {
-		for counts, c := range map[*[]int][2]uint64{&short: m.DrawNetCounts(r, ones, n), &full: m.DrawCounts(r, ones, n)} {
+		for counts, c := range map[*[]int][2]uint64{&short: net(m.drawNet(r, ones, n)), &full: m.DrawCounts(r, ones, n)} {
 			(*counts)[max(-top, min(top, int(c[1])-int(c[0])))+top]++
 		}
 	}
@@ -326,13 +327,6 @@ func BenchmarkPureDrawCounts(b *testing.B) {
 	r := stattest.Rand(b)
 	for b.Loop() {
 		onePure.DrawCounts(r, 5_000, 10_000)
-	}
-}
-
-func BenchmarkPureDrawNetCounts(b *testing.B) {
-	r := stattest.Rand(b)
-	for b.Loop() {
-		onePure.DrawNetCounts(r, 5_000, 10_000)
 	}
 }
 

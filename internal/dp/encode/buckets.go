@@ -123,9 +123,6 @@ func NewBuckets(axis Axis, others bool) (*Buckets, error) {
 	return &Buckets{axis, others}, nil
 }
 
-// Axis returns what the buckets cut up.
-func (b *Buckets) Axis() Axis { return b.axis }
-
 // Size returns the number of cells.
 func (b *Buckets) Size() int { return withOthers(b.axis.Cells, b.others) }
 

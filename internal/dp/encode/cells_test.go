@@ -115,7 +115,7 @@ func TestSet(t *testing.T) {
 		_, err := NewSet(items, most)
 		refused(t, err, "from 1 to the size", "")
 	}
-	if set.Size() != 5 || set.Most() != 2 || set.Name(4) != Others {
+	if set.Size() != 5 || set.most != 2 || set.Name(4) != Others {
 		t.Error("shape of a set")
 	}
 }

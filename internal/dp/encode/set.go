@@ -25,9 +25,6 @@ func NewSet(items *Categories, most int) (*Set, error) {
 // Size returns the number of cells.
 func (s *Set) Size() int { return s.items.Size() }
 
-// Most returns the largest number of cells that a value is in.
-func (s *Set) Most() int { return s.most }
-
 // Encode returns the cells of the items with these names; none, of the empty set.
 func (s *Set) Encode(names []string) ([]uint32, error) { return encodeSet(s, names, s.items.find) }
 

@@ -56,7 +56,7 @@ func TestGivenHasTheSmallestError(t *testing.T) {
 			other[i] = weights[i] - c
 		}
 		cells := blocksOf(values)
-		best, else0 := together.given(weights, cells, total), together.sum(other, cells).Shift(c*total)
+		best, else0 := together.given(weights, cells, total), together.sum(other, cells).Add(Value{Mean: c * total})
 		if best.StdErr > else0.StdErr*(1+1e-9) {
 			t.Fatalf("%v has a larger error than %v", best, else0)
 		}
@@ -176,7 +176,7 @@ func TestShareCovers(t *testing.T) {
 	stattest.Caught(t, func(tb testing.TB) {
 		stattest.Binomial(tb, 0.9, draws, covered(func(part, rest Value) (float64, float64) {
 			whole := part.Mean + rest.Mean
-			return part.Scale((1 - 0.3) / whole).Shift(part.Mean / whole * 0.3).Interval(0.9)
+			return part.Scale((1 - 0.3) / whole).Add(Value{Mean: part.Mean / whole * 0.3}).Interval(0.9)
 		}))
 	})
 }

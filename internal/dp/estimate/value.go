@@ -37,9 +37,6 @@ func (v Value) Scale(c float64) Value {
 	return Value{Mean: c * v.Mean, StdErr: math.Abs(c) * v.StdErr}
 }
 
-// Shift returns the estimate of the quantity plus the known number c.
-func (v Value) Shift(c float64) Value { return Value{Mean: v.Mean + c, StdErr: v.StdErr} }
-
 // Add returns the estimate of the sum of two quantities whose errors are independent.
 func (v Value) Add(w Value) Value {
 	return Value{Mean: v.Mean + w.Mean, StdErr: math.Hypot(v.StdErr, w.StdErr)}

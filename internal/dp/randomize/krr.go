@@ -102,25 +102,6 @@ func (m KRR) Inverse() (diagonal, other float64) {
 	return 1/m.kept() + other, other
 }
 
-// Debias multiplies v, one entry per reported symbol, by Inverse. It turns sums
-// over the devices that reported each symbol into unbiased sums over the devices
-// that hold it, whatever is summed, as long as it does not depend on the report.
-func (m KRR) Debias(v []float64) []float64 {
-	if len(v) != m.K {
-		panic(fmt.Sprintf("randomize: %d entries for %d symbols", len(v), m.K))
-	}
-	var sum float64
-	for _, x := range v {
-		sum += x
-	}
-	diagonal, other := m.Inverse()
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = (diagonal-other)*x + other*sum
-	}
-	return out
-}
-
 // Channels returns the number of different messages: one for each symbol.
 func (m KRR) Channels() int { return m.K }
 

@@ -103,9 +103,6 @@ func (m SubsetSelection) report(r *rand.Rand, x int, without rng.Threshold, ther
 // Channels returns the number of different messages: one for each cell.
 func (m SubsetSelection) Channels() int { return m.K }
 
-// Messages returns the number of messages of every device.
-func (m SubsetSelection) Messages() int { return m.W }
-
 // LogProb returns the logarithm of the probability of a report, any one set of W cells, that
 // holds the device's cell or does not: (e^epsilon or 1) / (Z C(K, W)).
 func (m SubsetSelection) LogProb(holds bool) float64 {

@@ -30,13 +30,6 @@ func NewCount(hashes, width int, seed [32]byte) (*Count, error) {
 	return &Count{r}, nil
 }
 
-// Column returns the column and the sign, +1 or -1, of a value in a row. Cell is twice the
-// column, and one more where the sign is -1.
-func (s *Count) Column(row int, value uint32) (column uint32, sign int) {
-	cell := s.Cell(row, value)
-	return cell / 2, 1 - 2*int(cell&1)
-}
-
 // Estimate returns how many of n devices hold each candidate, from the counts of all
 // channels: the counts of its cells, less those of the same columns' other cells, over
 // gap. It is unbiased over the seed, the rows that devices draw and their answers,

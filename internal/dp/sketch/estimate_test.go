@@ -252,8 +252,8 @@ func TestSumsAreThoseOfEachCandidate(t *testing.T) {
 	for i, v := range candidates {
 		var difference int
 		for row := range s.Rows() {
-			column, sign := s.Column(row, v)
-			at := (row*6 + int(column)) * 2
+			cell := s.Cell(row, v) // twice its column, and one more where its sign is -1
+			sign, at := 1-2*int(cell&1), (row*6+int(cell/2))*2
 			difference += sign * (int(counts[at]) - int(counts[at+1]))
 		}
 		if got := int(own[i]) - int(other[i]); got != difference {

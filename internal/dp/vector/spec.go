@@ -76,9 +76,6 @@ func (s Spec) Event(honest int) shuffle.SecretRows {
 	}
 }
 
-// Channels returns the number of different messages: zero and one in each row, and NoRow.
-func (s Spec) Channels() int { return 2*s.Rows + 1 }
-
 // NoRow returns the message that says nothing.
 func (s Spec) NoRow() int { return 2 * s.Rows }
 

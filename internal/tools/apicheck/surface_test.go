@@ -23,7 +23,7 @@ const product, lab = "../../..", "../../../lab"
 // load reads packages of a module; it fails on one that does not compile.
 func load(t *testing.T, dir string, mode packages.LoadMode, tests bool, patterns ...string) []*packages.Package {
 	t.Helper()
-	all, err := packages.Load(&packages.Config{Mode: mode, Dir: dir, Tests: tests, ParseFile: parse}, patterns...)
+	all, err := packages.Load(&packages.Config{Mode: mode, Dir: dir, Tests: tests}, patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,3 @@
+module github.com/confetti-dp/confetti
+
+go 1.26
