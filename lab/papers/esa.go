@@ -25,7 +25,9 @@ func esaPaper() Paper {
 	}
 	return Paper{
 		Name: "esa", specs: func() []experiments.Spec { return append(esa.Specs(), sgd.Specs()...) }, Title: "ESA revisited: every table and figure",
-		text: `*Encode, Shuffle, Analyze Revisited* asks each respondent for one cell of a histogram in bits that travel apart, or for a gradient. Errors are root mean squares over all cells, in respondents, of estimates that are taken to zero where they are below; in brackets those taken to the largest
+		text: `*Encode, Shuffle, Analyze Revisited* asks each respondent for one cell of a histogram in bits that travel apart, or for a gradient.
+
+Errors are root mean squares over all cells, in respondents, of estimates that are taken to zero where they are below; in brackets those taken to the largest
 possible count too. *Printed* is the paper's. By *the paper's accounting*, its Lemma II.6, a central epsilon allows a local one, at which ours sends the very same reports: that column is ours **at equal local epsilon** too, and the last one what these reports keep centrally. *Exact* is ours **at equal central epsilon**, by the law of a cell's count, for removal: what it gains in
 error it pays in local epsilon, which each table has beside it. The paper's pictures are not public: ours have their sizes and numbers of respondents.
 

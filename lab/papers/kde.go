@@ -17,7 +17,9 @@ import (
 func kdePaper() Paper {
 	p := Paper{
 		Name: "kde", specs: kde.Specs, Title: "KDE: every table and figure",
-		text: `*Shuffled differential privacy over kernel densities* asks each respondent for the bits of random features and adds them up behind a shuffler. Accuracies are percent, ± the deviation over runs, of the class of highest density. *Printed* is
+		text: `*Shuffled differential privacy over kernel densities* asks each respondent for the bits of random features and adds them up behind a shuffler.
+
+Accuracies are percent, ± the deviation over runs, of the class of highest density. *Printed* is
 the paper's. *The paper's* accounting is Theorem 3.2 with advanced composition; where its lemma for randomized response does not hold at this size, the formula is used all the same, as the paper does, and **promises nothing** (*no proof*). *Authors' code* spends 0.8 of a round's
 epsilon on 3NB's noise, where Appendix A.2 prints 0.99. *Exact* is our accounting of the same protocol, *ours* one bit of each rotated coordinate by randomized response. A curator adds Gaussian noise to the same sums. The inner product is of the coordinates as they are, as in the authors' code.
 

@@ -13,7 +13,9 @@ import (
 func ldcPaper() Paper {
 	return Paper{
 		Name: "ldc", specs: ldc.Specs, Title: "LDC: every table and figure",
-		text: `*Label differential privacy via clustering* hides labels among those of public features that are alike. Every epsilon is of one label exchanged for any other, and is the total of all that is released. Ways that say *local* keep it though everyone colludes: theirs is equal local and equal central epsilon in one. Where a curator has all labels there is no local one. The paper prints no numbers in its figures: there is nothing to draw in. **Narrower than the paper**: models see 50 principal components of pixels, each cell has 3 runs where the paper has 5, and DP-SGD's delta is one over the number of records.
+		text: `*Label differential privacy via clustering* hides labels among those of public features that are alike.
+
+Every epsilon is of one label exchanged for any other, and is the total of all that is released. Ways that say *local* keep it though everyone colludes: theirs is equal local and equal central epsilon in one. Where a curator has all labels there is no local one. The paper prints no numbers in its figures: there is nothing to draw in. **Narrower than the paper**: models see 50 principal components of pixels, each cell has 3 runs where the paper has 5, and DP-SGD's delta is one over the number of records.
 
     confetti-lab run ldc --all --data DIR --out results      # goes on where it was stopped
 

@@ -29,7 +29,9 @@ func ltnPaper() Paper {
 	pictures, loans := []string{"mnist"}, []string{ltn.LoansName}
 	return Paper{
 		Name: "ltn", specs: ltn.Specs, Title: "LTN: every table and figure",
-		text: `*Learning to noise* has each respondent tell a noisy code of its record, and its label, though everyone colludes. The paper's figures carry no numbers but those in its text: they are the crosses. Its encoders are trained with privacy on a collector's own records; ours on public ones, to which nothing is promised, but for the rows of Table 2. Our own way
+		text: `*Learning to noise* has each respondent tell a noisy code of its record, and its label, though everyone colludes.
+
+The paper's figures carry no numbers but those in its text: they are the crosses. Its encoders are trained with privacy on a collector's own records; ours on public ones, to which nothing is promised, but for the rows of Table 2. Our own way
 tells one symbol of a public cluster and the label. *On records as they are* is the accuracy of the model that was learned.
 
     confetti-lab run ltn --all --data DIR --out results      # goes on where it was stopped
