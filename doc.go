@@ -1,12 +1,8 @@
-// Package confetti is a complete system to collect statistics and train models
-// from end users without anyone ever seeing a user's data.
+// Package confetti documents the whole system, which collects statistics and trains models from end users without
+// anyone seeing a user's data. Used by readers, who begin with its example.
 //
-// A device randomizes its own value, tears the report into unlinkable
-// fragments and seals each one; shufflers in separate trust domains mix them
-// with everybody else's; an analyzer counts what is left and learns:
+// A device randomizes its own value, tears the report into unlinkable fragments and seals each one; shufflers in
+// separate trust domains mix them with everybody else's; an analyzer counts what is left and learns:
 //
 //	plan -> encode -> randomize -> fragment -> seal -> mix -> open -> count -> estimate -> learn -> release
-//
-// Begin with the example of this package, which runs the whole flow in memory;
-// then plan, protocol, client, shuffler, analyzer and release.
 package confetti

@@ -1,11 +1,10 @@
-// Package client is the respondent's side: encode, randomize, fragment, seal,
-// send. Nothing leaves the device that is not already private, in a constant
-// number of envelopes whatever the data.
+// Package client encodes, randomizes, fragments, seals and sends a respondent's answer, in a constant number of
+// envelopes whatever the data. Used by apps, by cmd/confetti/internal/device, and by simulate, which makes every
+// device the real one.
 //
-// Open takes a plan only if a trusted publisher signed it, if its promise follows
-// from its numbers, and if the device's administrator allows it. Report answers
-// it if the respondent has opted in (Consent) and the answer stays within what may
-// be spent, and sends the answer:
+// Open takes a plan only if a trusted publisher signed it, if its promise follows from its numbers, and if the
+// device's administrator allows it. Report answers it if the respondent has opted in (Consent) and the answer stays
+// within what may be spent, and sends the answer:
 //
 //	signed, err := plan.ParseSigned(text)
 //	c, err := client.Open(signed, client.Options{
@@ -13,18 +12,16 @@
 //	})
 //	err = c.Report(ctx, density.Labelled{Features: x, Class: 2})
 //
-// Fetch gets a signed plan from a service. An administrator's policy file and the
-// environment variable CONFETTI_OFF can forbid what the respondent allows. Cover
-// sends what looks like an answer, to hide who answers from a network that watches.
+// Fetch gets a signed plan from a service. An administrator's policy file and the environment variable CONFETTI_OFF
+// can forbid what the respondent allows. Cover sends what looks like an answer, to hide who answers from a network
+// that watches.
 //
-// What the device keeps is in one Store, a folder natively: the ledger of what was spent and said
-// (ReadLedger; Show prints it, with what may be believed of it), and the spool of
-// what has not been sent yet. The order is: the report is drawn, written into the
-// ledger, which spends for it, sealed, spooled, sent. A crash anywhere leaves
-// either nothing spent and nothing said, or one report that is sent to the end,
-// always the same one. A report that cannot be sent now, or whose random delay is
-// not over, waits (WaitingError) and goes with a later Report or Deliver of the
-// same plan, until it expires.
+// What the device keeps is in one Store, a folder natively: the ledger of what was spent and said (ReadLedger; Show
+// prints it, with what may be believed of it), and the spool of what has not been sent yet. The order is: the report
+// is drawn, written into the ledger, which spends for it, sealed, spooled, sent. A crash anywhere leaves either
+// nothing spent and nothing said, or one report that is sent to the end, always the same one. A report that cannot
+// be sent now, or whose random delay is not over, waits (WaitingError) and goes with a later Report or Deliver of
+// the same plan, until it expires.
 //
 // Pipeline is encode to seal alone, without a device's conscience, for simulations.
 package client

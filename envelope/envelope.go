@@ -1,9 +1,9 @@
-// Package envelope seals messages so that each hop of a route can take off its
-// own layer and nothing more, and only the analyzer can read what is inside.
+// Package envelope seals messages so that each hop of a route can take off its own layer alone, and only the
+// analyzer reads what is inside. Used by client, which seals, by party and internal/service, which open, and by cmd
+// for keys.
 //
-// Every layer of every message is a fresh HPKE context in base mode (RFC 9180):
-// one context for two messages of a device would link them. docs/wire.md gives
-// the bytes.
+// Every layer of every message is a fresh HPKE context in base mode (RFC 9180): one context for two messages of a
+// device would link them. docs/wire.md gives the bytes.
 package envelope
 
 import (

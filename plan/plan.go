@@ -1,7 +1,8 @@
-// Package plan holds the contract that every role parses: what is asked, by
-// which mechanism, with which privacy, over which route. A plan is data: names
-// and numbers only. Package protocol turns it into code. It is immutable and
-// named by the SHA-256 of its canonical form, which also goes into every seal.
+// Package plan holds the contract that every role parses: what is asked, by which mechanism, with which privacy,
+// over which route. Used by client, party, protocol and release, and by all who sign or follow a plan.
+//
+// A plan is data: names and numbers only. Package protocol turns it into code. It is immutable and named by the
+// SHA-256 of its canonical form, which also goes into every seal.
 package plan
 
 import (

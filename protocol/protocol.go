@@ -1,7 +1,8 @@
-// Package protocol makes a plan runnable. New is the only place that turns a
-// plan's names and numbers into code, and client and analyzer both call it, so
-// they cannot disagree. It knows the kinds of question that the program has imported
-// (registry.Register), and nothing of any of them.
+// Package protocol makes a plan runnable, and computes its promise. Used by client and party/analyzer, which cannot
+// disagree, and by release/verify.
+//
+// New is the only place that turns a plan's names and numbers into code. It knows the kinds of question that the
+// program has imported (question.Register), and nothing of any of them.
 package protocol
 
 import (

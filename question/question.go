@@ -1,8 +1,9 @@
-// Package question says what a kind of question is. Each kind is a package below
-// this one that holds both its ends: what devices do with a value, what the analyzer
-// does with a tally, and what the accountant is told. Protocol knows the kinds by name.
-// What a release says of them stands in internal/release/results, and what simulations draw
-// in internal/simulate/distribution, so that a device carries neither.
+// Package question defines what a kind of question can do: what devices do with a value, what the analyzer does with
+// a tally, and what the accountant charges. Used by protocol, client and party/analyzer, and implemented by the
+// packages below it.
+//
+// What a release says of a kind stands in internal/release/results, and what simulations draw in
+// internal/simulate/distribution, so that a device carries neither.
 package question
 
 import (

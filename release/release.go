@@ -1,10 +1,10 @@
-// Package release is the published document: what was asked, the answer with its
-// errors, who was protected from whom and by how much, and what it cost.
+// Package release holds the published document: what was asked, the answer with its errors, who was protected from
+// whom and by how much, and what it cost. Used by internal/release, release/verify, internal/service and
+// cmd/confetti/internal.
 //
-// A release is data: metrics, tables, lists and figures, with nothing of the
-// mechanism that made them. What is stored (WriteJSON, Read) are its numbers. Words that
-// follow from its plan are not: whoever shows a release, as text for a terminal (Show) or
-// as a page (package page), has package statement write them first.
+// A release is data: metrics, tables, lists and figures, with nothing of the mechanism that made them. What is
+// stored (WriteJSON, Read) are its numbers. Words that follow from its plan are not: whoever shows a release, as
+// text for a terminal (Show) or as a page (package page), has package statement write them first.
 package release
 
 import (

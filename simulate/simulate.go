@@ -1,7 +1,8 @@
-// Package simulate runs a whole collection in one process, at one of two
-// fidelities that agree in law. Full makes every device the real client, and
-// seals, mixes and opens every fragment. Law draws each total from its exact
-// distribution, so that half a million respondents take seconds.
+// Package simulate runs a whole collection in one process, at one of two fidelities that agree in law. Used by
+// cmd/confetti/internal/collect, internal/simulate, internal/audit and lab.
+//
+// Full makes every device the real client, and seals, mixes and opens every fragment. Law draws each total from its
+// exact distribution, so that half a million respondents take seconds.
 package simulate
 
 import (

@@ -1,5 +1,5 @@
-// Package native has what a device's program needs that has a disk and sockets: Folder is its
-// client.Store, and Transport its client.Transport.
+// Package native gives a device's program its disk and its sockets: Folder is a client.Store, and Transport a
+// client.Transport. Used by apps, and by cmd/confetti/internal/device.
 package native
 
 import (

@@ -1,7 +1,7 @@
-// Command confetti-aggregator adds up answers that arrive in shares and does nothing else:
-// the code that could read an answer, open a sum, estimate or publish is not in it, which
-// its tests check in the binary. It does what `confetti serve leader` and `confetti serve
-// helper` do.
+// Command confetti-aggregator adds up answers that arrive in shares, as confetti serve leader and confetti serve
+// helper do, and does nothing else. Used by operators of aggregators.
+//
+// The code that could read an answer, open a sum, estimate or publish is not in the binary: its tests check that.
 package main
 
 import (

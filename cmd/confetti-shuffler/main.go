@@ -1,6 +1,7 @@
-// Command confetti-shuffler is a mixing hop and nothing else: the code that could
-// read a report, estimate or publish is not in it, which its tests check in the
-// binary. It does what `confetti serve shuffler` does.
+// Command confetti-shuffler mixes as one hop, as confetti serve shuffler does, and does nothing else. Used by
+// operators of hops.
+//
+// The code that could read a report, estimate or publish is not in the binary: its tests check that.
 package main
 
 import (

@@ -1,10 +1,10 @@
 //go:build js && wasm
 
-// Command confetti-web is a device in a browser: package client as WebAssembly, which the
-// package @confetti-dp/client (web/client) starts in a worker. It speaks JavaScript alone.
+// Command confetti-web runs a device in a browser: package client as WebAssembly, in a worker, for JavaScript alone.
+// Used by the package @confetti-dp/client, which web/client serves.
 //
-// It sets globalThis.confettiDevice(store, options), which answers with a promise of the
-// device that the options name; docs/browsers.md has what is above it.
+// It sets globalThis.confettiDevice(store, options), which answers with a promise of the device that the options
+// name; docs/browsers.md has what is above it.
 package main
 
 import (

@@ -1,6 +1,5 @@
-// Command confetti is every role and every tool in one binary: authoring and
-// checking plans, accounting, simulated collections, the papers' experiments,
-// and looking at releases.
+// Command confetti runs every role and every tool: services, plans, accounting, simulated collections, and looking
+// at releases. Used by analysts, operators, reviewers and developers of apps.
 package main
 
 import (

@@ -1,17 +1,17 @@
-// Package audit attacks what ships, and says how much privacy the attack proves to be lost.
+// Package audit attacks what ships, and computes how much privacy the attack proves to be lost. Used by
+// cmd/confetti/internal/account, cmd/confetti/internal/plan, cmd/confetti/internal/roles and other commands, and by
+// lab/sgd.
 //
-// An attack puts one of two neighbouring records to a mechanism, looks at what the
-// mechanism's observer sees, and guesses which it was. No mechanism that is
-// (epsilon, delta)-DP lets anybody guess better than a certain rate, so that a rate of right
-// guesses bounds epsilon from below: with a stated confidence, for the adjacency and at the
+// An attack puts one of two neighbouring records to a mechanism, looks at what the mechanism's observer sees, and
+// guesses which it was. No mechanism that is (epsilon, delta)-DP lets anybody guess better than a certain rate, so
+// that a rate of right guesses bounds epsilon from below: with a stated confidence, for the adjacency and at the
 // delta of the claim.
 //
-// Views are drawn by the randomizers, samplers, pipelines, hops and counters that devices
-// and services run. Laws only score them: a wrong score makes an attack weaker, and never
-// its bound wrong.
+// Views are drawn by the randomizers, samplers, pipelines, hops and counters that devices and services run. Laws
+// only score them: a wrong score makes an attack weaker, and never its bound wrong.
 //
-// A bound below the claim proves nothing of the mechanism but that this attack found no
-// more. A bound above the claim proves that the claim is false.
+// A bound below the claim proves nothing of the mechanism but that this attack found no more. A bound above the
+// claim proves that the claim is false.
 package audit
 
 import (

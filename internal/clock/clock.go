@@ -1,7 +1,8 @@
-// Package clock says whether the time of day may be believed before something is
-// done for good. The clock on the wall can be set, by a person, a network or a
-// machine that was asleep; the monotonic one cannot. While the two run together the
-// wall clock has not been touched.
+// Package clock reports whether the time of day may be believed before something is done for good. Used by
+// internal/service.
+//
+// The clock on the wall can be set, by a person, a network or a machine that was asleep; the monotonic one cannot.
+// While the two run together the wall clock has not been touched.
 package clock
 
 import (

@@ -1,9 +1,12 @@
-// Package dap is the messages by which a device, two aggregators and a collector meet:
-// those of draft-ietf-ppm-dap-18, for tasks in the leader-selected batch mode with
-// Prio3. Section numbers are that draft's. It knows no plan, no network and no disk.
+// Package dap reads and writes the messages of draft-ietf-ppm-dap-18 by which a device, two aggregators and a
+// collector meet. Used by internal/dap/task, client, party/aggregator, internal/service/aggregated and
+// internal/service/analyzerd.
 //
-// Every decoder accepts exactly what its encoder writes, allocates in proportion to
-// what came, and keeps slices of it.
+// Tasks are in the leader-selected batch mode with Prio3. Section numbers are those of the draft. The package knows
+// no plan, no network and no disk.
+//
+// Every decoder accepts exactly what its encoder writes, allocates in proportion to what came, and keeps slices of
+// it.
 package dap
 
 import (

@@ -1,6 +1,5 @@
-// Package dataset has labelled vectors and populations: the public data sets of the
-// experiments by name, a user's own tables, and what is generated for when there is
-// no data at all.
+// Package dataset reads and generates labelled vectors and populations: public data sets by name, a user's own
+// tables, and made-up records. Used by cmd/confetti/internal, internal/simulate and lab.
 package dataset
 
 import (

@@ -1,4 +1,5 @@
-// Package floats is numbers in JSON: the bytes of IEEE 754, little endian, in base64.
+// Package floats writes and reads numbers in JSON as the bytes of IEEE 754, little endian, in base64. Used by
+// internal/dp/encode, internal/dp/latent, internal/learn/model and question/vector.
 package floats
 
 import (

@@ -1,4 +1,5 @@
-// Package formula keeps spreadsheets from running texts of others that stand in cells of CSV.
+// Package formula keeps spreadsheets from running texts of others that stand in cells of CSV. Used by release,
+// internal/release/results and internal/table/columnar.
 package formula
 
 import (

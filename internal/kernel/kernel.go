@@ -1,9 +1,11 @@
-// Package kernel multiplies and adds up single-precision matrices. What it
-// computes depends on the machine in the last digits: sums of other widths are
-// rounded elsewhere. Nothing that carries a guarantee may rest on it.
+// Package kernel multiplies and adds up single-precision matrices. Used by internal/nn, internal/learn/cluster and
+// internal/dp/encode.
 //
-// Products are those of gonum, but for matrices of several rows where the processor has
-// AVX-512 or AVX2: there they are own kernels' (micro_amd64.s), some times as fast.
+// What it computes depends on the machine in the last digits: sums of other widths are rounded elsewhere. Nothing
+// that carries a guarantee may rest on it.
+//
+// Products are those of gonum, but for matrices of several rows where the processor has AVX-512 or AVX2: there they
+// are own kernels' (micro_amd64.s), some times as fast.
 package kernel
 
 import (

@@ -1,5 +1,6 @@
-// Package keyfile keeps a private key at rest: one strict JSON document per
-// key, whatever its suite, in a file that only its owner may read.
+// Package keyfile keeps a private key at rest: one strict JSON document per key, whatever its suite, in a file that
+// only its owner may read. Used by envelope, internal/token and internal/wire/relay for their keys, and by
+// internal/service and cmd.
 package keyfile
 
 import (

@@ -1,6 +1,7 @@
-// Package ohttp carries requests by Oblivious HTTP (RFC 9458): a device seals each one to a gateway
-// and hands it to a relay. The relay knows whose it is and cannot read it; the gateway reads it and
-// does not know whose it is. What is sealed is a binary HTTP message (RFC 9292) of known length.
+// Package ohttp carries requests by Oblivious HTTP (RFC 9458): the relay cannot read them, and the gateway does not
+// know whose they are. Used by client, which seals, and internal/service/serve, whose edge has the gateway.
+//
+// What is sealed is a binary HTTP message (RFC 9292) of known length.
 package ohttp
 
 import (

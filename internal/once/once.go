@@ -1,5 +1,5 @@
-// Package once refuses a flag that takes one value and is given several: the last one would
-// win, and the question would be another than was asked.
+// Package once refuses a flag that takes one value and is given several: the last one would win, and ask another
+// question. Used by cmd/confetti, cmd/internal/daemon and lab/cmd/confetti-lab.
 package once
 
 import (

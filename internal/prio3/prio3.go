@@ -1,13 +1,11 @@
-// Package prio3 adds up vectors that nobody sees: a device splits its vector into
-// two shares, with a proof that it is one of those allowed, and two aggregators
-// check the proof together, each on its share, before they add it up (Boneh, Boyle,
-// Corrigan-Gibbs, Gilboa, Ishai 2019). It is Prio3 with two shares, byte for byte as
-// draft-irtf-cfrg-vdaf-20 states it (version byte 18), for Histogram, SumVec and
-// MultihotCountVec. Once there is an RFC, the version byte changes, and what else it
-// says; until then a plan names the draft.
+// Package prio3 implements Prio3 with two shares, as draft-irtf-cfrg-vdaf-20 states it: vectors are split with a
+// proof, checked together and added unseen. Used by internal/dp/sum, internal/dap/task and party/aggregator.
 //
-// What is secret (a vector, a share) does not decide which code runs or which memory
-// is read. A verification key is; a nonce and whether a proof holds are not.
+// It has Histogram, SumVec and MultihotCountVec, byte for byte (version byte 18). Once there is an RFC, the version
+// byte changes, and what else it says; until then a plan names the draft.
+//
+// What is secret (a vector, a share) does not decide which code runs or which memory is read. A verification key is;
+// a nonce and whether a proof holds are not.
 package prio3
 
 import (

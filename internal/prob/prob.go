@@ -1,14 +1,12 @@
-// Package prob holds the laws that privacy accounting stands on: probabilities,
-// tails and quantiles in log space, right to about 1e-12 relative in value where
-// textbook formulas (differences of log-gamma, one minus a distribution
-// function, an unguarded continued fraction) lose half of their digits.
+// Package prob computes the laws that privacy accounting stands on: probabilities, tails and quantiles in log space,
+// right to about 1e-12 relative in value. Used by account, internal/account, internal/dp and internal/audit.
 //
-// Conventions. Logarithms are natural. A survival function is P(X > k), strictly.
-// "Relative error in value" of a logarithm is its absolute error; it cannot be
-// smaller than the logarithm times 2^-52, which reaches 1e-13 at 1e-200. A number
-// k outside the support has probability zero. A parameter outside its domain
-// (negative, NaN, infinite unless said otherwise) gives NaN from functions that
-// return a number, and an error from those that build a Window; nothing panics.
+// Textbook formulas (differences of log-gamma, one minus a distribution function, an unguarded continued fraction)
+// lose half of their digits. Logarithms are natural. A survival function is P(X > k), strictly. "Relative error in
+// value" of a logarithm is its absolute error; it cannot be smaller than the logarithm times 2^-52, which reaches
+// 1e-13 at 1e-200. A number k outside the support has probability zero. A parameter outside its domain (negative,
+// NaN, infinite unless said otherwise) gives NaN from functions that return a number, and an error from those that
+// build a Window; nothing panics.
 package prob
 
 import "math"

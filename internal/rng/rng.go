@@ -1,10 +1,8 @@
-// Package rng is the randomness that privacy rests on: an AES-128-CTR stream
-// keyed from the operating system, exact Bernoulli draws by comparing integers,
-// and the skipping of trials that fail.
+// Package rng draws the randomness that privacy rests on: an AES-128-CTR stream keyed from the operating system, and
+// exact Bernoulli draws by comparing integers. Used by client, internal/dp and internal/service.
 //
-// A draw by integer comparison has a law that can be written down to the last
-// bit. Comparing or transforming floats has not: their gaps leak through the
-// low bits of the result.
+// A draw by integer comparison has a law that can be written down to the last bit. Comparing or transforming floats
+// has not: their gaps leak through the low bits of the result.
 package rng
 
 import (

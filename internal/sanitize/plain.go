@@ -1,6 +1,6 @@
-// Package sanitize prints what came from elsewhere. A title, a problem or a status is
-// somebody else's words: they may hold characters that command a terminal, hide text
-// or turn it round, and are shown with those written out.
+// Package sanitize writes out characters in words of others that command a terminal, hide text or turn it round.
+// Used by cmd/confetti, cmd/confetti/internal and internal/service, wherever they show a title, a problem or a
+// status.
 package sanitize
 
 import (

@@ -1,8 +1,6 @@
-// Package seeded is seeded randomness for tests, simulations and experiments:
-// the same numbers give the same draws on every machine and in every version.
-//
-// It must never reach a client, a shuffler or an analyzer, whose draws nobody
-// may be able to repeat.
+// Package seeded draws seeded randomness: the same numbers give the same draws on every machine and in every
+// version. Used by simulate, internal/simulate, internal/testkit and lab, and never by a device, a hop or an
+// analyzer.
 package seeded
 
 import (

@@ -1,6 +1,6 @@
-// Package studio makes a question of somebody's own values: it guesses what they are, draws what
-// a collection of them would publish, says what that costs a device, and writes the plan. It runs
-// where the values are, which is a browser (cmd/confetti-web/studio): nothing of them goes anywhere.
+// Package studio makes a question of somebody's own values: it guesses what they are, draws what a collection would
+// publish, and writes the plan. Used by cmd/confetti-web/studio, which runs it in a browser, so that no value leaves
+// the machine.
 package studio
 
 import (

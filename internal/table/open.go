@@ -1,8 +1,8 @@
-// Package table reads a user's own files: tables of text, Parquet and arrays, as rows
-// of numbers with a label, as columns of text, or as a list of names.
+// Package table reads a user's own files: tables of text, Parquet and arrays, as rows of numbers with a label,
+// columns of text, or lists of names. Used by cmd/confetti/internal, internal/dataset and internal/studio.
 //
-// Every reader checks what a file claims against what it holds before it
-// allocates, and says the row and column of what is wrong, never what is there.
+// Every reader checks what a file claims against what it holds before it allocates, and says the row and column of
+// what is wrong, never what is there.
 package table
 
 import (

@@ -1,15 +1,14 @@
-// Package token is the anonymous single-use token: an issuer that knows who
-// asks signs one without seeing it, and a hop that sees it cannot tell who
-// asked. A hop that counts distinct tokens counts respondents whom the entry
-// hop cannot invent.
+// Package token signs and verifies anonymous single-use tokens: the issuer signs one unseen, and a hop that sees it
+// cannot tell who asked. Used by client, internal/service/issuer, internal/service/serve and party.
 //
-// It is a blind RSA signature, RSABSSA-SHA384-PSS-Deterministic of RFC 9474.
-// The deterministic variant is the one for messages that are random themselves,
-// and a token's nonce has 256 bits; its signatures are ordinary RSA-PSS ones.
+// A hop that counts distinct tokens counts respondents whom the entry hop cannot invent.
 //
-// Each hop of each instance of a plan has a key of its own, and the issuer signs
-// once for a respondent and key. That makes one contribution of it, without
-// anyone knowing whose.
+// It is a blind RSA signature, RSABSSA-SHA384-PSS-Deterministic of RFC 9474. The deterministic variant is the one
+// for messages that are random themselves, and a token's nonce has 256 bits; its signatures are ordinary RSA-PSS
+// ones.
+//
+// Each hop of each instance of a plan has a key of its own, and the issuer signs once for a respondent and key. That
+// makes one contribution of it, without anyone knowing whose.
 package token
 
 import (

@@ -1,4 +1,5 @@
-// Package module finds a WebAssembly module that a page loads, or makes it, and serves it.
+// Package module finds a WebAssembly module that a page loads, or makes it, and serves it. Used by web/client and
+// internal/service/webstudio.
 package module
 
 import (

@@ -1,5 +1,5 @@
-// Package esa measures what ESA (Encode, Shuffle, Analyze revisited) measured: counts of
-// populations, by plans of histogram questions and beside baselines.
+// Package esa measures what ESA (Encode, Shuffle, Analyze revisited) measured: counts of populations, by plans of
+// histogram questions and beside baselines. Used by lab/cmd/confetti-lab/experiment and lab/papers.
 package esa
 
 import (

@@ -1,7 +1,7 @@
-// Package experiments measures plans on populations. A Cell is one point, a Spec the cells
-// of a figure or a table, and the Runner measures them one after the other and goes on
-// where it was stopped. The measurements of each paper are packages below: the same seed
-// gives the same numbers on every machine.
+// Package experiments measures plans on populations: a Cell is one point, a Spec the cells of a figure or a table,
+// and a Runner measures them. Used by lab/esa, lab/kde, lab/ldc, lab/ltn and lab/sgd, one for each paper.
+//
+// The Runner goes on where it was stopped. The same seed gives the same numbers on every machine.
 package experiments
 
 import (

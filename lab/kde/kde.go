@@ -1,6 +1,5 @@
-// Package kde measures what KDE (shuffled differential privacy over kernel densities)
-// measured: classifiers from sums of rounded bits, by plans of density questions and beside
-// baselines.
+// Package kde measures what KDE (shuffled differential privacy over kernel densities) measured: classifiers from
+// sums of rounded bits, beside baselines. Used by lab/cmd/confetti-lab/experiment and lab/papers.
 package kde
 
 import (

@@ -1,3 +1,3 @@
-// Package kmeans makes clusters of private records, and says how many clusters symbols can be told in.
-// Measurements of learning to noise use it.
+// Package kmeans makes clusters of private records, and computes how many clusters symbols can be told in. Used by
+// lab/ltn.
 package kmeans

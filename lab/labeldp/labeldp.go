@@ -1,6 +1,7 @@
-// Package labeldp has the mechanisms of "Label differential privacy via clustering" (LDC):
-// what is learned from has public features, and only labels are protected. Algorithm 1 is a
-// curator's, who holds all labels: no device runs it, and its guarantees say so.
+// Package labeldp implements the mechanisms of "Label differential privacy via clustering" (LDC), which protect
+// labels alone. Used by lab/ldc and lab/labels/settle.
+//
+// Algorithm 1 is a curator's, who holds all labels: no device runs it, and its guarantees say so.
 package labeldp
 
 import (

@@ -1,5 +1,5 @@
-// Package labels measures how well classifiers learn from labels whose features are public:
-// plans of labels put to a data set by law, and beside them no privacy.
+// Package labels measures how well classifiers learn from labels whose features are public, beside no privacy. Used
+// by lab/cmd/confetti-lab/experiment.
 package labels
 
 import (

@@ -1,7 +1,7 @@
-// Package ldc measures what is learned from private labels and public features as "Label
-// differential privacy via clustering" (LDC) measured it: logistic regression on principal
-// components of pixels, whose labels a mechanism has protected. Mechanisms of curators and of
-// devices stand side by side, each with whom it trusts.
+// Package ldc measures learning from private labels and public features as "Label differential privacy via
+// clustering" (LDC) measured it. Used by lab/cmd/confetti-lab/experiment, lab/labels and lab/papers.
+//
+// Mechanisms of curators and of devices stand side by side, each with whom it trusts.
 package ldc
 
 import (

@@ -1,7 +1,8 @@
-// Package learn measures what is learned from single bits in secret rows: classifiers of
-// images and texts, a regression and a ranking of loans. Every bit is drawn. What is not a
-// respondent's, such as features, is made from public or synthetic inputs, and so is every
-// number that was chosen (docs/learning-how.md).
+// Package learn measures what is learned from single bits in secret rows: classifiers of images and texts, a
+// regression and a ranking of loans. Used by lab/cmd/confetti-lab/experiment and lab/learn/draw.
+//
+// Every bit is drawn. What is not a respondent's, such as features, is made from public or synthetic inputs, and so
+// is every number that was chosen (docs/learning-how.md).
 package learn
 
 import (

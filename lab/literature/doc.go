@@ -1,3 +1,3 @@
-// Package literature has printed bounds by their published names, to compare with. Each enforces
-// the domain that it was proved for. Those that something shipped uses are in package theorems.
+// Package literature computes printed bounds by their published names, each within the domain that it was proved
+// for. Used by lab/esa, lab/ldc, lab/papers and lab/sgd, to compare with.
 package literature

@@ -1,6 +1,8 @@
-// Package ltn measures what is learned from private records though everyone colludes (LTN): each
-// respondent says one symbol, of its public cluster and its label jointly, under a plan of latent
-// records. To tell a novel class the symbol is the cluster alone, and the group is no secret.
+// Package ltn measures what is learned from private records though everyone colludes (LTN), where each respondent
+// says one symbol. Used by lab/cmd/confetti-lab/experiment and lab/papers.
+//
+// A symbol is of a public cluster and a label jointly, under a plan of latent records. To tell a novel class the
+// symbol is the cluster alone, and the group is no secret.
 package ltn
 
 import (

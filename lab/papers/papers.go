@@ -1,5 +1,5 @@
-// Package papers prints what four papers measured beside what is measured here: a page for each paper with every
-// numbered table and figure of it, made from measured cells.
+// Package papers prints what four papers measured beside what is measured here, with every numbered table and
+// figure. Used by lab/cmd/confetti-lab/experiment and lab/papers/draw.
 package papers
 
 import (

@@ -1,6 +1,5 @@
-// Package sgd measures how a model learns from gradients in the rounds of studies (ESA, section
-// VI): the plan that devices would be given, put to a data set, and beside it a curator who
-// sees the gradients, and no privacy.
+// Package sgd measures how a model learns from gradients in the rounds of studies (ESA, section VI), beside a
+// curator and no privacy. Used by lab/cmd/confetti-lab/experiment and lab/papers.
 package sgd
 
 import (

@@ -1,13 +1,13 @@
-// Package aggregator is an aggregator: it verifies devices' answers, of which it has one
-// share, together with the other aggregator, adds up those that are valid, and adds its
-// noise before the sum leaves. It never sees an answer, and cannot reach the code that
-// reads one. It keeps nothing: internal/service/aggregated has the disk and the network.
+// Package aggregator verifies shares of answers together with the other aggregator, adds up those that are valid,
+// and adds its noise before the sum leaves. Used by internal/service/aggregated, which has the disk and the network,
+// and by simulate.
 //
-// A device's report becomes part of a sum in two messages of DAP: the leader begins its
-// part of the verification (Leader.Begin), the helper does the whole of its own and says
-// of each report whether it is valid (Helper.Verify), and the leader finishes
-// (Leader.Finish). All three give the same for the same bytes, so that whoever dies
-// between verifying and adding does it again.
+// It never sees an answer, and cannot reach the code that reads one.
+//
+// A device's report becomes part of a sum in two messages of DAP: the leader begins its part of the verification
+// (Leader.Begin), the helper does the whole of its own and says of each report whether it is valid (Helper.Verify),
+// and the leader finishes (Leader.Finish). All three give the same for the same bytes, so that whoever dies between
+// verifying and adding does it again.
 package aggregator
 
 import (

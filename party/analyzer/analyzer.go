@@ -1,4 +1,5 @@
-// Package analyzer opens what the shufflers have mixed, counts it, and learns.
+// Package analyzer opens what the shufflers have mixed, counts it, and learns. Used by internal/service/analyzerd,
+// internal/analyzer/parts and simulate.
 package analyzer
 
 import (

@@ -1,13 +1,10 @@
-// Package shuffler collects what devices hand in and mixes it, so that nobody
-// can tell whose an envelope is. It is the part of a mixing operator without a
-// network and without a clock: the caller brings contributions and batches, and
-// says when an epoch ends.
+// Package shuffler collects what devices hand in and mixes it, so that nobody can tell whose an envelope is. Used by
+// internal/service/shufflerd, which has the network and the clock, and by simulate.
 //
-// The entry hop is a Collector, which counts respondents, deletes some of their
-// contributions where the plan keeps the sizes of crowds private, and holds back
-// crowds that are too small, followed by a Hop. Every later hop is a Hop alone: it
-// checks, permutes, takes off its layer, and hands on. A shuffler cannot read
-// what it mixes, nor tell a dummy from a report.
+// The entry hop is a Collector, which counts respondents, deletes some of their contributions where the plan keeps
+// the sizes of crowds private, and holds back crowds that are too small, followed by a Hop. Every later hop is a Hop
+// alone: it checks, permutes, takes off its layer, and hands on. A shuffler cannot read what it mixes, nor tell a
+// dummy from a report.
 package shuffler
 
 import (

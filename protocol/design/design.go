@@ -1,5 +1,6 @@
-// Package design fills in what follows from the rest of a plan: the noise that keeps its
-// promise, and what it takes to send. Authors have it; no device does.
+// Package design fills in what follows from the rest of a plan: the noise that keeps its promise, and what it takes
+// to send. Used by cmd/confetti/internal/plan/draft, internal/studio and internal/simulate, for authors, and by no
+// device.
 package design
 
 import (

@@ -1,5 +1,5 @@
-// Package density is the question of KDE, section 3.3: what the feature vectors of each
-// class look like.
+// Package density asks what the feature vectors of each class look like (KDE, section 3.3). Used by question/all,
+// protocol/design, internal/release/results and internal/simulate.
 package density
 
 import (

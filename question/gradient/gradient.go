@@ -1,7 +1,7 @@
-// Package gradient is the question of ESA, section VI: how would each respondent's example
-// change a model? Devices answer with a direction, or with bits of a rotated vector, of the
-// gradient of the loss at their example. The analyzer takes a step of the mean, and the next
-// round of a study asks with the model that this gives.
+// Package gradient asks how each respondent's example would change a model, by a direction or by bits of a rotated
+// vector (ESA, section VI). Used by question/all, protocol/design, internal/release/results and internal/simulate.
+//
+// The analyzer takes a step of the mean, and the next round of a study asks with the model that this gives.
 package gradient
 
 import (

@@ -1,7 +1,7 @@
-// Package label is the question of labels whose features are public (LDC): which label goes
-// with these features? A device says its label in the crowd of its public cluster, or the
-// product of features and label in a sum, or its label by itself beside the number of its
-// record. The promise speaks of the label, and of nothing else about a respondent.
+// Package label asks for labels whose features are public (LDC): in the crowd of a public cluster, in a sum, or
+// record by record. Used by question/all, protocol/design, internal/release/results and internal/simulate.
+//
+// The promise speaks of the label, and of nothing else about a respondent.
 package label
 
 import (

@@ -1,7 +1,7 @@
-// Package latent is the question of records that are a secret as a whole, features and class
-// (LTN), where nobody is trusted: what do they look like, and which class goes with what? A
-// device encodes its record by a public state, and all that it says of it keeps one local
-// epsilon.
+// Package latent asks for records that are a secret as a whole, features and class, where nobody is trusted (LTN).
+// Used by question/all, protocol/design, internal/release/results and internal/simulate.
+//
+// A device encodes its record by a public state, and all that it says of it keeps one local epsilon.
 package latent
 
 import (

@@ -1,7 +1,9 @@
-// Package vector is the question of sums of vectors: each device holds one of norm at most
-// one, made of its features and its class or a number, and answers few of its rotated coordinates in
-// secret, with a flipped bit each (internal/dp/vector; docs/secret-rows.md). The sums teach
-// classifiers and regressions (docs/learning.md).
+// Package vector asks for sums of vectors of norm at most one, of which each device answers few rotated coordinates
+// in secret (docs/secret-rows.md). Used by question/all, protocol/design, question/label and
+// internal/release/results.
+//
+// Vectors are made of features and a class or a number. The sums teach classifiers and regressions
+// (docs/learning.md).
 package vector
 
 import (

@@ -1,6 +1,6 @@
-// Package verify checks a release by what stands beside it: the plan's signatures, the promise
-// that follows from its numbers, and the receipts that hops have signed. Whoever looks has a
-// terminal or a browser; it is the same code.
+// Package verify checks a release by what stands beside it: the plan's signatures, the promise that follows from its
+// numbers, and the receipts that hops have signed. Used by cmd/confetti/internal/release and
+// internal/service/console, and by anybody who doubts.
 package verify
 
 import (

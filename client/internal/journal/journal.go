@@ -1,11 +1,10 @@
-// Package journal keeps records in a device's store so that none is lost and no loss goes
-// unseen.
+// Package journal keeps records in a device's store so that none is lost and no loss goes unseen. Used by client for
+// the ledger.
 //
-// A journal is a line that names its form, and a line for each record: eight hex digits of
-// the CRC-32C of the rest, a blank, and the record, which has no line break. A record that
-// was appended is kept. What a crash can leave is a torn last line, which was acknowledged
-// to nobody: a reader passes over it and the next append cuts it off. A bad line before the
-// last is damage, and nothing is written over damage.
+// A journal is a line that names its form, and a line for each record: eight hex digits of the CRC-32C of the rest,
+// a blank, and the record, which has no line break. A record that was appended is kept. What a crash can leave is a
+// torn last line, which was acknowledged to nobody: a reader passes over it and the next append cuts it off. A bad
+// line before the last is damage, and nothing is written over damage.
 package journal
 
 import (

@@ -1,4 +1,4 @@
-// Package spool is the form of a sealed contribution on its way.
+// Package spool reads and writes the form of a sealed contribution that waits to be sent. Used by client.
 package spool
 
 import (

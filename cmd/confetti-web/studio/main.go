@@ -1,11 +1,12 @@
 //go:build js && wasm
 
-// Command studio is what the console's pages compute in a browser: a question made of
-// somebody's own values, and the verification of a release. It speaks JavaScript alone, in a
-// worker (internal/service/webstudio/worker.js), and asks nobody for anything.
+// Command studio computes what the console's pages compute in a browser: a question made of somebody's own values,
+// and the verification of a release. Used by the worker of internal/service/webstudio.
 //
-// It sets globalThis.confettiStudio, whose functions take texts of JSON, or bytes where it says so,
-// and answer with {"result": ...} or {"error": "..."} as text.
+// It speaks JavaScript alone, and asks nobody for anything.
+//
+// It sets globalThis.confettiStudio, whose functions take texts of JSON, or bytes where it says so, and answer with
+// {"result": ...} or {"error": "..."} as text.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package daemon is what the programs of services have in common: their flags, how a
-// configuration is checked or run, and what a program exits with.
+// Package daemon parses the flags of a service's program, checks or runs its configuration, and chooses its exit
+// code. Used by cmd/confetti/internal/roles, cmd/confetti-shuffler and cmd/confetti-aggregator.
 package daemon
 
 import (

@@ -1,5 +1,5 @@
-// Package accounttest has what tests of the accountant share: reference numbers, laws
-// enumerated outcome by outcome, and comparisons.
+// Package accounttest gives tests of the accountant reference numbers, laws enumerated outcome by outcome, and
+// comparisons. Used by tests of account, internal/account and lab/literature.
 package accounttest
 
 import (

@@ -1,6 +1,6 @@
-// Package additive accounts for noise that is added to sums: by a curator (Laplace,
-// Gaussian), by all respondents together (negative binomial, Poisson, Pure and the
-// distributed mechanisms), and by a shuffler to the sizes of its crowds.
+// Package additive accounts for noise that is added to sums: by a curator, by all respondents together, and by a
+// shuffler to the sizes of its crowds. Used by internal/dp for the events of bit sums and of noisy sums, and by
+// protocol for private sizes of crowds.
 package additive
 
 import (

@@ -1,5 +1,6 @@
-// Package amplify accounts for amplification by shuffling: whole reports of local
-// randomizers, each of which is private by itself and the more so among others.
+// Package amplify accounts for amplification by shuffling: whole reports of local randomizers, each private by
+// itself and more so among others. Used by internal/dp/randomize, internal/dp/direction, internal/dp/latent and
+// question/histogram for their events.
 package amplify
 
 import (

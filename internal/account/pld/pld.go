@@ -1,12 +1,9 @@
-// Package pld computes with privacy loss distributions: the law of the loss
-// ln(P/Q) of an observation drawn from P, for neighbouring worlds P and Q,
-// rounded to a grid so that losses of independent rounds add up by FFT.
+// Package pld composes privacy loss distributions: laws of the loss ln(P/Q) of an observation from P, on a grid on
+// which independent rounds add up by FFT. Used by account and internal/account.
 //
-// A Distribution built by FromAtoms or FromCurves is pessimistic: its profile
-// is never below the true one, by connecting the dots of the true profile
-// (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). One built by
-// LowerFromAtoms is optimistic. Composition keeps the side: every numerical
-// slack is charged to it.
+// A Distribution built by FromAtoms or FromCurves is pessimistic: its profile is never below the true one, by
+// connecting the dots of the true profile (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). One built by
+// LowerFromAtoms is optimistic. Composition keeps the side: every numerical slack is charged to it.
 package pld
 
 import (

@@ -1,5 +1,5 @@
-// Package profile has the numerics of privacy profiles: delta as a function of epsilon,
-// its inverse, the profiles in closed form, and rounding against us.
+// Package profile computes privacy profiles: delta as a function of epsilon, its inverse, the profiles in closed
+// form, and rounding against us. Used by account, internal/account, protocol and client.
 package profile
 
 import (

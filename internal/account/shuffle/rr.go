@@ -1,6 +1,6 @@
-// Package shuffle accounts for randomized messages of many respondents that are seen
-// shuffled: bits, one-hot reports, report fragments, symbols and vectors. Others' noise
-// hides what one respondent sends.
+// Package shuffle accounts for messages of many respondents that are seen shuffled, where others' noise hides what
+// one respondent sends: bits, fragments, symbols and vectors. Used by internal/dp and question/histogram for their
+// events, and by cmd/confetti/internal/account.
 package shuffle
 
 import (

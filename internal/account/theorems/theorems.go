@@ -1,5 +1,5 @@
-// Package theorems has printed bounds by their published names. Each enforces the domain
-// that it was proved for.
+// Package theorems computes printed bounds by their published names, each within the domain that it was proved for.
+// Used by internal/account, internal/dp/advise and question/histogram.
 package theorems
 
 import (

@@ -1,6 +1,6 @@
-// Package parts counts a batch that lies in files, on engines that others run: each file
-// says what it is a part of, any worker counts its share of them into a table, and the tables
-// add up to the batch's tally.
+// Package parts counts a batch that lies in files: any worker counts its share into a table, and the tables add up
+// to the batch's tally. Used by internal/analyzer/shards, by cmd/confetti/internal/count for engines that others
+// run, and by simulate.
 package parts
 
 import (

@@ -1,4 +1,5 @@
-// Package shards counts a batch that does not fit memory, by any number of processes.
+// Package shards counts a batch that does not fit memory, by any number of processes. Used by
+// internal/service/analyzerd.
 package shards
 
 import (

@@ -1,4 +1,5 @@
-// Package adders has the two aggregators of a plan as they ship, for whoever looks at their noise.
+// Package adders runs the two aggregators of a plan as they ship, so that their noise can be looked at. Used by
+// internal/audit.
 package adders
 
 import (

@@ -1,5 +1,5 @@
-// Package kinds knows of each kind of question which records its devices tell apart best, which law
-// their answers follow by the plan's own numbers, and what of it is drawn in secret. It attacks nothing.
+// Package kinds finds, for each kind of question, the records that devices tell apart best, the law of their
+// answers, and what is drawn in secret. Used by internal/audit, which attacks.
 package kinds
 
 import (

@@ -1,5 +1,5 @@
-// Package report is the form of an audit's result: what stands beside a release, and how
-// it is compared with a plan, with a release and with an audit that is made again. It attacks nothing.
+// Package report reads, writes and compares an audit's result: with a plan, with a release, and with an audit that
+// is made again. Used by internal/audit, release/verify and internal/release/statement.
 package report
 
 import (

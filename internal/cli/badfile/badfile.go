@@ -1,6 +1,8 @@
-// Package badfile gives every command of a program, for every file that it takes, files that nobody should
-// give it, and says which command panics, hangs, takes what it should not, or does not say which file is wrong. Commands, their
-// files and lines to begin with are those of the program's own command tree: its flags and its examples.
+// Package badfile gives every command of a program bad files, and reports which command panics, hangs, accepts one,
+// or does not name it. Used by tests of cmd/confetti and lab/cmd/confetti-lab.
+//
+// Commands, their files and lines to begin with are those of the program's own command tree: its flags and its
+// examples.
 package badfile
 
 import (

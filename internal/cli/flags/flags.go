@@ -1,4 +1,5 @@
-// Package flags has the flags that several commands take.
+// Package flags defines the flags that several commands take. Used by cmd/confetti/internal and
+// lab/cmd/confetti-lab.
 package flags
 
 import (

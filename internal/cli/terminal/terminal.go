@@ -1,5 +1,5 @@
-// Package terminal is what every command says things with: streams, usage errors,
-// progress, JSON, and files that are whole.
+// Package terminal writes what commands say: streams, usage errors, progress, JSON, and whole files. Used by
+// cmd/confetti, cmd/confetti/internal and lab/cmd/confetti-lab.
 package terminal
 
 import (

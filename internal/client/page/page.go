@@ -1,5 +1,5 @@
-// Package page draws what a device has agreed to, spent and said, for the person whose device
-// it is: one page that needs nothing else, to be kept, printed, or shown within an app.
+// Package page draws one page of what a device has agreed to, spent and said, for the person whose device it is.
+// Used by cmd/confetti/internal/device, for confetti ledger show.
 package page
 
 import (

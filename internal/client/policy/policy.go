@@ -1,4 +1,5 @@
-// Package policy reads the file in which a device's administrator says what it may answer.
+// Package policy reads the file in which a device's administrator says what it may answer. Used by
+// cmd/confetti/internal/device.
 package policy
 
 import (

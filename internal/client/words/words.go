@@ -1,4 +1,5 @@
-// Package words shows a respondent what its device has agreed to, spent and said.
+// Package words writes what a device has agreed to, spent and said as sentences for its owner. Used by
+// internal/client/page, internal/service/console, internal/studio and cmd/confetti/internal/device.
 package words
 
 import (

@@ -1,6 +1,6 @@
-// Package task makes a crowd of a plan whose answers are summed a task of DAP: what a
-// device splits and seals, two aggregators verify and add, and the analyzer opens. All
-// four make the task from the plan, so that they cannot disagree.
+// Package task makes a crowd of a plan whose answers are summed a task of DAP, so that all parties derive the same
+// one from the plan. Used by client to split and seal, party/aggregator to verify and add, and
+// internal/service/analyzerd to open.
 package task
 
 import (

@@ -1,14 +1,12 @@
-// Package bitsum holds the protocols by which n devices with one bit each let an
-// analyzer learn how many bits are one (KDE, section 2.3 and Appendix A.2), and
-// the baselines to compare them with.
+// Package bitsum counts how many of n devices hold a one, by protocols with one bit each (KDE, section 2.3 and
+// Appendix A.2). Used by question/density, question/histogram, internal/dp/vector and internal/dp/sum/sumprivacy.
 //
-// Each protocol is one type with both its ends: what a device sends in a channel
-// (a channel being one instance: one coordinate of one repetition), the exact law of
-// what the analyzer counts, and the unbiased estimate with its standard error. A
-// message is a symbol: 1 stands for +1, 0 for -1 or "zero".
+// Each protocol is one type: what a device sends in a channel (one coordinate of one repetition), the exact law of
+// what the analyzer counts, and the unbiased estimate with its standard error. A message is a symbol: 1 stands for
+// +1, 0 for -1 or "zero".
 //
-// What a release costs in privacy is account's matter: Event is what it is told of a
-// channel. Types are their parameters; methods panic on parameters that Validate refuses.
+// What a release costs in privacy is account's matter: Event describes a channel to it. Types are their parameters;
+// methods panic on parameters that Validate refuses.
 package bitsum
 
 import (

@@ -1,9 +1,9 @@
-// Package direction holds the mechanisms by which a device tells one vector as one
-// random direction: the sign of a drawn direction (ESA, Algorithms 4 and 5), and a
-// direction drawn from a cap about the vector (PrivUnit: Bhowmick, Duchi, Freudiger,
-// Kapoor, Rogers 2018). Each is one type with both its ends. A direction travels as
-// the 16 bytes that it is expanded from, however many dimensions it has.
-// Methods panic on parameters that Validate refuses.
+// Package direction reports one vector as one random direction: the sign of a drawn direction (ESA, Algorithms 4 and
+// 5), or a direction from a cap about the vector (PrivUnit). Used by question/gradient, internal/dp/latent and
+// cmd/confetti/internal/account.
+//
+// Each mechanism is one type with both its ends. A direction travels as the 16 bytes that it is expanded from,
+// however many dimensions it has. Methods panic on parameters that Validate refuses.
 package direction
 
 import (

@@ -1,10 +1,9 @@
-// Package encode turns a value into what a question asks about. For a histogram
-// these are the cells of a declared domain that the value is in.
+// Package encode turns a value into what a question asks about: cells of a declared domain, or bounded features of a
+// kernel. Used by question, by internal/dp for sketches and vectors, and by internal/simulate.
 //
-// For a density they are bounded features, the f and g of a locality-sensitive
-// quantization of a kernel (KDE, Definition 2.1): public random maps with
-// E f(x).g(y) = k(x, y), drawn from the seed of the plan so that every device and
-// the analyzer hold the same ones.
+// For a density they are the f and g of a locality-sensitive quantization of a kernel (KDE, Definition 2.1): public
+// random maps with E f(x).g(y) = k(x, y), drawn from the seed of the plan so that every device and the analyzer hold
+// the same ones.
 package encode
 
 import (

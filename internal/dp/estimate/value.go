@@ -1,5 +1,5 @@
-// Package estimate holds numbers that know how far off they may be. Nothing that
-// comes out of noise is passed on without its standard error.
+// Package estimate holds numbers with their standard errors, and refuses to pass one on without. Used by
+// internal/dp, internal/learn, internal/release/results and protocol.
 package estimate
 
 import (

@@ -1,9 +1,8 @@
-// Package fragment tears a report into payloads of one length, one for each
-// message, and fills them up with dummies to a constant number. Sealed on their
-// own and mixed, they can no longer be linked (ESA, Algorithm 1).
+// Package fragment tears a report into payloads of one length and fills them up with dummies to a constant number
+// (ESA, Algorithm 1). Used by client to tear, and by party/analyzer to read a payload.
 //
-// What a message says is the business of the kind of question: here it is a body
-// of some bytes.
+// Sealed on their own and mixed, payloads can no longer be linked. What a message says is the business of the kind
+// of question: here it is a body of some bytes.
 package fragment
 
 import (

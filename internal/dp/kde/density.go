@@ -1,5 +1,5 @@
-// Package kde estimates kernel densities from private bit sums (KDE,
-// Algorithm 1): a density, mixtures of densities, and their errors.
+// Package kde estimates kernel densities, mixtures of densities and their errors from private bit sums (KDE,
+// Algorithm 1). Used by question/density, internal/learn/hdc and internal/release/results.
 package kde
 
 import (

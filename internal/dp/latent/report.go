@@ -1,7 +1,7 @@
-// Package latent holds what a device says of a record that an encoder has turned into few numbers,
-// and of its class (Learning to noise, LTN): the encoder, which is public and which plans name by
-// a hash, the mechanisms that tell of a vector, and a report of both. Each mechanism is one type
-// with both its ends.
+// Package latent encodes a record into few numbers and reports them with its class under local privacy (Learning to
+// noise, LTN). Used by question/latent and internal/learn/latent.
+//
+// The encoder is public, and plans name it by a hash. Each mechanism is one type with both its ends.
 package latent
 
 import (

@@ -1,12 +1,10 @@
-// Package noise draws integer-valued noise exactly, by comparing integers.
+// Package noise draws integer-valued noise exactly, by comparing integers. Used by internal/dp,
+// internal/shuffler/admission and internal/learn/dpsgd.
 //
-// Every law here is that of its parameters taken as the float64 they are, but for
-// what is stated with each: nothing passes through a float on its way from random
-// bits to the number drawn. There are no tables, so a law costs nothing to set up,
-// and no constructors: a law is its parameters. Methods panic on parameters that
-// Validate refuses.
-//
-// The laws themselves are internal/prob's.
+// Every law here is that of its parameters taken as the float64 they are, but for what is stated with each: nothing
+// passes through a float on its way from random bits to the number drawn. There are no tables, so a law costs
+// nothing to set up, and no constructors: a law is its parameters. Methods panic on parameters that Validate
+// refuses. The laws themselves are internal/prob's.
 package noise
 
 import (

@@ -1,8 +1,9 @@
-// Package randomize holds the mechanisms by which a device says which cell of a
-// domain it holds, or which few. Each is one type with both its ends: what the device
-// does, its exact law, and what the analyzer concludes. What it sends are channels,
-// numbers below Channels(), a message each; what a release costs is account's matter.
-// Methods panic on parameters that Validate refuses.
+// Package randomize reports which cell of a domain a device holds, or which few, by mechanisms with local privacy.
+// Used by question/histogram, question/label, internal/dp/sketch and internal/dp/latent.
+//
+// Each mechanism is one type: what the device does, its exact law, and what the analyzer concludes. What it sends
+// are channels, numbers below Channels(), a message each; what a release costs is account's matter. Methods panic on
+// parameters that Validate refuses.
 package randomize
 
 import (

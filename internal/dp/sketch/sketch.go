@@ -1,19 +1,18 @@
-// Package sketch counts over domains that are too large, or not known, to give every
-// value a cell of its own. The count-mean sketch (ESA, Table I, after Apple 2017) and
-// the count sketch hash a declared domain to a few rows of cells; Search finds the
-// frequent strings of a domain that nobody has declared, by beginnings that grow from
+// Package sketch counts over domains that are too large, or not known, to give every value a cell of its own. Used
+// by question/histogram, internal/dp/advise and cmd/confetti/internal/collect.
+//
+// The count-mean sketch (ESA, Table I, after Apple 2017) and the count sketch hash a declared domain to a few rows
+// of cells; Search finds the frequent strings of a domain that nobody has declared, by beginnings that grow from
 // round to round.
 //
-// In both sketches a device draws one of the rows, uniformly, hashes its value to a
-// cell of that row and sends the cells of the row by randomize.OneHot. Row and cell
-// travel together inside the innermost seal, as one channel:
+// In both sketches a device draws one of the rows, uniformly, hashes its value to a cell of that row and sends the
+// cells of the row by randomize.OneHot. Row and cell travel together inside the innermost seal, as one channel:
 //
 //	row := r.IntN(s.Rows())
 //	sender.Randomize(r, []uint32{s.Cell(row, value)}, func(cell uint32) { send(s.Channel(row, cell)) })
 //
-// A device has one value: two of a set could share a cell, and no estimate here would
-// know. With report fragments the row belongs to the backstop and is kept with it: a row
-// drawn anew would be a new report.
+// A device has one value: two of a set could share a cell, and no estimate here would know. With report fragments
+// the row belongs to the backstop and is kept with it: a row drawn anew would be a new report.
 package sketch
 
 import (

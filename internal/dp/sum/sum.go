@@ -1,7 +1,5 @@
-// Package sum is what the parties of a sum by two aggregators have to agree on: from a
-// plan's route, which vectors there are and how they are split and proved, and the noise
-// that each aggregator adds. Devices, aggregators and the analyzer import it. It knows of
-// no question.
+// Package sum holds what the parties of a sum by two aggregators agree on: from a plan's route, its vectors, their
+// split and proof, and each aggregator's noise. Used by protocol, internal/dap/task and question/histogram.
 package sum
 
 import (

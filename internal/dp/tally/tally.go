@@ -1,6 +1,5 @@
-// Package tally holds what the analyzer keeps of the messages it has opened. A tally
-// does not depend on the order in which messages came: parts of a batch are counted
-// apart, anywhere, and merged.
+// Package tally holds what the analyzer keeps of opened messages, in an order that does not matter: parts of a batch
+// are counted apart and merged. Used by question, party/analyzer and internal/analyzer/parts.
 package tally
 
 import (

@@ -1,11 +1,10 @@
-// Package vector sums vectors of norm at most one from single bits that respondents
-// answer in secret rows (docs/secret-rows.md). A device rotates its vector by a public
-// rotation, which spreads it evenly, and clips it. Each row, a rotated coordinate, it
-// answers by a coin of its own: with one bit that is random with the coordinate as its mean,
-// and flipped. It sends a constant number of messages, of which some say "no row".
+// Package vector sums vectors of norm at most one from single bits that respondents answer in secret rows
+// (docs/secret-rows.md). Used by question/vector and question/gradient.
 //
-// A Mechanism holds both ends: what the device does, its exact law, and the sum that the
-// analyzer concludes from counts, with its error.
+// A device rotates its vector by a public rotation, which spreads it evenly, and clips it. Each row, a rotated
+// coordinate, it answers by a coin of its own: with one bit that is random with the coordinate as its mean, and
+// flipped. It sends a constant number of messages, of which some say "no row". A Mechanism holds both ends: what the
+// device does, its exact law, and the sum that the analyzer concludes from counts, with its error.
 package vector
 
 import (

@@ -1,6 +1,5 @@
-// Package cluster makes public clusters (package internal/dp/encode/cluster) of inputs whose features
-// have nothing to hide: public ones, or those of respondents who keep only a label to
-// themselves. Labels have no part in it.
+// Package cluster makes public clusters of inputs whose features have nothing to hide, without their labels. Used by
+// internal/learn/latent, cmd/confetti/internal/features and lab.
 package cluster
 
 import (

@@ -1,11 +1,12 @@
-// Package dpsgd trains models for a curator who sees the examples (Abadi et al. 2016,
-// Algorithm 1): in each step every example takes part by a coin of its own, gradients are
-// clipped, and their sum gets noise. Nothing but the noisy sums reaches the model. An example whose gradient is not
-// finite counts for nothing.
+// Package dpsgd trains models for a curator who sees the examples, by clipped gradients with noise (Abadi and others
+// 2016, Algorithm 1). Used by internal/learn/latent and internal/audit, and by lab as a baseline.
 //
-// Gradients are clipped and added up in single precision within a batch (nn.ClippedSum). What its rounding
-// adds to the distance of two sums, beside the steps of the grid, is not accounted for: guarantees are of
-// exact sums, and stand beside what devices do as a baseline.
+// In each step every example takes part by a coin of its own. Nothing but the noisy sums reaches the model. An
+// example whose gradient is not finite counts for nothing.
+//
+// Gradients are clipped and added up in single precision within a batch (nn.ClippedSum). What its rounding adds to
+// the distance of two sums, beside the steps of the grid, is not accounted for: guarantees are of exact sums, and
+// stand beside what devices do as a baseline.
 package dpsgd
 
 import (

@@ -1,5 +1,5 @@
-// Package featuremap makes features from public or synthetic inputs: from images, texts or rows of
-// numbers whose owners have nothing to hide, and never from what respondents hold.
+// Package featuremap makes maps from inputs to features out of public or synthetic inputs, never from what
+// respondents hold. Used by cmd/confetti/internal/features, internal/learn and lab.
 package featuremap
 
 import (

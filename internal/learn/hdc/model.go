@@ -1,8 +1,5 @@
-// Package hdc learns the highest-density-class classifier (KDE, section 3.3):
-// one private kernel density for each class that respondents reported, the class
-// of largest density as the prediction, and the vocabulary words of largest
-// density as what the class is about. For inner products the class of nearest mean
-// is the other choice, by the same densities.
+// Package hdc learns the highest-density-class classifier from one private kernel density for each class (KDE,
+// section 3.3). Used by internal/release/results and internal/simulate/measure.
 package hdc
 
 import (

@@ -1,6 +1,5 @@
-// Package labels learns classifiers of public features from what was said of their private
-// labels: counts in clusters, the label of each record through randomized response, or one
-// noisy sum. All of it costs no privacy beyond what was said.
+// Package labels learns classifiers of public features from what was said of their private labels, at no cost beyond
+// what was said. Used by cmd/confetti/internal/features and lab/labels.
 package labels
 
 import (

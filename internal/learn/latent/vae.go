@@ -1,5 +1,5 @@
-// Package latent makes the encoders that devices tell vectors by (package internal/dp/latent), and learns
-// classifiers from what they tell (Learning to noise, LTN). It sees public records, and reports.
+// Package latent makes encoders from public records, and learns classifiers from what devices tell by them (Learning
+// to noise, LTN). Used by cmd/confetti/internal/features, internal/release/results and lab/ltn.
 package latent
 
 import (

@@ -1,6 +1,5 @@
-// Package model is the file of what was learned: a linear classifier or regression, or a network, with the
-// features that it takes, what was promised to those who taught it, and how good it is on public
-// records. A program reads it with Read and asks it with OfText or OfNumbers.
+// Package model reads and writes the file of what was learned, and asks it: a linear model or a network, its
+// features, its promise and its accuracy. Used by cmd/confetti/internal/predict and cmd/confetti/internal/features.
 package model
 
 import (

@@ -1,6 +1,5 @@
-// Package moments learns linear classifiers from sums over respondents (internal/dp/vector/features): of
-// the second moments of public features and of the features of each class in one round, and
-// then, if there are more, of gradients. Everything here is computed from the sums alone.
+// Package moments learns linear classifiers from sums over respondents: second moments, sums of classes, and
+// gradients. Used by internal/release/results, internal/learn/model and lab/learn.
 package moments
 
 import (

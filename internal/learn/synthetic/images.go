@@ -1,6 +1,5 @@
-// Package synthetic draws images that nobody has taken: strokes as of a pen, and shaded
-// blobs. What is fitted to them, such as principal directions of features, has seen no
-// person's data.
+// Package synthetic draws images that nobody has taken: strokes as of a pen, and shaded blobs. Used by
+// cmd/confetti/internal/features and lab, to fit what must have seen no person's data.
 package synthetic
 
 import (

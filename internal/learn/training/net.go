@@ -1,5 +1,5 @@
-// Package training trains networks on features that are public. What is private reaches it as
-// targets that somebody else has protected.
+// Package training trains networks on public features and on targets that somebody else has protected. Used by
+// internal/learn/labels, internal/learn/cluster and lab.
 package training
 
 import (

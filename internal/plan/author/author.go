@@ -1,6 +1,6 @@
-// Package author reads and writes plans in the forms that people write, TOML and
-// JSON, and reports everything that is wrong with one at once. It stands apart
-// from package plan so that who only follows a plan reads one form of it.
+// Package author reads and writes plans in the forms that people write, TOML and JSON, and reports everything that
+// is wrong with one at once. Used by cmd/confetti/internal, internal/studio and release/verify, and not by whoever
+// only follows one.
 package author
 
 import (

@@ -1,5 +1,5 @@
-// Package goodness says how well counts of independent draws fit a law that is known exactly. What
-// is too bad a fit, whoever asks decides.
+// Package goodness computes how well counts of independent draws fit a law that is known exactly. Used by
+// internal/testkit/stattest and internal/audit, which decide what is too bad a fit.
 package goodness
 
 import (

@@ -1,5 +1,5 @@
-// Package registry finds a kind of question by its name in a plan. Kinds register themselves when they are
-// imported, and protocol looks them up.
+// Package registry finds a kind of question by its name in a plan, once the kind has registered itself. Used by
+// protocol, which looks kinds up, and by question/histogram and the other kinds.
 package registry
 
 import (

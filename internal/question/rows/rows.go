@@ -1,5 +1,5 @@
-// Package rows reads what stands in the fields of a table's row, for questions whose values are there
-// (question.Parser). Kinds of questions use it.
+// Package rows reads what stands in the fields of a table's row, for kinds whose values are there (question.Parser).
+// Used by question/histogram and the other packages below question.
 package rows
 
 import (

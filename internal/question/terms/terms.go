@@ -1,5 +1,5 @@
-// Package terms has what several kinds of questions promise and require alike: who sees what, in words;
-// the shares of delta; and rules of their plans. Kinds of questions use it, and protocol.
+// Package terms holds what several kinds of question promise and require alike: who sees what, shares of delta, and
+// rules of plans. Used by protocol and by question/histogram and the other kinds.
 package terms
 
 import (

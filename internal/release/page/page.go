@@ -1,7 +1,6 @@
-// Package page draws releases: as one self-contained HTML page for people, as SVG
-// and PNG figures, and as a folder that holds all of a release or nothing (Save).
-// It stands apart from package release so that a program that only speaks of
-// releases, such as a device's, carries no drawing code.
+// Package page draws releases: as one self-contained HTML page, as SVG and PNG figures, and as a folder that holds
+// all of a release or nothing. Used by internal/service/analyzerd, internal/service/console and
+// cmd/confetti/internal, and by no device.
 package page
 
 import (

@@ -1,6 +1,6 @@
-// Package results writes up what the analyzer has learned: sections of a release, the
-// tables beside it, and the threat models of the literature. There is one file for each
-// kind of question. A device does not carry it.
+// Package results writes up what the analyzer has learned, with one file for each kind of question: sections of a
+// release, tables, and threat models of the literature. Used by party/analyzer, internal/service/analyzerd and
+// internal/release/statement, and by no device.
 package results
 
 import (

@@ -1,6 +1,6 @@
-// Package statement writes what a release says and what follows from its plan: the question, the
-// guarantees, what they rest on, what is left of them where fewer keep to the protocol, and the cost.
-// The analyzer publishes it; a device carries none of it.
+// Package statement writes what a release says that follows from its plan: the question, the guarantees, what they
+// rest on, and the cost. Used by party/analyzer, internal/service/analyzerd, internal/service/console and commands
+// such as cmd/confetti/internal/releases.
 package statement
 
 import (

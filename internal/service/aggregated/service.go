@@ -1,14 +1,15 @@
-// Package aggregated is an aggregator as it runs, the leader or the helper of plans whose
-// answers are summed. They meet each other, devices and the analyzer on the messages of
-// DAP-18, and keep what they must not lose in a database.
+// Package aggregated runs an aggregator as a service, the leader or the helper of plans whose answers are summed.
+// Used by cmd/confetti-aggregator and cmd/confetti/internal/roles.
+//
+// Aggregators meet each other, devices and the analyzer on the messages of DAP-18, and keep what they must not lose
+// in a database.
 //
 //	leader: collecting -> closed -> added, job by job -> share drawn -> helper's share -> reports forgotten
 //	helper: added, job by job -> share drawn
 //
-// Each arrow is one transaction, and what is made after one is made of the same bytes
-// again: a process that is killed anywhere goes on where it was. Noise is drawn in the
-// transaction that writes the share, before anybody is shown it. A plan is one epoch, and
-// a crowd of it one task and one batch.
+// Each arrow is one transaction, and what is made after one is made of the same bytes again: a process that is
+// killed anywhere goes on where it was. Noise is drawn in the transaction that writes the share, before anybody is
+// shown it. A plan is one epoch, and a crowd of it one task and one batch.
 package aggregated
 
 import (

@@ -1,11 +1,11 @@
-// Package analyzerd is the analyzer as it runs: it registers plans against a budget,
-// takes batches over HTTP, counts them into a database, and once a collection is
-// closed either publishes a release or records why it may not.
+// Package analyzerd runs the analyzer as a service: it registers plans against a budget, counts batches, and
+// publishes a release or records why it may not. Used by cmd/confetti/internal/roles, and by commands that ask it,
+// such as cmd/confetti/internal/services.
 //
 //	registered -> batches counted -> closed -> released or withheld
 //
-// Each arrow is one transaction. A process that is killed anywhere goes on where
-// it was, and whoever sends again what was taken is told that it was.
+// Each arrow is one transaction. A process that is killed anywhere goes on where it was, and whoever sends again
+// what was taken is told that it was.
 package analyzerd
 
 import (

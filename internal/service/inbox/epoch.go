@@ -1,7 +1,5 @@
-// Package inbox is the collection at an entry as it lies on disk: contributions that are
-// acknowledged and each respondent's one, from its opening to an empty inbox. Whoever
-// mixes or adds up what it holds says so as Crowds; who they are nobody can tell any more
-// when it is over.
+// Package inbox keeps an entry's collection on disk: acknowledged contributions, one of each respondent, from its
+// opening to an empty inbox. Used by internal/service/shufflerd.
 package inbox
 
 import (

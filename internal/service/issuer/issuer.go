@@ -1,10 +1,11 @@
-// Package issuer is the service that gives each respondent one single-use token
-// for each hop of a plan that demands any. It knows who asks and cannot know what
-// it signs; hops see tokens and cannot know whose they are (package internal/token).
+// Package issuer gives each respondent one single-use token for each hop of a plan that demands any. Used by
+// cmd/confetti/internal/roles.
 //
-// That a respondent and a key's request were signed is on disk before the answer
-// leaves, so that no crash gives anybody a second token. The same request again
-// gets the same answer: a device that lost an answer asks again.
+// It knows who asks and cannot know what it signs; hops see tokens and cannot know whose they are (package
+// internal/token).
+//
+// That a respondent and a key's request were signed is on disk before the answer leaves, so that no crash gives
+// anybody a second token. The same request again gets the same answer: a device that lost an answer asks again.
 package issuer
 
 import (

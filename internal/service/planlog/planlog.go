@@ -1,9 +1,10 @@
-// Package planlog is an append-only public log of signed plans, of their releases and withdrawals, as a service. Whoever has
-// a plan with its evidence knows that everybody else can see it too: a plan that is shown
-// to one device alone would need the log's key and those of its witnesses. The log is a
-// tiled one (c2sp.org/tlog-tiles); its entries are the plans' names and digests, and the
-// texts lie beside them. Of a release the text is its receipts, which have the digests of
-// its files, and beside it lies the signature of its analyzer.
+// Package planlog serves an append-only public log of signed plans, of their releases and withdrawals
+// (c2sp.org/tlog-tiles). Used by cmd/confetti/internal/roles, which serves it, and cmd/confetti/internal/planlog,
+// which asks it.
+//
+// A plan that is shown to one device alone would need the log's key and those of its witnesses. Entries are the
+// plans' names and digests, and the texts lie beside them. Of a release the text is its receipts, which have the
+// digests of its files, and beside it lies the signature of its analyzer.
 package planlog
 
 import (

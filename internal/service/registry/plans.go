@@ -1,5 +1,5 @@
-// Package registry keeps the plans that a service serves, those that it cannot serve now, and
-// the withdrawals of their publishers: the same for hops, aggregators and issuers.
+// Package registry keeps the plans that a service serves, those that it cannot serve now, and the withdrawals of
+// their publishers. Used by internal/service, alike by hops, aggregators, issuers and analyzers.
 package registry
 
 import (

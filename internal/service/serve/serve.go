@@ -1,7 +1,8 @@
-// Package serve runs a service's HTTP side so that a hostile network cannot
-// take it down and an honest one leaves no traces: TLS 1.3 only, limits on
-// connections, requests, sizes and times, failures as problem documents, and
-// neither addresses nor headers of clients in any handler or log.
+// Package serve runs a service's HTTP side so that a hostile network cannot take it down and an honest one leaves no
+// traces. Used by internal/service, cmd/internal/daemon and cmd/confetti/internal.
+//
+// TLS 1.3 only, limits on connections, requests, sizes and times, failures as problem documents, and neither
+// addresses nor headers of clients in any handler or log.
 package serve
 
 import (

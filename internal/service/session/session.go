@@ -1,6 +1,8 @@
-// Package session lets in browsers, which send no token by themselves: a link that an operator
-// was given opens once, and gives one browser a cookie. Links are in memory, and sessions there or
-// in a file too, so that they outlast the program; both by the hash of their secrets alone.
+// Package session admits browsers, which send no token by themselves: a link that opens once gives one browser a
+// cookie. Used by internal/service/console, internal/service/serve and internal/service/issuer/identity.
+//
+// Links are in memory, and sessions there or in a file too, so that they outlast the program; both by the hash of
+// their secrets alone.
 package session
 
 import (

@@ -1,13 +1,15 @@
-// Package shufflerd is the mixing operator as it runs: it takes contributions and
-// batches over HTTP, keeps them on disk, and carries every crowd through
+// Package shufflerd runs a mixing hop as a service: it takes contributions and batches, keeps them on disk, and
+// carries every crowd to the next hop. Used by cmd/confetti-shuffler and cmd/confetti/internal/roles.
+//
+// Each crowd goes through
 //
 //	collecting -> closed -> (laid out in parts) -> mixed -> inbox purged -> forwarded -> outbox purged
 //
-// with a durable mark after each step, so that a process that is killed anywhere
-// goes on where it was: nothing acknowledged is lost, and nothing leaves twice.
+// with a durable mark after each step, so that a process that is killed anywhere goes on where it was: nothing
+// acknowledged is lost, and nothing leaves twice.
 //
-// A plan is one epoch. One service may be several hops of several plans: those
-// whose private keys it finds. It cannot read what it mixes.
+// A plan is one epoch. One service may be several hops of several plans: those whose private keys it finds. It
+// cannot read what it mixes.
 package shufflerd
 
 import (

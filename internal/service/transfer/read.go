@@ -1,4 +1,5 @@
-// Package transfer hands a batch from hop to hop, and to the analyzer: what both ends of it do.
+// Package transfer hands a batch from hop to hop, and to the analyzer: both ends of it. Used by
+// internal/service/shufflerd, internal/service/analyzerd and internal/analyzer/shards.
 package transfer
 
 import (

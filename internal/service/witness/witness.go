@@ -1,7 +1,5 @@
-// Package witness watches that a public log only grows (c2sp.org/tlog-witness). Whoever
-// runs a hop cosigns what the log is, once it has seen that this is what it was before
-// and more. A log that shows one device something else than others then needs the keys
-// of its witnesses too.
+// Package witness cosigns a public log once it has seen that the log only grows (c2sp.org/tlog-witness). Used by
+// internal/service/shufflerd, so that whoever runs a hop watches the log.
 package witness
 
 import (

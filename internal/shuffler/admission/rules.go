@@ -1,7 +1,5 @@
-// Package admission is what an entry takes and what of it stays: contributions of one form,
-// one from each respondent, crowds of enough of them, and of those whose sizes are
-// private the ones that deletion leaves. It mixes nothing and keeps nothing on disk
-// (package internal/service/inbox does).
+// Package admission holds an entry's rules: one well-formed contribution a respondent, a minimum crowd size, and
+// random deletion where sizes are private. Used by party/shuffler and internal/service/inbox.
 package admission
 
 import (

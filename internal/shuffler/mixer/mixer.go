@@ -1,10 +1,10 @@
-// Package mixer mixes one crowd that is larger than memory, from parts in a store of
-// blobs, by steps that any process may take and any may repeat:
+// Package mixer mixes one crowd that is larger than memory, from parts in a store of blobs, by steps that any
+// process may take and repeat. Used by internal/service/shufflerd and simulate.
 //
 //	part -> Scatter -> fragments -> (all parts are scattered) -> Gather -> bucket
 //
-// Everything in the store is sealed under the crowd's key. Each step writes its result
-// last, under a name of its own: what has a result is done.
+// Everything in the store is sealed under the crowd's key. Each step writes its result last, under a name of its
+// own: what has a result is done.
 package mixer
 
 import (

@@ -1,6 +1,5 @@
-// Package collection simulates one collection through the whole flow, from a plan to a
-// release, and compares it with the truth: of densities from a data set, of histograms from
-// answers, and the demo.
+// Package collection simulates one collection from a plan to a release, and compares it with the truth. Used by
+// cmd/confetti/internal/collect.
 package collection
 
 import (

@@ -1,6 +1,6 @@
-// Package distribution draws what a whole simulated population would give, each total from its
-// exact law, without a message being made. It sees every value, and is reached by
-// simulations only: there is one file for each kind of question.
+// Package distribution draws what a whole simulated population would give, each total from its exact law, with one
+// file for each kind of question. Used by simulate, internal/simulate, internal/audit and lab, and by nothing that
+// ships reports.
 package distribution
 
 import (

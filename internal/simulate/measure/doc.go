@@ -1,4 +1,3 @@
-// Package measure drafts plans of simulated collections, and says how far their answers are from the
-// truth: errors of counts, accuracies, and what the records allow without any privacy. The
-// commands that simulate use it, and the lab.
+// Package measure drafts plans of simulated collections and measures how far their answers are from the truth. Used
+// by internal/simulate/collection, cmd/confetti/internal/collect and lab.
 package measure

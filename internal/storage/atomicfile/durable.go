@@ -1,5 +1,5 @@
-// Package atomicfile puts files in their place so that a crash or a power cut
-// leaves either all of a file or what was there before.
+// Package atomicfile puts files in their place so that a crash or a power cut leaves either all of a file or what
+// was there before. Used by client/folder, internal/service, internal/storage and cmd/confetti/internal.
 package atomicfile
 
 import (

@@ -1,5 +1,5 @@
-// Package blob keeps bodies of some megabytes under names, where several processes find
-// them: in a folder, or in a bucket of an S3-compatible service.
+// Package blob keeps bodies of some megabytes under names, where several processes find them: in a folder, or in a
+// bucket of an S3-compatible service. Used by internal/service, internal/analyzer and internal/shuffler/mixer.
 package blob
 
 import (

@@ -1,7 +1,6 @@
-// Package hashchain keeps groups of bytes in the order in which they came. Each says
-// its number and the SHA-256 of the one before, so that whoever knows where a
-// chain ended sees whether anything in it is missing, changed or out of place. A
-// Log is a chain in a file of its own; a chain may lie elsewhere too.
+// Package hashchain keeps groups of bytes in order, each with its number and the SHA-256 of the one before, so that
+// what is missing or changed is seen. Used by internal/storage/queue, internal/storage/store and
+// internal/service/issuer.
 package hashchain
 
 import (

@@ -1,7 +1,8 @@
-// Package keep says what services need of a disk: rows under keys, in tables, on shelves
-// that are forgotten whole. Roles say what their tables mean; engines write rows. What
-// Insert, Seal and Update have returned nil for is on disk. Package keeptest holds every
-// engine to what stands here.
+// Package keep says what services need of a disk: rows under keys, in tables, on shelves that are forgotten whole.
+// Used by internal/storage, whose engines write rows, and by services.
+//
+// Roles say what their tables mean. What Insert, Seal and Update have returned nil for is on disk. Package keeptest
+// holds every engine to what stands here.
 package keep
 
 import (

@@ -1,14 +1,14 @@
-// Package queue keeps what a service has accepted until it has been passed on:
-// what Put has returned for is on disk, and survives a kill of the process or a
-// loss of power. It is NATS JetStream, either embedded in the process (no port,
-// nothing to set up) or a cluster of one's own, by one line of configuration.
+// Package queue keeps what a service has accepted until it has been passed on: what Put has returned for is on disk.
+// Used by internal/service/inbox and internal/service/shufflerd.
 //
-// An Inbox holds many small contents under keys, each written once: the first Put
-// of a key is the mark that it was there and the content at the same time, one
-// write, so that no crash can leave one without the other. What comes together is
-// written together. A Box does the same for few large messages. Both are dropped
-// whole, which takes the order and the times of arrival from the disk with them.
-// Records holds the few small states a service must not forget.
+// It is NATS JetStream, either embedded in the process (no port, nothing to set up) or a cluster of one's own, by
+// one line of configuration.
+//
+// An Inbox holds many small contents under keys, each written once: the first Put of a key is the mark that it was
+// there and the content at the same time, one write, so that no crash can leave one without the other. What comes
+// together is written together. A Box does the same for few large messages. Both are dropped whole, which takes the
+// order and the times of arrival from the disk with them. Records holds the few small states a service must not
+// forget.
 package queue
 
 import (

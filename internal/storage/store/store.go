@@ -1,10 +1,9 @@
-// Package store keeps what an analyzer must not lose: plans, the budget ledger,
-// batches with their tallies and receipts, and releases. It runs on SQLite, one
-// file beside the service, or on PostgreSQL, with the same tables and the same
-// statements.
+// Package store keeps what an analyzer must not lose, and an aggregator's sums, in SQLite or in PostgreSQL: the same
+// tables and the same statements. Used by internal/service/analyzerd, internal/service/aggregated,
+// internal/analyzer/shards and cmd/confetti/internal/roles.
 //
-// Rows are written once and never changed; the database refuses it. What state a
-// plan is in follows from which rows there are:
+// Rows are written once and never changed; the database refuses it. What state a plan is in follows from which rows
+// there are:
 //
 //	plans, spendings      registered: it takes batches
 //	batches, counts       one batch an instance and crowd, with its tally
@@ -14,8 +13,8 @@
 //	rounds                of a study: what follows it
 //	announcements         that has come to every service
 //
-// Everything that belongs together is one transaction, and writers take turns, so
-// that a check and what is written after it cannot come apart.
+// Everything that belongs together is one transaction, and writers take turns, so that a check and what is written
+// after it cannot come apart.
 package store
 
 import (

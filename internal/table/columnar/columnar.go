@@ -1,6 +1,5 @@
-// Package columnar writes the tables of releases as Parquet. A release is published as CSV, whose
-// digest is in its receipts; what is written here says the same, with a type for each column,
-// and names that digest.
+// Package columnar writes the tables of releases as Parquet, with a type for each column and the digest of the
+// published CSV. Used by cmd/confetti/internal/release, cmd/confetti/internal/releases and internal/service/console.
 package columnar
 
 import (

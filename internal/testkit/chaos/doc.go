@@ -1,8 +1,7 @@
-// Package chaos proves the services together: it is tests only. Devices that each
-// hold a value nobody else has report through a real issuer, real hops and a real
-// analyzer, while machines crash, disks tear and fill up, clocks jump and links
-// fail; what the analyzer has counted in the end is compared with what was
-// acknowledged, one respondent at a time.
+// Package chaos proves the services together: devices report through a real issuer, real hops and a real analyzer,
+// while machines, disks, clocks and links fail. Used by developers and CI, since it has tests only.
+//
+// What the analyzer has counted in the end is compared with what was acknowledged, one respondent at a time.
 //
 //	go test ./internal/testkit/chaos                            what CI runs
 //	go test ./internal/testkit/chaos -chaos.schedules 5000      more schedules

@@ -1,7 +1,5 @@
-// Package costlimit asserts what a service spends on what a stranger sends: bytes
-// allocated and processor time, in proportion to the bytes received. Garbage
-// counts: what is allocated and let go of at once still fills a machine when many
-// ask together.
+// Package costlimit asserts what a service spends on what a stranger sends: bytes allocated and processor time, in
+// proportion to the bytes received. Used by internal/service/serve/servetest and by tests of decoders.
 package costlimit
 
 import (

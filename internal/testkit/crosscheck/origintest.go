@@ -1,5 +1,5 @@
-// Package crosscheck holds golden vectors to a second origin: a program in another
-// language, in the tree, that was written from the documents and not from our code.
+// Package crosscheck holds golden vectors to a second origin: a program in another language that was written from
+// the documents. Used by tests of envelope, internal/dp/encode and internal/token.
 package crosscheck
 
 import (

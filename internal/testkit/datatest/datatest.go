@@ -1,4 +1,5 @@
-// Package datatest finds the folder of data sets for tests.
+// Package datatest finds the folder of data sets for tests. Used by tests of internal/dataset, internal/dp/kde and
+// lab.
 package datatest
 
 import (

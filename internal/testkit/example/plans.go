@@ -1,4 +1,5 @@
-// Package example has plans for tests, and what their devices hold.
+// Package example holds plans for tests, and what their devices hold. Used by tests of protocol, question, internal
+// and cmd/confetti.
 package example
 
 import (

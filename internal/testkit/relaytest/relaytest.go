@@ -1,5 +1,5 @@
-// Package relaytest is an oblivious relay, written from RFC 9458 and nothing of ours: what it carries it cannot
-// read, and it writes down all that it sees.
+// Package relaytest runs an oblivious relay, written from RFC 9458 and nothing of ours, that writes down all that it
+// sees. Used by tests of client, internal/service/serve and cmd/confetti.
 package relaytest
 
 import (

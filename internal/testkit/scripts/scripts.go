@@ -1,5 +1,5 @@
-// Package scripts has commands that the sessions of every program's tests share, beside
-// those of testscript. It is for tests.
+// Package scripts adds commands to testscript that the sessions of every program share. Used by tests of
+// cmd/confetti and lab/cmd/confetti-lab.
 package scripts
 
 import (

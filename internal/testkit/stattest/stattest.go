@@ -1,13 +1,12 @@
-// Package stattest is the only place where a test compares randomness with a
-// law. It fixes the rate of false alarms, and with it the habits around it:
+// Package stattest compares randomness with a law at one fixed rate of false alarms. Used by tests of internal/dp,
+// internal/account, internal/audit and client, and by no other way of comparing.
 //
 //   - the law is computed, never sampled, and is itself tested without randomness;
 //   - the seed is fixed, so that a failure is a bug or a changed sampler, never bad
 //     luck to be run again; a fresh seed is for a nightly run;
 //   - a test says which error it can catch and shows it on a broken twin (Caught).
 //
-// Misuse, such as a law that does not sum to one, panics: it must not pass for a
-// sampler that was caught.
+// Misuse, such as a law that does not sum to one, panics: it must not pass for a sampler that was caught.
 package stattest
 
 import (

@@ -1,4 +1,5 @@
-// Package webtest runs the JavaScript of this folder in tests of Go.
+// Package webtest runs the JavaScript of a folder in tests of Go. Used by tests of web, web/client,
+// internal/service/console and cmd/confetti.
 package webtest
 
 import (

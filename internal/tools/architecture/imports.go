@@ -1,4 +1,5 @@
-// Package architecture reads which package imports which, and draws it.
+// Package architecture reads which package imports which, measures packages, and draws the rooms. Used by
+// internal/tools/architecture/draw and by tests of the house.
 package architecture
 
 import (

@@ -1,6 +1,5 @@
-// Command sbom writes the bill of materials of our programs: every module whose code
-// is in them, as CycloneDX 1.6 in JSON. What it writes follows from the tree, go.sum
-// and the Go version alone.
+// Command sbom writes the bill of materials of our programs, as CycloneDX 1.6 in JSON, from the tree, go.sum and the
+// Go version alone. Used by CI and by those who publish programs.
 //
 //	go run ./internal/tools/sbom out/confetti.cdx.json
 package main

@@ -1,5 +1,5 @@
-// Package web reads and writes the problems of internal/wire over net/http, which services
-// and tools carry, and a device in a browser does not.
+// Package web reads and writes the problems of internal/wire over net/http. Used by internal/service and
+// cmd/confetti/internal/services, and not by a device in a browser.
 package web
 
 import (

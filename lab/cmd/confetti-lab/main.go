@@ -1,5 +1,5 @@
-// Command confetti-lab makes the papers' measurements again: figures, tables, and cells by
-// themselves. No collection runs it.
+// Command confetti-lab makes the papers' measurements again: figures, tables, and cells by themselves. Used by
+// researchers, and by no collection.
 package main
 
 import (

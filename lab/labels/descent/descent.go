@@ -1,5 +1,5 @@
-// Package descent learns from sums of public features by private labels: what a device says of its label
-// adds to one noisy sum, and all else of the gradient is public.
+// Package descent learns from sums of public features by private labels: a label adds to one noisy sum, and all else
+// of the gradient is public. Used by lab/labels and lab/labels/settle.
 package descent
 
 import (

@@ -1,9 +1,9 @@
-// Command settle tries the numbers that the learners of private labels were given on drawn
-// images with drawn classes, which are nobody's, and prints the accuracy of each: how many
-// standard errors of a count a cluster holds, how often a network learns from itself, and
-// by how many steps and with what ridge sums are learned from. Noise is a curator's Gaussian,
-// which ours comes near. docs/labels.md says what follows. It is run from the root of the module:
-// go run ./labels/settle SEED
+// Command settle tries the numbers that the learners of private labels were given on drawn images, and prints the
+// accuracy of each. Used by those who change these numbers, from the lab's root: go run ./labels/settle SEED
+//
+// It tries how many standard errors of a count a cluster holds, how often a network learns from itself, and by how
+// many steps and with what ridge sums are learned from. Noise is a curator's Gaussian, which ours comes near.
+// docs/labels.md says what follows.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command draw writes docs/learning-mnist.svg, -epsilon.svg and -bits.svg from docs/learning.jsonl,
-// which has a line for each run of confetti-lab learn --json. It is run from the lab: go run ./learn/draw
+// Command draw writes docs/learning-mnist.svg, -epsilon.svg and -bits.svg from docs/learning.jsonl, which has a line
+// for each run of confetti-lab learn --json. Used by those who add a run, from the lab's root: go run ./learn/draw
 package main
 
 import (

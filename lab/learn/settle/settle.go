@@ -1,9 +1,9 @@
-// Command settle tries the numbers that the learners of images were given on drawn images with
-// drawn classes, which are nobody's, and prints the accuracy of each: a study of 60,000
-// respondents at epsilon 1 and delta 1e-5 with 8,192 bits, by the error that the mechanism's
-// formula has. With the folder of data sets it tries which words of texts count, on descriptions of
-// things that nobody is asked about. docs/learning-how.md says what follows. It is run from
-// the lab: go run ./learn/settle SEED [DIR]
+// Command settle tries the numbers that the learners of images were given on drawn images, and prints the accuracy
+// of each. Used by those who change these numbers, from the lab's root: go run ./learn/settle SEED [DIR]
+//
+// It tries a study of 60,000 respondents at epsilon 1 and delta 1e-5 with 8,192 bits, by the error that the
+// mechanism's formula has. With the folder of data sets it tries which words of texts count, on descriptions of
+// things that nobody is asked about. docs/learning-how.md says what follows.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command draw makes the pages of docs/results and their figures again, from the cells that are kept beside
-// them, and with -pdf FOLDER all figures of a page as a PDF. It is run from the lab: go run ./papers/draw
+// Command draw makes the pages of docs/results and their figures again from kept cells, and with -pdf FOLDER all
+// figures of a page as a PDF. Used by those who measure a cell anew, from the lab's root: go run ./papers/draw
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package account is confetti account: what mechanisms give, and what they need.
+// Package account implements confetti account: what mechanisms give, and what they need. Used by cmd/confetti, for
+// reviewers and authors of plans.
 package account
 
 import (

@@ -1,5 +1,6 @@
-// Package card reads and writes party cards: what others need of a party to name it in a plan
-// and to reach it, signed by the party's own key. A card has public keys alone.
+// Package card reads and writes party cards: what others need to name a party in a plan and to reach it, signed by
+// the party's own key. Used by cmd/confetti/internal/party, which makes cards, and by
+// cmd/confetti/internal/plan/draft, which takes parties from them.
 package card
 
 import (

@@ -1,4 +1,5 @@
-// Package collect is confetti collect, demo and sample: collections that are simulated.
+// Package collect implements confetti collect, demo and sample: simulated collections. Used by cmd/confetti, for
+// analysts.
 package collect
 
 import (

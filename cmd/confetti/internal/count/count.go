@@ -1,5 +1,5 @@
-// Package count is confetti count: a batch that lies in parts is counted by engines that
-// others run.
+// Package count implements confetti count: engines that others run count a batch that lies in parts. Used by
+// cmd/confetti, for operators of analyzers.
 package count
 
 import (

@@ -1,4 +1,5 @@
-// Package device is confetti submit and ledger: what a device answers, and keeps of it.
+// Package device implements confetti submit and ledger: what a device answers, and what it keeps of it. Used by
+// cmd/confetti, for developers of apps and for respondents.
 package device
 
 import (

@@ -1,5 +1,5 @@
-// Package features is confetti features: what turns an input into numbers that can be
-// learned from.
+// Package features implements confetti features, clusters and learn: what turns an input into numbers, and what is
+// learned from them. Used by cmd/confetti, for authors of plans.
 package features
 
 import (

@@ -1,4 +1,5 @@
-// Package keys is confetti keys, publishers and token: whose keys are whose.
+// Package keys implements confetti keys, publishers and token: keys of parties, and lists of whose keys count. Used
+// by cmd/confetti, for operators.
 package keys
 
 import (

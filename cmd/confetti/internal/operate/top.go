@@ -1,4 +1,5 @@
-// Package operate is confetti top, alarms and budget: what operators ask of services.
+// Package operate implements confetti top, alarms and budget: what operators ask of services. Used by cmd/confetti,
+// for operators.
 package operate
 
 import (

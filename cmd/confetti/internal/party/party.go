@@ -1,4 +1,5 @@
-// Package party is confetti party: what an organisation makes for its role, and what it takes of others'.
+// Package party implements confetti party: what an organisation makes for its role, and what it takes from others.
+// Used by cmd/confetti, for operators.
 package party
 
 import (

@@ -1,4 +1,5 @@
-// Package plan is confetti plan: authoring, checking, signing, and ending collections.
+// Package plan implements confetti plan: authoring, checking, signing, and ending collections. Used by cmd/confetti,
+// for authors and publishers of plans.
 package plan
 
 import (

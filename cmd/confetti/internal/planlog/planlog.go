@@ -1,4 +1,5 @@
-// Package planlog is confetti log: the public log of signed plans and releases, as its users see it.
+// Package planlog implements confetti log: the public log of signed plans and releases, as its users see it. Used by
+// cmd/confetti, for reviewers.
 package planlog
 
 import (

@@ -1,4 +1,5 @@
-// Package plans reads plans from files, signed or not, and lists the parties that they name.
+// Package plans reads plans from files, signed or not, and lists the parties that they name. Used by
+// cmd/confetti/internal, by each command that takes one.
 package plans
 
 import (

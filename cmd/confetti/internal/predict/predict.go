@@ -1,4 +1,4 @@
-// Package predict is confetti predict: what a model says of records.
+// Package predict implements confetti predict: what a model says of records. Used by cmd/confetti, for analysts.
 package predict
 
 import (

@@ -1,4 +1,5 @@
-// Package release is confetti release: looking at releases, and verifying them.
+// Package release implements confetti release: fetching, showing and verifying releases. Used by cmd/confetti, for
+// analysts and reviewers.
 package release
 
 import (

@@ -1,4 +1,5 @@
-// Package releases is how commands save releases.
+// Package releases saves releases as a folder, with the pages and tables that were asked for. Used by
+// cmd/confetti/internal/collect, cmd/confetti/internal/release and cmd/confetti/internal/study.
 package releases
 
 import (

@@ -1,4 +1,5 @@
-// Package roles is confetti serve and analyzer: each role as a service, and its backups.
+// Package roles implements confetti serve and analyzer: each role as a service, and its backups. Used by
+// cmd/confetti for operators, and by cmd/confetti/internal/up.
 package roles
 
 import (

@@ -1,4 +1,5 @@
-// Package services asks services, as an operator.
+// Package services asks services for their status and their plans, as an operator or as anybody. Used by
+// cmd/confetti/internal/operate, cmd/confetti/internal/plan, cmd/confetti/internal/release and other commands.
 package services
 
 import (

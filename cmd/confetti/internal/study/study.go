@@ -1,4 +1,5 @@
-// Package study is confetti study: questions that are asked in rounds.
+// Package study implements confetti study: questions that are asked in rounds. Used by cmd/confetti for
+// coordinators, and by cmd/confetti/internal/up.
 package study
 
 import (

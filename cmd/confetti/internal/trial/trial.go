@@ -1,4 +1,5 @@
-// Package trial is the folder of a trial, which confetti up makes.
+// Package trial finds the files in the folder of a trial. Used by cmd/confetti/internal/up, which makes the folder,
+// and by commands that take --dir, such as cmd/confetti/internal/device.
 package trial
 
 import (

@@ -1,4 +1,5 @@
-// Package up is confetti up: every role on this machine, to try things out.
+// Package up implements confetti up: every role on this machine, to try things out. Used by cmd/confetti, for
+// whoever begins.
 package up
 
 import (

@@ -1,6 +1,6 @@
-// Package cluster finds the public cluster that features lie in: that of the nearest of
-// centres, by distances that may have offsets, which were made from public inputs and which a plan names by the hash of their
-// form. A cluster says nothing that the features do not.
+// Package cluster finds the public cluster that features lie in: the nearest of public centres, by distances that
+// may have offsets. Used by question/label and question/latent for crowds and symbols, and by
+// internal/learn/cluster, which makes the centres.
 package cluster
 
 import (

@@ -1,6 +1,5 @@
-// Package cosines puts random Fourier features beside the columns of a table: cosines along
-// random directions, whose products are those of a Gaussian kernel in expectation (Rahimi and Recht
-// 2007), so that what is linear in them bends with the columns.
+// Package cosines appends random Fourier features to the columns of a table (Rahimi and Recht 2007), so that linear
+// models bend with the columns. Used by internal/dp/encode/inputs and internal/learn/featuremap.
 package cosines
 
 import (

@@ -1,6 +1,5 @@
-// Package gradients turns a small grey image into oriented gradients at two scales: how
-// much of the image rises in which direction, in which part of it. It is fixed, has learned
-// nothing, and does not depend on brightness or contrast.
+// Package gradients turns a small grey image into oriented gradients at two scales, whatever its brightness or
+// contrast. Used by internal/dp/encode/inputs and internal/dp/encode/cluster.
 package gradients
 
 import (

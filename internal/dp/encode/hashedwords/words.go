@@ -1,6 +1,6 @@
-// Package hashedwords turns a text into features that have seen no text at all: each of its words is
-// added, with a sign, to one of many places, both by a fixed hash of the word. Words that a
-// language has often weigh little, as they tell little of a text.
+// Package hashedwords turns a text into features by the hashing trick: each word is added, with a sign, to places
+// that a fixed hash chooses. Used by internal/dp/encode/inputs, internal/learn/featuremap and
+// cmd/confetti/internal/features.
 package hashedwords
 
 import (

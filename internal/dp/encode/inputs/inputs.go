@@ -1,6 +1,6 @@
-// Package inputs turns what a respondent holds, which is an image, a text or a row of numbers,
-// into features: by public numbers alone, which have one form in files. A plan names it by its
-// hash, and a model carries it.
+// Package inputs turns an image, a text or a row of numbers into features, by public numbers that have one form in
+// files and a hash. Used by question/vector, whose plans name the hash, and by internal/learn/model, which carries
+// it.
 package inputs
 
 import (

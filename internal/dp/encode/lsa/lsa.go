@@ -1,6 +1,5 @@
-// Package lsa turns texts into vectors by latent semantic analysis of public texts: words
-// are weighted by how rare they are there, and a text is projected onto the directions along
-// which public texts differ most.
+// Package lsa turns texts into vectors by latent semantic analysis of public texts. Used by
+// internal/dp/encode/inputs and internal/learn/featuremap.
 package lsa
 
 import (

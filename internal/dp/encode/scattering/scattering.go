@@ -1,11 +1,9 @@
-// Package scattering turns a small grey image into square roots of scattering coefficients: how
-// much of the image oscillates at which scale and in which direction, in which part of it, and
-// how much that strength itself oscillates. It is fixed, has learned nothing, and does not depend
-// on contrast. It takes some twenty times the work of oriented gradients (internal/dp/encode/gradients);
-// docs/learning.md says what that gains.
+// Package scattering turns a small grey image into square roots of scattering coefficients, at two scales, in eight
+// directions and orders 0 to 2. Used by internal/dp/encode/inputs and internal/learn/featuremap.
 //
-// Filters and orders are those of Bruna and Mallat 2013 as the library kymatio has them: two scales,
-// eight directions, orders 0 to 2.
+// Filters and orders are those of Bruna and Mallat 2013 as the library kymatio has them. They have learned nothing,
+// and do not depend on contrast. The package takes some twenty times the work of oriented gradients
+// (internal/dp/encode/gradients); docs/learning.md says what that gains.
 package scattering
 
 import (

@@ -1,6 +1,5 @@
-// Package whiten turns features into unit vectors whose coordinates count alike: centred,
-// projected onto principal directions and scaled, all by numbers from public inputs, which
-// package principal finds.
+// Package whiten turns features into unit vectors whose coordinates count alike, by numbers from public inputs. Used
+// by internal/dp/encode/inputs, internal/dp/vector/features and question/vector.
 package whiten
 
 import (

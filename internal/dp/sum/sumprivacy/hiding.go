@@ -1,8 +1,5 @@
-// Package sumprivacy is what the noise in a sum hides of a respondent: the event of the noise
-// that an observer does not know, where aggregators add it (Aggregators) or devices do
-// (Devices), the law by which whoever estimates errs, and the least noise that keeps a
-// budget (Calibrate). It knows numbers that go up or down by one, and no question. How
-// aggregators draw theirs is package sum's.
+// Package sumprivacy computes what the noise in a sum hides: the event of the noise, the law of errors, and the
+// least noise that keeps a budget. Used by question/histogram, where aggregators or devices add noise.
 package sumprivacy
 
 import (

@@ -1,7 +1,5 @@
-// Package features turns a record, which is features of unit length and a class, into a vector
-// of norm at most one that devices report (internal/dp/vector), and takes the sum of such vectors
-// apart again: second moments and class sums, class sums alone, or a gradient. Features and
-// class are in one vector, so that one guarantee holds for both.
+// Package features turns a record of features and a class into one vector of norm at most one, and takes the sum of
+// such vectors apart again. Used by question/vector, internal/learn/moments and internal/release/results.
 package features
 
 import "fmt"

@@ -1,9 +1,9 @@
-// Package identity tells an issuer of tokens whom a request is from, where people have no
-// bearer token of the operator's: by the identity token of an OpenID provider, by an assertion
-// that the app's own backend has signed, or by a link that opens once.
+// Package identity tells an issuer whom a request is from: by a token of an OpenID provider, an assertion of the
+// app's backend, or a link that opens once. Used by internal/service/issuer, cmd/confetti/internal/roles and
+// cmd/confetti/internal/keys.
 //
-// What it returns names a person. The issuer keeps a keyed hash of it and nothing else, and
-// signs blindly, so that no hop sees anything that follows from it.
+// What it returns names a person. The issuer keeps a keyed hash of it and nothing else, and signs blindly, so that
+// no hop sees anything that follows from it.
 package identity
 
 import (

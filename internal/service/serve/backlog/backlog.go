@@ -1,4 +1,5 @@
-// Package backlog shows how much there is to do that processes share.
+// Package backlog publishes how much work is waiting that processes share. Used by internal/service/analyzerd and
+// internal/service/shufflerd.
 package backlog
 
 import (

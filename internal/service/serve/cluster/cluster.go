@@ -1,4 +1,4 @@
-// Package cluster checks how a configuration has a cluster of NATS reached.
+// Package cluster checks how a configuration reaches a cluster of NATS. Used by internal/service/shufflerd.
 package cluster
 
 import (

@@ -1,4 +1,5 @@
-// Package servetest has what tests of services share.
+// Package servetest gives tests of services hostile requests and the limits that they must keep. Used by tests of
+// internal/service.
 package servetest
 
 import (

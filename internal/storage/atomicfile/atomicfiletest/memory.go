@@ -1,6 +1,5 @@
-// Package atomicfiletest puts the folders of tests in memory. Services write through to the
-// disk before they answer; a test that ends processes, and never the machine, learns
-// nothing from waiting for that.
+// Package atomicfiletest puts the folders of tests in memory, since tests that end processes learn nothing from
+// waiting for a disk. Used by tests of internal/service, client and cmd/confetti.
 package atomicfiletest
 
 import (

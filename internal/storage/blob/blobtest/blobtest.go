@@ -1,4 +1,5 @@
-// Package blobtest holds every blob.Store to what its interface says.
+// Package blobtest holds every blob.Store to what its interface says. Used by tests of internal/storage/blob,
+// internal/storage/blob/bucket and internal/testkit/chaos.
 package blobtest
 
 import (

@@ -1,4 +1,5 @@
-// Package bucket keeps blobs in a bucket of an S3-compatible service.
+// Package bucket keeps blobs in a bucket of an S3-compatible service. Used by internal/service/transfer and
+// cmd/confetti/internal/count.
 package bucket
 
 import (

@@ -1,4 +1,5 @@
-// Package queuetest starts servers for tests of what several processes share.
+// Package queuetest starts servers for tests of what several processes share. Used by tests of
+// internal/service/shufflerd.
 package queuetest
 
 import (

@@ -1,5 +1,5 @@
-// Package storetest runs a real PostgreSQL server for tests, one a test process,
-// on a Unix socket in a folder of its own.
+// Package storetest runs a real PostgreSQL server, one a test process, on a Unix socket in a folder of its own. Used
+// by tests of internal/storage/store, internal/service and internal/testkit/chaos.
 package storetest
 
 import (

@@ -1,5 +1,5 @@
-// Command draw writes the picture of the rooms to docs/packages.svg. It is run
-// from the root of the module: go run ./internal/tools/architecture/draw
+// Command draw writes the picture of the rooms to docs/packages.svg. Used by developers after a change of imports,
+// as go run ./internal/tools/architecture/draw
 package main
 
 import (

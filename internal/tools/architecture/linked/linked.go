@@ -1,5 +1,5 @@
-// Package linked shows which of our packages a linked program contains. It is for tests of
-// programs that must not be able to read what they carry.
+// Package linked lists which of our packages a linked program contains. Used by tests of cmd/confetti-shuffler and
+// cmd/confetti-aggregator, which must not be able to read what they carry.
 package linked
 
 import (

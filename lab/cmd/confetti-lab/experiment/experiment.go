@@ -1,4 +1,5 @@
-// Package experiment has the commands of confetti-lab: the papers' measurements.
+// Package experiment implements the commands of confetti-lab: the papers' measurements. Used by
+// lab/cmd/confetti-lab.
 package experiment
 
 import (

@@ -1,4 +1,5 @@
-// Package describe says what a plan comes to: that its promise holds, and what it costs a device.
+// Package describe prints what a plan comes to: whether its promise holds, and what it costs a device. Used by
+// cmd/confetti/internal/plan and cmd/confetti/internal/plan/draft.
 package describe
 
 import (

@@ -1,4 +1,5 @@
-// Package draft is confetti plan new: a plan as it is asked for, its noise and the keys of its parties.
+// Package draft implements confetti plan new: it makes a plan from flags, with its noise and the keys of its
+// parties. Used by cmd/confetti/internal/plan.
 package draft
 
 import (

@@ -1,5 +1,5 @@
-// Package latent finds the directions of package lsa in public texts. A device carries the
-// directions and not what finds them.
+// Package latent finds the directions of package lsa in public texts. Used by internal/learn/featuremap; a device
+// carries the directions and not this package.
 package latent
 
 import (

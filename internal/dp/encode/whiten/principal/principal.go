@@ -1,5 +1,5 @@
-// Package principal finds the principal directions of public inputs by which features are
-// made white (package whiten). A device carries the directions and not what finds them.
+// Package principal finds the principal directions of public inputs by which package whiten projects. Used by
+// internal/learn and lab; a device carries the directions and not this package.
 package principal
 
 import (

@@ -1,4 +1,5 @@
-// Package identitytest is an OpenID provider for tests: it signs what it is told to.
+// Package identitytest runs an OpenID provider that signs whatever a test says. Used by tests of
+// internal/service/issuer, internal/service/console and cmd/confetti.
 package identitytest
 
 import (
