@@ -64,7 +64,7 @@ type Sharing struct {
 	Problem   func(error) error                              // of the store, as who asks is told
 	Standing  func(ctx context.Context, plan [32]byte) error // a plan that is not served, or not now
 	Took      func(time.Duration)                            // by each shard that was counted here
-	Opened    func(ctx context.Context, counted, dropped int)
+	Opened    func(counted, dropped int)
 	Failpoint func(string) error
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -256,7 +256,7 @@ func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole a
 		return store.Failed, s.Problem(err)
 	}
 	if outcome == store.New {
-		s.Opened(ctx, whole.Opened, whole.Dropped)
+		s.Opened(whole.Opened, whole.Dropped)
 		s.Log.Info("batch counted in shards", "plan", mark.Plan, "instance", mark.Instance, "crowd", mark.Crowd)
 	}
 	return outcome, s.Failpoint("shards-added")

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"go.opentelemetry.io/otel/metric"
-
+	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/aggregator"
@@ -103,20 +102,17 @@ func (p *served) retry() {
 }
 
 // showFailed has a meter tell of how many crowds the sum can never be had.
-func (s *Service) showFailed(m metric.Meter) error {
-	_, err := m.Int64ObservableGauge("aggregator_sums_failed", metric.WithDescription("Crowds whose sum can never be had: their plans are to be withdrawn."),
-		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			n := 0
-			all, _ := s.plans.All()
-			for _, p := range all {
-				for _, c := range p.crowds {
-					if c.failed() != "" {
-						n++
-					}
+func (s *Service) showFailed(m *metrics.Set) {
+	m.Gauges(func(context.Context) ([]float64, error) {
+		n := 0.0
+		all, _ := s.plans.All()
+		for _, p := range all {
+			for _, c := range p.crowds {
+				if c.failed() != "" {
+					n++
 				}
 			}
-			o.Observe(int64(n))
-			return nil
-		}))
-	return err
+		}
+		return []float64{n}, nil
+	}, metrics.Gauge{Name: "aggregator_sums_failed", Help: "Crowds whose sum can never be had: their plans are to be withdrawn."})
 }

@@ -15,7 +15,6 @@ package aggregated
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -94,9 +93,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
-	if err := s.showFailed(o.Metrics.Meter); err != nil {
-		return nil, fmt.Errorf("aggregator: %w", err)
-	}
+	s.showFailed(o.Metrics.Meter)
 	return s, s.takeUp(ctx)
 }
 

@@ -126,7 +126,7 @@ func (s *Service) Take(ctx context.Context, h relay.Handover) (store.Outcome, er
 
 // taken notes what became of a batch that came.
 func (s *Service) taken(ctx context.Context, outcome store.Outcome, err error) {
-	s.metrics.batch(ctx, outcome)
+	s.meters.batch(outcome)
 	if errors.Is(err, store.ErrFull) {
 		s.o.Log.Error("a batch was refused: the database's disk is full")
 	}
@@ -188,7 +188,7 @@ func (s *Service) take(ctx context.Context, h relay.Handover) (store.Outcome, er
 		return store.Failed, storeProblem(err)
 	}
 	if outcome == store.New {
-		s.metrics.opened(ctx, len(b.Envelopes)-mark.Dropped, mark.Dropped)
+		s.meters.opened(len(b.Envelopes)-mark.Dropped, mark.Dropped)
 		s.o.Log.Info("batch counted", "plan", name, "instance", b.Instance, "crowd", b.Crowd)
 	}
 	return outcome, nil

@@ -81,7 +81,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 		return err
 	}
 	s.forget(name)
-	s.metrics.decided(ctx, v.Reason == "")
+	s.meters.decided(v.Reason == "")
 	s.o.Log.Info("collection concluded", "plan", name, "released", v.Reason == "", "reason", v.Reason)
 	return nil
 }

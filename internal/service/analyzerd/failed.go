@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"go.opentelemetry.io/otel/metric"
+	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 )
 
 // A sum may be one that can never be had: the leader says so, or what it gives, the same bytes each
@@ -56,23 +56,20 @@ func (s *Service) failed(name string) (all []string) {
 }
 
 // showFailed has a meter tell how many sums can never be had, of plans that are not written up.
-func (s *Service) showFailed(m metric.Meter) error {
-	_, err := m.Int64ObservableGauge("analyzer_sums_failed", metric.WithDescription("Sums of crowds that can never be had: their plans are to be withdrawn."),
-		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			n := 0
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			for _, crowds := range s.hopeless {
-				for _, why := range crowds {
-					if why != "" {
-						n++
-					}
+func (s *Service) showFailed(m *metrics.Set) {
+	m.Gauges(func(context.Context) ([]float64, error) {
+		n := 0.0
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, crowds := range s.hopeless {
+			for _, why := range crowds {
+				if why != "" {
+					n++
 				}
 			}
-			o.Observe(int64(n))
-			return nil
-		}))
-	return err
+		}
+		return []float64{n}, nil
+	}, metrics.Gauge{Name: "analyzer_sums_failed", Help: "Sums of crowds that can never be had: their plans are to be withdrawn."})
 }
 
 // failedCrowds returns the crowds of a plan whose sums can never be had, in their order.

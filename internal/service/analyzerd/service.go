@@ -127,7 +127,7 @@ type Service struct {
 	prices      *prices
 	withdrawals *registry.Withdrawals
 
-	metrics metrics
+	meters meters
 
 	outlining sync.Mutex // one plan at a time
 	texts     texts
@@ -188,11 +188,10 @@ func New(o Options) (*Service, error) {
 	if err := o.Store.Withdrawals(context.Background(), s.withdrawals.Restore); err != nil {
 		return nil, err
 	}
-	var err error
-	s.metrics, err = newMetrics(o.Metrics.Meter)
+	s.meters = newMeters(o.Metrics)
 	s.shards = &shards.Sharing{
 		Store: o.Store, Blobs: o.Blobs, Bytes: o.ShardBytes, Lease: o.ShardLease, BatchSize: o.BatchSize, Alone: s.opening, Elsewhere: o.Elsewhere, Problem: storeProblem,
-		Opened: s.metrics.opened, Failpoint: o.Failpoint, Now: o.Now, Log: o.Log, Standing: s.standing,
+		Opened: s.meters.opened, Failpoint: o.Failpoint, Now: o.Now, Log: o.Log, Standing: s.standing,
 		Find: func(ctx context.Context, name string) (shards.Plan, error) {
 			run, err := s.run(ctx, name)
 			if err != nil {
@@ -206,7 +205,8 @@ func New(o Options) (*Service, error) {
 	if o.Blobs != nil && !o.Elsewhere {
 		s.shards.Took = backlog.Show(o.Metrics.Meter, "analyzer_shards", o.Store.Backlog)
 	}
-	return s, errors.Join(err, s.showFailed(o.Metrics.Meter))
+	s.showFailed(o.Metrics.Meter)
+	return s, nil
 }
 
 // Work counts shards until the context ends: all that a worker does.

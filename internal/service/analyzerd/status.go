@@ -8,11 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
-
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -152,41 +150,26 @@ func (p planData) row() []string {
 	return []string{plan.Short(p.Plan.Plan), p.Title, string(p.State), closes, came, strconv.Itoa(p.Respondents), strconv.Itoa(p.Dropped)}
 }
 
-// metrics count what the service does, of all plans together.
-type metrics struct {
-	batches, fragments, verdicts metric.Int64Counter
-}
+// meters count what the service does, of all plans together.
+type meters struct{ batches, fragments, verdicts *metrics.Counter }
 
-func newMetrics(m metric.Meter) (all metrics, err error) {
-	for _, c := range []struct {
-		counter           *metric.Int64Counter
-		name, description string
-	}{
-		{&all.batches, "analyzer_batches", "Batches that came, by what became of them."},
-		{&all.fragments, "analyzer_fragments", "Fragments of counted batches, by whether they were counted."},
-		{&all.verdicts, "analyzer_verdicts", "Collections that were released or withheld."},
-	} {
-		if *c.counter, err = m.Int64Counter(c.name, metric.WithDescription(c.description)); err != nil {
-			return metrics{}, fmt.Errorf("analyzer: %w", err)
-		}
+func newMeters(m *serve.Metrics) meters {
+	return meters{
+		batches:   m.Meter.Counter("analyzer_batches", "Batches that came, by what became of them.", "outcome"),
+		fragments: m.Meter.Counter("analyzer_fragments", "Fragments of counted batches, by whether they were counted.", "outcome"),
+		verdicts:  m.Meter.Counter("analyzer_verdicts", "Collections that were released or withheld.", "outcome"),
 	}
-	return all, nil
 }
 
-func (m metrics) batch(ctx context.Context, o store.Outcome) {
-	name := map[store.Outcome]string{store.Failed: "refused", store.New: "counted", store.Again: "again"}[o]
-	m.batches.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", name)))
+func (m meters) batch(o store.Outcome) {
+	m.batches.Add(1, map[store.Outcome]string{store.Failed: "refused", store.New: "counted", store.Again: "again"}[o])
 }
 
-func (m metrics) opened(ctx context.Context, counted, dropped int) {
-	m.fragments.Add(ctx, int64(counted), metric.WithAttributes(attribute.String("outcome", "counted")))
-	m.fragments.Add(ctx, int64(dropped), metric.WithAttributes(attribute.String("outcome", "dropped")))
+func (m meters) opened(counted, dropped int) {
+	m.fragments.Add(counted, "counted")
+	m.fragments.Add(dropped, "dropped")
 }
 
-func (m metrics) decided(ctx context.Context, released bool) {
-	name := "withheld"
-	if released {
-		name = "released"
-	}
-	m.verdicts.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", name)))
+func (m meters) decided(released bool) {
+	m.verdicts.Add(1, map[bool]string{true: "released", false: "withheld"}[released])
 }

@@ -161,7 +161,7 @@ func (s *Service) sign(ctx context.Context, p *served, respondent serve.Responde
 		return wire.TokenResponse{}, err
 	}
 	if p.plan.Crowd.Deletion == nil {
-		s.issued.Add(ctx, int64(fresh))
+		s.issued.Add(fresh)
 	}
 	return wire.TokenResponse{Answers: answers}, nil
 }

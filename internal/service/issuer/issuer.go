@@ -17,12 +17,11 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/metric"
-
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
@@ -55,7 +54,7 @@ type Service struct {
 	auth   serve.Authenticator
 	audit  *audit
 	rates  *serve.Rates[serve.Respondent]
-	issued metric.Int64Counter
+	issued *metrics.Counter
 	disk   *atomicfile.Disk
 	lock   *os.File
 
@@ -74,10 +73,7 @@ func New(o Options) (*Service, error) {
 	}
 	o.Default(defaultRetention)
 	o.Limits.Default()
-	issued, err := o.Metrics.Meter.Int64Counter("tokens_issued", metric.WithDescription("Tokens signed, of plans whose crowds have public sizes."))
-	if err != nil {
-		panic("issuer: " + err.Error()) // the name stands here
-	}
+	issued := o.Metrics.Meter.Counter("tokens_issued", "Tokens signed, of plans whose crowds have public sizes.")
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
@@ -86,6 +82,7 @@ func New(o Options) (*Service, error) {
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	s.plans.Closes = closes
+	var err error
 	if s.lock, err = atomicfile.Lock(o.Folder); errors.Is(err, atomicfile.ErrLocked) {
 		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)
 	} else if err != nil {

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -121,37 +120,4 @@ func (s *Server) leaf() *x509.Certificate {
 		return nil
 	}
 	return shown.Leaf
-}
-
-// slow returns the time within which 99 of 100 answers of these routes came, and how many there were.
-// It is the upper edge of a step of the histogram, and so an upper bound; 0 where it is
-// beyond the last.
-func (m *Metrics) slow(routes map[string]Handler) (most time.Duration, n uint64) {
-	families, err := m.registry.Gather()
-	if err != nil {
-		return 0, 0
-	}
-	steps := map[float64]uint64{} // answers within so many seconds
-	for _, family := range families {
-		if family.GetName() != "confetti_http_request_duration_seconds" {
-			continue
-		}
-		for _, one := range family.GetMetric() {
-			for _, label := range one.GetLabel() {
-				if _, ours := routes[label.GetValue()]; label.GetName() != "route" || !ours {
-					continue
-				}
-				n += one.GetHistogram().GetSampleCount()
-				for _, b := range one.GetHistogram().GetBucket() {
-					steps[b.GetUpperBound()] += b.GetCumulativeCount()
-				}
-			}
-		}
-	}
-	for _, edge := range slices.Sorted(maps.Keys(steps)) {
-		if 100*steps[edge] >= 99*n && !math.IsInf(edge, 1) {
-			return time.Duration(edge * float64(time.Second)), n
-		}
-	}
-	return 0, n
 }

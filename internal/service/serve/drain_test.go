@@ -128,11 +128,11 @@ func TestAServiceTellsOfItself(t *testing.T) {
 	}
 	m := s.config.Metrics
 	for range 980 {
-		m.request(t.Context(), "GET /quick", 200, 2*time.Millisecond)
+		m.request("GET /quick", 200, 2*time.Millisecond)
 	}
 	for range 20 {
-		m.request(t.Context(), "GET /quick", 200, 70*time.Millisecond)
-		m.request(t.Context(), "GET /metrics", 200, 20*time.Second) // an operator's, which is not counted
+		m.request("GET /quick", 200, 70*time.Millisecond)
+		m.request("GET /metrics", 200, 20*time.Second) // an operator's, which is not counted
 	}
 	st := s.status(context.Background())
 	text, err := json.Marshal(st)
@@ -165,7 +165,7 @@ func TestAServiceTellsOfItself(t *testing.T) {
 		t.Errorf("%v: the status has the key:\n%s", err, text)
 	}
 	for range 100 {
-		m.request(t.Context(), "GET /quick", 200, 2*time.Minute)
+		m.request("GET /quick", 200, 2*time.Minute)
 	}
 	if most, n := m.slow(s.config.Routes); most != 0 || n != 1100 {
 		t.Errorf("beyond the last step: %v of %d", most, n)

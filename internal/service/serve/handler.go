@@ -94,7 +94,7 @@ func (s *Server) answer(pattern string, h Handler, w http.ResponseWriter, r *htt
 			out.fail(wire.Problemf(wire.Internal, "no more is said here"))
 		}
 		if !s.config.Private[pattern] && pattern != gatewayPattern { // whose number would be that of what is within
-			s.config.Metrics.request(r.Context(), pattern, out.status, time.Since(start))
+			s.config.Metrics.request(pattern, out.status, time.Since(start))
 		}
 	}()
 	w.Header().Set("Strict-Transport-Security", "max-age=31536000")

@@ -18,7 +18,7 @@ func (t *post) openEntry(ctx context.Context) (err error) {
 	o := t.s.o
 	t.entry, err = inbox.Open(ctx, t.plan, t.instance, inbox.Options{
 		Common: o.Common, Queue: o.Queue, Records: t.s.records, Name: t.name, Damage: o.Damage, Bearers: o.Bearers, Certificates: o.Certificates,
-		Kept: func(ctx context.Context) { t.s.meters.contributions.Add(ctx, 1) },
+		Kept: func(ctx context.Context) { t.s.meters.contributions.Add(1) },
 	})
 	return damaged(err)
 }
@@ -90,6 +90,6 @@ func (t *post) alone(ctx context.Context, fn func() error) error {
 // withhold destroys a crowd and tells only that.
 func (t *post) withhold(ctx context.Context, c uint32, in []byte) error {
 	t.s.o.Log.Info("crowd withheld: fewer respondents than the plan's minimum", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
-	t.s.meters.withheld.Add(ctx, 1)
+	t.s.meters.withheld.Add(1)
 	return t.mark(ctx, c, crowd{Phase: withheld, In: in})
 }

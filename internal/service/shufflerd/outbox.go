@@ -127,8 +127,8 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	t.mu.Lock()
 	t.spent[head.Crowd] = spent
 	t.mu.Unlock()
-	t.s.meters.batches.Add(ctx, 1)
-	t.s.meters.envelopes.Add(ctx, int64(did.Out))
+	t.s.meters.batches.Add(1)
+	t.s.meters.envelopes.Add(int(did.Out))
 	return t.s.o.Failpoint("mixed")
 }
 

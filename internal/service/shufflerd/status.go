@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/metric"
-
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -253,21 +252,14 @@ func (st Status) reached() (full int, known bool) {
 
 // meters are the numbers of /metrics. They add up over plans, and leave out what
 // would show the size of a crowd that is private.
-type meters struct{ contributions, batches, withheld, envelopes metric.Int64Counter }
+type meters struct{ contributions, batches, withheld, envelopes *metrics.Counter }
 
 func newMeters(m *serve.Metrics) meters {
-	counter := func(name, what string) metric.Int64Counter {
-		c, err := m.Meter.Int64Counter(name, metric.WithDescription(what))
-		if err != nil {
-			panic("shuffler: " + err.Error()) // the names stand here
-		}
-		return c
-	}
 	return meters{
-		contributions: counter("contributions", "Contributions accepted, of plans whose crowds have public sizes."),
-		batches:       counter("batches", "Crowds mixed."),
-		withheld:      counter("crowds_withheld", "Crowds destroyed for having fewer respondents than their plan's minimum."),
-		envelopes:     counter("envelopes", "Envelopes handed on."),
+		contributions: m.Meter.Counter("contributions", "Contributions accepted, of plans whose crowds have public sizes."),
+		batches:       m.Meter.Counter("batches", "Crowds mixed."),
+		withheld:      m.Meter.Counter("crowds_withheld", "Crowds destroyed for having fewer respondents than their plan's minimum."),
+		envelopes:     m.Meter.Counter("envelopes", "Envelopes handed on."),
 	}
 }
 
