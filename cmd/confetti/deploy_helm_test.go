@@ -199,7 +199,7 @@ func shownBy(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := regexp.MustCompile(`backlog\.Show\(o\.Metrics\.Meter, "([a-z_]+)"`).FindSubmatch(text)
+	name := regexp.MustCompile(`o\.Metrics\.Meter\.Backlog\("([a-z_]+)"`).FindSubmatch(text)
 	if name == nil {
 		t.Fatalf("%s shows no shared work", file)
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/service/serve/backlog"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -203,7 +202,7 @@ func New(o Options) (*Service, error) {
 		},
 	}
 	if o.Blobs != nil && !o.Elsewhere {
-		s.shards.Took = backlog.Show(o.Metrics.Meter, "analyzer_shards", o.Store.Backlog)
+		s.shards.Took = o.Metrics.Meter.Backlog("analyzer_shards", o.Store.Backlog)
 	}
 	s.showFailed(o.Metrics.Meter)
 	return s, nil

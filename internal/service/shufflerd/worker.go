@@ -12,7 +12,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/service/serve/backlog"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
@@ -206,6 +205,6 @@ func newWorker(ctx context.Context, o Options, records *queue.Records) (*worker,
 	}
 	return &worker{
 		records: records, blobs: o.Blobs, work: work, lease: lease, keys: o.Keys, log: o.Log, hops: map[string]*shuffler.Hop{},
-		took: backlog.Show(o.Metrics.Meter, "mixing_steps", work.Backlog),
+		took: o.Metrics.Meter.Backlog("mixing_steps", work.Backlog),
 	}, nil
 }

@@ -1,4 +1,4 @@
-package backlog_test
+package metrics_test
 
 import (
 	"context"
@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/service/serve/backlog"
 )
 
 // What there is to do is shown as whoever asks is told; where nobody can be asked, the rest is.
 func TestSharedWorkIsShown(t *testing.T) {
 	m := serve.NewMetrics()
 	since, fault := time.Now().Add(-time.Hour), error(nil)
-	done := backlog.Show(m.Meter, "things", func(context.Context) (int, int, time.Time, error) { return 7, 3, since, fault })
+	done := m.Meter.Backlog("things", func(context.Context) (int, int, time.Time, error) { return 7, 3, since, fault })
 	done(2 * time.Second)
 	server, err := serve.New(serve.Config{Name: "test", Metrics: m})
 	if err != nil {
