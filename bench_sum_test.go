@@ -60,7 +60,7 @@ func processor(b *testing.B) time.Duration {
 func learner(b *testing.B, noise string) plan.Plan {
 	q := plan.Question{Kind: "vector", Vector: &plan.Vector{
 		Features: 351, Classes: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, Seed: measure.PublicSeed(1),
-		Rounds: []plan.VectorRound{{Sums: vector.Moments, Answered: 8192}},
+		Rounds: []plan.VectorRound{{Sums: plan.SumsMoments, Answered: 8192}},
 	}}
 	p := measure.Draft(q, plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement"}, 60_000)
 	p.Route = measure.RouteOf(noise, 1, measure.Hops)

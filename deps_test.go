@@ -45,6 +45,7 @@ var layers = [][]string{
 	{"internal/service/witness"},
 	{"internal/account/pld", "internal/account/profile", "internal/account/rdp"},
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
+	{"internal/account/calibrate"},
 	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/hashedwords", "internal/dp/encode/lsa/latent"},
 	{"internal/account/shuffle", "internal/account/additive", "internal/dp/encode/inputs"},
 	{"internal/account/amplify"},

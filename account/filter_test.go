@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -210,7 +211,7 @@ func TestTheDefaultCapHoldsTwoHundredAndFiftyPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rr, g, err := shuffle.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
+	rr, g, err := shuffle.CalibrateRR(calibrate.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, calibrate.Exact)
 	if err != nil {
 		t.Fatal(err)
 	}

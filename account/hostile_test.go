@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
@@ -89,25 +90,25 @@ func TestHostileCompositionsAreErrors(t *testing.T) {
 }
 
 func TestHostileTargetsAreErrors(t *testing.T) {
-	good := account.Target{Users: 1000, Rounds: 10, Epsilon: 1, Delta: 1e-6}
-	var bad []account.Target
+	good := calibrate.Target{Users: 1000, Rounds: 10, Epsilon: 1, Delta: 1e-6}
+	var bad []calibrate.Target
 	for _, x := range hostile {
-		bad = append(bad, account.Target{Users: 1000, Rounds: 10, Epsilon: x, Delta: 1e-6}, account.Target{Users: 1000, Rounds: 10, Epsilon: 1, Delta: x})
+		bad = append(bad, calibrate.Target{Users: 1000, Rounds: 10, Epsilon: x, Delta: 1e-6}, calibrate.Target{Users: 1000, Rounds: 10, Epsilon: 1, Delta: x})
 	}
 	for _, n := range []int{0, -1, math.MaxInt} {
-		bad = append(bad, account.Target{Users: 1000, Rounds: n, Epsilon: 1, Delta: 1e-6})
+		bad = append(bad, calibrate.Target{Users: 1000, Rounds: n, Epsilon: 1, Delta: 1e-6})
 		if n != 0 {
-			bad = append(bad, account.Target{Users: n, Rounds: 10, Epsilon: 1, Delta: 1e-6})
+			bad = append(bad, calibrate.Target{Users: n, Rounds: 10, Epsilon: 1, Delta: 1e-6})
 		}
 	}
 	for _, target := range bad {
-		if e, _, err := shuffle.CalibrateRR(target, account.ExactAccounting); err == nil {
+		if e, _, err := shuffle.CalibrateRR(target, calibrate.Exact); err == nil {
 			t.Errorf("RR for %+v: %+v", target, e)
 		}
-		if e, _, err := shuffle.CalibrateRR(target, account.PaperAccounting); err == nil {
+		if e, _, err := shuffle.CalibrateRR(target, calibrate.Paper); err == nil {
 			t.Errorf("paper RR for %+v: %+v", target, e)
 		}
-		if e, _, err := additive.CalibrateThreeNB(target, account.ExactAccounting, 0.25); err == nil {
+		if e, _, err := additive.CalibrateThreeNB(target, calibrate.Exact, 0.25); err == nil {
 			t.Errorf("3NB for %+v: %+v", target, e)
 		}
 		if e, _, err := additive.CalibrateGaussian(target, 1); err == nil && target.Users >= 0 {
@@ -115,7 +116,7 @@ func TestHostileTargetsAreErrors(t *testing.T) {
 		}
 	}
 	for _, x := range hostile {
-		if e, _, err := additive.CalibrateThreeNB(good, account.ExactAccounting, x); err == nil {
+		if e, _, err := additive.CalibrateThreeNB(good, calibrate.Exact, x); err == nil {
 			t.Errorf("3NB with %v extra messages: %+v", x, e)
 		}
 		if e, _, err := additive.CalibrateGaussian(good, x); err == nil {
@@ -125,7 +126,7 @@ func TestHostileTargetsAreErrors(t *testing.T) {
 	if _, _, err := shuffle.CalibrateRR(good, "none"); err == nil {
 		t.Error("an unknown accounting was accepted")
 	}
-	if _, _, err := additive.CalibrateThreeNB(good, account.PaperAccounting, 0.25); err == nil {
+	if _, _, err := additive.CalibrateThreeNB(good, calibrate.Paper, 0.25); err == nil {
 		t.Error("the paper's flood took a budget")
 	}
 	if _, _, err := shuffle.CalibrateOneHot(good, ""); err == nil {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client/internal/journal"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
 // randomized is what a plan of randomized response costs, calibrated to (1, 1e-6).
 func randomized(t *testing.T) Charge {
 	t.Helper()
-	rr, g, err := shuffle.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
+	rr, g, err := shuffle.CalibrateRR(calibrate.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, calibrate.Exact)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question/vector"
 )
 
 // bit is how a bit of probability flip is sent of x in [-1, 1].
@@ -132,7 +131,7 @@ func TestAStudyOfEveryRoundAddsUpItsLabels(t *testing.T) {
 
 // All rounds of a study of labels are stated of labels, as each of them is, and never below one.
 func TestAllRoundsOfLabelsAreStatedOfLabels(t *testing.T) {
-	asked := example.Vector(plan.VectorRound{Sums: vector.Classes, Answered: 4})
+	asked := example.Vector(plan.VectorRound{Sums: plan.SumsClasses, Answered: 4})
 	asked.Budget.Adjacency = plan.AdjacencyLabel
 	proto := example.Runnable(t, example.Design(t, asked))
 	promise := example.Promised(t, proto)

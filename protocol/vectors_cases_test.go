@@ -65,13 +65,13 @@ func reportCases(t *testing.T) []*reportCase {
 	}
 
 	add3 := func(name string, p plan.Plan, state []byte, n int) { add(name, p, state, labelled(2, n)...) }
-	for _, sums := range []string{vector.Features, vector.Classes, vector.Moments, vector.Squares} {
+	for _, sums := range []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares} {
 		p := vectors(sums, 32)
-		if sums == vector.Features {
+		if sums == plan.SumsFeatures {
 			p.Question.Vector.Classes = nil
 		}
 		held := labelled(2, 6)
-		if sums == vector.Features || sums == vector.Squares {
+		if sums == plan.SumsFeatures || sums == plan.SumsSquares {
 			for i := range held {
 				for j := range held[i].Features {
 					held[i].Features[j] /= 2
@@ -80,7 +80,7 @@ func reportCases(t *testing.T) []*reportCase {
 		}
 		add("vector, "+sums, p, nil, held...)
 	}
-	p := vectors(vector.Squares, 32)
+	p := vectors(plan.SumsSquares, 32)
 	p.Question.Unfit = plan.UnfitClip
 	p.Question.Vector.Classes, p.Question.Vector.Number = nil, &plan.Number{Name: "age", Low: 20, High: 80}
 	held := labelled(0, 6)
@@ -94,12 +94,12 @@ func reportCases(t *testing.T) []*reportCase {
 	for i := range held {
 		held[i].Features = append(held[i].Features, 0.5)
 	}
-	add("vector, mapped", vectors(vector.Moments, 32), mapped.Marshal(), held...)
+	add("vector, mapped", vectors(plan.SumsMoments, 32), mapped.Marshal(), held...)
 	at := &vector.State{Point: &features.Point{
 		Shape: features.Shape{Dimension: 3, Classes: 2}, Mean: []float32{0.25, 0, 0}, Weights: []float64{0.5, -0.5, 1, 0, 0.125, 0},
 		Whiten: blas32.General{Rows: 3, Cols: 3, Stride: 3, Data: []float32{1, 0, 0, 0.5, 1, 0, 0, 0, 2}},
 	}}
-	add3("vector, "+vector.Gradients, vectors(vector.Gradients, 16), at.Marshal(), 6)
+	add3("vector, "+plan.SumsGradients, vectors(plan.SumsGradients, 16), at.Marshal(), 6)
 
 	for _, report := range plan.GradientReports {
 		p := example.Design(t, example.Gradient(report))
@@ -159,7 +159,7 @@ func reportCases(t *testing.T) []*reportCase {
 	flips := example.Design(t, example.Summed(example.Histograms()["split"], plan.NoiseDevices))
 	add("summed, flipped bits", flips, nil, histogramValues(flips, 6)...)
 	add3("summed, density", example.Design(t, example.Summed(example.Density("rr"), plan.NoiseDevices)), nil, 6)
-	add3("summed, vector", example.Design(t, example.Summed(example.Vector(plan.VectorRound{Sums: vector.Classes, Answered: 4}), plan.NoiseDevices)), nil, 6)
+	add3("summed, vector", example.Design(t, example.Summed(example.Vector(plan.VectorRound{Sums: plan.SumsClasses, Answered: 4}), plan.NoiseDevices)), nil, 6)
 	bits := example.Design(t, example.Summed(example.Gradient("vector"), plan.NoiseDevices))
 	add3("summed, gradient", bits, first(t, bits), 6)
 	return all

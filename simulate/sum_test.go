@@ -33,7 +33,7 @@ func TestASumIsWhatAMixCounts(t *testing.T) {
 		value func(p plan.Plan, i int) question.Value
 	}{
 		"density": {sample("rr", 3), func(_ plan.Plan, i int) question.Value { return population(i+1, 3)[i] }},
-		"vector":  {example.Vector(plan.VectorRound{Sums: vector.Moments, Answered: 5}), records},
+		"vector":  {example.Vector(plan.VectorRound{Sums: plan.SumsMoments, Answered: 5}), records},
 		"gradient": {example.Gradient(gradient.Vector), func(p plan.Plan, i int) question.Value {
 			return gradient.Labelled{Features: []float32{1, float32(i%5) / 5, -1}, Class: i % 2}
 		}},

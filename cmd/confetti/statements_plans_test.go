@@ -63,7 +63,7 @@ func everyRoute(t *testing.T) map[string]stating {
 	}
 	both("density", example.Density("rr"), density.Labelled{Features: x})
 	add("density, 3nb", example.Density("3nb"), density.Labelled{Features: x}, nil)
-	round := plan.VectorRound{Sums: vector.Classes, Answered: 4}
+	round := plan.VectorRound{Sums: plan.SumsClasses, Answered: 4}
 	both("vector", example.Vector(round), vector.Record{Features: x})
 	labels := example.Vector(round)
 	labels.Budget.Adjacency = plan.AdjacencyLabel

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
@@ -42,7 +43,7 @@ func heavyHitters(b *testing.B) *dataset.Population {
 func histogramLaw(b *testing.B) func() {
 	population := heavyHitters(b)
 	cell := experiments.Cell{Seed: 1, Runs: 1, Histogram: experiments.Histogram{
-		Encoding: experiments.OneHot, Accounting: account.ExactAccounting, Adjacency: account.Removal, Epsilon: 1, Delta: 5e-10,
+		Encoding: experiments.OneHot, Accounting: calibrate.Exact, Adjacency: account.Removal, Epsilon: 1, Delta: 5e-10,
 	}}
 	return func() {
 		if _, err := esa.Run(cell, population, func(string, int, int) {}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/release"
@@ -19,7 +20,7 @@ var printedBounds = map[string][3]float64{
 // bounds compares bounds on the reports of Table III that do not use that bits
 // travel apart.
 func bounds() experiments.Spec {
-	paper := account.PaperAccounting
+	paper := calibrate.Paper
 	return experiments.Spec{
 		Name: "esa-table10", Datasets: []string{horseLike, childLike, mapLike, heavyHitters}, Title: "Other bounds on the same reports",
 		Paper: "Table X: the smaller of the local epsilon and of the amplification of any randomizer by shuffling. What ESA prints in the first column is half, within 6 %, of the privacy blanket with Hoeffding's inequality at twice the local epsilon, which is what removal becomes under replacement; beside it the closed form that is best today.",

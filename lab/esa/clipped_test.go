@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
@@ -55,10 +55,10 @@ func TestTheHorseIsOffByOneFactor(t *testing.T) {
 	root := math.Sqrt(0.75)
 	check("local 2", printedFour[horseLike][0], horse.Clipped(OneHotNoise(1_914_589, 2), white255), 0.96*root, 1.04*root)
 	for i, e := range budgets {
-		central, _ := Printed("esa-table4", horseLike, experiments.Histogram{Encoding: experiments.Central, Accounting: account.ExactAccounting, Epsilon: e})
+		central, _ := Printed("esa-table4", horseLike, experiments.Histogram{Encoding: experiments.Central, Accounting: calibrate.Exact, Epsilon: e})
 		check("a curator", central, horse.Clipped(sigmas[i], white255), 0.96*root, 1.04*root)
 		for _, times := range []int{1, 2, 5} {
-			h := experiments.Histogram{Encoding: experiments.OneHot, Accounting: account.PaperAccounting, Epsilon: e}
+			h := experiments.Histogram{Encoding: experiments.OneHot, Accounting: calibrate.Paper, Epsilon: e}
 			low, high := 0.96*root, 1.04*root
 			if times > 1 {
 				h.Repeats, low, high = times, 1, 1.1
@@ -80,7 +80,7 @@ func TestTheMapIsTakenTo255(t *testing.T) {
 	}
 	for i, local := range []float64{7.39, 10.56, 11.88, 12.63, 13.14} {
 		for fragments, more := range map[int]float64{0: 1, 4: math.Sqrt2} {
-			printed, _ := Printed("esa-table8", mapLike, experiments.Histogram{Encoding: experiments.OneHot, Accounting: account.PaperAccounting, Fragments: fragments, Epsilon: budgets[i]})
+			printed, _ := Printed("esa-table8", mapLike, experiments.Histogram{Encoding: experiments.OneHot, Accounting: calibrate.Paper, Fragments: fragments, Epsilon: budgets[i]})
 			if computed := lights.Clipped(more*OneHotNoise(236_559_063, local), white255); math.Abs(printed/computed-1) > 0.03 {
 				t.Errorf("epsilon %v, %d fragments: printed %v, computed %v", budgets[i], fragments, printed, computed)
 			}

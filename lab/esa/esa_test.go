@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -81,7 +82,7 @@ func TestESALocalEpsilons(t *testing.T) {
 		{horseLike, 0.05, 2.94, 4403.42, 0}, {horseLike, 0.25, 5.96, 0, 0}, {horseLike, 0.5, 7.28, 0, 0}, {horseLike, 0.75, 8.03, 0, 0}, {horseLike, 1, 8.55, 17.97, 0},
 		{mapLike, 1, 13.14, 6.49, 0}, {childLike, 1, 11.70, 3.97, 0}, {heavyHitters, 1, 12.99, 5.06, 0},
 	} {
-		res := stated(t, c.set, experiments.Histogram{Encoding: experiments.OneHot, Accounting: account.PaperAccounting, Epsilon: c.epsilon})
+		res := stated(t, c.set, experiments.Histogram{Encoding: experiments.OneHot, Accounting: calibrate.Paper, Epsilon: c.epsilon})
 		if math.Abs(*res.EpsilonLocal-c.local) > 0.005 || *res.Epsilon > c.epsilon {
 			t.Errorf("%s, central %v: local epsilon %.4f, printed %v", c.set, c.epsilon, *res.EpsilonLocal, c.local)
 		}
@@ -110,7 +111,7 @@ var printedFragments = map[float64][3][2]float64{
 func TestESAEpsilonsOfFragments(t *testing.T) {
 	for epsilon, row := range printedFragments {
 		for i, tau := range []int{4, 16, 256} {
-			res := stated(t, horseLike, experiments.Histogram{Encoding: experiments.OneHot, Accounting: account.PaperAccounting, Epsilon: epsilon, Fragments: tau})
+			res := stated(t, horseLike, experiments.Histogram{Encoding: experiments.OneHot, Accounting: calibrate.Paper, Epsilon: epsilon, Fragments: tau})
 			if math.Abs(*res.EpsilonAlone-row[i][0]) > 0.011 || math.Abs(*res.EpsilonLocal-row[i][1]) > 0.011 {
 				t.Errorf("central %v, %d fragments: %.4f and %.4f, printed %v", epsilon, tau, *res.EpsilonAlone, *res.EpsilonLocal, row[i])
 			}
@@ -148,11 +149,11 @@ func TestESASparsePicture(t *testing.T) {
 		}
 		return res.RMSE
 	}
-	paper, exact, curator := errorOf(way(experiments.OneHot, account.PaperAccounting, 0)), errorOf(way(experiments.OneHot, account.ExactAccounting, 0)), errorOf(curator)
+	paper, exact, curator := errorOf(way(experiments.OneHot, calibrate.Paper, 0)), errorOf(way(experiments.OneHot, calibrate.Exact, 0)), errorOf(curator)
 	if paper < 12 || paper > 16 || exact > 5.6 || curator > exact {
 		t.Errorf("paper %v, exact %v, curator %v", paper, exact, curator)
 	}
-	if split := errorOf(repeated(experiments.OneHot, account.PaperAccounting)[1]); split < 4*paper {
+	if split := errorOf(repeated(experiments.OneHot, calibrate.Paper)[1]); split < 4*paper {
 		t.Errorf("two reports with half of the local epsilon each: %v", split)
 	}
 }
@@ -274,7 +275,7 @@ func TestESATableOfAPicture(t *testing.T) {
 func TestDerivedCrowdsDoNotPay(t *testing.T) {
 	p := small()
 	run := func(h experiments.Histogram) experiments.Result {
-		h.Accounting, h.Adjacency, h.LocalEpsilon, h.Delta = account.ExactAccounting, account.Removal, 6, 1e-6
+		h.Accounting, h.Adjacency, h.LocalEpsilon, h.Delta = calibrate.Exact, account.Removal, 6, 1e-6
 		res, err := trial{h, 200, 1}.run(p)
 		if err != nil {
 			t.Fatal(err)
@@ -296,7 +297,7 @@ func TestDerivedCrowdsDoNotPay(t *testing.T) {
 // hundredth is 14 standard errors off.
 func TestDerivedCrowdsAreUnbiased(t *testing.T) {
 	p := small()
-	h := experiments.Histogram{Encoding: experiments.DerivedCrowds, Crowds: 20, CrowdEpsilon: 2, Accounting: account.ExactAccounting, Adjacency: account.Removal, LocalEpsilon: 6, Delta: 1e-6}
+	h := experiments.Histogram{Encoding: experiments.DerivedCrowds, Crowds: 20, CrowdEpsilon: 2, Accounting: calibrate.Exact, Adjacency: account.Removal, LocalEpsilon: 6, Delta: 1e-6}
 	n, same := p.Respondents(), 0
 	for i := 0; i < len(p.Holders); i += h.Crowds {
 		same += p.Holders[i]

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
@@ -36,7 +37,7 @@ func (h trial) run(p *dataset.Population) (experiments.Result, error) {
 }
 
 func exactly(encoding string, epsilon float64) trial {
-	return trial{experiments.Histogram{Encoding: encoding, Accounting: account.ExactAccounting, Epsilon: epsilon, Delta: 1e-6, Adjacency: account.Removal}, 1, 1}
+	return trial{experiments.Histogram{Encoding: encoding, Accounting: calibrate.Exact, Epsilon: epsilon, Delta: 1e-6, Adjacency: account.Removal}, 1, 1}
 }
 
 // Every encoding is calibrated to the budget and not far below, is unbiased within

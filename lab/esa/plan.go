@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -75,7 +76,7 @@ func (h asked) design(n, k int) (design, error) {
 // promise is exact, and where ESA has a lemma for the reports, by its accounting beside that.
 func (h asked) promise(proto *protocol.Protocol, m randomize.Fragmented, n int) (measure.Promised, error) {
 	exact, err := proto.Shuffled(h.repeats())
-	if err != nil || h.Accounting != account.PaperAccounting || h.Hashes > 0 || h.repeats() > 1 {
+	if err != nil || h.Accounting != calibrate.Paper || h.Hashes > 0 || h.repeats() > 1 {
 		return measure.PromisedBy(exact), err
 	}
 	bits := m.Fragment
@@ -106,7 +107,7 @@ func (h asked) width(cells int) int {
 // and the messages that it takes, which may be more than a device sends.
 func (h asked) plan(n, cells int) (p plan.Plan, messages int, err error) {
 	p = h.draft(n, cells, 1)
-	sketched := h.Accounting == account.PaperAccounting && h.Hashes > 0
+	sketched := h.Accounting == calibrate.Paper && h.Hashes > 0
 	if h.repeats() > 1 || sketched && h.Epsilon > 0 {
 		local, err := h.localOfEach(n, cells)
 		if err != nil {
@@ -126,7 +127,7 @@ func (h asked) localOfEach(n, cells int) (float64, error) {
 		return h.LocalEpsilon / times, nil
 	}
 	one, answers := h, h.repeats()
-	if h.Accounting == account.PaperAccounting {
+	if h.Accounting == calibrate.Paper {
 		one.Encoding, one.Hashes, one.Width, answers = experiments.OneHot, 0, 0, 1
 	}
 	p, _, err := measure.Designed(one.draft(n, cells, answers))

@@ -3,7 +3,7 @@ package esa
 import (
 	"slices"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
@@ -35,7 +35,7 @@ func printedRows(encoding string, central []float64, rows [][]float64) map[exper
 	if central != nil {
 		out[curator] = central
 	}
-	for i, h := range fragmented(encoding, account.PaperAccounting) {
+	for i, h := range fragmented(encoding, calibrate.Paper) {
 		out[h] = rows[i]
 	}
 	return out
@@ -43,7 +43,7 @@ func printedRows(encoding string, central []float64, rows [][]float64) map[exper
 
 func printedRepeats(encoding string, rows [][]float64) map[experiments.Histogram][]float64 {
 	out := map[experiments.Histogram][]float64{}
-	for i, h := range repeated(encoding, account.PaperAccounting) {
+	for i, h := range repeated(encoding, calibrate.Paper) {
 		out[h] = rows[i]
 	}
 	return out
@@ -74,7 +74,7 @@ func Printed(spec, set string, h experiments.Histogram) (float64, bool) {
 			return 0, false
 		}
 		return row[budget], true
-	case h.Accounting != account.PaperAccounting:
+	case h.Accounting != calibrate.Paper:
 		return 0, false
 	}
 	four, ok := printedFour[set]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
@@ -31,7 +32,7 @@ func deltaOf(set string) float64 {
 }
 
 // way returns a experiments.Histogram without a budget.
-func way(encoding string, by account.Accounting, fragments int) experiments.Histogram {
+func way(encoding string, by calibrate.Accounting, fragments int) experiments.Histogram {
 	h := experiments.Histogram{Encoding: encoding, Accounting: by, Fragments: fragments}
 	if encoding == experiments.CountMean || encoding == experiments.Count {
 		h.Hashes, h.Width = hashes, width
@@ -40,17 +41,17 @@ func way(encoding string, by account.Accounting, fragments int) experiments.Hist
 }
 
 // fragmented are reports of an encoding as they are, and in 4, 16 and 256 fragments.
-func fragmented(encoding string, by account.Accounting) []experiments.Histogram {
+func fragmented(encoding string, by calibrate.Accounting) []experiments.Histogram {
 	return []experiments.Histogram{way(encoding, by, 0), way(encoding, by, 4), way(encoding, by, 16), way(encoding, by, 256)}
 }
 
-func repeated(encoding string, by account.Accounting) []experiments.Histogram {
+func repeated(encoding string, by calibrate.Accounting) []experiments.Histogram {
 	ways := []experiments.Histogram{way(encoding, by, 0), way(encoding, by, 0), way(encoding, by, 0)}
 	ways[1].Repeats, ways[2].Repeats = 2, 5
 	return ways
 }
 
-var curator = way(experiments.Central, account.ExactAccounting, 0)
+var curator = way(experiments.Central, calibrate.Exact, 0)
 
 // cellsAt returns every way at every budget.
 func cellsAt(set string, epsilons []float64, ways []experiments.Histogram) []experiments.Cell {
@@ -83,7 +84,7 @@ func cellsAtLocal(set string, epsilon float64, ways []experiments.Histogram) []e
 
 // Specs returns all measurements, in the order of the paper.
 func Specs() []experiments.Spec {
-	paper, exact := account.PaperAccounting, account.ExactAccounting
+	paper, exact := calibrate.Paper, calibrate.Exact
 	grid := func(epsilons []float64, ways ...[]experiments.Histogram) func(o experiments.Options, set string) []experiments.Cell {
 		return func(o experiments.Options, set string) []experiments.Cell {
 			return cellsAt(set, o.Some(epsilons...), slices.Concat(ways...))
@@ -157,12 +158,12 @@ func Specs() []experiments.Spec {
 
 // ours returns what exact accounting makes of other encodings and other populations.
 func ours() experiments.Spec {
-	exact := account.ExactAccounting
+	exact := calibrate.Exact
 	return experiments.Spec{
 		Name: "esa-exact", Datasets: []string{horseLike, zipfWords, heavyHitters}, Title: "At equal central epsilon",
 		Paper: "Beyond ESA: one-hot reports by either accounting, bits that are sent half of the time, and report fragments, all at one central epsilon; heavy hitters at a false-discovery rate of 5 %.",
 		Of: func(o experiments.Options, set string) []experiments.Cell {
-			ways := []experiments.Histogram{curator, way(experiments.OneHot, account.PaperAccounting, 0), way(experiments.OneHot, exact, 0), way(experiments.Asymmetric, exact, 0), way(experiments.OneHot, exact, 16)}
+			ways := []experiments.Histogram{curator, way(experiments.OneHot, calibrate.Paper, 0), way(experiments.OneHot, exact, 0), way(experiments.Asymmetric, exact, 0), way(experiments.OneHot, exact, 16)}
 			return cellsAt(set, o.Some(0.25, 1), ways)
 		},
 	}
@@ -174,7 +175,7 @@ func collisions() experiments.Spec {
 		Name: "esa-collisions", Datasets: []string{heavyHitters, heavyBehind}, Title: "What a sketch's error is of",
 		Paper: "Table III, last row: the sketch of heavy hitters, whose error is that of colliding with the largest values. The paper does not say how large these are: beside a power law that begins anew behind the hundred, one that goes on behind them.",
 		Of: func(_ experiments.Options, set string) []experiments.Cell {
-			return cellsAt(set, []float64{1}, []experiments.Histogram{way(experiments.CountMean, account.PaperAccounting, 0)})
+			return cellsAt(set, []float64{1}, []experiments.Histogram{way(experiments.CountMean, calibrate.Paper, 0)})
 		},
 	}
 }
@@ -187,10 +188,10 @@ func crowds() experiments.Spec {
 		Of: func(o experiments.Options, set string) []experiments.Cell {
 			var cells []experiments.Cell
 			for _, local := range o.Some(5.96, 7.28, 8.55) {
-				ways := []experiments.Histogram{way(experiments.OneHot, account.ExactAccounting, 0)}
+				ways := []experiments.Histogram{way(experiments.OneHot, calibrate.Exact, 0)}
 				for _, crowds := range []int{2, 16, 256} {
 					for _, share := range []float64{1, 2, 4} {
-						h := way(experiments.DerivedCrowds, account.ExactAccounting, 0)
+						h := way(experiments.DerivedCrowds, calibrate.Exact, 0)
 						h.Crowds, h.CrowdEpsilon = crowds, share
 						ways = append(ways, h)
 					}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
 )
@@ -14,18 +14,18 @@ import (
 // Density is what a plan of a density question leaves open, in the plan's words, and what
 // is measured of it.
 type Density struct {
-	Kernel       plan.Kernel        `json:"kernel"`                // without its seed, which follows from the cell's
-	Repetitions  int                `json:"repetitions,omitempty"` // 0: the dimension, as in KDE; kernels that hold a whole value take 1
-	Bitsum       string             `json:"bitsum"`                // one of Bitsums
-	Accounting   account.Accounting `json:"accounting"`
-	Epsilon      float64            `json:"epsilon"`
-	Delta        float64            `json:"delta"`
-	LabelEpsilon float64            `json:"label_epsilon,omitempty"` // 0: labels are sent as they are
-	LocalEpsilon float64            `json:"local_epsilon,omitempty"` // of bits and label though everyone colludes: beside Epsilon, or instead of it; 0: no limit
-	Queries      int                `json:"queries,omitempty"`       // test records at which densities are compared with the exact ones
-	Words        int                `json:"words,omitempty"`         // of each class
-	CostOnly     bool               `json:"cost_only,omitempty"`     // nothing but what the accountant and the bitsum say
-	NearestMean  bool               `json:"nearest_mean,omitempty"`  // classify with corrected norms too
+	Kernel       plan.Kernel          `json:"kernel"`                // without its seed, which follows from the cell's
+	Repetitions  int                  `json:"repetitions,omitempty"` // 0: the dimension, as in KDE; kernels that hold a whole value take 1
+	Bitsum       string               `json:"bitsum"`                // one of Bitsums
+	Accounting   calibrate.Accounting `json:"accounting"`
+	Epsilon      float64              `json:"epsilon"`
+	Delta        float64              `json:"delta"`
+	LabelEpsilon float64              `json:"label_epsilon,omitempty"` // 0: labels are sent as they are
+	LocalEpsilon float64              `json:"local_epsilon,omitempty"` // of bits and label though everyone colludes: beside Epsilon, or instead of it; 0: no limit
+	Queries      int                  `json:"queries,omitempty"`       // test records at which densities are compared with the exact ones
+	Words        int                  `json:"words,omitempty"`         // of each class
+	CostOnly     bool                 `json:"cost_only,omitempty"`     // nothing but what the accountant and the bitsum say
+	NearestMean  bool                 `json:"nearest_mean,omitempty"`  // classify with corrected norms too
 }
 
 // Baselines beside the bitsums of plans.
@@ -39,7 +39,7 @@ const (
 
 // AuthorsAccounting is account.PaperAccounting with the share of epsilon that KDE's authors
 // spend on the noise of 3nb in their code, 0.8, where Appendix A.2 prints 0.99.
-const AuthorsAccounting account.Accounting = "authors"
+const AuthorsAccounting calibrate.Accounting = "authors"
 
 // programmed are the bitsums that AuthorsAccounting is of.
 var programmed = []string{"3nb"}
@@ -55,7 +55,7 @@ func (d Density) InnerProduct() bool { return strings.HasPrefix(d.Kernel.Name, "
 
 func (d Density) validate(f *faults) {
 	f.check(slices.Contains(Bitsums, d.Bitsum), "bitsum %q: choose one of %v", d.Bitsum, Bitsums)
-	f.check(d.Accounting == account.ExactAccounting || d.Accounting == account.PaperAccounting || d.Accounting == AuthorsAccounting && Programmed(d.Bitsum), "accounting %q: choose %q or %q", d.Accounting, account.ExactAccounting, account.PaperAccounting)
+	f.check(d.Accounting == calibrate.Exact || d.Accounting == calibrate.Paper || d.Accounting == AuthorsAccounting && Programmed(d.Bitsum), "accounting %q: choose %q or %q", d.Accounting, calibrate.Exact, calibrate.Paper)
 	f.check(!d.NearestMean || d.InnerProduct(), "the nearest mean needs a kernel of inner products (ip-...)")
 	f.check(d.Epsilon > 0 && d.Epsilon <= 100 || d.Epsilon == 0 && d.LocalEpsilon > 0, "epsilon %v: must be above 0, at most 100", d.Epsilon)
 	f.check(d.LocalEpsilon == 0 || d.LocalEpsilon >= 1e-6 && d.LocalEpsilon <= 1e6, "local epsilon %v: must be from 1e-6 to 1e6", d.LocalEpsilon)

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 )
 
 // Histogram is what a plan of a histogram question leaves open, in the plan's words. Each
 // respondent holds one cell.
 type Histogram struct {
-	Encoding   string             `json:"encoding,omitempty"` // one of Encodings
-	Accounting account.Accounting `json:"accounting,omitempty"`
+	Encoding   string               `json:"encoding,omitempty"` // one of Encodings
+	Accounting calibrate.Accounting `json:"accounting,omitempty"`
 	// Epsilon is the central one, that of one-hot reports. ESA's accounting, which
 	// has none for sketches, gives those the local epsilon of one-hot reports.
 	Epsilon float64 `json:"epsilon,omitempty"`
@@ -47,10 +48,10 @@ func (h Histogram) validate(f *faults) {
 	check := f.check
 	sketched := h.Encoding == CountMean || h.Encoding == Count
 	check(slices.Contains(Encodings, h.Encoding), "encoding %q: choose one of %v", h.Encoding, Encodings)
-	check(h.Accounting == account.ExactAccounting || h.Accounting == account.PaperAccounting, "accounting %q: choose %q or %q", h.Accounting, account.ExactAccounting, account.PaperAccounting)
+	check(h.Accounting == calibrate.Exact || h.Accounting == calibrate.Paper, "accounting %q: choose %q or %q", h.Accounting, calibrate.Exact, calibrate.Paper)
 	check(h.Adjacency == account.Removal || h.Adjacency == account.Replacement, "adjacency %q: choose %q or %q", h.Adjacency, account.Removal, account.Replacement)
-	check(h.Accounting != account.PaperAccounting || h.Adjacency == account.Removal, "accounting paper: ESA's is for removal")
-	check(h.Accounting != account.PaperAccounting || h.Encoding != Asymmetric, "accounting paper: ESA has none for %s", Asymmetric)
+	check(h.Accounting != calibrate.Paper || h.Adjacency == account.Removal, "accounting paper: ESA's is for removal")
+	check(h.Accounting != calibrate.Paper || h.Encoding != Asymmetric, "accounting paper: ESA has none for %s", Asymmetric)
 	check(h.Epsilon > 0 || h.LocalEpsilon > 0, "epsilon %v: must be above 0, or a local epsilon be given", h.Epsilon)
 	check(h.Epsilon >= 0 && h.Epsilon <= 100, "epsilon %v: must be above 0, at most 100", h.Epsilon)
 	check(h.LocalEpsilon == 0 || h.LocalEpsilon >= 1e-6 && h.LocalEpsilon <= 1e6, "local epsilon %v: must be from 1e-6 to 1e6", h.LocalEpsilon)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -120,14 +120,14 @@ func TestStoreRefusesABadLine(t *testing.T) {
 }
 
 func TestCellKeyHoldsEverything(t *testing.T) {
-	base := Cell{Dataset: "a", Runs: 1, Density: Density{Kernel: plan.Kernel{Name: "gaussian"}, Bitsum: "rr", Accounting: account.ExactAccounting, Epsilon: 1, Delta: 1e-5}}
+	base := Cell{Dataset: "a", Runs: 1, Density: Density{Kernel: plan.Kernel{Name: "gaussian"}, Bitsum: "rr", Accounting: calibrate.Exact, Epsilon: 1, Delta: 1e-5}}
 	if again := base; base.Key() != again.Key() {
 		t.Fatal("a cell has two keys")
 	}
 	for _, change := range []func(c *Cell){
 		func(c *Cell) { c.Dataset = "b" }, func(c *Cell) { c.Seed = 1 }, func(c *Cell) { c.Runs = 2 },
 		func(c *Cell) { c.Density.Kernel.Name = "ip-signs" }, func(c *Cell) { c.Density.Kernel.Bandwidth = 1 }, func(c *Cell) { c.Density.Kernel.Clip = 1 },
-		func(c *Cell) { c.Density.Kernel.Radius = 1 }, func(c *Cell) { c.Density.Bitsum = "3nb" }, func(c *Cell) { c.Density.Accounting = account.PaperAccounting },
+		func(c *Cell) { c.Density.Kernel.Radius = 1 }, func(c *Cell) { c.Density.Bitsum = "3nb" }, func(c *Cell) { c.Density.Accounting = calibrate.Paper },
 		func(c *Cell) { c.Density.Epsilon = 2 }, func(c *Cell) { c.Density.Delta = 1e-6 }, func(c *Cell) { c.Density.LabelEpsilon = 1 }, func(c *Cell) { c.Density.LocalEpsilon = 1 },
 		func(c *Cell) { c.Density.Repetitions = 5 }, func(c *Cell) { c.Density.Queries = 1 }, func(c *Cell) { c.Density.Words = 1 },
 		func(c *Cell) { c.Density.CostOnly = true }, func(c *Cell) { c.Density.NearestMean = true }, func(c *Cell) { c.Histogram.Repeats = 2 },

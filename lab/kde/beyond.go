@@ -1,7 +1,7 @@
 package kde
 
 import (
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -105,8 +105,8 @@ func contrast() experiments.Spec {
 
 // Who adds up numbers and no bits: one who holds all records, and devices of which nothing but sums is revealed.
 var (
-	holder  = experiments.Density{Bitsum: experiments.Holder, Accounting: account.ExactAccounting}
-	devices = experiments.Density{Bitsum: experiments.RealSums, Accounting: account.ExactAccounting}
+	holder  = experiments.Density{Bitsum: experiments.Holder, Accounting: calibrate.Exact}
+	devices = experiments.Density{Bitsum: experiments.RealSums, Accounting: calibrate.Exact}
 )
 
 // numbers sets bits beside the numbers that they are drawn of.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/testkit/datatest"
@@ -32,7 +33,7 @@ func generated(t testing.TB) *dataset.Set {
 // cell is one of the experiment; tests change one thing at a time.
 func cell() experiments.Cell {
 	return experiments.Cell{Seed: 7, Runs: 2, Density: experiments.Density{
-		Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1}, Bitsum: "rr", Accounting: account.ExactAccounting, Epsilon: 4, Delta: 1e-5, Repetitions: 48,
+		Kernel: plan.Kernel{Name: "gaussian", Bandwidth: 1}, Bitsum: "rr", Accounting: calibrate.Exact, Epsilon: 4, Delta: 1e-5, Repetitions: 48,
 	}}
 }
 
@@ -79,7 +80,7 @@ func TestKDESaysWhatItMeasured(t *testing.T) {
 		{"3nb", func(e *experiments.Density) { e.Bitsum = "3nb" }, account.Shuffled, func(r experiments.Result) bool {
 			return noise(r).Noise > 0 && noise(r).FloodShape > 0 && noise(r).FloodProbability > 0 && r.MessagesPerDevice > 48
 		}},
-		{"3nb, paper", func(e *experiments.Density) { e.Bitsum, e.Accounting = "3nb", account.PaperAccounting }, account.Shuffled, func(r experiments.Result) bool {
+		{"3nb, paper", func(e *experiments.Density) { e.Bitsum, e.Accounting = "3nb", calibrate.Paper }, account.Shuffled, func(r experiments.Result) bool {
 			return r.MessagesPerDevice > plan.MaxEnvelopes // which no device sends, and has a law
 		}},
 		{"central", func(e *experiments.Density) { e.Bitsum = "central" }, account.Central, func(r experiments.Result) bool {
@@ -144,7 +145,7 @@ func TestKDERefusesBadCells(t *testing.T) {
 		"label epsilon":   {func(e *experiments.Density) { e.LabelEpsilon = -1 }, "label epsilon"},
 		"repetitions":     {func(e *experiments.Density) { e.Repetitions = -1 }, "repetitions"},
 		"many of them":    {func(e *experiments.Density) { e.Repetitions = 1 << 21 }, "repetitions"},
-		"paper's domain":  {func(e *experiments.Density) { e.Accounting, e.Epsilon = account.PaperAccounting, 0.01 }, ""},
+		"paper's domain":  {func(e *experiments.Density) { e.Accounting, e.Epsilon = calibrate.Paper, 0.01 }, ""},
 		"all at one time": {func(e *experiments.Density) { e.Delta, e.Bitsum = 0, "" }, "delta"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +184,7 @@ func TestRROnNews(t *testing.T) {
 func TestTheAuthorsShareOfNoise(t *testing.T) {
 	set := generated(t)
 	e := cell()
-	e.Runs, e.Density.CostOnly, e.Density.Bitsum, e.Density.Accounting = 1, true, "3nb", account.PaperAccounting
+	e.Runs, e.Density.CostOnly, e.Density.Bitsum, e.Density.Accounting = 1, true, "3nb", calibrate.Paper
 	printed := run(t, e, set)
 	e.Density.Accounting = experiments.AuthorsAccounting
 	authors := run(t, e, set)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -29,19 +29,19 @@ var (
 
 // ways are the bitsums with their accounting that shuffled results are shown by.
 var ways = []experiments.Density{
-	{Bitsum: "rr", Accounting: account.ExactAccounting},
-	{Bitsum: "rr", Accounting: account.PaperAccounting},
-	{Bitsum: "3nb", Accounting: account.ExactAccounting},
-	{Bitsum: "3nb", Accounting: account.PaperAccounting},
+	{Bitsum: "rr", Accounting: calibrate.Exact},
+	{Bitsum: "rr", Accounting: calibrate.Paper},
+	{Bitsum: "3nb", Accounting: calibrate.Exact},
+	{Bitsum: "3nb", Accounting: calibrate.Paper},
 	{Bitsum: "3nb", Accounting: experiments.AuthorsAccounting},
-	{Bitsum: "pure", Accounting: account.ExactAccounting},
-	{Bitsum: "pure", Accounting: account.PaperAccounting},
+	{Bitsum: "pure", Accounting: calibrate.Exact},
+	{Bitsum: "pure", Accounting: calibrate.Paper},
 }
 
 // Specs returns all measurements, in the order of the paper.
 func Specs() []experiments.Spec {
 	withCurator := append(ways[:len(ways):len(ways)], curator)
-	local := experiments.Density{Bitsum: experiments.Local, Accounting: account.ExactAccounting}
+	local := experiments.Density{Bitsum: experiments.Local, Accounting: calibrate.Exact}
 	common := func(labels float64) experiments.Cell {
 		return experiments.Cell{Runs: paperRuns, Density: experiments.Density{LabelEpsilon: labels}}
 	}
@@ -108,7 +108,7 @@ func specAt(epsilons []float64, name, title, paper string, sets []string, sectio
 	}
 }
 
-var curator = experiments.Density{Bitsum: experiments.Curator, Accounting: account.ExactAccounting}
+var curator = experiments.Density{Bitsum: experiments.Curator, Accounting: calibrate.Exact}
 
 // grid returns every kernel with every way at every budget; the rest is of common.
 func grid(common experiments.Cell, kernels, ways []experiments.Density, epsilons []float64) []experiments.Cell {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
@@ -38,7 +39,7 @@ func step(feature float32) int {
 func realSums(d experiments.Density, f *encode.Features, users int) (way, error) {
 	moves := f.Sensitivity()
 	sensitivity := gridSteps*math.Sqrt(moves.SumSquares) + math.Sqrt(float64(f.Channels()))
-	target := account.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: users, Rounds: 1}
+	target := calibrate.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: users, Rounds: 1}
 	w := way{onGrid: true}
 	if d.Bitsum == experiments.Holder {
 		e, g, err := additive.CalibrateGaussian(target, sensitivity)
@@ -77,15 +78,15 @@ func realSums(d experiments.Density, f *encode.Features, users int) (way, error)
 
 // concentrated returns the least noise of a discrete Gaussian in each of several sums that keeps the target, where a record
 // moves them by so much in the two-norm.
-func concentrated(t account.Target, sensitivity float64) (sigma float64, g account.Guarantee, err error) {
+func concentrated(t calibrate.Target, sensitivity float64) (sigma float64, g account.Guarantee, err error) {
 	event := func(sigma float64) additive.DiscreteGaussianVector {
 		return additive.DiscreteGaussianVector{Sigma: sigma, Sensitivity: sensitivity}
 	}
-	sigma, err = t.Search(account.Search{Noise: sensitivity / t.Distance(), Most: math.Inf(1), Tolerance: account.CloseEnough}, func(sigma float64) account.Event { return event(sigma) })
+	sigma, err = t.Search(calibrate.Search{Noise: sensitivity / t.Distance(), Most: math.Inf(1), Tolerance: calibrate.CloseEnough}, func(sigma float64) account.Event { return event(sigma) })
 	if err != nil {
 		return 0, g, err
 	}
-	e, g, err := account.Meets(t, event(sigma))
+	e, g, err := calibrate.Meets(t, event(sigma))
 	return e.Sigma, g, err
 }
 

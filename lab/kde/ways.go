@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
@@ -42,7 +43,7 @@ func (b *bench) way(c experiments.Cell, least, most int) (way, error) {
 	switch d.Bitsum {
 	case experiments.Curator:
 		// The rounds are one vector of sums: a replaced record moves each by at most one.
-		e, g, err := additive.CalibrateGaussian(account.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: least, Rounds: p.features.Sensitivity().Coordinates}, 1)
+		e, g, err := additive.CalibrateGaussian(calibrate.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: least, Rounds: p.features.Sensitivity().Coordinates}, 1)
 		w := way{promised: measure.PromisedBy(g), sigma: e.Sigma, rmse: e.Sigma, draw: bitsum.Gaussian{Sigma: e.Sigma}.DrawEstimate}
 		w.promised.MessagesPerDevice = 1
 		return w, err
@@ -86,7 +87,7 @@ func (b *bench) designed(draft plan.Plan, users int) (way, error) {
 func (b *bench) design(draft plan.Plan, users int) (way, error) {
 	share := theorems.KDEPrintedShare
 	if sums := &draft.Question.Density.Bitsum; sums.Accounting == string(experiments.AuthorsAccounting) {
-		sums.Accounting, share = string(account.PaperAccounting), theorems.KDEAuthorsShare
+		sums.Accounting, share = string(calibrate.Paper), theorems.KDEAuthorsShare
 	}
 	p, messages, err := measure.Designed(draft)
 	var w way
@@ -143,7 +144,7 @@ type hiding interface {
 // has to keep as the printed share does.
 func (b *bench) spend(share float64, p *plan.Plan) error {
 	sums, users := &p.Question.Density.Bitsum, p.MinHonest()
-	epsilon, delta := theorems.KDERound(account.Target{Users: users, Rounds: b.populations[0].features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - terms.OverflowShare)})
+	epsilon, delta := theorems.KDERound(calibrate.Target{Users: users, Rounds: b.populations[0].features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - terms.OverflowShare)})
 	flood, err := theorems.KDEAppendixA2(epsilon, delta, share)
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ const payloadBytes = 8
 // guarantee is exact, or that of the paper's accounting where the plan's noise is by it.
 func (b *bench) guarantee(p plan.Plan) (g account.Guarantee, err error) {
 	d, honest := p.Question.Density, p.MinHonest()
-	if d.Bitsum.Accounting == string(account.PaperAccounting) && p.Budget.LocalEpsilon == 0 {
+	if d.Bitsum.Accounting == string(calibrate.Paper) && p.Budget.LocalEpsilon == 0 {
 		_, g, err = density.DesignBitsum(plan.Bitsum{Name: d.Bitsum.Name, Accounting: d.Bitsum.Accounting}, b.populations[0].features, honest, 1, p.Budget.Epsilon, p.Budget.Delta)
 		return g, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/featuremap"
@@ -51,7 +52,7 @@ func (t *task) chosen() (int, error) {
 	if t.Clusters > 0 {
 		return t.Clusters, nil
 	}
-	noise, _, err := additive.CalibrateGaussian(account.Target{Rounds: 1, Epsilon: t.Epsilon, Delta: t.Delta}, math.Sqrt2)
+	noise, _, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: t.Epsilon, Delta: t.Delta}, math.Sqrt2)
 	if err != nil {
 		return 0, fmt.Errorf("labels: how many clusters: %w", err)
 	}

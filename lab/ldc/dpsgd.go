@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -37,8 +38,8 @@ func dpSGD(t *task, l experiments.Labels, run int, res *experiments.Result) (flo
 			return additive.Iteration{Distance: 1 / noise, Steps: steps, Position: position, Passes: passes}
 		}
 	}
-	target := account.Target{Users: n, Rounds: 1, Epsilon: l.Epsilon, Delta: delta}
-	noise, err := target.Search(account.Search{Noise: 1 / target.PerRound(), Most: 1e6, Tolerance: 1e-4}, at(steps))
+	target := calibrate.Target{Users: n, Rounds: 1, Epsilon: l.Epsilon, Delta: delta}
+	noise, err := target.Search(calibrate.Search{Noise: 1 / target.PerRound(), Most: 1e6, Tolerance: 1e-4}, at(steps))
 	if err != nil {
 		return 0, &inadmissible{err}
 	}

@@ -4,7 +4,7 @@ import (
 	rows "github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
-	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // round is what a device is asked in one of the rounds.
@@ -57,7 +57,7 @@ func (t *task) least() (*learner, error) {
 	shape := features.Squares{Dimension: t.train.x.Cols}
 	var fitted moments.Regression
 	return &learner{
-		rounds: []round{{vector.Squares, shape.Len(), features.SquaresDistance, 1}},
+		rounds: []round{{plan.SumsSquares, shape.Len(), features.SquaresDistance, 1}},
 		encode: func(r records, i int, v []float32) { shape.Message(r.row(i), r.target[i], v) },
 		train:  func() records { return t.train },
 		learn: func(sum rows.Sum, n int) error {
@@ -75,7 +75,7 @@ func (t *task) classSums() (*learner, error) {
 	shape, err := t.shape()
 	var fitted moments.Linear
 	return &learner{
-		rounds: []round{{vector.Classes, shape.ClassLen(), features.ClassDistance, 1}},
+		rounds: []round{{plan.SumsClasses, shape.ClassLen(), features.ClassDistance, 1}},
 		encode: func(r records, i int, v []float32) { shape.ClassMessage(r.row(i), r.y[i], v) },
 		train:  func() records { return t.train },
 		learn: func(sum rows.Sum, _ int) (err error) {
@@ -90,7 +90,7 @@ func (t *task) ridge() (*learner, error) {
 	shape, err := t.shape()
 	var fitted moments.Linear
 	return &learner{
-		rounds: []round{{vector.Moments, shape.Len(), features.SquaredDistance(), 1}},
+		rounds: []round{{plan.SumsMoments, shape.Len(), features.SquaredDistance(), 1}},
 		encode: func(r records, i int, v []float32) { shape.Message(r.row(i), r.y[i], v) },
 		train:  func() records { return t.train },
 		learn: func(sum rows.Sum, n int) error {
@@ -119,11 +119,11 @@ func (t *task) descent(s Setting) (*learner, error) {
 		if s.Takes == takesOne {
 			first = cohortShare
 		}
-		l.rounds = []round{{vector.Moments, shape.Len(), features.SquaredDistance(), first}}
+		l.rounds = []round{{plan.SumsMoments, shape.Len(), features.SquaredDistance(), first}}
 		gradients, share, at = s.Rounds-1, 1-first, nil
 	}
 	for range gradients {
-		l.rounds = append(l.rounds, round{vector.Gradients, shape.GradientLen(), features.GradientDistance, share / float64(gradients)})
+		l.rounds = append(l.rounds, round{plan.SumsGradients, shape.GradientLen(), features.GradientDistance, share / float64(gradients)})
 	}
 	// Features in the coordinates of the descent are computed once for all rounds.
 	l.encode = func(r records, i int, v []float32) {

@@ -23,7 +23,7 @@ import (
 func (m *measurement) design(l *learner) error {
 	cubes := l.overlap(m.task.public, l.rounds[0].length)[0]
 	groups := 1.0 // of vectors that are alike
-	if l.rounds[0].sums != vector.Squares {
+	if l.rounds[0].sums != plan.SumsSquares {
 		groups = float64(len(m.task.classes))
 	}
 	alike := math.Min(1, math.Cbrt(groups*math.Max(0, cubes)))
@@ -152,7 +152,7 @@ func (m *measurement) runnable(p plan.Plan, state []byte) (*protocol.Protocol, e
 // start returns the state that the first round asks with, where that is of gradients: zero, in
 // features as they are.
 func (m *measurement) start(l *learner) []byte {
-	if l.rounds[0].sums != vector.Gradients {
+	if l.rounds[0].sums != plan.SumsGradients {
 		return nil
 	}
 	shape := features.Shape{Dimension: m.task.train.x.Cols, Classes: len(m.task.classes)}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/kde"
@@ -33,7 +33,7 @@ func accuracies(name string, labels float64, c Cells, needs ...string) (out []pa
 				f.add(summed(m), m.Cell.Density.Epsilon, m.Result.Accuracy, m.Result.AccuracyStd)
 			}
 			for _, m := range sorted(of) {
-				if m.Cell.Density.Kernel.Name == kernel && m.Cell.Density.Bitsum == "rr" && m.Cell.Density.Accounting == account.ExactAccounting {
+				if m.Cell.Density.Kernel.Name == kernel && m.Cell.Density.Bitsum == "rr" && m.Cell.Density.Accounting == calibrate.Exact {
 					f.add(noPrivacy, m.Cell.Density.Epsilon, m.Result.AccuracyNoPrivacy, 0)
 				}
 			}
@@ -88,7 +88,7 @@ func overEpsilon(c Cells, name, title, y string, pick func(experiments.Cell) boo
 // equal local and equal central epsilon come to.
 func alone(labels float64, c Cells) (tables []release.Table) {
 	at := c.where(func(x experiments.Cell) bool {
-		return classified(x) && x.Density.LabelEpsilon == labels && (x.Density.Bitsum == experiments.Local || x.Density.Bitsum == "rr" && x.Density.Accounting == account.ExactAccounting)
+		return classified(x) && x.Density.LabelEpsilon == labels && (x.Density.Bitsum == experiments.Local || x.Density.Bitsum == "rr" && x.Density.Accounting == calibrate.Exact)
 	})
 	for _, set := range datasets(at) {
 		of := at.where(func(x experiments.Cell) bool { return x.Dataset == set })

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/release"
@@ -36,13 +36,13 @@ func byLabels(name, set string, c Cells) []release.Table {
 	for _, kernel := range []string{"gaussian", "gaussian-projected", "ip-identity"} {
 		for _, sums := range []string{"rr", "3nb"} {
 			for _, epsilon := range epsilons {
-				get := func(bitsum string, by account.Accounting, labels float64) (experiments.Measured, bool) {
+				get := func(bitsum string, by calibrate.Accounting, labels float64) (experiments.Measured, bool) {
 					return of.one(func(x experiments.Cell) bool {
 						d := x.Density
 						return d.Bitsum == bitsum && d.Epsilon == epsilon && d.LabelEpsilon == labels && (d.Kernel.Name == kernel || by == "") && (d.Accounting == by || by == "" && d.Kernel.Name == "ip-rotated")
 					})
 				}
-				text := func(bitsum string, by account.Accounting, labels float64) string {
+				text := func(bitsum string, by calibrate.Accounting, labels float64) string {
 					m, ok := get(bitsum, by, labels)
 					if !ok {
 						return none
@@ -66,19 +66,19 @@ func byLabels(name, set string, c Cells) []release.Table {
 					authors = text(sums, experiments.AuthorsAccounting, 0)
 				}
 				open := none
-				if m, ok := get(sums, account.ExactAccounting, 0); ok {
+				if m, ok := get(sums, calibrate.Exact, 0); ok {
 					open = percent(m.Result.AccuracyNoPrivacy, 0)
 				}
-				shown := row(append(head[:3:3], printed(0), text(sums, account.PaperAccounting, 0), authors, text(sums, account.ExactAccounting, 0), text("rr", "", 0), text(experiments.Curator, account.ExactAccounting, 0), text(experiments.Holder, account.ExactAccounting, 0), open)...)
+				shown := row(append(head[:3:3], printed(0), text(sums, calibrate.Paper, 0), authors, text(sums, calibrate.Exact, 0), text("rr", "", 0), text(experiments.Curator, calibrate.Exact, 0), text(experiments.Holder, calibrate.Exact, 0), open)...)
 				if shown[4].Text != none || shown[6].Text != none {
 					first.Rows = append(first.Rows, shown)
 				}
 				levelled := 0
 				for _, l := range []float64{0, 7, 5, 3, 1} {
-					if _, ok := get(sums, account.ExactAccounting, l); ok {
+					if _, ok := get(sums, calibrate.Exact, l); ok {
 						levelled++
 					}
-					head = append(head, printed(l)+" / "+strings.TrimSuffix(text(sums, account.PaperAccounting, l), " (no proof)")+" / "+text(sums, account.ExactAccounting, l))
+					head = append(head, printed(l)+" / "+strings.TrimSuffix(text(sums, calibrate.Paper, l), " (no proof)")+" / "+text(sums, calibrate.Exact, l))
 				}
 				if levelled > 1 || printed(0) != none && kernel == printedKernel(kernel) {
 					levels.Rows = append(levels.Rows, row(head...))
@@ -122,7 +122,7 @@ func again(c Cells) []release.Table {
 	for _, delta := range []float64{1e-6, 1e-5} {
 		m, ok := c.one(func(x experiments.Cell) bool {
 			d := x.Density
-			return classified(x) && x.Dataset == set && d.Kernel.Name == "gaussian" && d.Bitsum == "rr" && d.Accounting == account.PaperAccounting && d.Epsilon == epsilon && d.Delta == delta && d.LabelEpsilon == 0
+			return classified(x) && x.Dataset == set && d.Kernel.Name == "gaussian" && d.Bitsum == "rr" && d.Accounting == calibrate.Paper && d.Epsilon == epsilon && d.Delta == delta && d.LabelEpsilon == 0
 		})
 		if mean, std, printed := kde.Printed("table3", "gaussian", "rr", epsilon, 0); ok && printed {
 			t.Rows = append(t.Rows, row(fmt.Sprint(delta), percent(mean/100, std/100), percent(m.Result.Accuracy, m.Result.AccuracyStd), fmt.Sprint(m.Cell.Runs)))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/lab/esa"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
@@ -20,14 +20,14 @@ const (
 
 // printedLocal returns the errors of Table III at local epsilon 2.
 func printedLocal(set string) (float64, bool) {
-	return esa.Printed("esa-table3", set, experiments.Histogram{Encoding: experiments.OneHot, Accounting: account.PaperAccounting, LocalEpsilon: 2})
+	return esa.Printed("esa-table3", set, experiments.Histogram{Encoding: experiments.OneHot, Accounting: calibrate.Paper, LocalEpsilon: 2})
 }
 
 // atLocal picks the reports of Table III at local epsilon 2.
 func atLocal(set string) func(experiments.Cell) bool {
 	return func(x experiments.Cell) bool {
 		h := x.Histogram
-		return x.Dataset == set && h.Encoding == experiments.OneHot && h.Accounting == account.PaperAccounting && h.LocalEpsilon == 2 && max(h.Fragments, h.Repeats) <= 1 && h.Epsilon == 0
+		return x.Dataset == set && h.Encoding == experiments.OneHot && h.Accounting == calibrate.Paper && h.LocalEpsilon == 2 && max(h.Fragments, h.Repeats) <= 1 && h.Epsilon == 0
 	}
 }
 
@@ -50,7 +50,7 @@ func factors(c Cells) release.Table {
 	budgets, sigmas := []float64{0.05, 0.25, 0.5, 0.75, 1}, []float64{80.42, 16.18, 8.15, 5.47, 4.14}
 	locals := []float64{2.94, 5.96, 7.28, 8.03, 8.55}
 	for i, e := range budgets {
-		printed, _ := esa.Printed("esa-table4", "horse-like", experiments.Histogram{Encoding: experiments.Central, Accounting: account.ExactAccounting, Epsilon: e})
+		printed, _ := esa.Printed("esa-table4", "horse-like", experiments.Histogram{Encoding: experiments.Central, Accounting: calibrate.Exact, Epsilon: e})
 		add("a curator", fmt.Sprint(sigmas[i]), printed, 0, picture.Clipped(sigmas[i], white))
 	}
 	if m, ok := c.one(atLocal("horse-like")); ok {
@@ -59,13 +59,13 @@ func factors(c Cells) release.Table {
 	}
 	for i, times := range []int{1, 2, 5} {
 		for j, e := range budgets {
-			h := experiments.Histogram{Encoding: experiments.OneHot, Accounting: account.PaperAccounting, Epsilon: e}
+			h := experiments.Histogram{Encoding: experiments.OneHot, Accounting: calibrate.Paper, Epsilon: e}
 			if times > 1 {
 				h.Repeats = times
 			}
 			printed, _ := esa.Printed("esa-table6", "horse-like", h)
 			measured := 0.0
-			if m, ok := c.one(counted("horse-like", experiments.OneHot, account.PaperAccounting, 1, times, e)); ok {
+			if m, ok := c.one(counted("horse-like", experiments.OneHot, calibrate.Paper, 1, times, e)); ok {
 				measured = m.Result.Within
 			}
 			sigma := esa.OneHotNoise(ofHorse, locals[j]/float64(times)) / math.Sqrt(float64(times))
@@ -95,12 +95,12 @@ func floors(c Cells) release.Table {
 	}
 	for _, fragments := range []int{1, 4} {
 		for _, e := range []float64{0.05, 0.25, 0.5, 0.75, 1} {
-			h := experiments.Histogram{Encoding: experiments.OneHot, Accounting: account.PaperAccounting, Epsilon: e}
+			h := experiments.Histogram{Encoding: experiments.OneHot, Accounting: calibrate.Paper, Epsilon: e}
 			if fragments > 1 {
 				h.Fragments = fragments
 			}
 			printed, _ := esa.Printed("esa-table8", "map-like", h)
-			if m, ok := c.one(counted("map-like", experiments.OneHot, account.PaperAccounting, fragments, 1, e)); ok && m.Result.EpsilonLocal != nil {
+			if m, ok := c.one(counted("map-like", experiments.OneHot, calibrate.Paper, fragments, 1, e)); ok && m.Result.EpsilonLocal != nil {
 				sigma := esa.OneHotNoise(ofMap, *m.Result.EpsilonLocal)
 				if fragments > 1 {
 					sigma *= math.Sqrt2 // fragments add as much as their backstop, at these epsilons
@@ -120,7 +120,7 @@ func sketches(c Cells) release.Table {
 		Note:    "The flips' noise comes to it, and estimates are taken to zero, which takes some of both away.",
 	}
 	for _, p := range []struct{ set, words string }{{"heavy-hitters", "heavy hitters, and a power law that begins anew"}, {"heavy-hitters-behind", "heavy hitters, and a power law that goes on behind them"}, {"child-like", "Child"}, {"horse-like", "Horse"}} {
-		m, ok := c.one(counted(p.set, experiments.CountMean, account.PaperAccounting, 1, 1, 1))
+		m, ok := c.one(counted(p.set, experiments.CountMean, calibrate.Paper, 1, 1, 1))
 		if !ok {
 			continue
 		}

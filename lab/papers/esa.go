@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/esa"
 	"github.com/confetti-dp/confetti/lab/experiments"
@@ -46,7 +47,7 @@ Why numbers differ, pictures, and what goes beyond the paper: [results-esa.md](.
 			{name: "Table V", title: "the Horse in a sketch", text: "Count-mean sketch, 1,024 hash functions by 65,536 cells, with the flips of Table IV. The paper knows no central epsilon but \"between the target and the local one\"; ours counts the devices that share a row.", show: func(c Cells) ([]release.Table, []page.Chart) {
 				t, _ := fragments("esa-table5", "horse-like", experiments.CountMean, budgets, c)
 				m, ok := c.one(func(x experiments.Cell) bool {
-					return x.Dataset == "horse-like" && x.Histogram.Encoding == experiments.CountMean && x.Histogram.Accounting == account.ExactAccounting && x.Histogram.LocalEpsilon > 0
+					return x.Dataset == "horse-like" && x.Histogram.Encoding == experiments.CountMean && x.Histogram.Accounting == calibrate.Exact && x.Histogram.LocalEpsilon > 0
 				})
 				if ok {
 					t.Rows = append(t.Rows, row("none", "the sketch alone", printedError("esa-table5", m, ok), none, erring(m, ok), none, none, none))
@@ -80,7 +81,7 @@ Why numbers differ, pictures, and what goes beyond the paper: [results-esa.md](.
 }
 
 // counted picks a histogram's cells by what the paper asks for.
-func counted(set, encoding string, by account.Accounting, fragments, repeats int, epsilon float64) func(experiments.Cell) bool {
+func counted(set, encoding string, by calibrate.Accounting, fragments, repeats int, epsilon float64) func(experiments.Cell) bool {
 	return func(x experiments.Cell) bool {
 		h := x.Histogram
 		return x.Dataset == set && h.Encoding == encoding && (h.Accounting == by || encoding == experiments.Central) && max(1, h.Fragments) == fragments && max(1, h.Repeats) == repeats && h.Epsilon == epsilon &&
@@ -138,8 +139,8 @@ func fragments(spec, set, encoding string, budgets []float64, c Cells) (release.
 			t.Rows = append(t.Rows, row(fmt.Sprint(e), "a curator", printedError(spec, m, ok), none, erring(m, ok), none, none, none))
 		}
 		for _, n := range []int{1, 4, 16, 256} {
-			paper, have := c.one(counted(set, encoding, account.PaperAccounting, n, 1, e))
-			exact, found := c.one(counted(set, encoding, account.ExactAccounting, n, 1, e))
+			paper, have := c.one(counted(set, encoding, calibrate.Paper, n, 1, e))
+			exact, found := c.one(counted(set, encoding, calibrate.Exact, n, 1, e))
 			if !have && !found {
 				continue
 			}
@@ -168,9 +169,9 @@ func fragmentFigure(spec, set, encoding string, budgets []float64, c Cells) []pa
 	f := newChart(strings.TrimPrefix(spec, "esa-"), "Errors of counts, "+populationCalled(set), "Root mean square error against the central epsilon.",
 		release.Axis{Label: "central epsilon", Log: true}, release.Axis{Label: "root mean square error (respondents)", Log: true})
 	for _, n := range []int{1, 16, 256} {
-		for _, by := range []account.Accounting{account.PaperAccounting, account.ExactAccounting} {
+		for _, by := range []calibrate.Accounting{calibrate.Paper, calibrate.Exact} {
 			p := protocol{inFragments(n) + ", exact", line(page.Blue, looks[n])}
-			if by == account.PaperAccounting {
+			if by == calibrate.Paper {
 				p = protocol{inFragments(n) + ", the paper's", paper(page.Vermilion, hollow[n])}
 			}
 			for _, e := range budgets {
@@ -187,7 +188,7 @@ func fragmentFigure(spec, set, encoding string, budgets []float64, c Cells) []pa
 	}
 	for _, n := range []int{1, 256} {
 		for _, e := range budgets {
-			h := experiments.Histogram{Encoding: encoding, Accounting: account.PaperAccounting, Epsilon: e}
+			h := experiments.Histogram{Encoding: encoding, Accounting: calibrate.Paper, Epsilon: e}
 			if n > 1 {
 				h.Fragments = n
 			}
@@ -228,8 +229,8 @@ func heavyHitters(c Cells) release.Table {
 			add("its error", none, none, erring(central, ok))
 		}
 		for i, n := range []int{1, 4, 16, 256} {
-			paper, have := c.one(counted(set, experiments.OneHot, account.PaperAccounting, n, 1, e))
-			exact, found := c.one(counted(set, experiments.OneHot, account.ExactAccounting, n, 1, e))
+			paper, have := c.one(counted(set, experiments.OneHot, calibrate.Paper, n, 1, e))
+			exact, found := c.one(counted(set, experiments.OneHot, calibrate.Exact, n, 1, e))
 			alone := func(m experiments.Measured, ok bool) string {
 				if !ok || m.Result.EpsilonAlone == nil {
 					return none
@@ -253,7 +254,7 @@ func heavyHitters(c Cells) release.Table {
 				add("messages", fmt.Sprintf("%.2f", of[5]), fmt.Sprintf("%.2f", paper.Result.MessagesPerDevice), messages)
 			}
 		}
-		if m, ok := c.one(counted(set, experiments.CountMean, account.PaperAccounting, 1, 1, e)); ok {
+		if m, ok := c.one(counted(set, experiments.CountMean, calibrate.Paper, 1, 1, e)); ok {
 			add("messages of a sketch", fmt.Sprintf("%.2f", of[6]), fmt.Sprintf("%.2f", m.Result.MessagesPerDevice), none)
 		}
 	}
@@ -318,11 +319,11 @@ func four(c Cells) release.Table {
 		local, have := c.one(atLocal(p.set))
 		add("local epsilon 2", printedCentral[p.set], local, experiments.Measured{}, have, false)
 		for _, e := range []float64{0.05, 1} {
-			paper, have := c.one(counted(p.set, experiments.OneHot, account.PaperAccounting, 1, 1, e))
-			exact, found := c.one(counted(p.set, experiments.OneHot, account.ExactAccounting, 1, 1, e))
+			paper, have := c.one(counted(p.set, experiments.OneHot, calibrate.Paper, 1, 1, e))
+			exact, found := c.one(counted(p.set, experiments.OneHot, calibrate.Exact, 1, 1, e))
 			add(fmt.Sprintf("central epsilon %g", e), fmt.Sprint(e), paper, exact, have, found)
 		}
-		sketch, have := c.one(counted(p.set, experiments.CountMean, account.PaperAccounting, 1, 1, 1))
+		sketch, have := c.one(counted(p.set, experiments.CountMean, calibrate.Paper, 1, 1, 1))
 		add("a sketch", "1 to the local one", sketch, experiments.Measured{}, have, false)
 	}
 	return t
@@ -333,8 +334,8 @@ func several(spec, encoding string, budgets []float64, c Cells) release.Table {
 	t := release.Table{Columns: columns("central epsilon of one report", "reports", "printed", "at the paper's local epsilon", "its central epsilon, exactly", "exact, at that central epsilon", "its local epsilon")}
 	for _, e := range budgets {
 		for i, n := range []int{1, 2, 5} {
-			paper, have := c.one(counted("horse-like", encoding, account.PaperAccounting, 1, n, e))
-			exact, found := c.one(counted("horse-like", encoding, account.ExactAccounting, 1, n, e))
+			paper, have := c.one(counted("horse-like", encoding, calibrate.Paper, 1, n, e))
+			exact, found := c.one(counted("horse-like", encoding, calibrate.Exact, 1, n, e))
 			if !have && !found {
 				continue
 			}
@@ -354,7 +355,7 @@ func bounds(c Cells) release.Table {
 	for _, p := range populationWords {
 		rows := []Cells{
 			c.where(atLocal(p.set)),
-			c.where(counted(p.set, experiments.OneHot, account.PaperAccounting, 1, 1, 0.05)), c.where(counted(p.set, experiments.OneHot, account.PaperAccounting, 1, 1, 1)),
+			c.where(counted(p.set, experiments.OneHot, calibrate.Paper, 1, 1, 0.05)), c.where(counted(p.set, experiments.OneHot, calibrate.Paper, 1, 1, 1)),
 		}
 		for i, of := range rows {
 			if len(of) == 0 || of[0].Result.EpsilonLocal == nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/release/page"
@@ -118,7 +118,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 			name: "Appendix B.2", title: "bits and the numbers that they are of", text: "Features on a grid of 1,024 steps in the place of bits: with Gaussian noise of one who holds the records, and with a discrete Gaussian of each device's own where nothing but sums is revealed (distributed discrete Gaussian; some 25 bits a channel). The paper expects little of numbers, as rounding is of low order beside the sampling of features. So it is for Gaussian densities. The coordinates of a vector are not sampled: rounding numbers of about 1/16 to bits costs 5 points by itself (80.5 for 85.1), which numbers save and rotating before rounding gives back (84.9). And a curator's noise on bits pays for each of them moving alone, where the numbers move together: RR's accountant knows that of bits too.",
 			show: func(c Cells) ([]release.Table, []page.Chart) {
 				return crossed(c.where(func(x experiments.Cell) bool {
-					return x.Density.Bitsum != "3nb" && (x.Density.Bitsum != "rr" || x.Density.Accounting == account.ExactAccounting)
+					return x.Density.Bitsum != "3nb" && (x.Density.Bitsum != "rr" || x.Density.Accounting == calibrate.Exact)
 				}), "agnews_lsa256", []string{"gaussian", "ip-identity"}, 0), nil
 			},
 		},
@@ -158,7 +158,7 @@ func anywhere() []release.Table {
 		Note:    "Ours is what each release of densities prints, with the errors of its own sums. Beta is what averaging more features does not take away: of projections the root mean square over uniform public rotations, in closed form but for one integral; that the rotations which are drawn err no more was measured, and is not proved. Theorem 3.2 counts it twice.",
 	}
 	const n, d = 30_000, 768
-	e, _, err := shuffle.CalibrateRR(account.Target{Users: n, Rounds: d, Epsilon: 2, Delta: 1e-6}, account.ExactAccounting)
+	e, _, err := shuffle.CalibrateRR(calibrate.Target{Users: n, Rounds: d, Epsilon: 2, Delta: 1e-6}, calibrate.Exact)
 	if err != nil {
 		return []release.Table{t}
 	}

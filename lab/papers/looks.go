@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
@@ -47,7 +47,7 @@ func published(p protocol, of string) protocol {
 // summed returns the protocol of a cell of densities.
 func summed(m experiments.Measured) protocol {
 	d := m.Cell.Density
-	exact := d.Accounting == account.ExactAccounting
+	exact := d.Accounting == calibrate.Exact
 	switch {
 	case d.Kernel.Name == "ip-rotated":
 		return rotated

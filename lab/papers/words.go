@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -18,7 +18,7 @@ func mapRank(m experiments.Measured) int {
 // decoded returns the words of classes at an epsilon, a table for each data set.
 func decoded(epsilon float64, c Cells) (out []release.Table) {
 	at := c.where(func(x experiments.Cell) bool {
-		return ofDensity(x) && x.Density.Words > 0 && x.Density.Epsilon == epsilon && x.Density.Accounting == account.ExactAccounting
+		return ofDensity(x) && x.Density.Words > 0 && x.Density.Epsilon == epsilon && x.Density.Accounting == calibrate.Exact
 	})
 	for _, set := range datasets(at) {
 		t := release.Table{Title: called(set) + ", exact accounting", Columns: columns("class", "kernel", "sums", "words")}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -52,11 +53,11 @@ func (s *study) multiplier(sampling float64) (float64, error) {
 	if s.curator > 0 {
 		return s.curator, nil
 	}
-	t := account.Target{Users: len(s.values), Rounds: s.Rounds, Epsilon: s.Cell.Epsilon, Delta: s.Delta}
+	t := calibrate.Target{Users: len(s.values), Rounds: s.Rounds, Epsilon: s.Cell.Epsilon, Delta: s.Delta}
 	event := func(noise float64) account.Event {
 		return additive.SubsampledGaussian{Sampling: sampling, NoiseMultiplier: noise}
 	}
-	noise, err := t.Search(account.Search{Noise: math.Max(0.5, sampling/t.PerRound()), Most: 1e6, Tolerance: 1e-3}, event)
+	noise, err := t.Search(calibrate.Search{Noise: math.Max(0.5, sampling/t.PerRound()), Most: 1e6, Tolerance: 1e-3}, event)
 	if err != nil {
 		return 0, err
 	}

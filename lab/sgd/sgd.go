@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -278,6 +279,6 @@ func (s *study) accuracy(net *nn.Model) (float64, error) {
 // keeps epsilon in all rounds: its noise hides that two gradients lie at 2 Clip from each
 // other, in as many rounds as a respondent answers.
 func (s *study) gaussian(epsilon float64) float64 {
-	t := account.Target{Users: s.Users, Rounds: s.answers, Epsilon: epsilon, Delta: s.Delta}
+	t := calibrate.Target{Users: s.Users, Rounds: s.answers, Epsilon: epsilon, Delta: s.Delta}
 	return 2 * s.Clip / (t.PerRound() * float64(s.Users))
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
@@ -24,7 +25,7 @@ type summer interface {
 	Event() account.Event
 	// least fills in the least noise with which the bits of f keep a target, and returns the
 	// guarantee of exactly that. Where a hop may drop messages, these are of up to times as many users.
-	least(b plan.Bitsum, f *encode.Features, t account.Target, times float64) (plan.Bitsum, account.Guarantee, error)
+	least(b plan.Bitsum, f *encode.Features, t calibrate.Target, times float64) (plan.Bitsum, account.Guarantee, error)
 }
 
 // varying is a bitsum whose number of messages depends on the data, and has to
@@ -46,7 +47,7 @@ type flipping interface {
 
 // published is a bitsum that a paper has an accounting of its own for.
 type published interface {
-	paper(b plan.Bitsum, f *encode.Features, t account.Target, a account.Accounting) (plan.Bitsum, account.Guarantee, error)
+	paper(b plan.Bitsum, f *encode.Features, t calibrate.Target, a calibrate.Accounting) (plan.Bitsum, account.Guarantee, error)
 }
 
 // computed is a bitsum that loses nothing, in cases that were computed, by drops among up to so many
@@ -100,14 +101,14 @@ func DesignBitsum(b plan.Bitsum, f *encode.Features, users int, times, epsilon, 
 	if err != nil {
 		return b, account.Guarantee{}, fmt.Errorf("density: %w", err)
 	}
-	t := account.Target{Users: users, Rounds: f.Sensitivity().Coordinates, Epsilon: epsilon, Delta: delta}
-	accounting := account.Accounting(b.Accounting)
-	if accounting == account.ExactAccounting {
+	t := calibrate.Target{Users: users, Rounds: f.Sensitivity().Coordinates, Epsilon: epsilon, Delta: delta}
+	accounting := calibrate.Accounting(b.Accounting)
+	if accounting == calibrate.Exact {
 		return m.least(b, f, t, times)
 	}
 	p, ok := m.(published)
 	if !ok {
-		return b, account.Guarantee{}, fmt.Errorf("density: the paper has no accounting for %s: use %q", b.Name, account.ExactAccounting)
+		return b, account.Guarantee{}, fmt.Errorf("density: the paper has no accounting for %s: use %q", b.Name, calibrate.Exact)
 	}
 	return p.paper(b, f, t, accounting)
 }

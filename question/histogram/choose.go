@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -128,7 +129,7 @@ func compareRandomizers(p plan.Plan) ([]ofRandomizer, error) {
 // a sketch or the paper's accounting are asked for.
 func comparable(p plan.Plan) []string {
 	ask := *p.Question.Histogram
-	if ask.Randomizer.Fragments > 1 || ask.Sketch != nil || ask.Randomizer.Accounting == string(account.PaperAccounting) {
+	if ask.Randomizer.Fragments > 1 || ask.Sketch != nil || ask.Randomizer.Accounting == string(calibrate.Paper) {
 		return plan.Randomizers[:1]
 	}
 	set := slices.ContainsFunc(ask.Attributes, func(a plan.Attribute) bool { return a.Kind == "set" })

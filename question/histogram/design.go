@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -95,7 +96,7 @@ func attributes(ask plan.Histogram) error {
 
 // target returns what the noise of one answer must reach: among those of its part, for
 // all items that a respondent may hold, with what delta leaves.
-func target(p plan.Plan, ask plan.Histogram) account.Target {
+func target(p plan.Plan, ask plan.Histogram) calibrate.Target {
 	items := 0
 	for _, a := range ask.Attributes {
 		if ask.Collect == plan.CollectSample {
@@ -104,7 +105,7 @@ func target(p plan.Plan, ask plan.Histogram) account.Target {
 			items += a.Items()
 		}
 	}
-	t := account.Target{Users: p.MinHonest(), Rounds: items, Epsilon: p.Budget.Epsilon, Delta: (1 - terms.OverflowShare) * p.Budget.Delta}
+	t := calibrate.Target{Users: p.MinHonest(), Rounds: items, Epsilon: p.Budget.Epsilon, Delta: (1 - terms.OverflowShare) * p.Budget.Delta}
 	if n := parts(ask); n > 1 {
 		slack := slackShare * p.Budget.Delta
 		t.Users, t.Delta = hidden(t.Users, n, slack/float64(answers(ask))), t.Delta-slack
@@ -147,7 +148,7 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 	// backstops or by the rows of fragments seen through them, whichever needs less noise.
 	// (The paper's tables go by the backstops.)
 	backstop := math.Log1p(-flip) - math.Log(flip) // epsilon of a bit
-	if z.Accounting == string(account.ExactAccounting) && t.Epsilon > 0 {
+	if z.Accounting == string(calibrate.Exact) && t.Epsilon > 0 {
 		if f, _, err := shuffle.CalibrateFragments(t, z.Fragments, adjacency); err == nil {
 			backstop = math.Max(backstop, f.Backstop)
 		}
@@ -190,9 +191,9 @@ func symmetric(flip float64) (keep, same float64) {
 }
 
 // calibrateBit returns the bit of least noise that meets the target.
-func calibrateBit(t account.Target, asymmetric bool, adjacency account.Adjacency, accounting string) (keep, flip float64, err error) {
+func calibrateBit(t calibrate.Target, asymmetric bool, adjacency account.Adjacency, accounting string) (keep, flip float64, err error) {
 	switch {
-	case accounting == string(account.PaperAccounting):
+	case accounting == string(calibrate.Paper):
 		// Lemma II.6 for a bit that changes, which it is stated for, and basic
 		// composition over the bits of an answer.
 		changed := float64(t.Rounds)
@@ -222,8 +223,8 @@ func calibrateBit(t account.Target, asymmetric bool, adjacency account.Adjacency
 // budget, and the other numbers of least variance at it. More than the budget is
 // not needed of a device alone.
 func designSymbols(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
-	if z.Accounting == string(account.PaperAccounting) {
-		return fmt.Errorf("histogram: the paper has no accounting for %s: use %q", z.Name, account.ExactAccounting)
+	if z.Accounting == string(calibrate.Paper) {
+		return fmt.Errorf("histogram: the paper has no accounting for %s: use %q", z.Name, calibrate.Exact)
 	}
 	t := target(*p, *ask)
 	attributes := make([]attribute, len(ask.Attributes))

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
@@ -285,7 +286,7 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	if !(p.Budget.Epsilon > 0) {
 		return errors.New("histogram: budget.epsilon is missing: there is noise that keeps it")
 	}
-	ask.Randomizer = plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(account.ExactAccounting)}
+	ask.Randomizer = plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(calibrate.Exact)}
 	if len(ask.Attributes) > 1 && ask.Collect == "" {
 		// Of A attributes, each of A times as many numbers needs A times the noise; a sampled
 		// estimate is scaled up by A, and has the error of a sample beside it.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
@@ -163,7 +164,7 @@ func drinksIn(t *testing.T, n, tau, instances int, epsilon float64) plan.Plan {
 	p.Budget.Epsilon, p.Budget.DishonestShare, p.Crowd.Minimum = epsilon, 0, n
 	example.Spread(&p, instances)
 	p = example.Design(t, p)
-	e, _, err := shuffle.CalibrateOneHot(account.Target{Users: n, Rounds: tau, Epsilon: epsilon, Delta: 0.99e-6}, account.Removal)
+	e, _, err := shuffle.CalibrateOneHot(calibrate.Target{Users: n, Rounds: tau, Epsilon: epsilon, Delta: 0.99e-6}, account.Removal)
 	if err != nil {
 		t.Fatal(err)
 	}

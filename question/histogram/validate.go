@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -176,7 +177,7 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 		ps.Require(false, at+`.name: %q leaves cells as they are, for sums that get noise: set route.kind to "sum", or name another randomizer`, plan.RandomizerNone)
 		return
 	}
-	want := plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(account.ExactAccounting)}
+	want := plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(calibrate.Exact)}
 	ps.Require(ask.Randomizer == want, at+" must have the name %q, the accounting %q and nothing else: noise is added to the sums", want.Name, want.Accounting)
 	ps.Require(ask.Sketch == nil || ask.Collect != plan.CollectSample, "a sketch draws a row for each respondent already: with several attributes, split")
 	terms.RequireReplacement(p, ps)

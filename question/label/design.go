@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -39,7 +39,7 @@ func designClusters(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 	}
 	inner := counted(p)
 	if h := inner.Question.Histogram; h.Randomizer.Accounting == "" {
-		h.Randomizer.Accounting = string(account.ExactAccounting)
+		h.Randomizer.Accounting = string(calibrate.Exact)
 	}
 	inner, err := histogram.Design(inner)
 	if err != nil {

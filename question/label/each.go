@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question/terms"
@@ -23,7 +24,7 @@ type each struct {
 
 // kary returns how a plan says that: each is no other randomizer.
 func kary(epsilon float64) plan.Randomizer {
-	return plan.Randomizer{Name: "krr", Accounting: string(account.ExactAccounting), Epsilon: epsilon}
+	return plan.Randomizer{Name: "krr", Accounting: string(calibrate.Exact), Epsilon: epsilon}
 }
 
 func newEach(p plan.Plan) (*each, error) {

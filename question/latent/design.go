@@ -3,7 +3,7 @@ package latent
 import (
 	"errors"
 
-	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
@@ -27,7 +27,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 		return designVectors(p, &ask)
 	}
 	if ask.Randomizer == nil {
-		ask.Randomizer = &plan.Randomizer{Name: subset, Accounting: string(account.ExactAccounting)}
+		ask.Randomizer = &plan.Randomizer{Name: subset, Accounting: string(calibrate.Exact)}
 	}
 	inner, err := histogram.Design(counted(p))
 	if err != nil {

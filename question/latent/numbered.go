@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -168,7 +169,7 @@ func designNumbered(p plan.Plan, ask *plan.Latent) (plan.Plan, error) {
 		}
 	} else {
 		epsilon := p.Budget.LocalEpsilon
-		ask.Randomizer = &plan.Randomizer{Name: subset, Accounting: string(account.ExactAccounting), Epsilon: epsilon, Subset: randomize.SubsetSize(symbols(ask), epsilon)}
+		ask.Randomizer = &plan.Randomizer{Name: subset, Accounting: string(calibrate.Exact), Epsilon: epsilon, Subset: randomize.SubsetSize(symbols(ask), epsilon)}
 	}
 	n, err := newNumbered(p)
 	if err != nil {

@@ -138,9 +138,9 @@ func need(p plan.Plan, r *plan.VectorRound) (n vector.Need, err error) {
 	v := *p.Question.Vector
 	switch {
 	case r.Alike != 0:
-	case r.Sums == Moments:
+	case r.Sums == plan.SumsMoments:
 		r.Alike = usualAlike
-	case r.Sums == Squares:
+	case r.Sums == plan.SumsSquares:
 		r.Alike = usualSquares
 	}
 	length, distance := layout(v, r.Sums, publicFeatures(p))

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -16,7 +17,7 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	if !ok {
 		return nil, fmt.Errorf("vector: a vector question takes Record values, not %T", v)
 	}
-	if q.round.Sums == Gradients && (q.state == nil || q.state.Point == nil) {
+	if q.round.Sums == plan.SumsGradients && (q.state == nil || q.state.Point == nil) {
 		return nil, errors.New("vector: a round of gradients needs the public state that says where")
 	}
 	out := make([]float32, q.spec().Dimension)
@@ -44,15 +45,15 @@ func (q *Question) write(r Record, out []float32) {
 	}
 	psi, class := q.psi(r), max(0, r.Class)
 	switch s := shape(q.ask); q.round.Sums {
-	case Features:
+	case plan.SumsFeatures:
 		copy(out, psi)
-	case Classes:
+	case plan.SumsClasses:
 		s.ClassMessage(psi, class, out)
-	case Moments:
+	case plan.SumsMoments:
 		s.Message(psi, class, out)
-	case Squares:
+	case plan.SumsSquares:
 		squares(q.ask).Message(psi, q.target(r), out)
-	case Gradients:
+	case plan.SumsGradients:
 		phi := make([]float32, len(psi))
 		q.state.Point.Features(psi, phi)
 		q.state.Point.Message(phi, class, out)
@@ -68,7 +69,9 @@ func (q *Question) target(r Record) float64 {
 }
 
 // scaled says that the length of features counts, which others lose.
-func (q *Question) scaled() bool { return q.round.Sums == Features || q.round.Sums == Squares }
+func (q *Question) scaled() bool {
+	return q.round.Sums == plan.SumsFeatures || q.round.Sums == plan.SumsSquares
+}
 
 // psi returns what a vector is made of.
 func (q *Question) psi(r Record) []float32 {

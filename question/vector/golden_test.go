@@ -43,7 +43,7 @@ type goldenDevice struct {
 }
 
 func TestGoldenVectors(t *testing.T) {
-	p := example.Version2(asking(2, []string{"hills", "shore"}, plan.VectorRound{Sums: vector.Moments, Answered: 6, Rows: 16, Clip: 2, Flip: 0.125, Rare: 1e-9, Alike: 0.43}))
+	p := example.Version2(asking(2, []string{"hills", "shore"}, plan.VectorRound{Sums: plan.SumsMoments, Answered: 6, Rows: 16, Clip: 2, Flip: 0.125, Rare: 1e-9, Alike: 0.43}))
 	p.Crowd.Minimum, p.Budget.Epsilon = 2, 8
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 12, 8
 	proto := example.Runnable(t, p)
@@ -119,7 +119,7 @@ func TestRowsOfATable(t *testing.T) {
 	if v, errs := q.Value([]any{[]any{0.5, 1.}}); errs != nil || !cmp.Equal(v, vector.Record{Features: []float32{0.5, 1}}) {
 		t.Errorf("%+v, %v", v, errs)
 	}
-	p := asking(2, shapes(), plan.VectorRound{Sums: vector.Classes, Answered: 2, Rows: 4, Clip: 2, Flip: 0.1, Rare: 1e-9})
+	p := asking(2, shapes(), plan.VectorRound{Sums: plan.SumsClasses, Answered: 2, Rows: 4, Clip: 2, Flip: 0.1, Rare: 1e-9})
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 4, 8
 	q = example.Runnable(t, p).Question.(*vector.Question)
 	if v, errs := q.Value([]any{"tall", []float32{1, 0}}); errs != nil || v.(vector.Record).Class != 2 {

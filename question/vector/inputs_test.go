@@ -36,7 +36,7 @@ func TestPublicInputs(t *testing.T) {
 	if err := text.Prepare(); err != nil {
 		t.Fatal(err)
 	}
-	round := plan.VectorRound{Sums: vector.Moments, Answered: 8}
+	round := plan.VectorRound{Sums: plan.SumsMoments, Answered: 8}
 	image := make([]float32, 16)
 	for i := range image {
 		image[i] = float32(i % 4)

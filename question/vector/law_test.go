@@ -20,7 +20,7 @@ import (
 
 // tinyPlan has two rows, of which a device answers each with one half, and room for both.
 func tinyPlan() plan.Plan {
-	p := asking(2, nil, plan.VectorRound{Sums: vector.Features, Answered: 1, Rows: 2, Clip: 1.2, Flip: 0.2, Rare: 1e-9})
+	p := asking(2, nil, plan.VectorRound{Sums: plan.SumsFeatures, Answered: 1, Rows: 2, Clip: 1.2, Flip: 0.2, Rare: 1e-9})
 	p.Crowd.Minimum, p.Budget.DishonestShare, p.Budget.Epsilon, p.Budget.Delta = devices, 0, 8, 0.1
 	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 2, 8
 	return p

@@ -20,7 +20,7 @@ import (
 
 // priced asks for a price from 10 to 50, or for which of two classes, by three features.
 func priced(classes ...string) plan.Plan {
-	p := asking(3, classes, plan.VectorRound{Sums: vector.Squares, Answered: 20})
+	p := asking(3, classes, plan.VectorRound{Sums: plan.SumsSquares, Answered: 20})
 	if classes == nil {
 		p.Question.Vector.Number = &plan.Number{Name: "price", Low: 10, High: 50}
 	}
@@ -110,7 +110,7 @@ func TestNumbers(t *testing.T) {
 		"no name":          func(v *plan.Vector) { v.Number = &plan.Number{High: 2} },
 		"a class too":      func(v *plan.Vector) { v.Classes = []string{"a", "b"} },
 		"neither":          func(v *plan.Vector) { v.Number = nil },
-		"of other sums":    func(v *plan.Vector) { v.Rounds = []plan.VectorRound{{Sums: vector.Features}} },
+		"of other sums":    func(v *plan.Vector) { v.Rounds = []plan.VectorRound{{Sums: plan.SumsFeatures}} },
 		"ends not finite":  func(v *plan.Vector) { v.Number = &plan.Number{Name: "price", High: math.Inf(1)} },
 		"too many classes": func(v *plan.Vector) { v.Number, v.Classes = nil, shapes() },
 	} {

@@ -85,7 +85,7 @@ func push(counts []uint64, w []float64, messages int) {
 // docs/learning.md has the numbers.
 func TestLiars(t *testing.T) {
 	held, test, classes := documents(t)
-	p := asking(20, classes, plan.VectorRound{Sums: vector.Classes, Answered: 16})
+	p := asking(20, classes, plan.VectorRound{Sums: plan.SumsClasses, Answered: 16})
 	p.Crowd.Minimum = len(held)
 	proto := example.Runnable(t, example.Design(t, p))
 	envelopes := proto.Plan.Envelopes.PerDevice

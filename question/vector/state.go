@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/floats"
 	"github.com/confetti-dp/confetti/internal/strictjson"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -145,7 +146,7 @@ func (q *Question) WithState(text []byte) (question.Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.round.Sums == Gradients && state.Point == nil {
+	if q.round.Sums == plan.SumsGradients && state.Point == nil {
 		return nil, errors.New("vector: a round of gradients, and the state does not say where")
 	}
 	with := *q

@@ -51,16 +51,16 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	ps.Require(len(v.Rounds) >= 1 && len(v.Rounds) <= maxRounds, at+"rounds: describe between 1 and %d, the last of which stands for all later ones", maxRounds)
 	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {
 		here := fmt.Sprintf("%srounds[%d]", at, i)
-		labelled := r.Sums == Classes || r.Sums == Moments || r.Sums == Gradients
-		ps.Require(labelled || r.Sums == Features || r.Sums == Squares, "%s.sums must be %q, %q, %q, %q or %q", here, Features, Classes, Moments, Squares, Gradients)
-		if r.Sums == Squares {
+		labelled := r.Sums == plan.SumsClasses || r.Sums == plan.SumsMoments || r.Sums == plan.SumsGradients
+		ps.Require(labelled || r.Sums == plan.SumsFeatures || r.Sums == plan.SumsSquares, "%s.sums must be %q, %q, %q, %q or %q", here, plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares, plan.SumsGradients)
+		if r.Sums == plan.SumsSquares {
 			ps.Require(v.Number != nil || len(v.Classes) == 2, "%s.sums: squares are of a number beside the features, or of two classes: name the number or both", here)
 		} else {
 			ps.Require(labelled == (len(v.Classes) > 0), "%s.sums: classes belong to sums of classes, moments and gradients: name them there, and leave them out for features", here)
 			ps.Require(v.Number == nil, "%s.sums: a number belongs to squares: leave it out", here)
 		}
-		ps.Require(r.Sums != Moments && r.Sums != Squares || v.Features <= maxMoments, "%s.sums: moments and squares are of at most %d features", here, maxMoments)
-		ps.Require(r.Sums == Classes || !publicFeatures(p), "%s.sums: where features are public, sums are of %q: the rest is no secret", here, Classes)
+		ps.Require(r.Sums != plan.SumsMoments && r.Sums != plan.SumsSquares || v.Features <= maxMoments, "%s.sums: moments and squares are of at most %d features", here, maxMoments)
+		ps.Require(r.Sums == plan.SumsClasses || !publicFeatures(p), "%s.sums: where features are public, sums are of %q: the rest is no secret", here, plan.SumsClasses)
 		ps.Require(r.Alike >= 0 && r.Alike <= 1, "%s.alike must be between 0 and 1: a guess of the inner product of vectors that are alike", here)
 	}
 	b := p.Budget

@@ -63,30 +63,21 @@ func shape(v plan.Vector) features.Shape {
 // squares are of the plan's features and its number.
 func squares(v plan.Vector) features.Squares { return features.Squares{Dimension: v.Features} }
 
-// What the vectors of a round are made of.
-const (
-	Features  = plan.SumsFeatures
-	Classes   = plan.SumsClasses
-	Moments   = plan.SumsMoments
-	Squares   = plan.SumsSquares
-	Gradients = plan.SumsGradients
-)
-
 // layout returns the length of a round's vectors, and the largest squared distance of two; of two
 // with the same features, where these are public.
 func layout(v plan.Vector, sums string, public bool) (length int, squaredDistance float64) {
 	s := shape(v)
 	switch sums {
-	case Features:
+	case plan.SumsFeatures:
 		return v.Features, 4
-	case Classes:
+	case plan.SumsClasses:
 		if public {
 			return s.ClassLen(), s.LabelDistance()
 		}
 		return s.ClassLen(), features.ClassDistance
-	case Moments:
+	case plan.SumsMoments:
 		return s.Len(), features.SquaredDistance()
-	case Squares:
+	case plan.SumsSquares:
 		return squares(v).Len(), features.SquaresDistance
 	}
 	return s.GradientLen(), features.GradientDistance
@@ -119,7 +110,7 @@ func (q *Question) spec() vector.Spec { return q.rows.Spec() }
 // overlap returns how alike vectors are guessed to be: of one class where there are classes,
 // else all. Those of squares all are, as each has the square of a constant.
 func overlap(v plan.Vector, r plan.VectorRound) vector.Overlap {
-	if r.Sums == Squares {
+	if r.Sums == plan.SumsSquares {
 		return vector.Alike(1, r.Alike)
 	}
 	return vector.Alike(1/float64(max(1, len(v.Classes))), r.Alike)

@@ -86,9 +86,9 @@ func quiet(string, int, int) {}
 // constant number of messages, and its statements are of a whole record.
 func TestDesignKeepsThePromise(t *testing.T) {
 	for name, p := range map[string]plan.Plan{
-		"features":  asking(60, nil, plan.VectorRound{Sums: vector.Features, Answered: 32}),
-		"moments":   asking(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64}),
-		"every row": asking(12, shapes(), plan.VectorRound{Sums: vector.Classes}),
+		"features":  asking(60, nil, plan.VectorRound{Sums: plan.SumsFeatures, Answered: 32}),
+		"moments":   asking(12, shapes(), plan.VectorRound{Sums: plan.SumsMoments, Answered: 64}),
+		"every row": asking(12, shapes(), plan.VectorRound{Sums: plan.SumsClasses}),
 	} {
 		p = example.Design(t, p)
 		proto := example.Runnable(t, p)
@@ -116,7 +116,7 @@ func TestDesignKeepsThePromise(t *testing.T) {
 
 // What a plan may not say, each with the reason.
 func TestRefused(t *testing.T) {
-	p := ready(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64}, 128).Plan
+	p := ready(12, shapes(), plan.VectorRound{Sums: plan.SumsMoments, Answered: 64}, 128).Plan
 	for want, edit := range map[string]func(p *plan.Plan){
 		"removed answers no row": func(p *plan.Plan) { p.Budget.Adjacency = "removal" },
 		"number of respondents is private": func(p *plan.Plan) {
@@ -127,7 +127,7 @@ func TestRefused(t *testing.T) {
 		"one crowd":             func(p *plan.Plan) { p.Crowd.Names = []string{"a", "b"} },
 		"power of two":          func(p *plan.Plan) { p.Question.Vector.Rounds[0].Rows = 100 },
 		"at least two, or none": func(p *plan.Plan) { p.Question.Vector.Classes = []string{"a"} },
-		"classes belong to":     func(p *plan.Plan) { p.Question.Vector.Rounds[0].Sums = vector.Features },
+		"classes belong to":     func(p *plan.Plan) { p.Question.Vector.Rounds[0].Sums = plan.SumsFeatures },
 		"sums must be":          func(p *plan.Plan) { p.Question.Vector.Rounds[0].Sums = "variances" },
 		"64 hex digits":         func(p *plan.Plan) { p.Question.Vector.Seed = "5a" },
 		"describe between 1":    func(p *plan.Plan) { p.Question.Vector.Rounds = nil },
@@ -147,8 +147,8 @@ func TestRefused(t *testing.T) {
 
 // Every record gets an answer, and one that does not fit that of nobody.
 func TestUnfit(t *testing.T) {
-	moments := ready(3, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 8}, 32)
-	sums := ready(3, nil, plan.VectorRound{Sums: vector.Features, Answered: 2}, 4).Plan
+	moments := ready(3, shapes(), plan.VectorRound{Sums: plan.SumsMoments, Answered: 8}, 32)
+	sums := ready(3, nil, plan.VectorRound{Sums: plan.SumsFeatures, Answered: 2}, 4).Plan
 	sums.Question.Unfit = plan.UnfitClip
 	plain := example.Runnable(t, sums)
 	for name, c := range map[string]struct {
@@ -184,7 +184,7 @@ func errorsIsUnfit(err error) bool { unfit, _ := question.Fits(err); return unfi
 
 // A round teaches a classifier, and its sums are as far off as stated.
 func TestRoundTeaches(t *testing.T) {
-	p := asking(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 12})
+	p := asking(12, shapes(), plan.VectorRound{Sums: plan.SumsMoments, Answered: 12})
 	p.Crowd.Minimum, p.Budget.Epsilon, p.Budget.DishonestShare = 2000, 2, 0
 	values, test := around(stattest.Rand(t), 2000, 12)
 	proto := example.Runnable(t, example.Design(t, p))
@@ -222,7 +222,7 @@ func TestRoundTeaches(t *testing.T) {
 // A round's rows are drawn afresh, and by its own coins: what one device sends twice is not
 // the same.
 func TestFreshRows(t *testing.T) {
-	proto := ready(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64}, 128)
+	proto := ready(12, shapes(), plan.VectorRound{Sums: plan.SumsMoments, Answered: 64}, 128)
 	symbol, err := proto.Encode(vector.Record{Features: []float32{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}})
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestFreshRows(t *testing.T) {
 // A ledger counts a round by a Gaussian not much wider than its own, and five rounds by the sum
 // of their squares; not by what epsilon and delta alone would allow.
 func TestLedgersCountByShift(t *testing.T) {
-	proto := example.Runnable(t, example.Design(t, asking(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64})))
+	proto := example.Runnable(t, example.Design(t, asking(12, shapes(), plan.VectorRound{Sums: plan.SumsMoments, Answered: 64})))
 	one, err := proto.Spending(example.Promised(t, proto).Shuffled, account.Replacement)
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestLedgersCountByShift(t *testing.T) {
 
 // The rounds of a study that respondents answer from end to end keep its epsilon together.
 func TestStudyDividesTheBudget(t *testing.T) {
-	p := asking(12, shapes(), plan.VectorRound{Sums: vector.Moments, Answered: 64}, plan.VectorRound{Sums: vector.Gradients, Answered: 24})
+	p := asking(12, shapes(), plan.VectorRound{Sums: plan.SumsMoments, Answered: 64}, plan.VectorRound{Sums: plan.SumsGradients, Answered: 24})
 	if _, err := vector.Study(p, []float64{0.4, 0.2, 0.4}, 1); err == nil {
 		t.Error("rounds that are alike took other shares")
 	}
@@ -280,12 +280,12 @@ func TestStudyDividesTheBudget(t *testing.T) {
 	}
 	// The second round of the study is another mechanism than the first.
 	study := plan.Study{Version: plan.StudyVersion, Plan: p, Rounds: 3, Takes: plan.TakesAll, Withheld: plan.WithheldEnds}
-	for number, want := range map[int]string{1: vector.Moments, 2: vector.Gradients, 3: vector.Gradients} {
+	for number, want := range map[int]string{1: plan.SumsMoments, 2: plan.SumsGradients, 3: plan.SumsGradients} {
 		round, err := study.Round(number, "", plan.Times{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		length := map[string]int{vector.Moments: 117, vector.Gradients: 36}[want]
+		length := map[string]int{plan.SumsMoments: 117, plan.SumsGradients: 36}[want]
 		if got := example.Runnable(t, round).Question.(*vector.Question).Rows().Spec().Dimension; got != length {
 			t.Errorf("round %d has vectors of %d numbers, want %d", number, got, length)
 		}

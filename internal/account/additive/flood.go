@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
@@ -15,14 +16,14 @@ import (
 // noise better, so less noise is needed; the error falls towards that of the
 // central discrete Laplace. Under PaperAccounting the flood is the published
 // one and extra must be zero.
-func CalibrateThreeNB(t account.Target, a account.Accounting, extra float64) (ThreeNB, account.Guarantee, error) {
+func CalibrateThreeNB(t calibrate.Target, a calibrate.Accounting, extra float64) (ThreeNB, account.Guarantee, error) {
 	if err := t.Check(); err != nil {
 		return ThreeNB{}, account.Guarantee{}, err
 	}
 	if err := a.Check(); err != nil {
 		return ThreeNB{}, account.Guarantee{}, err
 	}
-	if a == account.PaperAccounting {
+	if a == calibrate.Paper {
 		if extra != 0 {
 			return ThreeNB{}, account.Guarantee{}, fmt.Errorf("account: the paper's flood has its own number of messages: a budget of %v cannot be met", extra)
 		}
@@ -34,7 +35,7 @@ func CalibrateThreeNB(t account.Target, a account.Accounting, extra float64) (Th
 	budget := extra * float64(t.Users)
 	// At least half the budget is left for the flood.
 	least := math.Log1p(4 / budget)
-	s := account.Search{Noise: math.Sqrt2 / t.PerRound(), Most: laplaceRMSE(least), Tolerance: 1e-3}
+	s := calibrate.Search{Noise: math.Sqrt2 / t.PerRound(), Most: laplaceRMSE(least), Tolerance: 1e-3}
 	find := func(shape float64) (float64, error) {
 		return t.Search(s, func(rmse float64) account.Event { return flooded(t.Users, rmse, shape, budget) })
 	}
@@ -49,12 +50,12 @@ func CalibrateThreeNB(t account.Target, a account.Accounting, extra float64) (Th
 		s.Noise = rmse
 		return rmse
 	}, 0, math.Log(200), 0.2))
-	s.Tolerance = account.CloseEnough
+	s.Tolerance = calibrate.CloseEnough
 	rmse, err := find(shape)
 	if err != nil {
 		return ThreeNB{}, account.Guarantee{}, fmt.Errorf("%w with %v extra messages per user", err, extra)
 	}
-	return account.Meets(t, flooded(t.Users, rmse, shape, budget))
+	return calibrate.Meets(t, flooded(t.Users, rmse, shape, budget))
 }
 
 // flooded has the noise of the given RMSE and spends what it leaves of the
@@ -93,7 +94,7 @@ func goldenSection(f func(float64) float64, low, high, tolerance float64) float6
 // paperThreeNB takes the constants of KDE, Appendix A.2, for each round. The
 // appendix leaves a constant of the flood open, so its claim for one round is
 // checked exactly before it is composed.
-func paperThreeNB(t account.Target) (ThreeNB, account.Guarantee, error) {
+func paperThreeNB(t calibrate.Target) (ThreeNB, account.Guarantee, error) {
 	epsilon0, delta0 := theorems.KDERound(t)
 	flood, err := theorems.KDEAppendixA2(epsilon0, delta0, theorems.KDEPrintedShare)
 	if err != nil {
@@ -129,19 +130,19 @@ const FloodShape = 12
 
 // CalibrateFlooded is CalibrateThreeNB with exact accounting at a given shape of the
 // flood, without looking for the best.
-func CalibrateFlooded(t account.Target, extra, shape float64) (ThreeNB, account.Guarantee, error) {
+func CalibrateFlooded(t calibrate.Target, extra, shape float64) (ThreeNB, account.Guarantee, error) {
 	event := func(rmse float64) ThreeNB { return flooded(t.Users, rmse, shape, extra*float64(t.Users)) }
 	rmse, err := t.Least(func(rmse float64) account.Event { return event(rmse) })
 	if err != nil {
 		return ThreeNB{}, account.Guarantee{}, err
 	}
-	return account.Meets(t, event(rmse))
+	return calibrate.Meets(t, event(rmse))
 }
 
 // FloodMessages returns a number of extra messages, per user and round, at which 3NB
 // comes within some 2 % of the error of the discrete Laplace: what to ask of
 // CalibrateThreeNB unless messages are dear.
-func FloodMessages(t account.Target) (float64, error) {
+func FloodMessages(t calibrate.Target) (float64, error) {
 	if err := t.Check(); err != nil {
 		return 0, err
 	}
@@ -151,7 +152,7 @@ func FloodMessages(t account.Target) (float64, error) {
 
 // LaplaceNoise returns the largest parameter of a discrete Laplace in every round that
 // meets the target: also the largest epsilon of a round of any pure mechanism.
-func LaplaceNoise(t account.Target) (float64, error) {
+func LaplaceNoise(t calibrate.Target) (float64, error) {
 	return profile.Largest(1e-9, account.Meaningless+1, t.Epsilon, func(epsilon0 float64) (float64, error) {
 		return profile.KairouzOhViswanath(epsilon0, 0, t.Rounds, t.Delta)
 	})
@@ -167,7 +168,7 @@ const pureTheta = 0.2
 
 // CalibratePure finds the pure protocol whose rounds meet the target together by
 // the optimal composition theorem, with the drop probability of its authors.
-func CalibratePure(t account.Target) (Pure, account.Guarantee, error) {
+func CalibratePure(t calibrate.Target) (Pure, account.Guarantee, error) {
 	if err := t.Check(); err != nil {
 		return Pure{}, account.Guarantee{}, err
 	}
@@ -183,5 +184,5 @@ func CalibratePure(t account.Target) (Pure, account.Guarantee, error) {
 	if err != nil {
 		return Pure{}, account.Guarantee{}, err
 	}
-	return account.Meets(t, e)
+	return calibrate.Meets(t, e)
 }

@@ -5,11 +5,12 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 )
 
 // CalibrateGaussian finds the smallest deviation for a sum of the given
 // two-norm sensitivity in each of the target's rounds. Users is not used.
-func CalibrateGaussian(t account.Target, sensitivity float64) (Gaussian, account.Guarantee, error) {
+func CalibrateGaussian(t calibrate.Target, sensitivity float64) (Gaussian, account.Guarantee, error) {
 	t.Users = max(1, t.Users)
 	if err := t.Check(); err != nil {
 		return Gaussian{}, account.Guarantee{}, err
@@ -21,10 +22,10 @@ func CalibrateGaussian(t account.Target, sensitivity float64) (Gaussian, account
 	e := Gaussian{sensitivity * root / t.Distance(), sensitivity}
 	// The guarantee recomputed from sigma must not exceed the target by rounding.
 	for step := 0x1p-50; step < 1e-6; step *= 2 {
-		if e, g, err := account.Meets(t, e); err == nil {
+		if e, g, err := calibrate.Meets(t, e); err == nil {
 			return e, g, nil
 		}
 		e.Sigma *= 1 + step
 	}
-	return account.Meets(t, e)
+	return calibrate.Meets(t, e)
 }

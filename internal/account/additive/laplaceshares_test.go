@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -101,7 +102,7 @@ func TestPartsOfLaplaceAreAccountedExactly(t *testing.T) {
 // Of noise that two aggregators share for epsilon 1, who knows one half is told what enumeration of
 // the other half's law finds: at epsilon 1 a delta of 0.305, and epsilon 2.275 at 1e-6.
 func TestOneHalfOfSharedNoiseByEnumeration(t *testing.T) {
-	decay, err := LaplaceNoise(account.Target{Users: 1, Rounds: 2, Epsilon: 1, Delta: 1e-6})
+	decay, err := LaplaceNoise(calibrate.Target{Users: 1, Rounds: 2, Epsilon: 1, Delta: 1e-6})
 	if err != nil {
 		t.Fatal(err)
 	}

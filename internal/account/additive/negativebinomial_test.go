@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
@@ -55,7 +56,7 @@ func TestNegativeBinomialSumAgainstOthers(t *testing.T) {
 	if err != nil || err2 != nil || g.Epsilon > 0.5 || low.Epsilon > g.Epsilon || low.Epsilon < 0.99*g.Epsilon {
 		t.Errorf("published for epsilon 0.5: %v, at least %v, %v, %v", g.Epsilon, low.Epsilon, err, err2)
 	}
-	e, g, err := CalibrateThinnedNegativeBinomialSum(account.Target{Users: 1000, Rounds: 1, Epsilon: 0.5, Delta: 1e-6}, q, 1)
+	e, g, err := CalibrateThinnedNegativeBinomialSum(calibrate.Target{Users: 1000, Rounds: 1, Epsilon: 0.5, Delta: 1e-6}, q, 1)
 	if err != nil || g.Epsilon > 0.5 || e.Shape >= r || e.RMSE() >= published.RMSE() {
 		t.Errorf("calibrated %+v %v, published shape %v, %v", e, g, r, err)
 	}
@@ -69,7 +70,7 @@ func TestNegativeBinomialSumRefuses(t *testing.T) {
 				t.Errorf("%+v gives %v", e, g)
 			}
 		}
-		if _, _, err := CalibrateThinnedNegativeBinomialSum(account.Target{Users: 10, Rounds: 1, Epsilon: 1, Delta: 1e-6}, x, 1); err == nil {
+		if _, _, err := CalibrateThinnedNegativeBinomialSum(calibrate.Target{Users: 10, Rounds: 1, Epsilon: 1, Delta: 1e-6}, x, 1); err == nil {
 			t.Errorf("p %v was taken", x)
 		}
 	}

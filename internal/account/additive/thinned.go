@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 )
 
@@ -84,7 +85,7 @@ func (e ThinnedNegativeBinomialSum) Distributions(o account.Options) ([]*pld.Dis
 // CalibrateThinnedNegativeBinomialSum finds the smallest shape at the given p that meets the
 // target for such an observer, and the guarantee of exactly that shape, recomputed. The larger
 // p, the fewer messages there are for an error, and the larger the error.
-func CalibrateThinnedNegativeBinomialSum(t account.Target, p, times float64) (NegativeBinomialSum, account.Guarantee, error) {
+func CalibrateThinnedNegativeBinomialSum(t calibrate.Target, p, times float64) (NegativeBinomialSum, account.Guarantee, error) {
 	event := func(shape float64) ThinnedNegativeBinomialSum {
 		return ThinnedNegativeBinomialSum{NegativeBinomialSum{Users: t.Users, Shape: shape, Prob: p}, times}
 	}
@@ -99,6 +100,6 @@ func CalibrateThinnedNegativeBinomialSum(t account.Target, p, times float64) (Ne
 	if err != nil {
 		return event(1).Sum, account.Guarantee{}, err
 	}
-	e, g, err := account.Meets(t, event(shape(rmse)))
+	e, g, err := calibrate.Meets(t, event(shape(rmse)))
 	return e.Sum, g, err
 }

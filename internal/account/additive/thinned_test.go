@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -66,7 +67,7 @@ func TestThinnedNoiseEnumerated(t *testing.T) {
 // What thinning costs noise of one negative binomial with p = 1/2, over 768 channels: at
 // most sqrt2 in epsilon, as the variance falls from twice the mean to the mean.
 func TestThinningCostsAtMostARootOfTwo(t *testing.T) {
-	target := account.Target{Users: 1000, Rounds: 768, Epsilon: 1, Delta: 1e-5}
+	target := calibrate.Target{Users: 1000, Rounds: 768, Epsilon: 1, Delta: 1e-5}
 	e, _, err := CalibrateThinnedNegativeBinomialSum(target, 0.5, 1)
 	if err != nil {
 		t.Fatal(err)

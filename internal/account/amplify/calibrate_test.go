@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -16,10 +17,10 @@ func TestCalibrationNeverEndsAboveItsTarget(t *testing.T) {
 		users = append(users, n)
 	}
 	for _, n := range users {
-		target := account.Target{Users: n, Rounds: 1, Epsilon: 1, Delta: 1e-6}
+		target := calibrate.Target{Users: n, Rounds: 1, Epsilon: 1, Delta: 1e-6}
 		for name, calibrate := range map[string]func() (account.Event, account.Guarantee, error){
 			"one bit": func() (account.Event, account.Guarantee, error) {
-				return ended(shuffle.CalibrateRR(target, account.ExactAccounting))
+				return ended(shuffle.CalibrateRR(target, calibrate.Exact))
 			},
 			"one-hot, replacement": func() (account.Event, account.Guarantee, error) {
 				return ended(shuffle.CalibrateOneHot(target, account.Replacement))
@@ -60,7 +61,7 @@ func TestCalibrationNeverEndsAboveItsTarget(t *testing.T) {
 				if err != nil {
 					return nil, account.Guarantee{}, err
 				}
-				return ended(additive.CalibrateThreeNB(target, account.ExactAccounting, extra))
+				return ended(additive.CalibrateThreeNB(target, calibrate.Exact, extra))
 			},
 			"pure": func() (account.Event, account.Guarantee, error) { return ended(additive.CalibratePure(target)) },
 			"subsets": func() (account.Event, account.Guarantee, error) {
@@ -100,7 +101,7 @@ var (
 )
 
 // recomputed is the guarantee of a calibrator that returns none.
-func recomputed(e account.Event, t account.Target, err error) (account.Event, account.Guarantee, error) {
+func recomputed(e account.Event, t calibrate.Target, err error) (account.Event, account.Guarantee, error) {
 	if err != nil {
 		return nil, account.Guarantee{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
@@ -93,8 +94,8 @@ func TestUsersBetweenRungsAreAlike(t *testing.T) {
 
 // One respondent more was promised less: 192 rounds at 160,000, calibrated to epsilon 2.
 func TestOneRespondentMoreKeepsThePromise(t *testing.T) {
-	target := account.Target{Users: 160_000, Rounds: 192, Epsilon: 2, Delta: 1e-6}
-	e, g, err := shuffle.CalibrateRR(target, account.ExactAccounting)
+	target := calibrate.Target{Users: 160_000, Rounds: 192, Epsilon: 2, Delta: 1e-6}
+	e, g, err := shuffle.CalibrateRR(target, calibrate.Exact)
 	if err != nil {
 		t.Fatal(err)
 	}

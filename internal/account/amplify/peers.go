@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -123,7 +124,7 @@ func (e Peers) laws(draws [][]float64, ones int) (zero, one []float64) {
 // CalibratePeers returns the least flip with which a cluster keeps (epsilon, delta) from the learner.
 func CalibratePeers(users, answers int, epsilon, delta float64) (Peers, error) {
 	e := Peers{Users: users, Answers: answers, Flip: 0.5}
-	if err := (account.Target{Users: users, Rounds: 1, Epsilon: epsilon, Delta: delta}).Check(); err != nil {
+	if err := (calibrate.Target{Users: users, Rounds: 1, Epsilon: epsilon, Delta: delta}).Check(); err != nil {
 		return e, err
 	}
 	if _, err := e.Terms(); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 )
 
 // asymmetricCounts is the law of the count of ones by multiplying it out.
@@ -119,7 +120,7 @@ func TestAsymmetricResponseMeetsTheSymmetricOne(t *testing.T) {
 // small the tail of the loss is cut.
 func TestCalibrateAsymmetricOneHot(t *testing.T) {
 	for _, adjacency := range []account.Adjacency{account.Removal, account.Replacement} {
-		target := account.Target{Users: 30_000, Rounds: 1, Epsilon: 0.8, Delta: 1e-7}
+		target := calibrate.Target{Users: 30_000, Rounds: 1, Epsilon: 0.8, Delta: 1e-7}
 		e, g, err := CalibrateAsymmetricOneHot(target, 0.5, adjacency)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
@@ -34,7 +35,7 @@ func BenchmarkCalibrateRR(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d/rounds=768", users), func(b *testing.B) {
 			for b.Loop() {
 				forget()
-				if _, _, err := CalibrateRR(account.Target{Users: users, Rounds: 768, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting); err != nil {
+				if _, _, err := CalibrateRR(calibrate.Target{Users: users, Rounds: 768, Epsilon: 1, Delta: 1e-6}, calibrate.Exact); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -140,7 +141,7 @@ func BenchmarkFormula(b *testing.B) {
 			return err
 		}},
 		{"calibrate-gaussian", func() error {
-			_, _, err := additive.CalibrateGaussian(account.Target{Rounds: 768, Epsilon: 1, Delta: 1e-6}, 1)
+			_, _, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 768, Epsilon: 1, Delta: 1e-6}, 1)
 			return err
 		}},
 		{"kairouz-oh-viswanath", func() error { _, err := profile.KairouzOhViswanath(0.01, 1e-10, 768, 1e-6); return err }},

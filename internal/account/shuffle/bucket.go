@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
@@ -150,7 +151,7 @@ func (e BucketResponse) lower(o account.Options) ([]*pld.Distribution, error) {
 
 // CalibrateBuckets finds the smallest flip probability that meets the target, a
 // repetition a round, and the guarantee of exactly that.
-func CalibrateBuckets(t account.Target) (BucketResponse, account.Guarantee, error) {
+func CalibrateBuckets(t calibrate.Target) (BucketResponse, account.Guarantee, error) {
 	if err := t.Check(); err != nil {
 		return BucketResponse{}, account.Guarantee{}, err
 	}
@@ -158,12 +159,12 @@ func CalibrateBuckets(t account.Target) (BucketResponse, account.Guarantee, erro
 		return BucketResponse{t.Users, math.Min(0.5-1e-9, flipFor(rmse*rmse/float64(t.Users)))}
 	}
 	// Both counts move by half of what a bit could.
-	s := account.Search{Noise: math.Sqrt(0.5) / t.PerRound(), Most: math.Inf(1), Tolerance: account.CloseEnough}
+	s := calibrate.Search{Noise: math.Sqrt(0.5) / t.PerRound(), Most: math.Inf(1), Tolerance: calibrate.CloseEnough}
 	rmse, err := t.Search(s, func(rmse float64) account.Event { return event(rmse) })
 	if err != nil {
 		return BucketResponse{}, account.Guarantee{}, err
 	}
-	return account.Meets(t, event(rmse))
+	return calibrate.Meets(t, event(rmse))
 }
 
 // inParallel calls f for 0 to n-1, on as many goroutines as there are processors.

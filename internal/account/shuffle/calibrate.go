@@ -5,19 +5,20 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
 // CalibrateRR finds the smallest flip probability that meets the target, and
 // the guarantee of exactly that probability, recomputed: never above it.
-func CalibrateRR(t account.Target, a account.Accounting) (RandomizedResponse, account.Guarantee, error) {
+func CalibrateRR(t calibrate.Target, a calibrate.Accounting) (RandomizedResponse, account.Guarantee, error) {
 	if err := t.Check(); err != nil {
 		return RandomizedResponse{}, account.Guarantee{}, err
 	}
 	if err := a.Check(); err != nil {
 		return RandomizedResponse{}, account.Guarantee{}, err
 	}
-	if a == account.PaperAccounting {
+	if a == calibrate.Paper {
 		return paperRR(t)
 	}
 	event := func(rmse float64) RandomizedResponse {
@@ -27,18 +28,18 @@ func CalibrateRR(t account.Target, a account.Accounting) (RandomizedResponse, ac
 	if err != nil {
 		return RandomizedResponse{}, account.Guarantee{}, err
 	}
-	return account.Meets(t, event(rmse))
+	return calibrate.Meets(t, event(rmse))
 }
 
 // CalibrateOneHot is CalibrateRR for one-hot reports, one message per coordinate.
-func CalibrateOneHot(t account.Target, adjacency account.Adjacency) (OneHot, account.Guarantee, error) {
+func CalibrateOneHot(t calibrate.Target, adjacency account.Adjacency) (OneHot, account.Guarantee, error) {
 	return calibrateOneHot(t, adjacency, 0)
 }
 
 // CalibrateAsymmetricOneHot is CalibrateOneHot where a set bit is sent with
 // probability keep, in (0, 1), and the probability that one not set is sent is
 // the smallest that meets the target.
-func CalibrateAsymmetricOneHot(t account.Target, keep float64, adjacency account.Adjacency) (OneHot, account.Guarantee, error) {
+func CalibrateAsymmetricOneHot(t calibrate.Target, keep float64, adjacency account.Adjacency) (OneHot, account.Guarantee, error) {
 	if !(keep > minFlip && keep <= 1-minFlip) {
 		return OneHot{}, account.Guarantee{}, fmt.Errorf("account: a set bit sent with probability %v: need a number between 0 and 1", keep)
 	}
@@ -46,7 +47,7 @@ func CalibrateAsymmetricOneHot(t account.Target, keep float64, adjacency account
 }
 
 // calibrateOneHot looks for the least noise of a coordinate; keep is 0 for symmetric bits.
-func calibrateOneHot(t account.Target, adjacency account.Adjacency, keep float64) (OneHot, account.Guarantee, error) {
+func calibrateOneHot(t calibrate.Target, adjacency account.Adjacency, keep float64) (OneHot, account.Guarantee, error) {
 	if err := t.Check(); err != nil {
 		return OneHot{}, account.Guarantee{}, err
 	}
@@ -68,7 +69,7 @@ func calibrateOneHot(t account.Target, adjacency account.Adjacency, keep float64
 	if err != nil {
 		return OneHot{}, account.Guarantee{}, err
 	}
-	return account.Meets(t, event(rmse))
+	return calibrate.Meets(t, event(rmse))
 }
 
 // flipFor returns the flip probability p of a bit with v = p(1-p)/(1-2p)^2, solved
@@ -81,7 +82,7 @@ func flipFor(v float64) float64 {
 // paperRR takes the flip probability of Cheu et al., Lemma 4.8, for each round,
 // and claims what Theorem 3.2 of KDE makes of it. Outside the lemma's domain it
 // is an error, where the authors' code goes on.
-func paperRR(t account.Target) (RandomizedResponse, account.Guarantee, error) {
+func paperRR(t calibrate.Target) (RandomizedResponse, account.Guarantee, error) {
 	epsilon0, delta0 := theorems.KDERound(t)
 	lambda, err := theorems.CheuLemma48(t.Users, epsilon0, delta0)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 )
 
 func TestVectorsHeadroom(t *testing.T) {
@@ -22,8 +23,8 @@ func TestVectorsHeadroom(t *testing.T) {
 		Domain bool    `json:"lemma48_in_domain"`
 	}
 	for _, r := range accounttest.Core[row](t, "part3_headroom", "rows") {
-		target := account.Target{Users: r.N, Rounds: r.I, Epsilon: r.Target, Delta: r.Delta}
-		e, g, err := CalibrateRR(target, account.ExactAccounting)
+		target := calibrate.Target{Users: r.N, Rounds: r.I, Epsilon: r.Target, Delta: r.Delta}
+		e, g, err := CalibrateRR(target, calibrate.Exact)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,7 @@ func TestVectorsHeadroom(t *testing.T) {
 			t.Fatal(err)
 		}
 		accounttest.Within(t, "central", central.Sigma, r.Sigma, 1e-9)
-		if p, _, err := CalibrateRR(target, account.PaperAccounting); (err == nil) != r.Domain {
+		if p, _, err := CalibrateRR(target, calibrate.Paper); (err == nil) != r.Domain {
 			t.Errorf("n=%d eps=%v: in the lemma's domain: %v, error %v", r.N, r.Target, r.Domain, err)
 		} else if err == nil {
 			accounttest.Within(t, "paper flip", p.Flip, r.Paper, 1e-3)
@@ -46,7 +47,7 @@ func TestVectorsHeadroom(t *testing.T) {
 		if testing.Short() || r.N != 40000 {
 			continue
 		}
-		nb, g, err := additive.CalibrateThreeNB(target, account.ExactAccounting, r.Extra)
+		nb, g, err := additive.CalibrateThreeNB(target, calibrate.Exact, r.Extra)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +68,8 @@ func TestVectorsCrossover(t *testing.T) {
 		Gaussian   float64 `json:"gaussian_rmse"`
 	}
 	for _, r := range accounttest.Core[row](t, "h_crossover", "rows") {
-		target := account.Target{Users: r.N, Rounds: r.I, Epsilon: r.Eps, Delta: r.Delta}
-		e, _, err := CalibrateRR(target, account.ExactAccounting)
+		target := calibrate.Target{Users: r.N, Rounds: r.I, Epsilon: r.Eps, Delta: r.Delta}
+		e, _, err := CalibrateRR(target, calibrate.Exact)
 		if err != nil {
 			t.Fatal(err)
 		}

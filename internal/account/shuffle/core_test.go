@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
@@ -301,7 +302,7 @@ func TestVectorsGaussian(t *testing.T) {
 			t.Fatal(err)
 		}
 		accounttest.Within(t, fmt.Sprintf("delta(%v)", r.Eps), g.Delta, r.Delta, 1e-11)
-		c, g, err := additive.CalibrateGaussian(account.Target{Rounds: 1, Epsilon: r.Eps, Delta: r.Delta}, float64(r.Sensitivity))
+		c, g, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: r.Eps, Delta: r.Delta}, float64(r.Sensitivity))
 		if err != nil || g.Epsilon > r.Eps*(1+1e-12) {
 			t.Fatalf("epsilon %v (%v)", g.Epsilon, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
@@ -206,7 +207,7 @@ func tear(users int, fragment float64, tau int, adjacency account.Adjacency) Fra
 // by FragmentEpsilon, whose shuffled fragments meet the target when Rounds bits of a one-hot
 // report are set, and the guarantee of exactly that. It goes by what is seen through the
 // backstop.
-func CalibrateFragments(t account.Target, tau int, adjacency account.Adjacency) (Fragments, account.Guarantee, error) {
+func CalibrateFragments(t calibrate.Target, tau int, adjacency account.Adjacency) (Fragments, account.Guarantee, error) {
 	if err := t.Check(); err != nil {
 		return Fragments{}, account.Guarantee{}, err
 	}
@@ -223,12 +224,12 @@ func CalibrateFragments(t account.Target, tau int, adjacency account.Adjacency) 
 	}
 	v := 1 / (all.PerRound() * all.PerRound() * float64(t.Users))
 	flip := math.Max(minFlip, 2*v/(1+4*v+math.Sqrt(1+4*v))) // as in CalibrateRR
-	noise, err := t.Search(account.Search{Noise: math.Sqrt(flip / (1 - flip)), Most: 1 - 1e-9, Tolerance: account.CloseEnough}, func(noise float64) account.Event { return of(noise).OneHot(0) })
+	noise, err := t.Search(calibrate.Search{Noise: math.Sqrt(flip / (1 - flip)), Most: 1 - 1e-9, Tolerance: calibrate.CloseEnough}, func(noise float64) account.Event { return of(noise).OneHot(0) })
 	if err != nil {
 		return Fragments{}, account.Guarantee{}, err
 	}
 	f := of(noise)
-	_, g, err := account.Meets(t, f.OneHot(0))
+	_, g, err := calibrate.Meets(t, f.OneHot(0))
 	return f, g, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
@@ -53,7 +54,7 @@ func (t Theorem) result(g account.Guarantee) error {
 // KDERound returns the paper's share of one of the target's rounds: the largest epsilon0
 // that advanced composition keeps within Epsilon with slack Delta/2, and
 // Delta/2 over the rounds.
-func KDERound(t account.Target) (epsilon0, delta0 float64) {
+func KDERound(t calibrate.Target) (epsilon0, delta0 float64) {
 	low, high := 0.0, t.Epsilon
 	for high-low > 1e-15*high {
 		mid := low + (high-low)/2

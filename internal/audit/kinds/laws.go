@@ -102,7 +102,7 @@ func (g kind) ofRows(ones []float64) []Law {
 func (g kind) tooLong() []Law {
 	v, ok := g.holds.(vector.Record)
 	ask := g.protocol.Plan.Question.Vector
-	if !ok || ask == nil || ask.Rounds[0].Sums != vector.Features || g.protocol.Plan.State != "" {
+	if !ok || ask == nil || ask.Rounds[0].Sums != plan.SumsFeatures || g.protocol.Plan.State != "" {
 		return nil
 	}
 	near, far := v, v

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/table"
@@ -101,7 +102,7 @@ func (f Histogram) CheckAccounting(accounting string) error {
 // Question returns the question, but for its crowds, noise and seeds.
 func (f Histogram) Question(attributes []plan.Attribute, accounting string) plan.Histogram {
 	e := f.encoding()
-	if e.randomizer == "" && (accounting == string(account.PaperAccounting) || slices.Contains(f.Kind, "prefixes") && len(f.Domain) == 0) {
+	if e.randomizer == "" && (accounting == string(calibrate.Paper) || slices.Contains(f.Kind, "prefixes") && len(f.Domain) == 0) {
 		e = encoding{randomizer: "one-hot"} // the rounds of a search are designed one after the other
 	}
 	h := plan.Histogram{Attributes: attributes, Randomizer: plan.Randomizer{Name: e.randomizer, Accounting: accounting}}

@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -61,10 +62,10 @@ func adviseRR(t Task) (Option, error) {
 
 // bits returns the least noise of the target's rounds of one bit that keeps both epsilons of
 // the task; all is the event of all that one device sends, as a function of the flips.
-func (t Task) bits(target account.Target, all func(flip float64) account.Event) (e shuffle.RandomizedResponse, g account.Guarantee, err error) {
+func (t Task) bits(target calibrate.Target, all func(flip float64) account.Event) (e shuffle.RandomizedResponse, g account.Guarantee, err error) {
 	e.Users = target.Users
 	if t.Epsilon > 0 {
-		if e, g, err = shuffle.CalibrateRR(target, account.ExactAccounting); err != nil {
+		if e, g, err = shuffle.CalibrateRR(target, calibrate.Exact); err != nil {
 			return e, g, err
 		}
 	}
@@ -329,6 +330,6 @@ func adviseLaplace(t Task) (Option, error) {
 	return Option{Noise: fmt.Sprintf("parameter %.4g", e1), Guarantee: g, RMSE: e.RMSE(), Local: math.Inf(1), OneFragment: nothing}, err
 }
 
-func (t Task) target(users, rounds int, delta float64) account.Target {
-	return account.Target{Users: users, Rounds: rounds, Epsilon: t.Epsilon, Delta: delta}
+func (t Task) target(users, rounds int, delta float64) calibrate.Target {
+	return calibrate.Target{Users: users, Rounds: rounds, Epsilon: t.Epsilon, Delta: delta}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -99,7 +100,7 @@ func TestHeavyHittersOfAMillionWords(t *testing.T) {
 	}
 	var runs []*run
 	for _, adjacency := range []account.Adjacency{account.Removal, account.Replacement} {
-		m, g, err := shuffle.CalibrateOneHot(account.Target{Users: n, Rounds: 1, Epsilon: 1, Delta: 1e-6}, adjacency)
+		m, g, err := shuffle.CalibrateOneHot(calibrate.Target{Users: n, Rounds: 1, Epsilon: 1, Delta: 1e-6}, adjacency)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 )
@@ -33,14 +34,14 @@ func together(moves encode.Sensitivity) bool {
 
 // CalibrateRR finds the least flip probability with which the bits of f keep
 // (epsilon, delta) among so many users, and the guarantee of exactly that.
-func CalibrateRR(f *encode.Features, users int, epsilon, delta float64, a account.Accounting) (flip float64, g account.Guarantee, err error) {
+func CalibrateRR(f *encode.Features, users int, epsilon, delta float64, a calibrate.Accounting) (flip float64, g account.Guarantee, err error) {
 	moves := f.Sensitivity()
 	switch {
-	case a == account.ExactAccounting && moves.Buckets > 0:
-		e, g, err := shuffle.CalibrateBuckets(account.Target{Users: users, Rounds: moves.Buckets, Epsilon: epsilon, Delta: delta})
+	case a == calibrate.Exact && moves.Buckets > 0:
+		e, g, err := shuffle.CalibrateBuckets(calibrate.Target{Users: users, Rounds: moves.Buckets, Epsilon: epsilon, Delta: delta})
 		return e.Flip, g, err
-	case a != account.ExactAccounting || !together(moves): // the paper knows of rounds only
-		rr, g, err := shuffle.CalibrateRR(account.Target{Users: users, Rounds: moves.Coordinates, Epsilon: epsilon, Delta: delta}, a)
+	case a != calibrate.Exact || !together(moves): // the paper knows of rounds only
+		rr, g, err := shuffle.CalibrateRR(calibrate.Target{Users: users, Rounds: moves.Coordinates, Epsilon: epsilon, Delta: delta}, a)
 		return rr.Flip, g, err
 	}
 	v, err := shuffle.VectorFlip(users, moves.Coordinates, moves.SumSquares, epsilon, delta)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -62,7 +63,7 @@ func Batches(n, batch int, epochs, rate float64) (Training, error) {
 // Keeping returns the training with the least noise that keeps epsilon at delta of each of n examples, where one
 // counts for nothing in its place, and what it then keeps.
 func (t Training) Keeping(n int, epsilon, delta float64) (Training, account.Guarantee, error) {
-	target := account.Target{Users: n, Rounds: 1, Epsilon: epsilon, Delta: delta} // all steps are one event
+	target := calibrate.Target{Users: n, Rounds: 1, Epsilon: epsilon, Delta: delta} // all steps are one event
 	if err := target.Check(); err != nil {
 		return t, account.Guarantee{}, err
 	}

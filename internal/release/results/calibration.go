@@ -6,7 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -21,9 +21,9 @@ func (l *Linear) confidence(given []float32, sums string) (class int, confidence
 		}
 	}
 	switch sums {
-	case vector.Moments:
+	case plan.SumsMoments:
 		return class, math.Max(0, math.Min(1, scores[class])), true
-	case vector.Gradients:
+	case plan.SumsGradients:
 		rest := 0.0
 		for _, s := range scores {
 			rest += math.Exp(s - scores[class])

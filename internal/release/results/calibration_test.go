@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/confetti-dp/confetti/internal/learn/moments"
-	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // A classifier that gives 0.9 to its own answer is calibrated where it is right in nine of ten,
@@ -23,14 +23,14 @@ func TestCalibration(t *testing.T) {
 				test.Y[i] = 1
 			}
 		}
-		metrics, tables := l.calibration(vector.Moments, test)
+		metrics, tables := l.calibration(plan.SumsMoments, test)
 		if len(metrics) != 1 || math.Abs(metrics[0].Value-want) > 1e-6 || len(tables) != 1 || len(tables[0].Rows) != 1 {
 			t.Errorf("%d of ten: %+v, %+v", right, metrics, tables)
 		}
 		if wrong, err := l.Wrong(test); err != nil || wrong[0] != 0 || wrong[1] != 1 {
 			t.Errorf("%v, %v", wrong, err)
 		}
-		if metrics, _ := l.calibration(vector.Classes, test); metrics != nil {
+		if metrics, _ := l.calibration(plan.SumsClasses, test); metrics != nil {
 			t.Error("sums of classes give no probability")
 		}
 	}

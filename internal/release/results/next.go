@@ -3,6 +3,7 @@ package results
 import (
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/vector"
 )
@@ -12,7 +13,7 @@ import (
 // which devices do not carry. It is therefore made here, and not by the question.
 func Next(q question.Question, m question.Model) (state []byte, done bool, err error) {
 	if v, ok := m.(*vector.Model); ok {
-		if v.Sums != vector.Moments && v.Sums != vector.Gradients {
+		if v.Sums != plan.SumsMoments && v.Sums != plan.SumsGradients {
 			return nil, false, nil
 		}
 		l, err := NewLinear(v, blas32.General{})

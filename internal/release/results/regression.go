@@ -27,7 +27,7 @@ func NewRegression(m *vector.Model) (*Regression, error) {
 	if m.Respondents == 0 {
 		return nil, errors.New("results: nothing is known of a round that was withheld")
 	}
-	if m.Sums != vector.Squares {
+	if m.Sums != plan.SumsSquares {
 		return nil, fmt.Errorf("results: sums of %s teach no number", m.Sums)
 	}
 	sums, err := features.Squares{Dimension: m.Asked.Features}.Decode(m.Sum, m.Error)
@@ -67,7 +67,7 @@ func describeRegression(m *vector.Model, test Records) ([]release.Metric, []rele
 		predicted[i] = r.Value(rowOf(test.X, i))
 	}
 	on := fmt.Sprintf("on %d public test records", len(predicted))
-	section := release.Section{Title: "How well it predicts", Text: learned[vector.Squares]}
+	section := release.Section{Title: "How well it predicts", Text: learned[plan.SumsSquares]}
 	if r.Number == nil {
 		second := make([]bool, len(predicted))
 		for i, y := range test.Y {

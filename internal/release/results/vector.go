@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -35,11 +36,11 @@ func NewLinear(m *vector.Model, public blas32.General) (*Linear, error) {
 	}
 	l := &Linear{Classes: m.Asked.Classes, state: m.State}
 	switch m.Sums {
-	case vector.Classes:
+	case plan.SumsClasses:
 		var err error
 		l.Linear, err = moments.ClassSums(m.Shape(), moments.Shrunk(m.Sum, m.Error, l.features(public)))
 		return l, err
-	case vector.Moments:
+	case plan.SumsMoments:
 		sums, err := m.Shape().Decode(m.Sum, m.Error)
 		if err != nil {
 			return nil, err
@@ -49,7 +50,7 @@ func NewLinear(m *vector.Model, public blas32.General) (*Linear, error) {
 		}
 		l.descent, err = moments.NewDescent(sums, m.Respondents)
 		return l, err
-	case vector.Gradients:
+	case plan.SumsGradients:
 		if m.State == nil || m.State.Point == nil {
 			return nil, errors.New("results: gradients without the state that says where they were taken")
 		}
@@ -146,10 +147,10 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 	if t := public.Truth; t != nil && len(t.Sum) == len(m.Sum) {
 		sums.Metrics = append(sums.Metrics, release.Metric{Name: "error_ratio", Label: "Error measured, over the one stated", Value: rootMeanSquare(m.Sum, t.Sum) / m.Error, Note: "a simulation knows the sum"})
 	}
-	if m.Sums == vector.Features || public.Test.X.Rows == 0 {
+	if m.Sums == plan.SumsFeatures || public.Test.X.Rows == 0 {
 		return []release.Metric{respondents, noise}, []release.Section{sums}, nil
 	}
-	if m.Sums == vector.Squares {
+	if m.Sums == plan.SumsSquares {
 		head, sections, err := describeRegression(m, public.Test)
 		return append(head, respondents), append(sections, sums), err
 	}
@@ -196,10 +197,10 @@ func Accuracy(m *vector.Model, sum []float64, deviation float64, test Records) (
 
 // learned says in a sentence how the classifier comes from the sums.
 var learned = map[string]string{
-	vector.Classes:   "A record is given to the class with the largest inner product of its features with the sum of that class, which is the nearest mean where classes are of one size. Where public test records are many, each sum is shrunk along the directions in which these differ little, whatever their classes.",
-	vector.Moments:   "A record is given to the class of largest score by least squares, solved from the second moments and class sums, with half the largest eigenvalue of their noise added against it.",
-	vector.Squares:   "A record's number is predicted by least squares, solved from the products of features with each other and with the number, with half the largest eigenvalue of their noise added against it.",
-	vector.Gradients: "A record is given to the class of largest score by logistic regression: each round of the study stepped down the mean gradient of its respondents, and the mean of the last half of the steps answers.",
+	plan.SumsClasses:   "A record is given to the class with the largest inner product of its features with the sum of that class, which is the nearest mean where classes are of one size. Where public test records are many, each sum is shrunk along the directions in which these differ little, whatever their classes.",
+	plan.SumsMoments:   "A record is given to the class of largest score by least squares, solved from the second moments and class sums, with half the largest eigenvalue of their noise added against it.",
+	plan.SumsSquares:   "A record's number is predicted by least squares, solved from the products of features with each other and with the number, with half the largest eigenvalue of their noise added against it.",
+	plan.SumsGradients: "A record is given to the class of largest score by logistic regression: each round of the study stepped down the mean gradient of its respondents, and the mean of the last half of the steps answers.",
 }
 
 func rootMeanSquare(a, b []float64) float64 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/plan"
@@ -64,7 +65,7 @@ func TestWhatFitsIsTaken(t *testing.T) {
 // dominations count by their epsilon and delta.
 func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	p := Population{20, 1e-3, account.Replacement}
-	rr, g, err := shuffle.CalibrateRR(account.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, account.ExactAccounting)
+	rr, g, err := shuffle.CalibrateRR(calibrate.Target{Users: 2000, Rounds: 1, Epsilon: 1, Delta: 1e-6}, calibrate.Exact)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestAStudyOfGradients(t *testing.T) {
 	}
 	p := route()
 	p.Question = plan.Question{Kind: "vector", Unfit: plan.UnfitReference, Vector: &plan.Vector{
-		Features: shape.Dimension, Classes: classes, Seed: strings.Repeat("5a", 32), Rounds: []plan.VectorRound{{Sums: vector.Gradients, Answered: 1}},
+		Features: shape.Dimension, Classes: classes, Seed: strings.Repeat("5a", 32), Rounds: []plan.VectorRound{{Sums: plan.SumsGradients, Answered: 1}},
 	}}
 	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-5, Adjacency: "replacement", DishonestShare: 0.1}
 	p.Crowd, p.Envelopes.Suite = plan.Crowd{Minimum: n * 9 / 10}, "x25519"

@@ -77,7 +77,7 @@ func (l Lesson) Run(set *dataset.Set, progress simulate.Progress) (Learned, erro
 // plan asks with the public map as its state, where there is one.
 func (l Lesson) plan(set *dataset.Set) (p plan.Plan, keys simulate.Keys, state []byte, err error) {
 	v := &plan.Vector{Features: set.Dimension(), Classes: set.Classes, Seed: measure.PublicSeed(l.Seed),
-		Rounds: []plan.VectorRound{{Sums: vector.Moments, Answered: l.Bits}}}
+		Rounds: []plan.VectorRound{{Sums: plan.SumsMoments, Answered: l.Bits}}}
 	if l.Features != nil {
 		state, v.Features = l.Features.State(), l.Features.Len()
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
@@ -115,6 +116,6 @@ func (c accountCalibrate) repeated(e account.Event) account.Event {
 	return account.Repeat{Event: e, Rounds: c.Rounds}
 }
 
-func (c accountCalibrate) target() account.Target {
-	return account.Target{Users: value(c.Users), Rounds: c.Rounds, Epsilon: c.Epsilon, Delta: value(c.Delta)}
+func (c accountCalibrate) target() calibrate.Target {
+	return calibrate.Target{Users: value(c.Users), Rounds: c.Rounds, Epsilon: c.Epsilon, Delta: value(c.Delta)}
 }

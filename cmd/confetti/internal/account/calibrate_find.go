@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -48,7 +49,7 @@ func (c accountCalibrate) randomizedResponse(s *statement) (account.Event, error
 	event, flip, err := c.bits(s, 0.5,
 		func(flip float64) account.Event { return shuffle.RandomizedResponse{Users: *c.Users, Flip: flip} },
 		func() (float64, account.Guarantee, error) {
-			e, g, err := shuffle.CalibrateRR(c.target(), account.Accounting(c.Accounting))
+			e, g, err := shuffle.CalibrateRR(c.target(), calibrate.Accounting(c.Accounting))
 			return e.Flip, g, err
 		})
 	if err != nil {
@@ -183,9 +184,9 @@ func (c accountCalibrate) fragments(s *statement) (event account.Event, err erro
 }
 
 func (c accountCalibrate) threeNB(s *statement) (account.Event, error) {
-	t, how, extra := c.target(), account.Accounting(c.Accounting), value(c.ExtraMessages)
+	t, how, extra := c.target(), calibrate.Accounting(c.Accounting), value(c.ExtraMessages)
 	var err error
-	if c.ExtraMessages == nil && how == account.ExactAccounting {
+	if c.ExtraMessages == nil && how == calibrate.Exact {
 		if extra, err = additive.FloodMessages(t); err != nil {
 			return nil, err
 		}
@@ -201,7 +202,7 @@ func (c accountCalibrate) pure(s *statement) (account.Event, error) {
 	t := c.target()
 	var e additive.Pure
 	var err error
-	if account.Accounting(c.Accounting) == account.PaperAccounting {
+	if calibrate.Accounting(c.Accounting) == calibrate.Paper {
 		if e, err = additive.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), 0.5); err == nil {
 			s.Guarantee, err = e.Guarantee(t.Rounds)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/learn/cluster"
@@ -59,7 +60,7 @@ func (c clustered) check() error {
 		return err
 	}
 	if c.Clusters == 0 {
-		if err := (account.Target{Users: 1, Rounds: 1, Epsilon: c.Epsilon, Delta: c.Delta}).Check(); err != nil {
+		if err := (calibrate.Target{Users: 1, Rounds: 1, Epsilon: c.Epsilon, Delta: c.Delta}).Check(); err != nil {
 			return terminal.Usage(err)
 		}
 	}
@@ -120,7 +121,7 @@ func (c clustered) fit(report featuremap.Progress) (in featured, f found, err er
 	o := cluster.Options{Clusters: c.Clusters, Least: c.Least}
 	if o.Clusters == 0 {
 		// One label instead of another changes two counts of a cluster.
-		noise, _, err := additive.CalibrateGaussian(account.Target{Rounds: 1, Epsilon: c.Epsilon, Delta: c.Delta}, math.Sqrt2)
+		noise, _, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: c.Epsilon, Delta: c.Delta}, math.Sqrt2)
 		if err != nil {
 			return in, f, err
 		}

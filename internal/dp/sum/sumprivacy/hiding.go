@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -56,10 +57,10 @@ func Law(p plan.Plan) (sum.Law, error) {
 // the plan names or the one that errs less, or of the devices.
 func Calibrate(p plan.Plan, changed int) (plan.Sum, error) {
 	s := *p.Route.Sum
-	t := account.Target{Users: 1, Rounds: changed, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta}
+	t := calibrate.Target{Users: 1, Rounds: changed, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta}
 	if s.Noise == plan.NoiseDevices {
 		t.Delta *= 1 - cutShare
-		return calibrate(s, plan.LawLaplace, t)
+		return leastOf(s, plan.LawLaplace, t)
 	}
 	laws := []string{s.Law}
 	if s.Law == "" {
@@ -68,7 +69,7 @@ func Calibrate(p plan.Plan, changed int) (plan.Sum, error) {
 	var errs []error
 	least := sum.Law{}
 	for _, law := range laws {
-		with, err := calibrate(s, law, t)
+		with, err := leastOf(s, law, t)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -89,16 +90,16 @@ func Calibrate(p plan.Plan, changed int) (plan.Sum, error) {
 	return s, nil
 }
 
-// calibrate returns the route with the least noise of a law that meets the target. The decay of a
+// leastOf returns the route with the least noise of a law that meets the target. The decay of a
 // discrete Laplace has a closed form (the optimal composition of pure mechanisms).
-func calibrate(s plan.Sum, law string, t account.Target) (plan.Sum, error) {
+func leastOf(s plan.Sum, law string, t calibrate.Target) (plan.Sum, error) {
 	s.Law, s.Decay, s.Sigma = law, 0, 0
 	if law == plan.LawLaplace {
 		decay, err := additive.LaplaceNoise(t)
 		s.Decay = decay * (1 - 1e-9)
 		return s, err
 	}
-	sigma, err := t.Search(account.Search{Noise: max(1, 1/t.PerRound()), Most: 5e3, Tolerance: account.CloseEnough}, func(sigma float64) account.Event {
+	sigma, err := t.Search(calibrate.Search{Noise: max(1, 1/t.PerRound()), Most: 5e3, Tolerance: calibrate.CloseEnough}, func(sigma float64) account.Event {
 		s.Sigma = sigma
 		return Aggregators(s, Promised(s))
 	})

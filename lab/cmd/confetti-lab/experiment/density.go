@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -30,11 +31,11 @@ type kdeFlags struct {
 func (c kdeFlags) cell() (experiments.Cell, error) {
 	label, labelErr := flags.ParseLabelEpsilon(c.LabelEpsilon)
 	d := experiments.Density{
-		Bitsum: c.Bitsum, Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
+		Bitsum: c.Bitsum, Accounting: calibrate.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
 		Repetitions: c.Repetitions, NearestMean: c.Classifier == measure.NearestMean,
 	}
 	if c.Authors {
-		if !experiments.Programmed(c.Bitsum) || d.Accounting != account.PaperAccounting {
+		if !experiments.Programmed(c.Bitsum) || d.Accounting != calibrate.Paper {
 			return experiments.Cell{}, terminal.Usagef("--authors is of --bitsum 3nb --accounting paper: give both, or leave it out")
 		}
 		d.Accounting = experiments.AuthorsAccounting

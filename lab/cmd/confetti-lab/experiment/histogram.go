@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
@@ -65,7 +66,7 @@ func (c experimentHistogram) Run(std terminal.Streams) error {
 func (c experimentHistogram) cell() (experiments.Cell, error) {
 	h := experiments.Histogram{
 		Encoding:   c.Encoding,
-		Accounting: account.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: account.Adjacency(c.Adjacency),
+		Accounting: calibrate.Accounting(c.Accounting), Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta, Adjacency: account.Adjacency(c.Adjacency),
 		Fragments: c.Fragments, Repeats: c.Repeats,
 	}
 	errs := []error{c.Budget.Check()}

@@ -1,9 +1,12 @@
-package account
+// Package calibrate finds the least noise that keeps a target, by the guarantees of the accountant. Used by
+// internal/account/shuffle and internal/account/additive for their mechanisms, and by question and lab.
+package calibrate
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
@@ -18,8 +21,8 @@ type Target struct {
 
 func (t Target) Check() error {
 	switch {
-	case t.Users < 1 || t.Users > MaxUsers:
-		return fmt.Errorf("account: %d users: need 1 to %d", t.Users, MaxUsers)
+	case t.Users < 1 || t.Users > account.MaxUsers:
+		return fmt.Errorf("account: %d users: need 1 to %d", t.Users, account.MaxUsers)
 	case t.Rounds < 1 || t.Rounds > profile.MaxRounds:
 		return fmt.Errorf("account: %d rounds: need 1 to %d", t.Rounds, profile.MaxRounds)
 	case !(t.Epsilon >= 1e-6 && t.Epsilon <= 100):
@@ -34,16 +37,16 @@ func (t Target) Check() error {
 type Accounting string
 
 const (
-	// ExactAccounting composes the exact laws.
-	ExactAccounting Accounting = "exact"
-	// PaperAccounting is the paper's route: Theorem 3.2 of KDE, half of delta
+	// Exact composes the exact laws.
+	Exact Accounting = "exact"
+	// Paper is the paper's route: Theorem 3.2 of KDE, half of delta
 	// for the slack and half over the rounds, with the published constants.
-	PaperAccounting Accounting = "paper"
+	Paper Accounting = "paper"
 )
 
 func (a Accounting) Check() error {
-	if a != ExactAccounting && a != PaperAccounting {
-		return fmt.Errorf("account: accounting %q: need %q or %q", a, ExactAccounting, PaperAccounting)
+	if a != Exact && a != Paper {
+		return fmt.Errorf("account: accounting %q: need %q or %q", a, Exact, Paper)
 	}
 	return nil
 }
@@ -72,13 +75,13 @@ func (t Target) Distance() float64 {
 }
 
 // Meets recomputes the guarantee of the event that a search returned.
-func Meets[E Event](t Target, e E) (E, Guarantee, error) {
-	g, err := Epsilon(Repeat{e, t.Rounds}, t.Delta)
+func Meets[E account.Event](t Target, e E) (E, account.Guarantee, error) {
+	g, err := account.Epsilon(account.Repeat{Event: e, Rounds: t.Rounds}, t.Delta)
 	if err != nil {
-		return e, Guarantee{}, err
+		return e, account.Guarantee{}, err
 	}
 	if g.Epsilon > t.Epsilon {
-		return e, Guarantee{}, fmt.Errorf("account: calibration ended at epsilon %v above the target %v: %T cannot be calibrated there", g.Epsilon, t.Epsilon, e)
+		return e, account.Guarantee{}, fmt.Errorf("account: calibration ended at epsilon %v above the target %v: %T cannot be calibrated there", g.Epsilon, t.Epsilon, e)
 	}
 	return e, g, nil
 }
@@ -95,16 +98,16 @@ type Search struct {
 
 // Least finds the smallest noise, as the RMSE of one release, whose guarantee
 // meets the target, from the Gaussian of the same profile on.
-func (t Target) Least(event func(rmse float64) Event) (float64, error) {
+func (t Target) Least(event func(rmse float64) account.Event) (float64, error) {
 	return t.Search(Search{Noise: 1 / t.PerRound(), Most: math.Inf(1), Tolerance: CloseEnough}, event)
 }
 
 // Search returns a secant in logarithms, where epsilon is nearly a straight line,
 // inside a bracket whose upper end always meets the target.
-func (t Target) Search(s Search, event func(rmse float64) Event) (float64, error) {
+func (t Target) Search(s Search, event func(rmse float64) account.Event) (float64, error) {
 	target, most := math.Log(t.Epsilon), math.Log(s.Most)
 	excess := func(x float64) float64 {
-		g, err := Epsilon(Repeat{event(math.Exp(x)), t.Rounds}, t.Delta)
+		g, err := account.Epsilon(account.Repeat{Event: event(math.Exp(x)), Rounds: t.Rounds}, t.Delta)
 		switch {
 		case err != nil:
 			return math.Inf(1) // too little noise may have no finite epsilon at all
