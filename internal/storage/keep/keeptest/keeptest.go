@@ -1,7 +1,6 @@
-// Package keeptest holds every engine of storage to what package keep promises. It compares
-// an engine with a reference in memory, by random sequences of calls, and has many callers
-// at once look for what only they can see. Whoever writes keep.Store over another
-// database runs it too.
+// Package keeptest holds every engine of storage to what package keep promises: random sequences of calls beside a
+// reference in memory, and many callers at once. Used by tests of internal/storage/keep, and by whoever writes a
+// keep.Store over another database.
 package keeptest
 
 import (
