@@ -23,11 +23,11 @@ import (
 // is the last: a bad one with a good one behind it is damage, and the log is not
 // opened. One goroutine may write, and any read.
 type Log struct {
-	file  *os.File
-	title string
-	most  int
-	torn  int64
-	write func(b []byte, at int64) error
+	file   File
+	layout Layout
+	from   Point // where the chain goes on
+	torn   int64
+	write  func(b []byte, at int64) error
 
 	buf []byte
 
@@ -37,7 +37,15 @@ type Log struct {
 	broken error
 }
 
-const frameHead = 4 + 4
+const (
+	frameHead = 4 + 4
+
+	// Frame is how many bytes of a log stand before the body of a group.
+	Frame = frameHead + Head
+
+	// mostBuffer is the most bytes of a buffer that is kept for the next group.
+	mostBuffer = 4 << 20
+)
 
 // ErrFull is the error of an Append for which the disk has no room. Nothing was
 // kept, and a later one may succeed.
@@ -46,7 +54,7 @@ var ErrFull = errors.New("hashchain: the disk is full")
 // Create makes the file of a log without groups; fs.ErrExist where there is a file.
 // A log that exists has its title: one without it was damaged.
 func Create(path, title string) error {
-	if err := atomicfile.Create(path, []byte(title+"\n"), 0o600); err != nil {
+	if err := atomicfile.Create(path, Layout{Title: title}.Begin(Point{}), 0o600); err != nil {
 		return fmt.Errorf("hashchain: %w", err)
 	}
 	return nil
@@ -61,7 +69,18 @@ func Open(path, title string, most int, walk Walk, fn func(head, body []byte) er
 	if err != nil {
 		return nil, fmt.Errorf("hashchain: %w", err)
 	}
-	l := &Log{file: file, title: title, most: most}
+	l, err := Layout{Title: title, Most: most}.Open(file, walk, func(g Group) error { return fn(g.Head, g.Body) })
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Open reads the log in a file, like the function of that name. The file is the log's, if
+// there is no error.
+func (layout Layout) Open(file File, walk Walk, fn func(Group) error) (*Log, error) {
+	l := &Log{file: file, layout: layout}
 	l.write = l.writeFile
 	all, err := l.open(walk, fn)
 	if err == nil && l.size < all {
@@ -69,15 +88,18 @@ func Open(path, title string, most int, walk Walk, fn func(head, body []byte) er
 		err = errors.Join(file.Truncate(l.size), file.Sync())
 	}
 	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	return l, nil
 }
 
-func (l *Log) open(walk Walk, fn func(head, body []byte) error) (all int64, err error) {
+func (l *Log) open(walk Walk, fn func(Group) error) (all int64, err error) {
 	status, err := l.file.Stat()
 	if err != nil {
+		return 0, err
+	}
+	_, l.from, err = l.layout.begin(io.NewSectionReader(l.file, 0, status.Size()))
+	if err != nil && !errors.Is(err, ErrDamaged) {
 		return 0, err
 	}
 	l.size, l.end, err = l.read(status.Size(), walk, fn)
@@ -86,6 +108,11 @@ func (l *Log) open(walk Walk, fn func(head, body []byte) error) (all int64, err 
 
 // Each calls fn for the groups that are there now, like Open, and changes nothing.
 func (l *Log) Each(walk Walk, fn func(head, body []byte) error) error {
+	return l.Groups(walk, func(g Group) error { return fn(g.Head, g.Body) })
+}
+
+// Groups goes along like Each, and says where each group stands.
+func (l *Log) Groups(walk Walk, fn func(Group) error) error {
 	l.mu.Lock()
 	size, end := l.size, l.end
 	l.mu.Unlock()
@@ -102,27 +129,27 @@ func (l *Log) Each(walk Walk, fn func(head, body []byte) error) error {
 
 // read goes through the groups in so many bytes of the file, and returns where the
 // last good one ends.
-func (l *Log) read(all int64, walk Walk, fn func(head, body []byte) error) (at int64, end Point, err error) {
-	r := bufio.NewReaderSize(nil, 1<<20)
+func (l *Log) read(all int64, walk Walk, fn func(Group) error) (at int64, end Point, err error) {
+	r := bufio.NewReaderSize(nil, int(min(1<<20, all)))
 	from := func(at int64) { r.Reset(io.NewSectionReader(l.file, at, all-at)) }
 	from(0)
-	title := make([]byte, len(l.title)+1)
-	if _, err := io.ReadFull(r, title); err != nil && !ended(err) {
+	at, walk.End, err = l.layout.begin(r)
+	if err != nil && (walk.Skip == nil || !errors.Is(err, ErrDamaged)) { // each group tells by itself of what chain it is
 		return 0, end, err
 	}
-	if string(title) != l.title+"\n" && walk.Skip == nil { // each group tells by itself of what chain it is
-		return 0, end, fmt.Errorf("%w: it does not begin with %q", ErrDamaged, l.title)
+	if err := walk.reach(walk.End); err != nil {
+		return 0, end, err
 	}
-	at, walk.End = int64(len(title)), Begin(l.title)
+	most := l.layout.Most
 	var frame []byte
 	for at < all {
-		frame, err = readFrame(r, frame, l.most)
+		frame, err = readFrame(r, frame, most, all-at)
 		if err != nil && !errors.Is(err, errFrame) {
 			return at, walk.End, err
 		}
 		if err != nil { // torn, if no good frame follows
 			behind, number, found, err := l.find(at, all, walk.End.Number)
-			if err == nil && !found && all-at > int64(frameHead+Head+l.most) {
+			if err == nil && !found && all-at > int64(frameHead+Head+most) {
 				err = fmt.Errorf("%w: behind group %d stand %d bytes that are no group, more than a crash leaves", ErrDamaged, walk.End.Number, all-at)
 				if walk.Skip != nil {
 					err = walk.Skip(Gap{walk.End.Number + 1, walk.End.Number + 1}) // at least
@@ -138,7 +165,7 @@ func (l *Log) read(all int64, walk Walk, fn func(head, body []byte) error) (at i
 				break
 			}
 			from(behind)
-			if frame, err = readFrame(r, frame, l.most); err != nil {
+			if frame, err = readFrame(r, frame, most, all-behind); err != nil {
 				return at, walk.End, err // it was read a moment ago
 			}
 			if err := walk.jump(frame[frameHead:]); err != nil {
@@ -150,7 +177,7 @@ func (l *Log) read(all int64, walk Walk, fn func(head, body []byte) error) (at i
 		if err != nil {
 			return at, walk.End, fmt.Errorf("%w (byte %d)", err, at)
 		}
-		if err := fn(head, body); err != nil {
+		if err := fn(Group{Number: walk.End.Number, At: at + Frame, Head: head, Body: body}); err != nil {
 			return at, walk.End, err
 		}
 		at += int64(len(frame))
@@ -164,8 +191,9 @@ var errFrame = errors.New("hashchain: no frame")
 
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// readFrame reads a frame into the buffer, which it may replace.
-func readFrame(r io.Reader, buf []byte, most int) ([]byte, error) {
+// readFrame reads a frame into the buffer, which it may replace. left is how many bytes
+// there are.
+func readFrame(r io.Reader, buf []byte, most int, left int64) ([]byte, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); ended(err) {
 		return buf, errFrame
@@ -173,7 +201,7 @@ func readFrame(r io.Reader, buf []byte, most int) ([]byte, error) {
 		return buf, err
 	}
 	n := int64(binary.BigEndian.Uint32(head[:]))
-	if n < Head || n > int64(Head+most) {
+	if n < Head || n > int64(Head+most) || n > left-frameHead {
 		return buf, errFrame
 	}
 	if int64(cap(buf)) < frameHead+n {
@@ -212,10 +240,10 @@ func (l *Log) find(at, all int64, last uint64) (behind int64, number uint64, fou
 		for i := 0; i < step && i+need <= n; i++ {
 			behind, length := begin+int64(i), int64(binary.BigEndian.Uint32(window[i:]))
 			number := numberOf(window[i+frameHead:])
-			if window[i+frameHead] != version || length < Head || length > int64(Head+l.most) || behind+frameHead+length > all || number == 0 || number > farthest {
+			if window[i+frameHead] != version || length < Head || length > int64(Head+l.layout.Most) || behind+frameHead+length > all || number == 0 || number > farthest {
 				continue
 			}
-			_, err := readFrame(io.NewSectionReader(l.file, behind, frameHead+length), nil, l.most)
+			_, err := readFrame(io.NewSectionReader(l.file, behind, frameHead+length), nil, l.layout.Most, frameHead+length)
 			if !errors.Is(err, errFrame) {
 				return behind, number, err == nil, err
 			}
@@ -231,8 +259,8 @@ func (l *Log) Append(body []byte) error {
 	if err := l.Broken(); err != nil {
 		return err
 	}
-	if len(body) > l.most {
-		return fmt.Errorf("hashchain: a body of %d bytes: the limit is %d", len(body), l.most)
+	if len(body) > l.layout.Most {
+		return fmt.Errorf("hashchain: a body of %d bytes: the limit is %d", len(body), l.layout.Most)
 	}
 	l.buf = append(l.end.Append(append(l.buf[:0], make([]byte, frameHead)...)), body...)
 	binary.BigEndian.PutUint32(l.buf, uint32(len(l.buf)-frameHead))
@@ -249,6 +277,9 @@ func (l *Log) Append(body []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.size, l.end = l.size+int64(len(l.buf)), l.end.behind(l.buf[frameHead:])
+	if cap(l.buf) > mostBuffer {
+		l.buf = nil
+	}
 	return nil
 }
 
@@ -261,10 +292,21 @@ func (l *Log) writeFile(b []byte, at int64) error {
 
 // Retitle writes the title again, where a walk with Skip has passed over damage to it.
 func (l *Log) Retitle() error {
-	if err := l.write([]byte(l.title+"\n"), 0); err != nil {
+	from := l.from
+	if from.Number == 0 {
+		from = Point{}
+	}
+	if err := l.write(l.layout.Begin(from), 0); err != nil {
 		return fmt.Errorf("hashchain: %w", err)
 	}
 	return nil
+}
+
+// Next returns where in the file the body of the next group will begin.
+func (l *Log) Next() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size + Frame
 }
 
 // End returns the point behind the last group.
