@@ -41,7 +41,7 @@ var layers = [][]string{
 	{"internal/wire/relay", "internal/wire/web", "internal/webmodule"},
 	{"internal/storage/keep", "internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/storage/blob", "web"},
 	{"internal/storage/blob/bucket", "internal/storage/keep/keeptest"},
-	{"internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
+	{"internal/storage/keep/journal", "internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
 	{"internal/service/witness"},
 	{"internal/account/pld", "internal/account/profile", "internal/account/rdp"},
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},

@@ -195,12 +195,20 @@ func CheckName(shelf string) error {
 	return nil
 }
 
+// CheckTable refuses what is no table.
+func CheckTable(t Table) error {
+	if t < 1 || t > 15 {
+		return fmt.Errorf("keep: table %d: tables are 1 to 15", t)
+	}
+	return nil
+}
+
 // CheckKey refuses a table and a key under which no row can stand.
 func CheckKey(t Table, key string) error {
-	switch {
-	case t < 1 || t > 15:
-		return fmt.Errorf("keep: table %d: tables are 1 to 15", t)
-	case len(key) < 1 || len(key) > MaxKey:
+	if err := CheckTable(t); err != nil {
+		return err
+	}
+	if len(key) < 1 || len(key) > MaxKey {
 		return fmt.Errorf("keep: a key of %d bytes in table %d: 1 to %d are allowed", len(key), t, MaxKey)
 	}
 	return nil

@@ -1,0 +1,246 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+)
+
+// run does the committer's work. Those who were answered last are back within microseconds: the
+// first of them must not be written alone while the others gather. So it sleeps until nearly
+// as many wait as were there before, or until half the time of a write has passed. When
+// nobody waits, the next is written at once.
+func (s *shelf) run() {
+	l := &s.line
+	defer close(l.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		timer.Reset(max(l.took/2, shortest))
+		select {
+		case <-l.wake:
+		case <-timer.C:
+			if l.idle() {
+				<-l.wake
+			}
+		}
+		if l.ended() {
+			return
+		}
+		runtime.Gosched() // who can run joins first: else one of them and this one take turns on a single core
+		s.commit()
+	}
+}
+
+// commit writes one group and answers all who are in it.
+func (s *shelf) commit() {
+	r := &round{built: make(chan struct{})}
+	group := s.line.take(r)
+	if len(group) == 0 {
+		return
+	}
+	b := batch{s: s, sealed: s.known.Sealed}
+	if len(group) > 1 {
+		b.over = make(map[rowName]int, len(group))
+	}
+	n := 0
+	for ; n < len(group); n++ {
+		if n > 0 && b.size+group[n].size > mostGroup {
+			break
+		}
+		b.add(group[n])
+	}
+	s.line.back(group[n:])
+	group = group[:n]
+	err := s.write(&b, r)
+	s.line.next(group)
+	for _, j := range group {
+		if err != nil { // what it was told may rest on what was not written
+			j.again, j.retry, j.err = false, false, err
+		}
+		close(j.done)
+	}
+	if err == nil {
+		s.compactIfDue()
+	}
+}
+
+type rowName struct {
+	t   keep.Table
+	key string
+}
+
+// batch is the rows of a group, in the order of its calls. Each call sees those before it.
+type batch struct {
+	s      *shelf
+	ops    []op
+	over   map[rowName]int // the last of ops for a row; nil: there is one call alone
+	size   int
+	sealed bool // by a call before
+}
+
+func (b *batch) find(t keep.Table, key string) (op, bool) {
+	i, there := b.over[rowName{t, key}]
+	if !there {
+		return op{}, false
+	}
+	return b.ops[i], true
+}
+
+func (b *batch) put(o op) {
+	if b.over != nil {
+		b.over[rowName{o.t, o.key}] = len(b.ops)
+	}
+	b.ops = append(b.ops, o)
+	b.size += o.size()
+}
+
+func (b *batch) add(j *job) {
+	switch {
+	case j.tx != nil:
+		b.update(j)
+	case j.rows != nil:
+		b.insert(j)
+	case !b.sealed:
+		b.put(op{t: own, kind: put, key: sealedKey})
+		b.sealed = true
+	}
+}
+
+// insert adds the rows of an Insert, all or none.
+func (b *batch) insert(j *job) {
+	if b.sealed {
+		j.err = keep.ErrSealed
+		return
+	}
+	there, same := 0, 0
+	for _, r := range j.rows {
+		o, over := b.find(r.Table, r.Key)
+		if _, known := b.s.index.find(r.Table, r.Key); known && !over {
+			j.retry = true // it was written since the caller looked, who reads it
+			return
+		}
+		if over && o.kind != deleted {
+			there++
+			if o.kind == inserted && o.label == r.Label && bytes.Equal(o.value, r.Value) {
+				same++
+			}
+		}
+	}
+	switch {
+	case there == 0:
+		for _, r := range j.rows {
+			b.put(op{t: r.Table, kind: inserted, label: r.Label, key: r.Key, value: r.Value})
+		}
+	case same == len(j.rows):
+		j.again = true
+	default:
+		j.err = keep.ErrTaken
+	}
+}
+
+// update lets the caller run fn, and adds what it put and deleted.
+func (b *batch) update(j *job) {
+	l := &b.s.line
+	l.mu.Lock()
+	j.running = !j.left
+	l.mu.Unlock()
+	if !j.running {
+		return
+	}
+	j.tx.batch = b
+	close(j.turn)
+	<-j.ran
+	if j.err == nil {
+		for _, o := range j.tx.ops {
+			b.put(o)
+		}
+	}
+}
+
+// write puts a group on disk. Its rows are found when that is done, and no sooner.
+func (s *shelf) write(b *batch, r *round) error {
+	if len(b.ops) == 0 {
+		close(r.built)
+		return nil
+	}
+	s.mu.RLock()
+	err := s.broken
+	s.mu.RUnlock()
+	if err != nil {
+		close(r.built)
+		return err
+	}
+	s.writer.begin(s.known.Rows)
+	for _, o := range b.ops {
+		s.writer.add(o)
+	}
+	close(r.built)
+	if s.name == keep.Main {
+		s.writer.pad(hashchain.Frame)
+	}
+	at, start := s.vol.log.Next(), time.Now()
+	err = s.vol.log.Append(s.writer.body)
+	s.line.took = (3*s.line.took + time.Since(start)) / 4
+	switch {
+	case errors.Is(err, hashchain.ErrFull):
+		return keep.ErrFull
+	case err != nil:
+		return s.fail(err)
+	}
+	s.mu.Lock()
+	s.known.End = s.vol.log.End()
+	s.known.Rows += uint64(len(b.ops))
+	sealing := b.sealed && !s.known.Sealed
+	s.known.Sealed = b.sealed
+	s.mu.Unlock()
+	if s.prompt || sealing {
+		if err := s.save(); err != nil {
+			return s.fail(err)
+		}
+	} else {
+		s.saveLate()
+	}
+	s.mu.Lock()
+	for i, o := range b.ops {
+		p := s.writer.places[i]
+		p.at += at
+		s.index.apply(o, p)
+	}
+	s.mu.Unlock()
+	s.writer.trim()
+	return nil
+}
+
+// fail makes every later write fail: nobody knows what is on disk until the store is opened
+// again.
+func (s *shelf) fail(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = fmt.Errorf("%w: the shelf %s cannot be written until the store is opened again: %w", keep.ErrUnavailable, s.name, err)
+	return s.broken
+}
+
+// enter gives a job to the committer. Its caller waits no longer than the context.
+func (s *shelf) enter(ctx context.Context, j *job) error {
+	if err := s.line.join(j); err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-ctx.Done():
+		s.line.leave(j)
+		return unavailable(ctx)
+	}
+}
+
+func unavailable(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", keep.ErrUnavailable, context.Cause(ctx))
+}

@@ -1,0 +1,237 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+)
+
+// The body of a group in its chain is
+//
+//	salt (16) || number of rows in all groups before (8) || rows || zeros, on the shelf main
+//	row:   length of what is sealed (4) || sealed row
+//	plain: table (1) || kind (1) || length of the key (2) || label (4) || key || value
+//
+// A group has a key of its own, the HMAC-SHA-256 of its salt. A row is sealed under it by
+// AES-256-GCM with its place in the group as nonce: no nonce comes twice under a key, and a
+// row is read without the others.
+const (
+	saltSize  = 16
+	groupHead = saltSize + 8
+	plainHead = 1 + 1 + 2 + 4
+	tagSize   = 16
+	rowHead   = 4 + plainHead + tagSize // bytes of a row beside its key and its value
+
+	// mostGroup is the most bytes of a group that several calls share.
+	mostGroup = 1 << 20
+
+	// block is what groups of main are multiples of, so that no write touches another group.
+	block = 4096
+
+	// mostBody is the most bytes of a group: a full one, and one call behind it.
+	mostBody = mostGroup + keep.MaxCall + groupHead + block
+)
+
+// kind says what a row does.
+type kind byte
+
+const (
+	put      kind = iota // by Update
+	inserted             // by Insert
+	deleted
+)
+
+// own is the table of the engine's own rows.
+const own keep.Table = 0
+
+// op is one change of a row.
+type op struct {
+	t     keep.Table
+	kind  kind
+	label uint32
+	key   string
+	value []byte
+}
+
+func (o op) size() int { return len(o.key) + len(o.value) + keep.RowMore }
+
+// place says where a row lies in its file.
+type place struct {
+	at    int64
+	n     uint32 // bytes
+	back  uint32 // to the beginning of the group's body
+	i     uint32 // among the group's rows; the highest bit: Insert wrote it
+	label uint32
+}
+
+const byInsert = 1 << 31
+
+func (p place) inserted() bool { return p.i&byInsert != 0 }
+
+// secret is what a shelf's key gives: the keys of its groups, and secrets for purposes. It
+// never prints itself.
+type secret struct{ key func() []byte }
+
+func (s secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "a secret") }
+
+// derive returns 32 bytes for a purpose.
+func (s secret) derive(purpose string) []byte {
+	b, err := hkdf.Expand(sha256.New, s.key(), "confetti shelf "+purpose, 32)
+	if err != nil {
+		panic("journal: " + err.Error()) // 32 bytes are not too many
+	}
+	return b
+}
+
+// sealer makes the keys of groups.
+type sealer struct{ key []byte }
+
+func (s sealer) group(salt []byte) cipher.AEAD {
+	m := hmac.New(sha256.New, s.key)
+	m.Write(salt)
+	b, err := aes.NewCipher(m.Sum(nil))
+	if err != nil {
+		panic("journal: " + err.Error()) // the length is right
+	}
+	a, err := cipher.NewGCM(b)
+	if err != nil {
+		panic("journal: " + err.Error())
+	}
+	return a
+}
+
+func (s sealer) Format(f fmt.State, _ rune) { fmt.Fprint(f, "a secret") }
+
+func nonceOf(i uint32) (n [12]byte) {
+	binary.BigEndian.PutUint32(n[8:], i)
+	return n
+}
+
+// writer builds the body of a group.
+type writer struct {
+	sealer sealer
+	body   []byte
+	places []place
+	aead   cipher.AEAD
+	plain  []byte
+}
+
+// begin starts a group behind so many rows. The salt is drawn from the kernel anew: a copy
+// of this process that goes on elsewhere draws another one.
+func (w *writer) begin(before uint64) {
+	w.body = append(w.body[:0], make([]byte, saltSize)...)
+	rng.Reader(rng.New()).Read(w.body)
+	w.aead = w.sealer.group(w.body)
+	w.body = binary.BigEndian.AppendUint64(w.body, before)
+	w.places = w.places[:0]
+}
+
+// add seals a row. Its place counts from the beginning of the body.
+func (w *writer) add(o op) {
+	w.plain = append(w.plain[:0], byte(o.t), byte(o.kind))
+	w.plain = binary.BigEndian.AppendUint16(w.plain, uint16(len(o.key)))
+	w.plain = binary.BigEndian.AppendUint32(w.plain, o.label)
+	w.plain = append(append(w.plain, o.key...), o.value...)
+	from, i := len(w.body), uint32(len(w.places))
+	w.body = binary.BigEndian.AppendUint32(w.body, uint32(len(w.plain)+tagSize))
+	nonce := nonceOf(i)
+	w.body = w.aead.Seal(w.body, nonce[:], w.plain, nil)
+	p := place{at: int64(from), n: uint32(len(w.body) - from), back: uint32(from), i: i, label: o.label}
+	if o.kind == inserted {
+		p.i |= byInsert
+	}
+	w.places = append(w.places, p)
+}
+
+// pad fills the body with zeros until it ends so many bytes before a multiple of a block.
+func (w *writer) pad(before int) {
+	if more := (len(w.body) + before) % block; more > 0 {
+		w.body = append(w.body, make([]byte, block-more)...)
+	}
+}
+
+// trim lets go of what a large group took.
+func (w *writer) trim() {
+	if cap(w.body) > 4*mostGroup {
+		w.body = nil
+	}
+	if cap(w.plain) > 4*mostGroup {
+		w.plain = nil
+	}
+}
+
+// openRow opens the row that b begins with and returns how long it is. What it returns lies
+// in dst's memory, if that has room.
+func openRow(dst, b []byte, aead cipher.AEAD, i uint32) (o op, n int, err error) {
+	if len(b) < rowHead {
+		return o, 0, fmt.Errorf("%w: a row is cut off", keep.ErrDamaged)
+	}
+	l := uint64(binary.BigEndian.Uint32(b))
+	if l < plainHead+tagSize || l > uint64(len(b)-4) {
+		return o, 0, fmt.Errorf("%w: a row is cut off", keep.ErrDamaged)
+	}
+	n = 4 + int(l)
+	nonce := nonceOf(i)
+	p, err := aead.Open(dst[:0], nonce[:], b[4:n], nil)
+	if err != nil {
+		return o, 0, fmt.Errorf("%w: a row is not what was written", keep.ErrDamaged)
+	}
+	k := plainHead + int(binary.BigEndian.Uint16(p[2:]))
+	if p[0] > 15 || p[1] > byte(deleted) || k > len(p) || k == plainHead {
+		return o, 0, fmt.Errorf("%w: a row has no form of ours", keep.ErrDamaged)
+	}
+	o = op{t: keep.Table(p[0]), kind: kind(p[1]), label: binary.BigEndian.Uint32(p[4:]), key: string(p[plainHead:k]), value: p[k:]}
+	if o.kind == deleted && len(o.value) > 0 || o.kind != inserted && o.label != 0 {
+		return o, 0, fmt.Errorf("%w: a row has no form of ours", keep.ErrDamaged)
+	}
+	return o, n, nil
+}
+
+// reader goes through the rows of groups.
+type reader struct {
+	sealer sealer
+	plain  []byte
+}
+
+// rows calls fn for the rows of a group whose body begins at a byte of its file. A value is
+// valid until fn returns.
+func (r *reader) rows(at int64, body []byte, fn func(op, place) error) (before, n uint64, err error) {
+	if len(body) < groupHead {
+		return 0, 0, fmt.Errorf("%w: a group of %d bytes", keep.ErrDamaged, len(body))
+	}
+	aead := r.sealer.group(body[:saltSize])
+	before = binary.BigEndian.Uint64(body[saltSize:])
+	back := groupHead
+	for back < len(body) && !padding(body[back:]) {
+		if need := len(body) - back; cap(r.plain) < need && cap(r.plain) < mostGroup {
+			r.plain = make([]byte, 0, min(need, mostGroup))
+		}
+		o, length, err := openRow(r.plain, body[back:], aead, uint32(n))
+		if err != nil {
+			return 0, 0, fmt.Errorf("%w (byte %d)", err, at+int64(back))
+		}
+		p := place{at: at + int64(back), n: uint32(length), back: uint32(back), i: uint32(n), label: o.label}
+		if o.kind == inserted {
+			p.i |= byInsert
+		}
+		if err := fn(o, p); err != nil {
+			return 0, 0, err
+		}
+		back += length
+		n++
+	}
+	return before, n, nil
+}
+
+// padding reports whether nothing but the zeros behind a group's rows is left.
+func padding(b []byte) bool {
+	return len(b) < block && len(bytes.TrimLeft(b, "\x00")) == 0
+}

@@ -1,0 +1,212 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+)
+
+// tx is what fn of an Update reads and writes by. It runs while the committer waits, in the
+// goroutine of its caller: a panic is the caller's.
+type tx struct {
+	s     *shelf
+	batch *batch // of the calls before it in the group
+	ops   []op
+	mine  map[rowName]int // of ops, once they are many
+	size  int
+	fault error
+}
+
+// few is how many ops are searched one by one.
+const few = 8
+
+// errUnfinished is the error of an fn that did not return.
+var errUnfinished = errors.New("journal: the function of an Update did not return")
+
+// Update implements keep.Shelf.
+func (s *shelf) Update(ctx context.Context, fn func(keep.Tx) error) error {
+	return s.update(ctx, func(t *tx) error { return fn(t) })
+}
+
+func (s *shelf) update(ctx context.Context, fn func(*tx) error) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	j := &job{tx: &tx{s: s}, turn: make(chan struct{}), ran: make(chan struct{}), size: keep.RowMore}
+	if err := s.line.join(j); err != nil {
+		return err
+	}
+	select {
+	case <-j.turn:
+	case <-j.done:
+		return j.err
+	case <-ctx.Done():
+		if s.line.giveUp(j) {
+			return unavailable(ctx)
+		}
+		<-j.turn
+	}
+	j.run(ctx, fn)
+	select {
+	case <-j.done:
+		return j.err
+	case <-ctx.Done():
+		s.line.leave(j)
+		return unavailable(ctx)
+	}
+}
+
+// giveUp takes an Update out of the line whose turn has not come.
+func (l *line) giveUp(j *job) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j.left = !j.running
+	return j.left
+}
+
+// run runs fn in its turn.
+func (j *job) run(ctx context.Context, fn func(*tx) error) {
+	defer close(j.ran)
+	j.err = errUnfinished
+	if ctx.Err() != nil {
+		j.err = unavailable(ctx)
+		return
+	}
+	err := fn(j.tx)
+	if err == nil {
+		err = j.tx.fault
+	}
+	if err == nil {
+		err = keep.CheckSize(j.tx.size)
+	}
+	j.err = err
+}
+
+// Sealed implements keep.Tx.
+func (t *tx) Sealed() bool { return t.batch.sealed }
+
+// Get implements keep.Tx.
+func (t *tx) Get(table keep.Table, key string) ([]byte, bool, error) {
+	if err := keep.CheckKey(table, key); err != nil {
+		return nil, false, t.fail(err)
+	}
+	return t.get(table, key)
+}
+
+func (t *tx) get(table keep.Table, key string) ([]byte, bool, error) {
+	o, over := t.changed(table, key)
+	if over {
+		return bytes.Clone(o.value), o.kind != deleted, nil
+	}
+	o, there, err := t.s.read(table, key)
+	return o.value, there, t.fail(err)
+}
+
+// changed returns what this Update or a call before it in the group made of a row.
+func (t *tx) changed(table keep.Table, key string) (op, bool) {
+	if i := t.find(table, key); i >= 0 {
+		return t.ops[i], true
+	}
+	return t.batch.find(table, key)
+}
+
+func (t *tx) fail(err error) error {
+	if t.fault == nil {
+		t.fault = err
+	}
+	return err
+}
+
+// Each implements keep.Tx.
+func (t *tx) Each(table keep.Table, prefix string, fn func(key string, value []byte) error) error {
+	if err := keep.CheckTable(table); err != nil {
+		return t.fail(err)
+	}
+	keys, err := t.s.keys(table, prefix)
+	if err != nil {
+		return t.fail(err)
+	}
+	known := len(keys)
+	more := func(o op) {
+		if o.t == table && o.kind != deleted && strings.HasPrefix(o.key, prefix) {
+			keys = append(keys, o.key)
+		}
+	}
+	for _, i := range t.batch.over {
+		more(t.batch.ops[i])
+	}
+	for _, o := range t.ops {
+		more(o)
+	}
+	if len(keys) > known {
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+	}
+	for _, key := range keys {
+		value, there, err := t.get(table, key)
+		if err != nil {
+			return err
+		}
+		if there {
+			if err := fn(key, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Put implements keep.Tx.
+func (t *tx) Put(table keep.Table, key string, value []byte) {
+	if t.fail(keep.CheckRow(table, key, value)) == nil {
+		t.set(op{t: table, kind: put, key: key, value: value})
+	}
+}
+
+// Delete implements keep.Tx.
+func (t *tx) Delete(table keep.Table, key string) {
+	if t.fail(keep.CheckKey(table, key)) != nil {
+		return
+	}
+	_, there := t.s.index.find(table, key)
+	if o, over := t.changed(table, key); over {
+		there = o.kind != deleted
+	}
+	if there {
+		t.set(op{t: table, kind: deleted, key: key})
+	}
+}
+
+func (t *tx) set(o op) {
+	if i := t.find(o.t, o.key); i >= 0 {
+		t.size += o.size() - t.ops[i].size()
+		t.ops[i] = o
+		return
+	}
+	if t.mine != nil {
+		t.mine[rowName{o.t, o.key}] = len(t.ops)
+	}
+	t.size += o.size()
+	t.ops = append(t.ops, o)
+}
+
+// find returns where in ops a row is; -1: nowhere.
+func (t *tx) find(table keep.Table, key string) int {
+	if len(t.ops) > few && t.mine == nil {
+		t.mine = make(map[rowName]int, 2*len(t.ops))
+		for i, o := range t.ops {
+			t.mine[rowName{o.t, o.key}] = i
+		}
+	}
+	if t.mine != nil {
+		if i, there := t.mine[rowName{table, key}]; there {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(t.ops, func(o op) bool { return o.t == table && o.key == key })
+}
