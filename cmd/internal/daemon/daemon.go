@@ -18,11 +18,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
 
-// Service is a service's configuration: it is checked, and run until the context ends.
+// Service is the configuration of a service, read from a file.
 type Service interface {
-	Check() error
-	Verify(ctx context.Context, say func(string)) error
-	Run(context.Context, *slog.Logger) error
+	// Open reads everything that the configuration names, and starts nothing. The error joins
+	// all that is wrong.
+	Open(*slog.Logger) (serve.Opened, error)
 }
 
 // Flags are those of every service.
@@ -44,7 +44,12 @@ func (f Flags) Start(s Service, out, logs io.Writer) error {
 	if err := serve.ReadConfig(f.Config, s); err != nil {
 		return &ConfigError{err}
 	}
-	if err := s.Check(); err != nil {
+	log := slog.New(slog.DiscardHandler)
+	if !f.Check && !f.Verify {
+		log = slog.New(slog.NewTextHandler(logs, nil))
+	}
+	opened, err := s.Open(log)
+	if err != nil {
 		return &ConfigError{fmt.Errorf("%s:\n%w", f.Config, err)}
 	}
 	if f.Check {
@@ -55,9 +60,9 @@ func (f Flags) Start(s Service, out, logs io.Writer) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // asked twice to stop, it dies
 	if f.Verify {
-		return s.Verify(ctx, func(whole string) { fmt.Fprintln(out, sanitize.Lines(whole)) })
+		return opened.Verify(ctx, func(whole string) { fmt.Fprintln(out, sanitize.Lines(whole)) })
 	}
-	return s.Run(ctx, slog.New(slog.NewTextHandler(logs, nil)))
+	return opened.Run(ctx)
 }
 
 // Main returns a program that is one service: cli has its flags, and start starts it. The exit

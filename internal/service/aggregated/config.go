@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dap"
@@ -21,11 +20,7 @@ type Config struct {
 
 	serve.Settings
 	serve.Visited // bearers are for a leader
-	// Database is SQLite's file, or URL a PostgreSQL database.
-	Database serve.Path `toml:"database"`
-	URL      string     `toml:"url"` // postgres://user@host/database?sslmode=verify-full
-	// PasswordFile has the password of the database, which then does not stand in the URL.
-	PasswordFile serve.Path `toml:"password_file"`
+	serve.Rows
 	// Pair is the file with the secret that the two aggregators of a plan share, and
 	// nobody else has: confetti keys pair writes one.
 	Pair serve.Path `toml:"pair"`
@@ -52,11 +47,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	errs = append(errs, err)
 	publishers, bearers, err := c.Visited.Open(c.Settings, &http, &common)
 	errs = append(errs, err)
-	_, err = serve.DSN(c.Database, c.URL, c.PasswordFile)
-	fault("database", err)
-	if c.Database != "" {
-		fault("database", serve.Writable(serve.Path(filepath.Dir(string(c.Database)))))
-	}
+	errs = append(errs, c.Rows.Check())
 	o = Options{
 		Common: common, Role: c.Role, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: http.Operators, Limits: c.Limits,
 	}
@@ -77,81 +68,64 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	return http, o, errors.Join(errs...)
 }
 
-// Check reads everything that the configuration names, and starts nothing. The error joins
-// all that is wrong.
-func (c Config) Check() error {
-	_, _, err := c.open(slog.New(slog.DiscardHandler))
-	return err
+// Open reads what the configuration names.
+func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
+	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// Verify reads a copy of the SQLite file as a start does, or a PostgreSQL database, and
-// says what is whole; the error joins what is not.
-func (c Config) Verify(ctx context.Context, say func(string)) error {
-	_, o, err := c.open(slog.New(slog.DiscardHandler))
+// verify reads a copy of the SQLite file as a start does, or a PostgreSQL database.
+func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
+	dsn, done, err := c.Rows.Copy()
+	if err != nil {
+		return fmt.Errorf("aggregator: %w", err)
+	}
+	defer done()
+	service, err := start(ctx, o, dsn)
 	if err != nil {
 		return err
 	}
-	defer o.Client.CloseIdleConnections()
-	dsn, err := serve.DSN(c.Database, c.URL, c.PasswordFile)
-	if err != nil {
-		return err
-	}
-	whole := "the plans of the database can be served; whether its pages are whole PostgreSQL knows"
-	if c.Database != "" {
-		copied, done, err := serve.CopyDatabase(c.Database)
-		if err != nil {
-			return fmt.Errorf("aggregator: %w", err)
-		}
-		defer done()
-		dsn, whole = copied, "the database is whole"
-	}
-	if o.Store, err = store.OpenSums(ctx, store.Config{DSN: dsn}); err != nil {
-		return err
-	}
-	defer o.Store.Close()
-	service, err := New(ctx, o)
-	if err != nil {
-		return err
-	}
-	if err := service.compareAll(ctx); err != nil {
-		return err
-	}
+	defer service.o.Store.Close()
 	for _, alarm := range service.Status(ctx).Alarms {
 		say("alarm: " + alarm)
 	}
-	damaged, err := o.Store.Damaged(ctx)
+	damaged, err := service.o.Store.Damaged(ctx)
 	if err != nil || len(damaged) > 0 {
 		return cmp.Or(err, fmt.Errorf("%w: %s", store.ErrReports, strings.Join(damaged, ", ")))
 	}
-	say(whole)
+	if c.Database == "" {
+		say("the plans of the database can be served; whether its pages are whole PostgreSQL knows")
+	} else {
+		say("the database is whole")
+	}
 	return nil
 }
 
-// Run is an aggregator from its start until the context ends, when it stops gracefully.
-func (c Config) Run(ctx context.Context, log *slog.Logger) error {
-	http, o, err := c.open(log)
-	if err != nil {
-		return err
+// start opens the database, takes up what is in it, and asks the neighbours whether it is an older
+// copy.
+func start(ctx context.Context, o Options, dsn string) (service *Service, err error) {
+	if o.Store, err = store.OpenSums(ctx, store.Config{DSN: dsn}); err != nil {
+		return nil, err
 	}
-	dsn, err := serve.DSN(c.Database, c.URL, c.PasswordFile)
-	if err != nil {
-		return err
+	if service, err = New(ctx, o); err == nil {
+		err = service.compareAll(ctx)
 	}
-	if err := serve.MakeFolders(c.Database); err != nil {
+	if err != nil {
+		return nil, errors.Join(err, o.Store.Close())
+	}
+	return service, nil
+}
+
+// run serves until the context ends.
+func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
+	dsn, err := c.Rows.Make()
+	if err != nil {
 		return fmt.Errorf("aggregator: %w", err)
 	}
-	if o.Store, err = store.OpenSums(ctx, store.Config{DSN: dsn}); err != nil {
-		return err
-	}
-	defer o.Store.Close()
-	defer o.Client.CloseIdleConnections()
-	service, err := New(ctx, o)
+	service, err := start(ctx, o, dsn)
 	if err != nil {
 		return err
 	}
-	if err := service.compareAll(ctx); err != nil {
-		return err
-	}
+	defer service.o.Store.Close()
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
 	http.Disk = serve.DiskOf(c.Database) // what is free tells how many have sent, which no plan of sums keeps private
 	http.Private, http.Visited, http.Handed = private, visited, handed

@@ -23,14 +23,12 @@ import (
 
 // Config is an analyzer's configuration file.
 type Config struct {
+	Program Program `toml:"-"` // what the command says
+
 	// Settings are those of every service: http.operators must be set, who register and
 	// close plans, and the keys of publishers_file take the place of those of Publishers.
 	serve.Settings
-	// Database is SQLite's file, or URL a PostgreSQL database.
-	Database serve.Path `toml:"database"`
-	URL      string     `toml:"url"` // postgres://user@host/database?sslmode=verify-full
-	// PasswordFile has the password of the database, which then does not stand in the URL.
-	PasswordFile serve.Path `toml:"password_file"`
+	serve.Rows
 	// Ledger is a file on this machine's disk that says how far the budget ledger has come,
 	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
 	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
@@ -78,12 +76,9 @@ type Config struct {
 
 // Program is the one that an analyzer runs in.
 type Program struct {
-	Software string                                          // name and version, which releases bear
-	Audit    func(p plan.Plan, state []byte) ([]byte, error) // as of Options, where the configuration asks for it
+	Software string                                          `toml:"-"` // name and version, which releases bear
+	Attack   func(p plan.Plan, state []byte) ([]byte, error) `toml:"-"` // Audit of Options, where the configuration asks for it
 }
-
-// DSN returns where the data rest, as of store.Config.
-func (c Config) DSN() (string, error) { return serve.DSN(c.Database, c.URL, c.PasswordFile) }
 
 // open reads what the configuration names, and starts nothing. The error joins
 // everything that is wrong.
@@ -101,13 +96,9 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if c.HTTP.Operators == "" {
 		fault("http.operators", errors.New("name a file of bearer tokens: operators register and close plans"))
 	}
-	_, err = c.DSN()
-	fault("database", err)
+	errs = append(errs, c.Rows.Check())
 	if c.Ledger != "" {
 		fault("ledger", serve.Writable(serve.Path(filepath.Dir(string(c.Ledger)))))
-	}
-	if c.Database != "" {
-		fault("database", serve.Writable(serve.Path(filepath.Dir(string(c.Database)))))
 	}
 	o = Options{
 		Common: common, Operators: http.Operators, Populations: map[string]Population{}, Grace: time.Duration(c.Grace), BatchSize: c.BatchSize,
@@ -130,6 +121,10 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	if c.Count.Elsewhere && c.Count.None() {
 		fault("count.elsewhere", errors.New("others count what lies in a folder or a bucket: set count.folder or count.bucket"))
+	}
+	o.Software = c.Program.Software
+	if c.Audit {
+		o.Audit = c.Program.Attack
 	}
 	o.ShardBytes, o.Elsewhere = c.Count.Shard, c.Count.Elsewhere
 	if c.BatchSize < 0 {
@@ -164,34 +159,20 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	return http, o, errors.Join(errs...)
 }
 
-// Check reads everything that the configuration names, and starts nothing. The
-// error joins all that is wrong.
-func (c Config) Check() error {
-	_, _, err := c.open(slog.New(slog.DiscardHandler))
-	return err
+// Open reads what the configuration names.
+func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
+	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// Verify reads a copy of the SQLite file as a start does, or the ledger and batches of
+// verify reads a copy of the SQLite file as a start does, or the ledger and batches of
 // a PostgreSQL database, and asks the last hops. It says what is whole; the error joins
 // what is not.
-func (c Config) Verify(ctx context.Context, say func(string)) error {
-	_, o, err := c.open(slog.New(slog.DiscardHandler))
+func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
+	dsn, done, err := c.Rows.Copy()
 	if err != nil {
-		return err
+		return fmt.Errorf("analyzer: %w", err)
 	}
-	defer o.Client.CloseIdleConnections()
-	dsn, err := c.DSN()
-	if err != nil {
-		return err
-	}
-	if c.Database != "" {
-		copied, done, err := serve.CopyDatabase(c.Database)
-		if err != nil {
-			return fmt.Errorf("analyzer: %w", err)
-		}
-		defer done()
-		dsn = copied
-	}
+	defer done()
 	ledger := ""
 	if c.Ledger != "" { // a copy of that too: opening writes it where it is behind
 		copied, done, err := atomicfile.Copy(filepath.Dir(string(c.Ledger)), func(name string) bool { return name == filepath.Base(string(c.Ledger)) })
@@ -201,16 +182,14 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 		defer done()
 		ledger = filepath.Join(copied, filepath.Base(string(c.Ledger)))
 	}
-	s, err := store.Open(ctx, store.Config{DSN: dsn, Ledger: ledger})
-	if err != nil {
+	if o.Store, err = store.Open(ctx, store.Config{DSN: dsn, Ledger: ledger}); err != nil {
 		return err
 	}
-	defer s.Close()
-	if err := s.Check(ctx); err != nil {
+	defer o.Store.Close()
+	if err := o.Store.Check(ctx); err != nil {
 		return err
 	}
 	say("the database and its budget ledger are whole")
-	o.Store = s
 	service, err := New(o)
 	if err != nil {
 		return err
@@ -218,7 +197,7 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	if err := service.Compare(ctx); err != nil {
 		return err
 	}
-	plans, err := s.Plans(ctx)
+	plans, err := o.Store.Plans(ctx)
 	for _, p := range plans {
 		say(p.Name + " and its batches are whole")
 	}
@@ -226,26 +205,13 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	return err
 }
 
-// Run is an analyzer from its start until the context ends, when it stops
-// gracefully.
-func (c Config) Run(ctx context.Context, log *slog.Logger, program Program) error {
-	http, o, err := c.open(log)
+// run serves until the context ends.
+func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
+	service, err := c.start(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer o.Client.CloseIdleConnections()
-	if err := c.openStores(ctx, &o); err != nil {
-		return err
-	}
-	defer o.Store.Close()
-	o.Software = program.Software
-	if c.Audit {
-		o.Audit = program.Audit
-	}
-	service, err := New(o)
-	if err != nil {
-		return err
-	}
+	defer service.o.Store.Close()
 	if err := service.Compare(ctx); err != nil {
 		return err
 	}
@@ -254,25 +220,33 @@ func (c Config) Run(ctx context.Context, log *slog.Logger, program Program) erro
 	return serve.Run(ctx, http, func(ctx context.Context) { service.Run(ctx) }) // returns no error
 }
 
-// openStores opens the database, and the store of shards if there is one.
-func (c Config) openStores(ctx context.Context, o *Options) error {
-	dsn, err := c.DSN()
+// start opens the database, and the store of shards if there is one, and takes up what is in them.
+func (c Config) start(ctx context.Context, o Options) (service *Service, err error) {
+	dsn, err := c.Rows.Make(c.Ledger)
 	if err != nil {
-		return err
-	}
-	if err := serve.MakeFolders(c.Database, c.Ledger); err != nil {
-		return fmt.Errorf("analyzer: %w", err)
+		return nil, fmt.Errorf("analyzer: %w", err)
 	}
 	if o.Blobs, err = c.Count.Place.Open(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	o.Store, err = store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)})
-	return err
+	if o.Store, err = store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)}); err != nil {
+		return nil, err
+	}
+	if service, err = New(o); err != nil {
+		return nil, errors.Join(err, o.Store.Close())
+	}
+	return service, nil
 }
 
 // Worker is a process that counts shards of an analyzer's batches, with the analyzer's
 // configuration: any number of them, that share the database and the place of the shards.
 type Worker struct{ Config }
+
+// Open reads what the configuration names, and refuses one by which nothing is shared.
+func (c Worker) Open(log *slog.Logger) (serve.Opened, error) {
+	opened, err := serve.Open(log, c.open, c.verify, c.work)
+	return opened, errors.Join(c.shared(), err)
+}
 
 func (c Worker) shared() error {
 	if c.Count.Elsewhere {
@@ -284,28 +258,14 @@ func (c Worker) shared() error {
 	return nil
 }
 
-// Check is Config.Check, for a worker.
-func (c Worker) Check() error { return errors.Join(c.shared(), c.Config.Check()) }
-
-// Run counts until the context ends; http.listen has its metrics.
-func (c Worker) Run(ctx context.Context, log *slog.Logger) error {
-	if err := c.shared(); err != nil {
-		return fmt.Errorf("analyzer: %w", err)
-	}
-	http, o, err := c.open(log)
+// work counts until the context ends; http.listen has its metrics.
+func (c Worker) work(ctx context.Context, http serve.Config, o Options) error {
+	service, err := c.start(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer o.Client.CloseIdleConnections()
-	if err := c.openStores(ctx, &o); err != nil {
-		return err
-	}
-	defer o.Store.Close()
-	service, err := New(o)
-	if err != nil {
-		return err
-	}
-	http.Ready = o.Store.Ready
+	defer service.o.Store.Close()
+	http.Ready = service.o.Store.Ready
 	return serve.Run(ctx, http, service.Work)
 }
 

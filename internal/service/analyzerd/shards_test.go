@@ -2,9 +2,9 @@ package analyzerd_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -492,19 +492,16 @@ func TestKilledWorkersShareTheCount(t *testing.T) {
 }
 
 func TestAnalyzerWorkerConfiguration(t *testing.T) {
-	if err := (analyzerd.Worker{}).Run(t.Context(), nil); err == nil || errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if err := (analyzerd.Worker{}).Check(); err == nil {
+	if _, err := (analyzerd.Worker{}).Open(slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a worker without a folder")
 	}
 	var c analyzerd.Config
 	c.Count.Elsewhere = true
-	if err := c.Check(); err == nil || !strings.Contains(err.Error(), "count.elsewhere: others count what lies in a folder or a bucket") {
+	if _, err := c.Open(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "count.elsewhere: others count what lies in a folder or a bucket") {
 		t.Error(err)
 	}
 	c.Count.Folder = serve.Path(t.TempDir())
-	if err := (analyzerd.Worker{Config: c}).Check(); err == nil || !strings.Contains(err.Error(), "counted by confetti count, and not by workers") {
+	if _, err := (analyzerd.Worker{Config: c}).Open(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "counted by confetti count, and not by workers") {
 		t.Error(err)
 	}
 }

@@ -87,21 +87,14 @@ func (c Config) identity(others bool) (who identity.Identifier, err error) {
 	return who, errors.Join(errs...)
 }
 
-// Check reads everything that the configuration names, and starts nothing. The
-// error joins all that is wrong.
-func (c Config) Check() error {
-	_, _, err := c.open(slog.New(slog.DiscardHandler))
-	return err
+// Open reads what the configuration names.
+func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
+	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// Verify reads a copy of the folder as a start does, and asks the hops. It says what is
+// verify reads a copy of the folder as a start does, and asks the hops. It says what is
 // whole; the error says what is not.
-func (c Config) Verify(_ context.Context, say func(string)) error {
-	_, o, err := c.open(slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer o.Client.CloseIdleConnections()
+func (c Config) verify(_ context.Context, o Options, say func(string)) error {
 	copied, done, err := atomicfile.Copy(o.Folder, nil)
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
@@ -123,14 +116,8 @@ func (c Config) Verify(_ context.Context, say func(string)) error {
 	return nil
 }
 
-// Run is an issuer from its start until the context ends, when it stops
-// gracefully.
-func (c Config) Run(ctx context.Context, log *slog.Logger) error {
-	http, o, err := c.open(log)
-	if err != nil {
-		return err
-	}
-	defer o.Client.CloseIdleConnections()
+// run serves until the context ends.
+func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
 	service, err := New(o)
 	if err != nil {
 		return err

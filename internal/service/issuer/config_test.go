@@ -32,11 +32,11 @@ func TestConfigReachesTheService(t *testing.T) {
 // A respondent with a token and a certificate must not be two.
 func TestOneKindOfCredential(t *testing.T) {
 	both := Config{Visited: serve.Visited{Bearers: "respondents"}, Settings: serve.Settings{HTTP: serve.HTTP{Clients: "clients.crt"}}}
-	if err := both.Check(); err == nil || !strings.Contains(err.Error(), "would count twice") {
+	if _, err := both.Open(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "would count twice") {
 		t.Errorf("a configuration with both: %v", err)
 	}
 	both.HTTP.Clients = ""
-	if err := both.Check(); err != nil && strings.Contains(err.Error(), "would count twice") {
+	if _, err := both.Open(slog.New(slog.DiscardHandler)); err != nil && strings.Contains(err.Error(), "would count twice") {
 		t.Errorf("bearers alone: %v", err)
 	}
 }

@@ -61,21 +61,14 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	return http, o, errors.Join(append(errs, err)...)
 }
 
-// Check reads everything that the configuration names, and starts nothing. The
-// error joins all that is wrong.
-func (c Config) Check() error {
-	_, _, err := c.open(slog.New(slog.DiscardHandler))
-	return err
+// Open reads what the configuration names.
+func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
+	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// Verify reads a copy of the log, every entry and text of it, and says what is whole; the
+// verify reads a copy of the log, every entry and text of it, and says what is whole; the
 // error says what is not.
-func (c Config) Verify(ctx context.Context, say func(string)) error {
-	_, o, err := c.open(slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer o.Client.CloseIdleConnections()
+func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	copied, done, err := atomicfile.Copy(o.Folder, nil)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
@@ -101,14 +94,9 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	return nil
 }
 
-// Run is a log from its start until the context ends, when it stops gracefully.
-func (c Config) Run(ctx context.Context, log *slog.Logger) error {
-	http, o, err := c.open(log)
-	if err != nil {
-		return err
-	}
-	defer o.Client.CloseIdleConnections()
-	klog.SetSlogLogger(log) // what the library has to say
+// run serves until the context ends.
+func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
+	klog.SetSlogLogger(o.Log) // what the library has to say
 	service, err := New(ctx, o)
 	if err != nil {
 		return err

@@ -11,9 +11,27 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
-// DSN returns where a service's data rest, as of store.Config: in a file of SQLite, or at the
-// URL of a PostgreSQL database, whose password may be in a file.
-func DSN(database Path, address string, passwordFile Path) (string, error) {
+// Rows are the settings of a service whose data rest in a database.
+type Rows struct {
+	// Database is SQLite's file, or URL a PostgreSQL database.
+	Database Path   `toml:"database"`
+	URL      string `toml:"url"` // postgres://user@host/database?sslmode=verify-full
+	// PasswordFile has the password of the database, which then does not stand in the URL.
+	PasswordFile Path `toml:"password_file"`
+}
+
+// Check says what is wrong with the settings.
+func (r Rows) Check() error {
+	_, err := r.DSN()
+	if err == nil && r.Database != "" {
+		err = Writable(Path(filepath.Dir(string(r.Database))))
+	}
+	return Fault("database", err)
+}
+
+// DSN returns where the data rest, as of store.Config.
+func (r Rows) DSN() (string, error) {
+	database, address, passwordFile := r.Database, r.URL, r.PasswordFile
 	if (database == "") == (address == "") {
 		return "", errors.New("set either database, a file, or url, of a PostgreSQL database")
 	}
@@ -51,27 +69,31 @@ func DSN(database Path, address string, passwordFile Path) (string, error) {
 // file: it may hold the password.
 var parameters = regexp.MustCompile(`\b(host|hostaddr|user|password|dbname|service)\s*=`)
 
-// MakeFolders makes the folders of files that a service keeps, which Writable has found that can be
-// made; of a name that is empty none.
-func MakeFolders(files ...Path) error {
-	for _, file := range files {
+// Make makes the folders of a SQLite file and of other files that a service keeps, which Writable has
+// found that can be made, and returns where the data rest.
+func (r Rows) Make(others ...Path) (dsn string, err error) {
+	for _, file := range append(others, r.Database) {
 		if file == "" {
 			continue
 		}
 		if err := os.MkdirAll(filepath.Dir(string(file)), 0o700); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return r.DSN()
 }
 
-// CopyDatabase copies a SQLite file, and what lies beside it under its name, into the
-// temporary folder, for who reads it as a start does. done removes the copy.
-func CopyDatabase(database Path) (copied string, done func(), err error) {
-	folder, base := filepath.Split(string(database))
-	if _, err := os.Stat(string(database)); err != nil {
+// Copy copies a SQLite file, and what lies beside it under its name, into the temporary folder,
+// for who reads it as a start does, and returns the copy's DSN; of a PostgreSQL database its own.
+// done removes the copy.
+func (r Rows) Copy() (dsn string, done func(), err error) {
+	if dsn, err = r.DSN(); err != nil || r.Database == "" {
+		return dsn, func() {}, err
+	}
+	folder, base := filepath.Split(dsn)
+	if _, err := os.Stat(dsn); err != nil {
 		return "", nil, err // or an empty one would be made, which is whole
 	}
-	copied, done, err = atomicfile.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
+	copied, done, err := atomicfile.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
 	return filepath.Join(copied, base), done, err
 }

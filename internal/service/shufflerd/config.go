@@ -13,7 +13,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/service/witness"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -49,19 +48,12 @@ type Config struct {
 	Witness witness.Settings `toml:"witness"`
 }
 
-// set is a configuration whose files have been read.
-type set struct {
-	http    serve.Config
-	options Options
-}
-
 // open reads what the configuration names, and starts nothing. The error joins
 // everything that is wrong.
-func (c Config) open(log *slog.Logger) (s set, err error) {
+func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error) {
 	var errs []error
 	fault := func(setting string, err error) { errs = append(errs, serve.Fault(setting, err)) }
-	var common serve.Common
-	s.http, common, err = c.Settings.Open("shuffler", log, func(folder string) error {
+	http, common, err := c.Settings.Open("shuffler", log, func(folder string) error {
 		keys, err := readKeys(folder)
 		if err == nil && (len(keys.open) == 0 || len(keys.sign) == 0) {
 			err = fmt.Errorf("%d keys of hops and %d of receipts are there: need one of each, see confetti keys new", len(keys.open), len(keys.sign))
@@ -69,7 +61,7 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 		return err
 	})
 	errs = append(errs, err)
-	publishers, bearers, err := c.Visited.Open(c.Settings, &s.http, &common)
+	publishers, bearers, err := c.Visited.Open(c.Settings, &http, &common)
 	errs = append(errs, err)
 	if (c.Queue.Folder == "") == (c.Queue.URL == "") {
 		fault("queue", errors.New("set either folder, for the embedded queue, or url, of a cluster"))
@@ -88,59 +80,40 @@ func (c Config) open(log *slog.Logger) (s set, err error) {
 	fault("limits", c.Limits.Validate())
 	cosigns, err := c.Witness.Open(string(c.Keys))
 	fault("witness", err)
-	s.options = Options{
-		Witness: cosigns, Common: common, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: s.http.Operators, Limits: c.Limits,
+	o = Options{
+		Witness: cosigns, Common: common, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: http.Operators, Limits: c.Limits,
 		PartBytes: c.Mix.Part,
 	}
-	return s, errors.Join(errs...)
+	return http, o, errors.Join(errs...)
 }
 
-// Check reads everything that the configuration names, and starts nothing. The
-// error joins all that is wrong.
-func (c Config) Check() error {
-	_, err := c.open(slog.New(slog.DiscardHandler))
+// Open reads what the configuration names.
+func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
+	return serve.Open(log, c.open, c.verify, c.run)
+}
+
+// keep opens the queue, and the store of parts if there is one.
+func (c Config) keep(ctx context.Context, o *Options, d queue.Damage) (err error) {
+	o.Damage = d
+	o.Queue, err = queue.Open(ctx, queue.Config{
+		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Damage: d, Log: o.Log,
+		Roots: string(c.Queue.Roots), Certificate: string(c.Queue.Certificate), Key: string(c.Queue.Key), Credentials: string(c.Queue.Credentials),
+	})
+	if err != nil {
+		return err
+	}
+	place := c.Mix.Place
+	if place.None() && c.Queue.Folder != "" {
+		place.Folder = serve.Path(filepath.Join(string(c.Queue.Folder), "parts"))
+	}
+	if o.Blobs, err = place.Open(ctx); err != nil {
+		o.Queue.Close()
+	}
 	return err
 }
 
-// SetAside is the configuration of a shuffler that mends its queue and ends.
-type SetAside struct{ Config }
-
-// Run opens the queue, goes on without what is damaged in it, tells the log what that was,
-// and ends.
-func (c SetAside) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := c.open(log)
-	if err != nil {
-		return err
-	}
-	defer s.options.Client.CloseIdleConnections()
-	q, err := c.openQueue(ctx, log, queue.SetAside)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	s.options.Queue, s.options.Damage = q, queue.SetAside
-	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
-		return err
-	}
-	service, err := New(ctx, s.options)
-	if err != nil {
-		return err
-	}
-	for _, alarm := range service.Status(ctx).Alarms {
-		log.Warn(alarm)
-	}
-	return nil
-}
-
-// Verify reads a copy of the embedded queue as a start does, and every box of it, and
-// asks the neighbours. It says what is whole; the error joins what is not.
-func (c Config) Verify(ctx context.Context, say func(string)) error {
-	log := slog.New(slog.DiscardHandler)
-	s, err := c.open(log)
-	if err != nil {
-		return err
-	}
-	defer s.options.Client.CloseIdleConnections()
+// verify reads a copy of the embedded queue as a start does, and every box of it.
+func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	if c.Queue.Folder == "" {
 		return errors.New("shuffler: a cluster's disks are verified by its own tools: only a queue.folder can be read here")
 	}
@@ -150,26 +123,22 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	}
 	defer done()
 	c.Queue.Folder = serve.Path(copied)
-	q, err := c.openQueue(ctx, log, queue.Refuse)
-	if err != nil {
+	if err := c.keep(ctx, &o, queue.Refuse); err != nil {
 		return err
 	}
-	defer q.Close()
+	defer o.Queue.Close()
 	var errs []error
-	var fault error
-	err = q.Verify(ctx, func(name string, err error) {
+	err = o.Queue.Verify(ctx, func(name string, err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, damaged(err)))
 			return
 		}
 		say(name + " is whole")
 	})
-	s.options.Queue = q
-	s.options.Blobs, fault = c.openBlobs(ctx)
-	if err = errors.Join(append(errs, err, fault)...); err != nil {
+	if err = errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
-	service, err := New(ctx, s.options)
+	service, err := New(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -180,11 +149,60 @@ func (c Config) Verify(ctx context.Context, say func(string)) error {
 	return nil
 }
 
-func (c Config) openQueue(ctx context.Context, log *slog.Logger, d queue.Damage) (*queue.Queue, error) {
-	return queue.Open(ctx, queue.Config{
-		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Damage: d, Log: log,
-		Roots: string(c.Queue.Roots), Certificate: string(c.Queue.Certificate), Key: string(c.Queue.Key), Credentials: string(c.Queue.Credentials),
-	})
+// run serves until the context ends.
+func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
+	if err := c.keep(ctx, &o, queue.Refuse); err != nil {
+		return err
+	}
+	defer o.Queue.Close()
+	o.Share = c.shared() == nil
+	service, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	http.Routes, http.Private, http.Ready, http.Status = service.Routes(), service.Private(), service.Ready, service.Status
+	http.Disk = func() string {
+		if service.disclosing() {
+			return ""
+		}
+		return string(c.Queue.Folder) // none where the queue is a cluster's
+	}
+	return serve.Run(ctx, http, service.Run)
+}
+
+// SetAside is the configuration of a shuffler that mends its queue and ends.
+type SetAside struct{ Config }
+
+// Open reads what the configuration names.
+func (c SetAside) Open(log *slog.Logger) (serve.Opened, error) {
+	return serve.Open(log, c.open, c.verify, c.mend)
+}
+
+// mend opens the queue, goes on without what is damaged in it, tells the log what that was,
+// and ends.
+func (c SetAside) mend(ctx context.Context, _ serve.Config, o Options) error {
+	if err := c.keep(ctx, &o, queue.SetAside); err != nil {
+		return err
+	}
+	defer o.Queue.Close()
+	service, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	for _, alarm := range service.Status(ctx).Alarms {
+		o.Log.Warn(alarm)
+	}
+	return nil
+}
+
+// Worker is a process that takes steps of a shuffler's crowds, with the shuffler's
+// configuration: any number of them, on machines that share the cluster and the parts.
+type Worker struct{ Config }
+
+// Open reads what the configuration names, and refuses one by which nothing is shared.
+func (c Worker) Open(log *slog.Logger) (serve.Opened, error) {
+	opened, err := serve.Open(log, c.open, c.verify, c.work)
+	return opened, errors.Join(c.shared(), err)
 }
 
 // shared says why workers cannot share in the mixing.
@@ -195,79 +213,18 @@ func (c Config) shared() error {
 	return nil
 }
 
-// Worker is a process that takes steps of a shuffler's crowds, with the shuffler's
-// configuration: any number of them, on machines that share the cluster and the parts.
-type Worker struct{ Config }
-
-// Check is Config.Check, for a worker.
-func (c Worker) Check() error { return errors.Join(c.shared(), c.Config.Check()) }
-
-// Run takes steps until the context ends; http.listen has its metrics.
-func (c Worker) Run(ctx context.Context, log *slog.Logger) error {
-	if err := c.shared(); err != nil {
-		return fmt.Errorf("shuffler: %w", err)
+// work takes steps until the context ends; http.listen has its metrics.
+func (c Worker) work(ctx context.Context, http serve.Config, o Options) error {
+	if err := c.keep(ctx, &o, queue.Refuse); err != nil {
+		return err
 	}
-	s, err := c.open(log)
+	defer o.Queue.Close()
+	work, err := NewWorker(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer s.options.Client.CloseIdleConnections()
-	q, err := c.openQueue(ctx, log, queue.Refuse)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	s.options.Queue = q
-	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
-		return err
-	}
-	work, err := NewWorker(ctx, s.options)
-	if err != nil {
-		return err
-	}
-	s.http.Ready = q.Healthy
-	return serve.Run(ctx, s.http, work)
-}
-
-// openBlobs opens the store of parts, if there is one.
-func (c Config) openBlobs(ctx context.Context) (blob.Store, error) {
-	place := c.Mix.Place
-	if place.None() && c.Queue.Folder != "" {
-		place.Folder = serve.Path(filepath.Join(string(c.Queue.Folder), "parts"))
-	}
-	return place.Open(ctx)
-}
-
-// Run is a shuffler from its start until the context ends, when it stops
-// gracefully.
-func (c Config) Run(ctx context.Context, log *slog.Logger) error {
-	s, err := c.open(log)
-	if err != nil {
-		return err
-	}
-	q, err := c.openQueue(ctx, log, queue.Refuse)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	s.options.Queue = q
-	if s.options.Blobs, err = c.openBlobs(ctx); err != nil {
-		return err
-	}
-	s.options.Share = c.shared() == nil
-	defer s.options.Client.CloseIdleConnections()
-	service, err := New(ctx, s.options)
-	if err != nil {
-		return err
-	}
-	s.http.Routes, s.http.Private, s.http.Ready, s.http.Status = service.Routes(), service.Private(), service.Ready, service.Status
-	s.http.Disk = func() string {
-		if service.disclosing() {
-			return ""
-		}
-		return string(c.Queue.Folder) // none where the queue is a cluster's
-	}
-	return serve.Run(ctx, s.http, service.Run)
+	http.Ready = o.Queue.Healthy
+	return serve.Run(ctx, http, work)
 }
 
 // closePlan answers POST /v1/plans/{plan}/close to the operator: the epoch ends now.

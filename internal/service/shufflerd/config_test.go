@@ -16,27 +16,26 @@ func TestConfigReachesTheService(t *testing.T) {
 		Visited:  serve.Visited{Publishers: []string{"ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w"}},
 	}
 	c.Limits.Plans, c.Limits.Rate, c.Limits.Burst, c.Limits.Total = 1, 2, 3, 4
-	s, err := c.open(slog.New(slog.DiscardHandler))
+	http, o, err := c.open(slog.New(slog.DiscardHandler))
 	if err == nil {
 		t.Error("nothing that it names is there, and nobody says so")
 	}
-	o := s.options
 	if o.Keys != "keys" || len(o.Publishers.Now().Keys) != 1 || o.Retention != time.Hour || !o.Certificates || o.Limits != (Limits{serve.Visits{Plans: 1, Rate: 2, Burst: 3}, 4}) || o.Client == nil {
 		t.Errorf("%+v", o)
 	}
-	if s.http.Limits.Stop != time.Minute || s.http.Metrics != o.Metrics {
-		t.Errorf("%+v", s.http)
+	if http.Limits.Stop != time.Minute || http.Metrics != o.Metrics {
+		t.Errorf("%+v", http)
 	}
 }
 
 // A respondent with a token and a certificate must not be two.
 func TestOneKindOfCredential(t *testing.T) {
 	both := Config{Visited: serve.Visited{Bearers: "respondents"}, Settings: serve.Settings{HTTP: serve.HTTP{Clients: "clients.crt"}}}
-	if err := both.Check(); err == nil || !strings.Contains(err.Error(), "would count twice") {
+	if _, err := both.Open(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "would count twice") {
 		t.Errorf("a configuration with both: %v", err)
 	}
 	both.HTTP.Clients = ""
-	if err := both.Check(); err != nil && strings.Contains(err.Error(), "would count twice") {
+	if _, err := both.Open(slog.New(slog.DiscardHandler)); err != nil && strings.Contains(err.Error(), "would count twice") {
 		t.Errorf("bearers alone: %v", err)
 	}
 }

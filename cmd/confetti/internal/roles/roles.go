@@ -3,9 +3,7 @@
 package roles
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/confetti-dp/confetti/cmd/internal/daemon"
 	"github.com/confetti-dp/confetti/internal/audit"
@@ -75,18 +73,12 @@ func (c serveAnalyzer) Run(std terminal.Streams) error {
 	if c.Worker {
 		return c.run(std, &analyzerd.Worker{})
 	}
-	return c.run(std, &AnalyzerService{version: std.Version})
+	return c.run(std, theAnalyzer(std.Version))
 }
 
-// AnalyzerService is an analyzer whose releases bear this program's version.
-type AnalyzerService struct {
-	analyzerd.Config
-	version string
-}
-
-// Run is the analyzer until the context ends.
-func (c *AnalyzerService) Run(ctx context.Context, log *slog.Logger) error {
-	return c.Config.Run(ctx, log, analyzerd.Program{Software: c.version, Audit: attack})
+// theAnalyzer is an analyzer whose releases bear this program's version.
+func theAnalyzer(version string) *analyzerd.Config {
+	return &analyzerd.Config{Program: analyzerd.Program{Software: version, Attack: attack}}
 }
 
 // attack returns the audit of a plan, for its release.
@@ -137,7 +129,7 @@ func Load(role, path, version string) (daemon.Service, error) {
 	case "shuffler":
 		c = &shufflerd.Config{}
 	case "analyzer":
-		c = &AnalyzerService{version: version}
+		c = theAnalyzer(version)
 	case "issuer":
 		c = &issuer.Config{}
 	case "leader":

@@ -89,12 +89,16 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 	defer fail(nil) // before the wait
 	logger := slog.New(slog.NewTextHandler(log, nil))
 	for _, p := range plans.Parties(signed.Plan) {
-		run, err := roles.Load(p.Role, t.Config(p), std.Version)
+		service, err := roles.Load(p.Role, t.Config(p), std.Version)
 		if err != nil {
 			return err
 		}
 		running.Go(func() {
-			if err := run.Run(ctx, logger.With("operator", p.Name)); err != nil {
+			opened, err := service.Open(logger.With("operator", p.Name))
+			if err == nil {
+				err = opened.Run(ctx)
+			}
+			if err != nil {
 				if errors.Is(err, syscall.EADDRINUSE) {
 					err = fmt.Errorf("%w: is the trial running already? start another one in another folder", err)
 				}
