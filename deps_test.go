@@ -41,7 +41,7 @@ var layers = [][]string{
 	{"internal/wire/relay", "internal/wire/web", "internal/webmodule"},
 	{"internal/storage/keep", "internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/storage/blob", "web"},
 	{"internal/storage/blob/bucket", "internal/storage/keep/keeptest"},
-	{"internal/storage/keep/journal", "internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
+	{"internal/storage/keep/journal", "internal/storage/keep/postgres", "internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
 	{"internal/service/witness"},
 	{"internal/account/pld", "internal/account/profile", "internal/account/rdp"},
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
@@ -144,7 +144,7 @@ var foreign = []struct {
 	{"github.com/minio/minio-go", []string{"internal/storage/blob/bucket", "internal/storage/blob/blobtest"}, "a bucket stands behind internal/storage/blob, and no browser's module has its client"},
 	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},
 	{"modernc.org/sqlite", []string{"internal/storage/store"}, "a database stands behind internal/storage/store"},
-	{"github.com/jackc/pgx", []string{"internal/storage/store"}, "a database stands behind internal/storage/store"},
+	{"github.com/jackc/pgx", []string{"internal/storage/keep/postgres", "internal/storage/store"}, "a database stands behind internal/storage/keep or internal/storage/store"},
 }
 
 // below reports whether pkg is name or lies below it.

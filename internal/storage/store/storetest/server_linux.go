@@ -18,18 +18,45 @@ import (
 type cluster struct {
 	folder   string
 	postgres string
+	settings []string // of the server, name=value
 	identity *syscall.Credential
 	process  *os.Process
 	ended    chan struct{} // closed when the process has ended
 }
 
 // newCluster makes one, and starts nothing.
-func newCluster() (*cluster, error) {
-	initdb, err := program("initdb")
+func newCluster(settings ...string) (*cluster, error) {
+	c, err := newFolder(settings)
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{}
+	// What initdb writes is synced by nobody, and is made anew with the next test.
+	if err := c.command("initdb", "-D", c.data(), "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"); err != nil {
+		os.RemoveAll(c.folder)
+		return nil, err
+	}
+	return c, nil
+}
+
+// standby makes a copy of a server that runs, which follows it under a name.
+func (c *cluster) standby(name string) (*cluster, error) {
+	s, err := newFolder(c.settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.command("pg_basebackup", "-D", s.data(), "-d", "host="+c.folder+" user=postgres application_name="+name, "-R", "-X", "stream", "-c", "fast", "--no-sync"); err != nil {
+		os.RemoveAll(s.folder)
+		return nil, err
+	}
+	return s, nil
+}
+
+// promote lets a standby go on alone.
+func (c *cluster) promote() error { return c.command("pg_ctl", "promote", "-D", c.data()) }
+
+func newFolder(settings []string) (*cluster, error) {
+	c := &cluster{settings: settings}
+	var err error
 	if c.postgres, err = program("postgres"); err != nil {
 		return nil, err
 	}
@@ -37,7 +64,7 @@ func newCluster() (*cluster, error) {
 	if c.folder, err = os.MkdirTemp("/tmp", "pg-"); err != nil {
 		return nil, err
 	}
-	if err := c.initialize(initdb); err != nil {
+	if c.identity, err = unprivileged(c.folder); err != nil {
 		os.RemoveAll(c.folder)
 		return nil, err
 	}
@@ -46,15 +73,17 @@ func newCluster() (*cluster, error) {
 
 func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
 
-func (c *cluster) initialize(initdb string) (err error) {
-	if c.identity, err = unprivileged(c.folder); err != nil {
+// command runs a program of PostgreSQL's as the server's user.
+func (c *cluster) command(name string, args ...string) error {
+	path, err := program(name)
+	if err != nil {
 		return err
 	}
-	setup := exec.Command(initdb, "-D", c.data(), "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
-	setup.Dir = c.folder
-	setup.SysProcAttr = &syscall.SysProcAttr{Credential: c.identity}
-	if out, err := setup.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
+	cmd := exec.Command(path, args...)
+	cmd.Dir = c.folder
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.identity}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(out))
 	}
 	return nil
 }
@@ -63,6 +92,9 @@ func (c *cluster) initialize(initdb string) (err error) {
 func (c *cluster) start() error {
 	// Tests end processes of ours, never the machine: the server need not sync.
 	cmd := exec.Command(c.postgres, "-D", c.data(), "-k", c.folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "log_min_messages=fatal")
+	for _, s := range c.settings { // the last of a name counts
+		cmd.Args = append(cmd.Args, "-c", s)
+	}
 	cmd.Dir = c.folder
 	log := new(bytes.Buffer)
 	cmd.Stderr = log
@@ -85,7 +117,7 @@ func (c *cluster) start() error {
 	}
 	c.process, c.ended = cmd.Process, ended
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if status, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")); err == nil && bytes.Contains(status, []byte("ready")) {
+		if status, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")); err == nil && (bytes.Contains(status, []byte("ready")) || bytes.Contains(status, []byte("standby"))) {
 			return nil
 		}
 		select {

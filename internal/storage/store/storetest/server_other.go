@@ -6,7 +6,11 @@ import "errors"
 
 type cluster struct{ folder string }
 
-func newCluster() (*cluster, error) { return nil, errors.New("tests start one on Linux only") }
-func (*cluster) start() error       { return nil }
-func (*cluster) stop(bool)          {}
-func (*cluster) remove()            {}
+func newCluster(...string) (*cluster, error) {
+	return nil, errors.New("tests start one on Linux only")
+}
+func (c *cluster) standby(string) (*cluster, error) { return c, nil }
+func (*cluster) promote() error                     { return nil }
+func (*cluster) start() error                       { return nil }
+func (*cluster) stop(bool)                          {}
+func (*cluster) remove()                            {}

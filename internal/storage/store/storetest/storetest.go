@@ -21,14 +21,15 @@ var schemas atomic.Int64
 var shared struct {
 	sync.Once
 	*cluster
-	err error
+	settings []string
+	err      error
 }
 
 // Postgres returns the URL of an empty schema, which goes with the test. Without
 // a server on this machine the test is skipped, unless CONFETTI_POSTGRES=require.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	shared.Do(func() { shared.cluster, shared.err = running() })
+	shared.Do(func() { shared.cluster, shared.err = running(shared.settings...) })
 	if shared.err != nil {
 		without(t, shared.err)
 	}
@@ -44,8 +45,8 @@ func Postgres(t testing.TB) string {
 }
 
 // running makes a server and starts it.
-func running() (*cluster, error) {
-	c, err := newCluster()
+func running(settings ...string) (*cluster, error) {
+	c, err := newCluster(settings...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +82,11 @@ func execute(dsn, statement string) error {
 // Server is one of a test's own, which it can stop and start.
 type Server struct{ *cluster }
 
-// NewServer starts one for as long as the test lasts. Without PostgreSQL on this machine the
-// test is skipped, as by Postgres.
-func NewServer(t testing.TB) Server {
+// NewServer starts one for as long as the test lasts, with settings as name=value. Without
+// PostgreSQL on this machine the test is skipped, as by Postgres.
+func NewServer(t testing.TB, settings ...string) Server {
 	t.Helper()
-	c, err := running()
+	c, err := running(settings...)
 	if err != nil {
 		without(t, err)
 	}
@@ -95,6 +96,29 @@ func NewServer(t testing.TB) Server {
 
 // DSN returns the URL of the server's database.
 func (s Server) DSN() string { return dsn(s.folder, "public") }
+
+// Folder returns where the server's socket is.
+func (s Server) Folder() string { return s.folder }
+
+// Standby starts a copy of the server that follows it under a name.
+func (s Server) Standby(t testing.TB, name string) Server {
+	t.Helper()
+	c, err := s.standby(name)
+	if err == nil {
+		t.Cleanup(c.remove)
+		err = c.start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Server{c}
+}
+
+// Promote lets a standby go on alone.
+func (s Server) Promote() error { return s.promote() }
+
+// Stop stops the server, at once as a loss of power does or cutting all connections first.
+func (s Server) Stop(atOnce bool) { s.stop(atOnce) }
 
 // Terminate cuts all connections.
 func (s Server) Terminate() error {
@@ -109,9 +133,10 @@ func (s Server) Restart(atOnce bool, meanwhile func()) error {
 	return s.start()
 }
 
-// Main runs a package's tests and stops the server, if there was one. It returns
-// the code to exit with.
-func Main(m *testing.M) int {
+// Main runs a package's tests and stops the server, if there was one, which has the settings.
+// It returns the code to exit with.
+func Main(m *testing.M, settings ...string) int {
+	shared.settings = settings
 	code := m.Run()
 	if shared.cluster != nil {
 		shared.remove()

@@ -1,0 +1,321 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+)
+
+// shelf is a shelf of a store. Its table is made with its first row: a shelf of which only the
+// secret is asked has none.
+type shelf struct {
+	s                   *store
+	name, table         string
+	secret              *secret
+	inserting, updating int64 // advisory locks
+	tabled              atomic.Bool
+
+	mu      sync.Mutex
+	waiting []*insertion
+	busy    bool // somebody writes, and takes who waits
+}
+
+// undefined is the SQLSTATE of a table that is not there.
+const undefined = "42P01"
+
+// gone says what it means that the table is not there.
+func (s *shelf) gone(ctx context.Context, err error) error {
+	if !is(err, undefined) {
+		return err
+	}
+	st, failed := s.s.status(ctx, s.s.pool, s.name)
+	switch {
+	case failed != nil:
+		return failed
+	case st.state >= isDropping:
+		return fmt.Errorf("%w: %s", keep.ErrDropped, s.name)
+	}
+	return fmt.Errorf("%w: the table of shelf %s is gone", keep.ErrDamaged, s.name)
+}
+
+// current returns the shelf's row as it is now, and keep.ErrDropped of a dropped one.
+func (s *shelf) current(row pgx.Row) (status, error) {
+	st, err := scanStatus(s.name, row)
+	if err == nil && st.state >= isDropping {
+		err = fmt.Errorf("%w: %s", keep.ErrDropped, s.name)
+	}
+	if err == nil && st.tabled {
+		s.tabled.Store(true)
+	}
+	return st, err
+}
+
+// ask reads the shelf's row, and then more from its table, if it has one: all in one message.
+func (s *shelf) ask(ctx context.Context, q querier, sql string, args []any, more func(pgx.BatchResults) error) error {
+	with := func(tabled bool) (status, error) {
+		b := &pgx.Batch{}
+		b.Queue(statusColumns, s.name)
+		if tabled {
+			b.Queue(sql, args...)
+		}
+		r := q.SendBatch(ctx, b)
+		defer r.Close()
+		st, err := s.current(r.QueryRow())
+		if err == nil && tabled {
+			err = more(r)
+		}
+		if err == nil {
+			err = r.Close()
+		}
+		return st, err
+	}
+	had := s.tabled.Load()
+	st, err := with(had)
+	if err == nil && !had && st.tabled { // made meanwhile, by another process
+		_, err = with(true)
+	}
+	return s.gone(ctx, err)
+}
+
+// asked asks on any connection, for what writes nothing.
+func (s *shelf) asked(ctx context.Context, sql string, args []any, more func(pgx.BatchResults) error) error {
+	ctx, end, err := s.s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return s.s.read(ctx, func() error { return s.ask(ctx, s.s.pool, sql, args, more) })
+}
+
+func (s *shelf) Get(ctx context.Context, t keep.Table, key string) (value []byte, there bool, err error) {
+	if err := keep.CheckKey(t, key); err != nil {
+		return nil, false, err
+	}
+	sql, args, more := s.get(t, key, &value, &there)
+	err = s.asked(ctx, sql, args, more)
+	return value, there, err
+}
+
+// get returns the statement of a Get, and what reads its result.
+func (s *shelf) get(t keep.Table, key string, value *[]byte, there *bool) (string, []any, func(pgx.BatchResults) error) {
+	return "SELECT label, v, sum FROM " + s.table + " WHERE t = $1 AND k = $2", []any{int16(t), []byte(key)}, func(r pgx.BatchResults) error {
+		*value, *there = nil, false
+		var label, v, sum []byte
+		err := r.QueryRow().Scan(&label, &v, &sum)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			*value, err = s.secret.open(t, []byte(key), label, v, sum)
+			*there = err == nil
+		}
+		return err
+	}
+}
+
+// A page of Each is read whole before fn sees it: fn may ask for more, and no connection waits.
+const (
+	pageRows  = 1000
+	pageBytes = 1 << 20
+)
+
+type pair struct {
+	key   string
+	value []byte
+}
+
+// page reads the rows of a prefix behind a key, as many as fit. last reports that none follows.
+func (s *shelf) page(t keep.Table, prefix, behind string, rows *[]pair, last *bool) (string, []any, func(pgx.BatchResults) error) {
+	from, than := prefix, ">="
+	if behind != "" {
+		from, than = behind, ">"
+	}
+	args, until := []any{int16(t), []byte(from)}, ""
+	if next := after(prefix); next != "" {
+		args, until = append(args, []byte(next)), "AND k < $3"
+	}
+	// The length of a value is known without reading it.
+	sql := fmt.Sprintf(`SELECT k, label, v, sum FROM (SELECT k, label, v, sum, sum(octet_length(v)) OVER (ORDER BY k) - octet_length(v) AS before
+		FROM %s WHERE t = $1 AND k %s $2 %s ORDER BY k LIMIT %d) AS page WHERE before < %d ORDER BY k`, s.table, than, until, pageRows, pageBytes)
+	return sql, args, func(r pgx.BatchResults) error {
+		*rows = nil
+		size := 0
+		got, err := r.Query()
+		if err != nil {
+			return err
+		}
+		var k, label, v, sum []byte
+		_, err = pgx.ForEachRow(got, []any{&k, &label, &v, &sum}, func() error {
+			size += len(v)
+			value, err := s.secret.open(t, k, label, v, sum)
+			*rows = append(*rows, pair{string(k), value})
+			return err
+		})
+		*last = len(*rows) < pageRows && size < pageBytes
+		return err
+	}
+}
+
+// after returns the first key behind all of a prefix; "" where there is none.
+func after(prefix string) string {
+	b := []byte(prefix)
+	for len(b) > 0 && b[len(b)-1] == 0xff {
+		b = b[:len(b)-1]
+	}
+	if len(b) > 0 {
+		b[len(b)-1]++
+	}
+	return string(b)
+}
+
+func (s *shelf) Each(ctx context.Context, t keep.Table, prefix string, fn func(string, []byte) error) error {
+	behind := ""
+	for {
+		var rows []pair
+		last := true // where there is no table
+		sql, args, more := s.page(t, prefix, behind, &rows, &last)
+		if err := s.asked(ctx, sql, args, more); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := fn(r.key, r.value); err != nil {
+				return err
+			}
+			behind = r.key
+		}
+		if last {
+			return nil
+		}
+	}
+}
+
+func (s *shelf) Count(ctx context.Context, t keep.Table, label uint32) (n int, err error) {
+	err = s.asked(ctx, "SELECT count(*) FROM "+s.table+" WHERE t = $1 AND label = $2", []any{int16(t), s.secret.label(label)}, func(r pgx.BatchResults) error {
+		return r.QueryRow().Scan(&n)
+	})
+	return n, err
+}
+
+func (s *shelf) Secret(ctx context.Context, purpose string) (secret []byte, err error) {
+	ctx, end, err := s.s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	err = s.s.read(ctx, func() error {
+		_, err := s.current(s.s.pool.QueryRow(ctx, statusColumns, s.name))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.secret.of("secret/" + purpose), nil
+}
+
+// InOrder reads by one statement, which sorts in the server and lies open until the end.
+func (s *shelf) InOrder(ctx context.Context, t keep.Table, fn func(string, []byte) error) error {
+	ctx, end, err := s.s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var st status
+	err = s.s.read(ctx, func() (err error) {
+		st, err = s.current(s.s.pool.QueryRow(ctx, statusColumns, s.name))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if st.state == isOpen {
+		return fmt.Errorf("keep: shelf %s is not sealed: it has no order yet", s.name)
+	}
+	if !st.tabled {
+		return nil
+	}
+	if err := turn(ctx, s.s.reading); err != nil {
+		return err
+	}
+	defer func() { <-s.s.reading }()
+	return s.stream(ctx, s.s.pool, func(_ keep.Table, key string, _ bool, value []byte) error { return fn(key, value) },
+		"SELECT t, k, label, v, sum FROM "+s.table+" WHERE t = $1 AND label IS NOT NULL ORDER BY n, i", int16(t))
+}
+
+// stream calls fn for rows as they come. An error of fn ends the statement.
+func (s *shelf) stream(ctx context.Context, q interface {
+	Query(context.Context, string, ...any) (pgx.Rows, error)
+}, fn func(t keep.Table, key string, inserted bool, value []byte) error, sql string, args ...any) error {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rows, err := q.Query(within, sql, args...)
+	if err != nil {
+		return explain(ctx, s.gone(ctx, err))
+	}
+	defer rows.Close() // reads on to the end, where the context has not ended
+	for rows.Next() {
+		var t int16
+		var k, label, v, sum []byte
+		if err = rows.Scan(&t, &k, &label, &v, &sum); err != nil {
+			break
+		}
+		value, err := s.secret.open(keep.Table(t), k, label, v, sum)
+		if err == nil {
+			err = fn(keep.Table(t), string(k), label != nil, value)
+		}
+		if err != nil {
+			cancel()
+			return err
+		}
+	}
+	if err == nil {
+		err = rows.Err()
+	}
+	return explain(ctx, s.gone(ctx, err))
+}
+
+// Check reads all rows as they are at one moment, and compares how many of Insert's there are
+// with what Seal has counted.
+func (s *shelf) Check(ctx context.Context) error {
+	ctx, end, err := s.s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := turn(ctx, s.s.reading); err != nil {
+		return err
+	}
+	defer func() { <-s.s.reading }()
+	tx, err := s.s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return explain(ctx, err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	st, err := s.current(tx.QueryRow(ctx, statusColumns, s.name))
+	if err != nil {
+		return explain(ctx, err)
+	}
+	if _, err := s.s.key(ctx, s.name, st); err != nil {
+		return err
+	}
+	var due *int64
+	if err := tx.QueryRow(ctx, "SELECT inserted FROM confetti_shelves WHERE shelf = $1", s.name).Scan(&due); err != nil || !st.tabled {
+		return explain(ctx, err)
+	}
+	var n int64
+	err = s.stream(ctx, tx, func(_ keep.Table, _ string, inserted bool, _ []byte) error {
+		if inserted {
+			n++
+		}
+		return nil
+	}, "SELECT t, k, label, v, sum FROM "+s.table+" WHERE t > 0")
+	if err == nil && due != nil && *due != n {
+		err = fmt.Errorf("%w: shelf %s has %d of the %d rows that it was sealed with", keep.ErrDamaged, s.name, n, *due)
+	}
+	return err
+}
