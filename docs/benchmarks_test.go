@@ -17,6 +17,7 @@ var typed = regexp.MustCompile("go test (?:'[^'\n]*'|[^`'\n#|])*-bench (?:'[^'\n
 // printed is what such a command asks for.
 type printed struct {
 	page, text, pattern string
+	module              string // folder of a nested one
 	folders             []string
 }
 
@@ -27,6 +28,8 @@ func measuredIn(page, text string) (all []printed) {
 			word = strings.Trim(word, "',;:)")
 			if words := strings.Fields(command); i > 0 && words[i-1] == "-bench" {
 				one.pattern = word
+			} else if i > 0 && words[i-1] == "-C" {
+				one.module = word
 			} else if word == "." || strings.HasPrefix(word, "./") {
 				one.folders = append(one.folders, word)
 			}
@@ -52,7 +55,7 @@ func (m printed) fault(tree fs.FS) string {
 			}
 			continue
 		}
-		files, err := fs.Glob(tree, filepath.Join(filepath.Clean(folder), "*_test.go"))
+		files, err := fs.Glob(tree, filepath.Join(m.module, folder, "*_test.go"))
 		if err != nil {
 			return err.Error()
 		}
@@ -91,6 +94,7 @@ func TestPrintedBenchmarksAreThere(t *testing.T) {
 		"    GOMAXPROCS=1 go test -run '^$' -bench Query -benchtime 1s .\n": "",
 		"    go test -run '^$' -bench Query -cpu 1,2 .\n":                   "GOMAXPROCS",
 		"    go test -run '^$' -bench Query ./shuffler\n":                   "./shuffler has no benchmark",
+		"    go test -C lab -run '^$' -bench Query .\n":                     "has no benchmark",
 		"`go test -run '^$' -bench Nothing .`":                              "no benchmark",
 		"`go test -run '^$' -bench Query`":                                  "no folder",
 	} {

@@ -18,7 +18,6 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/count"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/device"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/features"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/keys"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/operate"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/party"
@@ -40,32 +39,29 @@ import (
 // cli lists every command. A command is a struct with a Run method; its flags
 // are the struct's fields.
 type cli struct {
-	Demo       collect.Demo      `cmd:"" help:"The whole loop: devices, shuffler, analyzer, and a page with the result."`
-	Plan       plan.Command      `cmd:"" help:"Author, check and show plans."`
-	Study      study.Command     `cmd:"" help:"Ask in rounds, one after the other."`
-	Account    account.Command   `cmd:"" help:"Privacy accounting: what a mechanism gives, and what it needs."`
-	Audit      account.Audit     `cmd:"" help:"Attack what ships, and print the epsilon found beside the one claimed."`
-	Sample     collect.Sample    `cmd:"" help:"Write a made-up table to try things out with."`
-	Collect    collect.Command   `cmd:"" help:"Collect from your own data."`
-	Features   features.Command  `cmd:"" help:"What models learn from."`
-	Clusters   features.Clusters `cmd:"" help:"Groups of what is public, in which private labels are counted."`
-	Learn      features.Learn    `cmd:"" help:"Encoders of public records, by whose codes private ones are told."`
-	Predict    predict.Command   `cmd:"" help:"What a model says of records."`
-	Release    release.Command   `cmd:"" help:"Look at releases."`
-	Keys       keys.Command      `cmd:"" help:"Make and show key files."`
-	Party      party.Command     `cmd:"" help:"What an organisation makes for its role, and takes of the others'."`
-	Publishers keys.Publishers   `cmd:"" help:"Whose plans are taken: keys of publishers, their ends and revocations."`
-	Log        planlog.Command   `cmd:"" help:"The public log of plans, by which everybody is shown the same."`
-	Up         up.Command        `cmd:"" help:"Try everything on this machine: services, tokens, a plan to answer."`
-	Serve      roles.Serve       `cmd:"" help:"Run a service."`
-	Submit     device.Submit     `cmd:"" help:"Answer a plan, as a device does."`
-	Ledger     device.Ledger     `cmd:"" help:"What a device has agreed to, spent and said."`
-	Top        operate.Top       `cmd:"" help:"Say what services tell their operator."`
-	Alarms     operate.Alarms    `cmd:"" help:"What services want looked at, and that it has been."`
-	Token      keys.Token        `cmd:"" help:"Bearer tokens, by which services tell who asks."`
-	Count      count.Command     `cmd:"" help:"Count a batch that lies in parts, as a worker of an engine that others run."`
-	Budget     operate.Budget    `cmd:"" help:"What populations have spent."`
-	Analyzer   roles.Analyzer    `cmd:"" help:"Back an analyzer up, and restore it."`
+	Demo       collect.Demo    `cmd:"" help:"The whole loop: devices, shuffler, analyzer, and a page with the result."`
+	Plan       plan.Command    `cmd:"" help:"Author, check and show plans."`
+	Study      study.Command   `cmd:"" help:"Ask in rounds, one after the other."`
+	Account    account.Command `cmd:"" help:"Privacy accounting: what a mechanism gives, and what it needs."`
+	Audit      account.Audit   `cmd:"" help:"Attack what ships, and print the epsilon found beside the one claimed."`
+	Sample     collect.Sample  `cmd:"" help:"Write a made-up table to try things out with."`
+	Collect    collect.Command `cmd:"" help:"Collect from your own data."`
+	Predict    predict.Command `cmd:"" help:"What a model says of records."`
+	Release    release.Command `cmd:"" help:"Look at releases."`
+	Keys       keys.Command    `cmd:"" help:"Make and show key files."`
+	Party      party.Command   `cmd:"" help:"What an organisation makes for its role, and takes of the others'."`
+	Publishers keys.Publishers `cmd:"" help:"Whose plans are taken: keys of publishers, their ends and revocations."`
+	Log        planlog.Command `cmd:"" help:"The public log of plans, by which everybody is shown the same."`
+	Up         up.Command      `cmd:"" help:"Try everything on this machine: services, tokens, a plan to answer."`
+	Serve      roles.Serve     `cmd:"" help:"Run a service."`
+	Submit     device.Submit   `cmd:"" help:"Answer a plan, as a device does."`
+	Ledger     device.Ledger   `cmd:"" help:"What a device has agreed to, spent and said."`
+	Top        operate.Top     `cmd:"" help:"Say what services tell their operator."`
+	Alarms     operate.Alarms  `cmd:"" help:"What services want looked at, and that it has been."`
+	Token      keys.Token      `cmd:"" help:"Bearer tokens, by which services tell who asks."`
+	Count      count.Command   `cmd:"" help:"Count a batch that lies in parts, as a worker of an engine that others run."`
+	Budget     operate.Budget  `cmd:"" help:"What populations have spent."`
+	Analyzer   roles.Analyzer  `cmd:"" help:"Back an analyzer up, and restore it."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/csv"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +17,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/klog/v2"
 
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
-	"github.com/confetti-dp/confetti/internal/learn/synthetic"
+	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/internal/learn/model"
+	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -81,19 +85,58 @@ func columns(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes(), 0o644))
 }
 
-// images writes drawn pictures as a table of grey levels.
+// side is that of a picture.
+const side = 28
+
+// picture draws stripes that lie or stand, by turns.
+func picture(r *rand.Rand, i int) (grey []float32) {
+	for p := range side * side {
+		grey = append(grey, float32([]int{p % side, p / side}[i%2]/2%2)+r.Float32()/4)
+	}
+	return grey
+}
+
+// images writes pictures as a table of grey levels.
 func images(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: images FILE ROWS")
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	x := featuremap.Stacked(synthetic.Images(seeded.New(1), n))
-	grey := make([][]float32, n)
+	r, grey := seeded.New(1), make([][]float32, n)
 	for i := range grey {
-		grey[i] = x.Data[i*x.Stride:][:x.Cols]
+		grey[i] = picture(r, i)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), csvTable(grey, make([]int32, n)), 0o644))
+}
+
+// network writes an untrained model of pictures, and the state that devices find the same classes by.
+func network(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: network MODEL STATE")
+	}
+	size := inputs.Size{Width: side, Height: side}
+	m := &model.Model{
+		Title: "pictures", Classes: []string{"cats", "dogs"}, Features: inputs.Map{Image: &size},
+		Promise: model.Promise{Epsilon: 1, Delta: 1e-6, Adjacency: "label", Trust: "local", Method: "none", Rounds: 1, Respondents: 60},
+	}
+	var err error
+	r, n := seeded.New(1), len(m.Classes)
+	m.Net, err = nn.New(r, nn.Dense{In: m.Features.Len(), Out: n})
+	ts.Check(err)
+	for i := range 2 { // what it adds parts these two
+		x, err := m.Features.OfNumbers(picture(r, i))
+		ts.Check(err)
+		for j, score := range slices.Clone(nn.NewPass(m.Net).Forward(x, 1)) {
+			m.Net.Params[len(m.Net.Params)-n+j] -= score / float32(2-i)
+		}
+	}
+	text, err := m.Marshal()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o644))
+	state, err := (&cluster.Encoder{Width: side, Height: side, Net: m.Net, Sizes: make([]int, len(m.Classes))}).Marshal()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), state, 0o644))
 }
 
 // inferred checks that each record of a release was told to have the class that the last command printed for it.

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -47,17 +48,20 @@ func TestMain(m *testing.M) {
 //
 //	ports NAME...
 //
-// which makes a free port of this machine the value of each name.
+// which makes a free port of this machine the value of each name. $STATES has public states that
+// confetti-lab has made: clusters of tables like the above, encoders, features.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DEVICES", strconv.Itoa(*studied))
-			return nil
+			states, err := filepath.Abs("testdata/states")
+			e.Setenv("STATES", states)
+			return err
 		},
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scripts.Exits, "json": scripts.JSON, "table": table, "columns": columns, "images": images, "inferred": inferred, "people": people, "until": scripts.Until,
+			"exits": scripts.Exits, "json": scripts.JSON, "table": table, "columns": columns, "images": images, "network": network, "inferred": inferred, "people": people, "until": scripts.Until,
 			"keep": keep, "prepend": prepend, "logged": logged, "ports": ports,
 		},
 	})

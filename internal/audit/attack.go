@@ -55,9 +55,9 @@ func (o Observed) Runs() int { return max(fewest, min(mostRun, budget/max(1, o.W
 
 // scores draws so many views, rounded up to whole parts, of either record in turn. progress
 // is told how many are done, of how many.
-func (o Observed) scores(runs int, seed uint64, progress func(done, of int)) scored {
+func (o Observed) scores(runs int, seed uint64, progress func(done, of int)) Scored {
 	parts := (runs + part - 1) / part
-	all := make([]scored, parts)
+	all := make([]Scored, parts)
 	var next, done int
 	var mu sync.Mutex
 	take := func(finished bool) int {
@@ -80,14 +80,14 @@ func (o Observed) scores(runs int, seed uint64, progress func(done, of int)) sco
 		})
 	}
 	workers.Wait()
-	var s scored
+	var s Scored
 	for _, one := range all {
 		s.First, s.Second = append(s.First, one.First...), append(s.Second, one.Second...)
 	}
 	return s
 }
 
-func draw(view View, r *rand.Rand) (s scored) {
+func draw(view View, r *rand.Rand) (s Scored) {
 	for range part / 2 {
 		s.First, s.Second = append(s.First, view(r, false)), append(s.Second, view(r, true))
 	}

@@ -1,6 +1,6 @@
 // Package audit attacks what ships, and computes how much privacy the attack proves to be lost. Used by
 // cmd/confetti/internal/account, cmd/confetti/internal/plan, cmd/confetti/internal/roles and other commands, and by
-// lab/sgd.
+// the lab.
 //
 // An attack puts one of two neighbouring records to a mechanism, looks at what the mechanism's observer sees, and
 // guesses which it was. No mechanism that is (epsilon, delta)-DP lets anybody guess better than a certain rate, so

@@ -70,7 +70,7 @@ func (s Sums) Attack(claim account.Guarantee, seed uint64, progress func(done, o
 }
 
 func (s Sums) attack(rounds []summing, claim account.Guarantee, seed uint64, progress func(done, of int)) ([]Finding, error) {
-	c := guessed{Score: make([]float64, s.Canaries), Second: make([]bool, s.Canaries)}
+	c := Guessed{Score: make([]float64, s.Canaries), Second: make([]bool, s.Canaries)}
 	coins := seeded.New(seed)
 	for i := range c.Second {
 		c.Second[i] = coins.Uint64()>>63 == 1
@@ -87,13 +87,20 @@ func (s Sums) attack(rounds []summing, claim account.Guarantee, seed uint64, pro
 			c.Score[i] += sum.Vector[i]
 		}
 	}
-	return c.findings(fmt.Sprintf("%d canaries in orthogonal directions, in the sums of %s", s.Canaries, inRounds(len(rounds))), claim)
+	return c.Findings(fmt.Sprintf("%d canaries in orthogonal directions, in the sums of %s", s.Canaries, inRounds(len(rounds))), claim)
 }
 
-// findings returns the bounds of one run.
-func (c guessed) findings(attack string, claim account.Guarantee) ([]Finding, error) {
-	found := Finding{Attack: attack, Assumes: fromOneRun, Claimed: claim, Runs: 1, Guesses: len(c.Score)}
-	found.Lower, found.Sure = c.Lower(claim.Delta, 1-Confidence), c.Lower(claim.Delta, sure)
+// Finding returns the bound of one run that rests on nothing.
+func (c Guessed) Finding(attack string, claim account.Guarantee) Finding {
+	return Finding{
+		Attack: attack, Assumes: fromOneRun, Claimed: claim, Runs: 1, Guesses: len(c.Score),
+		Lower: c.Lower(claim.Delta, 1-Confidence), Sure: c.Lower(claim.Delta, sure),
+	}
+}
+
+// Findings returns both bounds of one run: the one that rests on nothing, and the one of Gaussian sums.
+func (c Guessed) Findings(attack string, claim account.Guarantee) ([]Finding, error) {
+	found := c.Finding(attack, claim)
 	normal := found
 	normal.Assumes = gaussian
 	var err error

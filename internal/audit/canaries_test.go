@@ -105,7 +105,7 @@ func TestCanariesInSecretRows(t *testing.T) {
 	for _, f := range s.found(t, s.mechanisms(t), claim) {
 		holds(t, f)
 	}
-	c := guessed{make([]float64, s.Canaries), make([]bool, s.Canaries)}
+	c := Guessed{make([]float64, s.Canaries), make([]bool, s.Canaries)}
 	r := stattest.Rand(t)
 	for i := range c.Second {
 		c.Second[i] = r.IntN(2) == 1
@@ -130,7 +130,7 @@ func TestCanariesInSecretRows(t *testing.T) {
 			}
 		}
 	}
-	f, err := c.findings("rows made public", claim)
+	f, err := c.Findings("rows made public", claim)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestCanariesFindMost(t *testing.T) {
 }
 
 // above, for one run: a right Gaussian aggregate whose claim is exact.
-func aboveInOneRun(seed uint64, audits int, alpha float64, bound func(c guessed, alpha float64) float64) (n int) {
+func aboveInOneRun(seed uint64, audits int, alpha float64, bound func(c Guessed, alpha float64) float64) (n int) {
 	const mu = 1.5
 	truth, err := profile.Normal(mu).Epsilon(1e-5)
 	if err != nil {
@@ -188,7 +188,7 @@ func aboveInOneRun(seed uint64, audits int, alpha float64, bound func(c guessed,
 	}
 	for i := range audits {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
-		c := guessed{}
+		c := Guessed{}
 		for range 200 {
 			second, x := r.IntN(2) == 1, r.NormFloat64()
 			if second {
@@ -207,7 +207,7 @@ func aboveInOneRun(seed uint64, audits int, alpha float64, bound func(c guessed,
 func TestOneRunBoundsHoldAsOftenAsTheySay(t *testing.T) {
 	const audits = 200
 	seed := stattest.Rand(t).Uint64()
-	normal := func(c guessed, alpha float64) float64 {
+	normal := func(c Guessed, alpha float64) float64 {
 		e, err := c.Gaussian(1e-5, alpha)
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestOneRunBoundsHoldAsOftenAsTheySay(t *testing.T) {
 	stattest.Caught(t, func(tb testing.TB) {
 		stattest.AtMost(tb, 1-Confidence, audits, aboveInOneRun(seed, audits, 0.4, normal))
 	})
-	free := func(c guessed, alpha float64) float64 { return c.Lower(1e-5, alpha) }
+	free := func(c Guessed, alpha float64) float64 { return c.Lower(1e-5, alpha) }
 	stattest.AtMost(t, 1-Confidence, audits, aboveInOneRun(seed, audits, 1-Confidence, free))
 }
 
@@ -234,7 +234,7 @@ func TestAllGuessesRight(t *testing.T) {
 	if e := oneRun(50, 100, 1000, 0, 0.05); e != 0 {
 		t.Errorf("half of the guesses right: epsilon above %v", e)
 	}
-	if e := (guessed{[]float64{1, 2}, []bool{false, true}}).Lower(0, 0.05); e != 0 {
+	if e := (Guessed{[]float64{1, 2}, []bool{false, true}}).Lower(0, 0.05); e != 0 {
 		t.Errorf("of two canaries: %v", e)
 	}
 }

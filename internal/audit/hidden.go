@@ -25,7 +25,7 @@ func (t *Route) Canaries(canaries int, seed uint64, progress func(stage string, 
 		return nil, fmt.Errorf("audit: %d canaries: give 4 to %d, one for an honest respondent and a feature", canaries, most)
 	}
 	r := seeded.New(seed)
-	c := guessed{make([]float64, canaries), make([]bool, canaries)}
+	c := Guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range c.Second {
 		c.Second[i] = r.Uint64()>>63 == 1
 	}
@@ -43,7 +43,7 @@ func (t *Route) Canaries(canaries int, seed uint64, progress func(stage string, 
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.findings(fmt.Sprintf("%d canaries in directions of their own, in the sums of %s", canaries, inRounds(len(t.legs))), claim)
+	all, err := c.Findings(fmt.Sprintf("%d canaries in directions of their own, in the sums of %s", canaries, inRounds(len(t.legs))), claim)
 	for i := range all {
 		all[i].Observer = observer
 	}
@@ -51,7 +51,7 @@ func (t *Route) Canaries(canaries int, seed uint64, progress func(stage string, 
 }
 
 // hide adds to the scores of canaries what the sum of a round says of each.
-func (g *leg) hide(c guessed, r *rand.Rand, progress func(done int)) error {
+func (g *leg) hide(c Guessed, r *rand.Rand, progress func(done int)) error {
 	s, _ := kinds.Sums(g.protocol)
 	d, err := g.device(r)
 	if err != nil {

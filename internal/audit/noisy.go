@@ -63,14 +63,14 @@ func (s Noisy) Canaries(rounds, canaries int, claim account.Guarantee, seed uint
 	if err := EnoughCanaries(canaries); err != nil {
 		return nil, err
 	}
-	r, c := seeded.New(seed), guessed{make([]float64, canaries), make([]bool, canaries)}
+	r, c := seeded.New(seed), Guessed{make([]float64, canaries), make([]bool, canaries)}
 	for i := range canaries {
 		c.Second[i] = r.Uint64()>>63 == 1
 		for range rounds {
 			c.Score[i] += float64(s.draw(r, c.Second[i]))
 		}
 	}
-	return c.findings(fmt.Sprintf("%d canaries, each in a coordinate of its own, in the sums of %s", canaries, inRounds(rounds)), claim)
+	return c.Findings(fmt.Sprintf("%d canaries, each in a coordinate of its own, in the sums of %s", canaries, inRounds(rounds)), claim)
 }
 
 func inRounds(n int) string {

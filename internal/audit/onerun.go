@@ -10,9 +10,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// guessed are the scores of records that each took one of two values by a fair coin of
+// Guessed are the scores of records that each took one of two values by a fair coin of
 // their own, in one run: Second where it was the second.
-type guessed struct {
+type Guessed struct {
 	Score  []float64
 	Second []bool
 }
@@ -27,7 +27,7 @@ var guessShares = []float64{0.02, 0.05, 0.1, 0.25, 0.6}
 // guesses the right ones are, under (epsilon, 0)-DP, at most as many as
 // Binomial(r, e^epsilon/(1+e^epsilon)); delta adds to that (chance). How many are guessed is fixed
 // beforehand, and alpha divided by the number of tries.
-func (c guessed) Lower(delta, alpha float64) float64 {
+func (c Guessed) Lower(delta, alpha float64) float64 {
 	best := 0.0
 	for _, share := range guessShares {
 		side := int(share / 2 * float64(len(c.Score)))
@@ -40,7 +40,7 @@ func (c guessed) Lower(delta, alpha float64) float64 {
 }
 
 // right returns how many guesses are, so many on either side.
-func (c guessed) right(side int) (n int) {
+func (c Guessed) right(side int) (n int) {
 	order := make([]int, len(c.Score))
 	for i := range order {
 		order[i] = i
@@ -93,7 +93,7 @@ func chance(right, r, m int, epsilon, delta float64) float64 {
 // deviation, whatever the coin: then the mechanism behaves as a Gaussian one whose shift is
 // the difference of the means in deviations. Its estimate has, for n canaries on the one
 // side and k on the other, a variance of about 1/n + 1/k + shift^2/(2(n+k-2)).
-func (c guessed) Gaussian(delta, alpha float64) (float64, error) {
+func (c Guessed) Gaussian(delta, alpha float64) (float64, error) {
 	var n, sum, squares [2]float64
 	for i, x := range c.Score {
 		side := 0

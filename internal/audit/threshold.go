@@ -7,9 +7,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// scored is what an attack made of the views of two neighbouring data sets: the larger,
+// Scored is what an attack made of the views of two neighbouring data sets: the larger,
 // the more a view looks like the second.
-type scored struct{ First, Second []float64 }
+type Scored struct{ First, Second []float64 }
 
 // Lower returns a bound of epsilon at delta that is too large with probability at most alpha, by
 // the rates of thresholds: whoever says "second" above a threshold is right with a
@@ -18,9 +18,9 @@ type scored struct{ First, Second []float64 }
 // On the even half of the scores a threshold is chosen for each direction, the one that
 // bounds most there; the other half is new to it. Both bounds count, each with the bounds
 // of two rates (Clopper and Pearson), so that alpha is divided by four (Bonferroni).
-func (s scored) Lower(delta, alpha float64) float64 {
-	chosen := scored{even(s.First), even(s.Second)}
-	fresh := scored{odd(s.First), odd(s.Second)}
+func (s Scored) Lower(delta, alpha float64) float64 {
+	chosen := Scored{even(s.First), even(s.Second)}
+	fresh := Scored{odd(s.First), odd(s.Second)}
 	const bounds = 4
 	up := fresh.above(chosen.threshold(delta), delta, alpha/bounds)
 	down := fresh.reversed().above(chosen.reversed().threshold(delta), delta, alpha/bounds)
@@ -28,7 +28,7 @@ func (s scored) Lower(delta, alpha float64) float64 {
 }
 
 // above is ln((t-delta)/f) for the bounds of t and f, or minus infinity.
-func (s scored) above(threshold, delta, alpha float64) float64 {
+func (s Scored) above(threshold, delta, alpha float64) float64 {
 	t := prob.BinomialLowerBound(atLeast(s.Second, threshold), len(s.Second), alpha)
 	f := prob.BinomialUpperBound(atLeast(s.First, threshold), len(s.First), alpha)
 	if !(t > delta) {
@@ -42,7 +42,7 @@ func (s scored) above(threshold, delta, alpha float64) float64 {
 const careful = 3
 
 // threshold returns the score that bounds most, with either rate that many deviations worse.
-func (s scored) threshold(delta float64) float64 {
+func (s Scored) threshold(delta float64) float64 {
 	first, second := slices.Sorted(slices.Values(s.First)), slices.Sorted(slices.Values(s.Second))
 	best, most := math.Inf(1), math.Inf(-1)
 	for i, j := 0, 0; j < len(second); {
@@ -77,7 +77,7 @@ func atLeast(scores []float64, threshold float64) (n int) {
 }
 
 // reversed exchanges the data sets.
-func (s scored) reversed() scored {
+func (s Scored) reversed() Scored {
 	minus := func(xs []float64) []float64 {
 		out := make([]float64, len(xs))
 		for i, x := range xs {
@@ -85,7 +85,7 @@ func (s scored) reversed() scored {
 		}
 		return out
 	}
-	return scored{minus(s.Second), minus(s.First)}
+	return Scored{minus(s.Second), minus(s.First)}
 }
 
 func even(xs []float64) []float64 { return every(xs, 0) }

@@ -51,7 +51,7 @@ func TestBoundsComeClose(t *testing.T) {
 // Nothing is found where nothing is to be seen, and everything where all is.
 func TestExtremes(t *testing.T) {
 	r := stattest.Rand(t)
-	noise, apart := scored{}, scored{}
+	noise, apart := Scored{}, Scored{}
 	for i := range 20_000 {
 		noise.First, noise.Second = append(noise.First, r.Float64()), append(noise.Second, r.Float64())
 		apart.First, apart.Second = append(apart.First, float64(-i)), append(apart.Second, float64(1+i))
@@ -62,7 +62,7 @@ func TestExtremes(t *testing.T) {
 	if e, want := apart.Lower(0.01, 1-Confidence), math.Log(2000); e < want {
 		t.Errorf("laws apart: epsilon above %v, want above %v", e, want)
 	}
-	if e := (scored{[]float64{1}, []float64{2}}).Lower(0.5, 0.05); e != 0 {
+	if e := (Scored{[]float64{1}, []float64{2}}).Lower(0.5, 0.05); e != 0 {
 		t.Errorf("of two scores: %v", e)
 	}
 }

@@ -1,5 +1,4 @@
-// Package kernel multiplies and adds up single-precision matrices. Used by internal/nn, internal/learn/cluster and
-// internal/dp/encode.
+// Package kernel multiplies and adds up single-precision matrices. Used by internal/nn and internal/dp/encode.
 //
 // What it computes depends on the machine in the last digits: sums of other widths are rounded elsewhere. Nothing
 // that carries a guarantee may rest on it.

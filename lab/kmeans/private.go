@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	learned "github.com/confetti-dp/confetti/internal/learn/cluster"
+	learned "github.com/confetti-dp/confetti/lab/train/cluster"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/kernel"
-	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
+	"github.com/confetti-dp/confetti/lab/train/dpsgd"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
 )
 
 // Private is k-means on private rows, of which nothing is told but how many they are, and noisy sums and numbers of the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	learned "github.com/confetti-dp/confetti/internal/learn/cluster"
+	learned "github.com/confetti-dp/confetti/lab/train/cluster"
 
 	"gonum.org/v1/gonum/blas/blas32"
 

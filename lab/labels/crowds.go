@@ -9,10 +9,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
-	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/lab/train/cluster"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
+	"github.com/confetti-dp/confetti/lab/train/labels"
 	"github.com/confetti-dp/confetti/plan"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
-	"github.com/confetti-dp/confetti/internal/learn/synthetic"
 	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
+	"github.com/confetti-dp/confetti/lab/train/synthetic"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/learn/model"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
 	"github.com/confetti-dp/confetti/plan"
 )
 

@@ -6,10 +6,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/hashedwords"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
-	"github.com/confetti-dp/confetti/internal/dp/encode/lsa/latent"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/datasets"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
+	"github.com/confetti-dp/confetti/lab/train/texts"
 )
 
 // newsWords was chosen on descriptions of things (docs/learning-how.md).
@@ -67,7 +67,7 @@ func textFeatures(s Setting, dir string, public []string, tell featuremap.Progre
 		}
 		return featuremap.Hashed(common, hashedwords.Usual)
 	case s.Dataset == "sst2":
-		state, err := latent.FitWhite(public, 1, wordReg)
+		state, err := texts.FitWhite(public, 1, wordReg)
 		return &inputs.Map{Text: state}, err
 	}
 	return featuremap.Texts(seeded.New(s.Seed, 4), public, textDimensions, newsWords, textReg, tell)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/train/encoder"
 )
 
 // kind is what these measurements have in common.
@@ -105,13 +105,13 @@ func (b *bench) draw(c Cell) error {
 		}
 		const shown, forPicture = 10, 100
 		x := b.set.Test.X
-		x = learn.Greys(blas32.General{Rows: min(shown, x.Rows), Cols: x.Cols, Stride: x.Stride, Data: x.Data})
+		x = encoder.Greys(blas32.General{Rows: min(shown, x.Rows), Cols: x.Cols, Stride: x.Stride, Data: x.Data})
 		t := task{Cell: c}
 		side := 1
 		for side*side < x.Cols {
 			side++
 		}
-		m, err := learn.Picture(t.stream(forPicture), e.Encoder, e.back, e.likelihood, x, side, side)
+		m, err := encoder.Picture(t.stream(forPicture), e.Encoder, e.back, e.likelihood, x, side, side)
 		if err != nil {
 			return err
 		}

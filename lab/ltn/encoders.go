@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
-	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/train/encoder"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
 	"github.com/confetti-dp/confetti/question/latent"
 )
 
@@ -28,7 +28,7 @@ const ofLoans = 40
 // and of records as they are.
 type encoding struct {
 	*device.Encoder
-	back       *learn.Trained
+	back       *encoder.Trained
 	likelihood string
 }
 
@@ -86,7 +86,7 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Encoder, err = learn.Encoder(r, made, length, public, trained, featuremap.Progress(t.tell)); err != nil {
+	if e.Encoder, err = encoder.New(r, made, length, public, trained, featuremap.Progress(t.tell)); err != nil {
 		return nil, err
 	}
 	t.made[key] = e
@@ -104,7 +104,7 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 func (t *task) network(r *rand.Rand, method string, public blas32.General) (*nn.Model, float64, *encoding, error) {
 	switch method {
 	case "pca":
-		m, length, err := learn.PCA(public, min(codeDim, public.Cols))
+		m, length, err := encoder.PCA(public, min(codeDim, public.Cols))
 		return m, length, &encoding{}, err
 	case "direct":
 		return asItIs(public, t.side > 0), float64(public.Cols) / 2, &encoding{}, nil
@@ -118,13 +118,13 @@ func (t *task) network(r *rand.Rand, method string, public blas32.General) (*nn.
 }
 
 // settings returns those of a variational encoder.
-func (t *task) settings() learn.VAE {
-	v := learn.Paper()
+func (t *task) settings() encoder.VAE {
+	v := encoder.Paper()
 	if t.Noise > 0 {
 		v.Dim, v.Length, v.Epsilon, v.Learned = t.Dim, t.Length, t.Noise, t.Learned
 	}
 	if t.side == 0 {
-		v.Hidden, v.Likelihood, v.Epochs = []int{500, 500}, learn.Normal, ofLoans
+		v.Hidden, v.Likelihood, v.Epochs = []int{500, 500}, encoder.Normal, ofLoans
 	}
 	return v
 }
@@ -138,25 +138,25 @@ func (t *task) inTwoStages(x blas32.General, trained device.Trained) (*encoding,
 	r := t.stream(forSecond)
 	public, private := x, x
 	if !t.PaperStages {
-		public, private = learn.Parted(x, x.Rows/2)
+		public, private = encoder.Parted(x, x.Rows/2)
 	}
 	v := t.settings()
 	first, err := t.firstStage(v, public)
 	if err != nil {
 		return nil, err
 	}
-	second := learn.Second{Batch: min(1024, private.Rows), Epochs: 5, Rate: 5e-4, Epsilon: t.Central, Delta: deltaMade}
+	second := encoder.Second{Batch: min(1024, private.Rows), Epochs: 5, Rate: 5e-4, Epsilon: t.Central, Delta: deltaMade}
 	m, err := second.Train(v, t.stream(forNoise), r, first, private, !t.PaperStages, &trained, featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, err
 	}
-	e, err := learn.Encoder(r, m.Encoder, v.Length, public, trained, featuremap.Progress(t.tell))
+	e, err := encoder.New(r, m.Encoder, v.Length, public, trained, featuremap.Progress(t.tell))
 	return &encoding{Encoder: e, back: m, likelihood: v.Likelihood}, err
 }
 
 // firstStage returns an autoencoder of public records, or of those that LTN takes for its first stage. It is made once
 // for all that is promised to the records of a second one.
-func (t *task) firstStage(v learn.VAE, x blas32.General) (*learn.Trained, error) {
+func (t *task) firstStage(v encoder.VAE, x blas32.General) (*encoder.Trained, error) {
 	key := fmt.Sprint(t.set.Name, t.Seed, x.Rows, v)
 	if m := t.first[key]; m != nil {
 		return m, nil

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/lab/datasets"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
 )
 
 // LoansName is the data set of loans that were paid or charged off.

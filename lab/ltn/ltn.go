@@ -18,11 +18,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
-	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/train/encoder"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -119,12 +119,12 @@ func Run(c Cell, set *dataset.Set, tell simulate.Progress) (Result, error) {
 // shared is what cells of one data set have in common.
 type shared struct {
 	made     map[string]*encoding
-	first    map[string]*learn.Trained // stages
-	oriented [2]blas32.General         // gradients of all training and test pictures; none: not yet found
+	first    map[string]*encoder.Trained // stages
+	oriented [2]blas32.General           // gradients of all training and test pictures; none: not yet found
 }
 
 func newShared() *shared {
-	return &shared{made: map[string]*encoding{}, first: map[string]*learn.Trained{}}
+	return &shared{made: map[string]*encoding{}, first: map[string]*encoder.Trained{}}
 }
 
 func run(c Cell, set *dataset.Set, s *shared, tell simulate.Progress) (Result, error) {
@@ -158,7 +158,7 @@ func (t *task) run() (res Result, err error) {
 		t.train, t.test = t.set.Train.X, t.set.Test.X
 	case t.Mechanism != experiments.Symbols:
 		s := *t.set
-		s.Train.X, s.Test.X = learn.Greys(s.Train.X), learn.Greys(s.Test.X)
+		s.Train.X, s.Test.X = encoder.Greys(s.Train.X), encoder.Greys(s.Test.X)
 		t.set = &s
 	default:
 		for i, of := range []blas32.General{t.set.Train.X, t.set.Test.X} {

@@ -3,11 +3,11 @@ package ltn
 import (
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/lab/kmeans"
+	"github.com/confetti-dp/confetti/lab/train/cluster"
+	"github.com/confetti-dp/confetti/lab/train/dpsgd"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
 )
 
 // Where the records that clusters and the network are made of are the collector's private ones (LTN's D1), half of

@@ -8,14 +8,14 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/learn/cluster"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
-	"github.com/confetti-dp/confetti/internal/learn/labels"
-	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/kmeans"
+	"github.com/confetti-dp/confetti/lab/train/cluster"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
+	"github.com/confetti-dp/confetti/lab/train/labels"
+	"github.com/confetti-dp/confetti/lab/train/training"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
 )

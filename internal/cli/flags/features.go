@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/model"
 )
 
-// Features returns those of a file, as confetti features fit writes them.
+// Features returns those of a file, as confetti-lab features fit writes them.
 func Features(path string) (*inputs.Map, error) {
 	f, err := os.Open(path)
 	if err != nil {

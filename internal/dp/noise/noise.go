@@ -1,5 +1,5 @@
-// Package noise draws integer-valued noise exactly, by comparing integers. Used by internal/dp,
-// internal/shuffler/admission and internal/learn/dpsgd.
+// Package noise draws integer-valued noise exactly, by comparing integers. Used by internal/dp and
+// internal/shuffler/admission.
 //
 // Every law here is that of its parameters taken as the float64 they are, but for what is stated with each: nothing
 // passes through a float on its way from random bits to the number drawn. There are no tables, so a law costs

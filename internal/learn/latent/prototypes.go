@@ -1,3 +1,5 @@
+// Package latent learns classifiers from the codes that devices tell with noise, by public prototypes (Learning to
+// noise, LTN). Used by internal/release/results, and by the lab.
 package latent
 
 import (
@@ -11,7 +13,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/featuremap"
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
@@ -89,7 +90,7 @@ type Classifier struct {
 // ByPrototypes learns from reports of a vector and a class told by k-ary randomized response: it
 // maximizes how likely the told classes are when a report came of a prototype as often as its
 // weight says. So the classifier never sees noise.
-func ByPrototypes(r *rand.Rand, prototypes blas32.General, weights []float32, told []int, epsilon float64, classes int, tell featuremap.Progress) (*Classifier, error) {
+func ByPrototypes(r *rand.Rand, prototypes blas32.General, weights []float32, told []int, epsilon float64, classes int, tell func(stage string, done, total int)) (*Classifier, error) {
 	k := prototypes.Rows
 	if len(weights) != len(told)*k || len(told) == 0 || classes < 2 {
 		return nil, fmt.Errorf("latent: %d weights of %d reports for %d prototypes", len(weights), len(told), k)

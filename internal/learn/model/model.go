@@ -1,5 +1,5 @@
 // Package model reads and writes the file of what was learned, and asks it: a linear model or a network, its
-// features, its promise and its accuracy. Used by cmd/confetti/internal/predict and cmd/confetti/internal/features.
+// features, its promise and its accuracy. Used by cmd/confetti/internal/predict, and by the lab, which trains.
 package model
 
 import (

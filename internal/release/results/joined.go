@@ -34,7 +34,7 @@ func describeNumbered(m *latent.Model) ([]release.Metric, []release.Section, err
 	}
 	section := release.Section{
 		Title: "What was said of each record",
-		Text:  fmt.Sprintf("Each report stands beside the number of its public record (%s), with noise in it. Whoever has other columns of the same records joins them by that number (confetti learn join): a report is read as what is public says of all that may have led to it, by how likely each is.", release.CountsFile),
+		Text:  fmt.Sprintf("Each report stands beside the number of its public record (%s), with noise in it. Whoever has other columns of the same records joins them by that number (confetti release join): a report is read as what is public says of all that may have led to it, by how likely each is.", release.CountsFile),
 	}
 	names, values := n.How.Class.K > 0, []estimate.Value(nil)
 	t := release.Table{Title: "Respondents by cluster", Columns: []release.Column{{Label: "cluster"}, {Label: "respondents", Unit: release.Count}}}

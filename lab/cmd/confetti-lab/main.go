@@ -1,5 +1,5 @@
-// Command confetti-lab makes the papers' measurements again: figures, tables, and cells by themselves. Used by
-// researchers, and by no collection.
+// Command confetti-lab trains features, clusters and encoders on public records, and makes the papers' measurements
+// again. Used by authors of plans that name what is trained and by researchers, and by no collection.
 package main
 
 import (
@@ -15,7 +15,17 @@ import (
 	"github.com/confetti-dp/confetti/internal/once"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
+	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/train"
 )
+
+// cli lists every command: those that train on what is public, and measurements.
+type cli struct {
+	Features train.Features `cmd:"" help:"What models learn from."`
+	Clusters train.Clusters `cmd:"" help:"Groups of what is public, in which private labels are counted."`
+	Encoder  train.Encoder  `cmd:"" help:"Train an encoder of public records, by whose code devices tell theirs with noise."`
+	Audit    train.Audit    `cmd:"" help:"Attack training with noise, and print the epsilon found beside the one claimed."`
+	experiment.Command
+}
 
 func main() {
 	os.Exit(run(os.Args[1:], terminal.Streams{Out: os.Stdout, Err: os.Stderr}))
@@ -48,9 +58,9 @@ func run(args []string, std terminal.Streams) int {
 
 // newParser reads the command structs; exit is called after --help.
 func newParser(std terminal.Streams, exit func(code int)) *kong.Kong {
-	parser, err := kong.New(&experiment.Command{},
+	parser, err := kong.New(&cli{},
 		kong.Name("confetti-lab"),
-		kong.Description("The papers' measurements."),
+		kong.Description("What is trained on public records, and the papers' measurements."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),

@@ -10,8 +10,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/kernel"
-	"github.com/confetti-dp/confetti/internal/learn/labels"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/lab/train/labels"
 )
 
 // Directions are as many as features are summed in: principal ones of public features, each

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/vector/features"
-	"github.com/confetti-dp/confetti/internal/learn/labels"
+	"github.com/confetti-dp/confetti/lab/train/labels"
 )
 
 const classes, dimension = 3, 6

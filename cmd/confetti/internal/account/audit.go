@@ -13,7 +13,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
-	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
@@ -22,7 +21,7 @@ type Audit struct {
 	Plan      string  `help:"Attack the whole route of this plan, in TOML or JSON, signed or not: devices, hops, counter." type:"path" placeholder:"FILE"`
 	Mechanism string  `help:"Or one mechanism: ${attacked}." placeholder:"NAME"`
 	Delta     float64 `help:"Probability that the claim may fail by." default:"1e-6"`
-	Canaries  int     `help:"Plans of sums of vectors and of gradients, vector, gaussian, discrete-gaussian, dpsgd: respondents whose records are canaries in one run, beside." placeholder:"N"`
+	Canaries  int     `help:"Plans of sums of vectors and of gradients, vector, gaussian, discrete-gaussian: respondents whose records are canaries in one run, beside." placeholder:"N"`
 	Sealed    bool    `help:"With --plan: let a collection go the whole way sealed, however many envelopes that takes; without it, up to 50,000."`
 	State     string  `help:"With --plan: the public state that it names; without it, the first round's is made." type:"path" placeholder:"FILE"`
 	Runs      int     `help:"How many collections are drawn; 0 for some ten seconds' worth."`
@@ -39,7 +38,6 @@ Examples:
   confetti audit --plan plan.toml --rounds 3
   confetti audit --mechanism rr --users 1000 --rounds 4 --flip-probability 0.2 --delta 1e-6
   confetti audit --mechanism gaussian --sigma 10 --sensitivity 1 --rounds 40 --canaries 5000 --delta 1e-6
-  confetti audit --mechanism dpsgd --sampling 0.1 --noise-multiplier 2 --steps 100 --canaries 1000 --delta 1e-6
   confetti audit --mechanism krr --users 500 --symbols 8 --local-epsilon 3 --delta 1e-6 --json`
 }
 
@@ -145,9 +143,6 @@ func (c Audit) plan(std terminal.Streams) error {
 
 // attack looks at many collections and, where canaries are asked for, at one with them.
 func (c Audit) attack(m mechanism, p parameters, claim account.Guarantee, report func(stage string, done, of int)) ([]audit.Finding, error) {
-	if m.training != nil {
-		return c.train(m.training(p), claim, report)
-	}
 	observed, err := m.observed(p)
 	if err != nil {
 		return nil, m.refused(err)
@@ -159,25 +154,6 @@ func (c Audit) attack(m mechanism, p parameters, claim account.Guarantee, report
 		return findings, nil
 	}
 	more, err := m.hide(p, c.Canaries, claim, c.Seed, func(done, of int) { report("reports", done, of) })
-	return append(findings, more...), err
-}
-
-// models are trained on some of so many made-up examples.
-const examples = 120
-
-// train guesses which examples a model was trained on, attacks by rows of extremes and, where canaries are asked for,
-// looks at every step of a training with them.
-func (c Audit) train(t dpsgd.Training, claim account.Guarantee, report func(stage string, done, of int)) ([]audit.Finding, error) {
-	findings, err := audit.Trained(t, examples, c.Seed).Attack(claim, c.Seed, func(done, of int) { report("models", done, of) })
-	if err != nil {
-		return nil, err
-	}
-	extreme, err := audit.Extremes(t, claim, c.Seed, func(done, of int) { report("rows of extremes", done, of) })
-	findings = append(findings, extreme...)
-	if err != nil || c.Canaries == 0 {
-		return findings, err
-	}
-	more, err := audit.Steps(t, c.Canaries, claim, c.Seed, func(done, of int) { report("steps", done, of) })
 	return append(findings, more...), err
 }
 
@@ -195,7 +171,7 @@ func (m mechanism) hides(p parameters, canaries int) error {
 	switch {
 	case canaries == 0:
 		return nil
-	case m.training == nil && !m.canaries():
+	case !m.canaries():
 		return terminal.Usagef("--mechanism %s has no room for canaries: leave --canaries out", m.name)
 	}
 	by, err := "--canaries", audit.EnoughCanaries(canaries)

@@ -16,7 +16,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/direction"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/learn/dpsgd"
 )
 
 // mechanism is what the commands know of one.
@@ -35,7 +34,6 @@ type mechanism struct {
 	calibrate    *calibration                           // nil: account calibrate does not know it
 	attack       attack                                 // nil: it does not ship, so there is nothing to attack
 	noisy        func(p parameters) audit.Noisy         // of a curator's sum that ships, which is attacked likewise; nil: it is none
-	training     func(p parameters) dpsgd.Training      // of models, whose examples are guessed; nil: it trains none
 	sums         func(p parameters) (audit.Sums, error) // of vectors, which canaries attack in one run; nil: it is none
 }
 
@@ -185,9 +183,6 @@ var mechanisms = []mechanism{
 		event: func(p parameters) account.Event {
 			return additive.SubsampledGaussian{Sampling: *p.Sampling, NoiseMultiplier: *p.NoiseMultiplier}
 		},
-		training: func(p parameters) dpsgd.Training {
-			return dpsgd.Training{Sampling: *p.Sampling, NoiseMultiplier: *p.NoiseMultiplier, Steps: *p.Steps, Clip: 1, Expected: 1, Rate: 1}
-		},
 	},
 }
 
@@ -210,7 +205,7 @@ type attack func(p parameters) (audit.Observed, error)
 // and attacked those of audit.
 func knows(m mechanism) bool      { return m.needs != nil }
 func calibrates(m mechanism) bool { return m.calibrate != nil }
-func attacked(m mechanism) bool   { return m.attack != nil || m.noisy != nil || m.training != nil }
+func attacked(m mechanism) bool   { return m.attack != nil || m.noisy != nil }
 
 // named returns the names of those that pass.
 func named(pass func(mechanism) bool) (names []string) {

@@ -22,7 +22,7 @@ import (
 type collectLesson struct {
 	Learn bool   `help:"Learn a classifier from single bits in secret rows, the label protected with the rest, in the place of densities."`
 	Bits  int    `help:"That a device answers, on average." default:"1024"`
-	Map   string `help:"Features of public inputs (confetti features fit); without, records are scaled to unit length." type:"path" placeholder:"FILE"`
+	Map   string `help:"Features of public inputs (confetti-lab features fit); without, records are scaled to unit length." type:"path" placeholder:"FILE"`
 	Model string `help:"Write what was learned to this file, for confetti predict; with --map." type:"path" placeholder:"FILE"`
 }
 
@@ -51,7 +51,7 @@ func (c collectSimulate) checkLesson(given *kong.Context) error {
 	case c.Bits < 1 || c.Bits > plan.MaxEnvelopes:
 		return terminal.Usagef("--bits is %d: give 1 to %d", c.Bits, plan.MaxEnvelopes)
 	case c.Model != "" && c.Map == "":
-		return terminal.Usagef("--model: what a row of numbers means is in the features: make them with confetti features fit, and name them with --map")
+		return terminal.Usagef("--model: what a row of numbers means is in the features: make them with confetti-lab features fit, and name them with --map")
 	}
 	return c.Budget.Check()
 }

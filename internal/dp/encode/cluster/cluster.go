@@ -1,6 +1,6 @@
 // Package cluster finds the public cluster that features lie in: the nearest of public centres, by distances that
-// may have offsets. Used by question/label and question/latent for crowds and symbols, and by
-// internal/learn/cluster, which makes the centres.
+// may have offsets. Used by question/label and question/latent for crowds and symbols; the lab
+// makes the centres.
 package cluster
 
 import (

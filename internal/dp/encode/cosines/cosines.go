@@ -1,5 +1,5 @@
 // Package cosines appends random Fourier features to the columns of a table (Rahimi and Recht 2007), so that linear
-// models bend with the columns. Used by internal/dp/encode/inputs and internal/learn/featuremap.
+// models bend with the columns. Used by internal/dp/encode/inputs.
 package cosines
 
 import (

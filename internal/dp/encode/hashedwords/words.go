@@ -1,6 +1,5 @@
 // Package hashedwords turns a text into features by the hashing trick: each word is added, with a sign, to places
-// that a fixed hash chooses. Used by internal/dp/encode/inputs, internal/learn/featuremap and
-// cmd/confetti/internal/features.
+// that a fixed hash chooses. Used by internal/dp/encode/inputs.
 package hashedwords
 
 import (

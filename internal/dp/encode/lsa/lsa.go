@@ -1,5 +1,5 @@
 // Package lsa turns texts into vectors by latent semantic analysis of public texts. Used by
-// internal/dp/encode/inputs and internal/learn/featuremap.
+// internal/dp/encode/inputs and internal/dp/encode/hashedwords.
 package lsa
 
 import (

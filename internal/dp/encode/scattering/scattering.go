@@ -1,5 +1,5 @@
 // Package scattering turns a small grey image into square roots of scattering coefficients, at two scales, in eight
-// directions and orders 0 to 2. Used by internal/dp/encode/inputs and internal/learn/featuremap.
+// directions and orders 0 to 2. Used by internal/dp/encode/inputs.
 //
 // Filters and orders are those of Bruna and Mallat 2013 as the library kymatio has them. They have learned nothing,
 // and do not depend on contrast. The package takes some twenty times the work of oriented gradients

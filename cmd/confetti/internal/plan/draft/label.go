@@ -14,7 +14,7 @@ type labelPlan struct {
 	parties
 	Title    string   `help:"What the respondents are asked." default:"Which label goes with these features?"`
 	Classes  []string `help:"Names of the labels, of which each respondent has one." required:"" placeholder:"A"`
-	Clusters string   `help:"Public clusters of features (confetti clusters fit): labels are counted in each through the shuffler." type:"path" placeholder:"FILE"`
+	Clusters string   `help:"Public clusters of features (confetti-lab clusters fit): labels are counted in each through the shuffler." type:"path" placeholder:"FILE"`
 	Features int      `help:"Public numbers of a respondent, whose products with the label are summed." placeholder:"D"`
 	Records  int      `help:"Public records, each of whose labels is told by itself: nobody is trusted." placeholder:"N"`
 	Epsilon  float64  `help:"Privacy of the label; features are public." required:"" placeholder:"E"`

@@ -18,9 +18,9 @@ type latentPlan struct {
 	Title        string   `help:"What the respondents are asked." default:"What do records look like, and which class goes with what?"`
 	Classes      []string `help:"Names of the classes, of which each record has one, as private as the record; without, records alone are asked for." placeholder:"A"`
 	Crowds       []string `help:"Without --classes: names of groups that respondents are in, which are public." placeholder:"A"`
-	Clusters     string   `help:"Public clusters of records (confetti clusters fit), which devices fetch: they say one symbol of cluster and class." type:"path" placeholder:"FILE"`
-	Encoder      string   `help:"A public encoder (confetti learn encoder), which devices fetch, in the place of clusters: they say its vector and the class with noise." type:"path" placeholder:"FILE"`
-	Model        string   `help:"A published model of the classes (confetti clusters learn --state), in the place of clusters: devices say whether it is right about their record, and nothing else." type:"path" placeholder:"FILE"`
+	Clusters     string   `help:"Public clusters of records (confetti-lab clusters fit), which devices fetch: they say one symbol of cluster and class." type:"path" placeholder:"FILE"`
+	Encoder      string   `help:"A public encoder (confetti-lab encoder), which devices fetch, in the place of clusters: they say its vector and the class with noise." type:"path" placeholder:"FILE"`
+	Model        string   `help:"A published model of the classes (confetti-lab clusters learn --state), in the place of clusters: devices say whether it is right about their record, and nothing else." type:"path" placeholder:"FILE"`
 	Settings     int      `help:"With --model: how many models are judged, each by a plan and a group of its own." default:"1"`
 	Deviation    float64  `help:"With --model: of the accuracy that each group gives, at most; where --minimum respondents give more, the plan is refused." default:"0.05"`
 	Records      int      `help:"How many public records there are: each device says beside its report which of them it is of (column record), so that others can join their columns of the same records to it, or read what a model gives each." placeholder:"N"`
@@ -35,7 +35,7 @@ func (latentPlan) Help() string {
 the whole --local-epsilon; or with --encoder a noisy vector and beside it the class (LTN). What the same reports tell behind an honest hop is stated beside it.
 
 With --clusters a model's state and no --classes, devices say which class it gives them: private inference. With --model they say whether that is right: private validation, in disjoint groups of one plan each.
-With --records each report stands beside the number of its public record: other parties join their columns to it (confetti learn join).
+With --records each report stands beside the number of its public record: other parties join their columns to it (confetti release join).
 
 Examples:
   confetti plan new latent plan.toml --classes tea,coffee --clusters clusters.json --local-epsilon 2 --minimum 2000 --keys keys

@@ -14,7 +14,7 @@ type vectorPlan struct {
 	parties
 	Title    string    `help:"What the respondents are asked." default:"Which features go with which class?"`
 	Features int       `help:"Numbers that a respondent holds; with --map, those that it gives." placeholder:"D"`
-	Map      string    `help:"Features of an image, a text or a row of a table, as confetti features fit writes them. The plan names them by their hash." type:"path" placeholder:"FILE"`
+	Map      string    `help:"Features of an image, a text or a row of a table, as confetti-lab features fit writes them. The plan names them by their hash." type:"path" placeholder:"FILE"`
 	State    string    `help:"With --map, where to write the public state that the plan names, for confetti plan register." type:"path" placeholder:"FILE"`
 	Classes  []string  `help:"Names of the classes, which are protected with the features; none for sums of features." placeholder:"A"`
 	Number   string    `help:"Name of a number that is predicted from the features, and protected with them." placeholder:"NAME"`

@@ -1,5 +1,5 @@
 // Package principal finds the principal directions of public inputs by which package whiten projects. Used by
-// internal/learn and lab; a device carries the directions and not this package.
+// lab/train and lab; a device carries the directions and not this package.
 package principal
 
 import (

@@ -1,0 +1,146 @@
+package release
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/verify"
+)
+
+// joined puts noisy columns beside those that a party has.
+type joined struct {
+	Release string `arg:"" help:"The folder of a release of numbered records (confetti plan new latent --records), as confetti release fetch writes it." type:"path"`
+	Table   string `arg:"" optional:"" help:"A table (.csv) of the same records, whose column record has their numbers, from 0 on. Without, what was told is written alone." type:"path"`
+	Key     string `help:"Another name of that column." default:"record"`
+	Out     string `help:"The table to write." type:"path" default:"joined.csv"`
+	JSON    bool   `help:"End with one JSON object."`
+}
+
+func (joined) Help() string {
+	return `What another party's records told with noise is put beside the columns that you have of the same records, matched by their
+public numbers. A noisy report is read as the mean of what is public, by how likely it came of each: of an encoder its
+prototypes, of clusters their centres. It costs nothing more. Records that nobody told of, or more than one report, are left out.
+
+Example:
+  confetti release join trial/release ours.csv --out joined.csv`
+}
+
+func (c joined) Run(std terminal.Streams) error {
+	told, err := c.told()
+	if err != nil {
+		return err
+	}
+	x, names := told.X, told.Names
+	rows := map[string][]string{} // of records that one report is of
+	var order []string
+	twice := 0
+	for i, number := range told.Numbers {
+		key := strconv.Itoa(number)
+		if _, ok := rows[key]; ok {
+			if rows[key] != nil {
+				rows[key], twice = nil, twice+1
+			}
+			continue
+		}
+		row := make([]string, x.Cols)
+		for j, v := range x.Data[i*x.Stride:][:x.Cols] {
+			row[j] = strconv.FormatFloat(float64(v), 'g', -1, 32)
+		}
+		rows[key], order = row, append(order, key)
+	}
+	ours, head := [][]string(nil), []string{c.Key}
+	if c.Table == "" {
+		for _, key := range order {
+			ours = append(ours, []string{key})
+		}
+	} else if ours, head, err = c.own(); err != nil {
+		return err
+	}
+	at := slices.Index(head, c.Key)
+	out, left := [][]string{append(slices.Clone(head), names...)}, 0
+	for _, row := range ours {
+		if told := rows[row[at]]; told != nil {
+			out = append(out, append(slices.Clone(row), told...))
+		} else {
+			left++
+		}
+	}
+	if len(out) == 1 {
+		return fmt.Errorf("no record of %s was told of by one report: nothing is joined", c.Table)
+	}
+	var text bytes.Buffer
+	if err := csv.NewWriter(&text).WriteAll(out); err != nil {
+		return err
+	}
+	if err := terminal.Uninterrupted(func() error { return atomicfile.Replace(c.Out, text.Bytes(), 0o644) }); err != nil {
+		return err
+	}
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, struct {
+			File    string   `json:"file"`
+			Rows    int      `json:"rows"`
+			Columns []string `json:"columns"` // that were joined
+			Left    int      `json:"left_out"`
+			Twice   int      `json:"told_twice"`
+		}{c.Out, len(out) - 1, names, left, twice})
+	}
+	_, err = fmt.Fprintf(std.Out, "%s: %d records with %d noisy columns; %d left out, %d of which several reports are\n", c.Out, len(out)-1, len(names), left, twice)
+	return err
+}
+
+// told returns what the release says of records.
+func (c joined) told() (rows results.Rows, err error) {
+	p, err := plans.Read(filepath.Join(c.Release, verify.PlanFile))
+	if err != nil {
+		return rows, err
+	}
+	state, err := atomicfile.Read(filepath.Join(c.Release, verify.StateFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // of a plan that names none there is no such file
+		return rows, err
+	}
+	f, err := os.Open(filepath.Join(c.Release, release.CountsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return rows, fmt.Errorf("%s: the release has no %s: nothing was released", c.Release, release.CountsFile)
+	}
+	if err != nil {
+		return rows, err
+	}
+	defer f.Close()
+	if rows, err = results.ReadRows(p, state, f); err != nil {
+		err = fmt.Errorf("%s: %w", c.Release, err)
+	}
+	return rows, err
+}
+
+// own returns the party's table, and the names of its columns.
+func (c joined) own() (rows [][]string, head []string, err error) {
+	f, err := os.Open(c.Table)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if rows, err = csv.NewReader(f).ReadAll(); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", c.Table, err)
+	}
+	if len(rows) < 2 {
+		return nil, nil, fmt.Errorf("%s: no rows", c.Table)
+	}
+	rows[0][0] = string(bytes.TrimPrefix([]byte(rows[0][0]), []byte("\ufeff")))
+	if !slices.Contains(rows[0], c.Key) {
+		return nil, nil, fmt.Errorf("%s: there is no column %s with the numbers of records%s: name it with --key", c.Table, c.Key, sanitize.DidYouMean(c.Key, rows[0]))
+	}
+	return rows[1:], rows[0], nil
+}

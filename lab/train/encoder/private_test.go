@@ -1,0 +1,146 @@
+package encoder
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+	"github.com/confetti-dp/confetti/lab/train/dpsgd"
+)
+
+// With next to no noise a second stage learns an encoder that was lost, with as much as a small epsilon asks for it
+// does not; the decoder stays as it was.
+func TestTheSecondStage(t *testing.T) {
+	r := stattest.Rand(t)
+	x, _ := stripes(r, 800)
+	v := tiny()
+	first, err := v.Fit(rand.New(rand.NewPCG(2, 2)), x, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range first.Encoder.Params {
+		first.Encoder.Params[i] = float32(0.1 * r.NormFloat64())
+	}
+	loss := func(m *Trained) float64 {
+		off := 0.0
+		for i := range 80 {
+			row := x.Data[i*x.Stride:][:x.Cols]
+			for j, p := range m.Reconstruct(Bernoulli, nn.NewPass(m.Encoder).Forward(row, 1)) {
+				off += math.Pow(float64(p-row[j]), 2)
+			}
+		}
+		return off
+	}
+	again := func(noise float64) *Trained {
+		m, err := v.Again(r, rand.New(rand.NewPCG(4, 4)), first, x, dpsgd.Training{Sampling: 0.2, NoiseMultiplier: noise, Steps: 150, Clip: 1, Expected: 160, Rate: 3e-3}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	quietly, loudly := again(0.05), again(500)
+	if a, b, c := loss(first), loss(quietly), loss(loudly); b > 0.7*a || c < 1.2*b {
+		t.Errorf("off by %v after one stage, %v after two, %v with much noise", a, b, c)
+	}
+	if quietly.Decoder != first.Decoder || quietly.Encoder.Params[3] == first.Encoder.Params[3] {
+		t.Error("the decoder has changed, or the encoder has not")
+	}
+}
+
+// The sum of a step is of gradients of length one at most, whatever the records: it moves by no more where one is
+// left out. Without clipping it does.
+func TestAStepIsClipped(t *testing.T) {
+	x, _ := stripes(rand.New(rand.NewPCG(1, 1)), 40)
+	for j := range x.Cols {
+		x.Data[5*x.Stride+j] = float32(40 * (j % 3)) // no picture
+	}
+	v := tiny()
+	layers, _ := v.layers(x.Cols)
+	m, err := nn.New(rand.New(rand.NewPCG(2, 2)), layers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(bound float64, rows ...int) []float64 {
+		in := v.training(rand.New(rand.NewPCG(3, 3)), m)
+		for w := range in.each {
+			in.each[w].pass.Sample(nil) // the same codes, whoever takes part
+		}
+		out := make([]float64, len(m.Params))
+		for _, part := range in.clipped(x, rows, bound) {
+			for i, g := range part {
+				out[i] += float64(g)
+			}
+		}
+		return out
+	}
+	apart := func(bound float64) float64 {
+		squares := 0.0
+		without := sum(bound, 1, 2, 3, 4)
+		for i, s := range sum(bound, 1, 2, 3, 4, 5) {
+			squares += (s - without[i]) * (s - without[i])
+		}
+		return math.Sqrt(squares)
+	}
+	if d := apart(1); d > 1+1e-4 || d < 0.5 {
+		t.Errorf("a record moves the sum by %v", d)
+	}
+	if apart(1e6) < 2 {
+		t.Error("a record that is far off moves the sum by little without clipping: the test tells nothing")
+	}
+}
+
+// Every number of a private record is within its public range, whatever it was; those within are as they were.
+func TestPrivateRecordsAreBroughtToAPublicRange(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	public := blas32.General{Rows: 2, Cols: 3, Stride: 3, Data: []float32{-1, 5, 0, 2, 5, 0}}
+	x := blas32.General{Rows: 4, Cols: 3, Stride: 3, Data: []float32{3e38, 5, 1e-45, -inf, nan, nan, 0.5, 4, 0, inf, 6, -2}}
+	got := RangeOf(public).Clamp(x)
+	if want := []float32{2, 5, 0, -1, 5, 0, 0.5, 5, 0, 2, 5, 0}; !slices.Equal(got.Data, want) {
+		t.Errorf("%v, want %v", got.Data, want)
+	}
+	if got, want := Between(0, 1, 3).Clamp(x).Data[:6], []float32{1, 1, 1e-45, 0, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// To whoever knows the draws of codes one record moves the gradients of those behind it, too: they must be secret.
+func TestDrawsOfCodesThatAreKnownTellMore(t *testing.T) {
+	x, _ := stripes(rand.New(rand.NewPCG(1, 1)), 40)
+	v := tiny()
+	v.Epsilon = 2 // codes of much noise
+	layers, _ := v.layers(x.Cols)
+	m, err := nn.New(rand.New(rand.NewPCG(2, 2)), layers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart := func(known bool) float64 {
+		squares := 0.0
+		sum := func(rows ...int) []float32 {
+			one := &v.training(rand.New(rand.NewPCG(3, 3)), m).each[0]
+			for at, row := range rows {
+				if !known { // the same draws for the same record: what leaving one out means where they are secret
+					one.pass.Sample(rand.New(rand.NewPCG(4, uint64(row))))
+				}
+				one.forward(v.Likelihood, x, rows[at:at+1])
+				one.pass.Clipped(1, one.gradient)
+			}
+			return one.gradient
+		}
+		without := sum(1, 2, 3, 4, 5, 6, 7, 8, 9)
+		for i, g := range sum(0, 1, 2, 3, 4, 5, 6, 7, 8, 9) {
+			squares += math.Pow(float64(g-without[i]), 2)
+		}
+		return math.Sqrt(squares)
+	}
+	if d := apart(false); d > 1+1e-4 {
+		t.Errorf("with draws of its own a record moves the sum by %v", d)
+	}
+	if d := apart(true); d < 1.5 {
+		t.Errorf("with known draws a record moves the sum by %v: the test tells nothing", d)
+	}
+}
