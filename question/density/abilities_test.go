@@ -72,3 +72,19 @@ func TestABitsumOfAnotherSignatureIsRefused(t *testing.T) {
 		t.Errorf("a bitsum without one of its abilities has %q", got)
 	}
 }
+
+// Each bitsum has numbers in a plan, of which it is known what they may be: without, a plan would say
+// nothing of its noise.
+func TestBitsumsHaveNumbers(t *testing.T) {
+	for _, name := range plan.Bitsums {
+		n := 0
+		for _, f := range bitsumFields {
+			if f.bitsum == name {
+				n++
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s has no row in bitsumFields", name)
+		}
+	}
+}

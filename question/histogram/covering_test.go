@@ -1,6 +1,8 @@
 package histogram
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,5 +94,12 @@ func TestAnUnknownMechanismIsRefused(t *testing.T) {
 		if err := drawn(t, name, unknown, 3, 3).settle(); err != nil {
 			t.Errorf("a twin of %s over domains of one size: %v", name, err)
 		}
+	}
+}
+
+// Plans name the randomizers that there is code for, and no other.
+func TestPlansNameEveryWay(t *testing.T) {
+	if got, want := slices.Sorted(maps.Keys(ways)), slices.Sorted(slices.Values(plan.Randomizers)); !slices.Equal(got, want) {
+		t.Errorf("there is code for %v, and plans may name %v", got, want)
 	}
 }

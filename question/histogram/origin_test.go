@@ -11,7 +11,7 @@ import (
 // from the documents.
 func TestVectorsHaveASecondOrigin(t *testing.T) {
 	var files []string
-	for _, kind := range []string{"sample", "fragments", "sketch", "krr", "subset", "local-hash", "hadamard"} {
+	for _, kind := range vectorKinds() {
 		files = append(files, "testdata/vectors/v2/"+kind+".json")
 	}
 	for _, digit := range []string{`"counts": \[\s*([0-9])`, `"mean": -?([0-9])`} {

@@ -1,9 +1,16 @@
 package randomize
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
@@ -13,6 +20,7 @@ import (
 
 // small is a mechanism over a few cells, whose whole report is one of a few outcomes.
 type small struct {
+	of        any // the mechanism
 	name      string
 	cells     int
 	outcomes  int
@@ -23,6 +31,8 @@ type small struct {
 	local     func(adj account.Adjacency) account.Guarantee
 	draw      func(r *rand.Rand, holders []int, out []uint64)
 	estimate  func(counts []uint64, n int, out []estimate.Value)
+	event     func(users int) account.Event
+	variance  func(holders, n int) float64 // nil: the estimate has it in the mean over public functions
 }
 
 // single is what the mechanisms of one message share.
@@ -33,26 +43,31 @@ type single interface {
 	Local(adj account.Adjacency) account.Guarantee
 	DrawCounts(r *rand.Rand, holders []int, out []uint64)
 	EstimateAll(counts []uint64, n int, out []estimate.Value)
+	Event(users int) account.Event
 }
 
 func ofSingle(name string, k int, m single) small {
-	return small{
-		name: name, cells: k, outcomes: m.Channels(), channels: m.Channels(),
+	s := small{
+		of: m, name: name, cells: k, outcomes: m.Channels(), channels: m.Channels(),
 		prob: func(y, x int) float64 { return m.Prob(uint32(y), x) },
 		randomize: func(r *rand.Rand, x int) (y int) {
 			m.Randomize(r, x, func(channel uint32) { y = int(channel) })
 			return y
 		},
 		count: func(y int, counts []uint64) { counts[y]++ },
-		local: m.Local, draw: m.DrawCounts, estimate: m.EstimateAll,
+		local: m.Local, draw: m.DrawCounts, estimate: m.EstimateAll, event: m.Event,
 	}
+	if v, ok := m.(interface{ Variance(holders, n int) float64 }); ok {
+		s.variance = v.Variance
+	}
+	return s
 }
 
 func ofKRR(m KRR) small {
 	return small{
-		name: "k-rr", cells: m.K, outcomes: m.K, channels: m.Channels(),
+		of: m, name: "k-rr", cells: m.K, outcomes: m.K, channels: m.Channels(),
 		prob: m.Prob, randomize: m.Randomize, count: func(y int, counts []uint64) { counts[y]++ },
-		local: m.Local, draw: m.DrawCounts, estimate: m.EstimateAll,
+		local: m.Local, draw: m.DrawCounts, estimate: m.EstimateAll, event: m.Event, variance: m.Variance,
 	}
 }
 
@@ -65,7 +80,7 @@ func countBits(set int, counts []uint64) {
 
 func ofSubset(m SubsetSelection) small {
 	return small{
-		name: "subset", cells: m.K, outcomes: 1 << m.K, channels: m.Channels(),
+		of: m, name: "subset", cells: m.K, outcomes: 1 << m.K, channels: m.Channels(),
 		prob: func(set, x int) float64 {
 			if bits.OnesCount(uint(set)) != m.W {
 				return 0
@@ -76,7 +91,7 @@ func ofSubset(m SubsetSelection) small {
 			m.Randomize(r, x, func(channel uint32) { set |= 1 << channel })
 			return set
 		},
-		count: countBits, local: m.Local, draw: m.DrawCounts, estimate: m.EstimateAll,
+		count: countBits, local: m.Local, draw: m.DrawCounts, estimate: m.EstimateAll, event: m.Event, variance: m.Variance,
 	}
 }
 
@@ -90,6 +105,95 @@ func smalls(epsilon float64) []small {
 		ofSingle("hadamard", 6, Hadamard{K: 6, Epsilon: epsilon}),
 		ofSingle("local hash", 5, LocalHash{K: 5, G: 3, Functions: 4, Epsilon: epsilon}),
 		ofSingle("local hash", 7, LocalHash{K: 7, G: 2, Functions: 3, Epsilon: epsilon, Seed: [32]byte{1}}),
+	}
+}
+
+// tinies are those of whose few devices all counts can be visited.
+func tinies(epsilon float64) []small {
+	return []small{
+		ofKRR(KRR{K: 3, Epsilon: epsilon}),
+		ofSubset(SubsetSelection{K: 3, W: 1, Epsilon: epsilon}),
+		ofSubset(SubsetSelection{K: 3, W: 2, Epsilon: epsilon}),
+		ofSingle("hadamard", 3, Hadamard{K: 3, Epsilon: epsilon}),
+		ofSingle("local hash", 3, LocalHash{K: 3, G: 2, Functions: 2, Epsilon: epsilon}),
+		ofSingle("local hash", 3, LocalHash{K: 3, G: 2, Functions: 4, Epsilon: epsilon, Seed: [32]byte{7}}),
+	}
+}
+
+// Every mechanism of one cell is among those whose laws are enumerated here: a type whose method
+// Event takes a number of users.
+func TestEveryMechanismIsEnumerated(t *testing.T) {
+	listed := func(all []small) map[string]bool {
+		names := map[string]bool{}
+		for _, s := range all {
+			names[reflect.TypeOf(s.of).Name()] = true
+		}
+		return names
+	}
+	small, tiny, found := listed(smalls(1)), listed(tinies(1)), 0
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || strings.HasSuffix(name, "_test.go") || fn.Recv == nil || fn.Name.Name != "Event" || fn.Type.Params.NumFields() != 1 {
+				continue
+			}
+			mechanism := fn.Recv.List[0].Type.(*ast.Ident).Name
+			if found++; !small[mechanism] || !tiny[mechanism] {
+				t.Errorf("%s is not among smalls and tinies: nobody enumerates its law", mechanism)
+			}
+		}
+	}
+	if found < 4 {
+		t.Errorf("%d mechanisms are found", found)
+	}
+}
+
+// The event that the accountant is told of covers the law: of all counts of three devices, one of which
+// holds another cell, no set is likelier by more than the event's delta. An event of half the epsilon
+// does not.
+func TestEventsCoverTheLaw(t *testing.T) {
+	const users = 3
+	for _, local := range []float64{0.5, 2} {
+		half := tinies(local / 2)
+		for i, s := range tinies(local) {
+			laws := [2]map[string]float64{{}, {}}
+			worst, short := 0.0, false
+			for _, change := range [][2]int{{0, 1}, {1, 2}, {2, 0}} {
+				for side, one := range change {
+					clear(laws[side])
+					s.enumerate([]int{one, 0, 0}, func(p float64, counts []uint64) { laws[side][fmt.Sprint(counts)] += p })
+				}
+				for _, share := range []float64{0, 0.3, 0.6, 0.9} {
+					epsilon, delta := share*local, 0.0
+					for counts, p := range laws[0] {
+						delta += max(0, p-math.Exp(epsilon)*laws[1][counts])
+					}
+					covered, err := account.Delta(s.event(users), epsilon)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if delta > covered.Delta*(1+1e-9)+1e-15 {
+						t.Errorf("%s of %v: at epsilon %v delta is %v, and its event says %v", s.name, local, epsilon, delta, covered.Delta)
+					}
+					less, err := account.Delta(half[i].event(users), epsilon)
+					if err != nil {
+						t.Fatal(err)
+					}
+					worst, short = max(worst, delta), short || delta > less.Delta
+				}
+			}
+			if !short {
+				t.Errorf("%s of %v: an event of half the epsilon covers it too: largest delta %v", s.name, local, worst)
+			}
+		}
 	}
 }
 
@@ -217,18 +321,15 @@ func (s small) moments(held []int) (mean, variance, claimed []float64) {
 // standard errors are the variance in the mean. (Local hashing is unbiased over the draw
 // of its family: TestLocalHashEstimate.)
 func TestEstimatesByEnumeration(t *testing.T) {
-	for _, c := range []struct {
-		s        small
-		variance func(holders, n int) float64
-	}{
-		{ofKRR(KRR{K: 3, Epsilon: 0.7}), KRR{K: 3, Epsilon: 0.7}.Variance},
-		{ofSubset(SubsetSelection{K: 4, W: 2, Epsilon: 1.2}), SubsetSelection{K: 4, W: 2, Epsilon: 1.2}.Variance},
-		{ofSubset(SubsetSelection{K: 3, W: 1, Epsilon: 1.2}), SubsetSelection{K: 3, W: 1, Epsilon: 1.2}.Variance},
-		{ofSingle("hadamard", 3, Hadamard{K: 3, Epsilon: 0.9}), Hadamard{K: 3, Epsilon: 0.9}.Variance},
-		{ofSingle("hadamard", 4, Hadamard{K: 4, Epsilon: 2}), Hadamard{K: 4, Epsilon: 2}.Variance},
-	} {
+	for _, s := range append(tinies(0.9),
+		ofSubset(SubsetSelection{K: 4, W: 2, Epsilon: 1.2}),
+		ofSingle("hadamard", 4, Hadamard{K: 4, Epsilon: 2}),
+	) {
+		if s.variance == nil {
+			continue
+		}
 		held := []int{0, 2, 0, 1}
-		mean, variance, claimed := c.s.moments(held)
+		mean, variance, claimed := s.moments(held)
 		for x := range mean {
 			truth := 0
 			for _, v := range held {
@@ -237,10 +338,10 @@ func TestEstimatesByEnumeration(t *testing.T) {
 				}
 			}
 			if math.Abs(mean[x]-float64(truth)) > 1e-12 {
-				t.Errorf("%s: mean estimate of %d is %v, want %v", c.s.name, x, mean[x], truth)
+				t.Errorf("%s: mean estimate of %d is %v, want %v", s.name, x, mean[x], truth)
 			}
-			if !near(variance[x], c.variance(truth, len(held)), 1e-11) || !near(claimed[x], variance[x], 1e-11) {
-				t.Errorf("%s: variance of %d is %v, stated %v, claimed in the mean %v", c.s.name, x, variance[x], c.variance(truth, len(held)), claimed[x])
+			if !near(variance[x], s.variance(truth, len(held)), 1e-11) || !near(claimed[x], variance[x], 1e-11) {
+				t.Errorf("%s: variance of %d is %v, stated %v, claimed in the mean %v", s.name, x, variance[x], s.variance(truth, len(held)), claimed[x])
 			}
 		}
 	}
@@ -251,16 +352,8 @@ func TestEstimatesByEnumeration(t *testing.T) {
 func TestDrawnCountsFollowTheirLaw(t *testing.T) {
 	held, holders := []int{0, 0, 2, 0}, []int{3, 0, 1}
 	const n = 4
-	build := func(epsilon float64) []small {
-		return []small{
-			ofKRR(KRR{K: 3, Epsilon: epsilon}), ofSubset(SubsetSelection{K: 3, W: 2, Epsilon: epsilon}),
-			ofSingle("hadamard", 3, Hadamard{K: 3, Epsilon: epsilon}),
-			ofSingle("local hash", 3, LocalHash{K: 3, G: 2, Functions: 2, Epsilon: epsilon}),
-			ofSingle("local hash", 3, LocalHash{K: 3, G: 2, Functions: 4, Epsilon: epsilon, Seed: [32]byte{7}}),
-		}
-	}
-	off := build(2.5)
-	for i, s := range build(1.5) {
+	off := tinies(2.5)
+	for i, s := range tinies(1.5) {
 		size := int(math.Pow(n+1, float64(s.channels)))
 		place := func(counts []uint64) (at int) {
 			for _, c := range counts {

@@ -1,6 +1,5 @@
-// Package postgres keeps shelves in a PostgreSQL database, which any number of processes
-// open: a table for each shelf, so that none waits for another's. It is linked by importing
-// it, and by no other way.
+// Package postgres keeps shelves in a PostgreSQL database, which any number of processes open: a table for each
+// shelf, so that none waits for another's. Used by internal/storage and services whose processes share shelves.
 //
 // Every transaction says what it needs of the server: READ COMMITTED, a commit that waits
 // for the disk and for the standbys, warnings. Locks and settings are a transaction's, and no
