@@ -122,9 +122,9 @@ func (o Options) curve(e Event, g *Guarantee) (profile.Curve, error) {
 	if o.Lower {
 		g.Bound = Lower
 	}
-	g.Certified = Certificate(e, o)
+	g.Certified = o.Certificate(e)
 	if o.Whole {
-		if c, err := Composed(e, o); err == nil {
+		if c, err := o.Composed(e); err == nil {
 			return c, nil
 		}
 	}
@@ -156,7 +156,7 @@ func (o Options) curve(e Event, g *Guarantee) (profile.Curve, error) {
 	}
 	switch {
 	case lossless == nil:
-		return Composed(e, o)
+		return o.Composed(e)
 	case renyiless == nil && !o.Lower:
 		g.Method = "Renyi divergence, best order"
 		g.Source = Join(g.Source, "conversion: Canonne, Kamath, Steinke 2020, Proposition 12")
@@ -276,7 +276,7 @@ func Spread(e Event) float64 {
 }
 
 // Certificate says which data sets the numbers of an event were checked over.
-func Certificate(e Event, o Options) string {
+func (o Options) Certificate(e Event) string {
 	all := ""
 	for _, u := range merge(flatten(e, 1)) {
 		if c, ok := u.event.(certifier); ok {
@@ -289,7 +289,7 @@ func Certificate(e Event, o Options) string {
 // Directions returns the composed losses of an event in the two directions in which
 // neighbours may change, or twice the one that dominates both. Every part must have a
 // distribution. The pitch of the grid is o.Step, or its own if that is 0.
-func Directions(e Event, o Options) (directions [2]*pld.Composition, one bool, err error) {
+func (o Options) Directions(e Event) (directions [2]*pld.Composition, one bool, err error) {
 	uses := merge(flatten(e, 1))
 	for _, u := range uses {
 		if _, ok := u.event.(plder); !ok {
@@ -300,8 +300,8 @@ func Directions(e Event, o Options) (directions [2]*pld.Composition, one bool, e
 }
 
 // Composed returns the profile of an event by its loss distributions.
-func Composed(e Event, o Options) (profile.Curve, error) {
-	directions, one, err := Directions(e, o)
+func (o Options) Composed(e Event) (profile.Curve, error) {
+	directions, one, err := o.Directions(e)
 	if err != nil {
 		return nil, err
 	}

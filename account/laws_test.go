@@ -148,7 +148,7 @@ func TestThreeNBLaws(t *testing.T) {
 		if k == 1 {
 			// The closed form, where there is one, against the composed atoms.
 			o := account.Options{Step: e.Noise / 2000, Neglect: 1e-18}
-			c, err := account.Composed(e, o)
+			c, err := o.Composed(e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +200,7 @@ func TestThreeNBAgainstTheJointLaw(t *testing.T) {
 	for _, e := range []additive.ThreeNB{{Users: 0, Noise: 0.5, FloodShape: 3, FloodProb: 0.8}, {Users: 0, Noise: 1, FloodShape: 1.5, FloodProb: 0.7}, {Users: 0, Noise: 0.8, FloodShape: 0.5, FloodProb: 0.6}, {Users: 0, Noise: 0.6, FloodShape: 4, FloodProb: 0.3}} {
 		for _, epsilon := range []float64{0, 0.2, 0.55, 0.9, 1.6} {
 			want := math.Max(brute(e, epsilon, false), brute(e, epsilon, true))
-			c, err := account.Composed(e, account.Options{Step: 1e-4, Neglect: 1e-18})
+			c, err := account.Options{Step: 1e-4, Neglect: 1e-18}.Composed(e)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,9 +32,6 @@ var (
 	// entryLength is that of one signature with its braces.
 	entryLength = len(fmt.Sprintf(entryForm, "", "")) + keyLength + signatureLength
 
-	// HeadBytes is the length of what stands before a plan that has one signature.
-	HeadBytes = entryLength + len(`"plan":`)
-
 	// MaxHeadBytes bounds the length of what stands before a plan.
 	MaxHeadBytes = len(severalBegin) + maxSignatures*(entryLength+1) + len(`,"plan":`)
 )

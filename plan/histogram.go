@@ -7,7 +7,6 @@ const (
 	MaxAttributes = 1 << 8
 	MaxItems      = 1 << 12 // of a set
 	MaxFragments  = 1 << 12
-	MaxHashes     = 1 << 16 // of a sketch, which a device makes ready
 )
 
 // Histogram asks how many respondents hold each value (ESA).

@@ -22,8 +22,5 @@ const (
 	LabelEach     = "each"     // the label by itself, beside the number of the public record
 )
 
-// LabelReports are the reports that a plan may name.
-var LabelReports = []string{LabelClusters, LabelSums, LabelEach}
-
 // AdjacencyLabel is the budget's adjacency where features are public.
 const AdjacencyLabel = "label"

@@ -6,7 +6,7 @@ package plan
 type Latent struct {
 	Features int      `json:"features"`          // numbers of a record, as the state takes them: of an image its pixels
 	Classes  []string `json:"classes,omitempty"` // of which each record has one, as private as the record; none: the record alone
-	Report   string   `json:"report"`            // one of LatentReports
+	Report   string   `json:"report"`            // LatentSymbols, LatentRight or LatentVector
 	// Records, where it is given, is how many public records there are: each respondent says beside its report which
 	// of them it is of, so that other parties' columns can be joined to it. Of symbols and vectors.
 	Records int `json:"records,omitempty"`
@@ -24,9 +24,6 @@ const (
 	LatentVector  = "vector"  // the vector that a public encoder makes of the record, and beside it the class (LTN)
 )
 
-// LatentReports are the reports that a plan may name.
-var LatentReports = []string{LatentSymbols, LatentRight, LatentVector}
-
 // Latents are the mechanisms that tell of a vector and of a class, which share the local epsilon.
 type Latents struct {
 	Mechanism    string  `json:"mechanism"`               // LatentLaplace or LatentCap
@@ -43,9 +40,6 @@ const (
 	LatentLaplace = "laplace"
 	LatentCap     = "cap"
 )
-
-// LatentMechanisms are those that a plan may name.
-var LatentMechanisms = []string{LatentLaplace, LatentCap}
 
 // MaxRecords is how many public records a plan may number.
 const MaxRecords = 1 << 24

@@ -74,7 +74,7 @@ func TestParseSignedRefusesEveryOtherForm(t *testing.T) {
 		"no closing brace":     {good[:len(good)-1] + "]", "brace"},
 		"too long":             {good + strings.Repeat(" ", MaxSignedBytes), "longer than"},
 		"trailing text":        {good + "\n{}", "goes on"},
-		"no plan":              {good[:HeadBytes] + "}", "canonical"},
+		"no plan":              {good[:headBytes] + "}", "canonical"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := ParseSigned([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

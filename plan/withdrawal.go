@@ -16,9 +16,9 @@ import (
 const (
 	withdrawing = "confetti/withdrawal/v1\n"
 
-	// MaxReasonBytes bounds the reason of a withdrawal, MaxWithdrawalBytes the text of
+	// maxReasonBytes bounds the reason of a withdrawal, MaxWithdrawalBytes the text of
 	// a signed one.
-	MaxReasonBytes     = 500
+	maxReasonBytes     = 500
 	MaxWithdrawalBytes = 2 << 10
 )
 
@@ -27,7 +27,7 @@ const (
 type Withdrawal struct {
 	Plan   [32]byte  // the plan's hash
 	At     time.Time // when the publisher says that it was written, in whole seconds; it counts from when it comes
-	Reason string    // for operators and respondents: 1 to MaxReasonBytes bytes of one line
+	Reason string    // for operators and respondents: 1 to maxReasonBytes bytes of one line
 }
 
 // SignedWithdrawal is a withdrawal as it travels. One publisher signs it, Ed25519 over
@@ -64,8 +64,8 @@ func Withdraw(w Withdrawal, key ed25519.PrivateKey) (SignedWithdrawal, error) {
 }
 
 func (w Withdrawal) validate() error {
-	if n := len(w.Reason); n == 0 || n > MaxReasonBytes {
-		return fmt.Errorf("plan: withdrawal: a reason has 1 to %d bytes, this one %d", MaxReasonBytes, n)
+	if n := len(w.Reason); n == 0 || n > maxReasonBytes {
+		return fmt.Errorf("plan: withdrawal: a reason has 1 to %d bytes, this one %d", maxReasonBytes, n)
 	}
 	if !utf8.ValidString(w.Reason) || slices.ContainsFunc([]rune(w.Reason), func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return errors.New("plan: withdrawal: a reason is one line of text, without control characters")

@@ -53,7 +53,7 @@ func TestAWithdrawalIsOfItsPublishersPlan(t *testing.T) {
 
 func TestWithdrawRefusesAReasonThatIsNoLine(t *testing.T) {
 	for name, reason := range map[string]string{
-		"none": "", "too long": strings.Repeat("x", MaxReasonBytes+1), "two lines": "a\nb", "an escape": "a\x1b]52", "turned round": "a\u202eb", "no text": "\xff",
+		"none": "", "too long": strings.Repeat("x", maxReasonBytes+1), "two lines": "a\nb", "an escape": "a\x1b]52", "turned round": "a\u202eb", "no text": "\xff",
 	} {
 		if _, err := Withdraw(Withdrawal{Reason: reason}, publisher()); err == nil {
 			t.Errorf("%s: taken", name)

@@ -128,7 +128,7 @@ func reportCases(t *testing.T) []*reportCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, mechanism := range plan.LatentMechanisms {
+	for _, mechanism := range []string{plan.LatentLaplace, plan.LatentCap} {
 		z := &plan.Latents{Mechanism: mechanism, Dim: 4}
 		if mechanism == plan.LatentLaplace {
 			z.Length = 6

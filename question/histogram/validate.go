@@ -12,6 +12,9 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
+// maxHashes is how many hash functions a sketch may have, which a device makes ready.
+const maxHashes = 1 << 16
+
 // Validate lists what is wrong with a plan as a histogram. What it looks at is bounded by
 // the limits of plan.Histogram, whatever the plan.
 func Validate(p plan.Plan, ps *plan.Problems) {
@@ -196,7 +199,7 @@ func bit(ps *plan.Problems, keepAt, flipAt string, keep, flip float64) {
 func validateSketch(s plan.Sketch, ps *plan.Problems) {
 	const at = "question.histogram.sketch."
 	ps.Require(s.Name == "count-mean" || s.Name == "count", at+`name must be "count-mean" or "count"`)
-	ps.Require(s.Hashes >= 1 && s.Hashes <= plan.MaxHashes, at+"hashes must be between 1 and %d", plan.MaxHashes)
+	ps.Require(s.Hashes >= 1 && s.Hashes <= maxHashes, at+"hashes must be between 1 and %d", maxHashes)
 	ps.Require(s.Width >= 2 && s.Width <= plan.MaxCells, at+"width must be between 2 and %d", plan.MaxCells)
 	ps.Seed(at+"seed", s.Seed)
 }

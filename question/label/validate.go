@@ -13,6 +13,9 @@ import (
 
 const maxFeatures = 1 << 20
 
+// reports are those that a plan may name.
+var reports = []string{plan.LabelClusters, plan.LabelSums, plan.LabelEach}
+
 // validate lists what is wrong with a plan of labels.
 func validate(p plan.Plan, ps *plan.Problems) {
 	before := len(*ps)
@@ -47,8 +50,8 @@ func validate(p plan.Plan, ps *plan.Problems) {
 func undesigned(p plan.Plan, ps *plan.Problems) {
 	const at = "question.label."
 	ask := *p.Question.Label
-	if !slices.Contains(plan.LabelReports, ask.Report) {
-		ps.Require(false, at+"report must be one of %s", strings.Join(plan.LabelReports, ", "))
+	if !slices.Contains(reports, ask.Report) {
+		ps.Require(false, at+"report must be one of %s", strings.Join(reports, ", "))
 		return
 	}
 	clusters, sums, alone := ask.Report == plan.LabelClusters, ask.Report == plan.LabelSums, ask.Report == plan.LabelEach

@@ -17,6 +17,12 @@ const (
 	subset      = "subset" // the randomizer of symbols
 )
 
+// What a plan may name: reports, and mechanisms of a vector.
+var (
+	reports    = []string{plan.LatentSymbols, plan.LatentRight, plan.LatentVector}
+	mechanisms = []string{plan.LatentLaplace, plan.LatentCap}
+)
+
 // validate lists what is wrong with a plan of private records.
 func validate(p plan.Plan, ps *plan.Problems) {
 	before := len(*ps)
@@ -50,8 +56,8 @@ func validate(p plan.Plan, ps *plan.Problems) {
 func undesigned(p plan.Plan, ps *plan.Problems) {
 	const at = "question.latent."
 	ask := p.Question.Latent
-	if !slices.Contains(plan.LatentReports, ask.Report) {
-		ps.Require(false, at+"report must be one of %s", strings.Join(plan.LatentReports, ", "))
+	if !slices.Contains(reports, ask.Report) {
+		ps.Require(false, at+"report must be one of %s", strings.Join(reports, ", "))
 		return
 	}
 	k := len(ask.Classes)
@@ -83,8 +89,8 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 // told lists what is wrong with how a vector and one of so many classes are to be told.
 func told(z *plan.Latents, classes int, ps *plan.Problems) {
 	const at = "question.latent.vector."
-	if z == nil || !slices.Contains(plan.LatentMechanisms, z.Mechanism) {
-		ps.Require(false, at+"mechanism must be one of %s", strings.Join(plan.LatentMechanisms, ", "))
+	if z == nil || !slices.Contains(mechanisms, z.Mechanism) {
+		ps.Require(false, at+"mechanism must be one of %s", strings.Join(mechanisms, ", "))
 		return
 	}
 	laplace := z.Mechanism == plan.LatentLaplace

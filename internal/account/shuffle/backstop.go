@@ -62,7 +62,7 @@ func (e BehindBackstop) Terms() (account.Guarantee, error) {
 
 func (e BehindBackstop) bit() bit { return bit{e.Keep, 1 - e.Keep, e.Flip, 1 - e.Flip} }
 
-func (e BehindBackstop) Certificate(o account.Options) string { return account.Certificate(e.Seen, o) }
+func (e BehindBackstop) Certificate(o account.Options) string { return o.Certificate(e.Seen) }
 
 // spread is that of what is seen, damped as the backstop damps a small loss, and never
 // beyond the backstop's own.
@@ -73,7 +73,7 @@ func (e BehindBackstop) Spread() float64 {
 // seen composes what is seen of the backstop, in either direction, on a grid of its own.
 func (e BehindBackstop) seen(o account.Options) (ones, zeros *pld.Composition, err error) {
 	o.Step = 0
-	directions, _, err := account.Directions(e.Seen, o)
+	directions, _, err := o.Directions(e.Seen)
 	return directions[0], directions[1], err
 }
 

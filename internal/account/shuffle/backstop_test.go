@@ -225,7 +225,7 @@ func TestBehindBackstopOfMany(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 		// The grid of several bits, at one bit.
-		grid, err := account.Composed(e, account.Options{Neglect: 1e-16})
+		grid, err := account.Options{Neglect: 1e-16}.Composed(e)
 		if err != nil {
 			t.Fatal(err)
 		}

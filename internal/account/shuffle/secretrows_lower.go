@@ -16,7 +16,7 @@ func (e SecretRows) wholeGaps(rounds int, o account.Options) (profile.Curve, acc
 	if rows < 1 {
 		return nil, "", nil
 	}
-	c, err := account.Composed(account.Repeat{Event: secretBit{e.Honest, e.share(), e.Flip}, Rounds: rounds * rows}, o)
+	c, err := o.Composed(account.Repeat{Event: secretBit{e.Honest, e.share(), e.Flip}, Rounds: rounds * rows})
 	return c, account.Lower, err
 }
 

@@ -154,7 +154,7 @@ func TestSecretRowsCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := account.Composed(event, account.Options{Whole: true, Neglect: delta * profile.Neglect / 5})
+	c, err := account.Options{Whole: true, Neglect: delta * profile.Neglect / 5}.Composed(event)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func (e VectorResponse) fullGaps(rounds int, o account.Options) (profile.Curve, 
 	if bits < 1 {
 		return nil, "", nil
 	}
-	c, err := account.Composed(account.Repeat{Event: RandomizedResponse{e.Users, e.Flip}, Rounds: rounds * bits}, o)
+	c, err := o.Composed(account.Repeat{Event: RandomizedResponse{e.Users, e.Flip}, Rounds: rounds * bits})
 	return c, account.Lower, err
 }
 

@@ -258,7 +258,7 @@ func (w *world) worst(traffic []*parcel, pattern string, room int) map[string][]
 	bodies["too much"] = make([]byte, plan.MaxSignedBytes+1)
 	switch mediaType {
 	case wire.SignedPlanType:
-		head := string(w.signed.Marshal()[:plan.HeadBytes])
+		head := strings.TrimSuffix(string(w.signed.Marshal()), string(w.signed.Plan.Canonical())+"}")
 		bodies["the plan"] = w.signed.Marshal()
 		bodies["the plan, cut short"] = w.signed.Marshal()[:len(w.signed.Marshal())-1]
 		for name, one := range map[string]string{"hops": "{}", "numbers": "0", "names": `""`} {
@@ -268,7 +268,7 @@ func (w *world) worst(traffic []*parcel, pattern string, room int) map[string][]
 		}
 	case wire.WithdrawalType:
 		// Not one that holds: nothing would be left to try.
-		statement, err := plan.Withdraw(plan.Withdrawal{Plan: w.signed.Plan.Hash(), At: opens, Reason: strings.Repeat("x", plan.MaxReasonBytes)}, w.ring.stranger())
+		statement, err := plan.Withdraw(plan.Withdrawal{Plan: w.signed.Plan.Hash(), At: opens, Reason: strings.Repeat("x", 500)}, w.ring.stranger())
 		if err != nil {
 			panic(err)
 		}
