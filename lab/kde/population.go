@@ -11,12 +11,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
+	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -58,7 +58,7 @@ func newPopulation(c experiments.Cell, run uint64, rec *records, progress simula
 	case q.Repetitions == 0:
 		q.Repetitions = q.Dimension
 	}
-	features, err := density.Features(q)
+	features, err := densities.Features(q)
 	if err != nil {
 		return nil, &refused{err}
 	}

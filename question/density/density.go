@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -34,33 +35,10 @@ type Question struct {
 	plan plan.Plan
 }
 
-// spec describes the plan's feature map.
-func spec(q plan.Density) (encode.Spec, error) {
-	k := q.Kernel
-	s := encode.Spec{
-		Kernel: encode.Kernel(k.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
-		Bandwidth: k.Bandwidth, Clip: k.Clip, Radius: k.Radius, Buckets: k.Buckets, Projection: k.Projection, Normalize: q.Normalize,
-	}
-	var err error
-	if s.Seed, err = encode.ParseSeed(k.Seed); err != nil {
-		return s, fmt.Errorf("kernel.seed: %w", err)
-	}
-	return s, nil
-}
-
-// Features returns the plan's feature map, made ready.
-func Features(q plan.Density) (*encode.Features, error) {
-	spec, err := spec(q)
-	if err != nil {
-		return nil, fmt.Errorf("density: %w", err)
-	}
-	return encode.New(spec)
-}
-
 // New makes the question of a valid plan runnable.
 func New(p plan.Plan) (*Question, error) {
 	q := p.Question.Density
-	features, err := Features(*q)
+	features, err := densities.Features(*q)
 	if err != nil {
 		return nil, err
 	}
@@ -68,36 +46,15 @@ func New(p plan.Plan) (*Question, error) {
 	if d.Bits, err = NewBitsum(q.Bitsum, p.MinHonest()); err != nil {
 		return nil, err
 	}
-	d.Labels, err = Labels(p)
+	d.Labels, err = densities.Labels(p)
 	return d, err
-}
-
-// Labels returns how a plan has classes reported; nil: as they are.
-func Labels(p plan.Plan) (*randomize.KRR, error) {
-	if p.Budget.LabelEpsilon == plan.Unprotected || p.Crowds() <= 1 {
-		return nil, nil
-	}
-	krr := &randomize.KRR{K: p.Crowds(), Epsilon: float64(p.Budget.LabelEpsilon)}
-	if err := krr.Validate(); err != nil {
-		return nil, fmt.Errorf("density: budget.label_epsilon: %w", err)
-	}
-	return krr, nil
-}
-
-// Labelling returns a value as what it has to be.
-func Labelling(v question.Value) (Labelled, error) {
-	l, ok := v.(Labelled)
-	if !ok {
-		return l, fmt.Errorf("density: a density question takes Labelled values, not %T", v)
-	}
-	return l, nil
 }
 
 // Encode maps the features (KDE, Algorithm 1).
 func (d *Question) Encode(v question.Value) (question.Symbol, error) {
-	l, err := Labelling(v)
-	if err != nil {
-		return nil, err
+	l, ok := v.(Labelled)
+	if !ok {
+		return nil, fmt.Errorf("density: a density question takes Labelled values, not %T", v)
 	}
 	l, unfit := d.StandIn(l)
 	x, mapped := l.Features, make([]float32, d.Features.Channels())
@@ -119,14 +76,14 @@ func (d *Question) Encode(v question.Value) (question.Symbol, error) {
 
 // featured is the symbol.
 type featured struct {
-	class  int       // or anyClass
+	class  int       // or densities.AnyClass
 	vector []float32 // f(x)/R of Algorithm 1, by channel
 }
 
 // Randomize keeps nothing in memory: a density has no backstop.
 func (d *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory) (question.Report, error) {
 	s := symbol.(featured)
-	crowd := ReportedClass(r, d.Labels, d.plan.Crowds(), s.class)
+	crowd := densities.Class(r, d.Labels, d.plan.Crowds(), s.class)
 	said := tally.NewMessages(len(s.vector))
 	send := func(channel int, symbol uint8) { said.Say(uint32(channel), symbol) }
 	if rr, ok := d.Bits.(flipping); ok { // one draw a bit does both
@@ -141,17 +98,6 @@ func (d *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Me
 		d.Bits.RandomizeAll(r, bits, send)
 	}
 	return question.Report{Crowd: crowd, Parts: [][][]byte{said.Bodies}}, nil
-}
-
-// ReportedClass returns what a device says of its class, which may be none of the plan's so many.
-func ReportedClass(r *rand.Rand, labels *randomize.KRR, classes, class int) int {
-	if class == anyClass {
-		return r.IntN(classes) // of which randomized response is the same
-	}
-	if labels == nil {
-		return class
-	}
-	return labels.Randomize(r, class)
 }
 
 // NewTally counts the two symbols of each channel.

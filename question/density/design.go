@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
+	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -23,7 +24,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 }
 
 func design(p *plan.Plan, d *plan.Density) error {
-	features, err := Features(*d)
+	features, err := densities.Features(*d)
 	if err != nil {
 		return err
 	}

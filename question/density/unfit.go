@@ -3,6 +3,7 @@ package density
 import (
 	"fmt"
 
+	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -13,14 +14,11 @@ import (
 // none that the plan names, drawn uniformly: a mixture, to which hockey sticks are
 // jointly convex.
 
-// anyClass is that of a respondent who has none of the plan's.
-const anyClass = -1
-
 // StandIn returns the value that l counts as: features are nil for the reference.
 func (d *Question) StandIn(l Labelled) (_ Labelled, unfit *question.OutOfDomainError) {
 	q := d.plan.Question
 	if l.Class < 0 || l.Class >= d.plan.Crowds() {
-		return Labelled{Class: anyClass}, &question.OutOfDomainError{Values: 1, Cause: fmt.Errorf("the class is not one of the plan's %d", d.plan.Crowds())}
+		return Labelled{Class: densities.AnyClass}, &question.OutOfDomainError{Values: 1, Cause: fmt.Errorf("the class is not one of the plan's %d", d.plan.Crowds())}
 	}
 	err := d.Features.Check(l.Features)
 	if err == nil {

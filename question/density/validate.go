@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -26,7 +27,7 @@ func validate(p plan.Plan, ps *plan.Problems) {
 // validateFeatures lists what encode says of the feature map.
 func validateFeatures(d plan.Density, ps *plan.Problems) {
 	const at = "question.density."
-	spec, err := spec(d)
+	spec, err := densities.Spec(d)
 	ps.Require(err == nil, at+"%v", err)
 	if kernels := encode.Kernels(); !slices.Contains(kernels, d.Kernel.Name) {
 		ps.Require(false, at+"kernel.name must be one of %s", strings.Join(kernels, ", "))

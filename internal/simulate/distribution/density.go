@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
@@ -62,9 +63,9 @@ func recorded(d *density.Question, values Values) (r Records, unfit unfits, err 
 	features := make([][]float32, len(values))
 	r = Records{Classes: make([]int, len(values)), Row: func(i int) []float32 { return features[i] }, reference: make([]bool, len(values))}
 	for i, v := range values {
-		l, err := density.Labelling(v)
-		if err != nil {
-			return r, unfit, err
+		l, ok := v.(density.Labelled)
+		if !ok {
+			return r, unfit, fmt.Errorf("value %d is no record of a density question", i+1)
 		}
 		l, bad := d.StandIn(l)
 		unfit.add(i, bad)
@@ -105,11 +106,11 @@ func Round(p plan.Plan, who Records, stream Stream, progress func(done int)) (*R
 			return nil, fmt.Errorf("distribution: respondent %d is of none of the plan's %d classes", i+1, p.Crowds())
 		}
 	}
-	features, err := density.Features(*p.Question.Density)
+	features, err := densities.Features(*p.Question.Density)
 	if err != nil {
 		return nil, err
 	}
-	labels, err := density.Labels(p)
+	labels, err := densities.Labels(p)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func round(p plan.Plan, features *encode.Features, labels *randomize.KRR, who Re
 	}
 	randomness, instances := stream(forLabels), stream(forInstances)
 	for i, class := range who.Classes {
-		b := &r.Batches[density.ReportedClass(randomness, labels, p.Crowds(), class)][instances.IntN(len(p.Route.Ways()))]
+		b := &r.Batches[densities.Class(randomness, labels, p.Crowds(), class)][instances.IntN(len(p.Route.Ways()))]
 		b.Members = append(b.Members, i)
 	}
 	done := 0
