@@ -7,14 +7,14 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A database that is put back as it once was has forgotten that it drew noise, and would draw it
-// again for a sum of which a share has left. Nothing in it can tell. The other aggregator and the
-// analyzer know which share they were given: they are asked when the service starts, when it takes
+// again for a sum of which a share has left. The other aggregator and the analyzer know which share they were given: they are asked when the service starts, when it takes
 // up a plan that has opened, and before noise is drawn until all have answered.
 
 // errOlder is the error of a database that is older than what a neighbour has seen.
@@ -65,30 +65,21 @@ func (s *Service) drawn(ctx context.Context, c *crowd) (own, both string, err er
 	return own, held.Sent, err
 }
 
-// neighbour is asked about a share on its way to a hop.
-type neighbour struct {
-	operator, url string
-	hop           uint8
-}
-
-func (s *Service) neighbours(p *served) []neighbour {
-	route, analyzer := p.plan.Route.Sum, p.plan.Analyzer
-	all := []neighbour{{analyzer.Operator, analyzer.URL, toAnalyzer}}
-	if s.o.Role == dap.Leader {
-		return append(all, neighbour{route.Helper.Operator, route.Helper.URL, 1})
+func (s *Service) neighbours(p *served) []*registry.Neighbour {
+	on := func(operator, url string, hop uint8) *registry.Neighbour {
+		return &registry.Neighbour{Operator: operator, URL: url, Leg: wire.Leg{Plan: p.hash, Hop: hop}}
 	}
-	return append(all, neighbour{route.Leader.Operator, route.Leader.URL, toAnalyzer})
+	route, analyzer := p.plan.Route.Sum, on(p.plan.Analyzer.Operator, p.plan.Analyzer.URL, toAnalyzer)
+	if s.o.Role == dap.Leader {
+		return []*registry.Neighbour{analyzer, on(route.Helper.Operator, route.Helper.URL, 1)}
+	}
+	return []*registry.Neighbour{analyzer, on(route.Leader.Operator, route.Leader.URL, toAnalyzer)}
 }
 
-// compareAll asks the neighbours of every plan which shares they were given. One that is out of
-// reach says nothing.
+// compareAll asks the neighbours of every plan which shares they were given.
 func (s *Service) compareAll(ctx context.Context) error {
 	all, _ := s.plans.All()
-	var errs []error
-	for _, p := range all {
-		errs = append(errs, s.compare(ctx, p))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := registry.CompareAll(all, func(p *served) error { return s.compare(ctx, p) }); err != nil {
 		return fmt.Errorf("aggregator: %w: have the publishers withdraw its plans, and begin with a new file (docs/incidents.md)", err)
 	}
 	return nil
@@ -106,16 +97,11 @@ func (s *Service) compare(ctx context.Context, p *served) error {
 	defer cancel()
 	compared = true
 	for _, n := range s.neighbours(p) {
-		for _, c := range p.crowds {
-			held, err := serve.AskHeld(ctx, s.o.Client, n.url, wire.Leg{Plan: p.hash, Hop: n.hop, Crowd: uint32(c.number)})
-			if _, answered := errors.AsType[*wire.Problem](err); err != nil {
-				compared = compared && answered
-				break
-			}
-			if err := s.bearsOut(ctx, c, n, held); err != nil {
-				return err
-			}
+		reached, err := n.Compare(ctx, s.o.Client, len(p.crowds), func(crowd int, held relay.Held) error { return s.bearsOut(ctx, p.crowds[crowd], n, held) })
+		if err != nil {
+			return err
 		}
+		compared = compared && reached
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +110,7 @@ func (s *Service) compare(ctx context.Context, p *served) error {
 }
 
 // bearsOut compares what a neighbour was given of a crowd with what this aggregator has drawn.
-func (s *Service) bearsOut(ctx context.Context, c *crowd, n neighbour, held relay.Held) error {
+func (s *Service) bearsOut(ctx context.Context, c *crowd, n *registry.Neighbour, held relay.Held) error {
 	has := cmp.Or(held.Received, held.Sent)
 	if has == "" {
 		return nil
@@ -133,11 +119,11 @@ func (s *Service) bearsOut(ctx context.Context, c *crowd, n neighbour, held rela
 	if err != nil {
 		return err
 	}
-	if n.hop == toAnalyzer {
+	if n.Leg.Hop == toAnalyzer {
 		own = both
 	}
 	if has != own {
-		return fmt.Errorf("%w: %s has a share of crowd %d of plan %s that is not here", errOlder, n.operator, c.number+1, c.of.name)
+		return fmt.Errorf("%w: %s has a share of crowd %d of plan %s that is not here", errOlder, n.Operator, c.number+1, c.of.name)
 	}
 	return nil
 }

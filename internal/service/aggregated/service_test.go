@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dap"
-	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -173,7 +173,8 @@ func TestTheHelperCountsATokenOnce(t *testing.T) {
 	}
 	for hop, want := range []uint64{0, 3} {
 		url := w.plan.Route.Sum.Aggregators()[hop].URL
-		held, err := serve.AskHeld(t.Context(), &http.Client{Transport: w}, url, wire.Leg{Plan: w.plan.Hash(), Hop: uint8(hop + 1)})
+		n := registry.Neighbour{URL: url, Leg: wire.Leg{Plan: w.plan.Hash(), Hop: uint8(hop + 1)}}
+		held, err := n.Held(t.Context(), &http.Client{Transport: w}, 0)
 		if err != nil || held.Tokens != want || held.Sent == "" {
 			t.Errorf("hop %d holds %+v (%v), want %d tokens", hop, held, err, want)
 		}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -14,9 +14,8 @@ import (
 )
 
 // A database that is put back as it once was lacks batches that were acknowledged,
-// and that the hops have deleted. Nothing in it can tell. The last hops know what
-// they handed over, and are asked when the service starts and before a verdict. A
-// plan that the copy does not have nobody can tell it of.
+// and that the hops have deleted. The last hops know what they handed over, and are asked
+// when the service starts and before a verdict. Plans that the copy lacks are not found.
 
 // ErrOlder is the error of a database that is older than what a hop has seen.
 var ErrOlder = errors.New("analyzer: the database is an older copy: restore a newer one (docs/damaged-disks.md)")
@@ -51,22 +50,15 @@ func (s *Service) Compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(plans))
-	var wg sync.WaitGroup
-	places := make(chan struct{}, 16)
-	for i, p := range plans {
-		if p.Decided.IsZero() && !p.Withdrawn {
-			wg.Go(func() {
-				places <- struct{}{}
-				if errs[i] = s.o.Store.CheckPlan(ctx, p.Name); errs[i] == nil {
-					errs[i] = s.compare(ctx, p.Name)
-				}
-				<-places
-			})
+	return registry.CompareAll(plans, func(p store.Plan) error {
+		if !p.Decided.IsZero() || p.Withdrawn {
+			return nil
 		}
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+		if err := s.o.Store.CheckPlan(ctx, p.Name); err != nil {
+			return err
+		}
+		return s.compare(ctx, p.Name)
+	})
 }
 
 func (s *Service) compare(ctx context.Context, name string) error {
@@ -74,29 +66,26 @@ func (s *Service) compare(ctx context.Context, name string) error {
 	if errors.Is(err, store.ErrDamaged) {
 		return err
 	}
-	if err != nil || s.o.Client == nil {
+	if err != nil {
 		return nil // whatever it is, it is said where the plan is served
 	}
 	asked, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
 	p := run.signed.Plan
 	for i, in := range p.Route.Instances() {
-		last := in.Hops[len(in.Hops)-1]
-		for c := range uint32(p.Crowds()) {
-			held, err := serve.AskHeld(asked, s.o.Client, last.URL, wire.Leg{Plan: p.Hash(), Instance: uint16(i), Hop: uint8(len(in.Hops)), Crowd: c})
-			if err != nil {
-				break
-			}
+		hop := in.Hops[len(in.Hops)-1]
+		last := registry.Neighbour{Operator: hop.Operator, URL: hop.URL, Leg: wire.Leg{Plan: p.Hash(), Instance: uint16(i), Hop: uint8(len(in.Hops))}}
+		if _, err := last.Compare(asked, s.o.Client, p.Crowds(), func(crowd int, held relay.Held) error {
 			if held.Sent == "" {
-				continue
+				return nil
 			}
-			digest, there, err := s.o.Store.Digest(ctx, name, i, int(c))
-			if err != nil {
-				return err
+			digest, there, err := s.o.Store.Digest(ctx, name, i, crowd)
+			if err == nil && (!there || fmt.Sprintf("%x", digest) != held.Sent) {
+				err = fmt.Errorf("%w: plan %s: %s has handed over a batch of crowd %d of instance %d, which is not here", ErrOlder, name, last.Operator, crowd+1, i+1)
 			}
-			if !there || fmt.Sprintf("%x", digest) != held.Sent {
-				return fmt.Errorf("%w: plan %s: %s has handed over a batch of crowd %d of instance %d, which is not here", ErrOlder, name, last.Operator, c+1, i+1)
-			}
+			return err
+		}); err != nil {
+			return err
 		}
 	}
 	return nil

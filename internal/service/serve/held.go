@@ -8,23 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // AskFor is how long neighbours are waited for, in all, by a service that starts or is
 // about to do what is for good.
 const AskFor = 5 * time.Second
-
-// AskHeld asks the service at a URL what it knows of the batch of a leg.
-func AskHeld(ctx context.Context, client *http.Client, url string, leg wire.Leg) (relay.Held, error) {
-	text, err := Get(ctx, client, url, wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd), relay.MaxHeld)
-	if err != nil {
-		return relay.Held{}, err
-	}
-	return relay.ParseHeld(text)
-}
 
 // Get reads what another service answers, of at most so many bytes: one more is given
 // where there are more, for a parser to refuse. The error is a *wire.Problem where the

@@ -72,7 +72,7 @@ func (t *post) there(ctx context.Context, c uint32, state crowd) (bool, relay.Ma
 		if broken != nil {
 			return false, manifest, fmt.Errorf("shuffler: a receipt that was kept: %w", broken)
 		}
-		held, unknown := t.ask(ctx, t.next().URL, t.hop+1, c)
+		held, unknown := t.behind.Held(ctx, t.s.o.Client, c)
 		if unknown == nil && held.Received != "" && (held.Received == hexOf(r.BatchOut[:]) || held.Received == hexOf(state.First)) {
 			return true, manifest, nil
 		}

@@ -5,19 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A disk that is put back as it once was would take contributions again for a crowd
-// that has left, mix it once more in another order, or lack what was acknowledged.
-// Nothing on it can tell. The services before and behind know what they handed over
-// and took, and are asked when the service starts, when it takes up a plan, and
-// before each crowd is mixed. What only this hop knew, such as contributions that
-// came after the copy was made, nobody can tell it.
+// that has left, mix it once more in another order, or lack what was acknowledged. The
+// neighbours are asked when the service starts, when it takes up a plan, and before each
+// crowd is mixed. Contributions that came after the copy was made are lost.
 
 // errOlder is the error of a folder that is older than what a neighbour has seen.
 var errOlder = errors.New("shuffler: the queue's folder is an older copy: put it back as it was last, or end the plan (docs/damaged-disks.md)")
@@ -54,48 +52,54 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 
 func hexOf(b []byte) string { return fmt.Sprintf("%x", b) }
 
-// compare asks the neighbours about every crowd. One that is out of reach, or does
-// not answer in time, says nothing.
+// meet sets the neighbours of a post.
+func (t *post) meet() {
+	leg := wire.Leg{Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop)}
+	if t.hop > 0 {
+		last := t.plan.Route.Instances()[t.instance].Hops[t.hop-1]
+		t.before = &registry.Neighbour{Operator: last.Operator, URL: last.URL, Leg: leg}
+	}
+	leg.Hop++
+	t.behind = &registry.Neighbour{Operator: t.next().Operator, URL: t.next().URL, Leg: leg}
+}
+
+// compare asks the neighbours about every crowd.
 func (t *post) compare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
-	hops := t.plan.Route.Instances()[t.instance].Hops
-	before := t.hop > 0
-	behind := true
-	for c := range uint32(len(t.crowds)) {
-		if behind {
-			answered, err := t.compareNext(ctx, c)
-			if err != nil {
-				return err
-			}
-			behind = answered
-		}
-		if before {
-			held, err := t.ask(ctx, hops[t.hop-1].URL, t.hop, c)
-			if err == nil && held.Sent != "" && held.Sent != hexOf(t.state(c).In) {
-				return fmt.Errorf("%w: %s says that it has handed over the batch of crowd %d, which is not here", errOlder, hops[t.hop-1].Operator, c+1)
-			}
-			before = err == nil
-		}
+	_, err := t.behind.Compare(ctx, t.s.o.Client, len(t.crowds), func(c int, held relay.Held) error { return t.sent(uint32(c), held) })
+	if err != nil || t.before == nil {
+		return err
 	}
-	return nil
+	_, err = t.before.Compare(ctx, t.s.o.Client, len(t.crowds), func(c int, held relay.Held) error {
+		if held.Sent != "" && held.Sent != hexOf(t.state(uint32(c)).In) {
+			return fmt.Errorf("%w: %s says that it has handed over the batch of crowd %d, which is not here", errOlder, t.before.Operator, c+1)
+		}
+		return nil
+	})
+	return err
 }
 
 // compareNext asks whoever takes what this hop has mixed about a crowd.
-func (t *post) compareNext(ctx context.Context, c uint32) (answered bool, err error) {
+func (t *post) compareNext(ctx context.Context, c uint32) error {
+	held, err := t.behind.Held(ctx, t.s.o.Client, c)
+	if err != nil {
+		return nil
+	}
+	return t.sent(c, held)
+}
+
+// sent compares what whoever takes what this hop has mixed has of a crowd with what this hop has sent.
+func (t *post) sent(c uint32, held relay.Held) error {
 	state := t.state(c)
 	if state.Lost {
-		return true, nil // it may have left before it was lost
-	}
-	held, err := t.ask(ctx, t.next().URL, t.hop+1, c)
-	if err != nil {
-		return false, nil
+		return nil // it may have left before it was lost
 	}
 	var sent string
 	if state.Phase == mixed || state.Phase == forwarded {
 		r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 		if err != nil {
-			return true, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
+			return fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 		}
 		sent = hexOf(r.BatchOut[:])
 	}
@@ -104,31 +108,9 @@ func (t *post) compareNext(ctx context.Context, c uint32) (answered bool, err er
 		t.s.o.Log.Error("the next one does not know a batch that it acknowledged", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.forgotten = fmt.Sprintf("%s acknowledged the batch of crowd %d, and does not know it any more: it runs on an older copy of its disk", t.next().Operator, c+1)
+		t.forgotten = fmt.Sprintf("%s acknowledged the batch of crowd %d, and does not know it any more: it runs on an older copy of its disk", t.behind.Operator, c+1)
 	case held.Received != "" && held.Received != sent && held.Received != hexOf(state.First):
-		return true, fmt.Errorf("%w: %s has a batch of crowd %d that this hop does not know to have sent", errOlder, t.next().Operator, c+1)
+		return fmt.Errorf("%w: %s has a batch of crowd %d that this hop does not know to have sent", errOlder, t.behind.Operator, c+1)
 	}
-	return true, nil
-}
-
-// silence is how long one that was out of reach is not asked again.
-const silence = time.Minute
-
-// ask asks a neighbour what it knows of the batch of a crowd on its way to a hop.
-func (t *post) ask(ctx context.Context, url string, hop int, c uint32) (relay.Held, error) {
-	t.mu.Lock()
-	silent := url == "" || time.Since(t.silent[url]) < silence
-	t.mu.Unlock()
-	if silent {
-		return relay.Held{}, errors.New("shuffler: it was out of reach a moment ago")
-	}
-	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
-	defer cancel()
-	held, err := serve.AskHeld(ctx, t.s.o.Client, url, wire.Leg{Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(hop), Crowd: c})
-	if _, answered := errors.AsType[*wire.Problem](err); err != nil && !answered {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.silent[url] = time.Now()
-	}
-	return held, err
+	return nil
 }

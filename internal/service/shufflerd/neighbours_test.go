@@ -121,7 +121,7 @@ func TestAnOlderFolderMixesNothing(t *testing.T) {
 	w.cut = true
 	w.start(0)
 	w.cut = false
-	clear(found(w.hops[0].service, w.plan.Hash()).posts[0].silent) // a minute later
+	found(w.hops[0].service, w.plan.Hash()).posts[0].meet() // as if a minute later: nobody was silent
 	for range 3 {
 		if err := w.hops[0].service.Step(context.Background()); !errors.Is(err, errOlder) {
 			t.Errorf("mixed again: %v", err)

@@ -64,7 +64,7 @@ func (t *post) mix(ctx context.Context, head envelope.Head, each func(func([]byt
 
 // check says whether a crowd may be mixed, by what is said of it here and at the next one.
 func (t *post) check(ctx context.Context, hop *shuffler.Hop, head envelope.Head) error {
-	if _, err := t.compareNext(ctx, head.Crowd); err != nil {
+	if err := t.compareNext(ctx, head.Crowd); err != nil {
 		return err
 	}
 	return hop.Check(head)

@@ -58,6 +58,8 @@ type post struct {
 	hash          [32]byte
 	instance, hop int
 	key           envelope.PrivateKey
+	before        *registry.Neighbour // nil: respondents
+	behind        *registry.Neighbour
 	sign          relay.SignKey
 	receiptKeys   []relay.VerifyKey // of all hops of the instance
 	entry         *inbox.Epoch      // has locks of its own; nil at later hops
@@ -73,7 +75,6 @@ type post struct {
 	unsure    map[uint32]bool               // crowds of whose mark a write was not answered
 	busy      map[uint32]bool               // crowds whose batch somebody takes in, or tidies
 	refusals  map[uint32]refusal            // by the holder of working: of crowds' batches, by the next one
-	silent    map[string]time.Time          // since when, of neighbours that were out of reach
 	forgotten string                        // what the next one acknowledged and does not know any more
 	failed    string                        // by run: what went wrong last, for the operator
 	ended     bool                          // the plan is withdrawn: nothing more comes in
@@ -86,7 +87,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	t := &post{
 		s: s, name: postName(hash, instance, hop), plan: p, hash: hash, instance: instance, hop: hop, key: key,
 		woken: make(chan struct{}, 1), untidy: true, crowds: make([]crowd, p.Crowds()), changed: map[uint32]time.Time{},
-		spent: map[uint32][]shuffler.TokenID{}, unsure: map[uint32]bool{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{}, silent: map[string]time.Time{},
+		spent: map[uint32][]shuffler.TokenID{}, unsure: map[uint32]bool{}, busy: map[uint32]bool{}, refusals: map[uint32]refusal{},
 	}
 	for h, party := range hops {
 		// Without receipts anybody could take a crowd's place with a batch of nothing.
@@ -101,6 +102,7 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 		return nil, registry.Refused(fmt.Sprintf("the private key of the receipts of hop %d of instance %d is not here", hop+1, instance+1))
 	}
 	t.sign = sign
+	t.meet()
 	if t.next().URL == "" {
 		return nil, registry.Refused("it does not say where " + t.next().Operator + " listens")
 	}
