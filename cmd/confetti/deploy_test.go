@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -18,6 +19,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/service/aggregated"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
@@ -83,11 +85,25 @@ func settings(of reflect.Type) (names []string) {
 
 var commented = regexp.MustCompile(`(?m)^# ([a-z_]+ = |\[[a-z_]+\]$)`)
 
-// The examples have every setting, and can be read as they are and with those
-// that are commented out.
+var updateConfigs = flag.Bool("update-configs", false, "write deploy/config anew, as confetti serve example prints it")
+
+// The examples are what the structs of the configurations say. They have every setting, and can be read as
+// they are and with those that are commented out.
 func TestExampleConfigurations(t *testing.T) {
 	for role := range configs {
+		printed, err := roles.Example(role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *updateConfigs {
+			if err := os.WriteFile(filepath.Join(deployed, "config", role+".toml"), []byte(printed), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
 		text := deployedText(t, "config", role+".toml")
+		if text != printed {
+			t.Errorf("deploy/config/%s.toml is not what confetti serve example prints: go test ./cmd/confetti -run ExampleConfigurations -args -update-configs", role)
+		}
 		config(t, role, text)
 		all := commented.ReplaceAllString(text, "$1")
 		for _, name := range settings(reflect.TypeOf(config(t, role, all)).Elem()) {

@@ -27,7 +27,7 @@ type Service interface {
 
 // Flags are those of every service.
 type Flags struct {
-	Config string `help:"Configuration (TOML); deploy/config has one of each role with every setting." required:"" type:"path" placeholder:"FILE"`
+	Config string `help:"Configuration (TOML); confetti serve example prints one with every setting." required:"" type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Only check the configuration and the files that it names."`
 	Verify bool   `help:"Only read what the service keeps, from a copy in the temporary folder, and say what is whole and what is damaged. Stop the service first."`
 }

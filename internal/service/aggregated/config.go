@@ -19,15 +19,11 @@ type Config struct {
 	Role dap.Role `toml:"-"` // dap.Leader or dap.Helper: what the command says
 
 	serve.Settings
-	serve.Visited // bearers are for a leader
+	serve.Visited
 	serve.Rows
-	// Pair is the file with the secret that the two aggregators of a plan share, and
-	// nobody else has: confetti keys pair writes one.
-	Pair serve.Path `toml:"pair"`
-	// Collectors is a file of bearer tokens of analyzers, who fetch sums from a leader.
-	Collectors serve.Path `toml:"collectors"`
-	// Limits bound what peers can make the service do; 0 is the default.
-	Limits serve.Visits `toml:"limits"`
+	Pair       serve.Path   `toml:"pair" eg:"pair.secret" help:"The secret that both aggregators have and nobody else (confetti keys pair)."`
+	Collectors serve.Path   `toml:"collectors" or:"collectors" help:"Hashes of the bearer tokens of analyzers, who fetch sums from a leader. Without it whoever asks gets what only the plan's analyzer can open. A helper has none."`
+	Limits     serve.Visits `toml:"limits" help:"What peers can make the service do."`
 }
 
 // open reads what the configuration names, and starts nothing. The error joins everything

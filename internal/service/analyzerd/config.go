@@ -25,53 +25,32 @@ import (
 type Config struct {
 	Program Program `toml:"-"` // what the command says
 
-	// Settings are those of every service: http.operators must be set, who register and
-	// close plans, and the keys of publishers_file take the place of those of Publishers.
 	serve.Settings
 	serve.Rows
-	// Ledger is a file on this machine's disk that says how far the budget ledger has come,
-	// so that a PostgreSQL database that lost its end, or is an older copy, spends nothing.
-	// Without it that of a SQLite file is beside it, and a PostgreSQL database has none.
-	Ledger serve.Path `toml:"ledger"`
-	// Collector is a file of leaders' addresses and of the bearer token that each wants of who
-	// fetches its sums: a leader is shown its own.
-	Collector serve.Path `toml:"collector"`
-	// Coordinator is a file with the private key that signs the rounds of studies. It
-	// stands outside the folder of keys; "": studies of other coordinators only.
-	Coordinator serve.Path `toml:"coordinator"`
-	// Log is the address of a public log, into which rounds are put before anybody is given
-	// them, and the releases of plans that it has; "": into none.
-	Log string `toml:"log"`
-	// Publishers are those whose plans are taken, each with the population that
-	// its plans ask.
+	Ledger      serve.Path `toml:"ledger" or:"analyzer.ledger" help:"With PostgreSQL: a file on this machine's disk that says how far the budget ledger has come, so that a database that lost its end, or is an older copy, spends nothing. That of a SQLite file is beside it."`
+	Collector   serve.Path `toml:"collector" or:"collector.tokens" help:"A file that nobody else may read, with a line for each leader that wants a token of who fetches its sums: the leader's address, https://host:port, and the token. A leader is shown its own."`
+	Coordinator serve.Path `toml:"coordinator" or:"coordinator.json" help:"The private key that signs the rounds of studies, outside the folder of keys. Without it only studies of other coordinators go on here."`
+	Log         string     `toml:"log" or:"https://log.example" help:"A public log, into which rounds are put before anybody is given them, and the releases of plans that it has."`
+
+	Grace     serve.Duration `toml:"grace" or:"1h" help:"After a plan's times.closes, how long batches are waited for."`
+	BatchSize int64          `toml:"batch_size" or:"1_073_741_824" help:"Longest batch in bytes."`
+	Audit     bool           `toml:"audit" or:"false" help:"Attack the devices of a plan before its release is published, which takes some half a minute, and add what was found (audit.json, and a section of the page). A promise that is proved false is not published on. Collections are concluded one after another: others wait meanwhile."`
+
 	Publishers []struct {
-		Name       string `toml:"name"`
-		Key        string `toml:"key"` // public key
-		Population string `toml:"population"`
-	} `toml:"publishers"`
-	// Populations are what one person may be charged by all plans together, by name.
+		Name       string `toml:"name" eg:"product statistics"`
+		Key        string `toml:"key" eg:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8"`
+		Population string `toml:"population" eg:"customers"`
+	} `toml:"publishers" help:"Whose plans are taken. All plans of one key ask one population. With publishers_file one of them may be without a key: it has all keys of the file that no other has."`
 	Populations map[string]struct {
-		Epsilon   float64 `toml:"epsilon"`
-		Delta     float64 `toml:"delta"`
-		Adjacency string  `toml:"adjacency"` // "replacement" or "removal"
-	} `toml:"populations"`
-	// Grace is how long after a plan's times.closes batches are waited for; 0 is 1h.
-	Grace serve.Duration `toml:"grace"`
-	// BatchSize is the longest batch in bytes; 0 is 1 GiB.
-	BatchSize int64 `toml:"batch_size"`
-	// Count is where batches larger than memory are counted: a place that workers share, and
-	// how many bytes of envelopes a shard has at least, 0 for 16 MiB; some eight times as much
-	// memory is used. Without a place a batch is counted in memory.
+		Epsilon   float64 `toml:"epsilon" eg:"8.0"`
+		Delta     float64 `toml:"delta" eg:"1e-5"`
+		Adjacency string  `toml:"adjacency" eg:"replacement" help:"Or \"removal\"."`
+	} `toml:"populations" eg:"customers" help:"What one person of a population may be charged by all plans together."`
 	Count struct {
 		transfer.Place
-		Shard int `toml:"shard_bytes"`
-		// Elsewhere says that shards are counted by others, who leave tables beside them
-		// (confetti count): this service waits for those.
-		Elsewhere bool `toml:"elsewhere"`
-	} `toml:"count"`
-	// Audit attacks the devices of a plan before its release is published, which takes some
-	// half a minute, and adds what was found. A promise that is proved false is not published on.
-	Audit bool `toml:"audit"`
+		Shard     int  `toml:"shard_bytes" or:"0" help:"Bytes of envelopes in a shard, at least; some eight times as much memory is used. 0 is 16 MiB."`
+		Elsewhere bool `toml:"elsewhere" or:"false" help:"Shards are counted by others, who leave tables beside them (confetti count): docs/scale-counting.md."`
+	} `toml:"count" help:"Where batches of more than shard_bytes are dealt to shards, for this service and its workers to count: a folder or a bucket. Without either a batch is counted in memory."`
 }
 
 // Program is the one that an analyzer runs in.

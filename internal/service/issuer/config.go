@@ -16,17 +16,12 @@ import (
 // Config is an issuer's configuration file.
 type Config struct {
 	serve.Settings
-	serve.Visited
-	// Folder is where plans and marks rest.
-	Folder serve.Path `toml:"folder"`
-	// OIDC, Assertions and Links are ways to tell people who have no bearer token, one of
-	// them at most: see package identity. Links is a file of bearer tokens whose names are those of
-	// links (confetti token links).
-	OIDC       *identity.OIDC       `toml:"oidc"`
-	Assertions *identity.Assertions `toml:"assertions"`
-	Links      serve.Path           `toml:"links"`
-	// Limits bound what peers can make the service do; 0 is the default.
-	Limits serve.Visits `toml:"limits"`
+	serve.Visited `set:"bearers"`      // one way to know people has to be there
+	Folder        serve.Path           `toml:"folder" eg:"/var/lib/confetti-ROLE" help:"Where plans rest, and marks of who has got tokens."`
+	Links         serve.Path           `toml:"links" or:"links" help:"Hashes of the codes of links, each of which one person opens (confetti token links). Of bearers, http.clients, links, oidc and assertions exactly one is set."`
+	Limits        serve.Visits         `toml:"limits" help:"What peers can make the service do."`
+	OIDC          *identity.OIDC       `toml:"oidc" help:"People are known by the identity tokens of an OpenID provider."`
+	Assertions    *identity.Assertions `toml:"assertions" help:"Or by what the app's own backend has signed for each request."`
 }
 
 // open reads what the configuration names, and starts nothing. The error joins

@@ -17,20 +17,13 @@ import (
 // Config is a log's configuration file.
 type Config struct {
 	serve.Settings
-	// Publishers are the public keys of those whose plans are logged, in the place of
-	// publishers_file.
-	Publishers []string `toml:"publishers"`
-	// Name is the log's, in its key and its checkpoints, such as log.example/plans. Key is the
-	// public key, ed25519:base64url, of the one in the folder of keys that signs them.
-	Name string `toml:"name"`
-	Key  string `toml:"key"`
-	// Folder is where the log rests.
-	Folder serve.Path `toml:"folder"`
-	// Witnesses cosign the log, at least Least of them; 0 is all.
-	Witnesses []Witness `toml:"witnesses"`
-	Least     int       `toml:"least"`
-	// Interval is between checkpoints; 0: a second.
-	Interval serve.Duration `toml:"interval"`
+	Publishers []string       `toml:"publishers" eg:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8" help:"Public keys of the publishers whose plans are logged, in the place of publishers_file."`
+	Name       string         `toml:"name" eg:"log.example/plans" help:"The log's name in its key and its checkpoints, and which of the keys, of receipts, signs them: a public key."`
+	Key        string         `toml:"key" eg:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8"`
+	Folder     serve.Path     `toml:"folder" eg:"/var/lib/confetti-ROLE" help:"Where the log rests. One process writes it."`
+	Witnesses  []Witness      `toml:"witnesses" help:"Who cosigns the log: best the operators of hops ([witness] in their configurations), with the keys that confetti log show --witness prints."`
+	Least      int            `toml:"least" or:"0" help:"How many of the witnesses must have signed a checkpoint before it is shown; 0 is all."`
+	Interval   serve.Duration `toml:"interval" or:"1s" help:"Between checkpoints."`
 }
 
 // open reads what the configuration names, and starts nothing. The error joins

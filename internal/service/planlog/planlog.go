@@ -39,8 +39,8 @@ import (
 
 // Witness is somebody who cosigns the log's checkpoints.
 type Witness struct {
-	Key string `toml:"key"` // verifier key, as confetti log show --witness prints it
-	URL string `toml:"url"` // of the service, such as https://hop.example
+	Key string `toml:"key" eg:"hop.example+af0cfe78+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"`
+	URL string `toml:"url" eg:"https://hop.example"`
 }
 
 // Options are what a log is made of. Folder, Name, Key and Publishers must be set.

@@ -61,9 +61,9 @@ func (c *Common) Default(retention time.Duration) {
 // Visits bound what publishers and respondents can make a service do. Zeros are the
 // defaults.
 type Visits struct {
-	Plans int     `toml:"plans"` // places of a publisher, and of the rounds of a study, which takes one; 256
-	Rate  float64 `toml:"rate"`  // requests a second that one respondent may make in the long run; 1
-	Burst int     `toml:"burst"` // that one respondent may make at once; 16
+	Plans int     `toml:"plans" or:"256" help:"Places of each publisher. A study takes one, and its rounds have as many of their own."`
+	Rate  float64 `toml:"rate" or:"1.0" help:"Requests a second that one respondent may make in the long run, and at once."`
+	Burst int     `toml:"burst" or:"16"`
 }
 
 // Default fills in what was left out.
@@ -90,17 +90,11 @@ func AtLeastZero(x float64) bool { return x >= 0 && x < math.MaxInt32 }
 
 // Settings are those of every service's configuration.
 type Settings struct {
-	HTTP HTTP `toml:"http"`
-	// Keys is the folder of the operator's private keys (*.json), old and new. A plan's
-	// public keys pick from them.
-	Keys Path `toml:"keys"`
-	// PublishersFile is a file of those whose plans are served (confetti publishers), read
-	// again when it changes.
-	PublishersFile Path `toml:"publishers_file"`
-	// Roots is a PEM file of the authorities of the other services; the system's without it.
-	Roots Path `toml:"roots"`
-	// Retention is how long after a plan's end what is kept of it stays; 0: the default.
-	Retention Duration `toml:"retention"`
+	HTTP           HTTP     `toml:"http"`
+	Keys           Path     `toml:"keys" eg:"keys" help:"A folder of private keys (*.json, mode 0600), old and new side by side: public keys in plans pick from them."`
+	PublishersFile Path     `toml:"publishers_file" or:"publishers.txt" help:"A file of those whose plans are served, with the ends of their keys (confetti publishers), read again when it changes: keys come, end and are revoked without a restart."`
+	Roots          Path     `toml:"roots" or:"roots.crt" help:"Authorities of the other services, in PEM. Without it the system's."`
+	Retention      Duration `toml:"retention" or:"0s" help:"How long after a plan's end what is kept of it stays; 0 is 30 days, and of an issuer a day. A log keeps everything, and an analyzer releases and budgets."`
 }
 
 // Open reads what the settings name. enough reads the keys that
@@ -127,20 +121,11 @@ func (s Settings) Open(name string, log *slog.Logger, enough func(folder string)
 
 // Visited are the settings of a service to which respondents come.
 type Visited struct {
-	// Publishers are the public keys of those whose plans are served, in the place of
-	// publishers_file.
-	Publishers []string `toml:"publishers"`
-	// Bearers is the file of respondents' bearer tokens. Without it, and without
-	// http.clients, respondents cannot be told apart.
-	Bearers Path `toml:"bearers"`
-	// Gateway is a folder of private keys, and of nothing else, to which devices seal what they send by a
-	// relay (RFC 9458); nobody comes by one without it. A plan names the public key.
-	Gateway Path `toml:"gateway"`
-	// Relays are the networks from which relays come, such as "203.0.113.0/24", one each: of each relay
-	// RelayRequests may be under way at once; 0 is half of http.requests. Who brings the same from elsewhere
-	// counts as everybody else.
-	Relays        []string `toml:"relays"`
-	RelayRequests int      `toml:"relay_requests"`
+	Publishers    []string `toml:"publishers" eg:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8" help:"Public keys of the publishers whose plans are served, in the place of publishers_file."`
+	Bearers       Path     `toml:"bearers" or:"respondents" help:"Hashes of the respondents' bearer tokens (confetti token add). A hop and a leader need it, or http.clients, for plans whose entry demands no single-use tokens. A helper has none."`
+	Gateway       Path     `toml:"gateway" or:"gateway" help:"A folder of private keys, and of nothing else, to which devices seal what they send by a relay (Oblivious HTTP); without it nobody comes by one. A helper has none."`
+	Relays        []string `toml:"relays" or:"203.0.113.0/24" help:"Networks from which relays come, one each, and how many requests of each may be under way at once; 0 is half of http.requests. From elsewhere the same counts as everybody else's."`
+	RelayRequests int      `toml:"relay_requests" or:"0"`
 }
 
 // Open reads what the settings name, and gives the gateway to what Settings.Open has read; nil bearers if

@@ -19,38 +19,22 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// HTTP is the part of every service's configuration that says how it is reached.
+// HTTP is the part of every service's configuration that says how it is reached. Its tags, as those of all
+// settings, are what package example writes a configuration from.
 type HTTP struct {
-	// Listen is the address to listen at, host:port; an empty host is every one.
-	Listen string `toml:"listen"`
-	// Debug is a loopback address for profiles; none without it.
-	Debug string `toml:"debug"`
-	// Certificate and Key are PEM files. They are read again when they change.
-	Certificate Path `toml:"certificate"`
-	Key         Path `toml:"key"`
-	// Clients is a PEM file of authorities: a client certificate of theirs tells
-	// its subject as a respondent. None are taken without it.
-	Clients Path `toml:"clients"`
-	// Operators is a file of bearer tokens for the operator's pages, /metrics and
-	// commands.
-	Operators Path `toml:"operators"`
-	// OpenPages says that whoever reaches the service may read /metrics and the
-	// pages, exact counts included, in the place of operators.
-	OpenPages bool `toml:"open_pages"`
-	// Origins are those of pages, such as "https://app.example.org", whose scripts may ask
-	// what respondents ask and read what is public; none without it.
-	Origins []string `toml:"origins"`
-	// Connections may be open at once, PerAddress of them of one address; 0 is 4096,
-	// and a quarter. Behind a balancer that has one address for all, set both alike.
-	Connections int `toml:"connections"`
-	PerAddress  int `toml:"per_address"`
-	// Requests of respondents may be under way at once; 0 is 1024. Of hops may be a
-	// sixteenth as many, and of everybody else a quarter.
-	Requests int `toml:"requests"`
-	// Memory is how many bytes of bodies are held at once; 0 is 1 GiB.
-	Memory int64 `toml:"memory"`
-	// Stop is how long requests under way may take when the service stops; 0 is 30s.
-	Stop Duration `toml:"stop"`
+	Listen      string   `toml:"listen" eg:":8443" help:"Address to listen at, host:port; an empty host is every one."`
+	Certificate Path     `toml:"certificate" eg:"server.crt" help:"Certificate and key in PEM; read again when they change."`
+	Key         Path     `toml:"key" eg:"server.key"`
+	Clients     Path     `toml:"clients" or:"clients.crt" help:"Authorities of client certificates, in PEM, by which respondents may be told apart. An analyzer, a helper and a log ask nobody for one."`
+	Operators   Path     `toml:"operators" eg:"operators" help:"Hashes of the operators' bearer tokens (confetti token add), who alone see /metrics and the status page, and register and close plans."`
+	OpenPages   bool     `toml:"open_pages" or:"false" help:"In the place of operators, where nobody else reaches the service: the pages are open, and show when somebody answers. An analyzer's are its operators'."`
+	Origins     []string `toml:"origins" or:"https://app.example.org" help:"Origins of pages whose scripts may answer, ask for tokens and read what is public, each as a browser writes it; without it none."`
+	Debug       string   `toml:"debug" or:"127.0.0.1:6060" help:"Profiles, on a loopback address only; without it none."`
+	Connections int      `toml:"connections" or:"4096" help:"Open at once. The one without a request for longest goes when another one comes."`
+	PerAddress  int      `toml:"per_address" or:"1024" help:"Of one address. Behind a balancer that has one address for all: the same number."`
+	Requests    int      `toml:"requests" or:"1024" help:"Requests of respondents under way at once; of hops and of the other aggregator a sixteenth, of others a quarter."`
+	Memory      int64    `toml:"memory" or:"1_073_741_824" help:"Bytes of bodies held at once."`
+	Stop        Duration `toml:"stop" or:"30s" help:"For requests under way when the service stops."`
 }
 
 // Path is a file or folder. A relative one is beside the configuration file.

@@ -13,11 +13,9 @@ import (
 
 // Rows are the settings of a service whose data rest in a database.
 type Rows struct {
-	// Database is SQLite's file, or URL a PostgreSQL database.
-	Database Path   `toml:"database"`
-	URL      string `toml:"url"` // postgres://user@host/database?sslmode=verify-full
-	// PasswordFile has the password of the database, which then does not stand in the URL.
-	PasswordFile Path `toml:"password_file"`
+	Database     Path   `toml:"database" eg:"/var/lib/confetti-ROLE/ROLE.db" help:"SQLite's file, on a local disk of which fsync can be trusted."`
+	URL          string `toml:"url" or:"postgres://confetti@database.example/confetti?sslmode=verify-full&sslrootcert=/etc/confetti-ROLE/database.crt" help:"Instead of the file: a PostgreSQL database."`
+	PasswordFile Path   `toml:"password_file" or:"database.password" help:"The database's password, one line in a file that nobody else may read."`
 }
 
 // Check says what is wrong with the settings.

@@ -21,30 +21,21 @@ import (
 type Config struct {
 	serve.Settings
 	serve.Visited
-	// Queue says where contributions and batches rest: folder, or url.
 	Queue struct {
-		Folder   serve.Path `toml:"folder"`    // of the embedded queue
-		MaxBytes int64      `toml:"max_bytes"` // of disk that it may use; 0: three quarters of what is free
-		URL      string     `toml:"url"`       // of a NATS cluster with JetStream and sync_interval: always
-		Replicas int        `toml:"replicas"`  // of each message in the cluster, 1 to 5; 0 is 1
-		// Of the cluster: PEM files of the authority that signs its certificates (the
-		// system's without it) and of a client certificate with its key, and a
-		// credentials file of NATS.
-		Roots       serve.Path `toml:"roots"`
-		Certificate serve.Path `toml:"certificate"`
-		Key         serve.Path `toml:"key"`
-		Credentials serve.Path `toml:"credentials"`
-	} `toml:"queue"`
-	// Mix says how crowds that do not fit memory are mixed.
+		Folder      serve.Path `toml:"folder" eg:"/var/lib/confetti-ROLE/queue" help:"The embedded queue: one folder on a local disk of which fsync can be trusted."`
+		MaxBytes    int64      `toml:"max_bytes" or:"0" help:"Of disk that it may use; 0 is three quarters of what is free."`
+		URL         string     `toml:"url" or:"tls://nats-1:4222,tls://nats-2:4222,tls://nats-3:4222" help:"Instead of the folder: a NATS cluster with JetStream and sync_interval: always, and how often it keeps each message, 1 to 5 times; 0 is once."`
+		Replicas    int        `toml:"replicas" or:"3"`
+		Roots       serve.Path `toml:"roots" or:"nats.crt" help:"Of the cluster: its authorities (the system's without it), a client certificate with its key, and a credentials file of NATS."`
+		Certificate serve.Path `toml:"certificate" or:"nats-client.crt"`
+		Key         serve.Path `toml:"key" or:"nats-client.key"`
+		Credentials serve.Path `toml:"credentials" or:"nats.creds"`
+	} `toml:"queue" help:"Where contributions and batches rest: folder, or url."`
 	Mix struct {
-		// Place keeps their parts; without one "parts" in the embedded queue's folder, and
-		// with a cluster every crowd is mixed in memory.
 		transfer.Place
-		Part int `toml:"part_bytes"` // of envelopes in a part, at least; some eight times as much memory is used. 0: 16 MiB
-	} `toml:"mix"`
-	// Limits bound what peers can make the service do; 0 is the default.
-	Limits Limits `toml:"limits"`
-	// Witness has the operator cosign a public log of plans; none without it.
+		Part int `toml:"part_bytes" or:"0" help:"Bytes of envelopes in a part, at least; some eight times as much memory is used. 0 is 16 MiB."`
+	} `toml:"mix" help:"How crowds that do not fit memory are mixed: their parts lie in a folder or a bucket. Without either they lie in \"parts\" in queue.folder, and with a cluster every crowd is mixed in memory."`
+	Limits  Limits           `toml:"limits" help:"What peers can make the service do."`
 	Witness witness.Settings `toml:"witness"`
 }
 

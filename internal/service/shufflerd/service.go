@@ -67,7 +67,7 @@ type Options struct {
 // Limits bound what peers can make a service do. Zeros are the defaults.
 type Limits struct {
 	serve.Visits
-	Total float64 `toml:"total"` // contributions a second from everybody; 0: no limit
+	Total float64 `toml:"total" or:"0.0" help:"Contributions a second from everybody; 0 is no limit."`
 }
 
 // Validate says what is wrong with limits that somebody has written down.

@@ -13,8 +13,8 @@ import (
 // file system that syncs as a disk does, or a bucket (bucket.Open has its URL, and where
 // its keys are).
 type Place struct {
-	Folder serve.Path `toml:"folder"`
-	Bucket string     `toml:"bucket"`
+	Folder serve.Path `toml:"folder" or:"/var/lib/confetti-ROLE/parts" help:"A folder, on a file system that all workers see and that syncs as a disk does."`
+	Bucket string     `toml:"bucket" or:"s3://parts/ROLE?endpoint=https://s3.example.org&region=us-east-1" help:"Or a bucket, whose keys are in the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)."`
 }
 
 // None reports that neither is set.

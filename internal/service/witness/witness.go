@@ -41,10 +41,10 @@ type Witness struct {
 
 // Settings are those of a witness in a service's configuration.
 type Settings struct {
-	Log  string     `toml:"log"`  // verifier key of the log (confetti log show); "": none is witnessed
-	Name string     `toml:"name"` // under which checkpoints are cosigned, such as hop.example
-	Key  string     `toml:"key"`  // public key, ed25519:base64url, of the one in the folder of keys that signs
-	File serve.Path `toml:"file"` // where the last checkpoint is kept
+	Log  string     `toml:"log" or:"log.example/plans+5d5bb2a4+AXY1Tm90IGEga2V5LCBhbiBleGFtcGxlIG9mIGEga2V5" help:"A public log of plans whose checkpoints the operator cosigns: its key (confetti log show). None without it."`
+	Name string     `toml:"name" or:"hop.example" help:"Under which name, and with which of the folder of keys, a public key of receipts."`
+	Key  string     `toml:"key" or:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8"`
+	File serve.Path `toml:"file" or:"cosigned" help:"The last checkpoint that was cosigned. If it is lost for good, take another key and name."`
 }
 
 // Open returns the witness that the settings name; nil if there is none.

@@ -25,6 +25,7 @@ type Serve struct {
 	Log      serveLog      `cmd:"" help:"Keep a public log of signed plans, so that everybody is shown the same."`
 	Leader   serveLeader   `cmd:"" help:"Add up answers that arrive in shares: take them from devices, and have the helper verify them."`
 	Helper   serveHelper   `cmd:"" help:"Add up answers that arrive in shares: verify what the leader brings."`
+	Example  serveExample  `cmd:"" help:"Print a role's configuration, with every setting and what it is for."`
 	Console  serveConsole  `cmd:"" help:"Show collections, releases and services in a browser."`
 }
 

@@ -40,27 +40,18 @@ type Identifier interface {
 
 // OIDC are the settings of an OpenID provider whose identity tokens are taken.
 type OIDC struct {
-	// Issuer is the provider's URL, as its tokens name it (iss).
-	Issuer string `toml:"issuer"`
-	// Audience is the app's client ID with the provider (aud).
-	Audience string `toml:"audience"`
-	// Keys is a file of the provider's public keys (JWKS), read again after five minutes and
-	// when a token names a key that is not in it;
-	// without it they are fetched from where the provider says.
-	Keys serve.Path `toml:"keys"`
-	// Roots is a PEM file of the provider's authorities; the system's without it.
-	Roots serve.Path `toml:"roots"`
-	// MaxAge is how long after it was given out a token is taken; 0: an hour.
-	MaxAge serve.Duration `toml:"max_age"`
+	Issuer   string         `toml:"issuer" eg:"https://accounts.example.org" help:"The provider's URL as its tokens name it (iss), and the app's client ID there (aud)."`
+	Audience string         `toml:"audience" eg:"confetti-app"`
+	Keys     serve.Path     `toml:"keys" or:"provider.jwks" help:"Its public keys (JWKS), if they are not to be fetched from where it says. Read again after five minutes, and when a token names a key that is not in it."`
+	Roots    serve.Path     `toml:"roots" or:"provider.crt" help:"Authorities that it is reached by, in PEM. Without it the system's."`
+	MaxAge   serve.Duration `toml:"max_age" or:"1h" help:"How long after it was given out a token is taken."`
 }
 
 // Assertions are the settings of an app's backend that says who asks.
 type Assertions struct {
-	// Issuer is how the backend names itself (iss), Audience how it names this service (aud).
-	Issuer   string `toml:"issuer"`
-	Audience string `toml:"audience"`
-	// Keys is a file of the backend's public keys (JWKS), read again as OIDC's is.
-	Keys serve.Path `toml:"keys"`
+	Issuer   string     `toml:"issuer" eg:"app.example.org" help:"How the backend names itself (iss), and this service (aud)."`
+	Audience string     `toml:"audience" eg:"tokens.example.org"`
+	Keys     serve.Path `toml:"keys" eg:"backend.jwks" help:"The backend's public keys (JWKS), read again as a provider's are."`
 }
 
 const (
