@@ -116,7 +116,6 @@ copy page trial/release`
 
 // beside makes examples short that work long before they write, and has others read what they would not.
 var beside = map[string]map[string]string{
-	"account advise":   {"users": "100", "domain": "4"},
 	"plan new density": {"minimum": "300"},
 	"plan new label":   {"minimum": "300"},
 	"plan new vector":  {"minimum": "300"},

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/dp/advise"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/dp/routes"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -18,22 +19,22 @@ func Compare(p *protocol.Protocol) (all []question.Comparison) {
 		all = q.Compare()
 	}
 	if q, ok := p.Question.(*histogram.Question); ok {
-		if c, ok := routes(p, q); ok {
+		if c, ok := mixedOrSummed(p, q); ok {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// routes compares a plan whose devices flip their bits with sums of cells as they are, with
+// mixedOrSummed compares a plan whose devices flip their bits with sums of cells as they are, with
 // noise; not ok for plans that these cannot ask.
-func routes(p *protocol.Protocol, q *histogram.Question) (question.Comparison, bool) {
+func mixedOrSummed(p *protocol.Protocol, q *histogram.Question) (question.Comparison, bool) {
 	size, deviation, ok := q.Flipped()
 	if !ok || p.Plan.Budget.Adjacency != string(account.Replacement) {
 		return question.Comparison{}, false
 	}
 	b := p.Plan.Budget
-	others, err := advise.Task{Users: p.Plan.MinHonest(), Domain: size, Epsilon: b.Epsilon, Delta: b.Delta}.Noised()
+	others, err := routes.Noised(calibrate.Target{Users: p.Plan.MinHonest(), Rounds: 2, Epsilon: b.Epsilon, Delta: b.Delta}, size)
 	if err != nil {
 		return question.Comparison{}, false
 	}

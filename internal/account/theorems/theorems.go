@@ -1,5 +1,5 @@
 // Package theorems computes printed bounds by their published names, each within the domain that it was proved for.
-// Used by internal/account, internal/dp/advise and question/histogram.
+// Used by internal/account and question/histogram.
 package theorems
 
 import (

@@ -14,12 +14,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/once"
 	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/advise"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/train"
 )
 
 // cli lists every command: those that train on what is public, and measurements.
 type cli struct {
+	Advise   advise.Command `cmd:"" help:"Compare protocols for a collection: error, cost, privacy; and say which to take."`
 	Features train.Features `cmd:"" help:"What models learn from."`
 	Clusters train.Clusters `cmd:"" help:"Groups of what is public, in which private labels are counted."`
 	Encoder  train.Encoder  `cmd:"" help:"Train an encoder of public records, by whose code devices tell theirs with noise."`

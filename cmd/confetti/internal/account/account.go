@@ -4,7 +4,6 @@ package account
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"reflect"
@@ -23,7 +22,6 @@ type Command struct {
 	Epsilon   accountEpsilon   `cmd:"" help:"The epsilon of a mechanism at a delta."`
 	Delta     accountDelta     `cmd:"" help:"The delta of a mechanism at an epsilon."`
 	Calibrate accountCalibrate `cmd:"" help:"The least noise for an epsilon and a delta."`
-	Advise    accountAdvise    `cmd:"" help:"Compare protocols for a collection: error, cost, privacy; and say which to take."`
 	Explain   accountExplain   `cmd:"" help:"Say in plain words who can learn what from a mechanism."`
 }
 
@@ -109,22 +107,6 @@ func (p parameters) check() (mechanism, error) {
 	return m, nil
 }
 
-// positive is for flags of quantities of which there is some, but not without end.
-func positive(name string, x float64) error {
-	if !(x > 0) || math.IsInf(x, 1) {
-		return terminal.Usagef("--%s is %v: give a number above 0", name, x)
-	}
-	return nil
-}
-
-// probability is for flags that must be strictly between 0 and 1.
-func probability(name string, x float64) error {
-	if !(x > 0 && x < 1) {
-		return terminal.Usagef("--%s is %v: give a number between 0 and 1", name, x)
-	}
-	return nil
-}
-
 // rounds returns how often the mechanism is used.
 func (p parameters) rounds() int {
 	switch {
@@ -156,24 +138,4 @@ func (p parameters) fragments() shuffle.Fragments {
 // refused is the accountant's answer in terms of the flags that set the parameters.
 func (m mechanism) refused(err error, more ...string) error {
 	return flags.Refused(err, slices.Concat(m.needs, m.takes, more)...)
-}
-
-// wide prints a number for people: at most four digits that matter.
-func wide(x float64) string {
-	switch {
-	case math.IsInf(x, 1):
-		return "none"
-	case x >= 1000 && x < 1e7:
-		return thousands(int(math.Round(x)))
-	}
-	return fmt.Sprintf("%.4g", x)
-}
-
-// thousands groups the digits of a whole number.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -64,7 +65,7 @@ func (c Audit) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := probability("delta", c.Delta); err != nil {
+	if err := flags.Probability("delta", c.Delta); err != nil {
 		return err
 	}
 	if err := m.hides(p, c.Canaries); err != nil { // before the long work

@@ -94,10 +94,10 @@ func (p printed) write(out io.Writer, best audit.Finding) error {
 		fmt.Fprintf(w, "tested: %s\t%s\n", c.Party, c)
 	}
 	if p.sealed != nil {
-		fmt.Fprintf(w, "sealed\t%s devices handed in %s envelopes, which went the whole way: %s\n", thousands(p.sealed.Devices), thousands(p.sealed.Envelopes), p.sealed.Compared)
+		fmt.Fprintf(w, "sealed\t%s devices handed in %s envelopes, which went the whole way: %s\n", terminal.Thousands(p.sealed.Devices), terminal.Thousands(p.sealed.Envelopes), p.sealed.Compared)
 	}
 	if p.envelopes > 0 && p.sealed == nil {
-		fmt.Fprintf(w, "not sealed\ta collection of this plan takes %s envelopes: no hop and no counter was attacked; give --sealed to wait for them\n", thousands(p.envelopes))
+		fmt.Fprintf(w, "not sealed\ta collection of this plan takes %s envelopes: no hop and no counter was attacked; give --sealed to wait for them\n", terminal.Thousands(p.envelopes))
 	}
 	fmt.Fprintf(w, "seconds\t%.1f\n", p.took.Seconds())
 	return w.Flush()

@@ -58,7 +58,7 @@ func (c accountCalibrate) check() (mechanism, error) {
 	case c.Tau != nil && *c.Tau < 2:
 		return m, terminal.Usagef("--tau is %d: give at least 2", *c.Tau)
 	case c.Keep != nil && *c.Keep >= 1:
-		return m, probability("keep-probability", *c.Keep)
+		return m, flags.Probability("keep-probability", *c.Keep)
 	case m.once && c.Rounds > 1:
 		return m, terminal.Usagef("--rounds is %d: --mechanism %s is calibrated for one", c.Rounds, m.name)
 	}
@@ -87,12 +87,12 @@ func (c accountCalibrate) checkTarget(m mechanism) error {
 	}
 	var errs []error
 	if c.Epsilon != 0 {
-		errs = append(errs, positive("epsilon", c.Epsilon))
+		errs = append(errs, flags.Positive("epsilon", c.Epsilon))
 	}
 	if c.Delta != nil {
-		errs = append(errs, probability("delta", *c.Delta))
+		errs = append(errs, flags.Probability("delta", *c.Delta))
 	}
-	return errors.Join(append(errs, positive("sensitivity", c.Sensitivity))...)
+	return errors.Join(append(errs, flags.Positive("sensitivity", c.Sensitivity))...)
 }
 
 func (c accountCalibrate) Run(std terminal.Streams) error {

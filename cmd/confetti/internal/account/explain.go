@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
 
@@ -25,10 +26,10 @@ func (c accountExplain) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := probability("delta", c.Delta); err != nil {
+	if err := flags.Probability("delta", c.Delta); err != nil {
 		return err
 	}
-	if err := probability("prior", c.Prior); err != nil {
+	if err := flags.Probability("prior", c.Prior); err != nil {
 		return err
 	}
 	var views []account.View

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
 
@@ -31,7 +32,7 @@ func (c accountEpsilon) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := probability("delta", c.Delta); err != nil {
+	if err := flags.Probability("delta", c.Delta); err != nil {
 		return err
 	}
 	if c.Certify && m.event == nil {
@@ -67,7 +68,7 @@ func (c accountDelta) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := positive("epsilon", c.Epsilon); err != nil {
+	if err := flags.Positive("epsilon", c.Epsilon); err != nil {
 		return err
 	}
 	if m.event == nil {
@@ -194,9 +195,9 @@ func (s *statement) table(w io.Writer) {
 	}
 	row("observer", "%s: %s", g.Trust, g.Trust.Words())
 	if g.Users > 0 {
-		row("respondents", "%s", thousands(g.Users))
+		row("respondents", "%s", terminal.Thousands(g.Users))
 	}
-	row("rounds", "%s", thousands(g.Rounds))
+	row("rounds", "%s", terminal.Thousands(g.Rounds))
 	row("side", "%s: %s", g.Bound, g.Bound.Words())
 	row("method", "%s", g.Method)
 	row("source", "%s", g.Source)

@@ -249,7 +249,7 @@ func (m mechanism) belong(given map[string]float64, needs, takes []string) error
 		if !slices.Contains(all, name) {
 			return terminal.Usagef("--%s does not belong to --mechanism %s: leave it out (it takes %s)", name, m.name, flags.Dashed(all))
 		}
-		if err := positive(name, x); err != nil {
+		if err := flags.Positive(name, x); err != nil {
 			return err
 		}
 	}

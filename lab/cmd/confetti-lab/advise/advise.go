@@ -1,4 +1,6 @@
-package account
+// Package advise implements confetti-lab advise: which protocol or route suits a task, with error and cost. Used by
+// lab/cmd/confetti-lab, for authors of plans.
+package advise
 
 import (
 	"cmp"
@@ -11,10 +13,11 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/dp/advise"
+	"github.com/confetti-dp/confetti/lab/advise"
 )
 
-type accountAdvise struct {
+// Command is confetti-lab advise.
+type Command struct {
 	Kind         string   `help:"values: the protocols that count or sum them; labels: the ways to tell private labels of public features." enum:"values,labels" default:"values"`
 	Users        int      `help:"Honest respondents in one released batch." required:"" placeholder:"N"`
 	Repetitions  *int     `help:"Bits that every respondent answers, as for a density; or --domain." placeholder:"K" xor:"question"`
@@ -33,25 +36,25 @@ type accountAdvise struct {
 	JSON         bool     `help:"Print JSON."`
 }
 
-func (accountAdvise) Help() string {
+func (Command) Help() string {
 	return `Examples:
-  confetti account advise --users 40000 --repetitions 768 --epsilon 1
-  confetti account advise --users 40000 --domain 1000 --epsilon 1 --plot error.png
-  confetti account advise --users 40000 --domain 1000 --local-epsilon 4
-  confetti account advise --kind labels --users 54000 --domain 10 --features 100 --epsilon 0.25`
+  confetti-lab advise --users 40000 --repetitions 768 --epsilon 1
+  confetti-lab advise --users 40000 --domain 1000 --epsilon 1 --plot error.png
+  confetti-lab advise --users 40000 --domain 1000 --local-epsilon 4
+  confetti-lab advise --kind labels --users 54000 --domain 10 --features 100 --epsilon 0.25`
 }
 
-func (c accountAdvise) task() (advise.Task, error) {
+func (c Command) task() (advise.Task, error) {
 	t := advise.Task{Users: c.Users, Epsilon: c.Epsilon, Delta: c.Delta, Tau: c.Tau, Hashes: c.Hashes, Width: c.Width}
 	for name, n := range map[string]int{"users": c.Users, "tau": c.Tau, "hashes": c.Hashes, "width": c.Width, "hops": c.Hops} {
-		if err := positive(name, float64(n)); err != nil {
+		if err := flags.Positive(name, float64(n)); err != nil {
 			return t, err
 		}
 	}
 	switch {
 	case c.Repetitions != nil:
 		t.Repetitions = *c.Repetitions
-		if err := positive("repetitions", float64(t.Repetitions)); err != nil {
+		if err := flags.Positive("repetitions", float64(t.Repetitions)); err != nil {
 			return t, err
 		}
 	case c.Domain != nil:
@@ -65,19 +68,19 @@ func (c accountAdvise) task() (advise.Task, error) {
 	if c.Epsilon == 0 && c.LocalEpsilon == nil {
 		return t, terminal.Usagef("--epsilon is 0 or missing: give a number above 0, a --local-epsilon, or both")
 	}
-	if err := positive("epsilon", c.Epsilon); err != nil && c.Epsilon != 0 {
+	if err := flags.Positive("epsilon", c.Epsilon); err != nil && c.Epsilon != 0 {
 		return t, err
 	}
 	if c.LocalEpsilon != nil {
 		t.LocalEpsilon = *c.LocalEpsilon
-		if err := positive("local-epsilon", t.LocalEpsilon); err != nil {
+		if err := flags.Positive("local-epsilon", t.LocalEpsilon); err != nil {
 			return t, err
 		}
 	}
-	return t, probability("delta", c.Delta)
+	return t, flags.Probability("delta", c.Delta)
 }
 
-func (c accountAdvise) Run(std terminal.Streams) error {
+func (c Command) Run(std terminal.Streams) error {
 	task, err := c.task()
 	if err != nil {
 		return err
@@ -114,7 +117,7 @@ func (c accountAdvise) Run(std terminal.Streams) error {
 }
 
 // routes prints the ways that the answers may go.
-func (c accountAdvise) routes(std terminal.Streams, task advise.Task, a advise.Advice) error {
+func (c Command) routes(std terminal.Streams, task advise.Task, a advise.Advice) error {
 	all, err := a.Routes(task)
 	if err != nil {
 		return err
@@ -124,7 +127,7 @@ func (c accountAdvise) routes(std terminal.Streams, task advise.Task, a advise.A
 	fmt.Fprintln(w, "\tof one sum\ta device\tabout ms\tcolludes\t\t")
 	for _, r := range all {
 		bytes := cmp.Or(r.Bytes, c.bytes(a.Options[max(0, a.Best)]))
-		fmt.Fprintf(w, "%s\t%s\t%s\t%.3g\t%s\t%s\t%s\n", r.Name, wide(r.RMSE), thousands(bytes), r.Micros/1000, wide(r.Local), r.Rests, r.Liar)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.3g\t%s\t%s\t%s\n", r.Name, terminal.Wide(r.RMSE), terminal.Thousands(bytes), r.Micros/1000, terminal.Wide(r.Local), r.Rests, r.Liar)
 	}
 	fmt.Fprintf(w, "\nRoute: %s\n", advise.Chosen(all))
 	return w.Flush()
@@ -134,15 +137,15 @@ func (c accountAdvise) routes(std terminal.Streams, task advise.Task, a advise.A
 const messageBytes = 8
 
 // bytes returns what a device sends: every envelope in its layers.
-func (c accountAdvise) bytes(o advise.Option) int {
+func (c Command) bytes(o advise.Option) int {
 	return o.Envelopes * envelope.Suite(c.Suite).Size(c.Hops+1, messageBytes)
 }
 
-func (c accountAdvise) table(task advise.Task, a advise.Advice) string {
+func (c Command) table(task advise.Task, a advise.Advice) string {
 	var b strings.Builder
-	what := fmt.Sprintf("%s bits each", thousands(task.Repetitions))
+	what := fmt.Sprintf("%s bits each", terminal.Thousands(task.Repetitions))
 	if task.Domain > 0 {
-		what = fmt.Sprintf("one of %s values each", thousands(task.Domain))
+		what = fmt.Sprintf("one of %s values each", terminal.Thousands(task.Domain))
 	}
 	var promised []string
 	if task.Epsilon > 0 {
@@ -151,7 +154,7 @@ func (c accountAdvise) table(task advise.Task, a advise.Advice) string {
 	if task.LocalEpsilon > 0 {
 		promised = append(promised, fmt.Sprintf("epsilon %g, delta 0 though everyone colludes", task.LocalEpsilon))
 	}
-	fmt.Fprintf(&b, "%s respondents, %s; %s (replacement)\n\n", thousands(task.Users), what, strings.Join(promised, "; "))
+	fmt.Fprintf(&b, "%s respondents, %s; %s (replacement)\n\n", terminal.Thousands(task.Users), what, strings.Join(promised, "; "))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tprotocol\tRMSE\tof n\tmessages\tenvelopes\tbytes\tepsilon:\tone fragment\teveryone\tnoise")
 	fmt.Fprintln(w, "\t\tof one sum\t\ta device\ta device\ta device\tshuffled\tseen\tcolludes\t")
@@ -159,15 +162,15 @@ func (c accountAdvise) table(task advise.Task, a advise.Advice) string {
 		if o.Excluded != "" {
 			continue
 		}
-		mark, messages, envelopes, bytes := "", wide(o.Messages), thousands(o.Envelopes), thousands(c.bytes(o))
+		mark, messages, envelopes, bytes := "", terminal.Wide(o.Messages), terminal.Thousands(o.Envelopes), terminal.Thousands(c.bytes(o))
 		if i == a.Best {
 			mark = "*"
 		}
 		if o.Guarantee.Trust == account.Central {
 			messages, envelopes, bytes = "curator", "", ""
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, o.Protocol, wide(o.RMSE), fmt.Sprintf("%.3g %%", 100*o.RMSE/float64(task.Users)),
-			messages, envelopes, bytes, wide(o.Guarantee.Epsilon), wide(o.OneFragment.Epsilon), wide(o.Local), o.Noise)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", mark, o.Protocol, terminal.Wide(o.RMSE), fmt.Sprintf("%.3g %%", 100*o.RMSE/float64(task.Users)),
+			messages, envelopes, bytes, terminal.Wide(o.Guarantee.Epsilon), terminal.Wide(o.OneFragment.Epsilon), terminal.Wide(o.Local), o.Noise)
 	}
 	w.Flush()
 	fmt.Fprintf(&b, "\nMessages are the mean; envelopes are what every device sends whatever its data, dummies included, each in %d layers of\n%s round %d bytes. One fragment seen: by somebody who opens it, knows whose it is, and sees all others among everybody's; its epsilon and\nthe shuffled one hold at delta %g. If everyone colludes delta is 0.\n",
@@ -181,7 +184,7 @@ func (c accountAdvise) table(task advise.Task, a advise.Advice) string {
 	return b.String()
 }
 
-func (c accountAdvise) document(a advise.Advice, routes []advise.Route) any {
+func (c Command) document(a advise.Advice, routes []advise.Route) any {
 	type route struct {
 		Name   string   `json:"route"`
 		RMSE   float64  `json:"rmse"`

@@ -1,4 +1,4 @@
-package account
+package advise
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/dp/advise"
+	"github.com/confetti-dp/confetti/lab/advise"
 )
 
 // labels compares the ways that labels of public features are told.
-func (c accountAdvise) labels(std terminal.Streams, t advise.Task) error {
+func (c Command) labels(std terminal.Streams, t advise.Task) error {
 	switch {
 	case t.Domain == 0:
 		return terminal.Usagef("--kind labels: say with --domain how many labels there are")
@@ -31,7 +31,7 @@ func (c accountAdvise) labels(std terminal.Streams, t advise.Task) error {
 	if t.Epsilon == 0 {
 		promised = fmt.Sprintf("epsilon %g though everyone colludes", t.LocalEpsilon)
 	}
-	fmt.Fprintf(std.Out, "%s respondents, one of %s labels each, features public; %s (label)\n\n", thousands(t.Users), thousands(t.Domain), promised)
+	fmt.Fprintf(std.Out, "%s respondents, one of %s labels each, features public; %s (label)\n\n", terminal.Thousands(t.Users), terminal.Thousands(t.Domain), promised)
 	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\treport\terror of\tamong\tmisnamed,\tenvelopes\tepsilon:\teveryone\trelies on")
 	fmt.Fprintln(w, "\t\ta count\talike\tat most\ta device\treleased\tcolludes\t")
@@ -43,9 +43,9 @@ func (c accountAdvise) labels(std terminal.Streams, t advise.Task) error {
 		if i == a.Best {
 			mark = "*"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2g\t%s\t%s\t%s\t%s\n", mark, o.Report, wide(o.RMSE), thousands(o.Alike), o.Misnamed, thousands(o.Envelopes), wide(o.Guarantee.Epsilon), wide(o.Local), account.Trust(o.Guarantee.Trust).Words())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2g\t%s\t%s\t%s\t%s\n", mark, o.Report, terminal.Wide(o.RMSE), terminal.Thousands(o.Alike), o.Misnamed, terminal.Thousands(o.Envelopes), terminal.Wide(o.Guarantee.Epsilon), terminal.Wide(o.Local), account.Trust(o.Guarantee.Trust).Words())
 	}
-	fmt.Fprintf(w, "\nEach error is of the count of one label among as many respondents as a typical cluster of %s holds, whose features are alike;\nmisnamed is the chance that so many of one label are taken for another's. What features tell of labels decides the rest.\n", thousands(a.Clusters))
+	fmt.Fprintf(w, "\nEach error is of the count of one label among as many respondents as a typical cluster of %s holds, whose features are alike;\nmisnamed is the chance that so many of one label are taken for another's. What features tell of labels decides the rest.\n", terminal.Thousands(a.Clusters))
 	for _, o := range a.Ways {
 		if o.Excluded != "" {
 			fmt.Fprintf(w, "Not %s: %s.\n", o.Report, o.Excluded)

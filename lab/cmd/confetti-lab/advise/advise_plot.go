@@ -1,4 +1,4 @@
-package account
+package advise
 
 import (
 	"bytes"
@@ -11,14 +11,14 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/dp/advise"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/lab/advise"
 	"github.com/confetti-dp/confetti/release"
 )
 
 // checkPlot refuses a file that could not be drawn, before the work is done.
-func (c accountAdvise) checkPlot() error {
+func (c Command) checkPlot() error {
 	if c.Plot == "" {
 		return nil
 	}
@@ -37,7 +37,7 @@ const (
 )
 
 // draw writes the two figures beside each other.
-func (c accountAdvise) draw(std terminal.Streams, task advise.Task) error {
+func (c Command) draw(std terminal.Streams, task advise.Task) error {
 	report, finish := terminal.Progress(std.Err)
 	defer finish()
 	done := 0
@@ -58,9 +58,9 @@ func (c accountAdvise) draw(std terminal.Streams, task advise.Task) error {
 		n.Users = int(math.Round(float64(n.Users) * math.Pow(usersStep, k)))
 		epsilons, users = append(epsilons, e), append(users, n)
 	}
-	what := fmt.Sprintf("%s bits", thousands(task.Repetitions))
+	what := fmt.Sprintf("%s bits", terminal.Thousands(task.Repetitions))
 	if task.Domain > 0 {
-		what = fmt.Sprintf("%s values", thousands(task.Domain))
+		what = fmt.Sprintf("%s values", terminal.Thousands(task.Domain))
 	}
 	axis, at, title := "epsilon", func(t advise.Task) float64 { return t.Epsilon }, fmt.Sprintf("epsilon %g, delta %g", task.Epsilon, task.Delta)
 	if task.Epsilon == 0 {
@@ -73,7 +73,7 @@ func (c accountAdvise) draw(std terminal.Streams, task advise.Task) error {
 		point  func(advise.Task, advise.Option) (x, y float64)
 	}{
 		{"-epsilon", release.Figure{
-			Name: "error-by-epsilon", Title: fmt.Sprintf("Error: %s respondents, %s, delta %g", thousands(task.Users), what, task.Delta),
+			Name: "error-by-epsilon", Title: fmt.Sprintf("Error: %s respondents, %s, delta %g", terminal.Thousands(task.Users), what, task.Delta),
 			Alt: "Root mean squared error of one sum, for each protocol, as epsilon grows: all fall.",
 			X:   release.Axis{Label: axis},
 			Y:   release.Axis{Label: "RMSE of one sum"},

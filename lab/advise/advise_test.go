@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/dp/routes"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -348,7 +349,7 @@ func TestRoutes(t *testing.T) {
 			}
 			continue
 		}
-		if one, shared := found["summed, each aggregator's noise"].RMSE, found[sharedNoise].RMSE; !(one <= 4.0 && one > 3.9) || !(shared <= 2.85 && shared > 2.75) {
+		if one, shared := found["summed, each aggregator's noise"].RMSE, found[routes.SharedNoise].RMSE; !(one <= 4.0 && one > 3.9) || !(shared <= 2.85 && shared > 2.75) {
 			t.Errorf("errors %v and %v", one, shared)
 		}
 		if says := Chosen(routes); !strings.HasPrefix(says, "summed, each aggregator's noise") || !strings.Contains(says, account.NoProtection) {

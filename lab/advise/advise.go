@@ -1,5 +1,5 @@
 // Package advise compares mechanisms for a task: noise, error, messages and what each kind of observer learns. Used
-// by cmd/confetti/internal/account and protocol/design.
+// by lab/cmd/confetti-lab/advise.
 package advise
 
 import (
