@@ -57,7 +57,7 @@ var parts = []part{
 	{"WholeCalls", wholeCalls},
 	{"Drops", drops},
 	{"Ended", ended},
-	{"Killed", killed},
+	{"Killed", Killed},
 }
 
 // Run holds an engine to all promises.
