@@ -55,6 +55,7 @@ var layers = [][]string{
 	{"internal/learn/hdc", "internal/learn/moments"},
 	{"internal/learn/model"},
 	{"internal/learn/latent"},
+	{"internal/release/pagemarks"},
 	{"release"},
 	{"internal/audit/report"},
 	{"question"},

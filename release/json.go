@@ -17,17 +17,9 @@ const (
 	PageFile = "release.html"
 )
 
-// Schema is the version of the JSON form. It grows when a key changes meaning or
+// schema is the version of the JSON form. It grows when a key changes meaning or
 // goes away; a reader refuses any version but its own.
-const Schema = 3
-
-// What a page of a release has for whoever verifies it: the text before and behind the program
-// that drew it, in its first line, and the name of the metadata that has the SHA-256 of the JSON.
-const (
-	PageBegins = "<!-- drawn by "
-	PageBegan  = " -->"
-	DigestName = "confetti-release-sha256"
-)
+const schema = 3
 
 // maxJSON bounds what Read will take into memory; a release of a thousand classes is a few MB.
 const maxJSON = 64 << 20
@@ -97,7 +89,7 @@ func (r Release) WriteJSON(w io.Writer) error {
 		return err
 	}
 	r.Created = r.Created.UTC()
-	d := document{Schema: Schema, Synthetic: &r.Synthetic, Release: r}
+	d := document{Schema: schema, Synthetic: &r.Synthetic, Release: r}
 	for _, s := range r.Guarantees {
 		d.Guarantees = append(d.Guarantees, stored(s))
 	}
@@ -127,8 +119,8 @@ func Read(r io.Reader) (Release, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return Release{}, fmt.Errorf("reading the release: not a JSON release: %w", err)
 	}
-	if version.Schema != Schema {
-		return Release{}, fmt.Errorf("reading the release: schema %d, but this version reads schema %d: its page has what it says, or use the confetti that wrote it", version.Schema, Schema)
+	if version.Schema != schema {
+		return Release{}, fmt.Errorf("reading the release: schema %d, but this version reads schema %d: its page has what it says, or use the confetti that wrote it", version.Schema, schema)
 	}
 	var d document
 	if err := strictjson.JSON(data, &d); err != nil {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/release/pagemarks"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
@@ -338,7 +339,7 @@ func forgeries(g good) []forgery {
 		{"a style that asks elsewhere", replaced(release.PageFile, "</style>", "p{background:url(https://elsewhere.example)}</style>"), drawn, false},
 		{"a page that leads elsewhere", replaced(release.PageFile, "<head>", `<head><meta http-equiv="refresh" content="0;url=https://elsewhere.example">`), drawn, false},
 		{"a page of another release", func(files map[string][]byte) {
-			files[release.PageFile] = regexp.MustCompile(`(name="`+release.DigestName+`" content=")[0-9a-f]{4}`).ReplaceAll(files[release.PageFile], []byte("${1}0000"))
+			files[release.PageFile] = regexp.MustCompile(`(name="`+pagemarks.DigestName+`" content=")[0-9a-f]{4}`).ReplaceAll(files[release.PageFile], []byte("${1}0000"))
 		}, drawn, false},
 		{"a page that says other numbers", replaced(release.PageFile, "<h1>", "<h1>NOT "), drawn + " again", false},
 		{"a template in the page", replaced(release.PageFile, body, `<iframe srcdoc="x"></iframe>`+body), drawn, false},

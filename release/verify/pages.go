@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/release/pagemarks"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -42,12 +43,12 @@ func inert(page []byte) error {
 			return nil
 		}
 		text = text[at:]
-		if strings.HasPrefix(text, release.PageBegins) {
-			end := strings.Index(text, release.PageBegan)
+		if strings.HasPrefix(text, pagemarks.PageBegins) {
+			end := strings.Index(text, pagemarks.PageBegan)
 			if end < 0 || strings.Contains(text[4:end], "--") || strings.Contains(text[4:end], ">") {
 				return errors.New("it has a comment that does not end")
 			}
-			text = text[end+len(release.PageBegan):]
+			text = text[end+len(pagemarks.PageBegan):]
 			continue
 		}
 		m := tag.FindStringSubmatch(text)
@@ -116,15 +117,15 @@ func (c *checks) page(name string) {
 		return // which files is it that says so
 	}
 	err := inert(page)
-	if digest := fmt.Sprintf(`<meta name="%s" content="%s">`, release.DigestName, relay.FileDigest(json)); err == nil && c.signed.Plan.Version >= 3 && bytes.Count(page, []byte(digest)) != 1 {
+	if digest := fmt.Sprintf(`<meta name="%s" content="%s">`, pagemarks.DigestName, relay.FileDigest(json)); err == nil && c.signed.Plan.Version >= 3 && bytes.Count(page, []byte(digest)) != 1 {
 		err = fmt.Errorf("it is the page of another %s: the digest in it is not that of this one", pageOf[name])
 	}
 	if !c.found("page "+name, err, "no script, no handler, no address outside, and drawn from this %s", pageOf[name]) {
 		return
 	}
 	line, _, _ := bytes.Cut(page, []byte("\n"))
-	_, by, named := strings.Cut(string(line), release.PageBegins)
-	by = strings.TrimSuffix(by, release.PageBegan)
+	_, by, named := strings.Cut(string(line), pagemarks.PageBegins)
+	by = strings.TrimSuffix(by, pagemarks.PageBegan)
 	switch {
 	case c.Draw == nil:
 		c.left("page "+name+" again", "that the program which it names draws this page: it is drawn again where that is asked for (--page)")

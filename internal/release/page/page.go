@@ -20,6 +20,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"github.com/confetti-dp/confetti/internal/release/pagemarks"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -33,7 +34,7 @@ var pageCSS string
 var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":       func() template.CSS { return template.CSS(pageCSS) },
 	"madeBy":      func(software string) template.HTML { return template.HTML(madeBy(software)) },
-	"digestName":  func() string { return release.DigestName },
+	"digestName":  func() string { return pagemarks.DigestName },
 	"machineDate": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"humanDate":   func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 	"scale":       gauge,
@@ -58,7 +59,7 @@ func WriteHTML(w io.Writer, r release.Release) error {
 
 // madeBy begins a page: with the name and version of the program that has drawn it.
 func madeBy(software string) string {
-	return release.PageBegins + strings.NewReplacer("-", "‐", "<", "", ">", "", "&", "").Replace(software) + release.PageBegan
+	return pagemarks.PageBegins + strings.NewReplacer("-", "‐", "<", "", ">", "", "&", "").Replace(software) + pagemarks.PageBegan
 }
 
 // WriteOf does what WriteHTML does, for a release whose JSON is there: the page has the digest

@@ -18,17 +18,17 @@ func densityThreats(d *density.Question, features account.Guarantee) []release.T
 			{Label: "threat model"}, {Label: "what is seen"}, {Label: "epsilon of the corollary"}, {Label: "epsilon claimed here for a replaced record"},
 		},
 	}
-	communication, claimed := release.EpsilonCell(features.Epsilon), release.Text("none: the class is sent as it is")
+	communication, claimed := EpsilonCell(features.Epsilon), release.Text("none: the class is sent as it is")
 	if d.Labels != nil {
 		sum := features.Epsilon + d.Labels.Epsilon
-		communication, claimed = release.EpsilonCell(sum), release.EpsilonCell(sum)
+		communication, claimed = EpsilonCell(sum), EpsilonCell(sum)
 		t.Note = fmt.Sprintf("The corollary's %.4g for the model holds for the features with the reported class fixed. Class counts are published, and randomized response reveals how many respondents a class has: we claim the sum in both.", features.Epsilon)
 	} else {
 		t.Note = "Both speak of the features only, with the class fixed."
 	}
 	t.Rows = [][]release.Cell{
 		{release.Text("communication"), release.Text("how many sent each message, by reported class"), communication, claimed},
-		{release.Text("model"), release.Text("this release"), release.EpsilonCell(features.Epsilon), claimed},
+		{release.Text("model"), release.Text("this release"), EpsilonCell(features.Epsilon), claimed},
 	}
 	return []release.Table{t}
 }
@@ -46,15 +46,15 @@ func fragmentThreats(h *histogram.Question, p plan.Plan, promised account.Guaran
 	}
 	removal := promised.Adjacency == account.Removal
 	if removal {
-		t.Columns = append(t.Columns, release.ReplacementColumn)
-		t.Note += release.ReplacementNote
+		t.Columns = append(t.Columns, ReplacementColumn)
+		t.Note += ReplacementNote
 	}
 	tau := z.Fragments
 	for seen := 1; ; seen = min(2*seen, tau) {
 		epsilon := h.Opened(seen).Epsilon
-		row := []release.Cell{release.Number(float64(seen), 0), release.EpsilonCell(epsilon)}
+		row := []release.Cell{release.Number(float64(seen), 0), EpsilonCell(epsilon)}
 		if removal {
-			row = append(row, release.EpsilonCell(2*epsilon))
+			row = append(row, EpsilonCell(2*epsilon))
 		}
 		t.Rows = append(t.Rows, row)
 		if seen == tau {

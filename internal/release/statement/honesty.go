@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -63,8 +64,8 @@ func (p Plan) honesty(crowds []release.Crowd) release.Section {
 	}
 	removal := promised.Adjacency == account.Removal
 	if removal {
-		t.Columns = append(t.Columns, release.ReplacementColumn)
-		t.Note += release.ReplacementNote
+		t.Columns = append(t.Columns, results.ReplacementColumn)
+		t.Note += results.ReplacementNote
 	}
 	shares := append(slices.Clone(stated), p.Plan.Budget.DishonestShare)
 	slices.Sort(shares)
@@ -75,12 +76,12 @@ func (p Plan) honesty(crowds []release.Crowd) release.Section {
 		if err != nil {
 			g.Epsilon = math.Inf(1) // nothing is proved, which is what the cell says
 		}
-		row = append(row, release.EpsilonCell(g.Epsilon))
+		row = append(row, results.EpsilonCell(g.Epsilon))
 		if protected {
-			row = append(row, release.EpsilonCell(g.Epsilon+class))
+			row = append(row, results.EpsilonCell(g.Epsilon+class))
 		}
 		if removal {
-			row = append(row, release.EpsilonCell(2*g.Epsilon))
+			row = append(row, results.EpsilonCell(2*g.Epsilon))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -1,26 +1,27 @@
-package release
+package results
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/release"
 )
 
 // A removal's epsilon in a table has that of the replacement which it amounts to beside it
 // (account.Guarantee.Under).
 var (
-	ReplacementColumn = Column{Label: "that is epsilon (replacement)"}
+	ReplacementColumn = release.Column{Label: "that is epsilon (replacement)"}
 	ReplacementNote   = " A replacement is two removals: twice the epsilon, and 1 + e^epsilon times the delta."
 )
 
 // EpsilonCell prints an epsilon that says something.
-func EpsilonCell(epsilon float64) Cell {
+func EpsilonCell(epsilon float64) release.Cell {
 	switch {
 	case math.IsInf(epsilon, 1):
-		return Text("no bound is proved for so little noise")
+		return release.Text("no bound is proved for so little noise")
 	case epsilon > account.Meaningless:
-		return Text(fmt.Sprintf("no meaningful protection (%.3g)", epsilon))
+		return release.Text(fmt.Sprintf("no meaningful protection (%.3g)", epsilon))
 	}
-	return Number(epsilon, 0)
+	return release.Number(epsilon, 0)
 }
