@@ -328,15 +328,15 @@ func TestRoutes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		routes, err := a.Routes(task)
+		ways, err := a.Routes(task)
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := map[string]Route{}
-		for i, r := range routes {
+		for i, r := range ways {
 			found[r.Name] = r
-			if i > 0 && r.RMSE < routes[i-1].RMSE {
-				t.Errorf("%s comes after %s, which errs more", r.Name, routes[i-1].Name)
+			if i > 0 && r.RMSE < ways[i-1].RMSE {
+				t.Errorf("%s comes after %s, which errs more", r.Name, ways[i-1].Name)
 			}
 		}
 		mixed, summed := found["mixed: "+a.Options[a.Best].Protocol], found["summed, devices' noise: "+a.Options[a.Best].Protocol]
@@ -344,23 +344,23 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("mixed %+v, summed %+v", mixed, summed)
 		}
 		if task.Domain == 0 {
-			if !strings.HasPrefix(Chosen(routes), "summed, devices' noise: randomized response") || len(routes) != 2 {
-				t.Errorf("of %+v: %s", routes, Chosen(routes))
+			if !strings.HasPrefix(Chosen(ways), "summed, devices' noise: randomized response") || len(ways) != 2 {
+				t.Errorf("of %+v: %s", ways, Chosen(ways))
 			}
 			continue
 		}
 		if one, shared := found["summed, each aggregator's noise"].RMSE, found[routes.SharedNoise].RMSE; !(one <= 4.0 && one > 3.9) || !(shared <= 2.85 && shared > 2.75) {
 			t.Errorf("errors %v and %v", one, shared)
 		}
-		if says := Chosen(routes); !strings.HasPrefix(says, "summed, each aggregator's noise") || !strings.Contains(says, account.NoProtection) {
+		if says := Chosen(ways); !strings.HasPrefix(says, "summed, each aggregator's noise") || !strings.Contains(says, account.NoProtection) {
 			t.Error(says)
 		}
 		task.LocalEpsilon = 4
 		if a, err = Compare(task); err != nil {
 			t.Fatal(err)
 		}
-		if routes, err = a.Routes(task); err != nil || strings.Contains(Chosen(routes), "aggregator's noise") {
-			t.Errorf("a local epsilon is asked for: %s (%v)", Chosen(routes), err)
+		if ways, err = a.Routes(task); err != nil || strings.Contains(Chosen(ways), "aggregator's noise") {
+			t.Errorf("a local epsilon is asked for: %s (%v)", Chosen(ways), err)
 		}
 	}
 }
