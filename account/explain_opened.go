@@ -64,11 +64,11 @@ func beside(e Event, rounds int) (rest []Event, alone Event) {
 	if o, ok := e.(openable); ok {
 		return o.Opened(rounds)
 	}
-	return Less(e, rounds), nil
+	return less(e, rounds), nil
 }
 
-// Less is so many rounds of an event but for one; nil where none is left.
-func Less(e Event, rounds int) []Event {
+// less returns so many rounds of an event but for one; nil where none is left.
+func less(e Event, rounds int) []Event {
 	if rounds < 2 {
 		return nil
 	}

@@ -35,8 +35,8 @@ type Question struct {
 	plan plan.Plan
 }
 
-// New makes the question of a valid plan runnable.
-func New(p plan.Plan) (*Question, error) {
+// newQuestion makes the question of a valid plan runnable.
+func newQuestion(p plan.Plan) (*Question, error) {
 	q := p.Question.Density
 	features, err := densities.Features(*q)
 	if err != nil {

@@ -2,4 +2,4 @@ package density
 
 import "github.com/confetti-dp/confetti/internal/question/registry"
 
-func init() { registry.Register("density", validate, New) }
+func init() { registry.Register("density", validate, newQuestion) }

@@ -93,7 +93,7 @@ func (e AsymmetricResponse) Losses() account.Losses {
 
 // Opened: the opened bit is that of a respondent whom nobody else hides.
 func (e AsymmetricResponse) Opened(rounds int) (rest []account.Event, alone account.Event) {
-	return account.Less(e, rounds), AsymmetricResponse{1, e.Keep, e.Flip}
+	return less(e, rounds), AsymmetricResponse{1, e.Keep, e.Flip}
 }
 
 // most returns the larger loss of a report of one and of zero, both their sum.

@@ -191,7 +191,7 @@ func (e BucketResponse) Losses() account.Losses {
 // Opened: the other bit of the opened one's repetition stays shuffled.
 func (e BucketResponse) Opened(rounds int) (rest []account.Event, alone account.Event) {
 	one := e.single()
-	rest = append([]account.Event{one}, account.Less(e, rounds)...)
+	rest = append([]account.Event{one}, less(e, rounds)...)
 	one.Users = 1
 	return rest, one
 }

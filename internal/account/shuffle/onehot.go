@@ -86,10 +86,10 @@ func (e OneHot) Opened(rounds int) (rest []account.Event, alone account.Event) {
 	if e.Adjacency == account.Removal {
 		one := e
 		one.Users = 1
-		return account.Less(e, rounds), one
+		return less(e, rounds), one
 	}
 	rest, alone = e.bit().Opened(2)
-	return append(rest, account.Less(e, rounds)...), alone
+	return append(rest, less(e, rounds)...), alone
 }
 
 // Replaced: the same reports under replacement.
@@ -117,4 +117,12 @@ func (e OneHot) bit() coordinate {
 		return nearlySymmetric{bit}
 	}
 	return bit
+}
+
+// less returns so many rounds of an event but for one; nil where none is left.
+func less(e account.Event, rounds int) []account.Event {
+	if rounds < 2 {
+		return nil
+	}
+	return []account.Event{account.Repeat{Event: e, Rounds: rounds - 1}}
 }

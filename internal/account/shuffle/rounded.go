@@ -40,5 +40,5 @@ func (e nearlySymmetric) Distributions(o account.Options) ([]*pld.Distribution, 
 // Opened: the opened bit is that of a respondent whom nobody else hides.
 func (e nearlySymmetric) Opened(rounds int) (rest []account.Event, alone account.Event) {
 	_, alone = e.AsymmetricResponse.Opened(rounds)
-	return account.Less(e, rounds), alone
+	return less(e, rounds), alone
 }

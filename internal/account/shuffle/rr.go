@@ -275,5 +275,5 @@ func (e RandomizedResponse) Losses() account.Losses {
 
 // Opened: the opened bit is that of a respondent whom nobody else hides.
 func (e RandomizedResponse) Opened(rounds int) (rest []account.Event, alone account.Event) {
-	return account.Less(e, rounds), RandomizedResponse{1, e.Flip}
+	return less(e, rounds), RandomizedResponse{1, e.Flip}
 }

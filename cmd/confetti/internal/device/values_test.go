@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/question/registry"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -110,13 +111,14 @@ func TestLabelledAnswers(t *testing.T) {
 	p := example.Density("rr")
 	example.Identity(&p, 2)
 	p.Crowd.Names = []string{"a", "b"}
-	q, err := density.New(p)
+	kind, _ := registry.Find("density")
+	q, err := kind.New(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []question.Value{density.Labelled{Features: []float32{1, 2.5}, Class: 1}}
 	for name, text := range map[string]string{"x.csv": "x,class,y\n1,b,2.5\n", "x.jsonl": `{"features":[1,2.5],"class":"b"}`} {
-		if got, err := read(t, name, text, q); err != nil || cmp.Diff(want, got) != "" {
+		if got, err := read(t, name, text, q.(question.Parser)); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(want, got))
 		}
 	}
