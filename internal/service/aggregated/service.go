@@ -110,24 +110,10 @@ func (s *Service) hop() uint8 { return uint8(s.o.Role - dap.Leader) }
 
 // Run carries everything on until the context ends. What fails is tried again.
 func (s *Service) Run(ctx context.Context) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { s.keepUploads(ctx) })
-	running := map[*served]bool{}
-	for {
-		all, added := s.plans.All()
-		for _, p := range all {
-			if !running[p] {
-				running[p] = true
-				wg.Go(func() { s.attend(ctx, p) })
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-added:
-		}
-	}
+	var uploads sync.WaitGroup
+	defer uploads.Wait()
+	uploads.Go(func() { s.keepUploads(ctx) })
+	s.plans.Attend(ctx, func(p *served) { s.attend(ctx, p) })
 }
 
 // Step does once what is due and returns what failed: Run for tests that keep their own

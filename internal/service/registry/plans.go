@@ -19,7 +19,7 @@ import (
 
 // Plans are those that a service serves, each with what the service has of it, and those
 // of an earlier process that it cannot serve now. It is safe for concurrent use.
-type Plans[P any] struct {
+type Plans[P comparable] struct {
 	Publishers  *serve.Publishers
 	Withdrawals *Withdrawals
 	Now         func() time.Time
@@ -48,7 +48,7 @@ type idlePlan struct {
 }
 
 // NewPlans begins with none.
-func NewPlans[P any](c serve.Common, publishers *serve.Publishers, withdrawals *Withdrawals, most int) *Plans[P] {
+func NewPlans[P comparable](c serve.Common, publishers *serve.Publishers, withdrawals *Withdrawals, most int) *Plans[P] {
 	return &Plans[P]{
 		Publishers: publishers, Withdrawals: withdrawals, Now: c.Now, Retention: c.Retention, Most: most,
 		Closes: func(signed plan.Signed) time.Time { return signed.Plan.Times.Closes },
@@ -174,6 +174,28 @@ func (x *Plans[P]) All() (all []P, added <-chan struct{}) {
 		all = append(all, x.served[hash].part)
 	}
 	return all, x.added
+}
+
+// Attend runs work of every plan that is served, now or later, in a goroutine of its own. It
+// returns when the context has ended and all work is done.
+func (x *Plans[P]) Attend(ctx context.Context, work func(P)) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	attended := map[P]bool{}
+	for {
+		plans, added := x.All()
+		for _, p := range plans {
+			if !attended[p] {
+				attended[p] = true
+				all.Go(func() { work(p) })
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-added:
+		}
+	}
 }
 
 // Known returns the plans that are served, and those that were before and cannot be now.

@@ -128,8 +128,7 @@ func (t *post) inTurn(ctx context.Context, hop *shuffler.Hop, laid *mixer.Crowd,
 // inParts returns how many bytes of envelopes lie in parts, or are to: a batch that arrives has
 // its room from its manifest on.
 func (s *Service) inParts() (n int64) {
-	posts, _ := s.posts()
-	for _, t := range posts {
+	for _, t := range s.posts() {
 		t.mu.Lock()
 		for _, state := range t.crowds {
 			if state.Laid != nil {

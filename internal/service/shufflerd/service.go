@@ -155,14 +155,13 @@ func (s *Service) post(hash [32]byte, instance uint16, hop uint8) (*post, error)
 }
 
 // posts lists all posts, in the order of plans' names.
-func (s *Service) posts() ([]*post, <-chan struct{}) {
-	plans, added := s.plans.All()
-	var all []*post
+func (s *Service) posts() (all []*post) {
+	plans, _ := s.plans.All()
 	for _, p := range plans {
 		all = append(all, p.posts...)
 	}
 	slices.SortFunc(all, func(a, b *post) int { return slices.Compare([]byte(a.name), []byte(b.name)) })
-	return all, added
+	return all
 }
 
 // Close ends the epoch of a plan before its time, for good, in all instances
@@ -190,31 +189,20 @@ func (s *Service) Close(ctx context.Context, hash [32]byte) error {
 
 // Run carries everything on until the context ends. What fails is tried again.
 func (s *Service) Run(ctx context.Context) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	running := map[*post]bool{}
-	for {
-		posts, added := s.posts()
-		for _, p := range posts {
-			if !running[p] {
-				running[p] = true
-				wg.Go(func() { p.run(ctx) })
-			}
+	s.plans.Attend(ctx, func(p *served) {
+		var posts sync.WaitGroup
+		for _, t := range p.posts {
+			posts.Go(func() { t.run(ctx) })
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-added:
-		}
-	}
+		posts.Wait()
+	})
 }
 
 // Step does once what is due and returns what failed: Run for tests that keep
 // their own time.
 func (s *Service) Step(ctx context.Context) error {
-	posts, _ := s.posts()
 	var errs []error
-	for _, p := range posts {
+	for _, p := range s.posts() {
 		err := p.advance(ctx)
 		p.note(err)
 		errs = append(errs, err)

@@ -54,9 +54,8 @@ type Crowd struct {
 
 // Statuses lists all posts of all plans.
 func (s *Service) Statuses() []Status {
-	posts, _ := s.posts()
 	var all []Status
-	for _, t := range posts {
+	for _, t := range s.posts() {
 		all = append(all, t.status())
 	}
 	return all
@@ -210,8 +209,7 @@ type (
 // backlog returns how many crowds are here to be mixed or handed on, and since when the one is that
 // has waited longest, as far as this process has seen.
 func (s *Service) backlog() (n int, oldest time.Time) {
-	posts, _ := s.posts()
-	for _, t := range posts {
+	for _, t := range s.posts() {
 		t.mu.Lock()
 		for c, state := range t.crowds {
 			if state.Phase != received && state.Phase != laidOut && state.Phase != mixed {
@@ -230,8 +228,7 @@ func (s *Service) backlog() (n int, oldest time.Time) {
 // disclosing reports whether the bytes on disk would tell the size of a crowd that
 // is private: contributions are of one length, and lie there until they are mixed.
 func (s *Service) disclosing() bool {
-	posts, _ := s.posts()
-	return slices.ContainsFunc(posts, func(t *post) bool {
+	return slices.ContainsFunc(s.posts(), func(t *post) bool {
 		return t.entry != nil && t.plan.Crowd.Deletion != nil && !t.entry.Mark().Purged
 	})
 }
