@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -200,44 +201,55 @@ func TestStartsAtOnce(t *testing.T) {
 	}
 }
 
-// Groups whose rows cross, and Updates among them, never wait in a circle.
+// Inserts of many rows that cross, each of a process of its own, and Updates among them never wait
+// in a circle.
 func TestNoDeadlock(t *testing.T) {
+	const callers, rounds, rows = 4, 12, 400
 	s, c := opened(t, Config{})
 	created(t, s, "a")
-	other, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
 	before := scalar[int](t, c.URL, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			shelf := found(t, []keep.Store{s, other}[i%2], "a")
-			for r := range 40 {
-				a, b := row1(fmt.Sprint(r, "a")), row1(fmt.Sprint(r, "z"))
-				if i%4 > 1 {
-					a, b = b, a
-				}
+	var shelves []keep.Shelf
+	for range callers {
+		process, err := Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer process.Close()
+		shelves = append(shelves, found(t, process, "a"))
+	}
+	for r := range rounds {
+		var all sync.WaitGroup
+		for i, shelf := range shelves {
+			var call []keep.Row
+			for n := range rows {
+				call = append(call, row1(fmt.Sprint(r, " ", n)))
+			}
+			if i%2 == 1 {
+				slices.Reverse(call)
+			}
+			all.Go(func() {
 				var err error
-				if i < 6 {
-					_, err = shelf.Insert(t.Context(), a, b)
+				if i < 3 {
+					_, err = shelf.Insert(t.Context(), call...)
 				} else {
 					err = shelf.Update(t.Context(), func(tx keep.Tx) error {
-						tx.Delete(1, b.Key)
-						tx.Put(1, fmt.Sprint(r, "m"), nil)
-						tx.Delete(1, a.Key)
-						tx.Put(1, fmt.Sprint(r+1, "a"), nil)
+						for n, row := range call {
+							if n%40 < 20 {
+								tx.Delete(1, row.Key)
+							} else {
+								tx.Put(1, row.Key, nil)
+							}
+						}
 						return nil
 					})
 				}
 				if err != nil && !errors.Is(err, keep.ErrTaken) {
 					t.Error(err)
 				}
-			}
-		})
+			})
+		}
+		all.Wait()
 	}
-	all.Wait()
 	if n := scalar[int](t, c.URL, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") - before; n != 0 {
 		t.Errorf("%d deadlocks", n)
 	}

@@ -66,8 +66,24 @@ func TestAStoreOutlivesItsServer(t *testing.T) {
 			t.Errorf("%s: again %t, %v", key, again, err)
 		}
 	}
-	if err := shelf.Update(t.Context(), func(tx keep.Tx) error { tx.Put(2, "k", nil); return nil }); err != nil {
-		t.Error(err)
+	// All connections are cut, as behind a failover: none that is left fails a call that begins.
+	for name, call := range map[string]func() error{
+		"Insert": func() error { _, err := shelf.Insert(t.Context(), row1("cut")); return err },
+		"Update": func() error {
+			return shelf.Update(t.Context(), func(tx keep.Tx) error { tx.Put(2, "k", nil); return nil })
+		},
+		"Get":  func() error { _, _, err := shelf.Get(t.Context(), 1, "before"); return err },
+		"List": func() error { _, err := s.List(t.Context()); return err },
+	} {
+		if err := call(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := server.Terminate(); err != nil {
+			t.Fatal(err)
+		}
+		if err := call(); err != nil {
+			t.Errorf("%s, when connections were cut: %v", name, err)
+		}
 	}
 }
 
