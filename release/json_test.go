@@ -2,7 +2,7 @@ package release
 
 import (
 	"bytes"
-	"encoding/json"
+	"encoding/gob"
 	"flag"
 	"math"
 	"os"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
@@ -45,19 +44,39 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// worded compares a release with all its words with testdata/worded.gob, or rewrites it under -update.
+func worded(t *testing.T, r Release) {
+	t.Helper()
+	const name = "testdata/worded.gob"
+	if *update {
+		var b bytes.Buffer
+		if err := gob.NewEncoder(&b).Encode(r); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got Release
+	if err := gob.NewDecoder(f).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(r, got); d != "" {
+		t.Errorf("%s differs (go test -update rewrites it):\n%s", name, d)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	want := sample()
 	want.Guarantees[0].Guarantee.Epsilon = math.Inf(1)
 	data := written(t, want)
 	golden(t, "release.json", data)
-	words, err := json.MarshalIndent(struct {
-		Words
-		Guarantees []account.Statement
-	}{want.Words, want.Guarantees}, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "words.json", append(words, '\n')) // of which the tests of pages are
+	worded(t, want) // of which the tests of pages are
 	got, err := Read(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +93,38 @@ func wordless(r Release) Release {
 		s := &r.Guarantees[i]
 		s.Who, s.Note, s.Guarantee.Method, s.Guarantee.Source, s.Guarantee.Certified = "", "", "", "", ""
 	}
+	metrics := func(all []Metric) []Metric {
+		all = slices.Clone(all)
+		for i := range all {
+			all[i].Label, all[i].Unit, all[i].Note = "", "", ""
+		}
+		return all
+	}
+	r.Headline, r.Sections = metrics(r.Headline), slices.Clone(r.Sections)
+	for i := range r.Sections {
+		s := &r.Sections[i]
+		s.Title, s.Text, s.Metrics, s.Tables, s.Lists, s.Figures = "", "", metrics(s.Metrics), slices.Clone(s.Tables), slices.Clone(s.Lists), slices.Clone(s.Figures)
+		for j := range s.Tables {
+			t := &s.Tables[j]
+			t.Title, t.Note, t.Columns, t.Heat, t.Rows = "", "", nil, false, slices.Clone(t.Rows)
+			for k := range t.Rows {
+				t.Rows[k] = slices.Clone(t.Rows[k])
+				for l := range t.Rows[k] {
+					t.Rows[k][l].Text = ""
+				}
+			}
+		}
+		for j := range s.Lists {
+			s.Lists[j].Title, s.Lists[j].Note = "", ""
+		}
+		for j := range s.Figures {
+			f := &s.Figures[j]
+			f.Title, f.Alt, f.Kind, f.X, f.Y, f.Series = "", "", "", Axis{}, Axis{}, slices.Clone(f.Series)
+			for k := range f.Series {
+				f.Series[k].Label = ""
+			}
+		}
+	}
 	return r
 }
 
@@ -82,6 +133,18 @@ func TestWordsAreNotStored(t *testing.T) {
 	r := sample()
 	data := string(written(t, r))
 	words := slices.Concat([]string{r.Title, r.Question, r.Protection[0].Title, r.Cost[0].Note}, r.Withheld, r.Assumptions, r.Notes)
+	for _, m := range r.Headline {
+		words = append(words, m.Label)
+	}
+	for _, s := range r.Sections {
+		words = append(words, s.Title)
+		for _, t := range s.Tables {
+			words = append(words, t.Title, t.Columns[0].Label)
+		}
+		for _, f := range s.Figures {
+			words = append(words, f.Title, f.Alt, f.X.Label, f.Y.Label)
+		}
+	}
 	for _, g := range r.Guarantees {
 		words = append(words, g.Who, g.Guarantee.Method, g.Guarantee.Source, g.Guarantee.Verdict(), g.Guarantee.Meaning())
 	}
@@ -113,12 +176,16 @@ func TestReadRefuses(t *testing.T) {
 		"synthetic unsaid":      {`"synthetic": true,`, ``, "whether it is synthetic"},
 		"full, and of people":   {`"source": "simulation",`, `"source": "trial", "full": true,`, "full is said of what is no simulation"},
 		"source unsaid":         {`"source": "simulation",`, ``, "source is none of collection, trial, simulation"},
-		"half an interval":      {"\"low\": 9005,\n", "", "has one end of an interval"},
+		"a label":               {`"name": "accuracy",`, `"name": "accuracy", "label": "Accuracy",`, `unknown field "label"`},
+		"a section's title":     {`"name": "classifier",`, `"name": "classifier", "title": "Sure",`, `unknown field "title"`},
+		"a table's note":        {`"name": "confusion",`, `"name": "confusion", "note": "Sure.",`, `unknown field "note"`},
+		"a cell's text":         {`"key": "World"`, `"text": "World"`, `unknown field "text"`},
+		"a finding twice":       {`"name": "devices"`, `"name": "accuracy"`, "headline has two findings of one name"},
 		"epsilon unsaid":        {`"epsilon": 1129.4,`, ``, "lacks its epsilon"},
 		"epsilon null":          {`"epsilon": 1129.4`, `"epsilon": null`, "lacks its epsilon"},
 		"delta unsaid":          {`"delta": 0.000001,`, ``, "or its delta"},
 		"epsilon negative":      {`"epsilon": 1129.4`, `"epsilon": -1`, "guarantees[0].guarantee.epsilon is negative"},
-		"cell missing":          {"\"text\": \"World\"\n", "\"text\": \"World\", \"value\": 3\n", "has both text and a number"},
+		"cell missing":          {"\"key\": \"World\"\n", "\"key\": \"World\", \"value\": 3\n", "has both text and a number"},
 		"not a hash":            {`"plan": "9f`, `"plan": "9`, "plan is not a SHA-256"},
 		"number too large":      {`"value": 40000`, `"value": 1e999`, "1e999"},
 	} {

@@ -2,8 +2,9 @@
 // whom and by how much, and what it cost. Used by internal/release, release/verify, internal/service and
 // cmd/confetti/internal.
 //
-// A release is data: metrics, tables, lists and figures, with nothing of the mechanism that made them. What is
-// stored (WriteJSON, Read) are its numbers. Words that follow from its plan are not: whoever shows a release, as
+// A release is data: metrics, tables, lists and figures, with nothing of the
+// mechanism that made them. What is stored (WriteJSON, Read) are its numbers, each under a
+// name. Words are not, since they follow from these and from its plan: whoever shows a release, as
 // text for a terminal (Show) or as a page (package page), has package statement write them first.
 package release
 
@@ -121,8 +122,9 @@ const (
 
 // Metric is one number with its error.
 type Metric struct {
-	Name   string  `json:"name"`  // stable key, snake_case
-	Label  string  `json:"label"` // what a person reads
+	Name   string  `json:"name"`          // stable key, snake_case
+	Key    string  `json:"key,omitempty"` // which of several it is of, by a name of the plan
+	Label  string  `json:"-"`             // what a person reads
 	Value  float64 `json:"value"`
 	StdErr float64 `json:"std_err,omitempty"` // 0: not stated
 	// Low and High bound the interval of confidence Level; Level 0 means there is none.
@@ -133,14 +135,18 @@ type Metric struct {
 	// among them: of a number that was chosen by its estimate. 0 means this one alone.
 	Among int      `json:"among,omitempty"`
 	Truth *float64 `json:"truth,omitempty"` // what a simulation knows
-	Unit  string   `json:"unit,omitempty"`
-	Note  string   `json:"note,omitempty"` // such as what the interval covers
+	// Records are those that it was measured on, where these are not the respondents.
+	Records int    `json:"records,omitempty"`
+	Unit    string `json:"-"`
+	Note    string `json:"-"` // such as what the interval covers
 }
 
 // Section is one part of the answer in detail.
 type Section struct {
-	Title   string   `json:"title"`
-	Text    string   `json:"text,omitempty"`
+	Name    string   `json:"name"`          // stable key, such as "answers"
+	Key     string   `json:"key,omitempty"` // what it is of, where that does not follow from the plan
+	Title   string   `json:"-"`
+	Text    string   `json:"-"`
 	Metrics []Metric `json:"metrics,omitempty"`
 	Tables  []Table  `json:"tables,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
@@ -149,32 +155,38 @@ type Section struct {
 
 // Table has one cell per column in every row.
 type Table struct {
-	Title   string   `json:"title"`
-	Columns []Column `json:"columns"`
+	Name    string   `json:"name"`          // stable key, such as "largest"
+	Key     string   `json:"key,omitempty"` // which of several of this name it is
+	Title   string   `json:"-"`
+	Columns []Column `json:"-"`
 	Rows    [][]Cell `json:"rows"`
 	// Heat shades each number by its share of its row's sum (a confusion matrix);
 	// the first column must then be text and the rest non-negative numbers.
-	Heat bool   `json:"heat,omitempty"`
-	Note string `json:"note,omitempty"`
+	Heat bool   `json:"-"`
+	Note string `json:"-"`
 }
 
 // Column heads a column; its unit holds for every number below it.
 type Column struct {
-	Label string `json:"label"`
-	Unit  string `json:"unit,omitempty"`
+	Label string
+	Unit  string
 }
 
 // Cell is a number with its standard error (0: not stated), an interval from Low to
-// High, or text.
+// High, of which one end may be missing, or text.
 type Cell struct {
-	Text   string   `json:"text,omitempty"`
+	Key    string   `json:"key,omitempty"` // a name of the plan, such as of a value or a class
+	Text   string   `json:"-"`
 	Value  *float64 `json:"value,omitempty"`
 	StdErr float64  `json:"std_err,omitempty"`
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 }
 
-// Text returns a cell of words.
+// Named returns a cell of something that the plan has a name for.
+func Named(key string) Cell { return Cell{Key: key} }
+
+// Text returns a cell of words, which are not stored.
 func Text(s string) Cell { return Cell{Text: s} }
 
 // Number returns a cell with a value and its standard error, 0 where none is stated.
@@ -185,19 +197,21 @@ func Interval(low, high float64) Cell { return Cell{Low: &low, High: &high} }
 
 // List is a ranking, best first.
 type List struct {
-	Title string `json:"title"`
+	Name  string `json:"name"`          // stable key
+	Key   string `json:"key,omitempty"` // which of several of this name it is
+	Title string `json:"-"`
 	Items []Item `json:"items"`
 	// Level and Among are of the items' intervals, as in Metric. A list is chosen by its
 	// scores, so that Among counts everything that it was chosen from.
 	Level float64 `json:"level,omitempty"`
 	Among int     `json:"among,omitempty"`
-	Note  string  `json:"note,omitempty"`
+	Note  string  `json:"-"`
 }
 
 // Item is one entry of a ranking. RankLow to RankHigh, counted from 1, is the
 // interval its true rank lies in; both are 0 where no interval is known.
 type Item struct {
-	Label    string   `json:"label"`
+	Label    string   `json:"key"` // a name of the plan, or of a public vocabulary
 	Score    float64  `json:"score"`
 	StdErr   float64  `json:"std_err,omitempty"`
 	Low      float64  `json:"low,omitempty"` // of the score, at the list's Level
@@ -220,11 +234,11 @@ const (
 // Figure is a plot as data.
 type Figure struct {
 	Name  string     `json:"name"` // file stem: lower-case letters, digits, hyphens
-	Title string     `json:"title"`
-	Alt   string     `json:"alt"` // what it shows, for readers who cannot see it
-	Kind  FigureKind `json:"kind"`
-	X     Axis       `json:"x"`
-	Y     Axis       `json:"y"`
+	Title string     `json:"-"`
+	Alt   string     `json:"-"` // what it shows, for readers who cannot see it
+	Kind  FigureKind `json:"-"`
+	X     Axis       `json:"-"`
+	Y     Axis       `json:"-"`
 	// Categories name the groups of a bar figure along x; empty for other kinds.
 	Categories []string `json:"categories,omitempty"`
 	Series     []Series `json:"series,omitempty"` // at most MaxSeries; none in a heat figure
@@ -275,14 +289,15 @@ func (g Grid) Coarse(columns, rows int) Grid {
 
 // Axis is labelled with what is counted, or with its unit, such as "wait (s)".
 type Axis struct {
-	Label string `json:"label"`
-	Log   bool   `json:"log,omitempty"`
+	Label string
+	Log   bool
 }
 
 // Series is one colour of a figure. X is empty for bars, where Y has one number
 // per category. Low, High and Truth are empty or as long as Y, Low and High both.
 type Series struct {
-	Label string    `json:"label"`
+	Key   string    `json:"key,omitempty"` // a name of the plan
+	Label string    `json:"-"`
 	X     []float64 `json:"x,omitempty"`
 	Y     []float64 `json:"y"`
 	Low   []float64 `json:"low,omitempty"`

@@ -61,12 +61,12 @@ func sample() Release {
 
 func classifier(classes []string) Section {
 	counts := [][]float64{{1590, 84, 137, 89}, {31, 1822, 19, 28}, {112, 23, 1528, 237}, {98, 31, 280, 1491}}
-	t := Table{Title: "Confusion matrix", Heat: true, Columns: []Column{{Label: "true topic"}}, Note: "Rows are the true topic, columns the one the classifier names. 7,600 public test articles."}
-	per := Table{Title: "Topic by topic", Columns: []Column{{Label: "Topic"}, {"Devices", Count}, {"95%, all at once", Count}, {"Recall", Share}, {"Precision", Share}}}
+	t := Table{Name: "confusion", Title: "Confusion matrix", Heat: true, Columns: []Column{{Label: "true topic"}}, Note: "Rows are the true topic, columns the one the classifier names. 7,600 public test articles."}
+	per := Table{Name: "topics", Title: "Topic by topic", Columns: []Column{{Label: "Topic"}, {"Devices", Count}, {"95%, all at once", Count}, {"Recall", Share}, {"Precision", Share}}}
 	bars := Figure{Name: "recall", Title: "Recall by topic, 95% intervals", Alt: "Bars of the recall and precision of each of the four topics, between 78% and 96%; sports is best.", Kind: Bars, Categories: classes,
 		X: Axis{Label: "topic"}, Y: Axis{Label: "share of articles"}, Series: []Series{{Label: "recall"}, {Label: "precision"}}}
 	for i, c := range classes {
-		row, sum, column := []Cell{Text(c)}, 0.0, 0.0
+		row, sum, column := []Cell{named(c)}, 0.0, 0.0
 		for j := range classes {
 			row = append(row, Number(counts[i][j], 0))
 			sum += counts[i][j]
@@ -82,9 +82,9 @@ func classifier(classes []string) Section {
 			bars.Series[s].High = append(bars.Series[s].High, p+e)
 			bars.Series[s].Truth = append(bars.Series[s].Truth, p+e/2)
 		}
-		per.Rows = append(per.Rows, []Cell{Text(c), Number(9100+417*float64(i), 38.2), Interval(9005+417*float64(i), 9195+417*float64(i)), Number(bars.Series[0].Y[i], 0.009), Number(bars.Series[1].Y[i], 0.009)})
+		per.Rows = append(per.Rows, []Cell{named(c), Number(9100+417*float64(i), 38.2), Interval(9005+417*float64(i), 9195+417*float64(i)), Number(bars.Series[0].Y[i], 0.009), Number(bars.Series[1].Y[i], 0.009)})
 	}
-	return Section{Title: "The classifier", Text: "It was learned from randomized counts alone: no server ever held an article, or anything made from one article.",
+	return Section{Name: "classifier", Title: "The classifier", Text: "It was learned from randomized counts alone: no server ever held an article, or anything made from one article.",
 		Metrics: []Metric{{Name: "margin", Label: "Median margin", Value: 0.1834, StdErr: 0.0072, Note: "difference of the two best scores"}},
 		Tables:  []Table{t, per}, Figures: []Figure{bars}}
 }
@@ -96,9 +96,9 @@ func words(classes []string) Section {
 		{"shares", "profit", "quarterly", "stocks", "investors", "earnings", "barrel", "merger"},
 		{"software", "microsoft", "users", "linux", "browser", "nasa", "spyware", "processor"},
 	}
-	s := Section{Title: "Each topic in words", Text: "The words of a public vocabulary that lie where the density of the topic is highest. The range is where the true rank lies, with 95% confidence."}
+	s := Section{Name: "words", Title: "Each topic in words", Text: "The words of a public vocabulary that lie where the density of the topic is highest. The range is where the true rank lies, with 95% confidence."}
 	for i, c := range classes {
-		l := List{Title: c, Level: 0.95, Among: 30000}
+		l := List{Name: "topic", Key: c, Title: c, Level: 0.95, Among: 30000}
 		for j, w := range vocabulary[i] {
 			l.Items = append(l.Items, Item{Label: w, Score: 0.412 - 0.021*float64(j) - 0.013*float64(i), StdErr: 0.011, Low: 0.37 - 0.021*float64(j), High: 0.455 - 0.021*float64(j), Truth: known(0.41 - 0.021*float64(j)), RankLow: max(1, j-1), RankHigh: j + 3})
 		}
@@ -111,7 +111,7 @@ func densities(classes []string) Section {
 	f := Figure{Name: "density", Title: "Density of each topic along the first axis", Alt: "Four smooth humps, one per topic, of about the same height; business and sci/tech overlap the most. Each has a narrow band of error.",
 		Kind: Lines, X: Axis{Label: "first principal axis of the vocabulary (standard deviations)"}, Y: Axis{Label: "estimated density"}}
 	for i, c := range classes {
-		s := Series{Label: c}
+		s := Series{Key: c, Label: c}
 		for x := -4.0; x <= 4; x += 0.16 {
 			centre := []float64{-1.7, 1.9, -0.2, 0.7}[i]
 			y := math.Exp(-(x-centre)*(x-centre)/1.2) / 1.9
@@ -127,7 +127,10 @@ func densities(classes []string) Section {
 		g.Series[0].X, g.Series[0].Y = append(g.Series[0].X, n), append(g.Series[0].Y, y)
 		g.Series[0].Low, g.Series[0].High = append(g.Series[0].Low, y*0.8), append(g.Series[0].High, y*1.25)
 	}
-	return Section{Title: "Where the topics lie", Figures: []Figure{f, g}}
+	return Section{Name: "densities", Title: "Where the topics lie", Figures: []Figure{f, g}}
 }
+
+// named is a cell of a topic, which its plan has a name for.
+func named(c string) Cell { return Cell{Key: c, Text: c} }
 
 func known(x float64) *float64 { return &x }

@@ -53,10 +53,12 @@ func (r Release) validate(words bool) error {
 		v.require(round.Number >= 1 && (i == 0 || round.Number > r.Rounds[i-1].Number), fmt.Sprintf("rounds[%d].number", i), "does not rise from 1")
 		v.require(round.Dropped >= 0 && !slices.ContainsFunc(round.Without, func(crowd int) bool { return crowd < 1 || crowd > len(r.Crowds) }), fmt.Sprintf("rounds[%d]", i), "lacks what is no number of fragments, or no crowd")
 	}
+	v.worded = words
 	v.metrics(r.Headline, "headline")
 	v.metrics(r.Cost, "cost")
 	v.sections(r.Sections, "sections")
 	v.sections(r.Protection, "protection")
+	v.names(r)
 	figures := map[string]bool{} // each is a file of its name
 	for _, f := range r.Figures() {
 		v.require(!figures[f.Name], "figure "+f.Name, "has the name of an earlier one")
@@ -65,7 +67,38 @@ func (r Release) validate(words bool) error {
 	return errors.Join(v.problems...)
 }
 
-type validator struct{ problems []error }
+// names requires that each finding has one of its own: its words follow from it.
+func (v *validator) names(r Release) {
+	seen := map[string]bool{}
+	once := func(path, name, key string) {
+		at := path + "\x00" + name + "\x00" + key
+		v.require(name != "", path+".name", "is empty")
+		v.require(!seen[at], path, fmt.Sprintf("has two findings of one name, %q", name))
+		seen[at] = true
+	}
+	for _, m := range r.Headline {
+		once("headline", m.Name, "")
+	}
+	for i, s := range r.Sections {
+		path := fmt.Sprintf("sections[%d]", i)
+		once("sections", s.Name, "")
+		for _, m := range s.Metrics {
+			once(path+".metrics", m.Name, "")
+		}
+		for _, t := range s.Tables {
+			once(path+".tables", t.Name, t.Key)
+		}
+		for _, l := range s.Lists {
+			once(path+".lists", l.Name, l.Key)
+		}
+	}
+}
+
+// validator collects what is wrong. Worded says that words are looked at, too.
+type validator struct {
+	problems []error
+	worded   bool
+}
 
 func (v *validator) require(ok bool, path, problem string) {
 	if !ok {
@@ -132,7 +165,8 @@ func (v *validator) metrics(ms []Metric, path string) {
 	for i, m := range ms {
 		p := fmt.Sprintf("%s[%d]", path, i)
 		v.require(m.Name != "", p+".name", "is empty")
-		v.require(m.Label != "", p+".label", "is empty")
+		v.require(!v.worded || m.Label != "", p+".label", "is empty")
+		v.require(m.Records >= 0, p+".records", "is negative")
 		v.require(m.StdErr >= 0, p+".std_err", "is negative")
 		v.require(m.Level >= 0 && m.Level < 1, p+".level", "is outside [0, 1)")
 		v.require(m.Level > 0 || m.Low == 0 && m.High == 0, p+".level", "is missing: an interval without its level means nothing")
@@ -142,19 +176,23 @@ func (v *validator) metrics(ms []Metric, path string) {
 }
 
 func (v *validator) table(t Table, path string) {
-	v.require(t.Title != "", path+".title", "is empty")
-	v.require(len(t.Columns) > 0, path+".columns", "is empty")
+	width := len(t.Columns)
+	if v.worded {
+		v.require(t.Title != "", path+".title", "is empty")
+		v.require(width > 0, path+".columns", "is empty")
+	} else if len(t.Rows) > 0 {
+		width = len(t.Rows[0])
+	}
 	for i, row := range t.Rows {
 		p := fmt.Sprintf("%s.rows[%d]", path, i)
-		v.require(len(row) == len(t.Columns), p, "does not have one cell per column")
+		v.require(len(row) == width && width > 0, p, "does not have one cell per column")
 		for j, c := range row {
 			p := fmt.Sprintf("%s[%d]", p, j)
 			v.require(c.StdErr >= 0, p+".std_err", "is negative")
-			v.require(c.Value == nil || c.Text == "", p, "has both text and a number")
-			v.require((c.Low == nil) == (c.High == nil), p, "has one end of an interval")
-			if c.Low != nil && c.High != nil {
-				v.require(c.Value == nil && c.Text == "", p, "has an interval beside text or a number")
-				v.require(*c.Low <= *c.High, p, "has a low above its high")
+			v.require(c.Value == nil || c.Text == "" && c.Key == "", p, "has both text and a number")
+			if c.Low != nil || c.High != nil {
+				v.require(c.Value == nil && c.Text == "" && c.Key == "", p, "has an interval beside text or a number")
+				v.require(c.Low == nil || c.High == nil || *c.Low <= *c.High, p, "has a low above its high")
 			}
 			v.require(c.Value != nil || c.StdErr == 0, p+".std_err", "has no number")
 			if t.Heat {
@@ -166,7 +204,7 @@ func (v *validator) table(t Table, path string) {
 }
 
 func (v *validator) list(l List, path string) {
-	v.require(l.Title != "", path+".title", "is empty")
+	v.require(!v.worded || l.Title != "", path+".title", "is empty")
 	v.require(l.Level >= 0 && l.Level < 1, path+".level", "is outside [0, 1)")
 	v.require(l.Among >= 0 && (l.Level == 0) == (l.Among == 0), path+".among", "is not the number of intervals that hold at once")
 	for i, it := range l.Items {
@@ -185,7 +223,7 @@ const MaxSeries = 24
 
 // Validate reports the first reason why the figure cannot be published, or nil.
 func (f Figure) Validate() error {
-	var v validator
+	v := validator{worded: true}
 	if v.figure(f, "figure "+f.Name); len(v.problems) > 0 {
 		return v.problems[0]
 	}
@@ -194,9 +232,18 @@ func (f Figure) Validate() error {
 
 func (v *validator) figure(f Figure, path string) {
 	v.require(isFigureName(f.Name), path+".name", "is not a file stem of lower-case letters, digits and hyphens")
-	v.require(f.Title != "", path+".title", "is empty")
-	v.require(f.Alt != "", path+".alt", "is empty: say in words what the figure shows")
-	v.require(f.Kind == Lines || f.Kind == Points || f.Kind == Bars || f.Kind == Heat, path+".kind", "is none of lines, points, bars, heat")
+	if v.worded {
+		v.require(f.Title != "", path+".title", "is empty")
+		v.require(f.Alt != "", path+".alt", "is empty: say in words what the figure shows")
+		v.require(f.Kind == Lines || f.Kind == Points || f.Kind == Bars || f.Kind == Heat, path+".kind", "is none of lines, points, bars, heat")
+	} else { // its kind follows from its name
+		switch {
+		case f.Grid != nil:
+			f.Kind = Heat
+		case len(f.Categories) > 0:
+			f.Kind = Bars
+		}
+	}
 	v.require((f.Kind == Heat) == (f.Grid != nil), path+".grid", "is for heat, and heat needs it")
 	if f.Grid != nil {
 		v.require(len(f.Series) == 0 && !f.X.Log && !f.Y.Log && len(f.Categories) == 0, path, "has beside its grid what a heat figure does not draw")

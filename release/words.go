@@ -50,22 +50,30 @@ func (l List) Intervals() string {
 // Numeric reports whether a column holds a number or an interval anywhere.
 func (t Table) Numeric(column int) bool {
 	for _, row := range t.Rows {
-		if row[column].Value != nil || row[column].Low != nil {
+		if row[column].Value != nil || row[column].Ends() {
 			return true
 		}
 	}
 	return false
 }
 
+// Ends reports whether a cell is an interval, of one end at least.
+func (c Cell) Ends() bool { return c.Low != nil || c.High != nil }
+
 // Format prints a cell of a column with its unit and error.
 func (t Table) Format(column int, c Cell) string {
-	if c.Low != nil && c.High != nil {
-		return between(*c.Low, *c.High, t.Columns[column].Unit)
-	}
-	if c.Value == nil {
+	unit := t.Columns[column].Unit
+	switch {
+	case c.Low != nil && c.High != nil:
+		return between(*c.Low, *c.High, unit)
+	case c.Low != nil:
+		return amount(*c.Low, 0, unit) + " and more"
+	case c.High != nil:
+		return amount(*c.High, 0, unit) + " and less"
+	case c.Value == nil:
 		return c.Text
 	}
-	return plusMinus(*c.Value, c.StdErr, t.Columns[column].Unit)
+	return plusMinus(*c.Value, c.StdErr, unit)
 }
 
 // A Banner is what a reader must know before anything else.

@@ -73,5 +73,5 @@ func (a *Analyzer) Release(public results.Public) (release.Release, question.Mod
 		return r, model, err
 	}
 	r.Dropped = a.dropped
-	return r, model, written(p, &r)
+	return r, model, Write(p, &r)
 }

@@ -15,17 +15,11 @@ func Publish(p *protocol.Protocol, crowds []tally.Crowd, public results.Public) 
 	if err != nil {
 		return release.Release{}, nil, err
 	}
-	r, err := Describe(p, model, crowds, public)
-	return r, model, err
-}
-
-// Describe writes up what was learned from the crowds.
-func Describe(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public results.Public) (release.Release, error) {
 	r, err := Numbers(p, model, crowds, public)
 	if err != nil {
-		return r, err
+		return r, model, err
 	}
-	return r, written(p, &r)
+	return r, model, Write(p, &r)
 }
 
 // Numbers returns what was learned from the crowds, without the words that follow from the plan.
@@ -35,8 +29,8 @@ func Numbers(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, p
 	return r, err
 }
 
-// written writes the words of a release of a plan that stands alone.
-func written(p *protocol.Protocol, r *release.Release) error {
+// Write writes the words of a release of a plan that stands alone.
+func Write(p *protocol.Protocol, r *release.Release) error {
 	promise, err := p.Promise()
 	if err != nil {
 		return err

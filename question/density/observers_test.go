@@ -298,7 +298,7 @@ func publish(t *testing.T, proto *protocol.Protocol, tallies []tally.Crowd, with
 	}
 	r.Headline, r.Sections, r.Created = headline, sections, time.Unix(1, 0)
 	var html, text bytes.Buffer
-	if err := errors.Join(page.WriteHTML(&html, r), r.WriteJSON(&text)); err != nil {
+	if err := errors.Join(results.Words(proto.Plan, proto.Question, &r), page.WriteHTML(&html, r), r.WriteJSON(&text)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := release.Read(&text); err != nil {

@@ -43,11 +43,12 @@ func newQuestion(p plan.Plan) (*Question, error) {
 	if q.layers, err = network(q.ask.Model, q.ask.Dimension, len(q.ask.Classes)); err != nil {
 		return nil, err
 	}
-	q.report, err = newReporter(p, q.params())
+	q.report, err = newReporter(p, q.Params())
 	return q, err
 }
 
-func (q *Question) params() int { return params(q.layers) }
+// Params returns how many numbers the model has.
+func (q *Question) Params() int { return params(q.layers) }
 
 // first returns the model of the first round, drawn from the plan's seed.
 func (q *Question) first() (*nn.Model, error) {
@@ -112,7 +113,7 @@ func (q *Question) gradient(x []float32, class int) []float64 {
 	p, _ := q.passes.Get().(*pass)
 	if p == nil {
 		k := len(q.ask.Classes)
-		p = &pass{net: nn.NewPass(q.state.Model), target: make([]float32, k), dy: make([]float32, k), gradient: make([]float32, q.params())}
+		p = &pass{net: nn.NewPass(q.state.Model), target: make([]float32, k), dy: make([]float32, k), gradient: make([]float32, q.Params())}
 	}
 	defer q.passes.Put(p)
 	scores := p.net.Forward(x, 1)

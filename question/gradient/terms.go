@@ -18,7 +18,7 @@ func (q *Question) Risks() question.Risks { return question.Risks{} }
 func (q *Question) Words() question.Words {
 	w := question.Words{
 		Asked: fmt.Sprintf("How would each respondent's example, %d numbers and which of %d classes it is of, change a model that learns %d numbers?",
-			q.ask.Dimension, len(q.ask.Classes), q.params()),
+			q.ask.Dimension, len(q.ask.Classes), q.Params()),
 		Answer: "gradients", Crowd: "crowd", Crowds: []string{"everybody"},
 		Unfit:       terms.SaysUnfit(q.plan.Question, "a gradient of zero, which adds nothing to the mean in expectation."),
 		Assumptions: []string{"The class of an example is as private as the example: the guarantees speak of both."},

@@ -84,7 +84,11 @@ func TestGridIsDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range sections[0].Figures {
+	r := release.Release{Sections: sections}
+	if err := results.Words(proto.Plan, proto.Question, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Sections[0].Figures {
 		if f.Kind != release.Heat {
 			continue
 		}

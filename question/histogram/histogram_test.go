@@ -2,6 +2,7 @@ package histogram_test
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -101,7 +102,7 @@ func TestHistogramFlow(t *testing.T) {
 			r.Headline, r.Sections = headline, append(sections, r.Sections...)
 			r.Provenance.Software, r.Provenance.Randomness = "test", "seed 7"
 			r.Created = p.Times.Opens.AddDate(2000, 0, 0)
-			if err := r.Validate(); err != nil {
+			if err := errors.Join(results.Words(proto.Plan, proto.Question, &r), r.Validate()); err != nil {
 				t.Error(err)
 			}
 		})

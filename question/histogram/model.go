@@ -19,7 +19,6 @@ type Model struct {
 	Respondents []int
 	Attributes  []plan.Attribute
 	Crowds      []string // their names; none where there is one crowd, of everybody
-	Deleted     bool     // the sizes of crowds are private: Respondents are smaller by a random number
 
 	question *Question
 }
@@ -42,7 +41,7 @@ type Table struct {
 func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	m := &Model{
 		question: h, Respondents: make([]int, len(crowds)),
-		Attributes: h.ask.Attributes, Crowds: h.plan.Crowd.Names, Deleted: h.plan.Crowd.Deletion != nil,
+		Attributes: h.ask.Attributes, Crowds: h.plan.Crowd.Names,
 	}
 	for crowd, c := range crowds {
 		if c.Tally == nil {
@@ -72,7 +71,7 @@ func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 func (h *Question) Again(respondents []int, cells func(crowd, attribute int) []estimate.Value) (*Model, error) {
 	m := &Model{
 		question: h, Respondents: respondents,
-		Attributes: h.ask.Attributes, Crowds: h.plan.Crowd.Names, Deleted: h.plan.Crowd.Deletion != nil,
+		Attributes: h.ask.Attributes, Crowds: h.plan.Crowd.Names,
 	}
 	if !h.ask.Randomizer.OneHot() && !h.noised() {
 		return nil, nil
@@ -97,6 +96,9 @@ func (h *Question) Again(respondents []int, cells func(crowd, attribute int) []e
 
 // Name returns that of a cell.
 func (t *Table) Name(cell int) string { return t.attribute.cells.Name(cell) }
+
+// Size returns the number of cells.
+func (t *Table) Size() int { return t.attribute.cells.Size() }
 
 // Independent says that the errors of different cells are.
 func (t *Table) Independent() bool { return t.errors.independent }
@@ -216,12 +218,32 @@ func (t *Table) Consistent() ([]float64, error) {
 
 // Proved returns how many respondents a device can move each cell by at most, which it proves: one,
 // or where its noise is in range, as many as the range has. ok is false where it proves nothing.
-func (m *Model) Proved() (most int, ok bool) {
-	if m.question.plan.Route.Sum == nil {
+func (h *Question) Proved() (most int, ok bool) {
+	if h.plan.Route.Sum == nil {
 		return 0, false
 	}
-	_, raised, _ := m.question.Scattered()
+	_, raised, _ := h.Scattered()
 	return raised + 1, true
+}
+
+// Outline returns the table of an attribute that somebody was counted in, without estimates: what follows of
+// every one from the plan.
+func (h *Question) Outline(attribute int) *Table {
+	t := h.randomizers[attribute]
+	return &Table{
+		Attribute: attribute, Asked: h.ask.Attributes[attribute], attribute: h.attributes[attribute],
+		errors: t.errors(slices.Repeat([]uint64{1}, t.channels()), 1, h.share()),
+	}
+}
+
+// Names returns those of an attribute's cells.
+func (h *Question) Names(attribute int) map[string]bool {
+	cells := h.attributes[attribute].cells
+	names := make(map[string]bool, cells.Size())
+	for cell := range cells.Size() {
+		names[cells.Name(cell)] = true
+	}
+	return names
 }
 
 // Poisoned bounds how far so many malicious devices, counted among the respondents

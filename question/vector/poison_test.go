@@ -140,7 +140,8 @@ func TestLiars(t *testing.T) {
 		push(c.Tally.(*tally.Counts).N, w, liars*envelopes)
 		c.Respondents = len(held)
 		chosen := accuracy(c)
-		if m, err := proto.Learn([]tally.Crowd{c}); err != nil || m.(*vector.Model).Answers < m.(*vector.Model).Expected.Mean+6*m.(*vector.Model).Expected.StdErr {
+		expected := proto.Question.(*vector.Question).Expected(len(held))
+		if m, err := proto.Learn([]tally.Crowd{c}); err != nil || m.(*vector.Model).Answers < expected.Mean+6*expected.StdErr {
 			t.Errorf("%d%% liars fill every envelope, and it does not show: %v", percent, err)
 		}
 		t.Logf("%2d%% liars: accuracy %.3f by other classes, %.3f by chosen bits (%.3f without), %d envelopes, %d answers", percent, flipped, chosen, honest, envelopes, 16)

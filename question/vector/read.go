@@ -24,15 +24,28 @@ type Model struct {
 	Sum         []float64
 	Error       float64 // standard error of each coordinate: of the bits, and of clipping
 	Bits        float64 // of that, the bits'
-	// Answers are how many rows a respondent answered, on average; Expected is what the plan
-	// says, with the deviation that the coins leave. Others are no devices of the plan.
-	Answers  float64
-	Expected estimate.Value
-	State    *State // that the round asked with; nil: none
+	// Answers are how many rows a respondent answered, on average. Where it is far from what the question
+	// expects, some are no devices of the plan.
+	Answers float64
+	State   *State // that the round asked with; nil: none
 }
 
 // Shape is of the features and classes.
 func (m *Model) Shape() features.Shape { return shape(m.Asked) }
+
+// Expected returns how many rows each of so many respondents answers on average by the plan, with the deviation
+// that the coins leave.
+func (q *Question) Expected(respondents int) estimate.Value {
+	s := q.spec()
+	share := float64(s.Answered) / float64(s.Rows)
+	return estimate.Value{Mean: float64(s.Answered), StdErr: math.Sqrt(float64(s.Answered) * (1 - share) / float64(respondents))}
+}
+
+// Coordinates returns how many a sum has.
+func (q *Question) Coordinates() int { return q.spec().Dimension }
+
+// Made returns what the vectors of the round are made of.
+func (q *Question) Made() string { return q.round.Sums }
 
 // Learn estimates the sum.
 func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
@@ -51,8 +64,6 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	for _, n := range crowds[0].Tally.(*tally.Counts).N {
 		m.Answers += float64(n) / float64(m.Respondents)
 	}
-	s := q.spec()
-	m.Expected = estimate.Value{Mean: float64(s.Answered), StdErr: math.Sqrt(float64(s.Answered) * (1 - float64(s.Answered)/float64(s.Rows)) / float64(m.Respondents))}
 	m.Error = math.Hypot(sum.Error, q.spec().Clipping(m.Respondents, overlap(q.ask, q.round)))
 	return m, nil
 }

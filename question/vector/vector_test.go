@@ -210,10 +210,11 @@ func TestRoundTeaches(t *testing.T) {
 	if s := sections[0]; len(s.Metrics) != 1 || s.Metrics[0].Name != "calibration_error" || s.Metrics[0].Value > 0.25 || len(s.Tables) != 3 || len(s.Tables[0].Rows) != 3 {
 		t.Errorf("%+v", s)
 	}
-	if m := model.(*vector.Model); math.Abs(m.Answers-m.Expected.Mean) > 6*m.Expected.StdErr {
-		t.Errorf("%v rows answered, expected %+v", m.Answers, m.Expected)
+	expected := proto.Question.(*vector.Question).Expected(2000)
+	if m := model.(*vector.Model); math.Abs(m.Answers-expected.Mean) > 6*expected.StdErr {
+		t.Errorf("%v rows answered, expected %+v", m.Answers, expected)
 	}
-	ratio := sections[1].Metrics[2]
+	ratio := sections[1].Metrics[3]
 	if ratio.Name != "error_ratio" || math.Abs(ratio.Value-1) > 0.3 { // of 117 coordinates
 		t.Errorf("%+v", ratio)
 	}

@@ -50,6 +50,15 @@ func merged(text []byte, newest release.Release, newer bool, follows []account.S
 	return states(r, follows)
 }
 
+// mergedNames refuses a name in the release of all rounds so far that no release of the plan has.
+func (c *checks) mergedNames(text []byte) error {
+	r, err := release.Read(bytes.NewReader(text))
+	if err != nil || c.Words == nil {
+		return err
+	}
+	return c.Words(c.signed.Plan, c.protocol.Question, &r)
+}
+
 // follows returns the statements that a release of the plan makes: those of its promise, and of a
 // round those of all rounds of its study.
 func (c *checks) follows() ([]account.Statement, error) {

@@ -128,7 +128,7 @@ func (g good) look(files map[string][]byte) (verify.Report, error) {
 
 func (g good) evidence(files map[string][]byte, trusted *plan.Publishers) verify.Evidence {
 	return verify.Evidence{
-		Files: files, Trusted: trusted, Version: "confetti test", Columns: columnar.Same, Answers: results.Again,
+		Files: files, Trusted: trusted, Version: "confetti test", Columns: columnar.Same, Answers: results.Again, Words: results.Words,
 		State: func(io.Writer, string) error { return errors.New("there is none") },
 		Draw: func(signed plan.Signed, json, audit []byte) ([]byte, error) {
 			r, err := release.Read(bytes.NewReader(json))

@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
 	_ "github.com/confetti-dp/confetti/question/all"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -76,6 +77,9 @@ type Evidence struct {
 	// Answers writes up anew what is said of the answer, by the table of counts and the respondents of each crowd,
 	// and the table as it would be written; follows is false where it does not follow from these. Nil: it is not compared.
 	Answers func(p plan.Plan, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, again []byte, follows bool, err error)
+	// Words writes the words of what a release says of the answer, and refuses a name that no release of the plan has.
+	// Nil: names are not looked at.
+	Words func(p plan.Plan, q question.Question, r *release.Release) error
 	// Columns reports that a Parquet file says something else than the table of that name; nil: none is compared.
 	Columns func(name string, table, parquet []byte) error
 	// State copies the public state that the plan names, which may be too large to be held.
@@ -229,7 +233,17 @@ func (c *checks) promised() bool {
 	}
 	c.found("guarantees", err, "the release states no less than what follows from the plan, and nothing else: %s", recomputed(follows))
 	c.found("kind", c.kind(), "what the plan asks, of people, by the parties that it names")
+	c.named("names", c.release)
 	return true
+}
+
+// named asks whether a release has names of its plan alone: labels and sentences follow from these, and none is stored.
+func (c *checks) named(what string, r release.Release) {
+	if c.Words == nil {
+		c.left(what, "that numbers and tables have names of the plan: no program here reads them")
+		return
+	}
+	c.found(what, c.Words(c.signed.Plan, c.protocol.Question, &r), "every number has a name of the plan's, from which its label follows: no label, title or note is stored")
 }
 
 // audited looks at the report of the analyzer's own attacks.
@@ -259,6 +273,9 @@ func (c *checks) rounds() {
 		follows, err := c.follows()
 		if err == nil {
 			err = merged(text, c.release, c.signed.Plan.Version >= 3, follows)
+		}
+		if err == nil && text != nil {
+			err = c.mergedNames(text)
 		}
 		c.found("all rounds", err, "the release of all rounds so far states no less, since each respondent answers one; that its numbers are those of its rounds is seen only where all of them are at hand")
 	}

@@ -2,7 +2,7 @@ package page
 
 import (
 	"bytes"
-	"encoding/json"
+	"encoding/gob"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,26 +10,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/release"
 )
 
 // sample is the golden release of package release.
 func sample(t testing.TB) release.Release {
 	t.Helper()
-	r := opened(t, "../../../release/testdata")
-	text, err := os.ReadFile("../../../release/testdata/words.json")
+	f, err := os.Open("../../../release/testdata/worded.gob")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var words struct {
-		release.Words
-		Guarantees []account.Statement
-	}
-	if err := json.Unmarshal(text, &words); err != nil {
+	defer f.Close()
+	var r release.Release
+	if err := gob.NewDecoder(f).Decode(&r); err != nil {
 		t.Fatal(err)
 	}
-	r.Words, r.Guarantees = words.Words, words.Guarantees
 	return r
 }
 

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
@@ -53,8 +52,7 @@ func (l *Linear) calibration(sums string, test Records) ([]release.Metric, []rel
 			right[at]++
 		}
 	}
-	t := release.Table{Title: "Is it as sure as it should be?", Note: "Public test records by the probability that the classifier gives to its own answer; where the last two columns are far apart, it is not to be taken at its word.",
-		Columns: []release.Column{{Label: "probability given"}, {Label: "records", Unit: release.Count}, {Label: "given, on average", Unit: release.Share}, {Label: "right", Unit: release.Share}}}
+	t := release.Table{Name: "calibration"}
 	apart := 0.0
 	for at, records := range n {
 		if records == 0 {
@@ -63,24 +61,23 @@ func (l *Linear) calibration(sums string, test Records) ([]release.Metric, []rel
 		apart += math.Abs(said[at]-right[at]) / float64(len(test.Y))
 		low, high := prob.BinomialInterval(int(right[at]), records, 1-hdc.Level)
 		t.Rows = append(t.Rows, []release.Cell{
-			release.Text(fmt.Sprintf("%d to %d%%", 100*at/calibrationBins, 100*(at+1)/calibrationBins)),
+			release.Interval(float64(at)/calibrationBins, float64(at+1)/calibrationBins),
 			release.Number(float64(records), 0), release.Number(said[at]/float64(records), 0), release.Interval(low, high),
 		})
 	}
-	return []release.Metric{{Name: "calibration_error", Label: "How far its probabilities are off, on average", Value: apart, Unit: release.Share, Note: "of public test records, in five groups of like probability"}}, []release.Table{t}
+	return []release.Metric{{Name: "calibration_error", Value: apart, Records: len(test.Y)}}, []release.Table{t}
 }
 
 // byClass lists how often the records of each class are taken for another.
 func byClass(classes []string, e hdc.Evaluation) release.Table {
-	t := release.Table{Title: "Errors of each class", Note: "Of public test records; intervals of 95%.",
-		Columns: []release.Column{{Label: "true class"}, {Label: "records", Unit: release.Count}, {Label: "wrong", Unit: release.Share}, {Label: "interval", Unit: release.Share}}}
+	t := release.Table{Name: "by_class"}
 	for k, name := range classes {
 		records, right := classified(e, k)
 		if records == 0 {
 			continue
 		}
 		low, high := prob.BinomialInterval(records-right, records, 1-hdc.Level)
-		t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Number(float64(records), 0), release.Number(float64(records-right)/float64(records), 0), release.Interval(low, high)})
+		t.Rows = append(t.Rows, []release.Cell{release.Named(name), release.Number(float64(records), 0), release.Number(float64(records-right)/float64(records), 0), release.Interval(low, high)})
 	}
 	return t
 }

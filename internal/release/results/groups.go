@@ -40,7 +40,7 @@ func (m *answers) groups(asked []Group) ([]release.Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		section, err := m.regrouped(a.Name, tables, of, cells)
+		section, err := m.regrouped(tables, of, cells)
 		if err != nil {
 			return nil, err
 		}
@@ -76,28 +76,23 @@ func byName(t *table, groups []Group) ([][]int, error) {
 	return cells, nil
 }
 
-func (m *answers) regrouped(attribute string, tables []*table, groups []Group, cells [][]int) (release.Section, error) {
-	s := release.Section{
-		Title: fmt.Sprintf("Groups of %s", attribute),
-		Text:  "What the reports carry, put together anew. It costs no privacy: they were private before.",
-	}
-	columns := []release.Column{{Label: "group"}, {Label: "cells", Unit: release.Count}, {Label: "respondents", Unit: release.Count}}
-	shares := append(slices.Clone(columns), release.Column{Label: "share", Unit: release.Share}, release.Column{Label: "share, " + release.Percent(level), Unit: release.Share})
-	if tables[0].truth != nil {
-		columns = append(columns, release.Column{Label: truthColumn, Unit: release.Count})
-		shares = append(shares, release.Column{Label: truthColumn, Unit: release.Count})
-	}
+// regrouped has the tables of an attribute's groups.
+func (m *answers) regrouped(tables []*table, groups []Group, cells [][]int) (release.Section, error) {
+	s := release.Section{Name: place{attributes: len(m.Attributes), attribute: tables[0].Attribute}.key("groups", "-")}
 	known := make([]float64, len(groups))
 	all := make([]estimate.Value, len(groups))
 	for _, t := range tables {
-		out := release.Table{Title: m.title(t), Columns: shares}
+		out := release.Table{Name: "crowd"}
+		if len(m.Respondents) > 1 {
+			out.Key = m.Crowds[t.Crowd]
+		}
 		for i, g := range groups {
 			count, share, low, high, ok := t.Group(cells[i], level)
 			if !ok {
-				return s, fmt.Errorf("results: group %q: the errors of %s are correlated, so that the error of a sum is not known: only one-hot answers can be regrouped", g.Name, attribute)
+				return s, fmt.Errorf("results: group %q: the errors of %s are correlated, so that the error of a sum is not known: only one-hot answers can be regrouped", g.Name, t.Asked.Name)
 			}
 			all[i] = estimate.Value{Mean: all[i].Mean + count.Mean, StdErr: math.Hypot(all[i].StdErr, count.StdErr)}
-			row := []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0),
+			row := []release.Cell{release.Named(g.Name), release.Number(float64(len(cells[i])), 0),
 				release.Number(count.Mean, count.StdErr), release.Number(share.Mean, share.StdErr), release.Interval(low, high)}
 			if n := t.truth.count(cells[i]...); n != nil {
 				known[i] += *n
@@ -108,9 +103,9 @@ func (m *answers) regrouped(attribute string, tables []*table, groups []Group, c
 		s.Tables = append(s.Tables, out)
 	}
 	if len(tables) > 1 {
-		out := release.Table{Title: "All crowds together", Columns: columns}
+		out := release.Table{Name: "all"}
 		for i, g := range groups {
-			row := []release.Cell{release.Text(g.Name), release.Number(float64(len(cells[i])), 0), release.Number(all[i].Mean, all[i].StdErr)}
+			row := []release.Cell{release.Named(g.Name), release.Number(float64(len(cells[i])), 0), release.Number(all[i].Mean, all[i].StdErr)}
 			if tables[0].truth != nil {
 				row = append(row, release.Number(known[i], 0))
 			}

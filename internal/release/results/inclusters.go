@@ -19,7 +19,7 @@ type inClusters struct {
 }
 
 // agreement returns the share of all who have the likeliest class of their cluster.
-func (c inClusters) agreement(label string) release.Metric {
+func (c inClusters) agreement() release.Metric {
 	var own, others []estimate.Value
 	for cluster, likeliest := range c.likeliest {
 		for y, v := range c.counts[cluster] {
@@ -31,12 +31,12 @@ func (c inClusters) agreement(label string) release.Metric {
 		}
 	}
 	share, low, high := estimate.Share(estimate.Sum(own), estimate.Sum(others), 0, level)
-	return release.Metric{Name: "agreement", Label: label, Value: share.Mean, Low: low, High: high, Level: level, Unit: release.Share, Note: "from the same counts, which flatters it a little"}
+	return release.Metric{Name: "agreement", Value: share.Mean, Low: low, High: high, Level: level}
 }
 
-// judged puts the accuracy on public records first, with a note of how many these are, and adds
-// which class is taken for which; it leaves a page as it is where there are none, or no clusters.
-func (c inClusters) judged(headline []release.Metric, section *release.Section, test Records, note string) ([]release.Metric, error) {
+// judged puts the accuracy on public records first, and adds which class is taken for which; it
+// leaves a page as it is where there are none, or no clusters.
+func (c inClusters) judged(headline []release.Metric, section *release.Section, test Records) ([]release.Metric, error) {
 	if len(test.Y) == 0 || c.find == nil {
 		return headline, nil
 	}
@@ -58,5 +58,5 @@ func (c inClusters) judged(headline []release.Metric, section *release.Section, 
 		return nil, err
 	}
 	section.Tables = append(section.Tables, confusion(c.classes, e))
-	return append([]release.Metric{accuracy("accuracy", "Accuracy", e, fmt.Sprintf(note, e.Total))}, headline...), nil
+	return append([]release.Metric{accuracy("accuracy", e)}, headline...), nil
 }

@@ -25,24 +25,18 @@ import (
 // describeNumbered states how many records were told of, and what they say together.
 func describeNumbered(m *latent.Model) ([]release.Metric, []release.Section, error) {
 	n := m.Numbered
-	headline := []release.Metric{
-		{Name: "respondents", Label: "Respondents counted", Value: float64(len(n.Reports)), Unit: release.Count},
-		{Name: "records", Label: "Public records", Value: float64(m.Asked.Records), Unit: release.Count},
-	}
+	headline := []release.Metric{{Name: respondentsMetric, Value: float64(len(n.Reports))}, {Name: "records", Value: float64(m.Asked.Records)}}
 	if len(n.Reports) == 0 {
 		return headline, nil, nil
 	}
-	section := release.Section{
-		Title: "What was said of each record",
-		Text:  fmt.Sprintf("Each report stands beside the number of its public record (%s), with noise in it. Whoever has other columns of the same records joins them by that number (confetti release join): a report is read as what is public says of all that may have led to it, by how likely each is.", release.CountsFile),
-	}
+	section := release.Section{Name: "records"}
 	names, values := n.How.Class.K > 0, []estimate.Value(nil)
-	t := release.Table{Title: "Respondents by cluster", Columns: []release.Column{{Label: "cluster"}, {Label: "respondents", Unit: release.Count}}}
+	t := release.Table{Name: "clusters"}
 	switch {
 	case n.Vectors && !names:
 		return headline, []release.Section{section}, nil
 	case n.Vectors:
-		t.Title, t.Columns[0].Label = "Respondents by class", "class"
+		t.Name = "classes"
 		counts := make([]uint64, len(m.Asked.Classes))
 		for _, r := range n.Reports {
 			counts[r.Class]++
@@ -62,25 +56,18 @@ func describeNumbered(m *latent.Model) ([]release.Metric, []release.Section, err
 		n.Symbols.EstimateAll(counts, len(n.Reports), values)
 	}
 	for i, v := range values[:min(len(values), tableRows)] {
-		t.Rows = append(t.Rows, []release.Cell{release.Text(symbolName(m, i)), release.Number(v.Mean, v.StdErr)})
-	}
-	if len(values) > tableRows {
-		t.Note = fmt.Sprintf("The first %d of %d.", tableRows, len(values))
+		t.Rows = append(t.Rows, []release.Cell{release.Named(symbolKey(m, i)), release.Number(v.Mean, v.StdErr)})
 	}
 	section.Tables = []release.Table{t}
 	return headline, []release.Section{section}, nil
 }
 
-// symbolName returns that of a class that is told beside a vector, or of a cluster with its class where there are such.
-func symbolName(m *latent.Model, i int) string {
-	k := len(m.Asked.Classes)
-	switch {
-	case m.Numbered.Vectors:
+// symbolKey names a class that is told beside a vector, or a cluster with its class where there are such.
+func symbolKey(m *latent.Model, i int) string {
+	if m.Numbered.Vectors {
 		return m.Asked.Classes[i]
-	case k > 0:
-		return fmt.Sprintf("%d, %s", i/k+1, m.Asked.Classes[i%k])
 	}
-	return strconv.Itoa(i + 1)
+	return symbolNumber(m, i)
 }
 
 // symbolNumber returns that of a cluster, and of its class after a colon where there are such: names may hold any sign.

@@ -3,7 +3,6 @@ package results
 import (
 	"bytes"
 	"encoding/csv"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -34,24 +33,20 @@ func describeLabel(m *label.Model, public Public) ([]release.Metric, []release.S
 		}
 		largest = max(largest, t.Respondents)
 	}
-	headline := []release.Metric{
-		{Name: "respondents", Label: "Respondents counted", Value: float64(respondents), Unit: release.Count},
-		{Name: "clusters", Label: "Clusters released", Value: float64(len(m.Counts.Tables)), Unit: release.Count, Note: fmt.Sprintf("of %d, with %d to %d respondents", m.Asked.Clusters, smallest, largest)},
-	}
+	headline := []release.Metric{{Name: respondentsMetric, Value: float64(respondents)}, {Name: "clusters", Value: float64(len(m.Counts.Tables))}}
 	if respondents == 0 {
 		return headline, nil, nil
 	}
 	section := release.Section{
-		Title:  "How well clusters tell labels",
-		Text:   "Features are given the likeliest label of their public cluster. How often that is wrong is estimated from the same counts, which flatters it a little: of labels that are equally frequent the noise has chosen one. A network on public features that learns from these counts does better (docs/labels.md).",
-		Tables: []release.Table{c.errors(), c.sizes()},
+		Name: "clusters", Tables: []release.Table{c.errors(), c.sizes()},
+		Metrics: []release.Metric{{Name: "smallest_cluster", Value: float64(smallest)}, {Name: "largest_cluster", Value: float64(largest)}},
 	}
 	by := inClusters{classes: m.Asked.Classes, features: m.Asked.Features, likeliest: c.likeliest, common: c.common, counts: counts}
-	headline = append([]release.Metric{by.agreement("Respondents with the likeliest label of their cluster")}, headline...)
+	headline = append([]release.Metric{by.agreement()}, headline...)
 	if m.Clusters != nil {
 		by.find = func(row []float32) (int, bool) { return m.Clusters.Nearest(row), true }
 	}
-	headline, err := by.judged(headline, &section, public.Test, "on %d public test records")
+	headline, err := by.judged(headline, &section, public.Test)
 	return headline, []release.Section{section}, err
 }
 
@@ -91,7 +86,7 @@ func top(values []estimate.Value) (at int) {
 
 // errors returns how often each class is taken for another, with intervals.
 func (c *clustered) errors() release.Table {
-	t := release.Table{Title: "Errors by class", Columns: []release.Column{{Label: "class"}, {Label: "respondents", Unit: release.Count}, {Label: "given another class", Unit: release.Share}, {Label: "95 % interval", Unit: release.Share}}}
+	t := release.Table{Name: "errors"}
 	for k, name := range c.Asked.Classes {
 		var wrong, right []estimate.Value
 		for _, table := range c.Counts.Tables {
@@ -103,29 +98,26 @@ func (c *clustered) errors() release.Table {
 		}
 		all := estimate.Sum(append(slices.Clone(wrong), right...))
 		share, low, high := estimate.Share(estimate.Sum(wrong), estimate.Sum(right), 0, level)
-		t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Number(all.Mean, all.StdErr), release.Number(share.Mean, share.StdErr), release.Interval(low, high)})
+		t.Rows = append(t.Rows, []release.Cell{release.Named(name), release.Number(all.Mean, all.StdErr), release.Number(share.Mean, share.StdErr), release.Interval(low, high)})
 	}
 	return t
 }
 
 // sizes lists clusters with their likeliest labels, the largest first.
 func (c *clustered) sizes() release.Table {
-	t := release.Table{Title: "Clusters", Columns: []release.Column{{Label: "cluster"}, {Label: "respondents", Unit: release.Count}, {Label: "likeliest label"}, {Label: "respondents with it", Unit: release.Count}}}
+	t := release.Table{Name: "clusters"}
 	tables := slices.Clone(c.Counts.Tables)
 	slices.SortStableFunc(tables, func(a, b *histogram.Table) int { return b.Respondents - a.Respondents })
 	for _, of := range tables[:min(len(tables), tableRows)] {
 		k := c.likeliest[of.Crowd]
-		t.Rows = append(t.Rows, []release.Cell{release.Text(c.Counts.Crowds[of.Crowd]), release.Number(float64(of.Respondents), 0), release.Text(c.Asked.Classes[k]), release.Number(of.Values[k].Mean, of.Values[k].StdErr)})
-	}
-	if len(tables) > tableRows {
-		t.Note = fmt.Sprintf("The %d largest of %d; %s has all.", tableRows, len(tables), release.CountsFile)
+		t.Rows = append(t.Rows, []release.Cell{release.Named(c.Counts.Crowds[of.Crowd]), release.Number(float64(of.Respondents), 0), release.Named(c.Asked.Classes[k]), release.Number(of.Values[k].Mean, of.Values[k].StdErr)})
 	}
 	return t
 }
 
 // describeReports states how many hold each label, from labels that were reported one by one.
 func describeReports(m *label.Model) ([]release.Metric, []release.Section, error) {
-	headline := []release.Metric{{Name: "respondents", Label: "Respondents counted", Value: float64(len(m.Reports)), Unit: release.Count}}
+	headline := []release.Metric{{Name: respondentsMetric, Value: float64(len(m.Reports))}}
 	if len(m.Reports) == 0 {
 		return headline, nil, nil
 	}
@@ -135,14 +127,11 @@ func describeReports(m *label.Model) ([]release.Metric, []release.Section, error
 		counts[r.Class]++
 	}
 	randomize.KRR{K: k, Epsilon: m.Epsilon}.EstimateAll(counts, len(m.Reports), values)
-	t := release.Table{Title: "Respondents by label", Columns: []release.Column{{Label: "label"}, {Label: "respondents", Unit: release.Count}}}
+	t := release.Table{Name: "labels"}
 	for c, v := range values {
-		t.Rows = append(t.Rows, []release.Cell{release.Text(m.Asked.Classes[c]), release.Number(v.Mean, v.StdErr)})
+		t.Rows = append(t.Rows, []release.Cell{release.Named(m.Asked.Classes[c]), release.Number(v.Mean, v.StdErr)})
 	}
-	return headline, []release.Section{{
-		Title: "How many hold each label", Tables: []release.Table{t},
-		Text: fmt.Sprintf("Each report stands beside the number of its public record (%s): a network on public features learns from how likely each is for each label (docs/labels.md).", release.CountsFile),
-	}}, nil
+	return headline, []release.Section{{Name: "labels", Tables: []release.Table{t}}}, nil
 }
 
 // labelSheet is of counts in clusters, of a sum, or of the reports themselves.

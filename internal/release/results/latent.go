@@ -3,7 +3,6 @@ package results
 import (
 	"bytes"
 	"encoding/csv"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -27,37 +26,27 @@ func describeLatent(m *latent.Model, public Public) ([]release.Metric, []release
 	for _, n := range m.Counts.Respondents {
 		respondents += n
 	}
-	headline := []release.Metric{
-		{Name: "respondents", Label: "Respondents counted", Value: float64(respondents), Unit: release.Count},
-		{Name: "clusters", Label: "Public clusters", Value: float64(m.Asked.Clusters), Unit: release.Count},
-	}
+	headline := []release.Metric{{Name: respondentsMetric, Value: float64(respondents)}, {Name: "clusters", Value: float64(m.Asked.Clusters)}}
 	if respondents == 0 {
 		return headline, nil, nil
 	}
 	if m.Asked.Report == plan.LatentRight {
 		return describeRight(m, headline[:1])
 	}
-	section := release.Section{
-		Title: "Where records lie",
-		Text:  "Estimates are unbiased: some are below zero, and errors are those of the devices' noise. Errors of sums are upper bounds, since the cells of one report push each other aside.",
-	}
 	if len(m.Asked.Classes) == 0 {
-		section.Tables = []release.Table{groupsTable(m)}
-		return headline, []release.Section{section}, nil
+		return headline, []release.Section{{Name: "clusters", Tables: []release.Table{groupsTable(m)}}}, nil
 	}
 	d, err := newDecoded(m)
 	if err != nil {
 		return nil, nil, err
 	}
-	section.Title = "Which class goes with which cluster"
-	section.Text += " " + d.says()
-	section.Tables = []release.Table{d.classes(), d.clusters()}
+	section := release.Section{Name: "classes", Tables: []release.Table{d.classes(), d.clusters()}}
 	by := inClusters{classes: m.Asked.Classes, features: m.Asked.Features, likeliest: d.likeliest, counts: slices.Collect(slices.Chunk(d.table.Values, d.k))}
-	headline = append([]release.Metric{by.agreement("Respondents with the likeliest class of their cluster")}, headline...)
+	headline = append([]release.Metric{by.agreement()}, headline...)
 	if m.Finder != nil {
 		by.find = m.Finder.Find
 	}
-	headline, err = by.judged(headline, &section, public.Test, "of the likeliest class of the cluster, on %d public test records")
+	headline, err = by.judged(headline, &section, public.Test)
 	return headline, []release.Section{section}, err
 }
 
@@ -67,17 +56,13 @@ func describeRight(m *latent.Model, headline []release.Metric) ([]release.Metric
 	if !ok {
 		return headline, nil, nil
 	}
-	headline = append([]release.Metric{{Name: "accuracy", Label: "Accuracy of the published model", Value: share.Mean, StdErr: share.StdErr, Low: low, High: high, Level: level, Unit: release.Share,
-		Note: "the interval is exact, of those whom respondents were drawn from"}}, headline...)
-	t := release.Table{Title: "Respondents by what the model gives them", Columns: []release.Column{{Label: "class"}, {Label: "respondents", Unit: release.Count}}}
-	for i, name := range []string{"another than theirs", "theirs"} {
+	headline = append([]release.Metric{{Name: "accuracy", Value: share.Mean, StdErr: share.StdErr, Low: low, High: high, Level: level}}, headline...)
+	t := release.Table{Name: "right"}
+	for i, name := range wrongRight {
 		v := m.Counts.Tables[0].Values[i]
-		t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Number(v.Mean, v.StdErr)})
+		t.Rows = append(t.Rows, []release.Cell{release.Named(name), release.Number(v.Mean, v.StdErr)})
 	}
-	return headline, []release.Section{{
-		Title: "How often a model is right", Tables: []release.Table{t},
-		Text: "Each respondent says whether the class that the model gives its record is its own, by randomized response. The interval is of the binomial law of those who say yes. Who judges several models pays for each: groups that judge different ones are to be disjoint.",
-	}}, nil
+	return headline, []release.Section{{Name: "right", Tables: []release.Table{t}}}, nil
 }
 
 // decoded is what counts of clusters and classes say.
@@ -105,35 +90,25 @@ func newDecoded(m *latent.Model) (*decoded, error) {
 // of returns the counts of a cluster by class.
 func (d *decoded) of(cluster int) []estimate.Value { return d.table.Values[cluster*d.k:][:d.k] }
 
-func (d *decoded) says() string {
-	if d.targets == nil {
-		return "What clusters hold is not known here: the public state is missing."
-	}
-	return fmt.Sprintf("Shares of classes are the likeliest ones for respondents who lie in clusters as the public inputs do that clusters were made of; a network on public records learns from them (%s has all).", release.CountsFile)
-}
-
 func (d *decoded) classes() release.Table {
-	t := release.Table{Title: "Respondents by class", Columns: []release.Column{{Label: "class"}, {Label: "respondents", Unit: release.Count}}}
+	t := release.Table{Name: "classes"}
 	for y, name := range d.Asked.Classes {
 		var all []estimate.Value
 		for c := range d.likeliest {
 			all = append(all, d.of(c)[y])
 		}
 		sum := estimate.Sum(all)
-		t.Rows = append(t.Rows, []release.Cell{release.Text(name), release.Number(sum.Mean, sum.StdErr)})
+		t.Rows = append(t.Rows, []release.Cell{release.Named(name), release.Number(sum.Mean, sum.StdErr)})
 	}
 	return t
 }
 
 // clusters lists clusters, the largest first, by what public inputs say or else by their counts.
 func (d *decoded) clusters() release.Table {
-	t := release.Table{Title: "Clusters", Columns: []release.Column{{Label: "cluster"}, {Label: "respondents", Unit: release.Count}, {Label: "likeliest class"}, {Label: "respondents with it", Unit: release.Count}}}
+	t := release.Table{Name: "clusters"}
 	shares, sums := d.Shares(), make([]estimate.Value, d.Asked.Clusters)
 	for c := range sums {
 		sums[c] = estimate.Sum(d.of(c))
-	}
-	if shares != nil {
-		t.Columns = append(t.Columns, release.Column{Label: "public inputs", Unit: release.Share}, release.Column{Label: "share of the likeliest class", Unit: release.Share})
 	}
 	order := ordered(len(sums), func(c int) float64 {
 		if shares != nil {
@@ -143,18 +118,15 @@ func (d *decoded) clusters() release.Table {
 	})
 	for _, c := range order[:min(len(order), tableRows)] {
 		y := d.likeliest[c]
-		row := []release.Cell{release.Text(clusterName(c)), release.Number(sums[c].Mean, sums[c].StdErr), release.Text(d.Asked.Classes[y]), release.Number(d.of(c)[y].Mean, d.of(c)[y].StdErr)}
+		row := []release.Cell{release.Named(strconv.Itoa(c + 1)), release.Number(sums[c].Mean, sums[c].StdErr), release.Named(d.Asked.Classes[y]), release.Number(d.of(c)[y].Mean, d.of(c)[y].StdErr)}
 		if shares != nil {
-			target := release.Text("none")
+			target := release.Cell{} // none
 			if d.targets[c] != nil {
 				target = release.Number(d.targets[c][y], 0)
 			}
 			row = append(row, release.Number(shares[c], 0), target)
 		}
 		t.Rows = append(t.Rows, row)
-	}
-	if len(order) > tableRows {
-		t.Note = fmt.Sprintf("The %d largest of %d; %s has all.", tableRows, len(order), release.CountsFile)
 	}
 	return t
 }
@@ -177,23 +149,15 @@ func ordered(n int, size func(int) float64) []int {
 	return order
 }
 
-func clusterName(c int) string { return fmt.Sprintf("cluster %d", c+1) }
-
 // groupsTable lists how many of each group lie in each cluster; one withheld has no column.
 func groupsTable(m *latent.Model) release.Table {
-	t := release.Table{Title: "Clusters", Columns: []release.Column{{Label: "cluster"}}}
-	for _, of := range m.Counts.Tables {
-		t.Columns = append(t.Columns, release.Column{Label: groupName(m, of.Crowd), Unit: release.Count})
-	}
+	t := release.Table{Name: "clusters"}
 	for c := range min(m.Asked.Clusters, tableRows) {
-		row := []release.Cell{release.Text(clusterName(c))}
+		row := []release.Cell{release.Named(strconv.Itoa(c + 1))}
 		for _, of := range m.Counts.Tables {
 			row = append(row, release.Number(of.Values[c].Mean, of.Values[c].StdErr))
 		}
 		t.Rows = append(t.Rows, row)
-	}
-	if m.Asked.Clusters > tableRows {
-		t.Note = fmt.Sprintf("The first %d of %d; %s has all.", tableRows, m.Asked.Clusters, release.CountsFile)
 	}
 	return t
 }
@@ -205,6 +169,9 @@ func groupName(m *latent.Model, crowd int) string {
 	return m.Counts.Crowds[crowd]
 }
 
+// wrongRight names what a model may be about a respondent.
+var wrongRight = []string{"wrong", "right"}
+
 // rightSheet lists how many the model is wrong and right about.
 func rightSheet(m *latent.Model) (Sheet, error) {
 	var text bytes.Buffer
@@ -212,7 +179,7 @@ func rightSheet(m *latent.Model) (Sheet, error) {
 	c.Write([]string{"model", "respondents", "std_err"}) // Error tells, as of the rest
 	for _, t := range m.Counts.Tables {
 		for i, v := range t.Values {
-			c.Write([]string{[]string{"wrong", "right"}[i], strconv.FormatFloat(v.Mean, 'g', -1, 64), strconv.FormatFloat(v.StdErr, 'g', -1, 64)})
+			c.Write([]string{wrongRight[i], strconv.FormatFloat(v.Mean, 'g', -1, 64), strconv.FormatFloat(v.StdErr, 'g', -1, 64)})
 		}
 	}
 	c.Flush()

@@ -20,42 +20,40 @@ import (
 // classifier that learns from these tells the classes of public records.
 func describeVectors(m *latent.Model, public Public) ([]release.Metric, []release.Section, error) {
 	v := m.Vectors
-	headline := []release.Metric{{Name: "respondents", Label: "Respondents counted", Value: float64(len(v.Reports)), Unit: release.Count}}
+	headline := []release.Metric{{Name: respondentsMetric, Value: float64(len(v.Reports))}}
 	if len(v.Reports) == 0 {
 		return headline, nil, nil
 	}
-	section := release.Section{
-		Title: "What was said",
-		Text:  fmt.Sprintf("Each report is a vector of %d numbers with noise in it (%s): by itself it tells next to nothing, and a classifier learns from how likely all of them are for each public prototype of the encoder (docs/noisy-records.md).", m.Asked.Vector.Dim, release.CountsFile),
-	}
-	if e := v.Encoder; e != nil {
-		section.Text += fmt.Sprintf(" The encoder was trained on %d records (%s). %s", e.Trained.Records, e.Trained.Of, made(e.Trained))
-	}
+	section := release.Section{Name: "vectors"}
 	if k := len(m.Asked.Classes); k > 0 {
 		counts, values := make([]uint64, k), make([]estimate.Value, k)
 		for _, r := range v.Reports {
 			counts[r.Class]++
 		}
 		v.How.Class.EstimateAll(counts, len(v.Reports), values)
-		t := release.Table{Title: "Respondents by class", Columns: []release.Column{{Label: "class"}, {Label: "respondents", Unit: release.Count}}}
+		t := release.Table{Name: "classes"}
 		for y, n := range values {
-			t.Rows = append(t.Rows, []release.Cell{release.Text(m.Asked.Classes[y]), release.Number(n.Mean, n.StdErr)})
+			t.Rows = append(t.Rows, []release.Cell{release.Named(m.Asked.Classes[y]), release.Number(n.Mean, n.StdErr)})
 		}
 		section.Tables = []release.Table{t}
 	}
 	headline, err := judgedVectors(m, headline, &section, public.Test)
-	return headline, []release.Section{section}, err
+	sections := []release.Section{section}
+	if v.Encoder != nil {
+		sections = append(sections, trained(v.Encoder.Trained))
+	}
+	return headline, sections, err
 }
 
-// made says what was promised to the records that an encoder was trained on.
-func made(t device.Trained) string {
-	switch t.Claim {
-	case device.ClaimPublic:
-		return "They are public: nothing is promised to them."
-	case device.ClaimPrivate:
-		return fmt.Sprintf("Of these %d are private, and the encoder keeps epsilon %.4g, delta %g of each of them, where it counts for nothing in its place (zeroing-out); how many they are is public.", t.Private, t.Epsilon, t.Delta)
+// trained has what was promised to the records that an encoder was trained on. Of which records it was is
+// said by whoever made it.
+func trained(t device.Trained) release.Section {
+	s := release.Section{Name: claimSection(t.Claim), Key: t.Of, Metrics: []release.Metric{{Name: "trained_records", Value: float64(t.Records)}}}
+	if t.Claim == device.ClaimPrivate {
+		s.Metrics = append(s.Metrics, release.Metric{Name: "trained_private", Value: float64(t.Private)},
+			release.Metric{Name: "trained_epsilon", Value: t.Epsilon}, release.Metric{Name: "trained_delta", Value: t.Delta})
 	}
-	return "They are private, and nothing is proved of what the encoder tells of them."
+	return s
 }
 
 // judgedVectors puts the accuracy on public records first, where there are any and the encoder is known.
@@ -81,8 +79,7 @@ func judgedVectors(m *latent.Model, headline []release.Metric, section *release.
 		return nil, err
 	}
 	section.Tables = append(section.Tables, confusion(m.Asked.Classes, of))
-	note := fmt.Sprintf("of a classifier that learned from the reports, on %d public test records", of.Total)
-	return append([]release.Metric{accuracy("accuracy", "Accuracy", of, note)}, headline...), nil
+	return append([]release.Metric{accuracy("accuracy", of)}, headline...), nil
 }
 
 // vectorSheet lists the reports themselves.

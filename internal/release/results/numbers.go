@@ -1,7 +1,6 @@
 package results
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
@@ -34,31 +33,19 @@ func distribution(m *answers, t *table, s *release.Section) error {
 	}
 	s.Figures = append(s.Figures, m.cumulative(t, axis, d))
 	s.Tables = append(s.Tables, m.quantiles(t, axis, d))
-	mean, half := buckets.Mean()
-	clipped := release.Metric{
-		Name: m.key(t, "mean", "_"), Label: fmt.Sprintf("Mean of %s", m.title(t)), Value: mean.Mean, StdErr: mean.StdErr, Truth: t.truth.mean(axis),
-		Note: fmt.Sprintf("each number taken for the middle of its bucket, which may move the mean by up to %.3g", half),
-	}
+	mean, _ := buckets.Mean()
+	s.Metrics = append(s.Metrics, release.Metric{Name: m.key(t, "mean", "_"), Value: mean.Mean, StdErr: mean.StdErr, Truth: t.truth.mean(axis)})
 	if !open {
-		s.Metrics = append(s.Metrics, clipped)
 		return nil
 	}
-	low, high := axis.Label(0), axis.Label(axis.Cells)
-	clipped.Label = fmt.Sprintf("Mean of %s clipped to %s to %s", m.title(t), low, high)
-	clipped.Note = fmt.Sprintf("a number outside taken to the nearer end, then each for the middle of its bucket, which may move this mean by up to %.3g; the mean of the numbers themselves has no bound, since the two end buckets hold whatever lies outside", half)
 	first, last := d.Ends()
-	s.Metrics = append(s.Metrics, clipped,
-		m.endShare(t, "lowest_bucket", "below "+axis.Label(1), first, 0),
-		m.endShare(t, "highest_bucket", axis.Label(axis.Cells-1)+" and more", last, axis.Cells-1))
+	s.Metrics = append(s.Metrics, m.endShare(t, "lowest_bucket", first, 0), m.endShare(t, "highest_bucket", last, axis.Cells-1))
 	return nil
 }
 
 // endShare returns the share of respondents in an open end bucket.
-func (m *answers) endShare(t *table, name, bucket string, share estimate.Value, cell int) release.Metric {
-	out := release.Metric{
-		Name: m.key(t, name, "_"), Label: fmt.Sprintf("Share of %s in the end bucket %s", m.title(t), bucket),
-		Value: share.Mean, StdErr: share.StdErr, Unit: release.Share,
-	}
+func (m *answers) endShare(t *table, name string, share estimate.Value, cell int) release.Metric {
+	out := release.Metric{Name: m.key(t, name, "_"), Value: share.Mean, StdErr: share.StdErr}
 	if n := t.truth.count(cell); n != nil {
 		known := *n / float64(max(1, len(t.truth.Numbers)))
 		out.Truth = &known
@@ -69,12 +56,7 @@ func (m *answers) endShare(t *table, name, bucket string, share estimate.Value, 
 // cumulative returns the distribution function at the edges where it is estimated: all
 // upper edges but the highest of an open end bucket.
 func (m *answers) cumulative(t *table, axis encode.Axis, d estimate.Distribution) release.Figure {
-	f := release.Figure{
-		Name: m.key(t, "distribution", "-"), Kind: release.Lines, Title: fmt.Sprintf("Distribution of %s", m.title(t)),
-		Alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %s.", m.title(t), release.Percent(level)),
-		X:   release.Axis{Label: t.Asked.Name}, Y: release.Axis{Label: "share of respondents"},
-	}
-	series := release.Series{Label: "share at or below"}
+	f, series := release.Figure{Name: m.key(t, "distribution", "-")}, release.Series{}
 	last, below := axis.Cells, 0
 	if d.Open {
 		last--
@@ -93,49 +75,37 @@ func (m *answers) cumulative(t *table, axis encode.Axis, d estimate.Distribution
 
 // quantiles returns the table of them. What reaches an open end bucket has no end there.
 func (m *answers) quantiles(t *table, axis encode.Axis, d estimate.Distribution) release.Table {
-	out := release.Table{
-		Title:   fmt.Sprintf("Quantiles of %s", m.title(t)),
-		Columns: []release.Column{{Label: "share at or below", Unit: release.Share}, {Label: "estimate"}, {Label: release.Percent(level) + ", all at once"}},
-		Note:    fmt.Sprintf("All intervals hold at once with probability %s, and end at edges of buckets.", release.Percent(level)),
-	}
-	if d.Open {
-		out.Note += " The two end buckets hold whatever lies outside, so that an interval that reaches one has no end there."
-	}
-	if t.truth != nil {
-		out.Columns = append(out.Columns, release.Column{Label: truthColumn})
-	}
+	out := release.Table{Name: "quantiles"}
 	for _, q := range quantiles {
 		x, low, high := d.Quantile(q)
-		estimate, interval := release.Number(x, 0), release.Interval(low, high)
+		estimate, interval := release.Number(x, 0), ended(low, high)
 		switch {
 		case math.IsInf(x, 1):
-			estimate = release.Text(axis.Label(axis.Cells-1) + " and more")
+			estimate = ended(axis.Edge(axis.Cells-1), x)
 		case math.IsInf(x, -1):
-			estimate = release.Text(axis.Label(1) + " and less")
-		}
-		if math.IsInf(low, -1) || math.IsInf(high, 1) {
-			interval = release.Text(openInterval(low, high))
+			estimate = ended(x, axis.Edge(1))
 		}
 		row := []release.Cell{release.Number(q, 0), estimate, interval}
 		if known, ok := t.truth.quantile(q); ok {
 			row = append(row, release.Number(known, 0))
 		} else if t.truth != nil {
-			row = append(row, release.Text(""))
+			row = append(row, release.Cell{})
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
 }
 
-// openInterval writes an interval that has no end in words.
-func openInterval(low, high float64) string {
-	switch {
-	case math.IsInf(high, 1) && math.IsInf(low, -1):
-		return "any number"
-	case math.IsInf(high, 1):
-		return release.FormatNumber(low) + " and more"
+// ended returns an interval without the ends that it does not have.
+func ended(low, high float64) release.Cell {
+	c := release.Interval(low, high)
+	if math.IsInf(low, -1) {
+		c.Low = nil
 	}
-	return release.FormatNumber(high) + " and less"
+	if math.IsInf(high, 1) {
+		c.High = nil
+	}
+	return c
 }
 
 // places returns the picture of a grid, as fine and as exact as is seen: a release with one
@@ -151,11 +121,7 @@ func (m *answers) places(t *table) release.Figure {
 	for i, v := range grid.Values {
 		grid.Values[i] = math.Round(10*v) / 10
 	}
-	return release.Figure{
-		Name: m.key(t, "grid", "-"), Kind: release.Heat, Title: fmt.Sprintf("Where respondents lie: %s", m.title(t)),
-		Alt: fmt.Sprintf("Estimated respondents in each of %d by %d cells of %s; the largest holds %s.", x.Cells, y.Cells, m.title(t), release.FormatNumber(grid.Largest())),
-		X:   release.Axis{Label: "x"}, Y: release.Axis{Label: "y"}, Grid: &grid,
-	}
+	return release.Figure{Name: m.key(t, "grid", "-"), Grid: &grid}
 }
 
 // marginals returns the sums of a grid along its axes.
@@ -163,22 +129,13 @@ func marginals(t *table) []release.Table {
 	columns := t.Asked.X.Cells
 	rows, cols := t.Together().Marginals(t.Values[:columns*t.Asked.Y.Cells], columns)
 	table := func(axis string, a encode.Axis, sums []estimate.Value, cellsOf func(i int) []int) release.Table {
-		out := release.Table{
-			Title:   fmt.Sprintf("Respondents along %s", axis),
-			Columns: []release.Column{{Label: "from"}, {Label: "to"}, {Label: "respondents", Unit: release.Count}},
-		}
-		if t.truth != nil {
-			out.Columns = append(out.Columns, release.Column{Label: truthColumn, Unit: release.Count})
-		}
+		out := release.Table{Name: axis}
 		for i, v := range sums[:min(len(sums), tableRows)] {
 			row := []release.Cell{release.Number(a.Edge(i), 0), release.Number(a.Edge(i+1), 0), release.Number(v.Mean, v.StdErr)}
 			if n := t.truth.count(cellsOf(i)...); n != nil {
 				row = append(row, release.Number(*n, 0))
 			}
 			out.Rows = append(out.Rows, row)
-		}
-		if len(sums) > tableRows {
-			out.Note = fmt.Sprintf("The first %d of %d.", tableRows, len(sums))
 		}
 		return out
 	}

@@ -66,22 +66,18 @@ func describeRegression(m *vector.Model, test Records) ([]release.Metric, []rele
 	for i := range predicted {
 		predicted[i] = r.Value(rowOf(test.X, i))
 	}
-	on := fmt.Sprintf("on %d public test records", len(predicted))
-	section := release.Section{Title: "How well it predicts", Text: learned[plan.SumsSquares]}
+	section := release.Section{Name: "regression"}
 	if r.Number == nil {
 		second := make([]bool, len(predicted))
 		for i, y := range test.Y {
 			second[i] = y == 1
 		}
-		answer := release.Metric{Name: "auc", Label: "Pairs of either class that are ranked right", Value: moments.Ranked(predicted, second), Unit: release.Share, Note: on + ": " + r.Classes[1] + " above " + r.Classes[0]}
+		answer := release.Metric{Name: "auc", Value: moments.Ranked(predicted, second), Records: len(predicted)}
 		return []release.Metric{answer}, []release.Section{section}, nil
 	}
 	_, unit := r.scale()
 	deviation := unit * r.Deviation
 	fit := moments.Judge(predicted, test.Number, deviation)
-	section.Metrics = []release.Metric{
-		{Name: "deviation", Label: "Deviation of the truth from a prediction", Value: deviation, Note: fmt.Sprintf("of %s, from the same sums: an interval of 95 %% reaches %.2f times as far to either side", r.Number.Name, moments.Within95)},
-		{Name: "interval_coverage", Label: "Truths within prediction intervals of 95%", Value: fit.Coverage, Unit: release.Share, Note: on},
-	}
-	return []release.Metric{{Name: "r2", Label: "Share of the variance explained", Value: fit.Explained, Unit: release.Share, Note: on}}, []release.Section{section}, nil
+	section.Metrics = []release.Metric{{Name: "deviation", Value: deviation}, {Name: "interval_coverage", Value: fit.Coverage, Records: len(predicted)}}
+	return []release.Metric{{Name: "r2", Value: fit.Explained, Records: len(predicted)}}, []release.Section{section}, nil
 }

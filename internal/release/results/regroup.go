@@ -76,11 +76,11 @@ func counted(r release.Release, names []string) []int {
 		return n
 	}
 	for _, s := range r.Sections {
-		if s.Title != crowdsTitle || len(s.Tables) == 0 {
+		if s.Name != crowdsSection || len(s.Tables) == 0 {
 			continue
 		}
 		for _, row := range s.Tables[0].Rows {
-			if i := slices.Index(names, row[0].Text); i >= 0 && row[1].Value != nil {
+			if i := slices.Index(names, row[0].Key); i >= 0 && row[1].Value != nil {
 				n[i] = int(*row[1].Value)
 			}
 		}

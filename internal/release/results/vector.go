@@ -135,17 +135,14 @@ func rowOf(x blas32.General, i int) []float32 { return x.Data[i*x.Stride:][:x.Co
 
 // describeVector states the classifier on public test records, and the error of the sums.
 func describeVector(m *vector.Model, public Public) ([]release.Metric, []release.Section, error) {
-	respondents := release.Metric{Name: "respondents", Label: "Respondents counted", Value: float64(m.Respondents), Unit: release.Count}
+	respondents := release.Metric{Name: respondentsMetric, Value: float64(m.Respondents)}
 	if m.Respondents == 0 {
 		return []release.Metric{respondents}, nil, nil
 	}
-	noise := release.Metric{Name: "sum_error", Label: "Standard error of a coordinate of the sum", Value: m.Error,
-		Note: fmt.Sprintf("of %d coordinates; %.4g of it from the random bits, the rest from clipping vectors that are alike", len(m.Sum), m.Bits)}
-	answers := release.Metric{Name: "answers", Label: "Rows answered by a respondent, on average", Value: m.Answers,
-		Note: fmt.Sprintf("the plan's coins give %.4g, give or take %.2g: where it is far from that, some do not do what the plan says", m.Expected.Mean, m.Expected.StdErr)}
-	sums := release.Section{Title: "How exact the sums are", Metrics: []release.Metric{noise, answers}}
+	noise := release.Metric{Name: "sum_error", Value: m.Error}
+	sums := release.Section{Name: "sums", Metrics: []release.Metric{noise, {Name: "bits_error", Value: m.Bits}, {Name: "answers", Value: m.Answers}}}
 	if t := public.Truth; t != nil && len(t.Sum) == len(m.Sum) {
-		sums.Metrics = append(sums.Metrics, release.Metric{Name: "error_ratio", Label: "Error measured, over the one stated", Value: rootMeanSquare(m.Sum, t.Sum) / m.Error, Note: "a simulation knows the sum"})
+		sums.Metrics = append(sums.Metrics, release.Metric{Name: "error_ratio", Value: rootMeanSquare(m.Sum, t.Sum) / m.Error})
 	}
 	if m.Sums == plan.SumsFeatures || public.Test.X.Rows == 0 {
 		return []release.Metric{respondents, noise}, []release.Section{sums}, nil
@@ -162,13 +159,9 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 	if err != nil {
 		return nil, nil, err
 	}
-	answer := accuracy("accuracy", "Accuracy", e, fmt.Sprintf("on %d public test records", e.Total))
+	answer := accuracy("accuracy", e)
 	answer.Low, answer.High = prob.BinomialInterval(e.Right, e.Total, 1-hdc.Level)
-	section := release.Section{
-		Title:  "How well it classifies",
-		Text:   learned[m.Sums],
-		Tables: []release.Table{byClass(m.Asked.Classes, e), confusion(m.Asked.Classes, e)},
-	}
+	section := release.Section{Name: "classification", Tables: []release.Table{byClass(m.Asked.Classes, e), confusion(m.Asked.Classes, e)}}
 	metrics, tables := l.calibration(m.Sums, public.Test)
 	section.Metrics, section.Tables = metrics, append(section.Tables, tables...)
 	headline := []release.Metric{answer, respondents}
@@ -177,7 +170,7 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 		if err != nil {
 			return nil, nil, err
 		}
-		headline = append(headline, release.Metric{Name: "accuracy_no_privacy", Label: "Accuracy without any privacy", Value: exact, Unit: release.Share, Note: "of the same learner from the exact sums, which a simulation knows"})
+		headline = append(headline, release.Metric{Name: "accuracy_no_privacy", Value: exact})
 	}
 	return headline, []release.Section{section, sums}, nil
 }
@@ -193,14 +186,6 @@ func Accuracy(m *vector.Model, sum []float64, deviation float64, test Records) (
 	}
 	e, err := l.judge(test)
 	return float64(e.Right) / float64(max(1, e.Total)), err
-}
-
-// learned says in a sentence how the classifier comes from the sums.
-var learned = map[string]string{
-	plan.SumsClasses:   "A record is given to the class with the largest inner product of its features with the sum of that class, which is the nearest mean where classes are of one size. Where public test records are many, each sum is shrunk along the directions in which these differ little, whatever their classes.",
-	plan.SumsMoments:   "A record is given to the class of largest score by least squares, solved from the second moments and class sums, with half the largest eigenvalue of their noise added against it.",
-	plan.SumsSquares:   "A record's number is predicted by least squares, solved from the products of features with each other and with the number, with half the largest eigenvalue of their noise added against it.",
-	plan.SumsGradients: "A record is given to the class of largest score by logistic regression: each round of the study stepped down the mean gradient of its respondents, and the mean of the last half of the steps answers.",
 }
 
 func rootMeanSquare(a, b []float64) float64 {

@@ -1,7 +1,6 @@
 package results_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -45,13 +44,18 @@ func revealed(t *testing.T, p plan.Plan, values []question.Value) *results.Truth
 	return truth
 }
 
-func described(t *testing.T, m *histogram.Model, truth *results.Truth) ([]release.Metric, []release.Section) {
+// described is what a release of a simulation says of a model, in words.
+func described(t *testing.T, p plan.Plan, m *histogram.Model, truth *results.Truth) ([]release.Metric, []release.Section) {
 	t.Helper()
 	headline, sections, err := results.Describe(m, results.Public{Truth: truth})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return headline, sections
+	r := release.Release{Source: release.Simulation, Headline: headline, Sections: sections}
+	if err := results.Words(p, example.Runnable(t, p).Question, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Headline, r.Sections
 }
 
 // Of 1,000 values each is held once, so that the largest estimates are large by their
@@ -98,7 +102,7 @@ func TestOneValueHasOneInterval(t *testing.T) {
 		values = append(values, histogram.Answers{Values: []any{[]string{"coffee", "coffee", "tea", "water"}[i%4]}})
 	}
 	m, truth := drawn(t, p, values, 1), revealed(t, p, values)
-	headline, sections := described(t, m, truth)
+	headline, sections := described(t, p, m, truth)
 	table := m.Tables[0]
 	top := table.Top(4)
 	want := table.IntervalsAtOnce(top, 0.95)
@@ -129,7 +133,7 @@ func TestOneValueHasOneInterval(t *testing.T) {
 		}
 	}
 	// A collection from people has no truth to show.
-	headline, sections = described(t, drawn(t, p, values, 1), nil)
+	headline, sections = described(t, p, drawn(t, p, values, 1), nil)
 	if headline[1].Truth != nil || len(sections[0].Tables[0].Columns) != 4 || sections[0].Figures[0].Series[0].Truth != nil {
 		t.Error("a truth is shown that nobody knows")
 	}
@@ -149,7 +153,7 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 	p := example.Histogram(example.OneHot(plan.Attribute{Name: "spend", Kind: "buckets", Low: 0, High: 100, Cells: 10}))
 	p.Crowd.Minimum = n
 	p = example.Design(t, p)
-	_, sections := described(t, drawn(t, p, values, 1), revealed(t, p, values))
+	_, sections := described(t, p, drawn(t, p, values, 1), revealed(t, p, values))
 	s := sections[0]
 	metrics := map[string]release.Metric{}
 	for _, metric := range s.Metrics {
@@ -182,11 +186,13 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 			continue
 		}
 		last := table.Rows[len(table.Rows)-1] // 95 %
-		if last[1].Text != "90 and more" || last[2].Text != "80 and more" && last[2].Text != "90 and more" || *last[3].Value < 119 || *last[3].Value > 121 {
-			t.Errorf("the 95 %% quantile is %q, %q, in truth %v", last[1].Text, last[2].Text, *last[3].Value)
+		at, within := table.Format(1, last[1]), table.Format(2, last[2])
+		if at != "90 and more" || within != "80 and more" && within != "90 and more" || *last[3].Value < 119 || *last[3].Value > 121 {
+			t.Errorf("the 95 %% quantile is %q, %q, in truth %v", at, within, *last[3].Value)
 		}
-		if first := table.Rows[0]; first[1].Text != "10 and less" || !strings.HasSuffix(first[2].Text, "0 and less") {
-			t.Errorf("the 5 %% quantile is %q, %q", first[1].Text, first[2].Text)
+		first := table.Rows[0]
+		if at, within := table.Format(1, first[1]), table.Format(2, first[2]); at != "10 and less" || !strings.HasSuffix(within, "0 and less") {
+			t.Errorf("the 5 %% quantile is %q, %q", at, within)
 		}
 		if middle := table.Rows[2]; middle[1].Value == nil || middle[2].Low == nil {
 			t.Errorf("the median has its interval: %+v", middle)
@@ -197,15 +203,21 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 	}
 	// With a cell for others the end buckets are closed, and all that lies in them has a mean.
 	p.Question.Histogram.Attributes[0].Others = true
-	m := drawn(t, example.Design(t, p), values, 1)
-	_, sections = described(t, m, nil)
+	p = example.Design(t, p)
+	_, sections = described(t, p, drawn(t, p, values, 1), nil)
 	for _, metric := range sections[0].Metrics {
 		if metric.Name == "mean" && (strings.Contains(metric.Label, "clipped") || strings.Contains(metric.Note, "no bound")) {
 			t.Errorf("closed buckets: %+v", metric)
 		}
 	}
-	if text := fmt.Sprint(sections[0].Tables); strings.Contains(text, "and more") {
-		t.Error("a closed bucket is called open")
+	for _, table := range sections[0].Tables {
+		for _, row := range table.Rows {
+			for j, cell := range row {
+				if strings.Contains(table.Format(j, cell), "and more") {
+					t.Error("a closed bucket is called open")
+				}
+			}
+		}
 	}
 }
 

@@ -56,7 +56,8 @@ func Begin(p *protocol.Protocol, crowds []tally.Crowd, came []int) release.Relea
 	return r
 }
 
-// Write writes the words of a release: all that follows from its plan and its numbers.
+// Write writes the words of a release: all that follows from its plan and its numbers. It refuses a finding that no
+// release of the plan has.
 func (p Plan) Write(r *release.Release) error {
 	if r.Plan != p.Plan.Name() {
 		return errors.New("the release is of another plan than its words would follow from")
@@ -97,7 +98,7 @@ func (p Plan) Write(r *release.Release) error {
 		}
 	}
 	r.Guarantees, r.Words = guarantees, w
-	return nil
+	return results.Words(p.Plan, p.Question, r)
 }
 
 // assumptions returns those that the route rests on.

@@ -88,7 +88,7 @@ func (s *Service) headline(ctx context.Context, d Plan) (string, error) {
 	}
 	var r struct {
 		Headline []struct {
-			Label string  `json:"label"`
+			Name  string  `json:"name"`
 			Value float64 `json:"value"`
 		} `json:"headline"`
 	}
@@ -97,7 +97,7 @@ func (s *Service) headline(ctx context.Context, d Plan) (string, error) {
 	}
 	var all []string
 	for _, m := range r.Headline {
-		all = append(all, fmt.Sprintf("%s %.4g", m.Label, m.Value))
+		all = append(all, fmt.Sprintf("%s %.4g", strings.ReplaceAll(m.Name, "_", " "), m.Value))
 	}
 	gave = strings.Join(all, "; ")
 	s.mu.Lock()

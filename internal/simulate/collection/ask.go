@@ -43,9 +43,12 @@ func ask(proto *protocol.Protocol, keys simulate.Keys, values distribution.Value
 
 // publish returns the release of what was learned; seed is what people are told of the randomness.
 func (a asked) publish(proto *protocol.Protocol, public results.Public, seed uint64) (release.Release, error) {
-	r, err := analyzer.Describe(proto, a.learned, a.Crowds, public)
+	r, err := analyzer.Numbers(proto, a.learned, a.Crowds, public)
+	if err != nil {
+		return r, err
+	}
 	r.Source, r.Full, r.Created = release.Simulation, a.Fragments > 0, time.Now().UTC()
 	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", seed)
 	r.Remarks = append(r.Remarks, a.Notes()...)
-	return r, err
+	return r, analyzer.Write(proto, &r)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -66,8 +67,7 @@ func (c *Collected) Measure(set *dataset.Set, classifier string, progress simula
 		res.Classifier, res.Accuracy, res.AccuracyDebiased = measure.NearestMean, near.Value, 0
 		c.Release.Headline = append([]release.Metric{near}, c.Release.Headline...)
 	}
-	c.Release.Headline = append(c.Release.Headline, withoutPrivacy(res.AccuracyNoPrivacy))
-	return res, nil
+	return res, c.Add("accuracy_no_privacy", res.AccuracyNoPrivacy)
 }
 
 // densityError returns the root mean square of the densities' errors at the first test records.
@@ -87,9 +87,14 @@ func (c *Collected) densityError(set *dataset.Set, kernel plan.Kernel) (float64,
 	return math.Sqrt(sum / float64(at.Rows*len(set.Classes))), nil
 }
 
-// withoutPrivacy returns the baseline that a simulation has.
-func withoutPrivacy(accuracy float64) release.Metric {
-	return release.Metric{Name: "accuracy_no_privacy", Label: "Accuracy without any privacy", Value: accuracy, Unit: release.Share, Note: "exact kernel densities of all records"}
+// Add adds to the headline what only a simulation knows.
+func (c *Collected) Add(name string, value float64) error {
+	proto, err := protocol.New(c.Plan)
+	if err != nil {
+		return err
+	}
+	c.Release.Headline = append(c.Release.Headline, release.Metric{Name: name, Value: value})
+	return results.Words(c.Plan, proto.Question, &c.Release)
 }
 
 // Metric returns that of a name, in the headline or a section.

@@ -86,8 +86,9 @@ func (d Demo) Run(set *dataset.Set, progress simulate.Progress) (DemoResult, Col
 			res.Decoded[name] = append(res.Decoded[name], w.Word)
 		}
 	}
-	r.Headline[0].Label = fmt.Sprintf("Accuracy from %d sealed reports", out.Devices)
-	r.Headline = append(r.Headline, withoutPrivacy(res.AccuracyNoPrivacy))
+	if err := out.Add("accuracy_no_privacy", res.AccuracyNoPrivacy); err != nil {
+		return res, out, err
+	}
 	wordsFirst(r)
 	r.Remarks = append(r.Remarks,
 		fmt.Sprintf("%d fragments were sealed, mixed and opened: of %d devices, by %d hops and the analyzer.", out.Fragments, out.Devices, demoHops),

@@ -24,7 +24,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
-	"github.com/confetti-dp/confetti/release"
 )
 
 type Command struct {
@@ -176,7 +175,12 @@ func (c collectSimulate) runDensity(std terminal.Streams, given *kong.Context) e
 	}
 	if c.Out != "" {
 		out.Release.Remarks = append(out.Release.Remarks, notes...)
-		out.Release.Headline = append(out.Release.Headline, exactMetric(exact, how)...)
+		if how != "" {
+			if err := out.Add("accuracy_exact", exact); err != nil {
+				return err
+			}
+			out.Release.Remarks = append(out.Release.Remarks, "The best accuracy without any privacy is that of "+how+".")
+		}
 		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
 			return err
 		}
@@ -292,14 +296,6 @@ func (c collectSimulate) missing() (table.Missing, error) {
 		return m, terminal.Usagef("--missing is %q: %w", c.Missing, err)
 	}
 	return m, nil
-}
-
-// exactMetric returns the accuracy that the records allow; none where it was not computed.
-func exactMetric(accuracy float64, how string) []release.Metric {
-	if how == "" {
-		return nil
-	}
-	return []release.Metric{{Name: "accuracy_exact", Label: "Best accuracy without any privacy", Value: accuracy, Unit: release.Share, Note: "of classifiers that see the records: " + how}}
 }
 
 // asked returns the collection that the flags ask for.

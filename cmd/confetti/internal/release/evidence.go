@@ -37,7 +37,7 @@ func (c releaseVerify) evidence(version string) (e verify.Evidence, err error) {
 	if err != nil {
 		return e, err
 	}
-	e.Plan, e.Version, e.Columns, e.Answers = c.Plan, version, columnar.Same, results.Again
+	e.Plan, e.Version, e.Columns, e.Answers, e.Words = c.Plan, version, columnar.Same, results.Again, results.Words
 	if c.Page != "" {
 		e.Draw = func(signed plan.Signed, json, audit []byte) ([]byte, error) {
 			r, err := releases.Read(signed, json, audit)

@@ -1,0 +1,325 @@
+package results
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// histogramWords speaks of the cells of attributes, in each crowd.
+type histogramWords struct {
+	plan     plan.Plan
+	release  *release.Release
+	question *histogram.Question
+}
+
+// place is where a table of a histogram stands among all.
+type place struct{ attributes, crowds, attribute, crowd int }
+
+// key names what is of a table: by attribute, and by crowd if there are several.
+func (p place) key(name, separator string) string {
+	if p.crowds > 1 {
+		name = fmt.Sprintf("crowd%s%d%s%s", separator, p.crowd+1, separator, name)
+	}
+	if p.attributes > 1 {
+		name = fmt.Sprintf("attribute%s%d%s%s", separator, p.attribute+1, separator, name)
+	}
+	return name
+}
+
+var keyed = regexp.MustCompile(`^(?:attribute[-_](\d+)[-_])?(?:crowd[-_](\d+)[-_])?([a-z_-]+)$`)
+
+// find returns what a name is of, and its last part.
+func (w histogramWords) find(name, separator string) (at place, last string, ok bool) {
+	at = place{attributes: len(w.plan.Question.Histogram.Attributes), crowds: w.plan.Crowds()}
+	m := keyed.FindStringSubmatch(name)
+	if m == nil {
+		return at, "", false
+	}
+	for i, to := range []*int{&at.attribute, &at.crowd} {
+		if m[i+1] != "" {
+			n, err := strconv.Atoi(m[i+1])
+			if err != nil {
+				return at, "", false
+			}
+			*to = n - 1
+		}
+	}
+	whole := at
+	if m[3] == "groups" { // of all crowds
+		whole.crowds = 1
+	}
+	ok = at.attribute >= 0 && at.attribute < at.attributes && at.crowd >= 0 && at.crowd < at.crowds && whole.key(m[3], separator) == name
+	return at, m[3], ok
+}
+
+func (w histogramWords) asked(at place) plan.Attribute {
+	return w.plan.Question.Histogram.Attributes[at.attribute]
+}
+
+// title names the attribute, and the crowd if there are several.
+func (w histogramWords) title(at place) string {
+	if at.crowds > 1 {
+		return fmt.Sprintf("%s, crowd %q", w.asked(at).Name, w.plan.Crowd.Names[at.crowd])
+	}
+	return w.asked(at).Name
+}
+
+func (w histogramWords) axis(at place) encode.Axis {
+	a := w.asked(at)
+	return encode.Axis{Low: a.Low, High: a.High, Cells: a.Cells}
+}
+
+// cells takes the names of an attribute's. Of a search they are the state's.
+func (w histogramWords) cells(at place) keys {
+	if w.asked(at).Search != nil {
+		return anything
+	}
+	var names map[string]bool
+	return func(key string) (string, bool) {
+		if names == nil { // only where one is asked about: there may be many
+			names = w.question.Names(at.attribute)
+		}
+		return key, names[key]
+	}
+}
+
+func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
+	if m.Name == respondentsMetric {
+		return respondentsPhrase(""), true
+	}
+	at, last, ok := w.find(m.Name, "_")
+	if !ok {
+		return phrase{}, false
+	}
+	title := w.title(at)
+	switch last {
+	case "largest":
+		_, known := w.cells(at)(m.Key)
+		return phrase{label: fmt.Sprintf("Respondents who hold %q, the largest estimate of %s", m.Key, title), unit: release.Count}, known
+	case "heavy_hitters":
+		return phrase{fmt.Sprintf("Values of %s found to be held by somebody", title), release.Count, "false-discovery rate at most " + release.Percent(discoveryRate)}, true
+	}
+	a, axis := w.asked(at), w.axis(at)
+	if a.Kind != "buckets" {
+		return phrase{}, false
+	}
+	half := (a.High - a.Low) / float64(a.Cells) / 2
+	share := func(bucket string) (phrase, bool) {
+		return phrase{label: fmt.Sprintf("Share of %s in the end bucket %s", title, bucket), unit: release.Share}, !a.Others && a.Cells > 1
+	}
+	switch last {
+	case "mean":
+		if a.Others {
+			return phrase{label: "Mean of " + title, note: fmt.Sprintf("each number taken for the middle of its bucket, which may move the mean by up to %.3g", half)}, true
+		}
+		return phrase{
+			label: fmt.Sprintf("Mean of %s clipped to %s to %s", title, axis.Label(0), axis.Label(axis.Cells)),
+			note:  fmt.Sprintf("a number outside taken to the nearer end, then each for the middle of its bucket, which may move this mean by up to %.3g; the mean of the numbers themselves has no bound, since the two end buckets hold whatever lies outside", half),
+		}, true
+	case "lowest_bucket":
+		return share("below " + axis.Label(1))
+	case "highest_bucket":
+		return share(axis.Label(axis.Cells-1) + " and more")
+	}
+	return phrase{}, false
+}
+
+func (w histogramWords) section(s release.Section) (said, bool) {
+	if s.Name == crowdsSection {
+		return w.crowds(), w.plan.Crowds() > 1
+	}
+	at, last, ok := w.find(s.Name, "-")
+	if !ok {
+		return said{}, false
+	}
+	switch last {
+	case "answers":
+		return w.answers(at, s), true
+	case "groups":
+		return w.groups(at), true
+	}
+	return said{}, false
+}
+
+// crowds has the words of the numbers of respondents.
+func (w histogramWords) crowds() said {
+	t := sheetWords{title: "Respondents by crowd", columns: []column{{label: "crowd", keys: among(w.plan.Crowd.Names)}, {label: "respondents", unit: release.Count, empty: "withheld"}}}
+	if w.plan.Crowd.Deletion != nil {
+		t.note = "Randomized deletion keeps the sizes of crowds private: these numbers are smaller than the true ones by a random amount."
+	}
+	return said{title: "Crowds", tables: map[string]sheetWords{crowdsSection: t}}
+}
+
+// groups has the words of cells that were put together anew.
+func (w histogramWords) groups(at place) said {
+	columns := []column{{label: "group", keys: anything}, {label: "cells", unit: release.Count}, {label: "respondents", unit: release.Count}}
+	truth := column{label: truthColumn, unit: release.Count, known: true}
+	shares := append(columns[:3:3], column{label: "share", unit: release.Share}, column{label: "share, " + release.Percent(level), unit: release.Share}, truth)
+	crowd := called(map[string]string{"": w.asked(at).Name})
+	if at.crowds > 1 {
+		names := among(w.plan.Crowd.Names)
+		crowd = func(key string) (string, bool) {
+			name, ok := names(key)
+			return fmt.Sprintf("%s, crowd %q", w.asked(at).Name, name), ok
+		}
+	}
+	return said{
+		title: "Groups of " + w.asked(at).Name, text: "What the reports carry, put together anew. It costs no privacy: they were private before.",
+		tables: map[string]sheetWords{
+			"crowd": {title: "%s", of: crowd, columns: shares},
+			"all":   {title: "All crowds together", columns: append(columns[:3:3], truth)},
+		},
+	}
+}
+
+// answers has the words of an attribute in a crowd.
+func (w histogramWords) answers(at place, s release.Section) said {
+	title, law, cells, a := w.title(at), w.question.Outline(at.attribute), w.cells(at), w.asked(at)
+	out := said{
+		title: title, text: "Estimates are unbiased, so that one of a cell that nobody holds is below zero as often as above. Errors are those of the noise, not of choosing respondents.",
+		tables: map[string]sheetWords{"largest": w.largest(law, s, cells), "poisoning": w.poisoning()},
+		lists:  map[string]listWords{"held": w.held(at, law, cells)}, figures: map[string]figureWords{},
+	}
+	if _, proved := metric(w.release, at.key("heavy_hitters", "_")); !proved {
+		out.text += " There is no list of values that somebody holds: nothing is proved about the far tails of this mechanism's errors."
+	}
+	values := law.Size()
+	switch f := figure(s, at.key("top", "-")); {
+	case a.Kind == "grid":
+		out.figures[at.key("grid", "-")] = figureWords{kind: release.Heat, title: "Where respondents lie: " + title, x: "x", y: "y", alt: w.places(at, s)}
+		for axis, of := range map[string]*plan.Axis{"x": a.X, "y": a.Y} {
+			out.tables[axis] = along(axis, of.Cells)
+		}
+	case f != nil:
+		what := "The most frequent values of %s"
+		if a.Kind == "buckets" && len(f.Categories) == values && values <= figureBuckets {
+			what = "Respondents by %s"
+		}
+		out.figures[f.Name] = figureWords{
+			kind: release.Bars, title: fmt.Sprintf(what+", with %s intervals of all %d at once", title, release.Percent(level), values), x: a.Name, y: "respondents",
+			alt:        fmt.Sprintf("Estimated respondents for each of %d values of %s, with %s intervals that hold for all %d values at once.", len(f.Categories), title, release.Percent(level), values),
+			categories: cells, series: []string{"estimate"},
+		}
+	}
+	if a.Kind == "buckets" {
+		out.tables["quantiles"] = w.quantiles(at)
+		out.figures[at.key("distribution", "-")] = figureWords{
+			kind: release.Lines, title: "Distribution of " + title, x: a.Name, y: "share of respondents", series: []string{"share at or below"},
+			alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %s.", title, release.Percent(level)),
+		}
+	}
+	return out
+}
+
+// figure returns that of a name in a section; nil where there is none.
+func figure(s release.Section, name string) *release.Figure {
+	for i := range s.Figures {
+		if s.Figures[i].Name == name {
+			return &s.Figures[i]
+		}
+	}
+	return nil
+}
+
+// rows returns how many a table of a section has.
+func rows(s release.Section, name string) int {
+	for _, t := range s.Tables {
+		if t.Name == name {
+			return len(t.Rows)
+		}
+	}
+	return 0
+}
+
+// largest has the words of the table of cells with their errors.
+func (w histogramWords) largest(law *histogram.Table, s release.Section, cells keys) sheetWords {
+	out := sheetWords{
+		title: fmt.Sprintf("The %d largest of %d", rows(s, "largest"), law.Size()),
+		columns: []column{
+			{label: "value", keys: cells}, {label: "respondents", unit: release.Count}, {label: release.Percent(level) + ", all at once", unit: release.Count},
+			{label: truthColumn, unit: release.Count, known: true}, {label: "consistent", unit: release.Count},
+		},
+		note: fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", law.Size(), release.Percent(level)),
+	}
+	switch {
+	case law.Total():
+		out.note += " and sums to the respondents over all values"
+	case law.Asked.Items() == 1:
+		out.note += " and sums to no more than the respondents over all values"
+	}
+	out.note += "; it is biased, and has no error of its own."
+	if !law.Exact() {
+		out.note += " Intervals are those of the normal law."
+	}
+	return out
+}
+
+// held has the words of the list of values that somebody holds.
+func (w histogramWords) held(at place, law *histogram.Table, cells keys) listWords {
+	out := listWords{
+		title: fmt.Sprintf("Values of %s found to be held by somebody", w.title(at)), items: cells,
+		note: fmt.Sprintf("Of the whole list at most %s are held by nobody, in expectation over the noise (Benjamini and Hochberg).", release.Percent(discoveryRate)),
+	}
+	if !law.Independent() {
+		out.note = fmt.Sprintf("Of the whole list at most %s are held by nobody, in expectation over the noise, however the errors are correlated (Benjamini and Yekutieli).", release.Percent(discoveryRate))
+	}
+	if m, ok := metric(w.release, at.key("heavy_hitters", "_")); ok && m.Value > listItems {
+		out.note += fmt.Sprintf(" The first %d of %.0f are shown.", listItems, m.Value)
+	}
+	return out
+}
+
+// places says what the picture of a grid shows.
+func (w histogramWords) places(at place, s release.Section) string {
+	largest := 0.0
+	if f := figure(s, at.key("grid", "-")); f != nil && f.Grid != nil {
+		largest = f.Grid.Largest()
+	}
+	a := w.asked(at)
+	return fmt.Sprintf("Estimated respondents in each of %d by %d cells of %s; the largest holds %s.", a.X.Cells, a.Y.Cells, w.title(at), release.FormatNumber(largest))
+}
+
+// along has the words of the sums of a grid along an axis.
+func along(axis string, cells int) sheetWords {
+	out := sheetWords{title: "Respondents along " + axis, columns: []column{{label: "from"}, {label: "to"}, {label: "respondents", unit: release.Count}, {label: truthColumn, unit: release.Count, known: true}}}
+	if cells > tableRows {
+		out.note = fmt.Sprintf("The first %d of %d.", tableRows, cells)
+	}
+	return out
+}
+
+// quantiles has the words of their table. What reaches an open end bucket has no end there.
+func (w histogramWords) quantiles(at place) sheetWords {
+	out := sheetWords{
+		title: "Quantiles of " + w.title(at), note: fmt.Sprintf("All intervals hold at once with probability %s, and end at edges of buckets.", release.Percent(level)),
+		columns: []column{
+			{label: "share at or below", unit: release.Share}, {label: "estimate"}, {label: release.Percent(level) + ", all at once", empty: "any number"}, {label: truthColumn, known: true},
+		},
+	}
+	if !w.asked(at).Others {
+		out.note += " The two end buckets hold whatever lies outside, so that an interval that reaches one has no end there."
+	}
+	return out
+}
+
+// poisoning has the words of how far devices that keep to no protocol could move an estimate.
+func (w histogramWords) poisoning() sheetWords {
+	out := sheetWords{
+		title:   "How far malicious devices could move any one of these estimates",
+		columns: []column{{label: "malicious, one in", unit: release.Count}, {label: "devices", unit: release.Count}, {label: "up, respondents", unit: release.Count}, {label: "down, respondents", unit: release.Count}},
+		note:    "A device that keeps to no protocol may put all its envelopes into one cell, and nobody can tell: that is the price of fragments that cannot be linked.",
+	}
+	switch most, ok := w.question.Proved(); {
+	case ok && most > 1:
+		out.note = fmt.Sprintf("A device proves to both aggregators that each of its numbers is one that a cell and its noise may have, so that it moves each cell by %d respondents at most: what proves nothing is not added up. The proof does not say that the report is true, or that the noise was drawn.", most)
+	case ok:
+		out.note = "A device proves to both aggregators that what it sends is one report's, so that it moves each cell by one report at most: what proves nothing is not added up. The proof does not say that the report is true."
+	}
+	return out
+}

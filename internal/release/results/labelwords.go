@@ -1,0 +1,81 @@
+package results
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/label"
+	"github.com/confetti-dp/confetti/question/vector"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// labelWords speaks of labels in clusters, or one by one.
+type labelWords struct {
+	ask      plan.Label
+	clusters []string
+	released float64
+}
+
+func newLabelWords(p plan.Plan, q *label.Question, r *release.Release) speaker {
+	if sums, ok := q.Inner().(*vector.Question); ok {
+		return newVectorWords(*q.InnerPlan().Question.Vector, sums, r)
+	}
+	released, _ := metric(r, "clusters")
+	return labelWords{*p.Question.Label, p.Crowd.Names, released.Value}
+}
+
+func (w labelWords) phrase(m release.Metric) (phrase, bool) {
+	p, ok := map[string]phrase{
+		respondentsMetric:  respondentsPhrase(""),
+		"clusters":         {"Clusters released", release.Count, fmt.Sprintf("of %d", w.ask.Clusters)},
+		"smallest_cluster": {"Respondents in the smallest cluster", release.Count, ""},
+		"largest_cluster":  {"Respondents in the largest cluster", release.Count, ""},
+		"agreement":        agreementPhrase("label"),
+		"accuracy":         {"Accuracy", release.Share, onRecords(m)},
+	}[m.Name]
+	return p, ok && m.Key == ""
+}
+
+// agreementPhrase says how many have what is likeliest in their cluster.
+func agreementPhrase(what string) phrase {
+	return phrase{"Respondents with the likeliest " + what + " of their cluster", release.Share, "from the same counts, which flatters it a little"}
+}
+
+// countsBy has the words of a table of respondents by a name of the plan.
+func countsBy(title, what string, names keys) sheetWords {
+	return sheetWords{title: title, columns: []column{{label: what, keys: names}, {label: "respondents", unit: release.Count}}}
+}
+
+func (w labelWords) section(s release.Section) (said, bool) {
+	classes, count := among(w.ask.Classes), func(label string) column { return column{label: label, unit: release.Count} }
+	switch {
+	case s.Name == "labels" && w.ask.Report == plan.LabelEach:
+		return said{
+			title: "How many hold each label", tables: map[string]sheetWords{"labels": countsBy("Respondents by label", "label", classes)},
+			text: fmt.Sprintf("Each report stands beside the number of its public record (%s): a network on public features learns from how likely each is for each label (docs/labels.md).", release.CountsFile),
+		}, true
+	case s.Name == "clusters" && w.ask.Report == plan.LabelClusters:
+		clusters := sheetWords{title: "Clusters", columns: []column{{label: "cluster", keys: among(w.clusters)}, count("respondents"), {label: "likeliest label", keys: classes}, count("respondents with it")}}
+		if w.released > tableRows {
+			clusters.note = fmt.Sprintf("The %d largest of %.0f; %s has all.", tableRows, w.released, release.CountsFile)
+		}
+		return said{
+			title: "How well clusters tell labels",
+			text:  "Features are given the likeliest label of their public cluster. How often that is wrong is estimated from the same counts, which flatters it a little: of labels that are equally frequent the noise has chosen one. A network on public features that learns from these counts does better (docs/labels.md).",
+			tables: map[string]sheetWords{
+				"errors":   {title: "Errors by class", columns: []column{{label: "class", keys: classes}, count("respondents"), {label: "given another class", unit: release.Share}, {label: "95 % interval", unit: release.Share}}},
+				"clusters": clusters, "confusion": confusionWords(w.ask.Classes),
+			},
+		}, true
+	}
+	return said{}, false
+}
+
+// numbers takes those from 1 to n, with a word before them.
+func numbers(word string, n int) keys {
+	return func(key string) (string, bool) {
+		i, err := strconv.Atoi(key)
+		return word + key, err == nil && i >= 1 && i <= n && strconv.Itoa(i) == key
+	}
+}
