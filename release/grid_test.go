@@ -34,7 +34,7 @@ func TestGridIsChecked(t *testing.T) {
 
 // everything lists all that is wrong with a figure.
 func everything(f Figure) string {
-	var v validator
+	v := validator{worded: true}
 	v.figure(f, "figure")
 	var all []string
 	for _, err := range v.problems {

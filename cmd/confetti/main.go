@@ -34,6 +34,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/strictjson"
 	_ "github.com/confetti-dp/confetti/question/all"
+	document "github.com/confetti-dp/confetti/release"
 )
 
 // cli lists every command. A command is a struct with a Run method; its flags
@@ -67,7 +68,7 @@ type cli struct {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], terminal.Streams{Out: os.Stdout, Err: os.Stderr, Version: version()}))
+	os.Exit(run(os.Args[1:], terminal.Streams{Out: os.Stdout, Err: os.Stderr, Version: document.Software()}))
 }
 
 // run is main without the process: it returns the exit code.

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	document "github.com/confetti-dp/confetti/release"
 )
 
 // leaves are the commands that do something.
@@ -99,7 +100,7 @@ func checkHelp(t *testing.T, args []string) {
 
 func TestVersion(t *testing.T) {
 	var out, err bytes.Buffer
-	if code := run([]string{"--version"}, terminal.Streams{Out: &out, Err: &err, Version: version()}); code != 0 || !strings.HasPrefix(out.String(), "confetti ") || err.Len() > 0 {
+	if code := run([]string{"--version"}, terminal.Streams{Out: &out, Err: &err, Version: document.Software()}); code != 0 || !strings.HasPrefix(out.String(), "confetti ") || err.Len() > 0 {
 		t.Errorf("exit code %d, stderr %q, stdout %q", code, &err, &out)
 	}
 }

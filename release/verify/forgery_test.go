@@ -287,6 +287,9 @@ func ofGuarantees(change func(g map[string]any)) func(map[string][]byte) {
 	})
 }
 
+// first returns the first of a list in a JSON object.
+func first(v map[string]any, key string) map[string]any { return v[key].([]any)[0].(map[string]any) }
+
 func replaced(file, old, new string) func(map[string][]byte) {
 	return func(files map[string][]byte) {
 		if !bytes.Contains(files[file], []byte(old)) {
@@ -376,6 +379,26 @@ func forgeries(g good) []forgery {
 		{"no guarantee", inJSON(func(v map[string]any) { v["guarantees"] = []any{} }), unread + "guarantees is empty", false},
 		{"a verdict of its own", inJSON(func(v map[string]any) { v["guarantees"].([]any)[0].(map[string]any)["verdict"] = "epsilon 0.01" }), unread + "unknown field", false},
 		{"a note", inJSON(func(v map[string]any) { v["notes"] = []any{"It is as safe as can be."} }), unread + "unknown field", false},
+		{"a label of the first number", inJSON(func(v map[string]any) { first(v, "headline")["label"] = "Nobody" }), unread + "unknown field", false},
+		{"a note of the first number", inJSON(func(v map[string]any) { first(v, "headline")["note"] = "Sure." }), unread + "unknown field", false},
+		{"a title of the answers", inJSON(func(v map[string]any) { first(v, "sections")["title"] = "Safe" }), unread + "unknown field", false},
+		{"a title of a table", inJSON(func(v map[string]any) { first(first(v, "sections"), "tables")["title"] = "Safe" }), unread + "unknown field", false},
+		{"columns of a table", inJSON(func(v map[string]any) { first(first(v, "sections"), "tables")["columns"] = []any{} }), unread + "unknown field", false},
+		{"words about a figure", inJSON(func(v map[string]any) { first(first(v, "sections"), "figures")["alt"] = "Safe" }), unread + "unknown field", false},
+		{"a number of another kind", inJSON(func(v map[string]any) { first(v, "headline")["name"] = "accuracy" }), "names", false},
+		{"a number of another attribute", inJSON(func(v map[string]any) { first(v, "headline")["name"] = "attribute_2_largest" }), "names", false},
+		{"a section of another kind", inJSON(func(v map[string]any) { first(v, "sections")["name"] = "classification" }), "names", false},
+		{"a number twice", inJSON(func(v map[string]any) { v["headline"] = append(v["headline"].([]any), first(v, "headline")) }), unread + "two findings of one name", false},
+		{"what a simulation knows", inJSON(func(v map[string]any) { first(v, "headline")["truth"] = 1 }), "names", false},
+		{"a value that is not asked about", inJSON(func(v map[string]any) {
+			row := first(first(v, "sections"), "tables")["rows"].([]any)[0].([]any)
+			row[0].(map[string]any)["key"] = "poison"
+		}), "names", false},
+		{"two values exchanged", inJSON(func(v map[string]any) {
+			rows := first(first(v, "sections"), "tables")["rows"].([]any)
+			one, other := rows[0].([]any)[0].(map[string]any), rows[1].([]any)[0].(map[string]any)
+			one["key"], other["key"] = other["key"], one["key"]
+		}), "answers", false},
 		{"a remark", inJSON(func(v map[string]any) { v["remarks"] = []any{"It is as safe as can be."} }), unread + "remarks are made of what is no simulation", false},
 		{"a section of protection", inJSON(func(v map[string]any) { v["protection"] = []any{} }), unread + "unknown field", false},
 		{"a crowd less", inJSON(func(v map[string]any) { v["crowds"] = []any{} }), unread + "crowds is empty", false},
@@ -469,6 +492,9 @@ var damaged = map[string][2]string{
 // ofRelease is what refuses another leaf in release.json; open: nothing does, and docs/limits.md says so.
 func ofRelease(class string) string {
 	part, _, _ := strings.Cut(strings.TrimPrefix(class, release.JSONFile+"."), "[")
+	if (part == "headline" || part == "sections") && (strings.HasSuffix(class, ".name") || strings.HasSuffix(class, ".key") || strings.HasSuffix(class, ".categories[]")) {
+		return "names"
+	}
 	switch part {
 	case "plan", "crowds", "guarantees":
 		return part

@@ -26,6 +26,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
@@ -53,7 +54,7 @@ func main() {
 		// somebody expects, as text, whether the collections of an audit are drawn again, and who was asked whether the
 		// plan was withdrawn since: their statement is the file of that name.
 		"verify": answering(func(args []js.Value) (any, error) {
-			e := verify.Evidence{Files: map[string][]byte{}, Answers: results.Again, Words: results.Words}
+			e := verify.Evidence{Files: map[string][]byte{}, Version: release.Software(), Answers: results.Again, Words: results.Words}
 			names := js.Global().Get("Object").Call("keys", args[0])
 			for i := range names.Length() {
 				e.Files[names.Index(i).String()] = bytesOf(args[0].Get(names.Index(i).String()))

@@ -65,7 +65,7 @@ func (w classes) section(s release.Section) (said, bool) {
 	return said{}, false
 }
 
-// errors has the words of how far densities may be off where nobody has looked yet.
+// errors returns the words of how far densities may be off where nobody has looked yet.
 func (w classes) errors() sheetWords {
 	t := sheetWords{
 		title:   "Error of a density at any point",
@@ -81,7 +81,7 @@ func (w classes) errors() sheetWords {
 	return t
 }
 
-// sizes has the words of the respondents of each class.
+// sizes returns the words of the respondents of each class.
 func (w classes) sizes() said {
 	t := sheetWords{
 		title: "Respondents by reported class", note: "Respondents of released batches only: those of withheld batches are not counted.",
@@ -100,7 +100,7 @@ func (w classes) sizes() said {
 	return out
 }
 
-// confusionWords has those of which class is taken for which.
+// confusionWords returns those of which class is taken for which.
 func confusionWords(names []string) sheetWords {
 	t := sheetWords{title: "Confusion matrix", heat: true, note: "Rows are true classes, columns predictions, cells public test records.", columns: []column{{label: "true class", keys: among(names)}}}
 	for _, name := range names {

@@ -76,7 +76,7 @@ func byName(t *table, groups []Group) ([][]int, error) {
 	return cells, nil
 }
 
-// regrouped has the tables of an attribute's groups.
+// regrouped returns the tables of an attribute's groups.
 func (m *answers) regrouped(tables []*table, groups []Group, cells [][]int) (release.Section, error) {
 	s := release.Section{Name: place{attributes: len(m.Attributes), attribute: tables[0].Attribute}.key("groups", "-")}
 	known := make([]float64, len(groups))

@@ -178,7 +178,7 @@ func (m *answers) bars(t *table, cells []int) release.Figure {
 	return f
 }
 
-// list has the cells that somebody holds.
+// list returns the cells that somebody holds.
 func (m *answers) list(t *table, hitters []int) release.List {
 	out := release.List{Name: "held", Level: level, Among: len(t.Values)}
 	hitters = hitters[:min(len(hitters), listItems)]
@@ -192,7 +192,7 @@ func (m *answers) list(t *table, hitters []int) release.List {
 // poisoned are the shares of malicious devices that a release speaks of: one in so many.
 var poisoned = []int{10_000, 1000, 100}
 
-// poisoning says how far such devices could move an estimate.
+// poisoning returns how far such devices could move an estimate.
 func (m *answers) poisoning(t *table) (release.Table, bool) {
 	out := release.Table{Name: "poisoning"}
 	for _, oneIn := range poisoned {

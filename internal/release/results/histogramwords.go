@@ -18,7 +18,7 @@ type histogramWords struct {
 	question *histogram.Question
 }
 
-// place is where a table of a histogram stands among all.
+// place says where a table of a histogram stands among all.
 type place struct{ attributes, crowds, attribute, crowd int }
 
 // key names what is of a table: by attribute, and by crowd if there are several.
@@ -147,7 +147,7 @@ func (w histogramWords) section(s release.Section) (said, bool) {
 	return said{}, false
 }
 
-// crowds has the words of the numbers of respondents.
+// crowds returns the words of the numbers of respondents.
 func (w histogramWords) crowds() said {
 	t := sheetWords{title: "Respondents by crowd", columns: []column{{label: "crowd", keys: among(w.plan.Crowd.Names)}, {label: "respondents", unit: release.Count, empty: "withheld"}}}
 	if w.plan.Crowd.Deletion != nil {
@@ -156,7 +156,7 @@ func (w histogramWords) crowds() said {
 	return said{title: "Crowds", tables: map[string]sheetWords{crowdsSection: t}}
 }
 
-// groups has the words of cells that were put together anew.
+// groups returns the words of cells that were put together anew.
 func (w histogramWords) groups(at place) said {
 	columns := []column{{label: "group", keys: anything}, {label: "cells", unit: release.Count}, {label: "respondents", unit: release.Count}}
 	truth := column{label: truthColumn, unit: release.Count, known: true}
@@ -178,7 +178,7 @@ func (w histogramWords) groups(at place) said {
 	}
 }
 
-// answers has the words of an attribute in a crowd.
+// answers returns the words of an attribute in a crowd.
 func (w histogramWords) answers(at place, s release.Section) said {
 	title, law, cells, a := w.title(at), w.question.Outline(at.attribute), w.cells(at), w.asked(at)
 	out := said{
@@ -237,7 +237,7 @@ func rows(s release.Section, name string) int {
 	return 0
 }
 
-// largest has the words of the table of cells with their errors.
+// largest returns the words of the table of cells with their errors.
 func (w histogramWords) largest(law *histogram.Table, s release.Section, cells keys) sheetWords {
 	out := sheetWords{
 		title: fmt.Sprintf("The %d largest of %d", rows(s, "largest"), law.Size()),
@@ -260,7 +260,7 @@ func (w histogramWords) largest(law *histogram.Table, s release.Section, cells k
 	return out
 }
 
-// held has the words of the list of values that somebody holds.
+// held returns the words of the list of values that somebody holds.
 func (w histogramWords) held(at place, law *histogram.Table, cells keys) listWords {
 	out := listWords{
 		title: fmt.Sprintf("Values of %s found to be held by somebody", w.title(at)), items: cells,
@@ -275,7 +275,7 @@ func (w histogramWords) held(at place, law *histogram.Table, cells keys) listWor
 	return out
 }
 
-// places says what the picture of a grid shows.
+// places returns what the picture of a grid shows.
 func (w histogramWords) places(at place, s release.Section) string {
 	largest := 0.0
 	if f := figure(s, at.key("grid", "-")); f != nil && f.Grid != nil {
@@ -285,7 +285,7 @@ func (w histogramWords) places(at place, s release.Section) string {
 	return fmt.Sprintf("Estimated respondents in each of %d by %d cells of %s; the largest holds %s.", a.X.Cells, a.Y.Cells, w.title(at), release.FormatNumber(largest))
 }
 
-// along has the words of the sums of a grid along an axis.
+// along returns the words of the sums of a grid along an axis.
 func along(axis string, cells int) sheetWords {
 	out := sheetWords{title: "Respondents along " + axis, columns: []column{{label: "from"}, {label: "to"}, {label: "respondents", unit: release.Count}, {label: truthColumn, unit: release.Count, known: true}}}
 	if cells > tableRows {
@@ -294,7 +294,7 @@ func along(axis string, cells int) sheetWords {
 	return out
 }
 
-// quantiles has the words of their table. What reaches an open end bucket has no end there.
+// quantiles returns the words of their table. What reaches an open end bucket has no end there.
 func (w histogramWords) quantiles(at place) sheetWords {
 	out := sheetWords{
 		title: "Quantiles of " + w.title(at), note: fmt.Sprintf("All intervals hold at once with probability %s, and end at edges of buckets.", release.Percent(level)),
@@ -308,7 +308,7 @@ func (w histogramWords) quantiles(at place) sheetWords {
 	return out
 }
 
-// poisoning has the words of how far devices that keep to no protocol could move an estimate.
+// poisoning returns the words of how far devices that keep to no protocol could move an estimate.
 func (w histogramWords) poisoning() sheetWords {
 	out := sheetWords{
 		title:   "How far malicious devices could move any one of these estimates",

@@ -37,12 +37,12 @@ func (w labelWords) phrase(m release.Metric) (phrase, bool) {
 	return p, ok && m.Key == ""
 }
 
-// agreementPhrase says how many have what is likeliest in their cluster.
+// agreementPhrase returns how many have what is likeliest in their cluster.
 func agreementPhrase(what string) phrase {
 	return phrase{"Respondents with the likeliest " + what + " of their cluster", release.Share, "from the same counts, which flatters it a little"}
 }
 
-// countsBy has the words of a table of respondents by a name of the plan.
+// countsBy returns the words of a table of respondents by a name of the plan.
 func countsBy(title, what string, names keys) sheetWords {
 	return sheetWords{title: title, columns: []column{{label: what, keys: names}, {label: "respondents", unit: release.Count}}}
 }

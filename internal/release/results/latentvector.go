@@ -45,7 +45,7 @@ func describeVectors(m *latent.Model, public Public) ([]release.Metric, []releas
 	return headline, sections, err
 }
 
-// trained has what was promised to the records that an encoder was trained on. Of which records it was is
+// trained returns what was promised to the records that an encoder was trained on. Of which records it was is
 // said by whoever made it.
 func trained(t device.Trained) release.Section {
 	s := release.Section{Name: claimSection(t.Claim), Key: t.Of, Metrics: []release.Metric{{Name: "trained_records", Value: float64(t.Records)}}}

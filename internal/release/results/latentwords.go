@@ -55,7 +55,7 @@ func (w latentWords) accuracy(m release.Metric) phrase {
 	return phrase{"Accuracy", release.Share, "of the likeliest class of the cluster, " + onRecords(m)}
 }
 
-// claims are what was promised to the records that an encoder was trained on.
+// claims lists what was promised to the records that an encoder was trained on.
 var claims = map[string]string{
 	device.ClaimPublic:  "They are public: nothing is promised to them.",
 	device.ClaimPrivate: "Some of them are private, and the encoder keeps a promise to each of these.",
@@ -69,7 +69,7 @@ func (w latentWords) section(s release.Section) (said, bool) {
 	classes := map[string]sheetWords{"classes": countsBy("Respondents by class", "class", among(w.ask.Classes))}
 	for claim, says := range claims {
 		if s.Name == claimSection(claim) && w.ask.Report == plan.LatentVector {
-			return said{title: "How the encoder was made", text: fmt.Sprintf("Of the records that it was trained on its maker says: %q. %s", s.Key, says)}, true
+			return said{title: "The records that the encoder was trained on", text: fmt.Sprintf("%s Whoever made it calls them %q.", says, s.Key)}, true
 		}
 	}
 	if s.Key != "" {
@@ -120,7 +120,7 @@ func confused(tables map[string]sheetWords, names []string) map[string]sheetWord
 	return tables
 }
 
-// clusters has the words of the table of clusters with their likeliest classes.
+// clusters returns the words of the table of clusters with their likeliest classes.
 func (w latentWords) clusters() sheetWords {
 	t := sheetWords{title: "Clusters", columns: []column{
 		{label: "cluster", keys: numbers("cluster ", w.ask.Clusters)}, {label: "respondents", unit: release.Count},
@@ -133,7 +133,7 @@ func (w latentWords) clusters() sheetWords {
 	return t
 }
 
-// records has the words of reports of public records.
+// records returns the words of reports of public records.
 func (w latentWords) records() said {
 	k, symbols := len(w.ask.Classes), w.ask.Clusters
 	if k > 0 {

@@ -21,7 +21,7 @@ import (
 // Three things follow from no plan, and are stored as they are: the words of a public vocabulary, the names of groups
 // that somebody has put together anew, and the state that the next round asks with.
 
-// speaker says what the findings of a release of one kind of question are.
+// speaker returns what the findings of a release of one kind of question are.
 type speaker interface {
 	// phrase returns the words of a metric; not ok of one that no release of the plan has.
 	phrase(m release.Metric) (p phrase, ok bool)
@@ -29,10 +29,10 @@ type speaker interface {
 	section(s release.Section) (w said, ok bool)
 }
 
-// phrase has the words of a metric.
+// phrase returns the words of a metric.
 type phrase struct{ label, unit, note string }
 
-// said has the words of a section, and of what stands in it, by names.
+// said returns the words of a section, and of what stands in it, by names.
 type said struct {
 	title, text string
 	tables      map[string]sheetWords
@@ -40,7 +40,7 @@ type said struct {
 	figures     map[string]figureWords
 }
 
-// sheetWords has those of a table. Of several of one name the title says which it is.
+// sheetWords returns those of a table. Of several of one name the title says which it is.
 type sheetWords struct {
 	title, note string
 	of          keys
@@ -48,7 +48,7 @@ type sheetWords struct {
 	heat        bool
 }
 
-// column has the words of a column.
+// column returns the words of a column.
 type column struct {
 	label, unit string
 	known       bool   // it is there only where something more is known: all of these or none
@@ -56,13 +56,13 @@ type column struct {
 	empty       string // where there is neither a name nor a number
 }
 
-// listWords has those of a list.
+// listWords returns those of a list.
 type listWords struct {
 	title, note string
 	of, items   keys
 }
 
-// figureWords has those of a figure.
+// figureWords returns those of a figure.
 type figureWords struct {
 	kind             release.FigureKind
 	title, alt, x, y string
@@ -302,10 +302,10 @@ func metric(r *release.Release, name string) (m release.Metric, ok bool) {
 	return m, false
 }
 
-// respondentsPhrase is what every kind says of the number of respondents.
+// respondentsPhrase returns what every kind says of the number of respondents.
 func respondentsPhrase(note string) phrase {
 	return phrase{"Respondents counted", release.Count, note}
 }
 
-// onRecords says how many public records a number was measured on.
+// onRecords returns how many public records a number was measured on.
 func onRecords(m release.Metric) string { return fmt.Sprintf("on %d public test records", m.Records) }

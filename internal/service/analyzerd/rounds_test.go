@@ -289,7 +289,7 @@ func TestRoundsAddUpWhereTheStudySaysSo(t *testing.T) {
 		t.Errorf("the operator sees %+v", g)
 	}
 	at := slices.IndexFunc(status.Tables, func(t serve.Table) bool { return strings.HasPrefix(t.Title, "Study ") })
-	if at < 0 || len(status.Tables[at].Rows) != 4 || !strings.Contains(status.Tables[at].Rows[3][3], fmt.Sprintf("Respondents counted %.4g", one)) || status.Tables[at].Rows[2][3] != "" {
+	if at < 0 || len(status.Tables[at].Rows) != 4 || !strings.Contains(status.Tables[at].Rows[3][3], fmt.Sprintf("respondents %.4g", one)) || status.Tables[at].Rows[2][3] != "" {
 		t.Errorf("the operator sees of the rounds %+v", status.Tables)
 	}
 }

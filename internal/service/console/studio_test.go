@@ -232,7 +232,7 @@ func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
 		b.Look(t, "verified, "+name)
 		return webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("verdict").textContent + "\n" + [...document.querySelectorAll("#checks li, #unchecked li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
 	}
-	if text := verified("simulated"); !strings.Contains(text, "1 of 7 checks did not hold") || !strings.Contains(text, "✗ receipts Does not hold") || !strings.Contains(text, "✓ signature") || !strings.Contains(text, "– publisher") || !strings.Contains(text, "– log") {
+	if text := verified("simulated"); !strings.Contains(text, "1 of 8 checks did not hold") || !strings.Contains(text, "✗ receipts Does not hold") || !strings.Contains(text, "✓ signature") || !strings.Contains(text, "– publisher") || !strings.Contains(text, "– log") {
 		t.Errorf("of a release without receipts it says %s", text)
 	}
 	// Who expects another publisher, in plans of a log, is told.
@@ -252,6 +252,7 @@ func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
 	}
 	guarantee := forged["guarantees"].([]any)[2].(map[string]any)
 	guarantee["epsilon"] = guarantee["epsilon"].(float64) / 10
+	forged["headline"].([]any)[0].(map[string]any)["name"] = "sure"
 	text, err := json.Marshal(forged)
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +260,7 @@ func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
 	s.mu.Lock()
 	s.answers[at] = text
 	s.mu.Unlock()
-	if text := verified("forged"); !strings.Contains(text, "✗ guarantees") {
+	if text := verified("forged"); !strings.Contains(text, "✗ guarantees") || !strings.Contains(text, "✗ names") || !strings.Contains(text, "\"sure\", which no release of its plan has") {
 		t.Errorf("of a forged release it says %s", text)
 	}
 }

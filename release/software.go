@@ -1,9 +1,10 @@
-package main
+package release
 
 import "runtime/debug"
 
-// version returns the module version or the commit that the binary was built from.
-func version() string {
+// Software returns the name of this program with the module version or the commit that it was built from, as a
+// release has it in its provenance.
+func Software() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "confetti (unknown build)"
