@@ -1,14 +1,19 @@
 package all
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/question/registry"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/gradient"
@@ -62,6 +67,37 @@ func TestEveryKindHasItsAbilities(t *testing.T) {
 	}
 	if got := len(registry.Names()); got != len(mustHave) {
 		t.Errorf("%d kinds, and %d are listed", got, len(mustHave))
+	}
+}
+
+// Each section that a plan may have is of a kind in the table, and each kind has tests of its own.
+func TestEverySectionHasAKind(t *testing.T) {
+	table, err := parser.ParseFile(token.NewFileSet(), "all.go", nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds, sections []string
+	for _, i := range table.Imports {
+		kinds = append(kinds, path.Base(strings.Trim(i.Path.Value, `"`)))
+	}
+	of := reflect.TypeFor[plan.Question]()
+	for i := range of.NumField() {
+		if f := of.Field(i); f.Type.Kind() == reflect.Pointer {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			sections = append(sections, name)
+		}
+	}
+	slices.Sort(sections)
+	if slices.Sort(kinds); !slices.Equal(sections, kinds) || !slices.Equal(kinds, registry.Names()) {
+		t.Errorf("plans ask for %v, the table has %v, and %v are registered", sections, kinds, registry.Names())
+	}
+}
+
+func TestEveryKindIsTested(t *testing.T) {
+	for _, kind := range registry.Names() {
+		if tests, err := filepath.Glob("../" + kind + "/*_test.go"); err != nil || len(tests) == 0 {
+			t.Errorf("question/%s has no tests: %v", kind, err)
+		}
 	}
 }
 

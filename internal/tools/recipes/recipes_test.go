@@ -1,4 +1,4 @@
-// Package recipes follows docs/recipes.md: each recipe's toy, and each recipe with one step left out.
+// Package recipes follows docs/recipes.md and docs/recipes-questions.md: each recipe's toy, and each recipe with one step left out.
 package recipes
 
 import (
@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// recipe is a section of docs/recipes.md.
+// recipe is a section of a page of recipes.
 type recipe struct {
 	name  string
 	steps []step
@@ -244,6 +244,13 @@ var broken = []struct {
 	{"A randomizer", "TestEstimatesByEnumeration", edit{"internal/dp/randomize/dice.go", "gap: a - b}", "gap: a}"}},
 	{"A randomizer", "TestDrawnCountsFollowTheirLaw", edit{"internal/dp/randomize/dice.go", "for range n {", "for range n + n%2 {"}},
 	{"A randomizer", "TestOneTableCoversAll", edit{"internal/dp/randomize/dice_covering.go", "favour{m.Epsilon, ", "favour{m.Epsilon / 2, "}},
+	{"A bit sum", "TestCoinsEventCoversTheLaw", edit{"internal/dp/bitsum/coins.go", "Flip: m.Lie}", "Flip: 2 * m.Lie}"}},
+	{"A bit sum", "TestCoinsEstimateByEnumeration", edit{"internal/dp/bitsum/coins.go", "float64(n)*m.Lie) * scale", "float64(n)) * scale"}},
+	{"A bit sum", "TestCoinsCounts", edit{"internal/dp/bitsum/coins.go", "if bit != rng", "if !bit != rng"}},
+	{"A kind of question", "TestHandsGoTheWholeWay", edit{"question/hands/hands.go", "q.bit.Event(honest)", "q.bit.Event(honest / 2)"}},
+	{"A kind of question", "TestHandsGoTheWholeWay", edit{"question/hands/hands.go", "up.(bool), func", "!up.(bool), func"}},
+	{"A feature map", "TestGoldenLengths", edit{"internal/dp/encode/lengths/lengths.go", "len([]rune(word))", "len(word)"}},
+	{"An encoder", "TestGoldenCells", edit{"internal/dp/encode/signs.go", "case x < 0:", "case x <= 0:"}},
 }
 
 // all returns the edits of all steps but one; -1: of all.
@@ -259,15 +266,19 @@ func (r recipe) all(but int) (edits []edit) {
 // A toy that follows a recipe passes the recipe's tests. One that forgets a step does not, and the
 // output names what the step says of it.
 func TestRecipes(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/recipes.md")
-	if err != nil {
-		t.Fatal(err)
+	var recipes []recipe
+	for _, page := range []string{"recipes.md", "recipes-questions.md"} {
+		text, err := os.ReadFile("../../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := parse(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		recipes = append(recipes, of...)
 	}
-	recipes, err := parse(string(page))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(recipes) < 1 {
+	if len(recipes) != 5 {
 		t.Errorf("%d recipes", len(recipes))
 	}
 	w := grow(t)
