@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -126,8 +126,8 @@ func (c numpyCase) protocol(b *testing.B) *protocol.Protocol {
 // That they are then messages, BenchmarkDevice has.
 func device(b *testing.B, p *protocol.Protocol) func() {
 	q := p.Plan.Question.Density
-	features, err := encode.New(encode.Spec{
-		Kernel: encode.Kernel(q.Kernel.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
+	features, err := kernelmap.New(kernelmap.Spec{
+		Kernel: kernelmap.Kernel(q.Kernel.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
 		Bandwidth: q.Kernel.Bandwidth, Clip: q.Kernel.Clip, Normalize: q.Normalize,
 	})
 	if err != nil {

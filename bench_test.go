@@ -16,7 +16,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
@@ -275,7 +275,7 @@ func BenchmarkCount(b *testing.B) {
 // coordinates. Its floor is gonum's matrix product.
 func BenchmarkQuery(b *testing.B) {
 	const queries, d = 2048, 784
-	f, err := encode.New(encode.Spec{Kernel: encode.Gaussian, Dimension: d, Repetitions: d, Bandwidth: 1})
+	f, err := kernelmap.New(kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: d, Repetitions: d, Bandwidth: 1})
 	if err != nil {
 		b.Fatal(err)
 	}

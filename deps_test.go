@@ -46,7 +46,7 @@ var layers = [][]string{
 	{"internal/account/pld", "internal/account/profile", "internal/account/rdp"},
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
 	{"internal/account/calibrate"},
-	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/hashedwords"},
+	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/kernelmap", "internal/dp/encode/hashedwords"},
 	{"internal/account/shuffle", "internal/account/additive", "internal/dp/encode/inputs"},
 	{"internal/account/amplify"},
 	{"internal/dp/estimate", "internal/dp/sum"},

@@ -12,7 +12,7 @@ type Density struct {
 
 // Kernel names a kernel with its family of feature maps (KDE, Definition 2.1).
 type Kernel struct {
-	Name       string  `json:"name"`                 // of those in encode.Kernels
+	Name       string  `json:"name"`                 // of those in kernelmap.Kernels
 	Bandwidth  float64 `json:"bandwidth,omitempty"`  // h, in units of distance; kernels of a distance only
 	Clip       float64 `json:"clip,omitempty"`       // in standard deviations of a rotated coordinate; ip-rotated only
 	Radius     float64 `json:"radius,omitempty"`     // of the ball round zero that holds all vectors; exponential kernels only

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -112,7 +112,7 @@ func TestIntervalsOfDensitiesCover(t *testing.T) {
 	r = stattest.Rand(t)
 	covered, tooNarrow := 0, 0
 	for range runs {
-		spec := encode.Spec{Kernel: encode.Gaussian, Dimension: dimension, Repetitions: repetitions, Bandwidth: 1}
+		spec := kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: dimension, Repetitions: repetitions, Bandwidth: 1}
 		for i := range spec.Seed {
 			spec.Seed[i] = byte(r.Uint32())
 		}
@@ -130,7 +130,7 @@ func TestIntervalsOfDensitiesCover(t *testing.T) {
 }
 
 // densityAt is the estimate at y of one collection under the given features.
-func densityAt(t *testing.T, spec encode.Spec, values []question.Value, seed uint64, y []float32) estimate.Value {
+func densityAt(t *testing.T, spec kernelmap.Spec, values []question.Value, seed uint64, y []float32) estimate.Value {
 	t.Helper()
 	p := sample("rr", spec.Dimension)
 	d := p.Question.Density
@@ -150,7 +150,7 @@ func densityAt(t *testing.T, spec encode.Spec, values []question.Value, seed uin
 	if err != nil {
 		t.Fatal(err)
 	}
-	features, err := encode.New(spec)
+	features, err := kernelmap.New(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
@@ -88,7 +88,7 @@ func TestDebiasingLabelsDoesNotHurt(t *testing.T) {
 	for _, epsilon := range []plan.LabelEpsilon{1, 2, 3, 5} {
 		p := sample("rr", set.Dimension())
 		p.Crowd.Names = set.Classes
-		p.Question.Density.Kernel.Name, p.Question.Density.Kernel.Clip = string(encode.InnerRotated), 2
+		p.Question.Density.Kernel.Name, p.Question.Density.Kernel.Clip = string(kernelmap.InnerRotated), 2
 		p.Budget.LabelEpsilon, p.Crowd.Minimum = epsilon, 300
 		p, err := design.Fill(p)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -69,7 +69,7 @@ func device(b plan.Bitsum, users int, one float64) pairs {
 // the respondents that report its class, by the exact law of the label.
 func crowdLaw(t testing.TB, p plan.Plan, values []question.Value, channel int) pairs {
 	d := p.Question.Density
-	features, err := encode.New(encode.Spec{Kernel: encode.InnerIdentity, Dimension: d.Dimension, Repetitions: 1, Normalize: true})
+	features, err := kernelmap.New(kernelmap.Spec{Kernel: kernelmap.InnerIdentity, Dimension: d.Dimension, Repetitions: 1, Normalize: true})
 	if err != nil {
 		t.Fatal(err)
 	}

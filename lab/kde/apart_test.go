@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/seeded"
 )
@@ -57,12 +57,12 @@ func drawnForEachClass(t *testing.T, seed uint64) (estimates []blas32.General, r
 		copy(row(train, i), rec.row(i))
 	}
 	for class := range s.classes {
-		spec := encode.Spec{Kernel: encode.Gaussian, Dimension: s.dimension, Repetitions: s.dimension, Bandwidth: 1, Normalize: true}
+		spec := kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: s.dimension, Repetitions: s.dimension, Bandwidth: 1, Normalize: true}
 		r := seeded.New(seed, uint64(class))
 		for i := range spec.Seed {
 			spec.Seed[i] = byte(r.Uint32())
 		}
-		f, err := encode.New(spec)
+		f, err := kernelmap.New(spec)
 		if err != nil {
 			t.Fatal(err)
 		}

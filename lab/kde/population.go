@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -28,7 +28,7 @@ type population struct {
 	run      uint64
 	records  *records
 	question plan.Question // without its bitsum
-	features *encode.Features
+	features *kernelmap.Features
 	rounded  *distribution.Rounded // nil until asked for
 	open     *distribution.Rounded // with the true labels; nil until asked for
 	grid     *distribution.Rounded // steps of numbers in the place of bits, of the reported labels; nil until asked for
@@ -48,7 +48,7 @@ func newPopulation(c experiments.Cell, run uint64, rec *records, progress simula
 	d := c.Density
 	q := plan.Density{Dimension: rec.Dimension(), Kernel: d.Kernel, Repetitions: d.Repetitions}
 	q.Kernel.Seed = measure.PublicSeed(c.Seed, run, forFeatures)
-	has := encode.Kernel(d.Kernel.Name).Parameters()
+	has := kernelmap.Kernel(d.Kernel.Name).Parameters()
 	if has.Projection && q.Kernel.Projection == 0 {
 		q.Kernel.Projection = max(1, q.Dimension/4)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
@@ -36,7 +36,7 @@ func step(feature float32) int {
 // which nothing but the sum is revealed: between those sums and one discrete Gaussian of n times the variance any
 // event's probabilities differ by a factor of at most e^tau a channel (Kairouz, Liu and Steinke 2021, Lemma 5,
 // as closeness prints it), which epsilon and delta are charged with.
-func realSums(d experiments.Density, f *encode.Features, users int) (way, error) {
+func realSums(d experiments.Density, f *kernelmap.Features, users int) (way, error) {
 	moves := f.Sensitivity()
 	sensitivity := gridSteps*math.Sqrt(moves.SumSquares) + math.Sqrt(float64(f.Channels()))
 	target := calibrate.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: users, Rounds: 1}

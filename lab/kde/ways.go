@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
@@ -137,7 +137,7 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 
 // hiding is a bitsum whose devices hide their bits by themselves.
 type hiding interface {
-	LocalEpsilon(f *encode.Features) float64
+	LocalEpsilon(f *kernelmap.Features) float64
 }
 
 // spend gives the noise of a plan's 3nb another share of each round's epsilon, whose delta it

@@ -6,7 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/kde"
@@ -164,11 +164,11 @@ func anywhere() []release.Table {
 	}
 	sum := math.Sqrt(n*e.Flip*(1-e.Flip)) / (1 - 2*e.Flip)
 	for _, m := range []int{0, 64, 128, 256, 384} {
-		spec, name := encode.Spec{Kernel: encode.Gaussian, Dimension: d, Repetitions: d, Bandwidth: 1}, "Gaussian"
+		spec, name := kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: d, Repetitions: d, Bandwidth: 1}, "Gaussian"
 		if m > 0 {
-			spec.Kernel, spec.Projection, name = encode.GaussianProjected, m, fmt.Sprintf("Gaussian of a projection to %d directions", m)
+			spec.Kernel, spec.Projection, name = kernelmap.GaussianProjected, m, fmt.Sprintf("Gaussian of a projection to %d directions", m)
 		}
-		f, err := encode.New(spec)
+		f, err := kernelmap.New(spec)
 		if err != nil {
 			return []release.Table{t}
 		}

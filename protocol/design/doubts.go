@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/protocol"
@@ -80,17 +80,17 @@ func even(p *protocol.Protocol) []estimate.Value {
 
 // narrow says that a kernel is next to nothing between two unit vectors at random, which all but
 // the likest of records nearly are.
-func narrow(s encode.Spec) string {
+func narrow(s kernelmap.Spec) string {
 	if !s.Normalize {
 		return ""
 	}
 	apart, power := 0.0, 1.0 // how far they are in the kernel's distance, over the bandwidth
 	switch s.Kernel {
-	case encode.Laplacian, encode.LaplacianSign:
+	case kernelmap.Laplacian, kernelmap.LaplacianSign:
 		apart = 2 * math.Sqrt(float64(s.Dimension)/math.Pi)
-	case encode.Exponential, encode.ExponentialSign:
+	case kernelmap.Exponential, kernelmap.ExponentialSign:
 		apart = math.Sqrt2
-	case encode.Gaussian, encode.GaussianPaired, encode.GaussianProjected:
+	case kernelmap.Gaussian, kernelmap.GaussianPaired, kernelmap.GaussianProjected:
 		apart, power = math.Sqrt2, 2
 	default:
 		return ""

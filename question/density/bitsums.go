@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -25,7 +25,7 @@ type summer interface {
 	Event() account.Event
 	// least fills in the least noise with which the bits of f keep a target, and returns the
 	// guarantee of exactly that. Where a hop may drop messages, these are of up to times as many users.
-	least(b plan.Bitsum, f *encode.Features, t calibrate.Target, times float64) (plan.Bitsum, account.Guarantee, error)
+	least(b plan.Bitsum, f *kernelmap.Features, t calibrate.Target, times float64) (plan.Bitsum, account.Guarantee, error)
 }
 
 // varying is a bitsum whose number of messages depends on the data, and has to
@@ -40,14 +40,14 @@ type flipping interface {
 	// RoundAndRandomize rounds features to bits and flips these, in one draw for each.
 	RoundAndRandomize(r *rand.Rand, mapped []float32, symbols []uint8)
 	// LocalEpsilon returns what all of one device's bits of f tell; infinity where none is flipped.
-	LocalEpsilon(f *encode.Features) float64
+	LocalEpsilon(f *kernelmap.Features) float64
 	// within fills in at least the noise with which these tell no more than epsilon.
-	within(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsum, error)
+	within(b plan.Bitsum, f *kernelmap.Features, epsilon float64) (plan.Bitsum, error)
 }
 
 // published is a bitsum that a paper has an accounting of its own for.
 type published interface {
-	paper(b plan.Bitsum, f *encode.Features, t calibrate.Target, a calibrate.Accounting) (plan.Bitsum, account.Guarantee, error)
+	paper(b plan.Bitsum, f *kernelmap.Features, t calibrate.Target, a calibrate.Accounting) (plan.Bitsum, account.Guarantee, error)
 }
 
 // computed is a bitsum that loses nothing, in cases that were computed, by drops among up to so many
@@ -96,7 +96,7 @@ func Flips(b plan.Bitsum) bool {
 // (epsilon, delta) for the bits of f among so many users, and returns the
 // guarantee of exactly that. Where a hop may drop messages of up to times as many
 // users, single negative binomial noise allows for it; 1 where nobody does.
-func DesignBitsum(b plan.Bitsum, f *encode.Features, users int, times, epsilon, delta float64) (plan.Bitsum, account.Guarantee, error) {
+func DesignBitsum(b plan.Bitsum, f *kernelmap.Features, users int, times, epsilon, delta float64) (plan.Bitsum, account.Guarantee, error) {
 	m, err := summerOf(b, users)
 	if err != nil {
 		return b, account.Guarantee{}, fmt.Errorf("density: %w", err)

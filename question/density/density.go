@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -28,7 +28,7 @@ type Labelled struct {
 // Question is m-ary randomized response on the class, which becomes the crowd, and one
 // bit of Algorithm 1 a channel.
 type Question struct {
-	Features *encode.Features
+	Features *kernelmap.Features
 	Bits     summer
 	Labels   *randomize.KRR // nil: labels are sent as they are
 

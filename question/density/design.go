@@ -3,7 +3,7 @@ package density
 import (
 	"fmt"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/internal/question/terms"
@@ -74,7 +74,7 @@ func design(p *plan.Plan, d *plan.Density) error {
 // withinLocal returns the bitsum with at least the noise with which all bits of f of one device tell no
 // more than the plan's local epsilon, of which the label takes its share. It is an error where
 // devices do not hide their bits by themselves.
-func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, error) {
+func withinLocal(p plan.Plan, b plan.Bitsum, f *kernelmap.Features) (plan.Bitsum, error) {
 	left := p.Budget.LocalEpsilon
 	if l := p.Budget.LabelEpsilon; l != plan.Unprotected && len(p.Crowd.Names) > 1 {
 		if left -= float64(l); !(left > 0) {
@@ -90,7 +90,7 @@ func withinLocal(p plan.Plan, b plan.Bitsum, f *encode.Features) (plan.Bitsum, e
 }
 
 // implied returns the shuffled epsilon of a density's noise.
-func implied(p plan.Plan, b plan.Bitsum, f *encode.Features) (float64, error) {
+func implied(p plan.Plan, b plan.Bitsum, f *kernelmap.Features) (float64, error) {
 	bits, err := NewBitsum(b, p.MinHonest())
 	if err != nil {
 		return 0, err

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -32,20 +32,20 @@ type flips struct {
 
 func (m flips) Event() account.Event { return m.RR.Event(m.users) }
 
-func (m flips) least(b plan.Bitsum, f *encode.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
+func (m flips) least(b plan.Bitsum, f *kernelmap.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
 	return m.paper(b, f, t, calibrate.Exact)
 }
 
-func (flips) paper(b plan.Bitsum, f *encode.Features, t calibrate.Target, a calibrate.Accounting) (plan.Bitsum, account.Guarantee, error) {
+func (flips) paper(b plan.Bitsum, f *kernelmap.Features, t calibrate.Target, a calibrate.Accounting) (plan.Bitsum, account.Guarantee, error) {
 	var g account.Guarantee
 	var err error
 	b.FlipProbability, g, err = kde.CalibrateRR(f, t.Users, t.Epsilon, t.Delta, a)
 	return b, g, err
 }
 
-func (m flips) LocalEpsilon(f *encode.Features) float64 { return kde.LocalEpsilon(f, m.Flip) }
+func (m flips) LocalEpsilon(f *kernelmap.Features) float64 { return kde.LocalEpsilon(f, m.Flip) }
 
-func (flips) within(b plan.Bitsum, f *encode.Features, epsilon float64) (plan.Bitsum, error) {
+func (flips) within(b plan.Bitsum, f *kernelmap.Features, epsilon float64) (plan.Bitsum, error) {
 	flip, err := kde.LocalFlip(f, epsilon)
 	b.FlipProbability = math.Max(b.FlipProbability, flip)
 	return b, err
@@ -60,7 +60,7 @@ func (threeNoises) calibrated(b plan.Bitsum, t calibrate.Target, a calibrate.Acc
 	return b, g, err
 }
 
-func (m threeNoises) least(b plan.Bitsum, _ *encode.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
+func (m threeNoises) least(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
 	extra, err := additive.FloodMessages(t)
 	if err != nil {
 		return b, account.Guarantee{}, err
@@ -69,7 +69,7 @@ func (m threeNoises) least(b plan.Bitsum, _ *encode.Features, t calibrate.Target
 }
 
 // paper: its flood is what it is.
-func (m threeNoises) paper(b plan.Bitsum, _ *encode.Features, t calibrate.Target, a calibrate.Accounting) (plan.Bitsum, account.Guarantee, error) {
+func (m threeNoises) paper(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, a calibrate.Accounting) (plan.Bitsum, account.Guarantee, error) {
 	return m.calibrated(b, t, a, 0)
 }
 
@@ -86,12 +86,12 @@ func (pure) filled(b plan.Bitsum, e additive.Pure) plan.Bitsum {
 	return b
 }
 
-func (m pure) least(b plan.Bitsum, _ *encode.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
+func (m pure) least(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
 	e, g, err := additive.CalibratePure(t)
 	return m.filled(b, e), g, err
 }
 
-func (m pure) paper(b plan.Bitsum, _ *encode.Features, t calibrate.Target, _ calibrate.Accounting) (plan.Bitsum, account.Guarantee, error) {
+func (m pure) paper(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ calibrate.Accounting) (plan.Bitsum, account.Guarantee, error) {
 	e, err := additive.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), paperRho)
 	if err != nil {
 		return m.filled(b, e), account.Guarantee{}, err
@@ -103,7 +103,7 @@ func (m pure) paper(b plan.Bitsum, _ *encode.Features, t calibrate.Target, _ cal
 // poisson is single Poisson noise.
 type poisson struct{ bitsum.PoissonSum }
 
-func (poisson) least(b plan.Bitsum, _ *encode.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
+func (poisson) least(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
 	e, err := additive.PoissonMean(t.Users, t.Rounds, t.Epsilon, t.Delta)
 	b.Mean = e.Mean
 	if err != nil {
@@ -121,7 +121,7 @@ type negativeBinomial struct{ bitsum.NegativeBinomialSum }
 // noise needs some more.
 const singleProbability = 0.5
 
-func (negativeBinomial) least(b plan.Bitsum, _ *encode.Features, t calibrate.Target, times float64) (plan.Bitsum, account.Guarantee, error) {
+func (negativeBinomial) least(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, times float64) (plan.Bitsum, account.Guarantee, error) {
 	e, g, err := additive.CalibrateThinnedNegativeBinomialSum(t, singleProbability, times)
 	b.Shape, b.Probability = e.Shape, e.Prob
 	return b, g, err

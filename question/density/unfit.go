@@ -10,7 +10,7 @@ import (
 
 // The reference has fair bits: each feature is zero, and so is what it adds to a
 // density, in expectation. Exchanging it for a value moves the bits no further than
-// the accountant is told (encode.Sensitivity). Its class is its own, or where it has
+// the accountant is told (kernelmap.Sensitivity). Its class is its own, or where it has
 // none that the plan names, drawn uniformly: a mixture, to which hockey sticks are
 // jointly convex.
 

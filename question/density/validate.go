@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
@@ -29,7 +29,7 @@ func validateFeatures(d plan.Density, ps *plan.Problems) {
 	const at = "question.density."
 	spec, err := densities.Spec(d)
 	ps.Require(err == nil, at+"%v", err)
-	if kernels := encode.Kernels(); !slices.Contains(kernels, d.Kernel.Name) {
+	if kernels := kernelmap.Kernels(); !slices.Contains(kernels, d.Kernel.Name) {
 		ps.Require(false, at+"kernel.name must be one of %s", strings.Join(kernels, ", "))
 		return
 	}

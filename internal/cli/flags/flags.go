@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -75,7 +75,7 @@ type KernelChoice struct {
 
 // KernelNames returns what --kernel may be.
 func KernelNames() string {
-	return strings.Join(encode.Kernels(), ", ")
+	return strings.Join(kernelmap.Kernels(), ", ")
 }
 
 // BitsumNames returns what --bitsum of a plan may be.
@@ -85,7 +85,7 @@ func BitsumNames() string { return strings.Join(plan.Bitsums, ", ") }
 // maps for vectors of the given dimension, 0 where it is not known yet. Parameters that the kernel has not
 // keep their defaults unused.
 func (k KernelChoice) Choose(dimension int) (kernel plan.Kernel, repetitions int) {
-	has := encode.Kernel(k.Kernel).Parameters()
+	has := kernelmap.Kernel(k.Kernel).Parameters()
 	kernel.Name, repetitions = k.Kernel, k.Repetitions
 	if has.Bandwidth {
 		kernel.Bandwidth = k.Bandwidth
@@ -117,7 +117,7 @@ func (k KernelChoice) Choose(dimension int) (kernel plan.Kernel, repetitions int
 // Check refuses what no kernel takes.
 func (k KernelChoice) Check() error {
 	var errs []error
-	if !slices.Contains(encode.Kernels(), k.Kernel) {
+	if !slices.Contains(kernelmap.Kernels(), k.Kernel) {
 		errs = append(errs, terminal.Usagef("--kernel is %q: give one of %s", k.Kernel, KernelNames()))
 	}
 	if !(k.Clip >= 0.1 && k.Clip <= 1e3) {
@@ -129,11 +129,11 @@ func (k KernelChoice) Check() error {
 	if k.Buckets < 2 || k.Buckets > 1<<16 {
 		errs = append(errs, terminal.Usagef("--kernel-buckets is %d: give 2 to %d", k.Buckets, 1<<16))
 	}
-	if k.Projection < 0 || k.Projection > encode.MaxDimension {
+	if k.Projection < 0 || k.Projection > kernelmap.MaxDimension {
 		errs = append(errs, terminal.Usagef("--projection is %d: give 1 to the dimension, or 0 for a quarter of it", k.Projection))
 	}
-	if k.Repetitions < 0 || k.Repetitions > encode.MaxChannels {
-		errs = append(errs, terminal.Usagef("--repetitions is %d: give 1 to %d, or 0 for the dimension", k.Repetitions, encode.MaxChannels))
+	if k.Repetitions < 0 || k.Repetitions > kernelmap.MaxChannels {
+		errs = append(errs, terminal.Usagef("--repetitions is %d: give 1 to %d, or 0 for the dimension", k.Repetitions, kernelmap.MaxChannels))
 	}
 	return errors.Join(append(errs, checkBandwidth(k.Bandwidth))...)
 }

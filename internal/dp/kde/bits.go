@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 )
 
 // streamRows are the rows that share one stream of randomness. They fix what a seed
@@ -18,7 +18,7 @@ const streamRows = 128
 
 // blockRows returns the rows mapped at once, whole streams of them: a thousand, or as many
 // as have 2^24 features (64 MiB) where there are many to a row.
-func blockRows(f *encode.Features) int {
+func blockRows(f *kernelmap.Features) int {
 	return max(1, min(8, (1<<24)/(streamRows*f.Channels()))) * streamRows
 }
 
@@ -29,7 +29,7 @@ func blockRows(f *encode.Features) int {
 // Rows draw from the streams stream(0), stream(1), ..., streamRows to each, so
 // that the result does not depend on the number of processors. progress, if
 // not nil, is told how many rows are done, from one goroutine.
-func SumBits(f *encode.Features, n int, row func(i int) []float32, stream func(part int) *rand.Rand, progress func(done int)) (ones []int, err error) {
+func SumBits(f *kernelmap.Features, n int, row func(i int) []float32, stream func(part int) *rand.Rand, progress func(done int)) (ones []int, err error) {
 	d, channels := f.Spec().Dimension, f.Channels()
 	productRows := blockRows(f)
 	x := blas32.General{Cols: d, Stride: d, Data: make([]float32, min(n, productRows)*d)}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"gonum.org/v1/gonum/blas/blas32"
 )
@@ -16,7 +16,7 @@ import (
 // is one with probability (1 + f(x)/R)/2, the sum of f is F = (2B - n)R, and the
 // density at y is 1/(n I) sum F g(y) over the channels.
 type Density struct {
-	Features    *encode.Features
+	Features    *kernelmap.Features
 	Sums        []estimate.Value // B, one per channel; errors independent, rounding of the bits not included
 	Respondents int              // n, at least 1
 }
@@ -52,7 +52,7 @@ func (d Density) step() float64 { return 2 * d.Features.Bound() / float64(d.Resp
 
 // noise returns the sum of these variances over the channels, exactly, for inner products: a
 // bit stands for R or -R, so that rounding a value adds R^2 - f^2 in each channel, and the
-// sum of f^2 is the same for all unit vectors (encode.Isometry).
+// sum of f^2 is the same for all unit vectors (kernelmap.Isometry).
 func (d Density) noise() float64 {
 	isometry, ok := d.Features.Isometry()
 	if !ok {
@@ -67,7 +67,7 @@ func (d Density) noise() float64 {
 }
 
 // SupRMSE bounds the root mean square error of the density at any point, over what was drawn of features, rounding and
-// noise (encode.Features.SupRMSE), with the errors of the sums that there are.
+// noise (kernelmap.Features.SupRMSE), with the errors of the sums that there are.
 func (d Density) SupRMSE() (float64, error) {
 	if err := d.check(); err != nil {
 		return 0, err

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/seeded"
 )
@@ -14,10 +14,10 @@ import (
 // features, rounding and randomized response. Pairs send two bits each.
 func BenchmarkDevice(b *testing.B) {
 	const d = 768
-	for _, spec := range []encode.Spec{
-		{Kernel: encode.InnerRotated, Repetitions: 1, Clip: 2},
-		{Kernel: encode.GaussianPaired, Repetitions: d, Bandwidth: 1},
-		{Kernel: encode.Gaussian, Repetitions: d, Bandwidth: 1},
+	for _, spec := range []kernelmap.Spec{
+		{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: 2},
+		{Kernel: kernelmap.GaussianPaired, Repetitions: d, Bandwidth: 1},
+		{Kernel: kernelmap.Gaussian, Repetitions: d, Bandwidth: 1},
 	} {
 		b.Run(string(spec.Kernel), func(b *testing.B) {
 			spec.Dimension = d
@@ -37,9 +37,9 @@ func BenchmarkDevice(b *testing.B) {
 func BenchmarkSumBits(b *testing.B) {
 	const d, n = 768, 2048
 	x := values(seeded.New(1), n, d)
-	for _, spec := range []encode.Spec{
-		{Kernel: encode.InnerRotated, Repetitions: 1, Clip: 2},
-		{Kernel: encode.GaussianPaired, Repetitions: d, Bandwidth: 1},
+	for _, spec := range []kernelmap.Spec{
+		{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: 2},
+		{Kernel: kernelmap.GaussianPaired, Repetitions: d, Bandwidth: 1},
 	} {
 		b.Run(string(spec.Kernel), func(b *testing.B) {
 			spec.Dimension = d

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/datatest"
@@ -15,9 +15,9 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-func features(t testing.TB, s encode.Spec) *encode.Features {
+func features(t testing.TB, s kernelmap.Spec) *kernelmap.Features {
 	t.Helper()
-	f, err := encode.New(s)
+	f, err := kernelmap.New(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func values(r *rand.Rand, n, d int) blas32.General {
 
 // expected is the density whose sums are the expectations of the bits: no
 // rounding, no noise.
-func expected(t testing.TB, f *encode.Features, x blas32.General) Density {
+func expected(t testing.TB, f *kernelmap.Features, x blas32.General) Density {
 	t.Helper()
 	out := blas32.General{Rows: x.Rows, Cols: f.Channels(), Stride: f.Channels(), Data: make([]float32, x.Rows*f.Channels())}
 	if err := f.MapAll(x, out); err != nil {
@@ -54,7 +54,7 @@ func expected(t testing.TB, f *encode.Features, x blas32.General) Density {
 
 // private is the density from bits that are rounded at random and flipped with
 // probability p, debiased.
-func private(t testing.TB, f *encode.Features, x blas32.General, p float64, r *rand.Rand) Density {
+func private(t testing.TB, f *kernelmap.Features, x blas32.General, p float64, r *rand.Rand) Density {
 	t.Helper()
 	out := make([]float32, f.Channels())
 	counts := make([]float64, f.Channels())
@@ -78,7 +78,7 @@ func private(t testing.TB, f *encode.Features, x blas32.General, p float64, r *r
 
 func TestIdentityDensityIsExact(t *testing.T) {
 	r := seeded.New(1)
-	f := features(t, encode.Spec{Kernel: encode.InnerIdentity, Dimension: 7, Repetitions: 1})
+	f := features(t, kernelmap.Spec{Kernel: kernelmap.InnerIdentity, Dimension: 7, Repetitions: 1})
 	x, y := values(r, 30, 7), values(r, 5, 7)
 	got, err := expected(t, f, x).QueryAll(y)
 	if err != nil {
@@ -113,9 +113,9 @@ func TestExactGaussian(t *testing.T) {
 // A rise is the mixture at the difference of the features, as it is linear in them.
 func TestRiseIsTheDifference(t *testing.T) {
 	r := seeded.New(4)
-	for _, spec := range []encode.Spec{
-		{Kernel: encode.InnerIdentity, Dimension: 9, Repetitions: 1},
-		{Kernel: encode.Gaussian, Dimension: 9, Repetitions: 30, Bandwidth: 1},
+	for _, spec := range []kernelmap.Spec{
+		{Kernel: kernelmap.InnerIdentity, Dimension: 9, Repetitions: 1},
+		{Kernel: kernelmap.Gaussian, Dimension: 9, Repetitions: 30, Bandwidth: 1},
 	} {
 		f := features(t, spec)
 		m, err := Mix([]float64{1}, []Density{private(t, f, values(r, 50, 9), 0.1, r)})
@@ -137,7 +137,7 @@ func TestRiseIsTheDifference(t *testing.T) {
 // zero without error, though each has a large one: the feature errors cancel.
 func TestMergeAndMix(t *testing.T) {
 	r := seeded.New(3)
-	f := features(t, encode.Spec{Kernel: encode.Gaussian, Dimension: 3, Repetitions: 20, Bandwidth: 1})
+	f := features(t, kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: 3, Repetitions: 20, Bandwidth: 1})
 	x := values(r, 50, 3)
 	whole := expected(t, f, x)
 	merged, err := expected(t, f, part(x, 0, 20)).Merge(expected(t, f, part(x, 20, 50)))
@@ -162,8 +162,8 @@ func TestMergeAndMix(t *testing.T) {
 }
 
 func TestBadDensities(t *testing.T) {
-	f := features(t, encode.Spec{Kernel: encode.InnerIdentity, Dimension: 2, Repetitions: 1})
-	g := features(t, encode.Spec{Kernel: encode.InnerSigns, Dimension: 2, Repetitions: 2})
+	f := features(t, kernelmap.Spec{Kernel: kernelmap.InnerIdentity, Dimension: 2, Repetitions: 1})
+	g := features(t, kernelmap.Spec{Kernel: kernelmap.InnerSigns, Dimension: 2, Repetitions: 2})
 	good := Density{f, make([]estimate.Value, 2), 4}
 	for _, c := range []struct {
 		d    Density
@@ -203,13 +203,13 @@ func TestIntervalsCover(t *testing.T) {
 	r := stattest.Rand(t)
 	x, y := values(r, users, 24), values(r, 1, 24)
 	for _, c := range []struct {
-		spec  encode.Spec
+		spec  kernelmap.Spec
 		exact float64
 	}{
-		{encode.Spec{Kernel: encode.Gaussian, Repetitions: 256, Bandwidth: 2}, ExactGaussian(x, y, 2)[0]},
-		{encode.Spec{Kernel: encode.InnerSigns, Repetitions: 256}, ExactInner(x, y)[0]},
-		{encode.Spec{Kernel: encode.InnerIdentity, Repetitions: 1}, ExactInner(x, y)[0]},
-		{encode.Spec{Kernel: encode.InnerRotated, Repetitions: 1, Clip: math.Sqrt(24)}, ExactInner(x, y)[0]},
+		{kernelmap.Spec{Kernel: kernelmap.Gaussian, Repetitions: 256, Bandwidth: 2}, ExactGaussian(x, y, 2)[0]},
+		{kernelmap.Spec{Kernel: kernelmap.InnerSigns, Repetitions: 256}, ExactInner(x, y)[0]},
+		{kernelmap.Spec{Kernel: kernelmap.InnerIdentity, Repetitions: 1}, ExactInner(x, y)[0]},
+		{kernelmap.Spec{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: math.Sqrt(24)}, ExactInner(x, y)[0]},
 	} {
 		c.spec.Dimension = 24
 		var covered, coveredByTwin int
@@ -252,22 +252,22 @@ func TestErrorStaysBelowTheTheorem(t *testing.T) {
 	r := seeded.New(5)
 	x, y := values(r, users, d), values(r, 5, d)
 	copy(row(y, 0).Data, row(x, 0).Data)
-	exact := map[encode.Kernel][]float64{
-		encode.Gaussian: ExactGaussian(x, y, 1), encode.GaussianPaired: ExactGaussian(x, y, 1),
-		encode.Laplacian: ExactLaplacian(x, y, 3), encode.LaplacianSign: ExactLaplacian(x, y, 3),
-		encode.Exponential: ExactExponential(x, y, 1), encode.ExponentialSign: ExactExponential(x, y, 1),
-		encode.InnerSigns: ExactInner(x, y), encode.InnerIdentity: ExactInner(x, y), encode.InnerRotated: ExactInner(x, y),
+	exact := map[kernelmap.Kernel][]float64{
+		kernelmap.Gaussian: ExactGaussian(x, y, 1), kernelmap.GaussianPaired: ExactGaussian(x, y, 1),
+		kernelmap.Laplacian: ExactLaplacian(x, y, 3), kernelmap.LaplacianSign: ExactLaplacian(x, y, 3),
+		kernelmap.Exponential: ExactExponential(x, y, 1), kernelmap.ExponentialSign: ExactExponential(x, y, 1),
+		kernelmap.InnerSigns: ExactInner(x, y), kernelmap.InnerIdentity: ExactInner(x, y), kernelmap.InnerRotated: ExactInner(x, y),
 	}
-	for _, spec := range []encode.Spec{
-		{Kernel: encode.Gaussian, Repetitions: 100, Bandwidth: 1},
-		{Kernel: encode.GaussianPaired, Repetitions: 100, Bandwidth: 1},
-		{Kernel: encode.Laplacian, Repetitions: 100, Bandwidth: 3, Buckets: 8},
-		{Kernel: encode.LaplacianSign, Repetitions: 100, Bandwidth: 3},
-		{Kernel: encode.Exponential, Repetitions: 100, Bandwidth: 1, Radius: 1, Buckets: 8},
-		{Kernel: encode.ExponentialSign, Repetitions: 100, Bandwidth: 1, Radius: 1},
-		{Kernel: encode.InnerSigns, Repetitions: 100},
-		{Kernel: encode.InnerIdentity, Repetitions: 1},
-		{Kernel: encode.InnerRotated, Repetitions: 1, Clip: 1.5},
+	for _, spec := range []kernelmap.Spec{
+		{Kernel: kernelmap.Gaussian, Repetitions: 100, Bandwidth: 1},
+		{Kernel: kernelmap.GaussianPaired, Repetitions: 100, Bandwidth: 1},
+		{Kernel: kernelmap.Laplacian, Repetitions: 100, Bandwidth: 3, Buckets: 8},
+		{Kernel: kernelmap.LaplacianSign, Repetitions: 100, Bandwidth: 3},
+		{Kernel: kernelmap.Exponential, Repetitions: 100, Bandwidth: 1, Radius: 1, Buckets: 8},
+		{Kernel: kernelmap.ExponentialSign, Repetitions: 100, Bandwidth: 1, Radius: 1},
+		{Kernel: kernelmap.InnerSigns, Repetitions: 100},
+		{Kernel: kernelmap.InnerIdentity, Repetitions: 1},
+		{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: 1.5},
 	} {
 		spec.Dimension = d
 		squares := make([]float64, y.Rows)
@@ -336,7 +336,7 @@ func TestExactGaussianClassifiesNews(t *testing.T) {
 
 func BenchmarkQueryAll(b *testing.B) {
 	r := seeded.New(1)
-	f := features(b, encode.Spec{Kernel: encode.Gaussian, Dimension: 256, Repetitions: 1024, Bandwidth: 1})
+	f := features(b, kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: 256, Repetitions: 1024, Bandwidth: 1})
 	d := expected(b, f, values(r, 10, 256))
 	y := values(r, 3000, 256)
 	for b.Loop() {
@@ -350,7 +350,7 @@ func BenchmarkQueryAll(b *testing.B) {
 // over n respondents: sqrt(16 R^4 S (S + (rmse/n)^2) / I), where beta = 0. Where f and g
 // have bounds of their own, R^2 is their product: the estimate is the same if one is
 // scaled by what the other is divided by.
-func theoremRMSE(f *encode.Features, n int, rmse float64) float64 {
+func theoremRMSE(f *kernelmap.Features, n int, rmse float64) float64 {
 	s, r := float64(f.Sparsity()), f.Bound()*f.QueryBound()
 	return math.Sqrt(16 * r * r * s * (s + math.Pow(rmse/float64(n), 2)) / float64(f.Repetitions()))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 )
 
 // Loss returns what the accountant is told of one respondent's bits, one a channel of
@@ -14,7 +14,7 @@ import (
 // accounted for by the two bits of a repetition that change. Where a replaced value moves
 // probabilities by much less than each could move alone, it is accounted for as a vector
 // (docs/vector-rr.md); otherwise every channel that can move is a round.
-func Loss(f *encode.Features, bit account.Event) account.Event {
+func Loss(f *kernelmap.Features, bit account.Event) account.Event {
 	moves := f.Sensitivity()
 	rr, ok := bit.(shuffle.RandomizedResponse)
 	switch {
@@ -28,13 +28,13 @@ func Loss(f *encode.Features, bit account.Event) account.Event {
 
 // together says whether the sum of squares is what limits the moves. At the
 // same sum the rounds are accounted for exactly, the vector only to a few percent.
-func together(moves encode.Sensitivity) bool {
+func together(moves kernelmap.Sensitivity) bool {
 	return moves.SumSquares < 0.9*float64(moves.Coordinates)
 }
 
 // CalibrateRR finds the least flip probability with which the bits of f keep
 // (epsilon, delta) among so many users, and the guarantee of exactly that.
-func CalibrateRR(f *encode.Features, users int, epsilon, delta float64, a calibrate.Accounting) (flip float64, g account.Guarantee, err error) {
+func CalibrateRR(f *kernelmap.Features, users int, epsilon, delta float64, a calibrate.Accounting) (flip float64, g account.Guarantee, err error) {
 	moves := f.Sensitivity()
 	switch {
 	case a == calibrate.Exact && moves.Buckets > 0:
@@ -54,7 +54,7 @@ func CalibrateRR(f *encode.Features, users int, epsilon, delta float64, a calibr
 
 // LocalEpsilon returns the epsilon, with delta 0, of the bits that one respondent sends by
 // randomized response: what everyone together learns, +Inf at a flip probability of zero.
-func LocalEpsilon(f *encode.Features, flip float64) float64 {
+func LocalEpsilon(f *kernelmap.Features, flip float64) float64 {
 	if flip == 0 {
 		return math.Inf(1)
 	}
@@ -66,7 +66,7 @@ func LocalEpsilon(f *encode.Features, flip float64) float64 {
 }
 
 // LocalFlip returns the least flip probability that keeps a local epsilon.
-func LocalFlip(f *encode.Features, epsilon float64) (float64, error) {
+func LocalFlip(f *kernelmap.Features, epsilon float64) (float64, error) {
 	return shuffle.LocalFlip(epsilon, 0.5-1e-12, func(flip float64) account.Event {
 		return Loss(f, shuffle.RandomizedResponse{Users: 1, Flip: flip})
 	})

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"gonum.org/v1/gonum/blas/blas32"
 )
@@ -25,9 +25,9 @@ import (
 // spread more than their mean errs.) Inner products by one orthogonal map have no
 // features to sample: the errors of the sums are propagated, with n p(1-p) for the
 // rounding, p = B/n, which is at least the true variance since p(1-p) is concave;
-// what clipping biases is in encode.Features.ClipBias, not here.
+// what clipping biases is in kernelmap.Features.ClipBias, not here.
 type Mixture struct {
-	features *encode.Features
+	features *kernelmap.Features
 	weight   []float64 // per channel: sum over densities of weight * F/n
 	variance []float64 // of weight
 	noise    float64   // sum of the variances of weight, exactly and not at most; for inner products
@@ -72,7 +72,7 @@ func Mix(weights []float64, densities []Density) (Mixture, error) {
 }
 
 // At returns the mixture where the query features are g, one per channel, as
-// encode.Features.Query writes them.
+// kernelmap.Features.Query writes them.
 func (m Mixture) At(g []float32) estimate.Value {
 	var sum, squares float64
 	switch {
@@ -126,7 +126,7 @@ func (m Mixture) Rise(g, h []float32) estimate.Value {
 // value returns the estimate from sums: of the estimates of the repetitions and of their
 // squares where features are sampled, over the channels of the products and of
 // their variances where not.
-func value(f *encode.Features, sum, squares float64) estimate.Value {
+func value(f *kernelmap.Features, sum, squares float64) estimate.Value {
 	if !f.Sampled() {
 		return estimate.Value{Mean: sum, StdErr: math.Sqrt(squares)}
 	}
@@ -144,7 +144,7 @@ func value(f *encode.Features, sum, squares float64) estimate.Value {
 // Each calls visit with the query features of each row of ys, in no order and
 // from several goroutines at once. It holds blockRows of features at a time.
 // g is only valid during the call.
-func Each(f *encode.Features, ys blas32.General, visit func(i int, g []float32)) error {
+func Each(f *kernelmap.Features, ys blas32.General, visit func(i int, g []float32)) error {
 	block := blockRows(f)
 	rows := min(block, max(ys.Rows, 1))
 	out := blas32.General{Rows: rows, Cols: f.Channels(), Stride: f.Channels(), Data: make([]float32, rows*f.Channels())}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 )
 
@@ -21,7 +21,7 @@ import (
 // debiasing labels, their errors are related and count as such. Where features are
 // sampled, the spread of the repetitions tells the error, as for a Mixture.
 type Nearest struct {
-	features *encode.Features
+	features *kernelmap.Features
 	weight   []float64 // of a less that of b
 	half     []float64 // of the difference of the squared norms
 

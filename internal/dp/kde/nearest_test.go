@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
@@ -43,7 +43,7 @@ func TestNearestIsTheDefinition(t *testing.T) {
 	const d = 24
 	a, b := towards(1, 30, d), towards(2, 20, d)
 	y := row(values(seeded.New(3), 1, d), 0).Data
-	f := features(t, encode.Spec{Kernel: encode.InnerRotated, Dimension: d, Repetitions: 1, Clip: math.Sqrt(d)})
+	f := features(t, kernelmap.Spec{Kernel: kernelmap.InnerRotated, Dimension: d, Repetitions: 1, Clip: math.Sqrt(d)})
 	many := func(x blas32.General) Density {
 		e := expected(t, f, x)
 		for c := range e.Sums {
@@ -75,13 +75,13 @@ func TestNearestIsUnbiasedAndCovers(t *testing.T) {
 	r := stattest.Rand(t)
 	exact := exactNearest(a, b, y)
 	for _, c := range []struct {
-		spec   encode.Spec
+		spec   kernelmap.Spec
 		mixing float64
 	}{
-		{encode.Spec{Kernel: encode.InnerIdentity, Repetitions: 1}, 0},
-		{encode.Spec{Kernel: encode.InnerRotated, Repetitions: 1, Clip: math.Sqrt(d)}, 0},
-		{encode.Spec{Kernel: encode.InnerRotated, Repetitions: 1, Clip: math.Sqrt(d)}, 0.3},
-		{encode.Spec{Kernel: encode.InnerSigns, Repetitions: 300}, 0},
+		{kernelmap.Spec{Kernel: kernelmap.InnerIdentity, Repetitions: 1}, 0},
+		{kernelmap.Spec{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: math.Sqrt(d)}, 0},
+		{kernelmap.Spec{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: math.Sqrt(d)}, 0.3},
+		{kernelmap.Spec{Kernel: kernelmap.InnerSigns, Repetitions: 300}, 0},
 	} {
 		c.spec.Dimension = d
 		wa, wb := []float64{1 - c.mixing, c.mixing}, []float64{c.mixing, 1 - c.mixing}
@@ -128,7 +128,7 @@ func TestNearestIsUnbiasedAndCovers(t *testing.T) {
 }
 
 func TestNearestRefuses(t *testing.T) {
-	f := features(t, encode.Spec{Kernel: encode.Gaussian, Dimension: 2, Repetitions: 3, Bandwidth: 1})
+	f := features(t, kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: 2, Repetitions: 3, Bandwidth: 1})
 	if _, err := NearestMean([]float64{1}, []float64{0}, []Density{{f, make([]estimate.Value, 3), 4}}); !errors.Is(err, errNoMean) {
 		t.Errorf("a kernel of distances: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
@@ -16,27 +16,27 @@ func TestSupRMSEHoldsAtAnyPoint(t *testing.T) {
 	const n, flip, draws = 40, 0.1, 300
 	r := seeded.New(31)
 	x := values(r, n, 6)
-	for _, spec := range []encode.Spec{
-		{Kernel: encode.Gaussian, Dimension: 6, Repetitions: 20, Bandwidth: 1},
-		{Kernel: encode.GaussianPaired, Dimension: 6, Repetitions: 12, Bandwidth: 1},
-		{Kernel: encode.GaussianProjected, Dimension: 6, Repetitions: 20, Bandwidth: 1, Projection: 3},
-		{Kernel: encode.LaplacianSign, Dimension: 6, Repetitions: 20, Bandwidth: 4},
-		{Kernel: encode.ExponentialSign, Dimension: 6, Repetitions: 20, Bandwidth: 1, Radius: 1.001},
-		{Kernel: encode.Laplacian, Dimension: 6, Repetitions: 20, Bandwidth: 4, Buckets: 8},
-		{Kernel: encode.Exponential, Dimension: 6, Repetitions: 20, Bandwidth: 1, Buckets: 8, Radius: 1.001},
-		{Kernel: encode.InnerSigns, Dimension: 6, Repetitions: 20},
-		{Kernel: encode.InnerIdentity, Dimension: 6, Repetitions: 1},
-		{Kernel: encode.InnerRotated, Dimension: 6, Repetitions: 1, Clip: 2.4},
+	for _, spec := range []kernelmap.Spec{
+		{Kernel: kernelmap.Gaussian, Dimension: 6, Repetitions: 20, Bandwidth: 1},
+		{Kernel: kernelmap.GaussianPaired, Dimension: 6, Repetitions: 12, Bandwidth: 1},
+		{Kernel: kernelmap.GaussianProjected, Dimension: 6, Repetitions: 20, Bandwidth: 1, Projection: 3},
+		{Kernel: kernelmap.LaplacianSign, Dimension: 6, Repetitions: 20, Bandwidth: 4},
+		{Kernel: kernelmap.ExponentialSign, Dimension: 6, Repetitions: 20, Bandwidth: 1, Radius: 1.001},
+		{Kernel: kernelmap.Laplacian, Dimension: 6, Repetitions: 20, Bandwidth: 4, Buckets: 8},
+		{Kernel: kernelmap.Exponential, Dimension: 6, Repetitions: 20, Bandwidth: 1, Buckets: 8, Radius: 1.001},
+		{Kernel: kernelmap.InnerSigns, Dimension: 6, Repetitions: 20},
+		{Kernel: kernelmap.InnerIdentity, Dimension: 6, Repetitions: 1},
+		{Kernel: kernelmap.InnerRotated, Dimension: 6, Repetitions: 1, Clip: 2.4},
 	} {
 		t.Run(string(spec.Kernel), func(t *testing.T) {
 			y := part(values(seeded.New(32), 1, 6), 0, 1)
 			want := ExactInner(x, y)[0]
 			switch spec.Kernel {
-			case encode.Gaussian, encode.GaussianPaired, encode.GaussianProjected:
+			case kernelmap.Gaussian, kernelmap.GaussianPaired, kernelmap.GaussianProjected:
 				want = ExactGaussian(x, y, spec.Bandwidth)[0]
-			case encode.Laplacian, encode.LaplacianSign:
+			case kernelmap.Laplacian, kernelmap.LaplacianSign:
 				want = ExactLaplacian(x, y, spec.Bandwidth)[0]
-			case encode.Exponential, encode.ExponentialSign:
+			case kernelmap.Exponential, kernelmap.ExponentialSign:
 				want = ExactExponential(x, y, spec.Bandwidth)[0]
 			}
 			var bound float64

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -17,9 +17,9 @@ import (
 
 const dimension = 6
 
-func identity(t testing.TB) *encode.Features {
+func identity(t testing.TB) *kernelmap.Features {
 	t.Helper()
-	f, err := encode.New(encode.Spec{Kernel: encode.InnerIdentity, Dimension: dimension, Repetitions: 1})
+	f, err := kernelmap.New(kernelmap.Spec{Kernel: kernelmap.InnerIdentity, Dimension: dimension, Repetitions: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func vectors(r *rand.Rand, n int) blas32.General {
 }
 
 // around is the density of n respondents whose mean is mu, without noise.
-func around(f *encode.Features, n int, mu ...float64) kde.Density {
+func around(f *kernelmap.Features, n int, mu ...float64) kde.Density {
 	d := kde.Density{Features: f, Sums: make([]estimate.Value, dimension), Respondents: n}
 	for c := range d.Sums {
 		d.Sums[c].Mean = float64(n) / 2
@@ -126,7 +126,7 @@ func TestNearestMean(t *testing.T) {
 			t.Errorf("record %d: class %d by density, %+v by mean; half squares %v", i, dense[i].Class, p[i], square)
 		}
 	}
-	distances, err := encode.New(encode.Spec{Kernel: encode.Gaussian, Dimension: dimension, Repetitions: dimension, Bandwidth: 1})
+	distances, err := kernelmap.New(kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: dimension, Repetitions: dimension, Bandwidth: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

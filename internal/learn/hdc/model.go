@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -22,7 +22,7 @@ type Model struct {
 	classes   []string
 	densities []kde.Density // of respondents by reported class
 	weights   [][]float64   // weights[c][k] of density k in the score of class c; nil where c has no score
-	features  *encode.Features
+	features  *kernelmap.Features
 	nearest   bool // scores are corrected by the norms of the class means
 }
 

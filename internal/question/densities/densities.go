@@ -7,15 +7,16 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // Spec describes the plan's feature map.
-func Spec(q plan.Density) (encode.Spec, error) {
+func Spec(q plan.Density) (kernelmap.Spec, error) {
 	k := q.Kernel
-	s := encode.Spec{
-		Kernel: encode.Kernel(k.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
+	s := kernelmap.Spec{
+		Kernel: kernelmap.Kernel(k.Name), Dimension: q.Dimension, Repetitions: q.Repetitions,
 		Bandwidth: k.Bandwidth, Clip: k.Clip, Radius: k.Radius, Buckets: k.Buckets, Projection: k.Projection, Normalize: q.Normalize,
 	}
 	var err error
@@ -26,12 +27,12 @@ func Spec(q plan.Density) (encode.Spec, error) {
 }
 
 // Features returns the plan's feature map, made ready.
-func Features(q plan.Density) (*encode.Features, error) {
+func Features(q plan.Density) (*kernelmap.Features, error) {
 	spec, err := Spec(q)
 	if err != nil {
 		return nil, fmt.Errorf("density: %w", err)
 	}
-	return encode.New(spec)
+	return kernelmap.New(spec)
 }
 
 // Labels returns how a plan has classes reported; nil: as they are.

@@ -3,7 +3,7 @@ package results
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
@@ -17,7 +17,7 @@ type Classifier struct {
 	Reported []int // respondents by reported class; 0 where withheld
 
 	labels   *randomize.KRR
-	features *encode.Features
+	features *kernelmap.Features
 	learned  []kde.Density // by reported class
 	truth    *Truth
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/release"
@@ -72,10 +72,10 @@ func (w classes) errors() sheetWords {
 		columns: []column{{label: "class", keys: among(w.names)}, {label: "root mean square, at most", empty: "withheld"}},
 		note:    "Over all that was drawn: noise, rounding, random features. It holds at the worst point and whatever the records are (KDE, Theorem 3.2, with the constants of these features and the errors of these sums); at most points the error is less.",
 	}
-	switch encode.Kernel(w.plan.Question.Density.Kernel.Name) {
-	case encode.InnerRotated:
+	switch kernelmap.Kernel(w.plan.Question.Density.Kernel.Name) {
+	case kernelmap.InnerRotated:
 		t.note += " What clipping biases comes to it."
-	case encode.GaussianPaired, encode.GaussianProjected:
+	case kernelmap.GaussianPaired, kernelmap.GaussianProjected:
 		t.note += " Rotations count as uniform ones in it: that the ones which are drawn err no more was measured, and is not proved."
 	}
 	return t

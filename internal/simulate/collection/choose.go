@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
@@ -58,7 +58,7 @@ func (c Collection) Choose(set *dataset.Set, progress simulate.Progress) (plan.K
 	kernels := candidates(part.Test.X)
 	for i, kernel := range kernels {
 		progress("compare kernels", i, len(kernels))
-		if c.Kernel, c.Repetitions = kernel, set.Dimension(); encode.Kernel(kernel.Name).Parameters().Single {
+		if c.Kernel, c.Repetitions = kernel, set.Dimension(); kernelmap.Kernel(kernel.Name).Parameters().Single {
 			c.Repetitions = 1
 		}
 		out, err := c.Run(&part, func(string, int, int) {})
@@ -91,13 +91,13 @@ func (t tried) better(best tried) bool {
 
 // candidates returns the cheap kernels, those that are tried first winning ties.
 func candidates(sample blas32.General) []plan.Kernel {
-	all := []plan.Kernel{{Name: string(encode.InnerRotated), Clip: rotatedClip}}
+	all := []plan.Kernel{{Name: string(kernelmap.InnerRotated), Clip: rotatedClip}}
 	bandwidths := []float64{1}
 	if m := measure.MedianDistance(sample); m > 0 && math.Abs(math.Log(m)) > 0.1 {
 		bandwidths = append(bandwidths, m)
 	}
 	for _, h := range bandwidths {
-		all = append(all, plan.Kernel{Name: string(encode.Gaussian), Bandwidth: h}, plan.Kernel{Name: string(encode.GaussianPaired), Bandwidth: h})
+		all = append(all, plan.Kernel{Name: string(kernelmap.Gaussian), Bandwidth: h}, plan.Kernel{Name: string(kernelmap.GaussianPaired), Bandwidth: h})
 	}
 	return all
 }

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
@@ -117,7 +117,7 @@ func Round(p plan.Plan, who Records, stream Stream, progress func(done int)) (*R
 	return round(p, features, labels, who, stream, progress)
 }
 
-func round(p plan.Plan, features *encode.Features, labels *randomize.KRR, who Records, stream Stream, progress func(done int)) (*Rounded, error) {
+func round(p plan.Plan, features *kernelmap.Features, labels *randomize.KRR, who Records, stream Stream, progress func(done int)) (*Rounded, error) {
 	r := &Rounded{respondents: len(who.Classes), question: withoutBitsum(p), labels: p.Budget.LabelEpsilon, crowd: p.Crowd}
 	r.Batches = make([][]Batch, p.Crowds())
 	for class := range r.Batches {
@@ -148,7 +148,7 @@ func round(p plan.Plan, features *encode.Features, labels *randomize.KRR, who Re
 }
 
 // round sums the bits of the batch; fair are those of respondents without features.
-func (b *Batch) round(features *encode.Features, who Records, bits func(part int) *rand.Rand, fair *rand.Rand, progress func(done int)) (err error) {
+func (b *Batch) round(features *kernelmap.Features, who Records, bits func(part int) *rand.Rand, fair *rand.Rand, progress func(done int)) (err error) {
 	fit := b.Members
 	if who.reference != nil {
 		fit = nil

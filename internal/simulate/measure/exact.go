@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
@@ -21,12 +21,12 @@ const DensityQueries = 200
 
 // Exact returns the density of the records at each query without any randomness.
 func Exact(k plan.Kernel, records, queries blas32.General) []float64 {
-	switch encode.Kernel(k.Name) {
-	case encode.Gaussian, encode.GaussianPaired, encode.GaussianProjected:
+	switch kernelmap.Kernel(k.Name) {
+	case kernelmap.Gaussian, kernelmap.GaussianPaired, kernelmap.GaussianProjected:
 		return kde.ExactGaussian(records, queries, k.Bandwidth)
-	case encode.Laplacian, encode.LaplacianSign:
+	case kernelmap.Laplacian, kernelmap.LaplacianSign:
 		return kde.ExactLaplacian(records, queries, k.Bandwidth)
-	case encode.Exponential, encode.ExponentialSign:
+	case kernelmap.Exponential, kernelmap.ExponentialSign:
 		return kde.ExactExponential(records, queries, k.Bandwidth)
 	}
 	return kde.ExactInner(records, queries)

@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // Check has a Python script compute the vectors of files anew. A copy of a file in which
@@ -61,4 +64,35 @@ func Read[V any](t *testing.T, file string) (v V) {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// Golden holds got to the golden file, read into want; or writes the file, and
+// returns false, when asked to.
+func Golden[T any](t *testing.T, update bool, file string, want *T, got T, tolerance float64) bool {
+	t.Helper()
+	if update {
+		b, err := json.MarshalIndent(got, "", " ")
+		if err == nil {
+			err = os.WriteFile(file, append(b, '\n'), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return false
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, want); err != nil {
+		t.Fatal(err)
+	}
+	near := gocmp.Options{
+		gocmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= tolerance }),
+		gocmp.Comparer(func(a, b float32) bool { return math.Abs(float64(a-b)) <= tolerance }),
+	}
+	if diff := gocmp.Diff(*want, got, near); diff != "" {
+		t.Errorf("this differs from the vectors (-want +got):\n%s", diff)
+	}
+	return true
 }

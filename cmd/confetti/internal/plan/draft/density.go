@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -37,7 +37,7 @@ func (c densityPlan) Run(std terminal.Streams) error {
 func (c densityPlan) draft() (plan.Plan, error) {
 	label, labelErr := flags.ParseLabelEpsilon(c.LabelEpsilon)
 	errs := terminal.Faults{c.Budget.Check(), c.KernelChoice.Check(), labelErr, c.parties.check()}
-	errs.Require(c.Dimension >= 1 && c.Dimension <= encode.MaxDimension, "--dimension is %d: give 1 to %d", c.Dimension, encode.MaxDimension)
+	errs.Require(c.Dimension >= 1 && c.Dimension <= kernelmap.MaxDimension, "--dimension is %d: give 1 to %d", c.Dimension, kernelmap.MaxDimension)
 	errs.Require(len(c.Classes) >= 1 && len(c.Classes) <= plan.MaxClasses, "--classes names %d: give 1 to %d", len(c.Classes), plan.MaxClasses)
 	errs.Require(slices.Contains(plan.Bitsums, c.Bitsum), "--bitsum is %q: a plan's is one of %s", c.Bitsum, strings.Join(plan.Bitsums, ", "))
 	if err := errors.Join(errs...); err != nil {

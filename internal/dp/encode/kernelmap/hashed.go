@@ -1,4 +1,4 @@
-package encode
+package kernelmap
 
 import (
 	"gonum.org/v1/gonum/blas/blas32"

@@ -1,10 +1,10 @@
-// Package encode turns a value into what a question asks about: cells of a declared domain, or bounded features of a
-// kernel. Used by question, by internal/dp for sketches and vectors, and by internal/simulate.
+// Package kernelmap turns a value into bounded features whose inner products are a kernel. Used by question/density,
+// internal/dp/kde and internal/simulate.
 //
-// For a density they are the f and g of a locality-sensitive quantization of a kernel (KDE, Definition 2.1): public
+// They are the f and g of a locality-sensitive quantization of a kernel (KDE, Definition 2.1): public
 // random maps with E f(x).g(y) = k(x, y), drawn from the seed of the plan so that every device and the analyzer hold
 // the same ones.
-package encode
+package kernelmap
 
 import (
 	"errors"

@@ -1,9 +1,11 @@
-package encode
+package kernelmap
 
 import (
 	"math"
 	"math/bits"
 	"sync"
+
+	"github.com/confetti-dp/confetti/internal/dp/encode"
 )
 
 // rotation is a public random orthogonal matrix U of any size d that is applied in
@@ -81,5 +83,5 @@ func mix(v, signs []float32) {
 	for i, s := range signs {
 		v[i] *= s
 	}
-	Hadamard(v)
+	encode.Hadamard(v)
 }

@@ -1,4 +1,4 @@
-package encode
+package kernelmap
 
 // Sensitivity is how far replacing one value by another moves the probabilities
 // (1 + f(x)/R)/2 of its bits, before any randomized response: what an accountant

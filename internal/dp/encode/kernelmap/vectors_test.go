@@ -1,16 +1,14 @@
-package encode
+package kernelmap
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"math"
-	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/testkit/crosscheck"
 )
 
 // Golden vectors let a second implementation find its first wrong step. They
@@ -18,7 +16,7 @@ import (
 // spoil every density. Do not edit to pass.
 var update = flag.Bool("update", false, "write the golden vectors anew (only for a new version of the format)")
 
-const vectorFile = "testdata/vectors/v1/features.json"
+const vectorFile = "../testdata/vectors/v1/features.json"
 
 type vectors struct {
 	Comment   string   `json:"comment"`
@@ -66,7 +64,7 @@ func TestGoldenVectors(t *testing.T) {
 	}
 	for _, label := range []string{"gaussian/weights", "gaussian/offsets", "ip-signs/weights"} {
 		g := golden{Seed: hexOf(seed(0)), Label: label, Uniforms: make([]float64, 5), Normals: make([]float64, 5), Signs: make([]float64, 8)}
-		r := Expand(seed(0), label)
+		r := encode.Expand(seed(0), label)
 		for range 5 {
 			g.Words = append(g.Words, fmt.Sprintf("%016x", r.Uint64()))
 		}
@@ -109,7 +107,7 @@ func TestGoldenVectors(t *testing.T) {
 		got.Cases = append(got.Cases, s)
 	}
 	var want vectors
-	if golden := compare(t, vectorFile, &want, got, got.Tolerance); golden && (len(want.Cases) == 0 || len(want.Streams) == 0) {
+	if golden := crosscheck.Golden(t, *update, vectorFile, &want, got, got.Tolerance); golden && (len(want.Cases) == 0 || len(want.Streams) == 0) {
 		t.Fatal("no vectors")
 	}
 }
@@ -192,42 +190,11 @@ func TestGoldenFamilies(t *testing.T) {
 				}
 			}
 			var want familyVectors
-			if golden := compare(t, "testdata/vectors/v1/"+c.file+".json", &want, got, got.Tolerance); golden && len(want.Cases) == 0 {
+			if golden := crosscheck.Golden(t, *update, "../testdata/vectors/v1/"+c.file+".json", &want, got, got.Tolerance); golden && len(want.Cases) == 0 {
 				t.Fatal("no vectors")
 			}
 		})
 	}
-}
-
-// compare holds got to the golden file, read into want; or writes the file, and
-// returns false, when asked to.
-func compare[T any](t *testing.T, file string, want *T, got T, tolerance float64) bool {
-	t.Helper()
-	if *update {
-		b, err := json.MarshalIndent(got, "", " ")
-		if err == nil {
-			err = os.WriteFile(file, append(b, '\n'), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return false
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, want); err != nil {
-		t.Fatal(err)
-	}
-	near := cmp.Options{
-		cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= tolerance }),
-		cmp.Comparer(func(a, b float32) bool { return math.Abs(float64(a-b)) <= tolerance }),
-	}
-	if diff := cmp.Diff(*want, got, near); diff != "" {
-		t.Errorf("features differ from the vectors (-want +got):\n%s", diff)
-	}
-	return true
 }
 
 func hexOf(seed [32]byte) string { return hex.EncodeToString(seed[:]) }
