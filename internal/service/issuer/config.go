@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
@@ -102,10 +101,10 @@ func (c Config) verify(_ context.Context, o Options, say func(string)) error {
 	}
 	defer s.Close()
 	for _, p := range s.sorted() {
-		say(p.plan.Name() + " and its log are whole")
+		say(p.plan.Name() + " and its marks are whole")
 	}
-	for _, path := range s.orphans() {
-		say(filepath.Base(path) + ": " + orphaned)
+	for _, name := range s.orphans() {
+		say(name + ": " + orphaned)
 	}
 	say("no hop that answers has seen more")
 	return nil

@@ -25,7 +25,7 @@ func TestTokensForAsManyAsMayCount(t *testing.T) {
 		if p.full(marks(i)) {
 			t.Fatalf("full with %d of %d", i, most)
 		}
-		if _, err := p.log.put(marks(i)); err != nil {
+		if _, err := p.marks.put(marks(i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -39,7 +38,7 @@ func (s *Service) Ready(context.Context) error {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	for _, p := range s.sorted() {
-		if err := p.log.healthy(); err != nil {
+		if err := p.marks.healthy(); err != nil {
 			return err
 		}
 	}
@@ -117,14 +116,14 @@ func (s *Service) asked(w http.ResponseWriter, r *http.Request, p *served, respo
 // full says that somebody new is one too many. Of as many respondents as the plan lets
 // count in all crowds of all instances each may ask for a token of every hop; more would
 // let an entry hop bring together more than its plan allows, whatever it says.
-func (p *served) full(marks []mark) bool {
+func (p *served) full(all []mark) bool {
 	most := p.plan.Crowd.Maximum
 	if most == 0 {
 		return false
 	}
-	n, fresh := p.log.of(marks)
-	in := len(p.plan.Route.Ways())
-	return fresh && float64(n) >= float64(most)*float64(p.plan.Crowds())*float64(in)*float64(len(p.keys))
+	fresh, err := p.marks.fresh(all)
+	n, in := p.marks.count(), len(p.plan.Route.Ways())
+	return err == nil && len(fresh) > 0 && float64(n) >= float64(most)*float64(p.plan.Crowds())*float64(in)*float64(len(p.keys))
 }
 
 func (s *Service) sign(ctx context.Context, p *served, respondent serve.Respondent, request wire.TokenRequest) (wire.TokenResponse, error) {
@@ -138,7 +137,7 @@ func (s *Service) sign(ctx context.Context, p *served, respondent serve.Responde
 	if p.full(marks) {
 		return wire.TokenResponse{}, wire.Problemf(wire.EpochOver, "as many respondents have tokens as the plan lets count")
 	}
-	if p.log.taken(marks) { // before any work
+	if _, err := p.marks.fresh(marks); errors.Is(err, errTaken) { // before any work
 		return wire.TokenResponse{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))
 	}
 	// Signed before it is marked, so that a request that cannot be signed does
@@ -150,7 +149,7 @@ func (s *Service) sign(ctx context.Context, p *served, respondent serve.Responde
 	if err := s.o.Failpoint("before mark"); err != nil {
 		return wire.TokenResponse{}, err
 	}
-	fresh, err := p.log.put(marks)
+	fresh, err := p.marks.put(marks)
 	if errors.Is(err, errTaken) {
 		return wire.TokenResponse{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))
 	}
@@ -214,7 +213,7 @@ func (s *Service) Status(context.Context) *serve.Status {
 	for _, p := range s.sorted() {
 		issued, one := "private", planData{Plan: p.plan.Name(), Title: p.plan.Title, Closes: p.plan.Times.Closes, Hops: len(p.keys)}
 		if p.plan.Crowd.Deletion == nil {
-			n := p.log.len()
+			n := p.marks.count()
 			issued, one.Issued = fmt.Sprint(n), &n
 		}
 		pl := p.plan
@@ -223,8 +222,8 @@ func (s *Service) Status(context.Context) *serve.Status {
 	}
 	table.Data = data
 	status := &serve.Status{Tables: append([]serve.Table{table}, s.withdrawals.Table()...), Alarms: s.unserved()}
-	for _, path := range s.orphans() {
-		status.Alarms = append(status.Alarms, filepath.Base(path)+": "+orphaned)
+	for _, name := range s.orphans() {
+		status.Alarms = append(status.Alarms, name+": "+orphaned)
 	}
 	return status
 }

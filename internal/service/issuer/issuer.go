@@ -9,6 +9,7 @@
 package issuer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 )
 
 // Options are what an issuer is made of. Folder, Keys, Publishers and one of
@@ -57,6 +59,7 @@ type Service struct {
 	issued *metrics.Counter
 	disk   *atomicfile.Disk
 	lock   *os.File
+	store  *journal.Store
 
 	withdrawals *registry.Withdrawals
 	plans       *registry.Plans[*served]
@@ -88,7 +91,10 @@ func New(o Options) (*Service, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
-	secret, err := s.openSecret()
+	var secret serve.Secret
+	if s.store, err = openStore(s.o); err == nil {
+		secret, err = s.openSecret()
+	}
 	if err == nil {
 		s.auth = serve.Authenticator{Secret: secret, Bearers: o.Bearers, Certificates: o.Certificates}
 		err = s.takeUp()
@@ -108,8 +114,8 @@ func New(o Options) (*Service, error) {
 func (s *Service) openSecret() (serve.Secret, error) {
 	path := filepath.Join(s.o.Folder, "respondents.key")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if logs, err := filepath.Glob(filepath.Join(s.o.Folder, "*.log")); err != nil || len(logs) > 0 {
-			return serve.Secret{}, errors.Join(err, fmt.Errorf("issuer: %s is missing, and without it nobody in the %d logs beside it would be known again: %s", path, len(logs), lostMarks))
+		if names, err := s.store.List(context.Background()); err != nil || len(names) > 0 {
+			return serve.Secret{}, errors.Join(err, fmt.Errorf("issuer: %s is missing, and without it nobody on the %d shelves beside it would be known again: %s", path, len(names), lostMarks))
 		}
 	}
 	return serve.OpenSecret(rng.New(), path)
@@ -118,19 +124,15 @@ func (s *Service) openSecret() (serve.Secret, error) {
 // lostMarks is the step to take when it is not known any more who has a token.
 const lostMarks = "put it back as it was, and respondents.key with it; if it is lost, end the plan (docs/damaged-disks.md)"
 
-const orphaned = "a log of issued tokens is here without its plan: register the plan again, or remove the log if the plan is over"
+const orphaned = "marks of issued tokens are here without their plan: register the plan again; if it is over, they are forgotten then"
 
 // Close lets go of the folder. No request may be under way.
 func (s *Service) Close() error {
-	var errs []error
-	closed := map[*markLog]bool{} // rounds of a study share one
-	for _, p := range s.sorted() {
-		if !closed[p.log] {
-			closed[p.log] = true
-			errs = append(errs, p.log.close())
-		}
+	var err error
+	if s.store != nil {
+		err = s.store.Close()
 	}
-	return errors.Join(append(errs, s.lock.Close())...)
+	return errors.Join(err, s.lock.Close())
 }
 
 // errNoKey is the error of a plan one of whose keys is not in the folder.

@@ -25,8 +25,8 @@ func (s *Service) compare() error {
 	ctx, cancel := context.WithTimeout(context.Background(), serve.AskFor)
 	defer cancel()
 	return registry.CompareAll(s.sorted(), func(p *served) error {
-		if spent := s.spent(ctx, p); spent > p.log.len() {
-			return fmt.Errorf("%w: plan %s: hops have counted %d tokens, and %d were signed", errOlder, p.plan.Name(), spent, p.log.len())
+		if spent := s.spent(ctx, p); spent > p.marks.count() {
+			return fmt.Errorf("%w: plan %s: hops have counted %d tokens, and %d were signed", errOlder, p.plan.Name(), spent, p.marks.count())
 		}
 		return nil
 	})

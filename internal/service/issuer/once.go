@@ -36,12 +36,12 @@ func scope(signed plan.Signed) [32]byte {
 	return signed.Plan.Hash()
 }
 
-// sharing returns the open log of another served plan of that scope; nil where there is none.
-func (s *Service) sharing(hash, scope [32]byte) *markLog {
+// sharing returns the open marks of another served plan of that scope; nil where there is none.
+func (s *Service) sharing(hash, scope [32]byte) *marks {
 	all, _ := s.plans.All()
 	for _, p := range all {
 		if p.plan.Hash() != hash && p.scope == scope {
-			return p.log
+			return p.marks
 		}
 	}
 	return nil

@@ -2,18 +2,16 @@ package issuer
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/storage/hashchain"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -25,7 +23,7 @@ type served struct {
 	plan  plan.Plan
 	keys  map[hop]token.PrivateKey
 	scope [32]byte // what a respondent gets one token of
-	log   *markLog // of the scope
+	marks *marks   // of the scope
 }
 
 type hop struct {
@@ -75,19 +73,10 @@ func (s *Service) takeUp() error {
 			return fmt.Errorf("issuer: %s, which was served before: %w", path, err)
 		}
 	}
-	for _, path := range s.orphans() {
-		s.o.Log.Warn(orphaned, "file", path)
+	for _, name := range s.orphans() {
+		s.o.Log.Warn(orphaned, "shelf", name)
 	}
 	return nil
-}
-
-// orphans returns the logs of plans that are not served.
-func (s *Service) orphans() (paths []string) {
-	all, _ := filepath.Glob(filepath.Join(s.o.Folder, "*.log"))
-	return slices.DeleteFunc(all, func(path string) bool {
-		of, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(path), ".log"))
-		return err != nil || len(of) != 32 || !s.alone([32]byte{}, [32]byte(of))
-	})
 }
 
 // Load serves a plan from now on, restarts included. Loading it again is no
@@ -114,7 +103,7 @@ func (s *Service) path(hash [32]byte, kind string) string {
 	return filepath.Join(s.o.Folder, fmt.Sprintf("%x.%s", hash, kind))
 }
 
-// add finds the plan's keys, opens its log, which is here if the plan was served before,
+// add finds the plan's keys, opens its marks, which are here if the plan was served before,
 // and serves the plan once it lasts.
 func (s *Service) add(signed plan.Signed, before bool, last func() error) error {
 	keys, err := serve.TokenKeys(s.o.Keys)
@@ -146,41 +135,39 @@ func (s *Service) add(signed plan.Signed, before bool, last func() error) error 
 	if signed.Study != nil && signed.Study.Takes == plan.TakesAll {
 		return wire.Problemf(wire.PlanRefused, "a study of which everybody answers all rounds has the same keys in each, and a respondent could use the tokens of all in one: have its hops demand no tokens")
 	}
-	if p.log = s.sharing(signed.Plan.Hash(), p.scope); p.log != nil { // an earlier round claimed the keys
+	if p.marks = s.sharing(signed.Plan.Hash(), p.scope); p.marks != nil { // an earlier round claimed the keys
 		if err := last(); err != nil {
 			return err
 		}
 		s.plans.Add(signed, p)
 		return nil
 	}
-	marks := s.path(p.scope, "log")
-	_, missing := os.Stat(marks)
-	if missing != nil && before {
-		return fmt.Errorf("issuer: %s is missing: %s", marks, lostMarks)
+	ctx := context.Background()
+	here, err := s.store.List(ctx)
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
 	}
-	free, err := s.unclaimed(signed.Plan, p.scope, missing == nil)
+	marked := slices.Contains(here, shelfName(p.scope))
+	if !marked && before {
+		return fmt.Errorf("issuer: the shelf %s is missing: %s", shelfName(p.scope), lostMarks)
+	}
+	free, err := s.unclaimed(signed.Plan, p.scope, marked)
 	if err != nil {
 		return err
 	}
-	title := logTitle(fmt.Sprintf("%x", p.scope), s.auth.Secret)
-	// The log first: a plan whose keys are claimed has had one.
-	if missing != nil {
-		if err := hashchain.Create(marks, title); err != nil {
-			return fmt.Errorf("issuer: %w", err)
-		}
-	}
-	p.log, err = openLog(marks, s.path(p.scope, "end"), title, s.o.Log)
-	if errors.Is(err, hashchain.ErrDamaged) || errors.Is(err, hashchain.ErrShort) {
-		err = fmt.Errorf("%w; without it respondents could be given a second token: %s", err, lostMarks)
+	// The shelf first: a plan whose keys are claimed has had one.
+	p.marks, err = openMarks(ctx, s.store, p.scope, !marked, s.auth.Secret)
+	if errors.Is(err, keep.ErrDropped) {
+		return wire.Problemf(wire.PlanRefused, "the plan was served here before, and whom it gave tokens is forgotten: give it a new name, and new keys")
 	}
 	if err != nil {
-		return fmt.Errorf("issuer: %w", err)
+		return err
 	}
 	if err = claim(free, p.scope); err == nil {
 		err = last()
 	}
 	if err != nil {
-		return errors.Join(err, p.log.close())
+		return err
 	}
 	s.plans.Add(signed, p)
 	return nil

@@ -3,13 +3,13 @@ package issuer
 import (
 	"bytes"
 	"encoding/binary"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 	"github.com/confetti-dp/confetti/internal/token"
 )
 
@@ -39,19 +39,24 @@ func gone([]byte) []byte { return nil }
 // start, and says which file it is and what to do, or everybody who has a token is
 // still known.
 func TestRot(t *testing.T) {
+	const shelf = shelvesFolder + "/" + shelfPrefix + "*"
 	for name, c := range map[string]rotten{
-		"the first mark is changed":  {file: "*.log", spoil: flip(0.1), want: "end the plan"},
-		"one in the middle":          {file: "*.log", spoil: flip(0.5), want: "end the plan"},
-		"the last one":               {file: "*.log", spoil: flip(0.99), want: "end the plan"},
-		"a length":                   {file: "*.log", spoil: flipAtLength, want: "end the plan"},
-		"the last byte is gone":      {file: "*.log", spoil: cut(1), want: "end the plan"},
-		"the last marks are gone":    {file: "*.log", spoil: cut(8 + hashchain.Head + 3*markSize), want: "end the plan"},
-		"there are none":             {file: "*.log", spoil: empty, want: "end the plan"},
-		"the log is gone":            {file: "*.log", spoil: gone, want: "end the plan"},
-		"a piece of a write follows": {file: "*.log", spoil: func(b []byte) []byte { return append(bytes.Clone(b), 0, 0, 0, 200, 7) }, said: "was cut off"},
-		"its end is changed":         {file: "*.end", spoil: flip(0.5), said: "was not known"},
-		"its end is gone":            {file: "*.end", spoil: gone, said: "was not known"},
-		"its end is cut":             {file: "*.end", spoil: cut(3), said: "was not known"},
+		"the title is changed":       {file: shelf + ".rows", spoil: flip(0), want: "end the plan"},
+		"one in the middle":          {file: shelf + ".rows", spoil: flip(0.7), want: "end the plan"},
+		"the last one":               {file: shelf + ".rows", spoil: flip(0.99), want: "end the plan"},
+		"a length":                   {file: shelf + ".rows", spoil: flipAtLength, want: "end the plan"},
+		"the last byte is gone":      {file: shelf + ".rows", spoil: cut(1), want: "end the plan"},
+		"the last marks are gone":    {file: shelf + ".rows", spoil: cut(150), want: "end the plan"},
+		"there are none":             {file: shelf + ".rows", spoil: empty, want: "end the plan"},
+		"the marks are gone":         {file: shelf + ".rows", spoil: gone, want: "end the plan"},
+		"a piece of a write follows": {file: shelf + ".rows", spoil: func(b []byte) []byte { return append(bytes.Clone(b), 0, 0, 0, 200, 7) }, said: "was cut off"},
+		"their key is changed":       {file: shelf + ".key", spoil: flip(0.5), want: "end the plan"},
+		"their key is gone":          {file: shelf + ".key", spoil: gone, want: "end the plan"},
+		"how far they were is half":  {file: shelf + ".check", spoil: flip(0.1)},
+		"and not known":              {file: shelf + ".check", spoil: empty, want: "end the plan"},
+		"nor there":                  {file: shelf + ".check", spoil: gone, want: "end the plan"},
+		"what is there is changed":   {file: shelvesFolder + "/main.rows", spoil: flip(0.9), want: "end the plan"},
+		"what is there is gone":      {file: shelvesFolder + "/main.rows", spoil: gone, want: "end the plan"},
 		"the secret is gone":         {file: "respondents.key", spoil: gone, want: "end the plan"},
 		"the secret is empty":        {file: "respondents.key", spoil: empty, want: "respondents.key"},
 		"the secret is changed":      {file: "respondents.key", spoil: another, want: "end the plan"},
@@ -60,7 +65,7 @@ func TestRot(t *testing.T) {
 			return bytes.Replace(b, []byte(`"version":3`), []byte(`"title":"x","version":3`), 1)
 		}, want: "register the plan again"},
 		"the plan is empty":               {file: "*.plan", spoil: empty, want: "register the plan again"},
-		"the plan is gone":                {file: "*.plan", spoil: gone, said: "without its plan"},
+		"the plan is gone":                {file: "*.plan", spoil: gone, said: "without their plan"},
 		"what a key signs for is changed": {file: "*.key", spoil: flip(0.2), want: "another plan's"},
 		"what a key signs for is gone":    {file: "*.key", spoil: gone},
 	} {
@@ -166,17 +171,17 @@ func testRot(t *testing.T, c rotten) {
 // disk is all that a folder holds.
 func disk(t *testing.T, folder string) string {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
+	var all strings.Builder
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.WriteString(path + "\n" + string(text) + "\n")
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	var all strings.Builder
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.WriteString(e.Name() + "\n" + string(text) + "\n")
 	}
 	return all.String()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -73,17 +74,20 @@ func (s *Service) agreed(p plan.Plan) error {
 func (s *Service) forget(hash, scope [32]byte) error {
 	s.plans.Loading.Lock()
 	defer s.plans.Loading.Unlock()
-	return s.end(hash, scope, func(p *served) error { return p.log.close() })
+	return s.end(hash, scope, func(p *served) { p.marks.end(errOver) })
 }
 
-// end serves a plan no more, and has the log closed where no other round shares it. The
-// caller holds Loading.
-func (s *Service) end(hash, scope [32]byte, last func(p *served) error) (err error) {
+// errOver is the error of a request that was under way when its plan was forgotten.
+var errOver = errors.New("issuer: the plan was forgotten meanwhile")
+
+// end serves a plan no more, and ends the marks where no other round shares them. The caller
+// holds Loading.
+func (s *Service) end(hash, scope [32]byte, last func(p *served)) error {
 	if p, here := s.plans.Find(hash); here && s.sharing(hash, scope) == nil {
-		err = last(p)
+		last(p)
 	}
 	s.plans.Remove(hash)
-	return errors.Join(err, s.remove(hash, scope))
+	return s.remove(hash, scope)
 }
 
 // remove deletes the files of a plan. The files of its keys stay: they sign for no
@@ -94,10 +98,15 @@ func (s *Service) remove(hash, scope [32]byte) error {
 	// The plan first: without it the marks are nobody's, and no restart serves it.
 	paths := []string{s.path(hash, "plan")}
 	if s.alone(hash, scope) {
-		paths = append(paths, s.path(scope, "log"), s.path(scope, "end"), s.path(scope, auditKind))
+		paths = append(paths, s.path(scope, auditKind))
 	}
 	for _, path := range paths {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("issuer: %w", err))
+		}
+	}
+	if s.alone(hash, scope) {
+		if err := s.store.Drop(context.Background(), shelfName(scope)); err != nil && !errors.Is(err, keep.ErrMissing) {
 			errs = append(errs, fmt.Errorf("issuer: %w", err))
 		}
 	}

@@ -28,10 +28,7 @@ func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again 
 	if err := s.o.Failpoint("withdrawn"); err != nil {
 		return false, err
 	}
-	return again, s.end(w.Plan, scope(signed), func(p *served) error {
-		p.log.stop(s.withdrawals.Err(w.Plan))
-		return p.log.close()
-	})
+	return again, s.end(w.Plan, scope(signed), func(p *served) { p.marks.end(s.withdrawals.Err(w.Plan)) })
 }
 
 func (s *Service) keepWithdrawal(_ context.Context, name string, w plan.SignedWithdrawal) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,8 +60,8 @@ func TestAPlanWithoutItsKeyIsIdle(t *testing.T) {
 	if err := w.service.Sweep(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(w.service.path(w.plan.Hash(), "log")); err != nil {
-		t.Error("who has tokens is forgotten: ", err)
+	if names, err := w.service.store.List(t.Context()); err != nil || !slices.Contains(names, shelfName(w.plan.Hash())) {
+		t.Errorf("who has tokens is forgotten: %v, %v", names, err)
 	}
 	if err := os.Rename(away, here); err != nil {
 		t.Fatal(err)
@@ -100,10 +101,12 @@ func TestAnIdlePlanEnds(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for _, kind := range []string{"plan", "log", "end"} {
-			if _, err := os.Stat(w.service.path(w.plan.Hash(), kind)); err == nil {
-				t.Errorf("withdrawn %v: the .%s is still here", withdrawn, kind)
-			}
+		if _, err := os.Stat(w.service.path(w.plan.Hash(), "plan")); err == nil {
+			t.Errorf("withdrawn %v: the plan is still here", withdrawn)
+		}
+		left, err := filepath.Glob(filepath.Join(w.options.Folder, shelvesFolder, shelfPrefix+"*"))
+		if err != nil || len(left) > 0 {
+			t.Errorf("withdrawn %v: %v are still here, %v", withdrawn, left, err)
 		}
 	}
 }

@@ -199,7 +199,7 @@ func recordOf(name string) func([]byte) []byte {
 		}
 	case strings.HasSuffix(name, "-wal"): // of SQLite: a header, then pages of 4096 bytes with headers of 24
 		return after(32, 24+4096)
-	case strings.HasSuffix(name, ".log"): // of the issuer: a line, then groups with a length of four bytes
+	case strings.HasSuffix(name, ".rows"): // of the issuer: a line, then groups with a length of four bytes
 		return func(b []byte) []byte {
 			_, rest, _ := bytes.Cut(b, []byte("\n"))
 			if len(rest) < 4 {

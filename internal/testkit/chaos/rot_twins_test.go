@@ -9,7 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 )
 
 // rottenTwins are services that pass over what has rotted, as these did once.
@@ -35,18 +38,18 @@ var rottenTwins = map[string]struct {
 			return nil
 		}
 	}, 1},
-	// The issuer's log has no frames: what does not fit is a torn end, and is cut off
-	// with every mark behind it.
+	// The issuer's shelves have no frames, and nobody knows how far they had come: what does
+	// not fit is a torn end, and is cut off with every mark behind it.
 	"no framing": {func(w *world) {
 		w.hide = func(n *node, path, _ string) error {
-			if n.name != "issuer" || filepath.Ext(path) != ".log" {
+			if n.name != "issuer" || filepath.Ext(path) != ".rows" {
 				return nil
 			}
 			text, err := os.ReadFile(path)
 			if err != nil {
 				return nil // it is gone: that, the old one saw
 			}
-			return errors.Join(os.WriteFile(path, text[:framed(text)], 0o600), os.Remove(strings.TrimSuffix(path, ".log")+".end"))
+			return errors.Join(os.WriteFile(path, text[:framed(text)], 0o600), os.WriteFile(strings.TrimSuffix(path, ".rows")+".check", freshCheck(), 0o600))
 		}
 	}, 20},
 	// The issuer draws a new secret where it finds none, and knows nobody again.
@@ -69,6 +72,20 @@ var rottenTwins = map[string]struct {
 		w.twinned = func(n *node) error { return w.register(n.name) }
 	}, 1},
 }
+
+// freshCheck returns what a shelf says that is new: nothing of how far it has come.
+var freshCheck = sync.OnceValue(func() []byte {
+	dir, err := os.MkdirTemp("", "confetti-chaos-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = journal.Create(dir)
+	}
+	text, readErr := os.ReadFile(filepath.Join(dir, "main.check"))
+	if err = errors.Join(err, readErr); err != nil {
+		panic(err)
+	}
+	return text
+})
 
 // framed is how many bytes of a log are whole frames.
 func framed(text []byte) int {

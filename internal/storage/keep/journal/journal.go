@@ -1,5 +1,5 @@
 // Package journal keeps shelves in a folder of one process, each in a chain of groups of rows with an index in memory.
-// Used by nobody before the issuer (issue 31, step 4).
+// Used by internal/service/issuer.
 //
 // The folder holds, of each shelf,
 //

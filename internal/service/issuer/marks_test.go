@@ -2,22 +2,21 @@ package issuer
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/hashchain"
-	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -29,23 +28,32 @@ func numbered(who, what uint32) mark {
 	return m
 }
 
-const testTitle = logFormat + " of a test"
-
-func open(t testing.TB, path string) *markLog {
+// open opens the marks of a plan in an issuer's folder, and makes them the first time.
+func open(t testing.TB, folder string) (m *marks, done func()) {
 	t.Helper()
-	if err := hashchain.Create(path, testTitle); err != nil && !errors.Is(err, fs.ErrExist) {
-		t.Fatal(err)
-	}
-	l, err := openLog(path, path+".end", testTitle, slog.New(slog.DiscardHandler))
+	o := Options{Folder: folder}
+	o.Log = slog.New(slog.DiscardHandler)
+	store, err := openStore(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l
+	names, err := store.List(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := serve.OpenSecret(rng.New(), filepath.Join(folder, "respondents.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = openMarks(context.Background(), store, [32]byte{1}, len(names) == 0, secret); err != nil {
+		t.Fatal(err)
+	}
+	return m, func() { store.Close() }
 }
 
-func TestLogKeepsTheFirst(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-	l := open(t, path)
+func TestMarksKeepTheFirst(t *testing.T) {
+	folder := t.TempDir()
+	l, done := open(t, folder)
 	check := func(when string) {
 		for _, c := range []struct {
 			marks []mark
@@ -60,75 +68,67 @@ func TestLogKeepsTheFirst(t *testing.T) {
 				t.Errorf("%s: %d fresh, %v", when, fresh, err)
 			}
 		}
-		if l.len() != 2 {
-			t.Errorf("%s: %d marks", when, l.len())
+		if l.count() != 2 {
+			t.Errorf("%s: %d marks", when, l.count())
 		}
 	}
 	if fresh, err := l.put([]mark{numbered(1, 1), numbered(2, 1)}); fresh != 2 || err != nil {
 		t.Errorf("%d fresh, %v", fresh, err)
 	}
 	check("at first")
-	l.close()
-	l = open(t, path)
-	defer l.close()
+	done()
+	l, done = open(t, folder)
+	defer done()
 	check("opened again")
 }
 
-// faulty is a log whose disk fails now and then.
+// faulty is a shelf whose disk fails now and then.
 type faulty struct {
-	groups
-	fail func() error
+	keep.Shelf
+	fail error
 }
 
-func (f *faulty) Append(body []byte) error {
-	if err := f.fail(); err != nil {
-		return err
+func (f *faulty) Insert(ctx context.Context, rows ...keep.Row) (bool, error) {
+	if f.fail != nil {
+		return false, f.fail
 	}
-	return f.groups.Append(body)
+	return f.Shelf.Insert(ctx, rows...)
 }
 
 func TestFullDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-	l := open(t, path)
+	l, done := open(t, t.TempDir())
+	defer done()
 	if _, err := l.put([]mark{numbered(1, 1)}); err != nil {
 		t.Fatal(err)
 	}
-	disk := error(hashchain.ErrFull)
-	l.file = &faulty{l.file, func() error { return disk }}
+	disk := &faulty{l.shelf, keep.ErrFull}
+	l.shelf = disk
 	_, err := l.put([]mark{numbered(2, 1)})
 	if p, ok := errors.AsType[*wire.Problem](err); !ok || p.Code != wire.StorageFull {
 		t.Errorf("a full disk: %v", err)
 	}
-	disk = nil
+	disk.fail = nil
 	if _, err := l.put([]mark{numbered(2, 2)}); err != nil { // nothing was answered to the first
 		t.Errorf("with room again: %v", err)
 	}
-	disk = syscall.EIO
+	disk.fail = keep.ErrUnavailable
 	if _, err := l.put([]mark{numbered(3, 1)}); err == nil || l.healthy() == nil {
 		t.Error("a broken disk was taken for a good one")
 	}
-	disk = nil
-	if _, err := l.put([]mark{numbered(4, 1)}); err == nil {
-		t.Error("went on without knowing what is on disk")
+	disk.fail = nil
+	if _, err := l.put([]mark{numbered(3, 1)}); err != nil || l.healthy() != nil {
+		t.Errorf("a disk that is back: %v, %v", err, l.healthy())
 	}
-	l.close()
-	l = open(t, path)
-	defer l.close()
-	if l.len() != 2 || !l.taken([]mark{numbered(2, 1)}) {
-		t.Errorf("%d marks", l.len())
+	l.end(errOver)
+	if _, err := l.put([]mark{numbered(4, 1)}); !errors.Is(err, errOver) {
+		t.Errorf("what is over: %v", err)
 	}
 }
 
-// Of many that put at once, one wins each turn, and commits are shared.
+// Of many that put at once, one wins each turn.
 func TestConcurrentMarks(t *testing.T) {
-	l := open(t, filepath.Join(t.TempDir(), "log"))
-	defer l.close()
-	commits := 0
-	l.file = &faulty{l.file, func() error {
-		commits++
-		time.Sleep(time.Millisecond)
-		return nil
-	}}
+	l, done := open(t, t.TempDir())
+	defer done()
 	const people, tries = 50, 8
 	var won [people]sync.Map
 	var wg sync.WaitGroup
@@ -151,24 +151,21 @@ func TestConcurrentMarks(t *testing.T) {
 			t.Errorf("%d requests of person %d were signed", n, p)
 		}
 	}
-	if commits >= people {
-		t.Errorf("%d commits for %d marks: none were shared", commits, people)
-	}
 }
 
 // A process is killed while it writes: what it had acknowledged is there. The
 // child is this test, told by its environment.
 func TestKilledWriter(t *testing.T) {
 	if path := os.Getenv("CONFETTI_TEST_LOG"); path != "" {
-		l := open(t, path)
-		for i := uint32(l.len()); ; i++ {
+		l, _ := open(t, path)
+		for i := uint32(l.count()); ; i++ {
 			if _, err := l.put([]mark{numbered(i, 1)}); err != nil {
 				t.Fatal(err)
 			}
 			fmt.Println("acknowledged", i)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "log")
+	path := t.TempDir()
 	r := stattest.Rand(t)
 	acknowledged := -1
 	for range 6 {
@@ -194,27 +191,13 @@ func TestKilledWriter(t *testing.T) {
 			}
 		}
 		child.Wait()
-		l := open(t, path)
-		if l.len() <= acknowledged {
-			t.Fatalf("%d marks of %d are there", l.len(), acknowledged+1)
+		l, done := open(t, path)
+		if l.count() <= acknowledged {
+			t.Fatalf("%d marks of %d are there", l.count(), acknowledged+1)
 		}
-		l.close()
+		done()
 	}
 	if acknowledged < 6 {
 		t.Errorf("only %d were written", acknowledged)
 	}
-}
-
-func FuzzMarks(f *testing.F) {
-	f.Add([]byte{})
-	f.Add(make([]byte, markSize))
-	f.Add(make([]byte, 2*markSize))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		costlimit.Heap(t, costlimit.Factor, len(body), func() {
-			l := &markLog{known: map[[16]byte][16]byte{}}
-			if l.read(nil, body) == nil && len(l.known)*markSize != len(body) {
-				t.Error("marks were passed over")
-			}
-		})
-	})
 }

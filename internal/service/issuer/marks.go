@@ -1,0 +1,213 @@
+package issuer
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
+	"github.com/confetti-dp/confetti/internal/wire"
+)
+
+// A mark says that a respondent's request under a key was signed, in hashes that
+// the issuer's secret keys: who and what, nobody else can tell or forge.
+type mark struct{ who, what [16]byte }
+
+// Tables of a shelf of marks, which has the name plan-HASH of its scope.
+const (
+	marksTable keep.Table = 1 // who -> what, by Insert
+	boundTable keep.Table = 2 // boundKey -> what the respondents' secret is known by
+)
+
+const (
+	shelvesFolder = "shelves" // of the issuer's folder
+	shelfPrefix   = "plan-"
+	boundKey      = "respondents"
+)
+
+func shelfName(scope [32]byte) string { return fmt.Sprintf("%s%x", shelfPrefix, scope) }
+
+// marks are those of a plan, or of a study's rounds. A mark is on disk before its request is
+// answered, and so is how far the shelf had come.
+type marks struct {
+	shelf keep.Shelf
+
+	mu     sync.Mutex
+	failed error // of the last write
+	over   error // why nothing is signed any more
+}
+
+// errTaken is the error of marks of which one is of a respondent whose other request was
+// signed.
+var errTaken = errors.New("issuer: another request was signed already")
+
+// openStore opens the shelves in the issuer's folder, and makes them in one that has none.
+func openStore(o Options) (*journal.Store, error) {
+	old, err := filepath.Glob(filepath.Join(o.Folder, "*.log"))
+	if err != nil {
+		return nil, fmt.Errorf("issuer: %w", err)
+	}
+	if len(old) > 0 {
+		return nil, fmt.Errorf("issuer: %s was kept by an earlier version, which this one does not read: let that version end its plans, then start with an empty folder", old[0])
+	}
+	path := filepath.Join(o.Folder, shelvesFolder)
+	options := journal.Options{Log: o.Log, Prompt: true}
+	store, err := journal.Open(path, options)
+	if errors.Is(err, keep.ErrMissing) { // whose marks were here is known by the plans and the owners of keys
+		if err = journal.Create(path); err == nil {
+			store, err = journal.Open(path, options)
+		}
+	}
+	return store, explained(err)
+}
+
+// explained says what to do about damage.
+func explained(err error) error {
+	if errors.Is(err, keep.ErrDamaged) {
+		return fmt.Errorf("issuer: %w; without it respondents could be given a second token: %s", err, lostMarks)
+	}
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	return nil
+}
+
+// openMarks opens the shelf of a scope, or makes it, and binds it to the secret that its
+// respondents are known by: under another one they would all be new.
+func openMarks(ctx context.Context, store keep.Store, scope [32]byte, create bool, secret serve.Secret) (*marks, error) {
+	open := store.Open
+	if create {
+		open = store.Create
+	}
+	shelf, err := open(ctx, shelfName(scope))
+	if err != nil {
+		return nil, explained(err)
+	}
+	known := secret.Respondent("log", fmt.Appendf(nil, "%x", scope))
+	err = shelf.Update(ctx, func(tx keep.Tx) error {
+		is, bound, err := tx.Get(boundTable, boundKey)
+		switch {
+		case err != nil:
+			return err
+		case !bound:
+			tx.Put(boundTable, boundKey, known[:8])
+		case !bytes.Equal(is, known[:8]):
+			return fmt.Errorf("%w: respondents.key is another one than the marks were made under", keep.ErrDamaged)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, explained(err)
+	}
+	return &marks{shelf: shelf}, nil
+}
+
+// fresh returns those of some marks that are not there; errTaken.
+func (m *marks) fresh(all []mark) (fresh []mark, err error) {
+	seen := make(map[[16]byte]bool, len(all))
+	for _, one := range all {
+		what, there, err := m.shelf.Get(context.Background(), marksTable, string(one.who[:]))
+		if err != nil {
+			return nil, m.fail(err)
+		}
+		if there && !bytes.Equal(what, one.what[:]) {
+			return nil, errTaken
+		}
+		if !there && !seen[one.who] {
+			seen[one.who] = true
+			fresh = append(fresh, one)
+		}
+	}
+	return fresh, nil
+}
+
+// put makes sure that the marks are on disk, all or, with an error, none. The number says how
+// many are new.
+func (m *marks) put(all []mark) (int, error) {
+	for {
+		if err := m.ended(); err != nil {
+			return 0, err
+		}
+		fresh, err := m.fresh(all)
+		if err != nil || len(fresh) == 0 {
+			return 0, err
+		}
+		rows := make([]keep.Row, len(fresh))
+		for i, one := range fresh {
+			rows[i] = keep.Row{Table: marksTable, Key: string(one.who[:]), Value: one.what[:]}
+		}
+		again, err := m.shelf.Insert(context.Background(), rows...)
+		if errors.Is(err, keep.ErrTaken) {
+			continue // somebody was there before: whose request it was, fresh finds
+		}
+		if err != nil {
+			return 0, m.fail(err)
+		}
+		m.mu.Lock()
+		m.failed = nil
+		m.mu.Unlock()
+		if again {
+			return 0, nil
+		}
+		return len(fresh), nil
+	}
+}
+
+// fail turns an error of the shelf into an answer.
+func (m *marks) fail(err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.over != nil:
+		return m.over
+	case errors.Is(err, keep.ErrFull):
+		return wire.Problemf(wire.StorageFull, "the marks of issued tokens do not fit")
+	}
+	m.failed = fmt.Errorf("issuer: the marks of issued tokens: %w", err)
+	return m.failed
+}
+
+// count returns how many marks there are.
+func (m *marks) count() int {
+	n, _ := m.shelf.Count(context.Background(), marksTable, 0) // 0 of one that was dropped
+	return n
+}
+
+// healthy says why the last request could not be marked.
+func (m *marks) healthy() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failed
+}
+
+func (m *marks) ended() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.over
+}
+
+// end answers everybody who comes from now on with the reason.
+func (m *marks) end(why error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.over = why
+}
+
+// orphans returns the shelves of plans that are not served.
+func (s *Service) orphans() (names []string) {
+	all, _ := s.store.List(context.Background())
+	for _, name := range all {
+		scope, err := hex.DecodeString(strings.TrimPrefix(name, shelfPrefix))
+		if err == nil && len(scope) == 32 && s.alone([32]byte{}, [32]byte(scope)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
