@@ -201,3 +201,28 @@ func TestKilledWriter(t *testing.T) {
 		t.Errorf("only %d were written", acknowledged)
 	}
 }
+
+// A folder of an earlier version is refused by name, and left as it is.
+func TestAFolderOfAnEarlierVersion(t *testing.T) {
+	w := newWorld(t)
+	w.service.Close()
+	old := strings.Repeat("ab", 32) + ".log"
+	if err := os.WriteFile(filepath.Join(w.options.Folder, old), []byte("confetti-issued/v2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := disk(t, w.options.Folder)
+	s, err := New(w.options)
+	if err == nil {
+		s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), old) || !strings.Contains(err.Error(), "earlier version") {
+		t.Errorf("it says: %v", err)
+	}
+	if disk(t, w.options.Folder) != before {
+		t.Error("it changed the folder that it refused")
+	}
+	if err := os.Remove(filepath.Join(w.options.Folder, old)); err != nil {
+		t.Fatal(err)
+	}
+	w.open()
+}
