@@ -55,7 +55,7 @@ var layers = [][]string{
 	{"internal/learn/hdc", "internal/learn/moments"},
 	{"internal/learn/model"},
 	{"internal/learn/latent"},
-	{"internal/release/pagemarks"},
+	{"internal/release/pagemarks", "internal/release/numerals", "internal/release/sheets"},
 	{"release"},
 	{"internal/audit/report"},
 	{"question"},

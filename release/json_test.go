@@ -213,7 +213,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"guarantees[2].guarantee.delta is not a finite number":            func(r *Release) { r.Guarantees[2].Guarantee.Delta = inf },
 		"sections[0].tables[0].rows[1][2].value is not a finite number":   func(r *Release) { *r.Sections[0].Tables[0].Rows[1][2].Value = nan },
 		"sections[2].figures[0].series[3].y[17] is not a finite number":   func(r *Release) { r.Sections[2].Figures[0].Series[3].Y[17] = nan },
-		"sections[1].lists[0].items[2].key is not valid UTF-8":          func(r *Release) { r.Sections[1].Lists[0].Items[2].Label = "\xff" },
+		"sections[1].lists[0].items[2].key is not valid UTF-8":            func(r *Release) { r.Sections[1].Lists[0].Items[2].Label = "\xff" },
 		"guarantees is empty":                                             func(r *Release) { r.Guarantees = nil },
 		"guarantees[0].guarantee.bound is not an upper bound or exact":    func(r *Release) { r.Guarantees[0].Guarantee.Bound = "lower bound" },
 		"headline[0].level is missing":                                    func(r *Release) { r.Headline[0].Level = 0 },

@@ -104,13 +104,8 @@ type Provenance struct {
 	Randomness string `json:"randomness"`        // "fresh randomness", or the seed of a simulation
 }
 
-// Names of what stands beside a release: the model that was learned, the coordinates of a sum,
-// and what an attacker found.
-const (
-	ModelFile = "model.nn"
-	SumsFile  = "sums.csv"
-	AuditFile = "audit.json" // of its plan's audit
-)
+// AuditFile is the name of what an attacker found of the plan, beside a release.
+const AuditFile = "audit.json"
 
 // Units that change how a number is printed; any other unit is printed after it.
 const (

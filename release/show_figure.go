@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 )
 
 // ShowFigure writes one figure as Show does: bars and grids as text draws them, of
@@ -30,7 +32,7 @@ func (p *printer) figure(f Figure) {
 	case Heat:
 		p.heat(*f.Grid)
 		p.paragraph("    ", fmt.Sprintf("%s to the right, from %s to %s; %s upwards, from %s to %s. Blank is 0 and less, █ up to %s.",
-			f.X.Label, FormatNumber(f.Grid.Left), FormatNumber(f.Grid.Right), f.Y.Label, FormatNumber(f.Grid.Bottom), FormatNumber(f.Grid.Top), FormatNumber(f.Grid.Largest())))
+			f.X.Label, numerals.FormatNumber(f.Grid.Left), numerals.FormatNumber(f.Grid.Right), f.Y.Label, numerals.FormatNumber(f.Grid.Bottom), numerals.FormatNumber(f.Grid.Top), numerals.FormatNumber(f.Grid.Largest())))
 	default:
 		p.paragraph("    ", f.Alt)
 	}
@@ -46,7 +48,7 @@ func (p *printer) bars(f Figure) {
 	var rows [][]string
 	for j, c := range f.Categories {
 		for _, s := range f.Series {
-			row := []string{c, s.Label, bar(s.Y[j], longest, barLength), FormatNumber(s.Y[j]), "", "", ""}
+			row := []string{c, s.Label, bar(s.Y[j], longest, barLength), numerals.FormatNumber(s.Y[j]), "", "", ""}
 			if len(f.Series) == 1 {
 				row[1] = "" // the title has said it
 			}
@@ -57,7 +59,7 @@ func (p *printer) bars(f Figure) {
 				row[4], row[5] = low, "to "+high
 			}
 			if len(s.Truth) > 0 {
-				row[2], row[6] = hollow(row[2], s.Truth[j], longest), "truth "+FormatNumber(s.Truth[j])
+				row[2], row[6] = hollow(row[2], s.Truth[j], longest), "truth "+numerals.FormatNumber(s.Truth[j])
 			}
 			rows = append(rows, row)
 			c = ""

@@ -1,6 +1,10 @@
 package release
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/confetti-dp/confetti/internal/release/numerals"
+)
 
 // Uncertainty returns the interval of a metric or, failing that, its standard error;
 // "" where neither is stated.
@@ -44,7 +48,7 @@ func (l List) Intervals() string {
 	if l.Level == 0 {
 		return ""
 	}
-	return Percent(l.Level) + " intervals" + atOnce(l.Among)
+	return numerals.Percent(l.Level) + " intervals" + atOnce(l.Among)
 }
 
 // Numeric reports whether a column holds a number or an interval anywhere.

@@ -1,17 +1,21 @@
 package release
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/release/numerals"
+)
 
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
-		"0":             FormatNumber(0),
-		"1":             FormatNumber(1),
-		"−12,345":       FormatNumber(-12345),
-		"0.1235":        FormatNumber(0.12345),
-		"12.35":         FormatNumber(12.346),
-		"10⁻⁶":          FormatNumber(1e-6),
-		"2.5×10⁻⁷":      FormatNumber(2.5e-7),
-		"−10²⁰":         FormatNumber(-1e20),
+		"0":             numerals.FormatNumber(0),
+		"1":             numerals.FormatNumber(1),
+		"−12,345":       numerals.FormatNumber(-12345),
+		"0.1235":        numerals.FormatNumber(0.12345),
+		"12.35":         numerals.FormatNumber(12.346),
+		"10⁻⁶":          numerals.FormatNumber(1e-6),
+		"2.5×10⁻⁷":      numerals.FormatNumber(2.5e-7),
+		"−10²⁰":         numerals.FormatNumber(-1e20),
 		"84.62%":        amount(0.8462, 0.004, Share),
 		"84.6%":         amount(0.8462, 0, Share),
 		"1,235 ± 12":    plusMinus(1234.6, 12.3, Count),

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
@@ -106,7 +107,7 @@ func published(t *testing.T) (address string, name string, roots []byte) {
 	}
 	hash := proto.Plan.Hash()
 	name = proto.Plan.Name()
-	list, err := json.Marshal([]analyzerd.Plan{{Plan: name, Title: p.Title, Publisher: signed.Signers()[0], State: analyzerd.Released, Registered: time.Now(), Closes: time.Now(), Closed: time.Now(), Decided: time.Now(), Formats: []string{"json", release.CountsFile}}})
+	list, err := json.Marshal([]analyzerd.Plan{{Plan: name, Title: p.Title, Publisher: signed.Signers()[0], State: analyzerd.Released, Registered: time.Now(), Closes: time.Now(), Closed: time.Now(), Decided: time.Now(), Formats: []string{"json", sheets.CountsFile}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func published(t *testing.T) (address string, name string, roots []byte) {
 		t.Fatal(err)
 	}
 	answers["/v1/plans"], answers[wire.PlanPath(hash)], answers["/status.json"] = list, signed.Marshal(), status
-	answers[wire.ReleasePath(hash, "json")], answers[wire.ReleasePath(hash, release.CountsFile)] = text.Bytes(), table
+	answers[wire.ReleasePath(hash, "json")], answers[wire.ReleasePath(hash, sheets.CountsFile)] = text.Bytes(), table
 	return s.URL, name, authority.PEM()
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/studio"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -98,7 +99,7 @@ func TestAQuestionOfTheStudioIsCollected(t *testing.T) {
 	if said := command(t, "release", "verify", fetched, "--publishers", at.Path(trial.Publishers)); !strings.Contains(said, "2 batches, signed for by 4 receipts") {
 		t.Errorf("the command says %s", said)
 	}
-	if counts, err := os.ReadFile(filepath.Join(fetched, release.CountsFile)); err != nil || !strings.Contains(string(counts), "\ndrink,south,tea,") || !strings.Contains(string(counts), "\nage,north,") {
+	if counts, err := os.ReadFile(filepath.Join(fetched, sheets.CountsFile)); err != nil || !strings.Contains(string(counts), "\ndrink,south,tea,") || !strings.Contains(string(counts), "\nage,north,") {
 		t.Errorf("%v\n%s", err, counts)
 	}
 	read, err := plan.ReadSigned(signed)
@@ -242,9 +243,9 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		"of two publishers":          {"confetti-publishers/v1\nsignatures 2\n" + signed.Publisher + "\n" + stranger + "\n", nil, "signature"},
 		"of a revoked key":           {"confetti-publishers/v1\n" + signed.Publisher + " revoked 2020-01-01T00:00:00Z\n", nil, "signature"},
 		"publishers of another form": {"confetti-publishers/v2\n" + signed.Publisher + "\n", nil, "error"},
-		"a changed count":            {"", replaced(release.CountsFile, "tea", "ten"), release.CountsFile},
-		"a byte order mark":          {"", replaced(release.CountsFile, "attribute", "\ufeffattribute"), release.CountsFile + " answers"},
-		"bytes that are no text":     {"", replaced(release.CountsFile, "tea", "t\xffa"), release.CountsFile},
+		"a changed count":            {"", replaced(sheets.CountsFile, "tea", "ten"), sheets.CountsFile},
+		"a byte order mark":          {"", replaced(sheets.CountsFile, "attribute", "\ufeffattribute"), sheets.CountsFile + " answers"},
+		"bytes that are no text":     {"", replaced(sheets.CountsFile, "tea", "t\xffa"), sheets.CountsFile},
 		"a changed page":             {"", replaced(release.PageFile, "<html", "<html "), release.PageFile},
 		"a changed release":          {"", replaced(release.JSONFile, `"fresh randomness"`, `"seed 7"`), "kind " + release.JSONFile + " page " + release.PageFile},
 		"a smaller epsilon": {"", func(files map[string][]byte) {
@@ -270,7 +271,7 @@ func sameFindings(t *testing.T, b *webtest.Tab, fetched string, signed plan.Sign
 		"receipts that are none": {"", func(files map[string][]byte) { files[relay.ReceiptsFile] = []byte("{}") }, "receipts"},
 		"the plan alone":         {"", without(verify.SignedFile), "signature"},
 		"no signature":           {"", without(relay.SignatureFile), "numbers"},
-		"a file is missing":      {"", without(release.CountsFile), "missing answers"},
+		"a file is missing":      {"", without(sheets.CountsFile), "missing answers"},
 		"a file too many":        {"", func(files map[string][]byte) { files["results.csv"] = []byte("tea,99\n") }, "surplus"},
 		"a script":               {"", replaced(release.PageFile, "</body>", "<script>alert(1)</script></body>"), release.PageFile + " page " + release.PageFile},
 		"withdrawn since":        {"", func(files map[string][]byte) { files[relay.WithdrawalFile] = withdrawn.Marshal() }, "withdrawn"},

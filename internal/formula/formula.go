@@ -1,5 +1,5 @@
-// Package formula keeps spreadsheets from running texts of others that stand in cells of CSV. Used by release,
-// internal/release/results and internal/table/columnar.
+// Package formula keeps spreadsheets from running texts of others that stand in cells of CSV. Used by
+// internal/release/sheets, internal/release/results and internal/table/columnar.
 package formula
 
 import (

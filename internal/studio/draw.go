@@ -13,7 +13,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -21,7 +23,6 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // Drawn is what a collection of people who answer as the rows do would publish, drawn once from its
@@ -158,7 +159,7 @@ func (d *Drawn) draw(proto *protocol.Protocol, r *rows, c Choice) error {
 	for _, a := range r.asked {
 		cells += a.Domain() * len(r.sizes)
 	}
-	counts, err := release.ReadCounts(bytes.NewReader(sheet.Text), cells)
+	counts, err := sheets.ReadCounts(bytes.NewReader(sheet.Text), cells)
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (t Table) answer(named bool) string {
 		whose, about = "its rows", fmt.Sprintf(" in “%s”", c.Name)
 	}
 	s := fmt.Sprintf("Of %s people%s, “%s”, which %s of %s hold, would be known to ±\u00a0%s, and every value at once to ±\u00a0%s or better.",
-		release.FormatNumber(float64(c.People)), about, first.Name, percent(first.Truth), whose, points(first.half()), points(worst))
+		numerals.FormatNumber(float64(c.People)), about, first.Name, percent(first.Truth), whose, points(first.half()), points(worst))
 	if len(t.Crowds) > 1 {
 		s += fmt.Sprintf(" What sets it apart from “%s” would be known to ±\u00a0%s or better.", t.Crowds[1].Name, points(apart))
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -29,13 +30,13 @@ func (c *checks) answers(batches []relay.Vouched) {
 	for i := range respondents {
 		respondents[i] /= c.signed.Plan.Contributions()
 	}
-	headline, sections, counts, follows, err := c.Answers(c.signed.Plan, c.Files[release.CountsFile], respondents)
+	headline, sections, counts, follows, err := c.Answers(c.signed.Plan, c.Files[sheets.CountsFile], respondents)
 	switch {
 	case err == nil && !follows:
 		c.left(what, "what the release says of the answer is the analyzer's own statement: no table of the release has all that it follows from")
 		return
-	case c.Files[release.CountsFile] == nil:
-		err = fmt.Errorf("%s is not here, from which it follows", release.CountsFile)
+	case c.Files[sheets.CountsFile] == nil:
+		err = fmt.Errorf("%s is not here, from which it follows", sheets.CountsFile)
 	case err != nil:
 	case c.release.Cells != 0:
 		err = errors.New("the release says that its table was cut short, and all cells of its plan have room in it")
@@ -49,21 +50,21 @@ func (c *checks) answers(batches []relay.Vouched) {
 			err = sameHeadline(c.release.Headline, headline)
 		}
 	}
-	c.found(what, err, "what follows from %s and the respondents that hops have signed for", release.CountsFile)
+	c.found(what, err, "what follows from %s and the respondents that hops have signed for", sheets.CountsFile)
 }
 
 // recounted compares the table of counts, whose intervals follow from its estimates.
 func (c *checks) recounted(again []byte) error {
 	const most = 1 << 20
-	have, err := release.ReadCounts(bytes.NewReader(c.Files[release.CountsFile]), most)
+	have, err := sheets.ReadCounts(bytes.NewReader(c.Files[sheets.CountsFile]), most)
 	if err != nil {
 		return err
 	}
-	want, err := release.ReadCounts(bytes.NewReader(again), most)
+	want, err := sheets.ReadCounts(bytes.NewReader(again), most)
 	if err != nil {
 		return err
 	}
-	return differs(release.CountsFile, reflect.ValueOf(have), reflect.ValueOf(want))
+	return differs(sheets.CountsFile, reflect.ValueOf(have), reflect.ValueOf(want))
 }
 
 // sameHeadline compares the estimates of headlines by their names.

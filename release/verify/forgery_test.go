@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/pagemarks"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -86,10 +87,10 @@ func kept(t testing.TB) good {
 	r.Provenance = release.Provenance{Software: "confetti test", Randomness: "fresh randomness"}
 	sheet, err := results.Beside(model, results.Public{})
 	must(t, err)
-	g := good{plan.Sign(p, key(publisher)), map[string][]byte{verify.PlanFile: author.TOML(p), release.CountsFile: sheet.Text}}
+	g := good{plan.Sign(p, key(publisher)), map[string][]byte{verify.PlanFile: author.TOML(p), sheets.CountsFile: sheet.Text}}
 	g.files[verify.SignedFile] = append(g.signed.Marshal(), '\n')
 	var text, html, columns bytes.Buffer
-	must(t, errors.Join(r.WriteJSON(&text), page.WriteHTML(&html, r), columnar.Write(&columns, release.CountsFile, bytes.NewReader(sheet.Text))))
+	must(t, errors.Join(r.WriteJSON(&text), page.WriteHTML(&html, r), columnar.Write(&columns, sheets.CountsFile, bytes.NewReader(sheet.Text))))
 	g.files[release.JSONFile], g.files[release.PageFile], g.files[parq] = text.Bytes(), html.Bytes(), columns.Bytes()
 
 	envelopes := uint64(people * p.Envelopes.PerDevice)
@@ -99,7 +100,7 @@ func kept(t testing.TB) good {
 	receipts := relay.Receipts{Format: relay.ReceiptsFormat, Plan: p.Name(), Files: map[string]string{}, Batches: []relay.BatchReceipts{{
 		SHA256: hex.EncodeToString(second.BatchOut[:]), Whole: people, Receipts: [][]byte{one.Bytes(), second.Sign(south).Bytes()},
 	}}}
-	for _, name := range []string{release.JSONFile, release.PageFile, release.CountsFile} {
+	for _, name := range []string{release.JSONFile, release.PageFile, sheets.CountsFile} {
 		receipts.Files[verify.Format(name)] = relay.FileDigest(g.files[name])
 	}
 	g.files[relay.ReceiptsFile], err = receipts.Marshal()
@@ -171,7 +172,7 @@ func renewed(files map[string][]byte) {
 	if json.Unmarshal(files[relay.ReceiptsFile], &r) != nil || r.Files == nil {
 		return
 	}
-	for _, name := range []string{release.JSONFile, release.PageFile, release.CountsFile} {
+	for _, name := range []string{release.JSONFile, release.PageFile, sheets.CountsFile} {
 		if _, there := r.Files[verify.Format(name)]; there && files[name] != nil {
 			r.Files[verify.Format(name)] = relay.FileDigest(files[name])
 		}
@@ -253,7 +254,7 @@ func ofEachCell(text []byte) (all []forgery) {
 	for _, i := range []int{0, 1, len(rows) - 1} {
 		for j := range rows[i] {
 			all = append(all, forgery{fmt.Sprintf("counts.csv row %d, %s", i, rows[0][j]), func(files map[string][]byte) {
-				rows, _ := csv.NewReader(bytes.NewReader(files[release.CountsFile])).ReadAll()
+				rows, _ := csv.NewReader(bytes.NewReader(files[sheets.CountsFile])).ReadAll()
 				if x, err := strconv.ParseFloat(rows[i][j], 64); err == nil {
 					rows[i][j] = strconv.FormatFloat(x+7, 'g', -1, 64)
 				} else {
@@ -261,7 +262,7 @@ func ofEachCell(text []byte) (all []forgery) {
 				}
 				var b bytes.Buffer
 				csv.NewWriter(&b).WriteAll(rows)
-				files[release.CountsFile] = b.Bytes()
+				files[sheets.CountsFile] = b.Bytes()
 			}, "answers", false})
 		}
 	}
@@ -324,14 +325,14 @@ func forgeries(g good) []forgery {
 	body := "</body>"
 	all := []forgery{
 		{"every count is 999999", func(files map[string][]byte) {
-			files[release.CountsFile] = regexp.MustCompile(`\d+\.\d+`).ReplaceAll(files[release.CountsFile], []byte("999999"))
+			files[sheets.CountsFile] = regexp.MustCompile(`\d+\.\d+`).ReplaceAll(files[sheets.CountsFile], []byte("999999"))
 		}, "answers", false},
-		{"counts.csv is empty", set(release.CountsFile, ""), "answers", false},
-		{"counts.csv is a formula", set(release.CountsFile, "=cmd|' /C calc'!A0\n"), "answers", false},
+		{"counts.csv is empty", set(sheets.CountsFile, ""), "answers", false},
+		{"counts.csv is a formula", set(sheets.CountsFile, "=cmd|' /C calc'!A0\n"), "answers", false},
 		{"counts.parquet is rubbish", set(parq, "rubbish"), parq, false},
 		{"counts.parquet of another table", func(files map[string][]byte) {
 			var b bytes.Buffer
-			columnar.Write(&b, release.CountsFile, bytes.NewReader(bytes.Replace(files[release.CountsFile], []byte("tea"), []byte("gin"), 1)))
+			columnar.Write(&b, sheets.CountsFile, bytes.NewReader(bytes.Replace(files[sheets.CountsFile], []byte("tea"), []byte("gin"), 1)))
 			files[parq] = b.Bytes()
 		}, parq, false},
 		{"another page, with a script", set(release.PageFile, "<h1>epsilon 0.01</h1><script>alert(1)</script>"), drawn, false},
@@ -347,7 +348,7 @@ func forgeries(g good) []forgery {
 		{"a page that says other numbers", replaced(release.PageFile, "<h1>", "<h1>NOT "), drawn + " again", false},
 		{"a template in the page", replaced(release.PageFile, body, `<iframe srcdoc="x"></iframe>`+body), drawn, false},
 		{"the page is missing", without(release.PageFile), "missing", false},
-		{"the table is missing", without(release.CountsFile), "missing", false},
+		{"the table is missing", without(sheets.CountsFile), "missing", false},
 		{"a file too many", set("results.csv", "tea,99\n"), "surplus", false},
 		{"an audit that nobody signed for", set(release.AuditFile, "{}"), release.AuditFile, false},
 		{"a study's release that nobody signed for", func(files map[string][]byte) { files["study.json"] = files[release.JSONFile] }, "study.json", false},
@@ -429,9 +430,9 @@ func forgeries(g good) []forgery {
 		{"the plan unsigned", without(verify.SignedFile), "signature", false},
 		{"no plan", func(files map[string][]byte) { delete(files, verify.SignedFile); delete(files, verify.PlanFile) }, "plan", false},
 		{"a table that nobody publishes", func(files map[string][]byte) {
-			delete(files, release.CountsFile)
+			delete(files, sheets.CountsFile)
 			delete(files, parq)
-			inReceipts(func(r *relay.Receipts) { delete(r.Files, release.CountsFile) })(files)
+			inReceipts(func(r *relay.Receipts) { delete(r.Files, sheets.CountsFile) })(files)
 		}, "answers", false},
 		{"a table that was cut short", inJSON(func(v map[string]any) { v["cells"] = 2_000_000 }), "answers", false},
 		{"no receipts", without(relay.ReceiptsFile), "receipts", false},
@@ -444,7 +445,7 @@ func forgeries(g good) []forgery {
 		{"a bit of a hop's signature", inReceipts(func(r *relay.Receipts) { r.Batches[0].Receipts[0][len(r.Batches[0].Receipts[0])-1] ^= 1 }), "receipts", false},
 		{"another batch", inReceipts(func(r *relay.Receipts) { r.Batches[0].SHA256 = strings.Repeat("0", 64) }), "receipts", false},
 		{"the receipts of no file", inReceipts(func(r *relay.Receipts) { r.Files = map[string]string{} }), "missing", false},
-		{"the receipts not of the table", inReceipts(func(r *relay.Receipts) { delete(r.Files, release.CountsFile) }), release.CountsFile, false},
+		{"the receipts not of the table", inReceipts(func(r *relay.Receipts) { delete(r.Files, sheets.CountsFile) }), sheets.CountsFile, false},
 		{"the receipts of a file that no release has", inReceipts(func(r *relay.Receipts) { r.Files["x"] = strings.Repeat("0", 64) }), "missing", false},
 		{"the receipts of another plan", inReceipts(func(r *relay.Receipts) { r.Plan = strings.Repeat("0", 64) }), "receipts", false},
 		{"no signature", without(relay.SignatureFile), numbers, false},
@@ -464,7 +465,7 @@ func forgeries(g good) []forgery {
 	}
 	all = append(all, ofEachLeaf(release.JSONFile, g.files[release.JSONFile], ofRelease)...)
 	all = append(all, ofEachLeaf(relay.ReceiptsFile, g.files[relay.ReceiptsFile], ofReceipts)...)
-	all = append(all, ofEachCell(g.files[release.CountsFile])...)
+	all = append(all, ofEachCell(g.files[sheets.CountsFile])...)
 	for _, name := range slices.Sorted(maps.Keys(g.files)) { // a byte of each file, and each in the place of another
 		finds := damaged[name]
 		all = append(all, forgery{"a byte more in " + name, func(files map[string][]byte) { files[name] = append(bytes.Clone(files[name]), 'x') }, finds[0], false})
@@ -485,7 +486,7 @@ func (g good) withdrawal(seed byte) []byte {
 
 // damaged is what refuses a byte more in a file, and another file in its place.
 var damaged = map[string][2]string{
-	release.JSONFile: {unread + "reading the release"}, release.PageFile: {drawn + " again", drawn}, release.CountsFile: {"answers", "answers"}, parq: {parq, parq},
+	release.JSONFile: {unread + "reading the release"}, release.PageFile: {drawn + " again", drawn}, sheets.CountsFile: {"answers", "answers"}, parq: {parq, parq},
 	verify.SignedFile: {"plan", "plan"}, verify.PlanFile: {"plan", "plan"}, relay.ReceiptsFile: {"receipts", "receipts"}, relay.SignatureFile: {numbers, numbers},
 }
 
@@ -518,7 +519,7 @@ func ofReceipts(class string) string {
 	case "files.html":
 		return release.PageFile
 	case "files.counts.csv":
-		return release.CountsFile
+		return sheets.CountsFile
 	}
 	return "receipts"
 }
@@ -578,7 +579,7 @@ func TestEveryForgeryIsRefused(t *testing.T) {
 		files := maps.Clone(g.files)
 		f.change(files)
 		first := f.finds
-		for _, name := range []string{release.JSONFile, release.PageFile, release.CountsFile} { // of which there are digests
+		for _, name := range []string{release.JSONFile, release.PageFile, sheets.CountsFile} { // of which there are digests
 			switch changed := !bytes.Equal(files[name], g.files[name]); {
 			case changed && files[name] == nil:
 				first = "missing"

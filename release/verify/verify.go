@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -40,7 +41,7 @@ const (
 // that count, of all rounds so far
 // only where a study merges them, an audit only where it attacks plans, and evidence only
 // where a public log has them.
-var Published = []string{release.JSONFile, release.PageFile, release.CountsFile, studyFile, studyPage, release.AuditFile, relay.ReceiptsFile, relay.SignatureFile, relay.EvidenceFile}
+var Published = []string{release.JSONFile, release.PageFile, sheets.CountsFile, studyFile, studyPage, release.AuditFile, relay.ReceiptsFile, relay.SignatureFile, relay.EvidenceFile}
 
 // Format returns the end of a published file's name at the analyzer.
 func Format(file string) string {

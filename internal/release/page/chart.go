@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -146,7 +147,7 @@ func (f Chart) draw(c draw.Canvas) error {
 	if len(f.At) > 0 {
 		marks := make(plot.ConstantTicks, len(f.At))
 		for i, x := range f.At {
-			marks[i] = plot.Tick{Value: x, Label: release.FormatNumber(x)}
+			marks[i] = plot.Tick{Value: x, Label: numerals.FormatNumber(x)}
 		}
 		p.X.Tick.Marker = marks
 	}

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -82,7 +83,7 @@ func steps(g release.Grid) []step {
 	const n = 4
 	var all []step
 	for i := range n + 1 {
-		all = append(all, step{release.FormatNumber(g.Largest() * (float64(i) / n)), shade(float64(i) / n)})
+		all = append(all, step{numerals.FormatNumber(g.Largest() * (float64(i) / n)), shade(float64(i) / n)})
 		if i == 0 {
 			all[0].label += " and less"
 		}

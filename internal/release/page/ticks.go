@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -79,9 +80,9 @@ func linearMarks(lo, hi float64) plot.ConstantTicks {
 	}
 	var marks plot.ConstantTicks
 	for k := math.Ceil(lo / step); k*step <= hi; k++ {
-		label := release.FormatNumber(k * step)
+		label := numerals.FormatNumber(k * step)
 		if -9 <= exponent && exponent <= 0 && k != 0 {
-			label = release.FormatDecimals(k*step, -exponent)
+			label = numerals.FormatDecimals(k*step, -exponent)
 		}
 		marks = append(marks, plot.Tick{Value: k * step, Label: label})
 	}
@@ -101,17 +102,17 @@ func logMarks(lo, hi float64) plot.ConstantTicks {
 	for e := from; e <= to; e += step {
 		for _, d := range digits {
 			if v := d * math.Pow10(e); lo <= v && v <= hi {
-				marks = append(marks, plot.Tick{Value: v, Label: release.FormatNumber(v)})
+				marks = append(marks, plot.Tick{Value: v, Label: numerals.FormatNumber(v)})
 			}
 		}
 	}
 	if len(digits) == 1 && step == 1 && len(marks) > 0 {
 		first, last := marks[0].Value, marks[len(marks)-1].Value
 		if v := 5 * last; v <= hi {
-			marks = append(marks, plot.Tick{Value: v, Label: release.FormatNumber(v)})
+			marks = append(marks, plot.Tick{Value: v, Label: numerals.FormatNumber(v)})
 		}
 		if v := first / 5; v >= lo {
-			marks = append(plot.ConstantTicks{{Value: v, Label: release.FormatNumber(v)}}, marks...)
+			marks = append(plot.ConstantTicks{{Value: v, Label: numerals.FormatNumber(v)}}, marks...)
 		}
 	}
 	return marks

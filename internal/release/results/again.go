@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
@@ -21,7 +22,7 @@ func Again(p plan.Plan, counts []byte, respondents []int) (headline []release.Me
 	if err != nil {
 		return nil, nil, nil, false, err
 	}
-	all, err := release.ReadCounts(bytes.NewReader(counts), MaxRows)
+	all, err := sheets.ReadCounts(bytes.NewReader(counts), MaxRows)
 	if err != nil {
 		return nil, nil, nil, true, err
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // MaxRows bounds the rows of a sheet: more are no table for a spreadsheet, which hold
@@ -16,7 +16,7 @@ const MaxRows = 1_000_000
 // Counts returns every value of every attribute in every crowd that was released, in the
 // order of the plan. Of more than the most values there are those with the largest
 // estimates; the note says so, and is empty otherwise.
-func Counts(model *histogram.Model, truth *Truth, most int) (counts []release.ValueCount, note string, err error) {
+func Counts(model *histogram.Model, truth *Truth, most int) (counts []sheets.ValueCount, note string, err error) {
 	m := newAnswers(model, truth)
 	all := 0
 	for _, t := range m.tables {
@@ -47,7 +47,7 @@ func Counts(model *histogram.Model, truth *Truth, most int) (counts []release.Va
 		one, atOnce := t.Intervals(cells, level), t.IntervalsAtOnce(cells, level)
 		for i, cell := range cells {
 			v := t.Values[cell]
-			counts = append(counts, release.ValueCount{
+			counts = append(counts, sheets.ValueCount{
 				Attribute: t.Asked.Name, Crowd: crowd, Value: t.Name(cell), Estimate: v.Mean, StdErr: v.StdErr,
 				Low: one[i][0], High: one[i][1], LowAll: atOnce[i][0], HighAll: atOnce[i][1],
 				Consistent: consistent[cell], Truth: t.truth.count(cell),
@@ -61,7 +61,7 @@ func Counts(model *histogram.Model, truth *Truth, most int) (counts []release.Va
 }
 
 func largestOf(most, all int) string {
-	return fmt.Sprintf("%s has the %d values with the largest estimates of %d; its columns low_all and high_all hold for all of them at once.", release.CountsFile, most, all)
+	return fmt.Sprintf("%s has the %d values with the largest estimates of %d; its columns low_all and high_all hold for all of them at once.", sheets.CountsFile, most, all)
 }
 
 // threshold returns the estimate from which on cells are among the most, with how many of

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // Every value of every crowd has its row, with what the tables say of it.
@@ -57,7 +57,7 @@ func TestCountsHoldEveryValue(t *testing.T) {
 	}
 
 	var b bytes.Buffer
-	if err := release.WriteCounts(&b, counts); err != nil {
+	if err := sheets.WriteCounts(&b, counts); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
@@ -100,16 +101,16 @@ func sheetOf(m question.Model, public Public) (s Sheet, err error) {
 	var text bytes.Buffer
 	switch m := m.(type) {
 	case *density.Model:
-		s.File = release.DensitiesFile
+		s.File = sheets.DensitiesFile
 		c, err := NewClassifier(m)
 		if err != nil {
 			return s, err
 		}
-		var all []release.PointDensity
+		var all []sheets.PointDensity
 		if all, s.Note, err = c.Densities(public); err != nil {
 			return s, err
 		}
-		err = release.WriteDensities(&text, all)
+		err = sheets.WriteDensities(&text, all)
 		s.Text = text.Bytes()
 		return s, err
 	case *histogram.Model:
@@ -121,7 +122,7 @@ func sheetOf(m question.Model, public Public) (s Sheet, err error) {
 	case *vector.Model:
 		return sumSheet(m)
 	case *gradient.Model:
-		s.File = release.ModelFile
+		s.File = sheets.ModelFile
 		s.Text, err = m.Network().MarshalBinary()
 		return s, err
 	}
@@ -130,13 +131,13 @@ func sheetOf(m question.Model, public Public) (s Sheet, err error) {
 
 // countSheet lists the cells of a histogram.
 func countSheet(m *histogram.Model, public Public) (Sheet, error) {
-	s := Sheet{File: release.CountsFile}
+	s := Sheet{File: sheets.CountsFile}
 	all, note, err := Counts(m, public.Truth, MaxRows)
 	if err != nil {
 		return s, err
 	}
 	var text bytes.Buffer
-	err = release.WriteCounts(&text, all)
+	err = sheets.WriteCounts(&text, all)
 	if s.Text, s.Note = text.Bytes(), note; note != "" {
 		for _, t := range m.Tables {
 			s.Of += len(t.Values)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
@@ -103,7 +104,7 @@ func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
 		_, known := w.cells(at)(m.Key)
 		return phrase{label: fmt.Sprintf("Respondents who hold %q, the largest estimate of %s", m.Key, title), unit: release.Count}, known
 	case "heavy_hitters":
-		return phrase{fmt.Sprintf("Values of %s found to be held by somebody", title), release.Count, "false-discovery rate at most " + release.Percent(discoveryRate)}, true
+		return phrase{fmt.Sprintf("Values of %s found to be held by somebody", title), release.Count, "false-discovery rate at most " + numerals.Percent(discoveryRate)}, true
 	}
 	a, axis := w.asked(at), w.axis(at)
 	if a.Kind != "buckets" {
@@ -160,7 +161,7 @@ func (w histogramWords) crowds() said {
 func (w histogramWords) groups(at place) said {
 	columns := []column{{label: "group", keys: anything}, {label: "cells", unit: release.Count}, {label: "respondents", unit: release.Count}}
 	truth := column{label: truthColumn, unit: release.Count, known: true}
-	shares := append(columns[:3:3], column{label: "share", unit: release.Share}, column{label: "share, " + release.Percent(level), unit: release.Share}, truth)
+	shares := append(columns[:3:3], column{label: "share", unit: release.Share}, column{label: "share, " + numerals.Percent(level), unit: release.Share}, truth)
 	crowd := called(map[string]string{"": w.asked(at).Name})
 	if at.crowds > 1 {
 		names := among(w.plan.Crowd.Names)
@@ -202,8 +203,8 @@ func (w histogramWords) answers(at place, s release.Section) said {
 			what = "Respondents by %s"
 		}
 		out.figures[f.Name] = figureWords{
-			kind: release.Bars, title: fmt.Sprintf(what+", with %s intervals of all %d at once", title, release.Percent(level), values), x: a.Name, y: "respondents",
-			alt:        fmt.Sprintf("Estimated respondents for each of %d values of %s, with %s intervals that hold for all %d values at once.", len(f.Categories), title, release.Percent(level), values),
+			kind: release.Bars, title: fmt.Sprintf(what+", with %s intervals of all %d at once", title, numerals.Percent(level), values), x: a.Name, y: "respondents",
+			alt:        fmt.Sprintf("Estimated respondents for each of %d values of %s, with %s intervals that hold for all %d values at once.", len(f.Categories), title, numerals.Percent(level), values),
 			categories: cells, series: []string{"estimate"},
 		}
 	}
@@ -211,7 +212,7 @@ func (w histogramWords) answers(at place, s release.Section) said {
 		out.tables["quantiles"] = w.quantiles(at)
 		out.figures[at.key("distribution", "-")] = figureWords{
 			kind: release.Lines, title: "Distribution of " + title, x: a.Name, y: "share of respondents", series: []string{"share at or below"},
-			alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %s.", title, release.Percent(level)),
+			alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %s.", title, numerals.Percent(level)),
 		}
 	}
 	return out
@@ -242,10 +243,10 @@ func (w histogramWords) largest(law *histogram.Table, s release.Section, cells k
 	out := sheetWords{
 		title: fmt.Sprintf("The %d largest of %d", rows(s, "largest"), law.Size()),
 		columns: []column{
-			{label: "value", keys: cells}, {label: "respondents", unit: release.Count}, {label: release.Percent(level) + ", all at once", unit: release.Count},
+			{label: "value", keys: cells}, {label: "respondents", unit: release.Count}, {label: numerals.Percent(level) + ", all at once", unit: release.Count},
 			{label: truthColumn, unit: release.Count, known: true}, {label: "consistent", unit: release.Count},
 		},
-		note: fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", law.Size(), release.Percent(level)),
+		note: fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", law.Size(), numerals.Percent(level)),
 	}
 	switch {
 	case law.Total():
@@ -264,10 +265,10 @@ func (w histogramWords) largest(law *histogram.Table, s release.Section, cells k
 func (w histogramWords) held(at place, law *histogram.Table, cells keys) listWords {
 	out := listWords{
 		title: fmt.Sprintf("Values of %s found to be held by somebody", w.title(at)), items: cells,
-		note: fmt.Sprintf("Of the whole list at most %s are held by nobody, in expectation over the noise (Benjamini and Hochberg).", release.Percent(discoveryRate)),
+		note: fmt.Sprintf("Of the whole list at most %s are held by nobody, in expectation over the noise (Benjamini and Hochberg).", numerals.Percent(discoveryRate)),
 	}
 	if !law.Independent() {
-		out.note = fmt.Sprintf("Of the whole list at most %s are held by nobody, in expectation over the noise, however the errors are correlated (Benjamini and Yekutieli).", release.Percent(discoveryRate))
+		out.note = fmt.Sprintf("Of the whole list at most %s are held by nobody, in expectation over the noise, however the errors are correlated (Benjamini and Yekutieli).", numerals.Percent(discoveryRate))
 	}
 	if m, ok := metric(w.release, at.key("heavy_hitters", "_")); ok && m.Value > listItems {
 		out.note += fmt.Sprintf(" The first %d of %.0f are shown.", listItems, m.Value)
@@ -282,7 +283,7 @@ func (w histogramWords) places(at place, s release.Section) string {
 		largest = f.Grid.Largest()
 	}
 	a := w.asked(at)
-	return fmt.Sprintf("Estimated respondents in each of %d by %d cells of %s; the largest holds %s.", a.X.Cells, a.Y.Cells, w.title(at), release.FormatNumber(largest))
+	return fmt.Sprintf("Estimated respondents in each of %d by %d cells of %s; the largest holds %s.", a.X.Cells, a.Y.Cells, w.title(at), numerals.FormatNumber(largest))
 }
 
 // along returns the words of the sums of a grid along an axis.
@@ -297,9 +298,9 @@ func along(axis string, cells int) sheetWords {
 // quantiles returns the words of their table. What reaches an open end bucket has no end there.
 func (w histogramWords) quantiles(at place) sheetWords {
 	out := sheetWords{
-		title: "Quantiles of " + w.title(at), note: fmt.Sprintf("All intervals hold at once with probability %s, and end at edges of buckets.", release.Percent(level)),
+		title: "Quantiles of " + w.title(at), note: fmt.Sprintf("All intervals hold at once with probability %s, and end at edges of buckets.", numerals.Percent(level)),
 		columns: []column{
-			{label: "share at or below", unit: release.Share}, {label: "estimate"}, {label: release.Percent(level) + ", all at once", empty: "any number"}, {label: truthColumn, known: true},
+			{label: "share at or below", unit: release.Share}, {label: "estimate"}, {label: numerals.Percent(level) + ", all at once", empty: "any number"}, {label: truthColumn, known: true},
 		},
 	}
 	if !w.asked(at).Others {

@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/formula"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"
@@ -102,7 +103,7 @@ func numberedSheet(m *latent.Model) (Sheet, error) {
 		c.Write(row)
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
+	return Sheet{File: sheets.CountsFile, Text: text.Bytes()}, c.Error()
 }
 
 // readNumbered reads the sheet of numbered records into a model that knows what was
@@ -124,17 +125,17 @@ func readNumbered(m *latent.Model, sheet io.Reader) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF) && line <= 2:
-			return fmt.Errorf("%s tells of no record: nothing was released", release.CountsFile)
+			return fmt.Errorf("%s tells of no record: nothing was released", sheets.CountsFile)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return fmt.Errorf("%s: %w", release.CountsFile, err)
+			return fmt.Errorf("%s: %w", sheets.CountsFile, err)
 		case line == 1:
 			continue
 		}
 		r, ok := readReport(m, row, byName)
 		if !ok {
-			return fmt.Errorf("%s: row %d is nothing that a release of this plan says", release.CountsFile, line)
+			return fmt.Errorf("%s: row %d is nothing that a release of this plan says", sheets.CountsFile, line)
 		}
 		m.Numbered.Reports = append(m.Numbered.Reports, r)
 	}

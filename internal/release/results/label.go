@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/formula"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -149,7 +150,7 @@ func labelSheet(m *label.Model, public Public) (s Sheet, err error) {
 		c.Write([]string{strconv.Itoa(r.Number), formula.Quote(m.Asked.Classes[r.Class])})
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
+	return Sheet{File: sheets.CountsFile, Text: text.Bytes()}, c.Error()
 }
 
 // countedLabels says that a release of labels has a sheet of counts.

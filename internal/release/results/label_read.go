@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/internal/formula"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // Labels are what the sheet of a release says of labels: of each cluster, or one by one.
@@ -30,13 +30,13 @@ type Labels struct {
 }
 
 // ReadLabels reads the sheet that stands beside a release of labels, or of private records with their classes, that
-// were counted in clusters (release.CountsFile).
+// were counted in clusters (sheets.CountsFile).
 func ReadLabels(p plan.Plan, sheet io.Reader) (*Labels, error) {
 	if z := p.Question.Latent; z != nil && z.Report == plan.LatentSymbols && len(z.Classes) > 0 && z.Records == 0 {
 		l := &Labels{Classes: z.Classes, Likely: make([][]float64, z.Clusters), Local: true}
 		err := l.rows(sheet, l.share, func() {})
 		if err == nil && !slices.ContainsFunc(l.Likely, func(shares []float64) bool { return shares != nil }) {
-			err = fmt.Errorf("%s has no shares of classes: the public state was missing when it was written", release.CountsFile)
+			err = fmt.Errorf("%s has no shares of classes: the public state was missing when it was written", sheets.CountsFile)
 		}
 		return l, err
 	}
@@ -65,14 +65,14 @@ func (l *Labels) rows(sheet io.Reader, read func(row []string) bool, end func())
 		}
 		switch {
 		case errors.Is(err, io.EOF) && line < 2:
-			return fmt.Errorf("%s has no counts: nothing was released", release.CountsFile)
+			return fmt.Errorf("%s has no counts: nothing was released", sheets.CountsFile)
 		case errors.Is(err, io.EOF):
 			end()
 			return nil
 		case err != nil:
-			return fmt.Errorf("%s: %w", release.CountsFile, err)
+			return fmt.Errorf("%s: %w", sheets.CountsFile, err)
 		case line > 0 && !read(row):
-			return fmt.Errorf("%s: row %d is nothing that a release of this plan says", release.CountsFile, line+1)
+			return fmt.Errorf("%s: row %d is nothing that a release of this plan says", sheets.CountsFile, line+1)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (l *Labels) share(row []string) bool {
 	return true
 }
 
-// clusters reads counts that release.WriteCounts wrote, row by row, and makes shares of them in the end.
+// clusters reads counts that sheets.WriteCounts wrote, row by row, and makes shares of them in the end.
 func (l *Labels) clusters(crowds []string) (read func(row []string) bool, end func()) {
 	const crowd, value, consistent = 1, 2, 9 // columns
 	n := max(1, len(crowds))

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/label"
-	"github.com/confetti-dp/confetti/release"
 )
 
 func labelPlan(report string) plan.Plan {
@@ -32,7 +32,7 @@ func TestSheetsOfLabelsAreReadBack(t *testing.T) {
 	}
 	p = labelPlan(plan.LabelClusters)
 	var text bytes.Buffer
-	if err := release.WriteCounts(&text, []release.ValueCount{
+	if err := sheets.WriteCounts(&text, []sheets.ValueCount{
 		{Attribute: "label", Crowd: "one", Value: "a", Estimate: 110, Consistent: 100}, {Attribute: "label", Crowd: "one", Value: "=b, or c", Estimate: -10},
 		{Attribute: "label", Crowd: "three", Value: "a", Consistent: 10}, {Attribute: "label", Crowd: "three", Value: "=b, or c", Consistent: 30},
 	}); err != nil {

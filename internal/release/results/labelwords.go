@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/vector"
@@ -53,12 +54,12 @@ func (w labelWords) section(s release.Section) (said, bool) {
 	case s.Name == "labels" && w.ask.Report == plan.LabelEach:
 		return said{
 			title: "How many hold each label", tables: map[string]sheetWords{"labels": countsBy("Respondents by label", "label", classes)},
-			text: fmt.Sprintf("Each report stands beside the number of its public record (%s): a network on public features learns from how likely each is for each label (docs/labels.md).", release.CountsFile),
+			text: fmt.Sprintf("Each report stands beside the number of its public record (%s): a network on public features learns from how likely each is for each label (docs/labels.md).", sheets.CountsFile),
 		}, true
 	case s.Name == "clusters" && w.ask.Report == plan.LabelClusters:
 		clusters := sheetWords{title: "Clusters", columns: []column{{label: "cluster", keys: among(w.clusters)}, count("respondents"), {label: "likeliest label", keys: classes}, count("respondents with it")}}
 		if w.released > tableRows {
-			clusters.note = fmt.Sprintf("The %d largest of %.0f; %s has all.", tableRows, w.released, release.CountsFile)
+			clusters.note = fmt.Sprintf("The %d largest of %.0f; %s has all.", tableRows, w.released, sheets.CountsFile)
 		}
 		return said{
 			title: "How well clusters tell labels",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/formula"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/latent"
@@ -183,7 +184,7 @@ func rightSheet(m *latent.Model) (Sheet, error) {
 		}
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
+	return Sheet{File: sheets.CountsFile, Text: text.Bytes()}, c.Error()
 }
 
 // latentSheet lists the estimates of all symbols, and the shares of classes that they are
@@ -219,5 +220,5 @@ func latentSheet(m *latent.Model) (Sheet, error) {
 		}
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
+	return Sheet{File: sheets.CountsFile, Text: text.Bytes()}, c.Error()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/formula"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -98,5 +99,5 @@ func vectorSheet(m *latent.Model) (Sheet, error) {
 		c.Write(row)
 	}
 	c.Flush()
-	return Sheet{File: release.CountsFile, Text: text.Bytes()}, c.Error()
+	return Sheet{File: sheets.CountsFile, Text: text.Bytes()}, c.Error()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -85,7 +86,7 @@ func (w latentWords) section(s release.Section) (said, bool) {
 	case s.Name == "vectors" && report == plan.LatentVector:
 		return said{
 			title: "What was said", tables: confused(classes, w.ask.Classes),
-			text: fmt.Sprintf("Each report is a vector of %d numbers with noise in it (%s): by itself it tells next to nothing, and a classifier learns from how likely all of them are for each public prototype of the encoder (docs/noisy-records.md).", w.ask.Vector.Dim, release.CountsFile),
+			text: fmt.Sprintf("Each report is a vector of %d numbers with noise in it (%s): by itself it tells next to nothing, and a classifier learns from how likely all of them are for each public prototype of the encoder (docs/noisy-records.md).", w.ask.Vector.Dim, sheets.CountsFile),
 		}, true
 	case s.Name == "right" && report == plan.LatentRight:
 		return said{
@@ -98,7 +99,7 @@ func (w latentWords) section(s release.Section) (said, bool) {
 			t.columns = append(t.columns, column{label: name, unit: release.Count})
 		}
 		if w.ask.Clusters > tableRows {
-			t.note = fmt.Sprintf("The first %d of %d; %s has all.", tableRows, w.ask.Clusters, release.CountsFile)
+			t.note = fmt.Sprintf("The first %d of %d; %s has all.", tableRows, w.ask.Clusters, sheets.CountsFile)
 		}
 		return said{title: "Where records lie", text: lie, tables: map[string]sheetWords{"clusters": t}}, true
 	case s.Name == "classes" && report == plan.LatentSymbols && len(w.ask.Classes) > 0:
@@ -106,7 +107,7 @@ func (w latentWords) section(s release.Section) (said, bool) {
 		tables["clusters"] = w.clusters()
 		for _, t := range s.Tables {
 			if t.Name == "clusters" && len(t.Rows) > 0 && len(t.Rows[0]) == len(tables["clusters"].columns) {
-				known = fmt.Sprintf("Shares of classes are the likeliest ones for respondents who lie in clusters as the public inputs do that clusters were made of; a network on public records learns from them (%s has all).", release.CountsFile)
+				known = fmt.Sprintf("Shares of classes are the likeliest ones for respondents who lie in clusters as the public inputs do that clusters were made of; a network on public records learns from them (%s has all).", sheets.CountsFile)
 			}
 		}
 		return said{title: "Which class goes with which cluster", text: lie + " " + known, tables: tables}, true
@@ -128,7 +129,7 @@ func (w latentWords) clusters() sheetWords {
 		{label: "public inputs", unit: release.Share, known: true}, {label: "share of the likeliest class", unit: release.Share, known: true, empty: "none"},
 	}}
 	if w.ask.Clusters > tableRows {
-		t.note = fmt.Sprintf("The %d largest of %d; %s has all.", tableRows, w.ask.Clusters, release.CountsFile)
+		t.note = fmt.Sprintf("The %d largest of %d; %s has all.", tableRows, w.ask.Clusters, sheets.CountsFile)
 	}
 	return t
 }
@@ -160,6 +161,6 @@ func (w latentWords) records() said {
 	}
 	return said{
 		title: "What was said of each record", tables: map[string]sheetWords{"clusters": clusters, "classes": classes},
-		text: fmt.Sprintf("Each report stands beside the number of its public record (%s), with noise in it. Whoever has other columns of the same records joins them by that number (confetti release join): a report is read as what is public says of all that may have led to it, by how likely each is.", release.CountsFile),
+		text: fmt.Sprintf("Each report stands beside the number of its public record (%s), with noise in it. Whoever has other columns of the same records joins them by that number (confetti release join): a report is read as what is public says of all that may have led to it, by how likely each is.", sheets.CountsFile),
 	}
 }

@@ -3,8 +3,8 @@ package results
 import (
 	"fmt"
 
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // Offer is one thing that a question asks, with the answers that it has room for.
@@ -27,15 +27,15 @@ func Offered(q plan.Question) []Offer {
 		case "categories":
 			o.Form = "one of these"
 			if len(a.Values) == 0 {
-				o.Form = fmt.Sprintf("one of %s values", release.FormatNumber(float64(a.Size)))
+				o.Form = fmt.Sprintf("one of %s values", numerals.FormatNumber(float64(a.Size)))
 			}
 		case "set":
 			o.Form = fmt.Sprintf("at most %d of these", a.Most)
 			if len(a.Values) == 0 {
-				o.Form = fmt.Sprintf("at most %d of %s values", a.Most, release.FormatNumber(float64(a.Size)))
+				o.Form = fmt.Sprintf("at most %d of %s values", a.Most, numerals.FormatNumber(float64(a.Size)))
 			}
 		case "buckets":
-			o.Form = fmt.Sprintf("a number from %s to %s, told in %d steps", release.FormatNumber(a.Low), release.FormatNumber(a.High), a.Cells)
+			o.Form = fmt.Sprintf("a number from %s to %s, told in %d steps", numerals.FormatNumber(a.Low), numerals.FormatNumber(a.High), a.Cells)
 		case "grid":
 			o.Form = fmt.Sprintf("a place, told as one of %d by %d squares", a.X.Cells, a.Y.Cells)
 		case "prefixes":

@@ -8,21 +8,21 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 )
 
 // Densities returns those of every class that was released, at the public test records and
 // then at the words. Of more than a million rows there are the first; the note says so,
 // and is empty otherwise. Without public points there is none: a density is a function.
-func (m *Classifier) Densities(public Public) (all []release.PointDensity, note string, err error) {
+func (m *Classifier) Densities(public Public) (all []sheets.PointDensity, note string, err error) {
 	return m.densities(public, MaxRows)
 }
 
-func (m *Classifier) densities(public Public, most int) (all []release.PointDensity, note string, err error) {
+func (m *Classifier) densities(public Public, most int) (all []sheets.PointDensity, note string, err error) {
 	classes := m.Classes()
 	add := func(x blas32.General, point func(i int) (name, class string)) error {
 		if left := (most - len(all)) / len(classes); x.Rows > left {
-			note = fmt.Sprintf("%s has the first %d rows: more are no table for a spreadsheet.", release.DensitiesFile, most/len(classes)*len(classes))
+			note = fmt.Sprintf("%s has the first %d rows: more are no table for a spreadsheet.", sheets.DensitiesFile, most/len(classes)*len(classes))
 			x.Rows = left
 		}
 		if x.Rows == 0 {
@@ -39,7 +39,7 @@ func (m *Classifier) densities(public Public, most int) (all []release.PointDens
 					continue
 				}
 				low, high := v.Interval(level)
-				all = append(all, release.PointDensity{Point: name, TrueClass: class, Class: classes[c], Estimate: v.Mean, StdErr: v.StdErr, Low: low, High: high})
+				all = append(all, sheets.PointDensity{Point: name, TrueClass: class, Class: classes[c], Estimate: v.Mean, StdErr: v.StdErr, Low: low, High: high})
 			}
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
@@ -29,7 +30,7 @@ func (t Tabled) Group(cells []int, level float64) (count, share estimate.Value, 
 // Tables returns the released tables of a plan's attributes, put together from the counts that
 // stand beside its release, by attribute and then by crowd; nil where a crowd was withheld. Their
 // cells can be regrouped, which costs no privacy. The counts must be those of all cells.
-func Tables(p plan.Plan, r release.Release, counts []release.ValueCount) ([][]*Tabled, error) {
+func Tables(p plan.Plan, r release.Release, counts []sheets.ValueCount) ([][]*Tabled, error) {
 	if p.Question.Histogram == nil {
 		return nil, fmt.Errorf("results: a question of kind %s has no tables of counts", p.Question.Kind)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
@@ -198,7 +199,7 @@ func rootMeanSquare(a, b []float64) float64 {
 
 // sumSheet lists the coordinates of the sum.
 func sumSheet(m *vector.Model) (Sheet, error) {
-	s := Sheet{File: release.SumsFile}
+	s := Sheet{File: sheets.SumsFile}
 	var text bytes.Buffer
 	c := csv.NewWriter(&text)
 	c.Write([]string{"coordinate", "estimate", "std_err"}) // Error tells, as of the rest

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -71,7 +72,7 @@ func (p Plan) Standing() State {
 const (
 	formatJSON     = "json"
 	formatHTML     = "html"
-	formatCounts   = release.CountsFile // of histograms
+	formatCounts   = sheets.CountsFile // of histograms
 	formatReceipts = relay.ReceiptsFile
 	// Of the receipts, and so of all: the analyzer's signature.
 	formatSignature = relay.SignatureFile

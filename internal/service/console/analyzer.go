@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -176,7 +177,7 @@ func (a *reader) read(ctx context.Context, url string, read func(io.Reader) erro
 type released struct {
 	release.Release
 	digest [sha256.Size]byte // of release.json
-	counts []release.ValueCount
+	counts []sheets.ValueCount
 	tables [][]table // by attribute and crowd
 	apart  string    // why there are no tables
 }
@@ -242,14 +243,14 @@ func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 // count reads the counts of a histogram, as they come.
 func (r *released) count(ctx context.Context, a *reader, of *asked) error {
 	p := of.signed.Plan
-	at, err := a.path(p.Name(), release.CountsFile)
+	at, err := a.path(p.Name(), sheets.CountsFile)
 	if err != nil {
 		return err
 	}
 	var unfit error // of the table: the analyzer has answered
 	err = a.read(ctx, at, func(from io.Reader) error {
 		broken := &breaks{from: http.MaxBytesReader(nil, io.NopCloser(from), maxSheet)}
-		r.counts, unfit = release.ReadCounts(broken, maxCounts)
+		r.counts, unfit = sheets.ReadCounts(broken, maxCounts)
 		if _, long := errors.AsType[*http.MaxBytesError](broken.err); long {
 			return nil
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 )
 
 // bar is one line of a chart, in percent of its width.
@@ -58,7 +58,7 @@ func (v *releaseView) lines(first table, second *table, picks []int) {
 	cells := first.order(maxLines)
 	v.Shown, v.All = len(cells), len(first.counts)
 	shares := second != nil && first.Respondents > 0 && second.Respondents > 0
-	scaled := func(t table, n release.ValueCount) (x, low, high float64) {
+	scaled := func(t table, n sheets.ValueCount) (x, low, high float64) {
 		x, low, high = n.Estimate, n.LowAll, n.HighAll
 		if v.Consistent {
 			x = n.Consistent
@@ -84,7 +84,7 @@ func (v *releaseView) lines(first table, second *table, picks []int) {
 			a.hold(scaled(*second, second.counts[cell]))
 		}
 	}
-	barOf := func(t table, n release.ValueCount) bar {
+	barOf := func(t table, n sheets.ValueCount) bar {
 		x, low, high := scaled(t, n)
 		b := a.bar(x, low, high, !v.Consistent)
 		b.Text = text(x)

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // waiting is an analyzer that answers one address when it is let.
@@ -92,7 +92,7 @@ type flowing struct {
 }
 
 func (f *flowing) Read(ctx context.Context, url string, read func(io.Reader) error) error {
-	if !strings.HasSuffix(url, "."+release.CountsFile) {
+	if !strings.HasSuffix(url, "."+sheets.CountsFile) {
 		return f.services.Read(ctx, url, read)
 	}
 	from, to := io.Pipe()
@@ -148,14 +148,14 @@ func TestFilesAreHandedOnAsTheyCome(t *testing.T) {
 		return w, nil
 	}
 	const rows, chunk = 200_000, 64 << 10
-	w, broken := ask(&flowing{services: s, rows: rows}, release.CountsFile)
+	w, broken := ask(&flowing{services: s, rows: rows}, sheets.CountsFile)
 	if broken != nil || w.Code != http.StatusOK || w.Body.Len() != w.from.given || w.behind > chunk || w.Header().Get("Content-Disposition") == "" {
 		t.Errorf("%v, %d: %d bytes of %d came, %d were held: %v", broken, w.Code, w.Body.Len(), w.from.given, w.behind, w.Header())
 	}
 	if w, broken = ask(&flowing{services: s, rows: rows}, countsColumns); broken != nil || w.Code != http.StatusOK || w.first > w.from.given/4 {
 		t.Errorf("%v, %d: %d bytes of %d were read before columns came", broken, w.Code, w.first, w.from.given)
 	}
-	if w, broken = ask(&flowing{services: s, rows: rows, breaks: rows / 2}, release.CountsFile); broken != http.ErrAbortHandler || w.Body.Len() == 0 {
+	if w, broken = ask(&flowing{services: s, rows: rows, breaks: rows / 2}, sheets.CountsFile); broken != http.ErrAbortHandler || w.Body.Len() == 0 {
 		t.Errorf("a file that breaks off ends with %v after %d bytes", broken, w.Body.Len())
 	}
 	if w, broken = ask(&flowing{services: s, rows: rows, breaks: 0}, "none.csv"); broken != nil || w.Code != http.StatusNotFound {
@@ -164,7 +164,7 @@ func TestFilesAreHandedOnAsTheyCome(t *testing.T) {
 	f := &flowing{services: s, rows: rows}
 	c.analyzer.ask = f
 	w = &taking{ResponseRecorder: httptest.NewRecorder(), from: f}
-	err := c.analyzer.read(t.Context(), "."+release.CountsFile, func(from io.Reader) error {
+	err := c.analyzer.read(t.Context(), "."+sheets.CountsFile, func(from io.Reader) error {
 		text, err := io.ReadAll(from)
 		w.Write(text)
 		return err
@@ -181,7 +181,7 @@ func TestCountsThatAreKeptAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	many := &released{counts: make([]release.ValueCount, maxCounts)}
+	many := &released{counts: make([]sheets.ValueCount, maxCounts)}
 	c.analyzer.releases = map[string]*released{"many": many}
 	for _, name := range []string{crowds, sampled} {
 		one, err := c.analyzer.plan(t.Context(), name)

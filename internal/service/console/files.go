@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -17,7 +18,7 @@ import (
 
 // releaseTypes are the files of a release by their formats at the analyzer.
 var releaseTypes = map[string]string{
-	"json": "application/json", "html": "text/html; charset=utf-8", release.CountsFile: "text/csv; charset=utf-8; header=present", countsColumns: "application/vnd.apache.parquet",
+	"json": "application/json", "html": "text/html; charset=utf-8", sheets.CountsFile: "text/csv; charset=utf-8; header=present", countsColumns: "application/vnd.apache.parquet",
 	relay.ReceiptsFile: "application/json", release.AuditFile: "application/json",
 	"study.json": "application/json", "study.html": "text/html; charset=utf-8", relay.EvidenceFile: "text/plain; charset=utf-8", relay.SignatureFile: "text/plain; charset=utf-8",
 }
@@ -30,7 +31,7 @@ const countsColumns = "counts.parquet"
 
 // offered returns the files that a release has, and of a table of counts the same as Parquet.
 func offered(formats []string) []string {
-	at := slices.Index(formats, release.CountsFile)
+	at := slices.Index(formats, sheets.CountsFile)
 	if at < 0 {
 		return formats
 	}
@@ -90,7 +91,7 @@ func (c *Console) releaseFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	of, change := format, as
 	if of == countsColumns {
-		of = release.CountsFile
+		of = sheets.CountsFile
 		change = func(w io.Writer, from io.Reader) error { return columnar.Write(w, of, from) }
 	}
 	at, err := c.analyzer.path(r.PathValue("plan"), of)

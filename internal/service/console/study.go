@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // study is what each round of a study gave, and how each number went from round to round.
@@ -232,7 +232,7 @@ func (c *curve) place(a axis) {
 func (c *curves) Says() string {
 	says := "It begins at zero."
 	if c.Title != "" {
-		says = fmt.Sprintf("Each value has a curve of its own, %s; all begin at zero and have one scale. A bar is an interval that holds for all values of a round at once, with confidence %s.", c.Unit, release.Percent(level))
+		says = fmt.Sprintf("Each value has a curve of its own, %s; all begin at zero and have one scale. A bar is an interval that holds for all values of a round at once, with confidence %s.", c.Unit, numerals.Percent(level))
 	}
 	if c.More > 0 {
 		says += fmt.Sprintf(" These are the largest; %d more are in the tables of the rounds.", c.More)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/release/results"
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 )
 
 // grouper puts cells of a released table together.
@@ -21,7 +21,7 @@ type grouper interface {
 type table struct {
 	Attribute, Crowd string
 	Respondents      int // 0: not known
-	counts           []release.ValueCount
+	counts           []sheets.ValueCount
 	group            grouper // nil: cells cannot be put together
 	ordered          bool    // cells are steps of a number
 	sums             bool    // every respondent holds one value
@@ -59,7 +59,7 @@ func (r *released) tabled(groups [][]*results.Tabled) [][]table {
 // lists reports whether two tables are of the same values, in the same order: what an analyzer
 // serves need not be what it should.
 func (t table) lists(other table) bool {
-	return slices.EqualFunc(t.counts, other.counts, func(a, b release.ValueCount) bool { return a.Value == b.Value })
+	return slices.EqualFunc(t.counts, other.counts, func(a, b sheets.ValueCount) bool { return a.Value == b.Value })
 }
 
 // order lists the cells of a table as they are drawn: a number's steps as they follow each
@@ -80,7 +80,7 @@ func (t table) share(x float64) float64 { return x / float64(max(1, t.Respondent
 
 // possible returns an estimate, or the end of its interval where noise took it beyond what can be true: a
 // number for whoever reads one and no more. It is biased, as all that is cut off.
-func possible(n release.ValueCount) float64 { return min(max(n.Estimate, n.LowAll), n.HighAll) }
+func possible(n sheets.ValueCount) float64 { return min(max(n.Estimate, n.LowAll), n.HighAll) }
 
 // maxAnswers is of how many crowds that line speaks.
 const maxAnswers = 3
@@ -113,8 +113,8 @@ func (t table) answer() string {
 	if len(t.counts) == 0 {
 		return ""
 	}
-	first := slices.MaxFunc(t.counts, func(a, b release.ValueCount) int { return cmp.Compare(a.Estimate, b.Estimate) })
-	rival := release.ValueCount{HighAll: math.Inf(-1)} // whoever may have the most of the others
+	first := slices.MaxFunc(t.counts, func(a, b sheets.ValueCount) int { return cmp.Compare(a.Estimate, b.Estimate) })
+	rival := sheets.ValueCount{HighAll: math.Inf(-1)} // whoever may have the most of the others
 	for _, n := range t.counts {
 		if n.Value != first.Value && n.HighAll > rival.HighAll {
 			rival = n

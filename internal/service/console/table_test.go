@@ -5,24 +5,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 )
 
 // A value leads surely only if no other may have as many: neither the second, nor one further
 // behind whose interval is wider.
 func TestALeadIsSureAgainstEveryOther(t *testing.T) {
-	count := func(value string, x, low, high float64) release.ValueCount {
-		return release.ValueCount{Value: value, Estimate: x, LowAll: low, HighAll: high}
+	count := func(value string, x, low, high float64) sheets.ValueCount {
+		return sheets.ValueCount{Value: value, Estimate: x, LowAll: low, HighAll: high}
 	}
 	tea, water := count("tea", 500, 450, 550), count("water", 300, 250, 350)
 	for _, c := range []struct {
-		third release.ValueCount
+		third sheets.ValueCount
 		want  string
 	}{
 		{count("coffee", 200, 150, 250), "“tea” leads, with about 500."},
 		{count("coffee", 200, -60, 460), "not surely: “coffee” may have as many"},
 	} {
-		if got := (table{counts: []release.ValueCount{water, tea, c.third}}).answer(); !strings.Contains(got, c.want) {
+		if got := (table{counts: []sheets.ValueCount{water, tea, c.third}}).answer(); !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestOnlyTablesOfTheSameValuesAreCompared(t *testing.T) {
 	of := func(crowd string, values ...string) table {
 		one := table{Attribute: "drink", Crowd: crowd, Respondents: 100}
 		for _, v := range values {
-			one.counts = append(one.counts, release.ValueCount{Value: v, Estimate: 10, LowAll: 5, HighAll: 15})
+			one.counts = append(one.counts, sheets.ValueCount{Value: v, Estimate: 10, LowAll: 5, HighAll: 15})
 		}
 		return one
 	}
@@ -52,7 +52,7 @@ func TestOnlyTablesOfTheSameValuesAreCompared(t *testing.T) {
 
 // A sentence has no number that cannot be, whatever noise makes of the estimate.
 func TestSentencesSayWhatCanBe(t *testing.T) {
-	counts := []release.ValueCount{
+	counts := []sheets.ValueCount{
 		{Value: "tea", Estimate: 27, LowAll: 21, HighAll: 24},
 		{Value: "coffee", Estimate: -3, LowAll: 0, HighAll: 2},
 	}
@@ -60,7 +60,7 @@ func TestSentencesSayWhatCanBe(t *testing.T) {
 		t.Errorf("the answer reads %q", got)
 	}
 	for _, c := range []struct{ estimate, low, high, want float64 }{{27, 21, 24, 24}, {-3, 0, 2, 0}, {5, 3, 8, 5}} {
-		if got := possible(release.ValueCount{Estimate: c.estimate, LowAll: c.low, HighAll: c.high}); got != c.want {
+		if got := possible(sheets.ValueCount{Estimate: c.estimate, LowAll: c.low, HighAll: c.high}); got != c.want {
 			t.Errorf("%v is shown as %v", c, got)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -19,7 +21,7 @@ import (
 
 var funcs = template.FuncMap{
 	"short":   plan.Short,
-	"number":  func(n int) string { return release.FormatNumber(float64(n)) },
+	"number":  func(n int) string { return numerals.FormatNumber(float64(n)) },
 	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"moment":  moment,
 	"words":   stateWords,
@@ -86,7 +88,7 @@ func people(x float64) string {
 	if math.Abs(x) < 0.5 {
 		return "0"
 	}
-	return release.FormatNumber(math.Round(x))
+	return numerals.FormatNumber(math.Round(x))
 }
 
 // share returns one of a whole, in percent.
@@ -107,7 +109,7 @@ func points(x float64) string {
 // aboutFiles says what there is in a file of a release, by its format at the analyzer.
 var aboutFiles = map[string]string{
 	"json":              "every number and every guarantee, for programs",
-	release.CountsFile:  "a row for each value, for a spreadsheet",
+	sheets.CountsFile:   "a row for each value, for a spreadsheet",
 	countsColumns:       "the same, for programs that read Parquet",
 	relay.ReceiptsFile:  "what hops or aggregators signed for",
 	release.AuditFile:   "what attacks found",

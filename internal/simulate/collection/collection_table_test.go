@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/kde"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
 // The table of densities has a row for each class of each public point, whose interval
@@ -30,7 +30,7 @@ func TestTheTableOfDensities(t *testing.T) {
 		t.Fatal(note, err)
 	}
 	var text bytes.Buffer
-	if err := release.WriteDensities(&text, all); err != nil {
+	if err := sheets.WriteDensities(&text, all); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&text).ReadAll()

@@ -17,7 +17,7 @@ var rooms = []struct {
 	{"party/shuffler", []string{"party/shuffler", "internal/shuffler"}},
 	{"party/aggregator", []string{"party/aggregator"}},
 	{"party/analyzer", []string{"party/analyzer", "internal/analyzer/parts"}},
-	{"release", []string{"release"}},
+	{"release", []string{"release", "internal/release/numerals", "internal/release/sheets", "internal/release/pagemarks"}},
 	{"release/verify", []string{"release/verify"}},
 	{"simulate", []string{"simulate", "internal/simulate"}},
 	{"cmd/confetti", []string{"cmd/confetti", "internal/cli"}},

@@ -14,9 +14,9 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
@@ -111,9 +111,9 @@ func (c joined) told() (rows results.Rows, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // of a plan that names none there is no such file
 		return rows, err
 	}
-	f, err := os.Open(filepath.Join(c.Release, release.CountsFile))
+	f, err := os.Open(filepath.Join(c.Release, sheets.CountsFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return rows, fmt.Errorf("%s: the release has no %s: nothing was released", c.Release, release.CountsFile)
+		return rows, fmt.Errorf("%s: the release has no %s: nothing was released", c.Release, sheets.CountsFile)
 	}
 	if err != nil {
 		return rows, err

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/plan"
@@ -81,7 +82,7 @@ func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, t re
 		if err := page.Save(dir, r); err != nil {
 			return err
 		}
-		for _, file := range []string{release.CountsFile, release.DensitiesFile, release.SumsFile, release.AuditFile} {
+		for _, file := range []string{sheets.CountsFile, sheets.DensitiesFile, sheets.SumsFile, release.AuditFile} {
 			text, of := []byte(nil), file == t.File
 			if of {
 				text = t.Text

@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -114,9 +115,9 @@ func told(dir string) (t labelled, err error) {
 		return t, err
 	}
 	t.trust = protocol.Trust(p)
-	f, err := os.Open(filepath.Join(dir, release.CountsFile))
+	f, err := os.Open(filepath.Join(dir, sheets.CountsFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return t, fmt.Errorf("%s: no release of labels that were counted in clusters, or told one by one: it has no %s", dir, release.CountsFile)
+		return t, fmt.Errorf("%s: no release of labels that were counted in clusters, or told one by one: it has no %s", dir, sheets.CountsFile)
 	}
 	if err != nil {
 		return t, err

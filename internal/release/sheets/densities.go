@@ -1,4 +1,4 @@
-package release
+package sheets
 
 import (
 	"encoding/csv"
@@ -8,9 +8,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/formula"
 )
-
-// DensitiesFile is the name of the table that WriteDensities writes, beside a release.
-const DensitiesFile = "densities.csv"
 
 // PointDensity is the density of one class at one public point.
 type PointDensity struct {

@@ -1,4 +1,6 @@
-package release
+// Package sheets writes and reads the tables that stand beside a release, and names their files. Used by
+// internal/release/results for what was learned, by release/verify, and by the console and commands.
+package sheets
 
 import (
 	"encoding/csv"
@@ -12,8 +14,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/formula"
 )
 
-// CountsFile is the name of the table that WriteCounts writes, beside a release.
-const CountsFile = "counts.csv"
+// Names of what stands beside a release: the tables that WriteCounts and WriteDensities write, the coordinates of a
+// sum, and the model that was learned.
+const (
+	CountsFile    = "counts.csv"
+	DensitiesFile = "densities.csv"
+	SumsFile      = "sums.csv"
+	ModelFile     = "model.nn"
+)
 
 // ValueCount is how many respondents hold one value: what a spreadsheet has a row for.
 type ValueCount struct {

@@ -1,4 +1,4 @@
-package release
+package sheets
 
 import (
 	"bytes"
