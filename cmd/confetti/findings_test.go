@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -45,7 +46,7 @@ func testRecords(q plan.Question) results.Records {
 	all := results.Records{X: blas32.General{Rows: rows, Cols: width, Stride: width, Data: make([]float32, rows*width)}}
 	for i := range rows {
 		all.X.Data[i*width+i%width] = 0.5
-		all.Y = append(all.Y, i%max(1, classes))
+		all.Y, all.Number = append(all.Y, i%max(1, classes)), append(all.Number, float64(i))
 	}
 	return all
 }
@@ -92,6 +93,23 @@ func TestWordsFollowFromPlanAndNumbers(t *testing.T) {
 	all := everyRoute(t)
 	for name, p := range example.Histograms() {
 		all["cells, "+name] = stating{plan: example.Design(t, p), value: example.Answers(p, 0)}
+	}
+	x := []float32{0.5, 0.25, 0}
+	for _, sums := range []string{plan.SumsFeatures, plan.SumsMoments} {
+		p := example.Vector(plan.VectorRound{Sums: sums, Answered: 4})
+		if sums == plan.SumsFeatures {
+			p.Question.Vector.Classes = nil
+		}
+		all["vector, "+sums] = stating{plan: example.Design(t, p), value: vector.Record{Features: x}}
+	}
+	for name, number := range map[string]*plan.Number{"ranks": nil, "predicts": {Name: "price", Low: 0, High: 20}} {
+		p := example.Vector(plan.VectorRound{Sums: plan.SumsSquares, Answered: 4})
+		if p.Question.Vector.Number = number; number != nil {
+			p.Question.Vector.Classes = nil
+		} else {
+			p.Question.Vector.Classes = []string{"no", "yes"}
+		}
+		all["vector that "+name] = stating{plan: example.Design(t, p), value: vector.Record{Features: x, Number: 7}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
