@@ -21,6 +21,11 @@ func (p *Protocol) GuaranteeWith(honest int) (account.Guarantee, error) {
 	}
 	best, err := p.relying(honest)
 	if p.risks().Overflow == 0 {
+		if least := p.Plan.MinHonest(); honest > least { // a bound is rounded, and may be lower of fewer
+			if g, err2 := p.relying(least); err2 == nil && (err != nil || g.Epsilon < best.Epsilon) {
+				return g, nil
+			}
+		}
 		return best, err
 	}
 	for relied := honest; relied > p.Plan.MinHonest(); {

@@ -175,3 +175,34 @@ func TestThinnedThreeNBBoundsTheEnumeratedCounts(t *testing.T) {
 		t.Errorf("the plan's epsilon %v still holds (delta %v): the test is too weak", all.Epsilon, d)
 	}
 }
+
+// One respondent more than the plan counts on never costs, though the bound of 2,106 is rounded to
+// more than that of 2,105.
+func TestMoreThanCountedOnNeverCosts(t *testing.T) {
+	p := example.Histogram(example.OneHot(example.Drinks()))
+	z := &p.Question.Histogram.Randomizer
+	z.Flip = 0.0032825790938947655
+	z.Keep, z.Epsilon = 1-z.Flip, 100
+	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 20, 8
+	p.Crowd.Minimum, p.Budget = 2105, plan.Budget{Epsilon: 100, Delta: 1e-6, Adjacency: "replacement"}
+	proto := example.Runnable(t, p)
+	alone := func(users int) float64 {
+		g, err := account.Epsilon(proto.Question.Event(users, false), p.Budget.Delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Epsilon
+	}
+	if alone(2106) <= alone(2105) {
+		t.Error("the accountant says no more of 2,106: nothing is tested")
+	}
+	least, err := proto.GuaranteeWith(2105)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, honest := range []int{2106, 2107, 3000} {
+		if g, err := proto.GuaranteeWith(honest); err != nil || g.Epsilon > least.Epsilon {
+			t.Errorf("%d: %v (%v), and %v of 2,105", honest, g, err, least)
+		}
+	}
+}

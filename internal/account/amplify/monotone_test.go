@@ -55,6 +55,10 @@ func randomly(r *rand.Rand) grows {
 func TestNoEpsilonRisesWithUsers(t *testing.T) {
 	const plans, above = 200, 2000
 	r := stattest.Rand(t)
+	rounded := 0.
+	if *everyPlan {
+		rounded = 2e-4 // of small crowds, whose laws are not laid out on rungs: a protocol takes the lower of two (Protocol.GuaranteeWith)
+	}
 	for i := range plans {
 		m := randomly(r)
 		n := int(1e6 * math.Exp(r.Float64()*1.5))
@@ -69,7 +73,7 @@ func TestNoEpsilonRisesWithUsers(t *testing.T) {
 			}
 			looked++
 			e := accounttest.EpsilonFrom(t, account.Epsilon, m.of(more), 1e-6)
-			if e > least {
+			if e > least*(1+rounded) {
 				t.Errorf("%s: epsilon %v of %d users, and %v of fewer: %#v", m.name, e, more, least, m.of(more))
 			}
 			least = min(least, e)
