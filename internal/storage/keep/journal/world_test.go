@@ -170,7 +170,9 @@ func (w *world) drop(name string) {
 	if w.shelf(name) == nil {
 		return
 	}
+	w.disk.mu.Lock() // another shelf may be written anew meanwhile
 	w.key = w.disk.names[name+keyFile]
+	w.disk.mu.Unlock()
 	err := w.do(func() error { return doubt(w.store.Drop(context.Background(), name)) }, func(c content) bool {
 		was := c[name] != nil
 		c[name] = &shelfContent{dropped: true}
