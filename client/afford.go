@@ -76,21 +76,21 @@ func (l *Ledger) adds(c cost, now time.Time, period time.Duration, goesOn *Backe
 // shorter period, in which nothing of the term was said, counts its backstop anew.
 func (l *Ledger) afford(now time.Time, caps []Caps, asked cost) (*Backed, error) {
 	if asked.question == nil {
-		return nil, l.room(now, caps, asked, nil)
+		return nil, l.refuseBeyondCaps(now, caps, asked, nil)
 	}
 	term := longestLocal(caps)
 	if term == 0 {
-		return &Backed{Question: asked.question}, l.room(now, caps, asked, nil)
+		return &Backed{Question: asked.question}, l.refuseBeyondCaps(now, caps, asked, nil)
 	}
 	fresh := &Backed{Question: asked.question, Term: now.UTC()}
 	last := l.standing(asked.question, now, term)
 	if last == nil {
-		return fresh, l.room(now, caps, asked, nil)
+		return fresh, l.refuseBeyondCaps(now, caps, asked, nil)
 	}
-	if !now.Before(last.Term.Add(term)) && l.room(now, caps, asked, nil) == nil {
+	if !now.Before(last.Term.Add(term)) && l.refuseBeyondCaps(now, caps, asked, nil) == nil {
 		return fresh, nil
 	}
-	return last, l.room(now, caps, asked, last)
+	return last, l.refuseBeyondCaps(now, caps, asked, last)
 }
 
 // longestLocal returns the longest period in which a cap limits what everyone together
@@ -124,8 +124,8 @@ func (l *Ledger) saidOf(b *Backed, now time.Time, period time.Duration) bool {
 	})
 }
 
-// room refuses a cost that does not fit every cap. One on a plan holds for a whole study.
-func (l *Ledger) room(now time.Time, caps []Caps, asked cost, goesOn *Backed) error {
+// refuseBeyondCaps refuses a cost that does not fit every cap. One on a plan holds for a whole study.
+func (l *Ledger) refuseBeyondCaps(now time.Time, caps []Caps, asked cost, goesOn *Backed) error {
 	for _, c := range caps {
 		if err := c.Plan.allow("one plan", "ask for a plan that promises more", Charge{}, asked.whole); err != nil {
 			return err

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/client"
-
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/plan"
+	_ "github.com/confetti-dp/confetti/question/all"
 )
 
 // A program asks its user once, and then answers whatever plan it is given the address of, if

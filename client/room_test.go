@@ -42,7 +42,7 @@ func TestTheDefaultCapsHaveRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	c := randomized(t)
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
 	now := someTime
-	for l.room(now, []Caps{DefaultCaps}, costs(c, nil), nil) == nil {
+	for l.refuseBeyondCaps(now, []Caps{DefaultCaps}, costs(c, nil), nil) == nil {
 		answered(l, now, c)
 		if n := len(l.Entries); n == 100 {
 			if r := l.Room(now, DefaultCaps, nil); r.More < 140 || r.More > 155 || !strings.Contains(r.Left("like the last"), fmt.Sprintf("about %d more like the last", r.More)) {
@@ -53,14 +53,14 @@ func TestTheDefaultCapsHaveRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	if n := len(l.Entries); n < 240 || n > 260 {
 		t.Errorf("%d plans are let through", n)
 	}
-	err := l.room(now, []Caps{DefaultCaps}, costs(c, nil), nil)
+	err := l.refuseBeyondCaps(now, []Caps{DefaultCaps}, costs(c, nil), nil)
 	if err == nil || !strings.Contains(err.Error(), "epsilon 20 at delta 0.001 in all; 100 % of that is spent and the plan asks for 0.4 %") {
 		t.Errorf("error %v", err)
 	}
 	if r := l.Room(now, DefaultCaps, nil); r.More != 0 || r.Shares.Shift < 0.99 || r.Shares.Shift > 1 {
 		t.Errorf("at the end %+v", r)
 	}
-	if err := l.room(now.Add(DefaultCaps.Period), []Caps{DefaultCaps}, costs(c, nil), nil); err != nil {
+	if err := l.refuseBeyondCaps(now.Add(DefaultCaps.Period), []Caps{DefaultCaps}, costs(c, nil), nil); err != nil {
 		t.Errorf("a month later: %v", err)
 	}
 }
@@ -74,7 +74,7 @@ func TestOldChargesCountByWhatIsKnown(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
-	for l.room(someTime, []Caps{DefaultCaps}, costs(old, nil), nil) == nil {
+	for l.refuseBeyondCaps(someTime, []Caps{DefaultCaps}, costs(old, nil), nil) == nil {
 		answered(l, someTime, old)
 	}
 	if n := len(l.Entries); n != 20 {
@@ -92,18 +92,18 @@ func TestOldChargesCountByWhatIsKnown(t *testing.T) {
 func TestCapsThatPlansMeetExactly(t *testing.T) {
 	l := &Ledger{backstops: map[[32]byte][]byte{}}
 	whole := Charge{Epsilon: 20, Delta: 1e-3}
-	if err := l.room(someTime, []Caps{DefaultCaps}, costs(whole, nil), nil); err != nil {
+	if err := l.refuseBeyondCaps(someTime, []Caps{DefaultCaps}, costs(whole, nil), nil); err != nil {
 		t.Error(err)
 	}
 	answered(l, someTime, whole)
-	if err := l.room(someTime, []Caps{DefaultCaps}, costs(randomized(t), nil), nil); err == nil {
+	if err := l.refuseBeyondCaps(someTime, []Caps{DefaultCaps}, costs(randomized(t), nil), nil); err == nil {
 		t.Error("a plan beside one that asked for everything")
 	}
 	sums := []Caps{{Window: Cap{Epsilon: 21}, Period: time.Hour}}
-	if err := l.room(someTime, sums, costs(Charge{Epsilon: 1, Delta: 1e-6}, nil), nil); err != nil {
+	if err := l.refuseBeyondCaps(someTime, sums, costs(Charge{Epsilon: 1, Delta: 1e-6}, nil), nil); err != nil {
 		t.Error(err)
 	}
-	if err := l.room(someTime, sums, costs(Charge{Epsilon: 1.01, Delta: 1e-6}, nil), nil); err == nil || !strings.Contains(err.Error(), "may spend epsilon 21; 20 is spent") {
+	if err := l.refuseBeyondCaps(someTime, sums, costs(Charge{Epsilon: 1.01, Delta: 1e-6}, nil), nil); err == nil || !strings.Contains(err.Error(), "may spend epsilon 21; 20 is spent") {
 		t.Error(err)
 	}
 }

@@ -34,7 +34,7 @@ var Twins = map[string]func(*Ledger, time.Time, []Caps, cost) (*Backed, error){
 		}
 		fragments := asked.question
 		asked.question = nil
-		return &Backed{Question: fragments}, l.room(now, caps, asked, nil)
+		return &Backed{Question: fragments}, l.refuseBeyondCaps(now, caps, asked, nil)
 	},
 }
 

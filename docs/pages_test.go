@@ -20,10 +20,20 @@ func read(t *testing.T, file string) string {
 // The lines that the first page for developers of apps prints are those of an example that runs.
 func TestTheQuickstartRuns(t *testing.T) {
 	_, code, _ := strings.Cut(read(t, "quickstart.md"), "```go\n")
-	code, _, found := strings.Cut(code, "```")
+	code, rest, found := strings.Cut(code, "```")
 	example := read(t, "../client/example_test.go")
 	if body := "\t" + strings.ReplaceAll(strings.TrimSpace(code), "\n", "\n\t"); !found || !strings.Contains(example, body) {
 		t.Errorf("client/example_test.go does not have these lines:\n%s", code)
+	}
+	_, imports, _ := strings.Cut(rest, "```go\nimport (\n")
+	imports, _, found = strings.Cut(imports, ")\n```")
+	for _, line := range strings.FieldsFunc(imports, func(r rune) bool { return r == '\n' }) {
+		if line, _, _ = strings.Cut(strings.TrimSpace(line), " //"); !strings.Contains(example, "\t"+line+"\n") {
+			t.Errorf("client/example_test.go does not import %s", line)
+		}
+	}
+	if !found || !strings.Contains(imports, "question/") {
+		t.Error("the quickstart imports no kind of question")
 	}
 }
 

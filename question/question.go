@@ -39,7 +39,7 @@ type Memory interface {
 }
 
 // Model is what the analyzer has learned, with its errors; which type it has depends
-// on the kind. Package findings describes it.
+// on the kind. internal/release/results describes it.
 type Model any
 
 // Question is one kind of question made runnable for a plan. It is immutable and safe
@@ -77,7 +77,7 @@ type Accounting interface {
 	// collections that reuse this device's backstop.
 	Event(honest int, again bool) account.Event
 	// Guarantees states the guarantees against each observer, given the shuffled one
-	// that was recomputed from Loss.
+	// that was recomputed from Event.
 	Guarantees(shuffled account.Guarantee) ([]account.Statement, error)
 	Risks() Risks
 	Words() Words
@@ -86,7 +86,7 @@ type Accounting interface {
 // Risks are the probabilities and losses beside the loss of the tally.
 type Risks struct {
 	// Slack is charged to delta as it is: the probability that some of the noise that
-	// Loss counts on is not there.
+	// Event counts on is not there.
 	Slack float64
 	// Overflow bounds the probability that a report outgrows its envelopes.
 	Overflow float64

@@ -1,10 +1,10 @@
 // Package shuffler collects what devices hand in and mixes it, so that nobody can tell whose an envelope is. Used by
 // internal/service/shufflerd, which has the network and the clock, and by simulate.
 //
-// The entry hop is a Collector, which counts respondents, deletes some of their contributions where the plan keeps
-// the sizes of crowds private, and holds back crowds that are too small, followed by a Hop. Every later hop is a Hop
-// alone: it checks, permutes, takes off its layer, and hands on. A shuffler cannot read what it mixes, nor tell a
-// dummy from a report.
+// In memory, as simulations run it, the entry hop is a Collector; the service's is internal/service/inbox, by the
+// same rules. It counts respondents, deletes some of their contributions where the plan keeps the sizes of crowds
+// private, and holds back crowds that are too small. A Hop follows, and every later hop is a Hop alone: it checks,
+// permutes, takes off its layer, and hands on. A shuffler cannot read what it mixes, nor tell a dummy from a report.
 package shuffler
 
 import (

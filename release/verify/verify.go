@@ -158,7 +158,7 @@ func Release(e Evidence) (Report, error) {
 		all.conclude("nobody")
 		return all.written(), nil
 	}
-	all.signature()
+	all.planSignature()
 	all.expected()
 	all.withdrawn()
 	if all.promised() {
@@ -199,8 +199,8 @@ func (c *checks) plan() bool {
 	return c.found("plan", err, "%s %q, of which the release is", plan.Short(c.signed.Plan.Name()), c.signed.Plan.Title)
 }
 
-// signature looks at whose the plan is, and what it was asked with.
-func (c *checks) signature() {
+// planSignature looks at whose the plan is, and what it was asked with.
+func (c *checks) planSignature() {
 	p, publisher := c.signed.Plan, strings.Join(c.signed.Signers(), " ")
 	switch {
 	case publisher == "":
@@ -334,7 +334,7 @@ func (c *checks) received() {
 	}
 	c.found("missing", c.missing(receipts), "every file that the analyzer signed for is here")
 	c.found("surplus", c.surplus(), "no file is here that nobody signed for")
-	c.found("numbers", c.numbers(), "signed by the analyzer that the plan names, %s", c.signed.Plan.Analyzer.Releases)
+	c.found("numbers", c.releaseSignature(), "signed by the analyzer that the plan names, %s", c.signed.Plan.Analyzer.Releases)
 	for _, name := range Published {
 		if text, there := c.Files[name]; there && !slices.Contains([]string{relay.ReceiptsFile, relay.SignatureFile, relay.EvidenceFile}, name) {
 			var err error
@@ -369,8 +369,8 @@ func (c *checks) received() {
 	c.found("respondents", claimed(c.release, respondents, by), "the release counts no more than the %d that the %s have signed for", respondents, by)
 }
 
-// numbers asks whether the analyzer that the plan names has signed what the receipts are of.
-func (c *checks) numbers() error {
+// releaseSignature asks whether the analyzer that the plan names has signed what the receipts are of.
+func (c *checks) releaseSignature() error {
 	p, signature := c.signed.Plan, c.Files[relay.SignatureFile]
 	switch {
 	case p.Analyzer.Releases == "":
