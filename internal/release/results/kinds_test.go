@@ -10,14 +10,16 @@ import (
 	_ "github.com/confetti-dp/confetti/question/all"
 )
 
-// What a kind has learned is described, and is written as a table: both switches over models have each
-// kind's.
+// What a kind has learned is described, is written as a table, and has words: the switches over models
+// and over questions have each kind's.
 func TestEveryKindIsWrittenUp(t *testing.T) {
-	f, err := parser.ParseFile(token.NewFileSet(), "findings.go", nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, function := range []string{"Describe", "sheetOf"} {
+	for function, in := range map[string]struct{ file, of string }{
+		"Describe": {"findings.go", "Model"}, "sheetOf": {"findings.go", "Model"}, "speakerOf": {"words.go", "Question"},
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), in.file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
 		cases := map[string]bool{}
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -28,7 +30,7 @@ func TestEveryKindIsWrittenUp(t *testing.T) {
 				if c, ok := n.(*ast.CaseClause); ok {
 					for _, of := range c.List {
 						if star, ok := of.(*ast.StarExpr); ok {
-							if model, ok := star.X.(*ast.SelectorExpr); ok && model.Sel.Name == "Model" {
+							if model, ok := star.X.(*ast.SelectorExpr); ok && model.Sel.Name == in.of {
 								cases[model.X.(*ast.Ident).Name] = true
 							}
 						}
