@@ -14,15 +14,16 @@ import (
 //
 // Whoever is relied on may outgrow its envelopes, and is charged for. With many more
 // respondents than the plan counts on that takes much of delta: then fewer are relied on,
-// and what the others send is left out, which is post-processing.
+// and what the others send is left out, which is post-processing. So are those beyond the
+// plan's number where the rounded bound of all is above that of the plan's.
 func (p *Protocol) GuaranteeWith(honest int) (account.Guarantee, error) {
 	if honest < 1 {
 		return account.Guarantee{}, errors.New("protocol: a guarantee is for a respondent that keeps to the protocol: give at least 1")
 	}
 	best, err := p.relying(honest)
 	if p.risks().Overflow == 0 {
-		if least := p.Plan.MinHonest(); honest > least { // a bound is rounded, and may be lower of fewer
-			if g, err2 := p.relying(least); err2 == nil && (err != nil || g.Epsilon < best.Epsilon) {
+		if least := p.Plan.MinHonest(); err == nil && honest > least {
+			if g, err := p.relying(least); err == nil && g.Epsilon < best.Epsilon {
 				return g, nil
 			}
 		}

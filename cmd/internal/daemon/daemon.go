@@ -18,7 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
 
-// Service is the configuration of a service, read from a file.
+// Service holds the configuration of a service, as its file gives it.
 type Service interface {
 	// Open reads everything that the configuration names, and starts nothing. The error joins
 	// all that is wrong.

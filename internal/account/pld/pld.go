@@ -3,7 +3,7 @@
 //
 // A Distribution built by FromAtoms or FromCurves is pessimistic: its profile is never below the true one, by
 // connecting the dots of the true profile (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). One built by
-// LowerFromAtoms is optimistic. Composition keeps the side: every numerical slack is charged to it.
+// LowerFromAtoms bounds it from below. Composition keeps the side: every numerical slack is charged to it.
 package pld
 
 import (

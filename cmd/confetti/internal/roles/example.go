@@ -28,7 +28,7 @@ func (c serveExample) Run(std terminal.Streams) error {
 	return err
 }
 
-// examples are the roles that have a configuration, each with the struct that reads it.
+// examples holds, for each role with a configuration, the struct that reads it.
 var examples = []struct {
 	role, about string
 	config      any

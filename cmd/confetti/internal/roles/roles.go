@@ -77,7 +77,7 @@ func (c serveAnalyzer) Run(std terminal.Streams) error {
 	return c.run(std, theAnalyzer(std.Version))
 }
 
-// theAnalyzer is an analyzer whose releases bear this program's version.
+// theAnalyzer writes this program's version into its releases.
 func theAnalyzer(version string) *analyzerd.Config {
 	return &analyzerd.Config{Program: analyzerd.Program{Software: version, Attack: attack}}
 }
