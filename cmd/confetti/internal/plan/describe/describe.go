@@ -129,7 +129,7 @@ func (d Description) Write(out io.Writer) error {
 		fmt.Fprintf(w, "Look again\t%s\n", doubt)
 	}
 	for _, f := range d.Audit.Findings {
-		fmt.Fprintf(w, "attacked: %s\t%s\n", f.Observer, f)
+		fmt.Fprintf(w, "attacked: %s\t%s; confidence %s\n", f.Observer, f, account.Percent(f.Confidence))
 	}
 	for _, c := range d.Audit.Constants {
 		fmt.Fprintf(w, "tested: %s\t%s\n", c.Party, c)
