@@ -150,7 +150,7 @@ func BenchmarkOpen(b *testing.B) {
 				runtime.GC()
 				runtime.ReadMemStats(&before)
 				b.StartTimer()
-				again, err := openShelf(context.Background(), folder(dir), "in", Options{leastDead: leastDead, mostMoved: mostMoved})
+				again, err := openShelf(context.Background(), folder(dir), "in", Options{leastDead: leastDead, mostMoved: mostMoved}, false)
 				if err != nil || again.index.size() != c.rows {
 					b.Fatal(err)
 				}

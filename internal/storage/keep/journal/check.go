@@ -13,14 +13,19 @@ import (
 )
 
 // check is what NAME.check says of a shelf: how far its chain had come, so that one that is
-// shorter is found, whether it is sealed, and what was set aside.
+// shorter is found, what no longer can happen to it, and what was set aside.
 type check struct {
 	Turn   uint64          `json:"turn"` // of two slots the one with the higher turn holds
 	End    hashchain.Point `json:"end"`
 	Rows   uint64          `json:"rows"` // in all groups up to End, those that are lost included
 	Sealed bool            `json:"sealed,omitempty"`
-	Aside  []hashchain.Gap `json:"aside,omitempty"`
-	Lost   uint64          `json:"lost,omitempty"` // rows that were in groups of Aside
+
+	// Updated says that an Update has put or deleted a row: nothing can be set aside, since what
+	// stood there before would come back.
+	Updated bool `json:"updated,omitempty"`
+
+	Aside []hashchain.Gap `json:"aside,omitempty"`
+	Lost  uint64          `json:"lost,omitempty"` // rows that were in groups of Aside
 }
 
 // A check is written over the older one of two slots, so that a write that is torn leaves
@@ -66,6 +71,9 @@ func (c *check) covers(g hashchain.Gap) bool {
 	}
 	return false
 }
+
+// take takes note of a row.
+func (c *check) take(o op) { c.Updated = c.Updated || o.t != own && o.kind != inserted }
 
 // count takes note of a group of n rows that says how many were before it: more than there
 // are where groups were set aside.

@@ -199,6 +199,9 @@ func (s *shelf) write(b *batch, r *round) error {
 	s.known.Rows += uint64(len(b.ops))
 	sealing := b.sealed && !s.known.Sealed
 	s.known.Sealed = b.sealed
+	for _, o := range b.ops {
+		s.known.take(o)
+	}
 	s.mu.Unlock()
 	if s.prompt || sealing {
 		if err := s.save(); err != nil {

@@ -41,10 +41,6 @@ type Options struct {
 	// be told from what a crash has torn.
 	Prompt bool
 
-	// SetAside goes on without what is damaged in the middle or at the end of a shelf, for
-	// good. A key that is lost is not gone on without.
-	SetAside bool
-
 	leastDead, mostMoved int64
 }
 
@@ -182,7 +178,7 @@ func open(d disk, o Options) (*Store, error) {
 		return nil, fmt.Errorf("%w: the folder holds no store, and a start makes none", keep.ErrMissing)
 	}
 	s := &Store{disk: d, o: o, entries: map[string]*entry{}}
-	if s.main, err = openShelf(context.Background(), d, keep.Main, o); err != nil {
+	if s.main, err = openShelf(context.Background(), d, keep.Main, o, false); err != nil {
 		return nil, err
 	}
 	if err := s.takeUp(files); err != nil {

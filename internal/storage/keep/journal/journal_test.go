@@ -310,7 +310,7 @@ func FuzzRows(f *testing.F) {
 }
 
 func FuzzCheck(f *testing.F) {
-	b, err := check{Turn: 3, End: hashchain.Begin("x"), Rows: 7, Sealed: true, Aside: []hashchain.Gap{{From: 1, To: 2}}, Lost: 5}.slot()
+	b, err := check{Turn: 3, End: hashchain.Begin("x"), Rows: 7, Sealed: true, Updated: true, Aside: []hashchain.Gap{{From: 1, To: 2}}, Lost: 5}.slot()
 	if err != nil {
 		f.Fatal(err)
 	}

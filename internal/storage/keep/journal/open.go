@@ -87,11 +87,12 @@ func layoutOf(name string, s secret) hashchain.Layout {
 	return l
 }
 
-// openShelf opens a shelf whose files were made.
-func openShelf(ctx context.Context, d disk, name string, o Options) (*shelf, error) {
+// openShelf opens a shelf whose files were made. With aside it goes on without what is damaged
+// in them, for good.
+func openShelf(ctx context.Context, d disk, name string, o Options, aside bool) (*shelf, error) {
 	s := &shelf{disk: d, name: name, o: o, prompt: o.Prompt || name == keep.Main, index: &index{}}
 	s.line = line{target: 1, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	err := s.load(ctx)
+	err := s.load(ctx, aside)
 	if err == nil {
 		err = s.compactAtStart()
 	}
@@ -104,7 +105,7 @@ func openShelf(ctx context.Context, d disk, name string, o Options) (*shelf, err
 }
 
 // load reads all that is there.
-func (s *shelf) load(ctx context.Context) error {
+func (s *shelf) load(ctx context.Context, aside bool) error {
 	key, err := readKey(s.disk, s.name)
 	if err != nil {
 		return err
@@ -117,16 +118,17 @@ func (s *shelf) load(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %s is missing", keep.ErrDamaged, s.name+checkEnding)
 	}
-	if err != nil && (!s.o.SetAside || !errors.Is(err, keep.ErrDamaged)) {
+	if aside && errors.Is(err, keep.ErrDamaged) { // what it said is lost
+		err = nil
+		if s.check == nil {
+			s.check, err = makeCheck(s.disk, s.name, check{})
+		}
+	}
+	if err != nil {
 		return explain(err)
 	}
 	if err := remove(s.disk, s.name+newFile); err != nil {
 		return explain(err)
-	}
-	if s.check == nil { // set aside
-		if s.check, err = makeCheck(s.disk, s.name); err != nil {
-			return explain(err)
-		}
 	}
 	file, err := s.disk.Open(s.name + rowsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,26 +137,18 @@ func (s *shelf) load(ctx context.Context) error {
 	if err != nil {
 		return explain(err)
 	}
-	if err := s.replay(ctx, file, was); err != nil {
+	if err := s.replay(ctx, file, was, aside); err != nil {
 		file.Close()
 		return explain(damaged(err))
 	}
 	return nil
 }
 
-func makeCheck(d disk, name string) (*checkFile, error) {
-	if err := errors.Join(write(d, name+checkEnding, newCheck()), d.Sync()); err != nil {
-		return nil, err
-	}
-	c, _, err := openCheck(d, name+checkEnding)
-	return c, err
-}
-
 // replay reads the rows.
-func (s *shelf) replay(ctx context.Context, file hashchain.File, was check) error {
-	s.known = check{Aside: slices.Clone(was.Aside)}
+func (s *shelf) replay(ctx context.Context, file hashchain.File, was check, aside bool) error {
+	s.known = check{Aside: slices.Clone(was.Aside), Updated: was.Updated}
 	walk := hashchain.Walk{Known: was.End, Skip: s.known.accepted()}
-	if s.o.SetAside {
+	if aside {
 		walk.Skip = s.known.aside
 	}
 	r := reader{sealer: s.sealer}
@@ -165,6 +159,10 @@ func (s *shelf) replay(ctx context.Context, file hashchain.File, was check) erro
 		}
 		before, n, err := r.rows(g.At, g.Body, func(o op, p place) error {
 			s.index.apply(o, p)
+			s.known.take(o)
+			if aside && s.known.Updated && len(s.known.Aside) > len(was.Aside) {
+				return errOlderRow
+			}
 			return nil
 		})
 		if err != nil {
@@ -188,7 +186,7 @@ func (s *shelf) replay(ctx context.Context, file hashchain.File, was check) erro
 	if err := s.known.count(max(was.Rows, s.known.Rows), 0); err != nil {
 		return err
 	}
-	if s.o.SetAside {
+	if aside {
 		if err := log.Retitle(); err != nil {
 			return err
 		}
@@ -202,7 +200,7 @@ func (s *shelf) replay(ctx context.Context, file hashchain.File, was check) erro
 	s.known.End = log.End()
 	_, sealed := s.index.find(own, sealedKey)
 	s.known.Sealed = sealed || was.Sealed
-	same := was.End.Number == s.known.End.Number && was.Rows == s.known.Rows && was.Sealed == s.known.Sealed && len(was.Aside) == len(s.known.Aside)
+	same := was.End.Number == s.known.End.Number && was.Rows == s.known.Rows && was.Sealed == s.known.Sealed && was.Updated == s.known.Updated && len(was.Aside) == len(s.known.Aside)
 	if same {
 		return nil
 	}
@@ -231,28 +229,6 @@ func again(f hashchain.File, from int64) error {
 		at += int64(n)
 	}
 	return f.Sync()
-}
-
-// accepted lets a walk pass over what was set aside, and nothing else.
-func (c *check) accepted() func(hashchain.Gap) error {
-	if len(c.Aside) == 0 {
-		return nil
-	}
-	known := check{Aside: slices.Clone(c.Aside)}
-	return func(g hashchain.Gap) error {
-		if known.covers(g) {
-			return nil
-		}
-		return fmt.Errorf("%w: of the groups %d to %d nothing is left", hashchain.ErrDamaged, g.From, g.To)
-	}
-}
-
-// aside lets a walk pass over everything, and takes note of it.
-func (c *check) aside(g hashchain.Gap) error {
-	if !c.covers(g) {
-		c.Aside = append(c.Aside, g)
-	}
-	return nil
 }
 
 // save writes the check down.

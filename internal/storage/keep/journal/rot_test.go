@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -160,80 +159,6 @@ func TestALostEnd(t *testing.T) {
 		if c.silent != (err == nil) || err != nil && !errors.Is(err, keep.ErrDamaged) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-	}
-}
-
-// What is damaged is refused by name, and gone on without by who asks for it: all else is
-// there, what was lost is counted, and it stays so.
-func TestSetAside(t *testing.T) {
-	for name, spoil := range map[string]func(b []byte, begins []int64) []byte{
-		"one in the middle":   func(b []byte, at []int64) []byte { b[at[2]+30] ^= 1; return b },
-		"the first":           func(b []byte, at []int64) []byte { b[at[0]] ^= 1; return b },
-		"the last":            func(b []byte, at []int64) []byte { b[at[5]+30] ^= 1; return b },
-		"the title":           func(b []byte, at []int64) []byte { b[3] ^= 1; return b },
-		"two that are gone":   func(b []byte, at []int64) []byte { return b[:at[4]-hashchain.Frame] },
-		"two in the middle":   func(b []byte, at []int64) []byte { b[at[1]+30] ^= 1; b[at[3]+30] ^= 1; return b },
-		"the title, and more": func(b []byte, at []int64) []byte { b[3] ^= 1; b[at[1]+30] ^= 1; return b },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, begins := chained(t, Options{Prompt: true}, 6)
-			b := spoil(w.disk.names["in"+rowsFile].cache, begins)
-			w.disk.names["in"+rowsFile] = &inode{cache: b, disk: slices.Clone(b)}
-			w.disk.Sync()
-			whole := w.disk.clone()
-			if _, err := w.found(whole); !errors.Is(err, keep.ErrDamaged) || !strings.Contains(err.Error(), "in.rows") {
-				t.Fatalf("not asked to go on: %v", err)
-			}
-			var lost uint64
-			read := func(o Options) *Store {
-				t.Helper()
-				s, err := open(w.disk, o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				k, err := s.Open(t.Context(), "in")
-				if err != nil {
-					t.Fatal(err)
-				}
-				lost = k.(*shelf).known.Lost
-				if n, err := k.Count(t.Context(), 1, 0); err != nil || n+int(lost) != 6 {
-					t.Fatalf("%d rows, %d lost: %v", n, lost, err)
-				}
-				return s
-			}
-			read(Options{Prompt: true, SetAside: true}).Close()
-			s := read(Options{Prompt: true})
-			k, err := s.Open(t.Context(), "in")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if lost > 0 != (name != "the title") {
-				t.Errorf("%d rows are lost", lost)
-			}
-			for i := range 6 { // who was lost comes again
-				if _, err := k.Insert(t.Context(), keep.Row{Table: 1, Key: fmt.Sprint(i), Value: []byte("value")}); err != nil {
-					t.Error(err)
-				}
-			}
-			if err := k.Seal(t.Context()); err != nil {
-				t.Error(err)
-			}
-			s.Close()
-			w.possible[0]["in"].sealed = true
-			again, err := open(w.disk, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := contentOf(again)
-			if err != nil {
-				t.Fatal(err)
-			}
-			slices.Sort(c["in"].order)
-			if !c.same(w.possible[0]) {
-				t.Errorf("%v, and %v was there", c, w.possible[0])
-			}
-			again.Close()
-		})
 	}
 }
 

@@ -88,11 +88,11 @@ func (s *Store) Create(ctx context.Context, name string) (keep.Shelf, error) {
 	if err := s.mark(name, there); err != nil {
 		return nil, err
 	}
-	return s.open(ctx, e, name)
+	return s.open(ctx, e, name, false)
 }
 
-func (s *Store) open(ctx context.Context, e *entry, name string) (keep.Shelf, error) {
-	shelf, err := openShelf(ctx, s.disk, name, s.o)
+func (s *Store) open(ctx context.Context, e *entry, name string, aside bool) (keep.Shelf, error) {
+	shelf, err := openShelf(ctx, s.disk, name, s.o, aside)
 	if err != nil {
 		return nil, err
 	}
@@ -110,18 +110,26 @@ func (s *Store) Open(ctx context.Context, name string) (keep.Shelf, error) {
 	if name == keep.Main {
 		return s.main, nil
 	}
-	st, err := s.state(name)
-	switch {
-	case err != nil:
+	if err := s.isThere(name); err != nil {
 		return nil, err
-	case st == unknown || st == begun:
-		return nil, fmt.Errorf("%w: %s", keep.ErrMissing, name)
-	case st == dropped:
-		return nil, fmt.Errorf("%w: %s", keep.ErrDropped, name)
-	case e.shelf != nil:
+	}
+	if e.shelf != nil {
 		return e.shelf, nil
 	}
-	return s.open(ctx, e, name)
+	return s.open(ctx, e, name, false)
+}
+
+// isThere says why a shelf cannot be opened.
+func (s *Store) isThere(name string) error {
+	switch st, err := s.state(name); {
+	case err != nil:
+		return err
+	case st == unknown || st == begun:
+		return fmt.Errorf("%w: %s", keep.ErrMissing, name)
+	case st == dropped:
+		return fmt.Errorf("%w: %s", keep.ErrDropped, name)
+	}
+	return nil
 }
 
 // List implements keep.Store.
