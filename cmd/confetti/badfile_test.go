@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/cli/badfile"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/testkit/badfile"
 )
 
 // Every command that takes a file meets eight files that nobody should give it: it ends with exit code 1 or 2 and one line,

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/cli/badfile"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/testkit/badfile"
 )
 
 // Every command that takes a file meets eight files that nobody should give it, as those of confetti do.
