@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -62,7 +63,7 @@ func TestExplain(t *testing.T) {
 		{"vector", vector, 4 * math.Log(1+0.18/0.2), after(math.Log(1+0.36/0.2), vector)},
 		{"krr", amplify.KaryResponse{Users: 500, K: 3, Epsilon: 1}, 1, 1},
 		{"any", account.Repeat{Event: amplify.AnyRandomizer{Users: 500, Epsilon: 1}, Rounds: 2}, 2, after(1, amplify.AnyRandomizer{Users: 500, Epsilon: 1})},
-		{"3nb", additive.ThreeNB{Users: 500, Noise: 0.5, FloodShape: 12, FloodProb: 0.98}, none, none},
+		{"3nb", bitnoise.ThreeNB{Users: 500, Noise: 0.5, FloodShape: 12, FloodProb: 0.98}, none, none},
 	} {
 		views, err := account.Explain(c.event, 1e-6)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
@@ -24,22 +25,19 @@ var mustHave = []struct {
 	hooks string
 }{
 	{additive.DiscreteGaussian{}, "Profile Distributions Renyi"},
-	{additive.DiscreteGaussianVector{}, "Renyi"},
-	{additive.Pure{}, "Profile Distributions"},
+	{bitnoise.Pure{}, "Profile Distributions"},
 	{additive.Laplace{}, "Profile Distributions Renyi"},
 	{additive.DiscreteLaplace{}, "Profile Distributions"},
-	{additive.NegativeBinomialSum{}, "Distributions"},
+	{bitnoise.NegativeBinomialSum{}, "Distributions"},
 	{additive.Gaussian{}, "Profile Distributions Renyi"},
 	{additive.LaplaceShares{}, "Distributions"},
-	{additive.ThinnedNegativeBinomialSum{}, "Distributions"},
+	{bitnoise.ThinnedNegativeBinomialSum{}, "Distributions"},
 	{additive.SubsampledGaussian{}, "Distributions Renyi"},
 	{additive.DistributedLaplace{}, "Reduce"},
 	{additive.DistributedGaussian{}, "Distributions"},
-	{additive.PoissonSum{}, "Profile Distributions"},
-	{additive.ThreeNB{}, "Profile Distributions Lattice Losses"},
-	{additive.Iteration{}, "Renyi"},
+	{bitnoise.PoissonSum{}, "Profile Distributions"},
+	{bitnoise.ThreeNB{}, "Profile Distributions Lattice Losses"},
 	{amplify.KaryResponse{}, "Profile Distributions Losses"},
-	{amplify.Peers{}, "Profile Certificate"},
 	{amplify.FavouredResponse{}, "Profile Distributions Losses"},
 	{amplify.AnyRandomizer{}, "Profile Distributions Losses"},
 	{shuffle.BucketResponse{}, "Distributions Certificate Losses Opened"},
@@ -65,7 +63,7 @@ func TestEveryEventHasItsHooks(t *testing.T) {
 	// No event is missing: those of this package and of those that build events.
 	declared := map[string]bool{}
 	terms := regexp.MustCompile(`(?m)^func \(\w+ ([A-Z]\w*)\) Terms\(\) \((account\.)?Guarantee, error\)`)
-	for folder, pkg := range map[string]string{".": "account", "../internal/account/additive": "additive", "../internal/account/amplify": "amplify", "../internal/account/shuffle": "shuffle"} {
+	for folder, pkg := range map[string]string{".": "account", "../internal/account/additive": "additive", "../internal/account/amplify": "amplify", "../internal/account/bitnoise": "bitnoise", "../internal/account/shuffle": "shuffle"} {
 		files, err := fs.Glob(os.DirFS(folder), "*.go")
 		if err != nil {
 			t.Fatal(err)

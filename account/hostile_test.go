@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
@@ -20,9 +21,9 @@ func TestHostileParametersAreErrors(t *testing.T) {
 	for _, x := range hostile {
 		events[fmt.Sprint("flip ", x)] = shuffle.RandomizedResponse{Users: 100, Flip: x}
 		events[fmt.Sprint("one-hot flip ", x)] = shuffle.OneHot{Users: 100, Flip: x, Adjacency: account.Removal, Keep: 0}
-		events[fmt.Sprint("noise ", x)] = additive.ThreeNB{Users: 0, Noise: x, FloodShape: 3, FloodProb: 0.5}
-		events[fmt.Sprint("flood shape ", x)] = additive.ThreeNB{Users: 0, Noise: 1, FloodShape: x, FloodProb: 0.5}
-		events[fmt.Sprint("flood probability ", x)] = additive.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: x}
+		events[fmt.Sprint("noise ", x)] = bitnoise.ThreeNB{Users: 0, Noise: x, FloodShape: 3, FloodProb: 0.5}
+		events[fmt.Sprint("flood shape ", x)] = bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: x, FloodProb: 0.5}
+		events[fmt.Sprint("flood probability ", x)] = bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: x}
 		events[fmt.Sprint("sigma ", x)] = additive.Gaussian{Sigma: x, Sensitivity: 1}
 		events[fmt.Sprint("sensitivity ", x)] = additive.Gaussian{Sigma: 1, Sensitivity: x}
 		events[fmt.Sprint("sampling ", x)] = additive.SubsampledGaussian{Sampling: x, NoiseMultiplier: 1}
@@ -35,7 +36,7 @@ func TestHostileParametersAreErrors(t *testing.T) {
 		events[fmt.Sprint("rounds of rounds ", n)] = account.Repeat{Event: account.Repeat{Event: shuffle.RandomizedResponse{Users: 10, Flip: 0.2}, Rounds: 1 << 20}, Rounds: n}
 	}
 	events["flip above a half"] = shuffle.RandomizedResponse{Users: 100, Flip: 0.51}
-	events["flood probability 1"] = additive.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 1}
+	events["flood probability 1"] = bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 1}
 	events["sampling above 1"] = additive.SubsampledGaussian{Sampling: 1.01, NoiseMultiplier: 1}
 	events["no adjacency"] = shuffle.OneHot{Users: 100, Flip: 0.2, Adjacency: "", Keep: 0}
 	events["rounds overflow"] = account.Repeat{Event: account.Repeat{Event: shuffle.RandomizedResponse{Users: 10, Flip: 0.2}, Rounds: 1 << 20}, Rounds: 1 << 20}
@@ -51,7 +52,7 @@ func TestHostileParametersAreErrors(t *testing.T) {
 func TestHostileQuestionsAreErrors(t *testing.T) {
 	events := []account.Event{
 		shuffle.RandomizedResponse{Users: 100, Flip: 0.2}, account.Repeat{Event: shuffle.RandomizedResponse{Users: 100, Flip: 0.2}, Rounds: 3}, shuffle.OneHot{Users: 100, Flip: 0.2, Adjacency: account.Replacement, Keep: 0},
-		additive.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 0.5}, account.Repeat{Event: additive.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 0.5}, Rounds: 4}, additive.Gaussian{Sigma: 1, Sensitivity: 1}, additive.SubsampledGaussian{Sampling: 0.1, NoiseMultiplier: 1},
+		bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 0.5}, account.Repeat{Event: bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 0.5}, Rounds: 4}, additive.Gaussian{Sigma: 1, Sensitivity: 1}, additive.SubsampledGaussian{Sampling: 0.1, NoiseMultiplier: 1},
 	}
 	for _, e := range events {
 		for _, x := range append(hostile, 1) {
@@ -108,7 +109,7 @@ func TestHostileTargetsAreErrors(t *testing.T) {
 		if e, _, err := shuffle.CalibrateRR(target, calibrate.Paper); err == nil {
 			t.Errorf("paper RR for %+v: %+v", target, e)
 		}
-		if e, _, err := additive.CalibrateThreeNB(target, calibrate.Exact, 0.25); err == nil {
+		if e, _, err := bitnoise.CalibrateThreeNB(target, calibrate.Exact, 0.25); err == nil {
 			t.Errorf("3NB for %+v: %+v", target, e)
 		}
 		if e, _, err := additive.CalibrateGaussian(target, 1); err == nil && target.Users >= 0 {
@@ -116,7 +117,7 @@ func TestHostileTargetsAreErrors(t *testing.T) {
 		}
 	}
 	for _, x := range hostile {
-		if e, _, err := additive.CalibrateThreeNB(good, calibrate.Exact, x); err == nil {
+		if e, _, err := bitnoise.CalibrateThreeNB(good, calibrate.Exact, x); err == nil {
 			t.Errorf("3NB with %v extra messages: %+v", x, e)
 		}
 		if e, _, err := additive.CalibrateGaussian(good, x); err == nil {
@@ -126,7 +127,7 @@ func TestHostileTargetsAreErrors(t *testing.T) {
 	if _, _, err := shuffle.CalibrateRR(good, "none"); err == nil {
 		t.Error("an unknown accounting was accepted")
 	}
-	if _, _, err := additive.CalibrateThreeNB(good, calibrate.Paper, 0.25); err == nil {
+	if _, _, err := bitnoise.CalibrateThreeNB(good, calibrate.Paper, 0.25); err == nil {
 		t.Error("the paper's flood took a budget")
 	}
 	if _, _, err := shuffle.CalibrateOneHot(good, ""); err == nil {
@@ -173,7 +174,7 @@ func TestNextToNoNoiseIsNoWorseThanTheMessages(t *testing.T) {
 			}
 		}
 	}
-	if own, ok := account.OwnLosses(account.All{Events: []account.Event{shuffle.RandomizedResponse{Users: 10, Flip: 0.1}, additive.ThreeNB{Users: 500, Noise: 0.5, FloodShape: 12, FloodProb: 0.98}}}); ok {
+	if own, ok := account.OwnLosses(account.All{Events: []account.Event{shuffle.RandomizedResponse{Users: 10, Flip: 0.1}, bitnoise.ThreeNB{Users: 500, Noise: 0.5, FloodShape: 12, FloodProb: 0.98}}}); ok {
 		t.Errorf("what others' messages hide has a loss of its own: %v", own)
 	}
 }

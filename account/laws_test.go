@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
@@ -113,13 +114,13 @@ func TestRandomizedResponseLaws(t *testing.T) {
 
 func TestThreeNBLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := additive.ThreeNB{
+		e := bitnoise.ThreeNB{
 			Noise:      rapid.Float64Range(0.02, 2).Draw(t, "noise"),
 			FloodShape: rapid.Float64Range(0.3, 30).Draw(t, "shape"),
 			FloodProb:  rapid.Float64Range(0.2, 0.99).Draw(t, "p"),
 		}
 		k := rapid.IntRange(1, 20).Draw(t, "k")
-		at := func(e additive.ThreeNB, k int, epsilon float64) float64 {
+		at := func(e bitnoise.ThreeNB, k int, epsilon float64) float64 {
 			g, err := account.Delta(account.Repeat{Event: e, Rounds: k}, epsilon)
 			if err != nil {
 				t.Fatal(err)
@@ -162,7 +163,7 @@ func TestThreeNBLaws(t *testing.T) {
 }
 
 // brute is delta of one release of 3NB, from the joint law of both counts.
-func brute(e additive.ThreeNB, epsilon float64, rise bool) float64 {
+func brute(e bitnoise.ThreeNB, epsilon float64, rise bool) float64 {
 	const most = 160
 	nb := func(r, p float64) []float64 {
 		w := make([]float64, most)
@@ -197,7 +198,7 @@ func brute(e additive.ThreeNB, epsilon float64, rise bool) float64 {
 }
 
 func TestThreeNBAgainstTheJointLaw(t *testing.T) {
-	for _, e := range []additive.ThreeNB{{Users: 0, Noise: 0.5, FloodShape: 3, FloodProb: 0.8}, {Users: 0, Noise: 1, FloodShape: 1.5, FloodProb: 0.7}, {Users: 0, Noise: 0.8, FloodShape: 0.5, FloodProb: 0.6}, {Users: 0, Noise: 0.6, FloodShape: 4, FloodProb: 0.3}} {
+	for _, e := range []bitnoise.ThreeNB{{Users: 0, Noise: 0.5, FloodShape: 3, FloodProb: 0.8}, {Users: 0, Noise: 1, FloodShape: 1.5, FloodProb: 0.7}, {Users: 0, Noise: 0.8, FloodShape: 0.5, FloodProb: 0.6}, {Users: 0, Noise: 0.6, FloodShape: 4, FloodProb: 0.3}} {
 		for _, epsilon := range []float64{0, 0.2, 0.55, 0.9, 1.6} {
 			want := math.Max(brute(e, epsilon, false), brute(e, epsilon, true))
 			c, err := account.Options{Step: 1e-4, Neglect: 1e-18}.Composed(e)

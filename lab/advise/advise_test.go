@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/routes"
@@ -219,7 +219,7 @@ func TestCumulants(t *testing.T) {
 		t.Errorf("mixture: %v, want %v", got, want)
 	}
 	// The flood's law by its recurrence c P(c) = sum over j of e^(theta j) P(c-j).
-	e := additive.Pure{Users: 1, Epsilon: 1, Theta: 0.2, Size: 3}
+	e := bitnoise.Pure{Users: 1, Epsilon: 1, Theta: 0.2, Size: 3}
 	law, rate := []float64{0}, 0.0
 	for j := 1; j <= e.Size; j++ {
 		rate += math.Exp(e.Theta*float64(j)) / float64(j)

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
@@ -96,7 +96,7 @@ func negativeBinomialMGF(r, p, x float64) float64 {
 
 // floodMGF is ln E e^(x F) of the flood of all users together: a compound
 // Poisson law with rate e^(Theta j)/j of j messages, j = 1..Size.
-func floodMGF(e additive.Pure, x float64) float64 {
+func floodMGF(e bitnoise.Pure, x float64) float64 {
 	sum := 0.0
 	for j := 1; j <= e.Size; j++ {
 		sum += math.Exp(e.Theta*float64(j)) * math.Expm1(x*float64(j)) / float64(j)

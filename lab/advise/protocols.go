@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
@@ -117,12 +118,12 @@ func adviseKRR(t Task) (Option, error) {
 // adviseThreeNB sends ones, and noise of which everyone makes a share.
 func adviseThreeNB(t Task) (Option, error) {
 	target := t.target(t.Users, t.rounds(), t.Delta*(1-overflowShare))
-	extra, err := additive.FloodMessages(target)
+	extra, err := bitnoise.FloodMessages(target)
 	if err != nil {
 		return Option{}, err
 	}
 	// At large noise parameters the flood must not be zero more often than delta.
-	e, g, err := additive.CalibrateFlooded(target, extra, math.Max(additive.FloodShape, -math.Log(t.Delta)))
+	e, g, err := bitnoise.CalibrateFlooded(target, extra, math.Max(bitnoise.FloodShape, -math.Log(t.Delta)))
 	if err != nil {
 		return Option{}, err
 	}
@@ -148,7 +149,7 @@ func adviseThreeNB(t Task) (Option, error) {
 
 // advisePure returns the pure protocol for every sum.
 func advisePure(t Task) (Option, error) {
-	e, g, err := additive.CalibratePure(t.target(t.Users, t.rounds(), t.Delta*(1-overflowShare)))
+	e, g, err := bitnoise.CalibratePure(t.target(t.Users, t.rounds(), t.Delta*(1-overflowShare)))
 	if err != nil {
 		return Option{}, err
 	}

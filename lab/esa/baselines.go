@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 )
@@ -31,12 +31,12 @@ func (h asked) curator() (design, error) {
 	}
 	sent := measure.PromisedBy(g)
 	sent.MessagesPerDevice, sent.EnvelopesPerDevice, sent.BytesPerDevice = 1, 1, envelope.X25519.Size(measure.Hops+1, payloadBytes)
-	noise := bitsum.Gaussian{Sigma: e.Sigma}
+	law := noise.DiscreteGaussian{Sigma: e.Sigma}
 	return design{
 		draw: func(r *rand.Rand, holders []int) (counted, error) {
 			out := make([]estimate.Value, len(holders))
 			for i, f := range holders {
-				out[i] = noise.DrawEstimate(r, f, f)
+				out[i] = estimate.Value{Mean: float64(f + law.Sample(r)), StdErr: math.Sqrt(law.Variance())}
 			}
 			return counted{values: out}, nil
 		},

@@ -10,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
@@ -45,9 +44,9 @@ func realSums(d experiments.Density, f *kernelmap.Features, users int) (way, err
 		e, g, err := additive.CalibrateGaussian(target, sensitivity)
 		w.promised, w.sigma = measure.PromisedBy(g), e.Sigma/gridSteps
 		w.promised.MessagesPerDevice, w.rmse = 1, w.sigma
-		curator := bitsum.Gaussian{Sigma: e.Sigma}
+		curator := gaussianSum{Sigma: e.Sigma}
 		w.draw = func(r *rand.Rand, sum, n int) estimate.Value {
-			return curator.DrawEstimate(r, sum, n*gridSteps).Scale(1. / gridSteps)
+			return curator.drawEstimate(r, sum, n*gridSteps).Scale(1. / gridSteps)
 		}
 		return w, err
 	}
@@ -79,8 +78,8 @@ func realSums(d experiments.Density, f *kernelmap.Features, users int) (way, err
 // concentrated returns the least noise of a discrete Gaussian in each of several sums that keeps the target, where a record
 // moves them by so much in the two-norm.
 func concentrated(t calibrate.Target, sensitivity float64) (sigma float64, g account.Guarantee, err error) {
-	event := func(sigma float64) additive.DiscreteGaussianVector {
-		return additive.DiscreteGaussianVector{Sigma: sigma, Sensitivity: sensitivity}
+	event := func(sigma float64) gaussianVector {
+		return gaussianVector{Sigma: sigma, Sensitivity: sensitivity}
 	}
 	sigma, err = t.Search(calibrate.Search{Noise: sensitivity / t.Distance(), Most: math.Inf(1), Tolerance: calibrate.CloseEnough}, func(sigma float64) account.Event { return event(sigma) })
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
-	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/question/terms"
@@ -44,13 +44,13 @@ func (b *bench) way(c experiments.Cell, least, most int) (way, error) {
 	case experiments.Curator:
 		// The rounds are one vector of sums: a replaced record moves each by at most one.
 		e, g, err := additive.CalibrateGaussian(calibrate.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: least, Rounds: p.features.Sensitivity().Coordinates}, 1)
-		w := way{promised: measure.PromisedBy(g), sigma: e.Sigma, rmse: e.Sigma, draw: bitsum.Gaussian{Sigma: e.Sigma}.DrawEstimate}
+		w := way{promised: measure.PromisedBy(g), sigma: e.Sigma, rmse: e.Sigma, draw: gaussianSum{Sigma: e.Sigma}.drawEstimate}
 		w.promised.MessagesPerDevice = 1
 		return w, err
 	case experiments.Holder, experiments.RealSums:
 		return realSums(d, p.features, least)
 	case experiments.NoPrivacy:
-		return way{promised: measure.Promised{MessagesPerDevice: 1}, draw: bitsum.Exact{}.DrawEstimate}, nil
+		return way{promised: measure.Promised{MessagesPerDevice: 1}, draw: exactSum{}.drawEstimate}, nil
 	}
 	draft := p.draft(labels(d))
 	q := *p.question.Density
@@ -150,7 +150,7 @@ func (b *bench) spend(share float64, p *plan.Plan) error {
 		return err
 	}
 	sums.Noise, sums.FloodShape, sums.FloodProbability = flood.Noise, flood.Shape, flood.Prob
-	g, err := account.Delta(additive.ThreeNB{Users: users, Noise: flood.Noise, FloodShape: flood.Shape, FloodProb: flood.Prob}, epsilon)
+	g, err := account.Delta(bitnoise.ThreeNB{Users: users, Noise: flood.Noise, FloodShape: flood.Shape, FloodProb: flood.Prob}, epsilon)
 	if err == nil && g.Delta > delta {
 		err = fmt.Errorf("a share of %g for the noise gives delta %.3g in a round at epsilon %.3g, not %.3g", share, g.Delta, epsilon, delta)
 	}

@@ -10,7 +10,7 @@ import (
 
 // Exchange is Algorithm 2 of LDC, of two labels: everybody flips their own, asks a random user of
 // their cluster, perhaps themselves, for what came of it, and some pass that on to the learner.
-// There is no curator. What the learner may learn is amplify.Peers.
+// There is no curator. What the learner may learn is Peers.
 type Exchange struct {
 	Flip  float64 // alpha, in [0, 1/2]
 	Share float64 // theta, in (0, 1]: how often a user passes a label on

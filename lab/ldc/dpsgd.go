@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -35,7 +34,7 @@ func dpSGD(t *task, l experiments.Labels, run int, res *experiments.Result) (flo
 	steps, delta := max(1, n/batchSize), cmp.Or(l.Delta, 1/float64(n))
 	at := func(position int) func(noise float64) account.Event {
 		return func(noise float64) account.Event {
-			return additive.Iteration{Distance: 1 / noise, Steps: steps, Position: position, Passes: passes}
+			return iteration{Distance: 1 / noise, Steps: steps, Position: position, Passes: passes}
 		}
 	}
 	target := calibrate.Target{Users: n, Rounds: 1, Epsilon: l.Epsilon, Delta: delta}

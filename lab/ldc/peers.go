@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/amplify"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -35,12 +34,12 @@ func peerToPeer(t *task, l experiments.Labels, run int, res *experiments.Result)
 	}
 	slices.Sort(sizes)
 	delta := cmp.Or(l.Delta, 1/float64(sizes[0]*sizes[0]))
-	e, err := amplify.CalibratePeers(sizes[0], sizes[0], l.Epsilon, delta)
+	e, err := labeldp.CalibratePeers(sizes[0], sizes[0], l.Epsilon, delta)
 	if err != nil {
 		return 0, &inadmissible{err}
 	}
 	for _, n := range slices.Compact(slices.Clone(sizes)) {
-		g, err := account.Delta(amplify.Peers{Users: n, Answers: n, Flip: e.Flip}, l.Epsilon)
+		g, err := account.Delta(labeldp.Peers{Users: n, Answers: n, Flip: e.Flip}, l.Epsilon)
 		if err != nil {
 			return 0, &inadmissible{err}
 		}
@@ -61,7 +60,7 @@ func peerToPeer(t *task, l experiments.Labels, run int, res *experiments.Result)
 }
 
 // promisePeers states what the learner may learn, what a neighbour sees, and what the paper says.
-func promisePeers(e amplify.Peers, delta float64, users int, res *experiments.Result) error {
+func promisePeers(e labeldp.Peers, delta float64, users int, res *experiments.Result) error {
 	g, err := account.Epsilon(e, delta)
 	if err != nil {
 		return err

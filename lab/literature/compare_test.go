@@ -9,8 +9,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
+	"github.com/confetti-dp/confetti/lab/labeldp"
 	"github.com/confetti-dp/confetti/lab/literature"
 )
 
@@ -147,7 +148,7 @@ func TestBlanketsAreMonotone(t *testing.T) {
 // The printed lemma of peers is far above the exact law, and has its domain.
 func TestPeersAsPrinted(t *testing.T) {
 	const delta = 1e-3
-	learner, err := account.Epsilon(amplify.Peers{Users: 200, Answers: 200, Flip: 0.1}, delta)
+	learner, err := account.Epsilon(labeldp.Peers{Users: 200, Answers: 200, Flip: 0.1}, delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestPoissonMeanBesideThePublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := additive.PoissonMean(10000, 1, 0.5, 1e-6)
+	p, err := bitnoise.PoissonMean(10000, 1, 0.5, 1e-6)
 	if err != nil || p.Mean > published/2 {
 		t.Errorf("calibrated mean %v, published %v, %v", p.Mean, published, err)
 	}

@@ -13,7 +13,7 @@ const peers = theorems.Theorem("LDC, Lemma 9")
 // of at least size, of whom a share answers, and labels flipped with probability flip. Its proof
 // takes for granted that at least that share of a cluster's labels are ones after flipping, and
 // as many zeros, which half of the flips of equal labels miss: it is printed beside the exact law
-// (amplify.Peers), never promised.
+// (labeldp.Peers), never promised.
 func PeerToPeer(size int, share, flip, delta float64) (account.Guarantee, error) {
 	s := float64(size)
 	most := 3 * flip * math.Sqrt(share*s*(1-flip))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -159,7 +159,7 @@ func TestAuditRandomizedResponse(t *testing.T) {
 }
 
 // messages are the worlds of 3NB: counts up to 300 of each sign.
-func messages(e additive.ThreeNB) (one, zero []float64) {
+func messages(e bitnoise.ThreeNB) (one, zero []float64) {
 	const grid = 300
 	hidden := make([]float64, grid)
 	for m := range hidden {
@@ -184,7 +184,7 @@ func messages(e additive.ThreeNB) (one, zero []float64) {
 }
 
 func TestAuditThreeNB(t *testing.T) {
-	honest := additive.ThreeNB{Users: auditUsers, Noise: 0.5, FloodShape: 5, FloodProb: 0.8}
+	honest := bitnoise.ThreeNB{Users: auditUsers, Noise: 0.5, FloodShape: 5, FloodProb: 0.8}
 	broken := honest
 	broken.Noise /= 0.9
 	broken.FloodShape *= 0.9

@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
@@ -45,25 +46,25 @@ func TestCalibrationNeverEndsAboveItsTarget(t *testing.T) {
 				return recomputed(e, target, err)
 			},
 			"Poisson": func() (account.Event, account.Guarantee, error) {
-				e, err := additive.PoissonMean(n, 1, target.Epsilon, target.Delta)
+				e, err := bitnoise.PoissonMean(n, 1, target.Epsilon, target.Delta)
 				return recomputed(e, target, err)
 			},
 			"thinned": func() (account.Event, account.Guarantee, error) {
-				e, g, err := additive.CalibrateThinnedNegativeBinomialSum(target, 0.5, 3)
-				return additive.ThinnedNegativeBinomialSum{Sum: e, Times: 3}, g, err
+				e, g, err := bitnoise.CalibrateThinnedNegativeBinomialSum(target, 0.5, 3)
+				return bitnoise.ThinnedNegativeBinomialSum{Sum: e, Times: 3}, g, err
 			},
 			"fragments": func() (account.Event, account.Guarantee, error) {
 				f, g, err := shuffle.CalibrateFragments(target, 4, account.Replacement)
 				return f.OneHot(0), g, err
 			},
 			"3NB": func() (account.Event, account.Guarantee, error) {
-				extra, err := additive.FloodMessages(target)
+				extra, err := bitnoise.FloodMessages(target)
 				if err != nil {
 					return nil, account.Guarantee{}, err
 				}
-				return ended(additive.CalibrateThreeNB(target, calibrate.Exact, extra))
+				return ended(bitnoise.CalibrateThreeNB(target, calibrate.Exact, extra))
 			},
-			"pure": func() (account.Event, account.Guarantee, error) { return ended(additive.CalibratePure(target)) },
+			"pure": func() (account.Event, account.Guarantee, error) { return ended(bitnoise.CalibratePure(target)) },
 			"subsets": func() (account.Event, account.Guarantee, error) {
 				event := func(local float64) account.Event {
 					return FavouredResponse{Users: n, Share: 0.2, Apart: 0.18, Epsilon: local}

@@ -6,7 +6,6 @@ import "github.com/confetti-dp/confetti/account"
 // compile here.
 var _ = []account.Hooks{
 	{Profile: KaryResponse{}, Distributions: KaryResponse{}, Losses: KaryResponse{}},
-	{Profile: Peers{}, Certificate: Peers{}},
 	{Profile: FavouredResponse{}, Distributions: FavouredResponse{}, Losses: FavouredResponse{}},
 	{Profile: AnyRandomizer{}, Distributions: AnyRandomizer{}, Losses: AnyRandomizer{}},
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -102,7 +101,7 @@ func (c taught) asState(m *model.Model) ([]byte, error) {
 
 // labelled is a release of labels.
 type labelled struct {
-	*results.Labels
+	*labelSheet
 	release release.Release
 	trust   account.Trust // that the plan's promise rests on
 	state   []byte        // of clusters
@@ -123,7 +122,7 @@ func told(dir string) (t labelled, err error) {
 		return t, err
 	}
 	defer f.Close()
-	if t.Labels, err = results.ReadLabels(p, f); err != nil {
+	if t.labelSheet, err = readLabels(p, f); err != nil {
 		return t, fmt.Errorf("%s: %w", dir, err)
 	}
 	if t.Likely == nil {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -13,17 +12,17 @@ import (
 // model, rather than one with an epsilon of zero.
 func TestPromise(t *testing.T) {
 	everyone := account.Statement{Observer: account.EveryoneColludes, Guarantee: account.Guarantee{Epsilon: 4, Trust: account.Local}}
-	counted, alone := &results.Labels{Likely: [][]float64{{1, 0}}}, &results.Labels{}
+	counted, alone := &labelSheet{Likely: [][]float64{{1, 0}}}, &labelSheet{}
 	for observer, trust := range map[string]account.Trust{account.ShufflerHonest: account.Shuffled, account.OneAggregator: account.AggregatorHonest} {
 		hidden := account.Statement{Observer: observer, Guarantee: account.Guarantee{Epsilon: 1, Trust: trust}}
 		both := release.Release{Guarantees: []account.Statement{everyone, hidden}}
-		for epsilon, of := range map[float64]*results.Labels{1: counted, 4: alone} {
-			if p, err := (labelled{Labels: of, release: both, trust: trust}).promise(); err != nil || p.Epsilon != epsilon {
+		for epsilon, of := range map[float64]*labelSheet{1: counted, 4: alone} {
+			if p, err := (labelled{labelSheet: of, release: both, trust: trust}).promise(); err != nil || p.Epsilon != epsilon {
 				t.Errorf("%+v, %v: want epsilon %v", p, err, epsilon)
 			}
 		}
-		for only, of := range map[account.Statement]*results.Labels{everyone: counted, hidden: alone} {
-			if p, err := (labelled{Labels: of, release: release.Release{Guarantees: []account.Statement{only}}, trust: trust}).promise(); err == nil {
+		for only, of := range map[account.Statement]*labelSheet{everyone: counted, hidden: alone} {
+			if p, err := (labelled{labelSheet: of, release: release.Release{Guarantees: []account.Statement{only}}, trust: trust}).promise(); err == nil {
 				t.Errorf("only %s is promised something, and the model says %+v", only.Observer, p)
 			}
 		}

@@ -1,4 +1,4 @@
-package results
+package train
 
 import (
 	"encoding/csv"
@@ -14,8 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Labels are what the sheet of a release says of labels: of each cluster, or one by one.
-type Labels struct {
+// labelSheet holds what the sheet of a release says of labels: of each cluster, or one by one.
+type labelSheet struct {
 	Classes []string
 	// Likely is how likely each label is in each cluster; nil of one that was withheld.
 	Likely [][]float64
@@ -29,11 +29,11 @@ type Labels struct {
 	Local bool
 }
 
-// ReadLabels reads the sheet that stands beside a release of labels, or of private records with their classes, that
+// readLabels reads the sheet that stands beside a release of labels, or of private records with their classes, that
 // were counted in clusters (sheets.CountsFile).
-func ReadLabels(p plan.Plan, sheet io.Reader) (*Labels, error) {
+func readLabels(p plan.Plan, sheet io.Reader) (*labelSheet, error) {
 	if z := p.Question.Latent; z != nil && z.Report == plan.LatentSymbols && len(z.Classes) > 0 && z.Records == 0 {
-		l := &Labels{Classes: z.Classes, Likely: make([][]float64, z.Clusters), Local: true}
+		l := &labelSheet{Classes: z.Classes, Likely: make([][]float64, z.Clusters), Local: true}
 		err := l.rows(sheet, l.share, func() {})
 		if err == nil && !slices.ContainsFunc(l.Likely, func(shares []float64) bool { return shares != nil }) {
 			err = fmt.Errorf("%s has no shares of classes: the public state was missing when it was written", sheets.CountsFile)
@@ -44,7 +44,7 @@ func ReadLabels(p plan.Plan, sheet io.Reader) (*Labels, error) {
 	if ask == nil || ask.Report == plan.LabelSums || ask.Randomizer == nil {
 		return nil, errors.New("no release of labels that were counted in clusters, or told one by one")
 	}
-	l := &Labels{Classes: ask.Classes, Records: ask.Records}
+	l := &labelSheet{Classes: ask.Classes, Records: ask.Records}
 	read, end := l.report, func() {}
 	if ask.Report == plan.LabelEach {
 		l.Epsilon = ask.Randomizer.Epsilon
@@ -55,7 +55,7 @@ func ReadLabels(p plan.Plan, sheet io.Reader) (*Labels, error) {
 }
 
 // rows reads those below the names of the columns.
-func (l *Labels) rows(sheet io.Reader, read func(row []string) bool, end func()) error {
+func (l *labelSheet) rows(sheet io.Reader, read func(row []string) bool, end func()) error {
 	c := csv.NewReader(sheet)
 	c.ReuseRecord = true
 	for line := 0; ; line++ {
@@ -79,7 +79,7 @@ func (l *Labels) rows(sheet io.Reader, read func(row []string) bool, end func())
 
 // share reads that of a class in a cluster, as latentSheet wrote it; of a cluster in which no public input lies there
 // is none.
-func (l *Labels) share(row []string) bool {
+func (l *labelSheet) share(row []string) bool {
 	const cluster, class, share = 1, 2, 5 // columns
 	if len(row) <= share {
 		return false
@@ -104,7 +104,7 @@ func (l *Labels) share(row []string) bool {
 }
 
 // clusters reads counts that sheets.WriteCounts wrote, row by row, and makes shares of them in the end.
-func (l *Labels) clusters(crowds []string) (read func(row []string) bool, end func()) {
+func (l *labelSheet) clusters(crowds []string) (read func(row []string) bool, end func()) {
 	const crowd, value, consistent = 1, 2, 9 // columns
 	n := max(1, len(crowds))
 	l.Likely = make([][]float64, n)
@@ -142,7 +142,7 @@ func (l *Labels) clusters(crowds []string) (read func(row []string) bool, end fu
 }
 
 // report reads that of a record, as labelSheet wrote it.
-func (l *Labels) report(row []string) bool {
+func (l *labelSheet) report(row []string) bool {
 	const number, reported = 0, 1 // columns
 	if len(row) <= reported {
 		return false

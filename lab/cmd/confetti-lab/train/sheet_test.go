@@ -1,4 +1,4 @@
-package results
+package train
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
@@ -22,11 +23,11 @@ func labelPlan(report string) plan.Plan {
 func TestSheetsOfLabelsAreReadBack(t *testing.T) {
 	p := labelPlan(plan.LabelEach)
 	m := &label.Model{Asked: *p.Question.Label, Epsilon: 1, Reports: []label.Report{{Number: 3, Class: 1}, {Number: 8, Class: 0}}}
-	sheet, err := Beside(m, Public{})
+	written, err := results.Beside(m, results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadLabels(p, bytes.NewReader(sheet.Text))
+	got, err := readLabels(p, bytes.NewReader(written.Text))
 	if err != nil || !slices.Equal(got.Of, []int{3, 8}) || !slices.Equal(got.Said, []int{1, 0}) || got.Epsilon != 1 || got.Likely != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -38,7 +39,7 @@ func TestSheetsOfLabelsAreReadBack(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = ReadLabels(p, &text); err != nil {
+	if got, err = readLabels(p, &text); err != nil {
 		t.Fatal(err)
 	}
 	for c, want := range [][]float64{{1, 0}, nil, {0.25, 0.75}} {
@@ -67,11 +68,11 @@ func TestOtherSheetsAreRefused(t *testing.T) {
 		"no record":       {plan.LabelEach, "record,reported\n-1,a\n"},
 		"one column":      {plan.LabelEach, "record\n1\n"},
 	} {
-		if got, err := ReadLabels(labelPlan(c.report), strings.NewReader(c.sheet)); err == nil {
+		if got, err := readLabels(labelPlan(c.report), strings.NewReader(c.sheet)); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if _, err := ReadLabels(plan.Plan{}, strings.NewReader(head)); err == nil {
+	if _, err := readLabels(plan.Plan{}, strings.NewReader(head)); err == nil {
 		t.Error("a plan that asks no labels is taken")
 	}
 }
@@ -84,14 +85,14 @@ func recordPlan() plan.Plan {
 // Shares of classes among private records are read back; a cluster without public inputs has none.
 func TestSheetsOfPrivateRecordsAreReadBack(t *testing.T) {
 	const head = "group,cluster,class,respondents,std_err,share\n"
-	got, err := ReadLabels(recordPlan(), strings.NewReader(head+"respondents,1,a,30,4,0.75\nrespondents,1,\"'=b, or c\",10,4,0.25\nrespondents,2,a,-1,4,\nrespondents,3,a,0,4,0\nrespondents,3,\"'=b, or c\",9,4,1\n"))
+	got, err := readLabels(recordPlan(), strings.NewReader(head+"respondents,1,a,30,4,0.75\nrespondents,1,\"'=b, or c\",10,4,0.25\nrespondents,2,a,-1,4,\nrespondents,3,a,0,4,0\nrespondents,3,\"'=b, or c\",9,4,1\n"))
 	if err != nil || !got.Local || !slices.EqualFunc(got.Likely, [][]float64{{0.75, 0.25}, nil, {0, 1}}, slices.Equal[[]float64]) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for name, row := range map[string]string{
 		"another cluster": "respondents,4,a,1,1,1\n", "another class": "respondents,1,d,1,1,1\n", "no share": "respondents,1,a,1,1,2\n", "fewer columns": "respondents,1\n", "none known": "respondents,1,a,1,1,\n",
 	} {
-		if _, err := ReadLabels(recordPlan(), strings.NewReader(head+row)); err == nil {
+		if _, err := readLabels(recordPlan(), strings.NewReader(head+row)); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
@@ -110,9 +111,9 @@ func FuzzReadLabels(f *testing.F) {
 		case 2:
 			p = recordPlan()
 		}
-		var l *Labels
+		var l *labelSheet
 		var err error
-		costlimit.Heap(t, costlimit.Factor, len(sheet), func() { l, err = ReadLabels(p, bytes.NewReader(sheet)) })
+		costlimit.Heap(t, costlimit.Factor, len(sheet), func() { l, err = readLabels(p, bytes.NewReader(sheet)) })
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package amplify
+package labeldp
 
 import (
 	"fmt"
