@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -66,11 +66,11 @@ func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
 			return shuffle.VectorResponse{Users: honest, Coordinates: 64, Flip: b.FlipProbability, SquaredGap: 64. / 4}
 		}},
 		"poisson": {example.Density("poisson"), func(b plan.Bitsum, planned, honest int) account.Event {
-			return account.Repeat{Event: additive.PoissonSum{Users: honest, Mean: b.Mean * float64(honest) / float64(planned)}, Rounds: 4}
+			return account.Repeat{Event: bitnoise.PoissonSum{Users: honest, Mean: b.Mean * float64(honest) / float64(planned)}, Rounds: 4}
 		}},
 		"nb": {example.Density("nb"), func(b plan.Bitsum, planned, honest int) account.Event {
-			sum := additive.NegativeBinomialSum{Users: honest, Shape: b.Shape * float64(honest) / float64(planned), Prob: b.Probability}
-			return account.Repeat{Event: additive.ThinnedNegativeBinomialSum{Sum: sum, Times: 3}, Rounds: 4}
+			sum := bitnoise.NegativeBinomialSum{Users: honest, Shape: b.Shape * float64(honest) / float64(planned), Prob: b.Probability}
+			return account.Repeat{Event: bitnoise.ThinnedNegativeBinomialSum{Sum: sum, Times: 3}, Rounds: 4}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit/adders"
 	"github.com/confetti-dp/confetti/internal/audit/kinds"
-	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 )
 
@@ -93,7 +93,7 @@ func (n noised) ofAggregators(r *rand.Rand) (all []Constant, err error) {
 
 // scattered is a question whose devices may add noise to cells as they are.
 type scattered interface {
-	Scattered() (share bitsum.DistributedLaplace, raised int, ok bool)
+	Scattered() (share sumprivacy.DistributedLaplace, raised int, ok bool)
 }
 
 // ofDevices looks at the share of each device, number by number, which is nearly always nothing.

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -188,7 +188,7 @@ func TestShuffledEpsilonOfThreeNBIsThatOfTheEnumeratedCounts(t *testing.T) {
 	p.Budget.Delta, p.Crowd.Minimum = 1e-2, 60
 	p = example.Design(t, p)
 	// Less flood than Design asks for, so that a table can hold the law.
-	nb, _, err := additive.CalibrateThreeNB(calibrate.Target{Users: p.MinHonest(), Rounds: 1, Epsilon: p.Budget.Epsilon, Delta: 0.99 * p.Budget.Delta}, calibrate.Exact, 0.25)
+	nb, _, err := bitnoise.CalibrateThreeNB(calibrate.Target{Users: p.MinHonest(), Rounds: 1, Epsilon: p.Budget.Epsilon, Delta: 0.99 * p.Budget.Delta}, calibrate.Exact, 0.25)
 	if err != nil {
 		t.Fatal(err)
 	}

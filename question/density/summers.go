@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
@@ -55,13 +55,13 @@ func (flips) within(b plan.Bitsum, f *kernelmap.Features, epsilon float64) (plan
 type threeNoises struct{ bitsum.ThreeNB }
 
 func (threeNoises) calibrated(b plan.Bitsum, t calibrate.Target, a calibrate.Accounting, extra float64) (plan.Bitsum, account.Guarantee, error) {
-	e, g, err := additive.CalibrateThreeNB(t, a, extra)
+	e, g, err := bitnoise.CalibrateThreeNB(t, a, extra)
 	b.Noise, b.FloodShape, b.FloodProbability = e.Noise, e.FloodShape, e.FloodProb
 	return b, g, err
 }
 
 func (m threeNoises) least(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
-	extra, err := additive.FloodMessages(t)
+	extra, err := bitnoise.FloodMessages(t)
 	if err != nil {
 		return b, account.Guarantee{}, err
 	}
@@ -81,18 +81,18 @@ type pure struct{ bitsum.Pure }
 // paperRho is the largest rho that Ghazi, Kumar and Manurangsi 2023 allow.
 const paperRho = 0.5
 
-func (pure) filled(b plan.Bitsum, e additive.Pure) plan.Bitsum {
+func (pure) filled(b plan.Bitsum, e bitnoise.Pure) plan.Bitsum {
 	b.ChannelEpsilon, b.Theta, b.Drop, b.Size = e.Epsilon, e.Theta, e.Drop, e.Size
 	return b
 }
 
 func (m pure) least(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
-	e, g, err := additive.CalibratePure(t)
+	e, g, err := bitnoise.CalibratePure(t)
 	return m.filled(b, e), g, err
 }
 
 func (m pure) paper(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ calibrate.Accounting) (plan.Bitsum, account.Guarantee, error) {
-	e, err := additive.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), paperRho)
+	e, err := bitnoise.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), paperRho)
 	if err != nil {
 		return m.filled(b, e), account.Guarantee{}, err
 	}
@@ -104,7 +104,7 @@ func (m pure) paper(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ 
 type poisson struct{ bitsum.PoissonSum }
 
 func (poisson) least(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, _ float64) (plan.Bitsum, account.Guarantee, error) {
-	e, err := additive.PoissonMean(t.Users, t.Rounds, t.Epsilon, t.Delta)
+	e, err := bitnoise.PoissonMean(t.Users, t.Rounds, t.Epsilon, t.Delta)
 	b.Mean = e.Mean
 	if err != nil {
 		return b, account.Guarantee{}, err
@@ -122,11 +122,11 @@ type negativeBinomial struct{ bitsum.NegativeBinomialSum }
 const singleProbability = 0.5
 
 func (negativeBinomial) least(b plan.Bitsum, _ *kernelmap.Features, t calibrate.Target, times float64) (plan.Bitsum, account.Guarantee, error) {
-	e, g, err := additive.CalibrateThinnedNegativeBinomialSum(t, singleProbability, times)
+	e, g, err := bitnoise.CalibrateThinnedNegativeBinomialSum(t, singleProbability, times)
 	b.Shape, b.Probability = e.Shape, e.Prob
 	return b, g, err
 }
 
 func (m negativeBinomial) thinned(times float64) account.Event {
-	return additive.ThinnedNegativeBinomialSum{Sum: additive.NegativeBinomialSum(m.NegativeBinomialSum), Times: times}
+	return bitnoise.ThinnedNegativeBinomialSum{Sum: bitnoise.NegativeBinomialSum(m.NegativeBinomialSum), Times: times}
 }

@@ -15,7 +15,7 @@ import (
 // (plan.Bitsum.Divided) is less spread out than what n_h whole respondents add.
 //
 //   - A single negative binomial: what is left of drops that treat respondents alike
-//     is accounted for, of whatever number up to n_max (additive.ThinnedNegativeBinomialSum).
+//     is accounted for, of whatever number up to n_max (bitnoise.ThinnedNegativeBinomialSum).
 //   - 3NB: no proof is known. By exact laws nothing is lost up to three times n_h, which
 //     is therefore the n_max that Design sets; of a hundred times n_h, half of epsilon.
 //   - Pure: no proof is known.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
@@ -41,7 +40,7 @@ func scattered(p plan.Plan) sumprivacy.Devices {
 
 // Scattered returns the noise of each device, and by how much every number is raised, so that none
 // is below zero: ok is false where devices add none to cells as they are.
-func (h *Question) Scattered() (m bitsum.DistributedLaplace, raised int, ok bool) {
+func (h *Question) Scattered() (m sumprivacy.DistributedLaplace, raised int, ok bool) {
 	if !h.noised() || !shares(h.plan) {
 		return m, 0, false
 	}

@@ -1,3 +1,6 @@
+// Package additive accounts for noise that is added to sums: by a curator, by all respondents together, and by a
+// shuffler to the sizes of its crowds. Used by internal/dp/sum/sumprivacy for the events of noisy sums, and by protocol
+// for private sizes of crowds.
 package additive
 
 import (

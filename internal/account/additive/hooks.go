@@ -6,18 +6,11 @@ import "github.com/confetti-dp/confetti/account"
 // compile here.
 var _ = []account.Hooks{
 	{Profile: DiscreteGaussian{}, Distributions: DiscreteGaussian{}, Renyi: DiscreteGaussian{}},
-	{Renyi: DiscreteGaussianVector{}},
-	{Profile: Pure{}, Distributions: Pure{}},
 	{Profile: Laplace{}, Distributions: Laplace{}, Renyi: Laplace{}},
 	{Profile: DiscreteLaplace{}, Distributions: DiscreteLaplace{}},
-	{Distributions: NegativeBinomialSum{}},
 	{Profile: Gaussian{}, Distributions: Gaussian{}, Renyi: Gaussian{}},
 	{Distributions: LaplaceShares{}},
-	{Distributions: ThinnedNegativeBinomialSum{}},
 	{Distributions: SubsampledGaussian{}, Renyi: SubsampledGaussian{}},
 	{Reduce: DistributedLaplace{}},
 	{Distributions: DistributedGaussian{}},
-	{Profile: PoissonSum{}, Distributions: PoissonSum{}},
-	{Profile: ThreeNB{}, Distributions: ThreeNB{}, Lattice: ThreeNB{}, Losses: ThreeNB{}},
-	{Renyi: Iteration{}},
 }

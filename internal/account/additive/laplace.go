@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
@@ -93,7 +94,9 @@ func (e DiscreteLaplace) Terms() (account.Guarantee, error) {
 const maxShift = 1 << 20
 
 // RMSE returns the standard deviation of the noise.
-func (e DiscreteLaplace) RMSE() float64 { return laplaceRMSE(e.Noise) }
+func (e DiscreteLaplace) RMSE() float64 {
+	return math.Sqrt(2*math.Exp(-e.Noise)) / -math.Expm1(-e.Noise)
+}
 
 // profile: with unit sensitivity the loss is +Noise or -Noise, as that of
 // randomized response, so its k-fold composition is that of Kairouz, Oh and
@@ -141,4 +144,12 @@ func (e DiscreteLaplace) Distributions(o account.Options) ([]*pld.Distribution, 
 	}
 	d, err := build(e.atoms(), 0, o.Step)
 	return []*pld.Distribution{d}, err
+}
+
+// LaplaceNoise returns the largest parameter of a discrete Laplace in every round that
+// meets the target: also the largest epsilon of a round of any pure mechanism.
+func LaplaceNoise(t calibrate.Target) (float64, error) {
+	return profile.Largest(1e-9, account.Meaningless+1, t.Epsilon, func(epsilon0 float64) (float64, error) {
+		return profile.KairouzOhViswanath(epsilon0, 0, t.Rounds, t.Delta)
+	})
 }

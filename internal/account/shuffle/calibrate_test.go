@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 )
 
@@ -47,7 +48,7 @@ func TestVectorsHeadroom(t *testing.T) {
 		if testing.Short() || r.N != 40000 {
 			continue
 		}
-		nb, g, err := additive.CalibrateThreeNB(target, calibrate.Exact, r.Extra)
+		nb, g, err := bitnoise.CalibrateThreeNB(target, calibrate.Exact, r.Extra)
 		if err != nil {
 			t.Fatal(err)
 		}

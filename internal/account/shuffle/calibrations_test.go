@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
@@ -33,7 +34,7 @@ func TestCalibrationsVerify(t *testing.T) {
 	if both.Flip <= hot.Flip {
 		t.Errorf("replacement needs flips of %v, removal of %v", both.Flip, hot.Flip)
 	}
-	nb, g, err := additive.CalibrateThreeNB(target, calibrate.Exact, 1)
+	nb, g, err := bitnoise.CalibrateThreeNB(target, calibrate.Exact, 1)
 	check(nb, g, err)
 	normal, g, err := additive.CalibrateGaussian(target, 3)
 	check(normal, g, err)
@@ -55,7 +56,7 @@ func TestPaperRoutes(t *testing.T) {
 		t.Errorf("paper: (%v, %v) with RMSE %v, exact RMSE %v", g.Epsilon, g.Delta, rr.RMSE(), exact.RMSE())
 	}
 	accounttest.Follows(t, account.Repeat{Event: rr, Rounds: target.Rounds}, g)
-	nb, g, err := additive.CalibrateThreeNB(target, calibrate.Paper, 0)
+	nb, g, err := bitnoise.CalibrateThreeNB(target, calibrate.Paper, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

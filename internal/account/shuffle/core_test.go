@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
@@ -226,7 +227,7 @@ func TestVectorsThreeNB(t *testing.T) {
 		Extra        float64 `json:"extra_messages_per_user"`
 	}
 	for _, r := range accounttest.Core[row](t, "d_threenb", "rows") {
-		e := additive.ThreeNB{Noise: r.Params.E1, FloodShape: r.Params.R, FloodProb: r.Params.P}
+		e := bitnoise.ThreeNB{Noise: r.Params.E1, FloodShape: r.Params.R, FloodProb: r.Params.P}
 		what := fmt.Sprintf("eps0=%v %s", r.Eps0, r.Recipe)
 		g, err := account.Epsilon(e, r.Delta0)
 		if got := accounttest.EpsilonOf(t, g, err); 1-e.FloodProb > 2e-6 {
@@ -261,7 +262,7 @@ func TestVectorsThreeNB(t *testing.T) {
 		Forward       float64 `json:"brute_P_vs_Q"`
 	}
 	for _, c := range accounttest.Core[check](t, "d_threenb", "check") {
-		g, err := account.Delta(additive.ThreeNB{Noise: c.E1, FloodShape: c.R, FloodProb: c.P}, c.Eps)
+		g, err := account.Delta(bitnoise.ThreeNB{Noise: c.E1, FloodShape: c.R, FloodProb: c.P}, c.Eps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +273,7 @@ func TestVectorsThreeNB(t *testing.T) {
 		K                    int
 	}
 	for _, c := range accounttest.Core[composed](t, "g_extra", "threenb_composed") {
-		g, err := account.Epsilon(account.Repeat{Event: additive.ThreeNB{Noise: c.E1, FloodShape: c.R, FloodProb: c.P}, Rounds: c.K}, c.Delta)
+		g, err := account.Epsilon(account.Repeat{Event: bitnoise.ThreeNB{Noise: c.E1, FloodShape: c.R, FloodProb: c.P}, Rounds: c.K}, c.Delta)
 		got := accounttest.EpsilonOf(t, g, err)
 		// The reference composes one direction; ours covers both.
 		if got < c.Eps*(1-1e-4) || got > c.Eps*1.02 {
@@ -285,7 +286,7 @@ func TestVectorsThreeNB(t *testing.T) {
 		Envelope        float64 `json:"eps_envelope"`
 	}
 	for _, c := range accounttest.Core[directions](t, "i_threenb_directions", "rows") {
-		g, err := account.Epsilon(account.Repeat{Event: additive.ThreeNB{Noise: c.E1, FloodShape: c.R, FloodProb: c.P}, Rounds: c.K}, c.Delta)
+		g, err := account.Epsilon(account.Repeat{Event: bitnoise.ThreeNB{Noise: c.E1, FloodShape: c.R, FloodProb: c.P}, Rounds: c.K}, c.Delta)
 		accounttest.Within(t, "both directions", accounttest.EpsilonOf(t, g, err), c.Envelope, 1e-4)
 	}
 }

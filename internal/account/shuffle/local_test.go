@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 )
 
 // The least flips that keep a local epsilon, against the loss of one report.
@@ -36,7 +37,7 @@ func TestLocalFlip(t *testing.T) {
 	}
 	for name, event := range map[string]func(float64) account.Event{
 		"3nb": func(float64) account.Event {
-			return additive.ThreeNB{Users: 500, Noise: 0.5, FloodShape: 12, FloodProb: 0.98}
+			return bitnoise.ThreeNB{Users: 500, Noise: 0.5, FloodShape: 12, FloodProb: 0.98}
 		}, "a curator": func(float64) account.Event { return additive.Gaussian{Sigma: 1, Sensitivity: 1} }, "nothing": func(float64) account.Event { return nil },
 	} {
 		if flip, err := LocalFlip(1, 0.5, event); err == nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
@@ -53,7 +53,7 @@ func TestTheoremsAgainstExact(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e := exact(additive.ThreeNB{Noise: f.Noise, FloodShape: f.Shape, FloodProb: f.Prob}, delta); e > epsilon {
+			if e := exact(bitnoise.ThreeNB{Noise: f.Noise, FloodShape: f.Shape, FloodProb: f.Prob}, delta); e > epsilon {
 				t.Errorf("flood %+v: %v promised, %v lost", f, epsilon, e)
 			}
 		}
@@ -106,7 +106,7 @@ func TestPublishedFloods(t *testing.T) {
 		accounttest.Within(t, r.Recipe+": e1", f.Noise, r.Params.E1, 1e-12)
 		accounttest.Within(t, r.Recipe+": r", f.Shape, r.Params.R, 1e-12)
 		accounttest.Within(t, r.Recipe+": 1-p", 1-f.Prob, 1-r.Params.P, 1e-7)
-		e := additive.ThreeNB{Users: r.N, Noise: f.Noise, FloodShape: f.Shape, FloodProb: f.Prob}
+		e := bitnoise.ThreeNB{Users: r.N, Noise: f.Noise, FloodShape: f.Shape, FloodProb: f.Prob}
 		accounttest.Within(t, r.Recipe+": RMSE", e.RMSE(), r.RMSE, 1e-12)
 		accounttest.Within(t, r.Recipe+": messages", e.MessagesPerUser(), r.Extra, 1e-6)
 	}

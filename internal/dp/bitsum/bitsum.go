@@ -1,5 +1,5 @@
 // Package bitsum counts how many of n devices hold a one, by protocols with one bit each (KDE, section 2.3 and
-// Appendix A.2). Used by question/density, question/histogram, internal/dp/vector and internal/dp/sum/sumprivacy.
+// Appendix A.2). Used by question/density, internal/dp/vector, internal/dp/kde and internal/audit.
 //
 // Each protocol is one type: what a device sends in a channel (one coordinate of one repetition), the exact law of
 // what the analyzer counts, and the unbiased estimate with its standard error. A message is a symbol: 1 stands for

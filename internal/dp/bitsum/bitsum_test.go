@@ -2,10 +2,8 @@ package bitsum
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -91,30 +89,6 @@ func TestRoundAllRefuses(t *testing.T) {
 	}
 	if !panics(func() { RoundAll(r, make([]float32, 2), make([]bool, 1)) }) {
 		t.Error("two features went into one bit")
-	}
-}
-
-// The law of the central baselines is noise's; here that they add it to the ones
-// and state its deviation. 20,000 draws catch a mean off by 5 % of that.
-func TestCentralBaselines(t *testing.T) {
-	r := stattest.Rand(t)
-	for _, m := range []interface {
-		DrawEstimate(r *rand.Rand, ones, n int) estimate.Value
-	}{Exact{}, Gaussian{4}, Gaussian{0.3}} {
-		draws := make([]float64, 20_000)
-		var v estimate.Value
-		for i := range draws {
-			v = m.DrawEstimate(r, 7, 10)
-			draws[i] = v.Mean
-		}
-		stattest.Mean(t, 7, v.StdErr*v.StdErr, draws)
-		stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 7+0.05*v.StdErr+0.001, v.StdErr*v.StdErr, draws) })
-		if !panics(func() { m.DrawEstimate(r, 11, 10) }) || !panics(func() { m.DrawEstimate(r, -1, 10) }) {
-			t.Errorf("%T counts what is not there", m)
-		}
-	}
-	if !panics(func() { Gaussian{math.NaN()}.DrawEstimate(r, 1, 1) }) {
-		t.Error("noise of no size was drawn")
 	}
 }
 

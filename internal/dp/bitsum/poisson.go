@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -20,10 +20,10 @@ import (
 //
 // The numbers are those that the accountant has (Event). Users are the honest devices whose
 // noise is relied upon, >= 1; Mean is that of the noise of all Users, in (0, 2^30].
-type PoissonSum additive.PoissonSum
+type PoissonSum bitnoise.PoissonSum
 
 // Event returns what the accountant is told of one channel.
-func (m PoissonSum) Event() account.Event { return additive.PoissonSum(m) }
+func (m PoissonSum) Event() account.Event { return bitnoise.PoissonSum(m) }
 
 // Validate says what is wrong with the parameters.
 func (m PoissonSum) Validate() error {
@@ -87,7 +87,7 @@ func (m PoissonSum) Estimate(c [2]uint64, n int) estimate.Value {
 // where its bit is one; where it is zero, one less.
 func (m PoissonSum) MessagesPerUser() float64 {
 	m.must()
-	return 1 + additive.PoissonSum(m).MessagesPerUser()
+	return 1 + bitnoise.PoissonSum(m).MessagesPerUser()
 }
 
 // OverflowProb bounds from above the probability that one device sends more than cap

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -14,7 +14,7 @@ import (
 
 // Pure is the protocol with delta = 0 after Ghazi, Kumar and Manurangsi 2023 (KDE,
 // Appendix B.1). Its flood is this project's reconstruction, with the proof and the
-// condition on the parameters at additive.Pure. A device with
+// condition on the parameters at bitnoise.Pure. A device with
 // bit b sends, in a channel,
 //
 //	with probability 1-Drop, Size + b times the symbol 1 and Size times the symbol 0;
@@ -32,13 +32,13 @@ import (
 // noise is relied upon, >= 1; Epsilon is that of one channel, of which the flood has the
 // share Theta, with Epsilon-Theta in [2^-40, 100]; Drop is in [0, 1), and zero is not pure;
 // Size is 1 to 2^24, Theta Size at most 20.
-type Pure additive.Pure
+type Pure bitnoise.Pure
 
 // Event returns what the accountant is told of one channel.
-func (m Pure) Event() account.Event { return additive.Pure(m) }
+func (m Pure) Event() account.Event { return bitnoise.Pure(m) }
 
 // Validate says what is wrong with the parameters as far as drawing goes. Whether they
-// are Epsilon-DP is for additive.Pure to say.
+// are Epsilon-DP is for bitnoise.Pure to say.
 func (m Pure) Validate() error {
 	if m.Users < 1 {
 		return fmt.Errorf("bitsum: pure among %d users: give at least 1", m.Users)
@@ -157,5 +157,5 @@ func (m Pure) Estimate(c [2]uint64, n int) estimate.Value {
 // where its bit is one; where it is zero, 1-Drop less.
 func (m Pure) MessagesPerUser() float64 {
 	m.must()
-	return 1 - m.Drop + additive.Pure(m).MessagesPerUser()
+	return 1 - m.Drop + bitnoise.Pure(m).MessagesPerUser()
 }

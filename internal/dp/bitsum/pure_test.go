@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
@@ -80,7 +80,7 @@ func TestPureIsPure(t *testing.T) {
 		{1, 0.2, 0.2}, {1, 0.5, 0.05}, {2, 0.2, 0.1}, {0.5, 0.25, 0.3}, {0.5, 0.1, 0.1},
 	} {
 		for n := 1; n <= 3; n++ {
-			e, err := additive.NewPure(n, c.epsilon, c.theta, c.drop)
+			e, err := bitnoise.NewPure(n, c.epsilon, c.theta, c.drop)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -20,10 +20,10 @@ import (
 //
 // The numbers are those that the accountant has (Event). Users are the honest devices whose
 // noise is relied upon, >= 1; Shape is that of the noise of all Users, > 0; Prob in (0, 1).
-type NegativeBinomialSum additive.NegativeBinomialSum
+type NegativeBinomialSum bitnoise.NegativeBinomialSum
 
 // Event returns what the accountant is told of one channel.
-func (m NegativeBinomialSum) Event() account.Event { return additive.NegativeBinomialSum(m) }
+func (m NegativeBinomialSum) Event() account.Event { return bitnoise.NegativeBinomialSum(m) }
 
 // Validate says what is wrong with the parameters.
 func (m NegativeBinomialSum) Validate() error {
@@ -95,7 +95,7 @@ func (m NegativeBinomialSum) Estimate(c [2]uint64, n int) estimate.Value {
 // where its bit is one; where it is zero, one less.
 func (m NegativeBinomialSum) MessagesPerUser() float64 {
 	m.must()
-	return 1 + additive.NegativeBinomialSum(m).MessagesPerUser()
+	return 1 + bitnoise.NegativeBinomialSum(m).MessagesPerUser()
 }
 
 // OverflowProb bounds from above the probability that one device sends more than cap

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 )
@@ -27,10 +27,10 @@ import (
 // The numbers are those that the accountant has (Event). Users are the honest devices whose
 // noise is relied upon, >= 1; Noise is the decay of the noise in the estimate, in [2^-40,
 // 100]; FloodShape the shape of the flood over all Users, > 0; FloodProb its p, in [0, 1).
-type ThreeNB additive.ThreeNB
+type ThreeNB bitnoise.ThreeNB
 
 // Event returns what the accountant is told of one channel.
-func (m ThreeNB) Event() account.Event { return additive.ThreeNB(m) }
+func (m ThreeNB) Event() account.Event { return bitnoise.ThreeNB(m) }
 
 // Validate says what is wrong with the parameters.
 func (m ThreeNB) Validate() error {
@@ -111,7 +111,7 @@ func (m ThreeNB) Estimate(c [2]uint64, n int) estimate.Value {
 	m.must()
 	v := estimate.Value{Mean: float64(int64(c[1] - c[0]))} // a small difference of large counts
 	if n > 0 {
-		v.StdErr = math.Sqrt(float64(n)/float64(m.Users)) * additive.ThreeNB(m).RMSE()
+		v.StdErr = math.Sqrt(float64(n)/float64(m.Users)) * bitnoise.ThreeNB(m).RMSE()
 	}
 	return v
 }
@@ -120,5 +120,5 @@ func (m ThreeNB) Estimate(c [2]uint64, n int) estimate.Value {
 // where its bit is one; where it is zero, one less.
 func (m ThreeNB) MessagesPerUser() float64 {
 	m.must()
-	return 1 + additive.ThreeNB(m).MessagesPerUser()
+	return 1 + bitnoise.ThreeNB(m).MessagesPerUser()
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -64,7 +64,7 @@ func scattered(t calibrate.Target, domain int) (Route, error) {
 	if err != nil {
 		return Route{}, err
 	}
-	m := bitsum.DistributedLaplace{Users: t.Users, Noise: decay}
+	m := sumprivacy.DistributedLaplace{Users: t.Users, Noise: decay}
 	reach := m.Reach(t.Delta / 2 / ((1 + math.Exp(t.Epsilon)) * float64(t.Rounds)))
 	r, err := Summed(DevicesNoise, additive.DiscreteLaplace{Noise: decay, Sensitivity: 1}.RMSE(), plan.Circuit{Kind: plan.CircuitSumVec, Length: domain, Max: 2*reach + 1})
 	r.Rests = fmt.Sprintf("one honest aggregator that checks tokens, and the noise of %d respondents", t.Users)

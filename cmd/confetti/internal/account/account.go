@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -127,8 +127,8 @@ func (p parameters) randomizedResponse() shuffle.RandomizedResponse {
 	return shuffle.RandomizedResponse{Users: *p.Users, Flip: *p.FlipProbability}
 }
 
-func (p parameters) threeNB() additive.ThreeNB {
-	return additive.ThreeNB{Users: value(p.Users), Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
+func (p parameters) threeNB() bitnoise.ThreeNB {
+	return bitnoise.ThreeNB{Users: value(p.Users), Noise: *p.Noise, FloodShape: *p.FloodShape, FloodProb: *p.FloodProbability}
 }
 
 func (p parameters) fragments() shuffle.Fragments {

@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
@@ -187,11 +188,11 @@ func (c accountCalibrate) threeNB(s *statement) (account.Event, error) {
 	t, how, extra := c.target(), calibrate.Accounting(c.Accounting), value(c.ExtraMessages)
 	var err error
 	if c.ExtraMessages == nil && how == calibrate.Exact {
-		if extra, err = additive.FloodMessages(t); err != nil {
+		if extra, err = bitnoise.FloodMessages(t); err != nil {
 			return nil, err
 		}
 	}
-	e, g, err := additive.CalibrateThreeNB(t, how, extra)
+	e, g, err := bitnoise.CalibrateThreeNB(t, how, extra)
 	if s.Guarantee = g; err == nil {
 		s.threeNB(e, c.Rounds)
 	}
@@ -200,14 +201,14 @@ func (c accountCalibrate) threeNB(s *statement) (account.Event, error) {
 
 func (c accountCalibrate) pure(s *statement) (account.Event, error) {
 	t := c.target()
-	var e additive.Pure
+	var e bitnoise.Pure
 	var err error
 	if calibrate.Accounting(c.Accounting) == calibrate.Paper {
-		if e, err = additive.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), 0.5); err == nil {
+		if e, err = bitnoise.PublishedPure(t.Users, t.Epsilon/float64(t.Rounds), 0.5); err == nil {
 			s.Guarantee, err = e.Guarantee(t.Rounds)
 		}
 	} else {
-		e, s.Guarantee, err = additive.CalibratePure(t)
+		e, s.Guarantee, err = bitnoise.CalibratePure(t)
 	}
 	if err == nil {
 		s.pure(e, c.Rounds)
@@ -217,7 +218,7 @@ func (c accountCalibrate) pure(s *statement) (account.Event, error) {
 
 func (c accountCalibrate) poisson(s *statement) (account.Event, error) {
 	t := c.target()
-	e, err := additive.PoissonMean(t.Users, t.Rounds, t.Epsilon, t.Delta)
+	e, err := bitnoise.PoissonMean(t.Users, t.Rounds, t.Epsilon, t.Delta)
 	if err != nil {
 		return nil, err
 	}

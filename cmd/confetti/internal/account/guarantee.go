@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -132,7 +132,7 @@ func (s *statement) randomizedResponse(e shuffle.RandomizedResponse, rounds int)
 	s.add("messages_per_device", "messages per device", float64(rounds), "one bit each")
 }
 
-func (s *statement) pure(e additive.Pure, rounds int) {
+func (s *statement) pure(e bitnoise.Pure, rounds int) {
 	s.add("epsilon_of_a_round", "epsilon of a round", e.Epsilon, "with delta 0")
 	s.add("theta", "theta", e.Theta, "the part of it that hides who dropped out")
 	s.add("drop_probability", "drop probability", e.Drop, "of an input")
@@ -147,7 +147,7 @@ func (s *statement) coordinates(users int, flip float64, what string) {
 	s.add("rmse", "RMSE", shuffle.RandomizedResponse{Users: users, Flip: flip}.RMSE(), "of one coordinate's count, in respondents")
 }
 
-func (s *statement) threeNB(e additive.ThreeNB, rounds int) {
+func (s *statement) threeNB(e bitnoise.ThreeNB, rounds int) {
 	s.add("noise", "noise e1", e.Noise, "of the discrete Laplace in each sum")
 	s.add("flood_shape", "flood shape r", e.FloodShape, "")
 	s.add("flood_probability", "flood probability p", e.FloodProb, "")
@@ -158,7 +158,7 @@ func (s *statement) threeNB(e additive.ThreeNB, rounds int) {
 	}
 }
 
-func (s *statement) poisson(e additive.PoissonSum, rounds int) {
+func (s *statement) poisson(e bitnoise.PoissonSum, rounds int) {
 	s.add("mean", "mean", e.Mean, "of the noise of all users together")
 	s.add("rmse", "RMSE", e.RMSE(), "of one sum, in respondents")
 	s.add("messages_per_device", "messages per device", float64(rounds)*(0.5+e.MessagesPerUser()), "on average, half the bits being ones; dummies come on top")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
@@ -120,9 +121,9 @@ var mechanisms = []mechanism{
 	{name: "pure", pure: true, calibrate: &calibration{[]string{"users"}, nil, true, accountCalibrate.pure}},
 	{
 		name: "poisson", needs: []string{"users", "mean"}, takes: []string{"rounds"},
-		event: func(p parameters) account.Event { return additive.PoissonSum{Users: *p.Users, Mean: *p.Mean} },
+		event: func(p parameters) account.Event { return bitnoise.PoissonSum{Users: *p.Users, Mean: *p.Mean} },
 		says: func(s *statement, p parameters) {
-			s.poisson(additive.PoissonSum{Users: *p.Users, Mean: *p.Mean}, p.rounds())
+			s.poisson(bitnoise.PoissonSum{Users: *p.Users, Mean: *p.Mean}, p.rounds())
 		},
 		calibrate: &calibration{[]string{"users"}, nil, false, accountCalibrate.poisson},
 		attack: func(p parameters) (audit.Observed, error) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
-	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -15,7 +14,7 @@ import (
 // Devices is noise that devices add: each its share of discrete Laplace noise to each number,
 // nearly always nothing, and as many of them as are relied upon the whole of it.
 type Devices struct {
-	Noise   bitsum.DistributedLaplace // of a number
+	Noise   DistributedLaplace // of a number
 	budget  plan.Budget
 	changed int
 	reach   func() int // computed once: it takes as long as the shares of some devices
@@ -24,7 +23,7 @@ type Devices struct {
 // DevicesOf returns the noise of a plan's devices, of whom one who is exchanged for another changes
 // at most so many numbers by one, before noise.
 func DevicesOf(p plan.Plan, changed int) Devices {
-	d := Devices{Noise: bitsum.DistributedLaplace{Users: p.MinHonest(), Noise: p.Route.Sum.Decay}, budget: p.Budget, changed: changed}
+	d := Devices{Noise: DistributedLaplace{Users: p.MinHonest(), Noise: p.Route.Sum.Decay}, budget: p.Budget, changed: changed}
 	d.reach = sync.OnceValue(d.farthest)
 	return d
 }

@@ -1,4 +1,4 @@
-package additive
+package bitnoise
 
 import (
 	"math"

@@ -1,12 +1,12 @@
-package additive
+package bitnoise
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
@@ -35,7 +35,7 @@ func CalibrateThreeNB(t calibrate.Target, a calibrate.Accounting, extra float64)
 	budget := extra * float64(t.Users)
 	// At least half the budget is left for the flood.
 	least := math.Log1p(4 / budget)
-	s := calibrate.Search{Noise: math.Sqrt2 / t.PerRound(), Most: laplaceRMSE(least), Tolerance: 1e-3}
+	s := calibrate.Search{Noise: math.Sqrt2 / t.PerRound(), Most: additive.DiscreteLaplace{Noise: least}.RMSE(), Tolerance: 1e-3}
 	find := func(shape float64) (float64, error) {
 		return t.Search(s, func(rmse float64) account.Event { return flooded(t.Users, rmse, shape, budget) })
 	}
@@ -146,20 +146,8 @@ func FloodMessages(t calibrate.Target) (float64, error) {
 	if err := t.Check(); err != nil {
 		return 0, err
 	}
-	e1, err := LaplaceNoise(t)
+	e1, err := additive.LaplaceNoise(t)
 	return (2/math.Expm1(e1) + floodPerNoise/e1 + floodAtLeast) / float64(t.Users), err
-}
-
-// LaplaceNoise returns the largest parameter of a discrete Laplace in every round that
-// meets the target: also the largest epsilon of a round of any pure mechanism.
-func LaplaceNoise(t calibrate.Target) (float64, error) {
-	return profile.Largest(1e-9, account.Meaningless+1, t.Epsilon, func(epsilon0 float64) (float64, error) {
-		return profile.KairouzOhViswanath(epsilon0, 0, t.Rounds, t.Delta)
-	})
-}
-
-func laplaceRMSE(noise float64) float64 {
-	return math.Sqrt(2*math.Exp(-noise)) / -math.Expm1(-noise)
 }
 
 // pureTheta is the share of epsilon that Pure spends on hiding who dropped out.
@@ -172,7 +160,7 @@ func CalibratePure(t calibrate.Target) (Pure, account.Guarantee, error) {
 	if err := t.Check(); err != nil {
 		return Pure{}, account.Guarantee{}, err
 	}
-	epsilon0, err := LaplaceNoise(t)
+	epsilon0, err := additive.LaplaceNoise(t)
 	if err != nil {
 		return Pure{}, account.Guarantee{}, err
 	}

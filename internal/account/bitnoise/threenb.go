@@ -1,13 +1,13 @@
-// Package additive accounts for noise that is added to sums: by a curator, by all respondents together, and by a
-// shuffler to the sizes of its crowds. Used by internal/dp for the events of bit sums and of noisy sums, and by
-// protocol for private sizes of crowds.
-package additive
+// Package bitnoise accounts for bit sums whose devices send noise as further messages. Used by internal/dp/bitsum for
+// the events of its protocols, by question/density to calibrate them, and by commands that price them.
+package bitnoise
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -46,7 +46,7 @@ func (e ThreeNB) Terms() (account.Guarantee, error) {
 
 // RMSE returns that of the difference of the counts, a discrete Laplace of parameter
 // Noise: sqrt(2 e^-Noise)/(1-e^-Noise).
-func (e ThreeNB) RMSE() float64 { return laplaceRMSE(e.Noise) }
+func (e ThreeNB) RMSE() float64 { return additive.DiscreteLaplace{Noise: e.Noise}.RMSE() }
 
 // MessagesPerUser returns the mean number of messages beyond the input: of all users together
 // 2 e^-Noise/(1-e^-Noise) + 2 r p/(1-p).

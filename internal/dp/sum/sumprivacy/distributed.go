@@ -1,4 +1,4 @@
-package bitsum
+package sumprivacy
 
 import (
 	"fmt"
@@ -23,10 +23,10 @@ type DistributedLaplace struct {
 // Validate says what is wrong with the parameters.
 func (m DistributedLaplace) Validate() error {
 	if m.Users < 1 {
-		return fmt.Errorf("bitsum: distributed laplace among %d users: give at least 1", m.Users)
+		return fmt.Errorf("sumprivacy: distributed laplace among %d users: give at least 1", m.Users)
 	}
 	if !(m.Noise >= 0x1p-40 && m.Noise <= 100) {
-		return fmt.Errorf("bitsum: distributed laplace noise %v: give a decay from 2^-40 to 100", m.Noise)
+		return fmt.Errorf("sumprivacy: distributed laplace noise %v: give a decay from 2^-40 to 100", m.Noise)
 	}
 	return nil
 }

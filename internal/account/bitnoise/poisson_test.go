@@ -1,4 +1,4 @@
-package additive
+package bitnoise
 
 import (
 	"math"
@@ -6,8 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/pld"
-	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -18,13 +17,13 @@ func TestIntegerNoiseEnumerated(t *testing.T) {
 		event account.Event
 		p, q  world
 	}{
-		"discrete Laplace, unit": {DiscreteLaplace{0.7, 1},
+		"discrete Laplace, unit": {additive.DiscreteLaplace{0.7, 1},
 			func(x int) float64 { return math.Exp(-0.7*math.Abs(float64(x-1))) * math.Tanh(0.35) },
 			func(x int) float64 { return math.Exp(-0.7*math.Abs(float64(x))) * math.Tanh(0.35) }},
-		"discrete Laplace, three": {DiscreteLaplace{0.4, 3},
+		"discrete Laplace, three": {additive.DiscreteLaplace{0.4, 3},
 			func(x int) float64 { return math.Exp(-0.4*math.Abs(float64(x-3))) * math.Tanh(0.2) },
 			func(x int) float64 { return math.Exp(-0.4*math.Abs(float64(x))) * math.Tanh(0.2) }},
-		"discrete Gaussian": {DiscreteGaussian{2.5, 2},
+		"discrete Gaussian": {additive.DiscreteGaussian{2.5, 2},
 			func(x int) float64 { return discreteNormal(x-2, 2.5) },
 			func(x int) float64 { return discreteNormal(x, 2.5) }},
 		"Poisson": {PoissonSum{10, 20},
@@ -80,79 +79,6 @@ func poisson(x int, mean float64) float64 {
 	return math.Exp(float64(x)*math.Log(mean) - mean - accounttest.LogFactorial(x))
 }
 
-func TestLaplace(t *testing.T) {
-	e := Laplace{Scale: 2, Sensitivity: 1}
-	// By quadrature of the density of the output around 0 and around 1.
-	for _, epsilon := range []float64{0, 0.1, 0.3, 0.499} {
-		sum, h := 0.0, 1e-4
-		for x := -60 + h/2; x < 61; x += h {
-			p := math.Exp(-math.Abs(x-1)/2) / 4
-			q := math.Exp(-math.Abs(x)/2) / 4
-			sum += h * math.Max(0, p-math.Exp(epsilon)*q)
-		}
-		g, err := account.Delta(e, epsilon)
-		if err != nil || math.Abs(g.Delta-sum) > 1e-7 {
-			t.Errorf("delta(%v) = %v, want %v, %v", epsilon, g.Delta, sum, err)
-		}
-	}
-	if g, err := account.Delta(e, 0.5); err != nil || g.Delta != 0 {
-		t.Errorf("beyond its pure epsilon: %v, %v", g.Delta, err)
-	}
-	many, err := account.Epsilon(account.Repeat{Event: e, Rounds: 64}, 1e-6)
-	kov, err2 := profile.KairouzOhViswanath(0.5, 0, 64, 1e-6)
-	if err != nil || err2 != nil || !(many.Epsilon < kov && many.Epsilon > kov/2) {
-		t.Errorf("64 rounds: %v, any pure mechanism %v, %v, %v", many.Epsilon, kov, err, err2)
-	}
-	// Order 2 by hand: ln(2/3 e^m + 1/3 e^-2m).
-	accounttest.Within(t, "Renyi", e.Renyi(2), math.Log(2./3*math.Exp(0.5)+1./3*math.Exp(-1)), 1e-12)
-}
-
-func TestDiscreteLaplaceIsKOV(t *testing.T) {
-	for _, k := range []int{1, 7, 100, 768} {
-		g, err := account.Epsilon(account.Repeat{Event: DiscreteLaplace{0.05, 1}, Rounds: k}, 1e-6)
-		kov, err2 := profile.KairouzOhViswanath(0.05, 0, k, 1e-6)
-		if err != nil || err2 != nil || g.Bound != account.Exact {
-			t.Fatal(g, err, err2)
-		}
-		accounttest.Within(t, "epsilon", g.Epsilon, kov, 1e-12)
-		// The engine, which does not know the formula.
-		d, err := DiscreteLaplace{0.05, 1}.Distributions(account.Options{Step: 0.05 / 64})
-		if err != nil || len(d) != 1 {
-			t.Fatal(err)
-		}
-		composed, err := pld.Compose(d[0], k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		engine, err := composed.Epsilon(1e-6)
-		if err != nil {
-			t.Fatal(err)
-		}
-		accounttest.Within(t, "engine", engine, kov, 1e-9)
-	}
-	// A wide Laplace on the integers is the continuous one.
-	a, err := account.Epsilon(DiscreteLaplace{1e-4, 10000}, 1e-6)
-	b, err2 := account.Epsilon(Laplace{1e4, 1e4}, 1e-6)
-	if err != nil || err2 != nil {
-		t.Fatal(err, err2)
-	}
-	accounttest.Within(t, "wide", a.Epsilon, b.Epsilon, 1e-4)
-}
-
-func TestDiscreteGaussianIsGaussian(t *testing.T) {
-	a, err := account.Epsilon(DiscreteGaussian{1000, 1000}, 1e-6)
-	b, err2 := account.Epsilon(Gaussian{1, 1}, 1e-6)
-	if err != nil || err2 != nil {
-		t.Fatal(err, err2)
-	}
-	// Wide against its grid; the window's neglect is 1e-4 of delta.
-	accounttest.Within(t, "wide", a.Epsilon, b.Epsilon, 1e-4)
-	v, err := account.Epsilon(account.Repeat{Event: DiscreteGaussianVector{10, 1}, Rounds: 100}, 1e-6)
-	if err != nil || v.Epsilon < b.Epsilon || v.Epsilon > 1.2*b.Epsilon {
-		t.Errorf("vector %v, Gaussian %v, %v", v, b.Epsilon, err)
-	}
-}
-
 func TestPoissonMean(t *testing.T) {
 	p, err := PoissonMean(10000, 1, 0.5, 1e-6)
 	if err != nil {
@@ -177,13 +103,13 @@ func TestPoissonMean(t *testing.T) {
 
 func TestNoiseRefusesHostileParameters(t *testing.T) {
 	for _, x := range accounttest.Hostile {
-		for _, e := range []account.Event{Laplace{x, 1}, Laplace{1, x}, DiscreteLaplace{x, 1}, DiscreteGaussian{x, 1},
-			DiscreteGaussianVector{x, 1}, DiscreteGaussianVector{1, x}, PoissonSum{10, x}} {
+		for _, e := range []account.Event{additive.Laplace{x, 1}, additive.Laplace{1, x}, additive.DiscreteLaplace{x, 1}, additive.DiscreteGaussian{x, 1},
+			PoissonSum{10, x}} {
 			if g, err := account.Epsilon(e, 1e-6); err == nil {
 				t.Errorf("%+v gives %v", e, g)
 			}
 		}
-		for _, e := range []account.Event{Laplace{1, 1}, DiscreteLaplace{1, 1}, DiscreteGaussian{1, 1}, PoissonSum{10, 100}} {
+		for _, e := range []account.Event{additive.Laplace{1, 1}, additive.DiscreteLaplace{1, 1}, additive.DiscreteGaussian{1, 1}, PoissonSum{10, 100}} {
 			if g, err := account.Epsilon(e, x); err == nil {
 				t.Errorf("%+v at delta %v gives %v", e, x, g)
 			}
@@ -192,7 +118,7 @@ func TestNoiseRefusesHostileParameters(t *testing.T) {
 			t.Errorf("epsilon %v was taken", x)
 		}
 	}
-	for _, e := range []account.Event{DiscreteLaplace{1, 0}, DiscreteLaplace{1, -1}, DiscreteGaussian{1, 0}, DiscreteGaussian{1, 1 << 40}, PoissonSum{0, 10}, PoissonSum{-1, 10}} {
+	for _, e := range []account.Event{additive.DiscreteLaplace{1, 0}, additive.DiscreteLaplace{1, -1}, additive.DiscreteGaussian{1, 0}, additive.DiscreteGaussian{1, 1 << 40}, PoissonSum{0, 10}, PoissonSum{-1, 10}} {
 		if g, err := account.Epsilon(e, 1e-6); err == nil {
 			t.Errorf("%+v gives %v", e, g)
 		}
