@@ -138,7 +138,6 @@ var foreign = []struct {
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/internal/daemon", "internal/cli", "internal/once", "internal/testkit/badfile"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/storage/queue"}, "a queue stands behind internal/storage/queue"},
-	{"github.com/minio/minio-go", []string{"internal/storage/blob/bucket", "internal/storage/blob/blobtest"}, "a bucket stands behind internal/storage/blob, and no browser's module has its client"},
 	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},
 	{"modernc.org/sqlite", []string{"internal/storage/store"}, "a database stands behind internal/storage/store"},
 	{"github.com/jackc/pgx", []string{"internal/storage/keep/postgres", "internal/storage/store"}, "a database stands behind internal/storage/keep or internal/storage/store"},

@@ -32,7 +32,8 @@ type Store interface {
 	// Bytes is how long the bodies of those are together.
 	Bytes(ctx context.Context, under string) (int64, error)
 	// Delete removes every blob whose name begins with a name and a slash. That there is
-	// none is no error.
+	// none is no error. In a folder what is as short as a key is overwritten first, and who
+	// reads it meanwhile may read zeros.
 	Delete(ctx context.Context, under string) error
 }
 

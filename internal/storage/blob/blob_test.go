@@ -1,9 +1,12 @@
 package blob_test
 
 import (
+	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/storage/blob"
@@ -67,4 +70,38 @@ func TestFoldersOfOthersAreSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	put("plan/0_0/1/0", 1, 3)
+}
+
+// What is as short as a key is overwritten when it goes, also where an earlier deletion was
+// broken off. A link stands for whoever reads the disk.
+func TestDeleteOverwritesKeys(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	f, err := blob.OpenFolder(filepath.Join(dir, "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []byte("thirty-two bytes that open a lot")
+	names := []string{"shelf/1", "shelf/of/2", "shelf/.3"}
+	for i, name := range names {
+		path := filepath.Join(dir, "keys", filepath.FromSlash(name))
+		if blob.IsName(name) {
+			err = f.Put(t.Context(), name, key)
+		} else {
+			err = os.WriteFile(path, key, 0o600)
+		}
+		if err := errors.Join(err, os.Link(path, filepath.Join(outside, strconv.Itoa(i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Delete(t.Context(), "shelf"); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if left, err := os.ReadFile(filepath.Join(outside, strconv.Itoa(i))); err != nil || !bytes.Equal(left, make([]byte, len(key))) {
+			t.Errorf("%s: %q is left, %v", name, left, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "keys", "shelf")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
 }

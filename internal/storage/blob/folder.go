@@ -184,11 +184,42 @@ func (f Folder) Bytes(ctx context.Context, under string) (total int64, err error
 func (f Folder) Delete(_ context.Context, under string) error {
 	path := f.path(under)
 	f.known.forget(path)
-	if err := os.RemoveAll(path); err != nil {
+	if err := errors.Join(destroyKeys(path), os.RemoveAll(path)); err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}
 	if err := atomicfile.SyncFolder(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil
+}
+
+// mostKey is more than any key has, bytes.
+const mostKey = 4 << 10
+
+// destroyKeys overwrites and removes what is short enough to be a key, which opens what other
+// bodies hold. Who reads one meanwhile may read zeros.
+func destroyKeys(folder string) error {
+	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		var status fs.FileInfo
+		if err == nil && d.Type().IsRegular() {
+			status, err = d.Info()
+		}
+		if err == nil && status != nil && status.Size() <= mostKey {
+			err = errors.Join(overwrite(path, status.Size()), os.Remove(path))
+		}
+		if errors.Is(err, fs.ErrNotExist) { // somebody else deletes too
+			return nil
+		}
+		return err
+	})
+}
+
+// overwrite writes zeros over a file, on disk.
+func overwrite(path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(make([]byte, size), 0)
+	return errors.Join(err, f.Sync(), f.Close())
 }

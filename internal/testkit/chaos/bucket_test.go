@@ -8,8 +8,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob/blobtest"
 )
 
-// The same fleet with a bucket in the place of folders, whose service is busy, breaks off and
-// forgets to answer now and then while processes are killed: the release is that of one process,
+// The same fleet with a bucket in the place of folders, whose service is busy, breaks off, is sent
+// another bit and forgets to answer now and then while processes are killed: the release is that of one process,
 // byte for byte.
 func TestWorkersOnABucketAreKilled(t *testing.T) {
 	if testing.Short() {
@@ -23,7 +23,7 @@ func TestWorkersOnABucketAreKilled(t *testing.T) {
 			return blobtest.None
 		}
 		faults++
-		return blobtest.Refuse + blobtest.Fault(r.IntN(4))
+		return blobtest.Refuse + blobtest.Fault(r.IntN(5))
 	})
 	for _, v := range f.run(mishaps[0].draw(*firstSeed)) {
 		t.Error(v)

@@ -2,7 +2,6 @@ package blobtest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,9 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
 	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
 )
 
@@ -36,6 +32,7 @@ const (
 // s3server, a process, and before it a door that breaks what it is told to break.
 type Service struct {
 	process *exec.Cmd
+	folder  string
 	door    *httptest.Server
 	through *httputil.ReverseProxy
 
@@ -53,6 +50,7 @@ const (
 	Half         // half of its body comes, and then nothing
 	Cut          // half of the answer comes, and then nothing
 	Forget       // it is done, and nothing is answered
+	Flip         // a bit of its body, if it has one, is another one when it comes
 	Stall        // nothing is done and nothing is answered, until whoever asks goes
 	Lose         // a 404 comes from something before the service
 )
@@ -72,11 +70,9 @@ func Start(t testing.TB) *Service {
 		}
 		t.Skip(err)
 	}
-	// The client waits for longer between its tries than a test may last.
-	minio.DefaultRetryUnit, minio.DefaultRetryCap = time.Millisecond, 20*time.Millisecond
 	dir := t.TempDir()
-	for _, name := range []string{"buckets", "said"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+	for _, name := range []string{"buckets/parts", "said"} { // a bucket of the service is a folder
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +82,7 @@ func Start(t testing.TB) *Service {
 	}
 	address := l.Addr().String()
 	l.Close()
-	s := &Service{process: exec.Command(program, filepath.Join(dir, "buckets"), filepath.Join(dir, "said"), address), closed: make(chan struct{})}
+	s := &Service{folder: filepath.Join(dir, "buckets", "parts"), process: exec.Command(program, filepath.Join(dir, "buckets"), filepath.Join(dir, "said"), address), closed: make(chan struct{})}
 	var said bytes.Buffer
 	s.process.Stdout, s.process.Stderr = &said, &said
 	end, err := s.process.StdinPipe()
@@ -127,13 +123,6 @@ func Start(t testing.TB) *Service {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
-	own, err := minio.New(address, &minio.Options{Creds: credentials.NewStaticV4(KeyID, Secret, ""), Transport: transport, Region: "us-east-1"})
-	if err == nil {
-		err = own.MakeBucket(context.Background(), "parts", minio.MakeBucketOptions{})
-	}
-	if err != nil {
-		t.Fatalf("%v: %s", err, &said)
-	}
 	return s
 }
 
@@ -150,6 +139,9 @@ func (s *Service) Open(t testing.TB, name string) *bucket.Bucket {
 	t.Cleanup(b.Close)
 	return b
 }
+
+// Folder returns where the service keeps the bucket, with a file for each of its objects.
+func (s *Service) Folder() string { return s.folder }
 
 // Break has something become of each request from now on; nil: nothing.
 func (s *Service) Break(fault func(*http.Request) Fault) {
@@ -190,6 +182,16 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case Forget:
 		s.through.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
+	case Flip:
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if len(body) > 0 {
+			body[len(body)/2] ^= 1
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.through.ServeHTTP(w, r)
 	case Stall:
 		io.Copy(io.Discard, r.Body)
 		select {

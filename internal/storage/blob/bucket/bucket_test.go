@@ -25,22 +25,29 @@ func TestBucket(t *testing.T) {
 	blobtest.Store(t, func() blob.Store { return s.Open(t, "tests") })
 }
 
-// A service that is too busy, that takes or gives half of what it should, or does what it is
-// asked and does not say so, loses nothing and doubles nothing.
+// hasty opens a part of the bucket, and repeats what fails at once.
+func hasty(t *testing.T, s *blobtest.Service) *bucket.Bucket {
+	b := s.Open(t, "tests")
+	b.SetWait(time.Millisecond / 8)
+	return b
+}
+
+// A service that is too busy, that takes or gives half of what it should, is sent another bit, or
+// does what it is asked and does not say so, loses nothing and doubles nothing.
 func TestABucketThatFailsAgainAndAgain(t *testing.T) {
 	s := blobtest.Start(t)
 	r, met := stattest.Rand(t), map[blobtest.Fault]int{}
 	s.Break(func(*http.Request) blobtest.Fault {
 		f := blobtest.None
 		if r.IntN(4) == 0 {
-			f = blobtest.Refuse + blobtest.Fault(r.IntN(4))
+			f = blobtest.Refuse + blobtest.Fault(r.IntN(5))
 		}
 		met[f]++
 		return f
 	})
-	blobtest.Store(t, func() blob.Store { return s.Open(t, "tests") })
+	blobtest.Store(t, func() blob.Store { return hasty(t, s) })
 	s.Break(nil)
-	for _, f := range []blobtest.Fault{blobtest.Refuse, blobtest.Half, blobtest.Cut, blobtest.Forget} {
+	for _, f := range []blobtest.Fault{blobtest.Refuse, blobtest.Half, blobtest.Cut, blobtest.Forget, blobtest.Flip} {
 		if met[f] == 0 {
 			t.Errorf("fault %d was never met", f)
 		}
@@ -99,7 +106,7 @@ func discreet(t *testing.T, doing string, err error, says ...string) {
 // What cannot be done is an error that names the bucket and where in it, and no key.
 func TestABucketThatDoesNotAnswer(t *testing.T) {
 	s := blobtest.Start(t)
-	b := s.Open(t, "tests")
+	b := hasty(t, s)
 	ctx := t.Context()
 	all := func(fault string, b *bucket.Bucket, says ...string) {
 		t.Helper()
@@ -141,7 +148,7 @@ func TestABucketThatDoesNotAnswer(t *testing.T) {
 	}
 	t.Run("with wrong keys", func(t *testing.T) {
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong-secret")
-		all("wrong keys", s.Open(t, "tests"), "does not let these keys in (403): check the keys of the environment")
+		all("wrong keys", hasty(t, s), "does not let these keys in (403): check the keys of the environment")
 	})
 	none, err := bucket.Open(strings.Replace(s.At("tests"), "s3://parts/", "s3://nobodys/", 1))
 	if err != nil {
@@ -193,16 +200,23 @@ func TestURLsOfBuckets(t *testing.T) {
 		"s3://parts/of/a_plan": "",
 		"s3://parts/of?region=eu-central-1&endpoint=https://s3.example.com:9000": "",
 		"s3://parts/of?endpoint=http://127.0.0.1:9000":                           "",
+		"s3://parts.of-a.plan/of?endpoint=https://s3.eu-1.amazonaws.com":         "",
 		"s3:parts/of":      "the URL of the bucket cannot be read",
 		"s3://":            "the URL of the bucket cannot be read",
 		"s3://parts/%zz":   "the URL of the bucket cannot be read",
 		"https://parts/of": "the URL of the bucket cannot be read",
 		"s3://" + blobtest.KeyID + ":" + blobtest.Secret + "@parts/of": "holds a key",
-		"s3://PARTS":          "is no bucket",
-		"s3://parts/*/*":      "and no pattern",
-		"s3://parts/../other": "and no pattern",
-		"s3://parts/of?secret=" + blobtest.Secret:                    "endpoint and region behind its question mark",
-		"s3://parts/of?endpoint=s3.example.com":                      "its endpoint cannot be read",
+		"s3://PARTS": "is no bucket",
+		"s3://pa":    "is no bucket",
+		"s3://" + strings.Repeat("a.", 31) + "ab": "is no bucket",
+		"s3://parts..of":                          "is no bucket",
+		"s3://parts.-of":                          "is no bucket",
+		"s3://10.0.0.1":                           "is no bucket",
+		"s3://parts/of?region=eu.evil.example/":   "its region cannot be read",
+		"s3://parts/*/*":                          "and no pattern",
+		"s3://parts/../other":                     "and no pattern",
+		"s3://parts/of?secret=" + blobtest.Secret: "endpoint and region behind its question mark",
+		"s3://parts/of?endpoint=s3.example.com":   "its endpoint cannot be read",
 		"s3://parts/of?endpoint=https://a:" + blobtest.Secret + "@h": "its endpoint cannot be read",
 		"s3://parts/of?endpoint=http://s3.example.com":               "reached in the clear",
 	} {
