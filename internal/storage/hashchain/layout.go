@@ -26,6 +26,11 @@ type Layout struct {
 	// Line is how many bytes the title's line has, which spaces fill; 0: as many as the title
 	// and a line break. Only a log with such a line may go on where another one ended.
 	Line int
+
+	// Ahead is how many zeros may stand behind the last group while the log is open. A group that
+	// is written over zeros needs half of the time of one that makes the file longer, since the
+	// disk has to note no new length.
+	Ahead int
 }
 
 // Group is a group in the file of a log. Head and Body are valid until the function that was

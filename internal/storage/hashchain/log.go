@@ -2,6 +2,7 @@ package hashchain
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 //
 //	title and a line break
 //	length of the group (4) || CRC-32C of the length and the group (4) || group, for each
+//	zeros, while it is open and of a layout with Ahead
 //
 // A group is on disk before Append returns. The only group that a crash can tear
 // is the last: a bad one with a good one behind it is damage, and the log is not
@@ -29,7 +31,8 @@ type Log struct {
 	torn   int64
 	write  func(b []byte, at int64) error
 
-	buf []byte
+	buf  []byte
+	room int64 // bytes of the file, of which zeros stand behind the last group
 
 	mu     sync.Mutex
 	size   int64
@@ -85,12 +88,34 @@ func (layout Layout) Open(file File, walk Walk, fn func(Group) error) (*Log, err
 	all, err := l.open(walk, fn)
 	if err == nil && l.size < all {
 		l.torn = all - l.size
+		if layout.Ahead > 0 {
+			l.torn, err = l.written(all)
+		}
+	}
+	if err == nil && l.size < all {
 		err = errors.Join(file.Truncate(l.size), file.Sync())
 	}
+	l.room = l.size
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	return l, nil
+}
+
+// written returns how many bytes behind the last group are not the zeros that fill a file of so
+// many bytes.
+func (l *Log) written(all int64) (n int64, err error) {
+	tail := make([]byte, min(all-l.size, 64<<10))
+	for at := l.size; at < all; at += int64(len(tail)) {
+		tail = tail[:min(all-at, int64(len(tail)))]
+		if _, err := l.file.ReadAt(tail, at); err != nil {
+			return 0, err
+		}
+		if more := len(bytes.TrimRight(tail, "\x00")); more > 0 {
+			n = at + int64(more) - l.size
+		}
+	}
+	return n, nil
 }
 
 func (l *Log) open(walk Walk, fn func(Group) error) (all int64, err error) {
@@ -149,7 +174,7 @@ func (l *Log) read(all int64, walk Walk, fn func(Group) error) (at int64, end Po
 		}
 		if err != nil { // torn, if no good frame follows
 			behind, number, found, err := l.find(at, all, walk.End.Number)
-			if err == nil && !found && all-at > int64(frameHead+Head+most) {
+			if err == nil && !found && all-at > int64(frameHead+Head+most+l.layout.Ahead) {
 				err = fmt.Errorf("%w: behind group %d stand %d bytes that are no group, more than a crash leaves", ErrDamaged, walk.End.Number, all-at)
 				if walk.Skip != nil {
 					err = walk.Skip(Gap{walk.End.Number + 1, walk.End.Number + 1}) // at least
@@ -266,7 +291,8 @@ func (l *Log) Append(body []byte) error {
 	binary.BigEndian.PutUint32(l.buf, uint32(len(l.buf)-frameHead))
 	binary.BigEndian.PutUint32(l.buf[4:], checksum(l.buf))
 	if err := l.write(l.buf, l.size); err != nil {
-		if (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) && l.file.Truncate(l.size) == nil && l.file.Sync() == nil {
+		if full(err) && l.file.Truncate(l.size) == nil && l.file.Sync() == nil {
+			l.room = l.size
 			return ErrFull
 		}
 		l.mu.Lock()
@@ -283,12 +309,27 @@ func (l *Log) Append(body []byte) error {
 	return nil
 }
 
+// writeFile writes bytes at the end of the log or over what is there, and syncs them. Where the
+// file has to grow it grows by more, if the disk has room.
 func (l *Log) writeFile(b []byte, at int64) error {
-	if _, err := l.file.WriteAt(b, at); err != nil {
+	end := at + int64(len(b))
+	with, room := b, max(l.room, end)
+	if ahead := min(int64(l.layout.Ahead), end/2); end > l.room && int64(len(b)) <= ahead { // a small file stays small
+		with, room = append(b, make([]byte, ahead)...), end+ahead
+	}
+	_, err := l.file.WriteAt(with, at)
+	if err != nil && full(err) && room > end {
+		room = end
+		_, err = l.file.WriteAt(b, at)
+	}
+	if err != nil {
 		return err
 	}
+	l.room = room
 	return l.file.Sync()
 }
+
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // Retitle writes the title again, where a walk with Skip has passed over damage to it.
 func (l *Log) Retitle() error {
@@ -325,6 +366,15 @@ func (l *Log) Broken() error {
 
 // Torn returns how many bytes Open has cut off.
 func (l *Log) Torn() int64 { return l.torn }
+
+// Trim cuts off the zeros behind the last group. Who writes the log calls it last.
+func (l *Log) Trim() error {
+	if l.Broken() != nil || l.room == l.size {
+		return nil
+	}
+	l.room = l.size
+	return l.file.Truncate(l.size)
+}
 
 // Close lets go of the file.
 func (l *Log) Close() error { return l.file.Close() }

@@ -45,10 +45,8 @@ func (s *shelf) commit() {
 	if len(group) == 0 {
 		return
 	}
-	b := batch{s: s, sealed: s.known.Sealed}
-	if len(group) > 1 {
-		b.over = make(map[rowName]int, len(group))
-	}
+	b := &s.batch
+	b.begin(s, len(group) > 1)
 	n := 0
 	for ; n < len(group); n++ {
 		if n > 0 && b.size+group[n].size > mostGroup {
@@ -58,7 +56,8 @@ func (s *shelf) commit() {
 	}
 	s.line.back(group[n:])
 	group = group[:n]
-	err := s.write(&b, r)
+	err := s.write(b, r)
+	b.end()
 	s.line.next(group)
 	for _, j := range group {
 		if err != nil { // what it was told may rest on what was not written
@@ -80,9 +79,32 @@ type rowName struct {
 type batch struct {
 	s      *shelf
 	ops    []op
-	over   map[rowName]int // the last of ops for a row; nil: there is one call alone
+	over   map[rowName]int // the last of ops for a row, if there are several calls
+	many   bool
 	size   int
 	sealed bool // by a call before
+}
+
+// mostKept is how many rows a batch has room for when the next one begins.
+const mostKept = 4096
+
+// begin starts a batch in the memory of the last one.
+func (b *batch) begin(s *shelf, many bool) {
+	if b.over == nil {
+		b.over = map[rowName]int{}
+	}
+	*b = batch{s: s, ops: b.ops, over: b.over, many: many, sealed: s.known.Sealed}
+}
+
+// end lets go of the rows.
+func (b *batch) end() {
+	if len(b.ops) > mostKept {
+		b.ops, b.over = nil, nil
+		return
+	}
+	clear(b.ops)
+	clear(b.over)
+	b.ops = b.ops[:0]
 }
 
 func (b *batch) find(t keep.Table, key string) (op, bool) {
@@ -94,7 +116,7 @@ func (b *batch) find(t keep.Table, key string) (op, bool) {
 }
 
 func (b *batch) put(o op) {
-	if b.over != nil {
+	if b.many {
 		b.over[rowName{o.t, o.key}] = len(b.ops)
 	}
 	b.ops = append(b.ops, o)

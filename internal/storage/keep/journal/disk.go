@@ -31,20 +31,25 @@ type folder string
 func (f folder) path(name string) string { return filepath.Join(string(f), name) }
 
 func (f folder) Open(name string) (hashchain.File, error) {
-	file, err := os.OpenFile(f.path(name), os.O_RDWR, 0)
-	if err != nil {
-		return nil, err // not a nil *os.File in an interface
-	}
-	return file, nil
+	return f.open(name, os.O_RDWR)
 }
 
 func (f folder) Create(name string) (hashchain.File, error) {
-	file, err := os.OpenFile(f.path(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return file, nil
+	return f.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
+
+func (f folder) open(name string, how int) (hashchain.File, error) {
+	opened, err := os.OpenFile(f.path(name), how, 0o600)
+	if err != nil {
+		return nil, err // not a nil file in an interface
+	}
+	return file{opened}, nil
+}
+
+// file is a file whose Sync leaves out when it was written.
+type file struct{ *os.File }
+
+func (f file) Sync() error { return atomicfile.SyncData(f.File) }
 
 func (f folder) Rename(from, to string) error { return os.Rename(f.path(from), f.path(to)) }
 func (f folder) Remove(name string) error     { return os.Remove(f.path(name)) }

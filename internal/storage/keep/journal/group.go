@@ -36,6 +36,9 @@ const (
 	// block is what groups of main are multiples of, so that no write touches another group.
 	block = 4096
 
+	// ahead is how many zeros are written behind a group that makes its file longer.
+	ahead = 256 << 10
+
 	// mostBody is the most bytes of a group: a full one, and one call behind it.
 	mostBody = mostGroup + keep.MaxCall + groupHead + block
 )

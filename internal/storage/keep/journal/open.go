@@ -80,7 +80,7 @@ func readKey(d disk, name string) ([]byte, error) {
 
 // layoutOf returns the layout of a shelf's rows.
 func layoutOf(name string, s secret) hashchain.Layout {
-	l := hashchain.Layout{Title: fmt.Sprintf("%s %s %x", shelfFormat, name, s.derive("title")[:8]), Most: mostBody, Line: titleLine}
+	l := hashchain.Layout{Title: fmt.Sprintf("%s %s %x", shelfFormat, name, s.derive("title")[:8]), Most: mostBody, Line: titleLine, Ahead: ahead}
 	if name == keep.Main {
 		l.Line = block
 	}
@@ -277,7 +277,7 @@ func (s *shelf) close(why error) error {
 		late.Stop()
 		err = s.save() // if it is being written now: once more
 	}
-	return errors.Join(err, s.letGo())
+	return errors.Join(err, s.vol.log.Trim(), s.letGo())
 }
 
 // letGo closes the files.

@@ -25,7 +25,8 @@ type shelf struct {
 	sealer sealer
 	check  *checkFile
 	line   line
-	writer writer // of the committer
+	writer writer // of the committer, as batch is
+	batch  batch
 
 	// moving is held alone by a compaction, which waits for nobody, and shared by whoever reads
 	// the file in order.
