@@ -1,5 +1,5 @@
-// Package all imports every kind of question: it is the one table of kinds. Used by cmd/confetti and release/verify,
-// which know every kind.
+// Package all imports every kind of question: it is the one table of kinds. Used by cmd/confetti and
+// cmd/confetti-web, which know every kind.
 package all
 
 import (

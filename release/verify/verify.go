@@ -1,6 +1,8 @@
 // Package verify checks a release by what stands beside it: the plan's signatures, the promise that follows from its
 // numbers, and the receipts that hops have signed. Used by cmd/confetti/internal/release and
 // internal/service/console, and by anybody who doubts.
+//
+// It knows the kinds of questions that a program links: question/all, or the kinds whose releases it verifies.
 package verify
 
 import (
@@ -19,7 +21,6 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
-	_ "github.com/confetti-dp/confetti/question/all"
 	"github.com/confetti-dp/confetti/release"
 )
 

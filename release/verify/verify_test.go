@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
+	_ "github.com/confetti-dp/confetti/question/all"
 )
 
 // A release has evidence of its own where a log is asked for: none, that of another release

@@ -26,6 +26,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	_ "github.com/confetti-dp/confetti/question/all"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/advise"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/train"
+	_ "github.com/confetti-dp/confetti/question/all"
 )
 
 // cli lists every command: those that train on what is public, and measurements.
