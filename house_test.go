@@ -18,17 +18,22 @@ import (
 )
 
 // The size of what must be read, as bars: each may only fall. A change that makes one smaller
-// lowers it here; a change that needs more raises a total by a line that says for what.
+// lowers it here; a change that needs more raises a total, and says in a few words for what.
 var bars = map[string]int{
-	"root folders":                         15,
-	"public packages":                      22,
-	"exported names":                       499,    // with plan.Relay; with what a release stores and what it says apart; with words of every kind of finding apart from its numbers
-	"lines of the product":                 124638, // with configurations that print themselves; with Oblivious HTTP on both ends; with signed releases, the model of the ledger and planted faults of the second edition of "nothing false"; with party cards and their commands; with an operator's deeds in a file of their own; with the words of a release in a package of their own; with an operator's deeds of a bounded size, and cells of tables that no spreadsheet runs; with tokens by address; with what a poll's room carries for a device on both routes, and roots of one service each; with the services of several organisations on a map; with an edge before pages; with attempts at a batch, sums that fail and older copies of aggregators; with a console's unit, and what a room carries as it comes; bits that are symmetric but for rounding; with what a release says of its answer is written again and compared; with answers that are read over connections apart; with errors of databases that show no address, and checksums of sums; with what a release says of its answer is written again and compared; with what services ask of a disk, beside what it will replace (issue 31); with what kinds share in packages of their own; with metrics written as text, in the place of a library of 136,000 lines; with what calibrates in a package of its own; with shelves in a journal, before what they replace goes (issue 31); with the engine over PostgreSQL (issue 31); with neighbours that are asked in one place; with words of every kind of finding apart from its numbers; with a bucket spoken without a library of 87,000 lines
-	"lines a device compiles":              21583,  // an analyzer without an address is named; with a code of problems for sums that fail // with Oblivious HTTP: both ends of RFC 9458 and of the part of RFC 9292 that it needs, over the standard library's HPKE; bits that are symmetric but for rounding; with who has every key of a plan; with what calibrates in a package of its own; with a lock on Windows
-	"lines of a histogram app":             33008,  // the same; with a code of problems for sums that fail // likewise; bits that are symmetric but for rounding; with a histogram is read again from its table; with what kinds share in packages of their own; with what calibrates in a package of its own; with a lock on Windows; with words of every kind of finding apart from its numbers
-	"lines a verifier compiles":            20486,  // a release's words in a package of their own; with a code of problems for sums that fail; who signed a sum's receipts; with the rules of a plan's relay; bits that are symmetric but for rounding; with what kinds share in packages of their own; with what calibrates in a package of its own; with a lock on Windows; with words of every kind of finding apart from its numbers
-	"lines a mixing party compiles":        24760,  // a service is known by its card's certificate beside the system's authorities; with a code of problems for sums that fail // with the gateway of Oblivious HTTP; with errors of databases that show no address; with metrics written as text, in the place of a library of 136,000 lines; with a lock on Windows, and a chain in any file; with one skeleton of daemons; with neighbours that are asked in one place; with a bucket spoken without a library of 87,000 lines
-	"lines an aggregator compiles":         22651,  // the same; with sums that fail, older copies, and the attempts at a batch in the store // likewise; with errors of databases that show no address, and checksums of sums; with metrics written as text, in the place of a library of 136,000 lines; with a lock on Windows, and a chain in any file; with one skeleton of daemons; with neighbours that are asked in one place
+	"root folders":    15,
+	"public packages": 22,
+	"exported names":  499,
+
+	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
+	"lines of the product": 124638,
+
+	"lines a device compiles":                 21583,
+	"lines of a histogram app":                33008,
+	"lines a verifier of every kind compiles": 45753,
+	"lines of a histogram's verifier":         31571,
+	"lines a mixing party compiles":           24760,
+	"lines an aggregator compiles":            22651,
+
 	"comments that say what a function is": 564,
 	"long sentences in a thousand":         12,
 }
@@ -71,7 +76,8 @@ func measured(tree fs.FS) (map[string]int, error) {
 	}
 	n["lines a device compiles"] = closure("client")
 	n["lines of a histogram app"] = closure("client", "client/native", "question/histogram")
-	n["lines a verifier compiles"] = closure("release/verify")
+	n["lines a verifier of every kind compiles"] = closure("release/verify", "question/all")
+	n["lines of a histogram's verifier"] = closure("release/verify", "question/histogram")
 	n["lines a mixing party compiles"] = closure("cmd/confetti-shuffler")
 	n["lines an aggregator compiles"] = closure("cmd/confetti-aggregator")
 	entries, err := fs.ReadDir(tree, ".")
@@ -209,17 +215,17 @@ const mostNames, mostImports = 40, 15
 // wider are the packages above those bounds, with their own.
 var wider = map[string]struct{ names, imports int }{
 	// The contract, what crosses the network, and vocabularies.
-	"plan": {names: 149}, "account": {names: 71}, "release": {names: 62}, "client": {names: 54, imports: 17},
-	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64}, "internal/service/serve": {names: 92},
+	"plan": {names: 138}, "account": {names: 70}, "release": {names: 44}, "client": {names: 52, imports: 17},
+	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64}, "internal/service/serve": {names: 91},
 
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
 	"internal/service/analyzerd": {imports: 28}, "internal/service/shufflerd": {imports: 19}, "internal/service/console": {imports: 25},
-	"question/histogram": {imports: 20}, "question/latent": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
-	"internal/audit": {imports: 34}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 26},
+	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
+	"internal/audit": {imports: 26}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 26},
 	// Commands.
-	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 18}, "cmd/confetti/internal/account": {imports: 20}, "cmd/confetti/internal/collect": {imports: 24},
-	"cmd/confetti/internal/device": {imports: 18}, "cmd/confetti/internal/roles": {imports: 17},
-	"cmd/confetti/internal/up": {imports: 21}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/plan/draft": {imports: 16}, "cmd/confetti/internal/services": {imports: 17},
+	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 18}, "cmd/confetti/internal/account": {imports: 16}, "cmd/confetti/internal/collect": {imports: 22},
+	"cmd/confetti/internal/device": {imports: 17}, "cmd/confetti/internal/roles": {imports: 17},
+	"cmd/confetti/internal/up": {imports: 20}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/plan/draft": {imports: 16}, "cmd/confetti/internal/services": {imports: 16},
 }
 
 func TestNoPackageSaysTooMuch(t *testing.T) {
