@@ -181,32 +181,65 @@ func Join(a, b string) string {
 // sixth on average: 1/135,000 of it, so epsilon by about 4e-6 of itself.
 const PointsPerSpread = 150
 
-// wholePoints is that of a profile of which many points are wanted: the error is
-// 6e-5 of epsilon, and each point takes a quarter of the time.
-const wholePoints = 40
+// wholePitches is how many pitches a profile of which many points are wanted takes for one: the error
+// is 6e-5 of epsilon, and each point takes a quarter of the time.
+const wholePitches = 4
 
-// compositions returns those of the two directions in which neighbours may change, or twice
-// the same one that dominates both. The pitch follows from the mean variance of a round:
-// the error of a part far narrower than the pitch is still of second order, and counts
-// against the spread of the whole.
-func (o Options) compositions(uses []use) (directions [2]*pld.Composition, one bool, err error) {
-	variance, rounds := 0.0, 0.0
+// pitch returns that of the grid of a composition, and how many pitches it is of the grid that its
+// commonest part has by itself: what such a part has found for that one serves for this one.
+// It follows from the mean variance of a round: the error of a part far narrower than the pitch is
+// still of second order, and counts against the spread of the whole. Beside few narrow rounds a wide
+// one has a finer grid: whether its few atoms lie on it would move what the rounds add.
+func (o Options) pitch(uses []use) (pitch float64, of int) {
+	variance, rounds, widest, common := 0.0, 0.0, 0.0, uses[0]
 	for _, u := range uses {
 		s := u.event.(plder).Spread()
 		variance += float64(u.rounds) * s * s
 		rounds += float64(u.rounds)
-	}
-	if o.Step == 0 {
-		o.Step = math.Sqrt(variance/rounds) / PointsPerSpread
-		if o.Whole {
-			o.Step *= PointsPerSpread / wholePoints
+		widest = math.Max(widest, s)
+		if u.rounds > common.rounds || u.rounds == common.rounds && s < common.event.(plder).Spread() {
+			common = u
 		}
 	}
-	if l, ok := uses[0].event.(latticed); ok && len(uses) == 1 {
-		o.Step = l.Lattice() / math.Ceil(l.Lattice()/o.Step)
+	pitch = math.Sqrt(variance/rounds) / PointsPerSpread
+	if o.Whole {
+		pitch *= wholePitches
+	}
+	alone := common.event.(plder).Spread() / PointsPerSpread
+	if l, ok := common.event.(latticed); ok {
+		if few := l.Lattice() / pitch; len(uses) == 1 && few < PointsPerSpread { // the largest loss matters
+			return l.Lattice() / math.Ceil(few), 1
+		}
+		alone = l.Lattice() / math.Ceil(l.Lattice()/alone)
+	}
+	if len(uses) == 1 && !o.Whole {
+		return alone, 1
+	}
+	most := pitch / alone * (1 + 1e-9) // one that is the part's own may round below it
+	if len(uses) > 1 {
+		most = math.Min(most, math.Max(0.3*math.Sqrt(float64(common.rounds)), widest/alone/(1<<16)))
+	}
+	if pitch < alone*(1-1e-9) {
+		return pitch, 1
+	}
+	for of = 1; float64(2*of) <= most; {
+		of *= 2
+	}
+	return alone * float64(of), of
+}
+
+// compositions returns those of the two directions in which neighbours may change, or twice
+// the same one that dominates both.
+func (o Options) compositions(uses []use) (directions [2]*pld.Composition, one bool, err error) {
+	if o.Step == 0 {
+		o.Step, o.Pitches = o.pitch(uses)
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 1) {
 		return directions, false, fmt.Errorf("account: no grid of losses has pitch %v", o.Step)
+	}
+	if o.Neglect > 0 { // rounded down, so that askers for nearly the same find what the first one found
+		_, power := math.Frexp(o.Neglect)
+		o.Neglect = math.Ldexp(0.5, power)
 	}
 	one = true
 	for i := range directions {
@@ -249,6 +282,22 @@ func (w worse) Epsilon(delta float64) (float64, error) {
 	}
 	b, err := w[1].Epsilon(delta)
 	return math.Max(a, b), err
+}
+
+// Deltas returns the larger at each of the epsilons, up to the first where both are at most neglect.
+func (w worse) Deltas(epsilons []float64, neglect float64) ([]float64, error) {
+	a, err := w[0].Deltas(epsilons, neglect)
+	if err != nil {
+		return nil, err
+	}
+	b, err := w[1].Deltas(epsilons, neglect)
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	for i := range b {
+		a[i] = math.Max(a[i], b[i])
+	}
+	return a, err
 }
 
 // renyiSum adds up Renyi divergences order by order.

@@ -239,15 +239,14 @@ func replacing(e Event) (Event, bool) {
 // two epsilons h lies below its chord, and where K is closest to the chord its slope,
 // -Phi(-shift/2 - epsilon/shift), is the chord's: one comparison covers the cell.
 // Beyond the last cell h is at most the tail. Epsilons below 0 follow by reversal,
-// which takes h(-e) = 1 - e^-e + e^-e h(e) to the same of K. Cells are halved where
-// the shift that they need is the largest, until that is hardly more than what some
-// single epsilon needs.
+// which takes h(-e) = 1 - e^-e + e^-e h(e) to the same of K. The cells are of one width, so that
+// few convolutions tell all their heights, and one search finds the shift of all.
 func dominated(e Event, tail float64) (Domination, error) {
 	g, err := statement(e)
 	if err != nil {
 		return Domination{}, err
 	}
-	const tailPart = 1e-4                       // of the tail, that the profile may neglect
+	const tailPart = 1e-7                       // of the tail, that the profile may neglect
 	for _, whole := range []bool{true, false} { // a grid of losses may round more up than the tail
 		var c profile.Curve
 		if c, err = (Options{Neglect: tail * tailPart / float64(g.Rounds), Whole: whole}).curve(e, &g); err != nil {
@@ -267,52 +266,43 @@ type underGauss struct {
 	tail    float64
 }
 
-// knot is a point of the profile, cell a stretch between two, with the shift that it
-// needs.
-type (
-	knot struct{ epsilon, h float64 }
-	cell struct {
-		left, right knot
-		need        float64
-	}
-)
+// knot is a point of the profile.
+type knot struct{ epsilon, h float64 }
 
-const (
-	dominationCells = 100
-	dominationGap   = 1e-3 // of the shift, that chords may cost
-)
+const dominationCells = 200
 
 func (u underGauss) shift() (float64, error) {
 	last, err := u.last()
 	if err != nil {
 		return 0, err
 	}
-	left, err := u.knot(0)
-	if err != nil || last.epsilon == 0 {
+	if last.epsilon == 0 {
+		return 0, nil
+	}
+	epsilons := make([]float64, dominationCells)
+	for i := range epsilons {
+		epsilons[i] = last.epsilon * float64(i) / dominationCells
+	}
+	heights, err := u.heights(epsilons)
+	if err != nil {
 		return 0, err
 	}
-	least := leastShift(0, u.beside(left.h))
-	cells := []cell{u.cell(left, last)}
-	for {
-		worst := 0
-		for i, c := range cells {
-			if c.need > cells[worst].need {
-				worst = i
+	knots := make([]knot, 0, dominationCells+1)
+	for i, h := range heights {
+		knots = append(knots, knot{epsilons[i], h})
+	}
+	knots = append(knots, last)
+	worst := 0 // where the last shift was too short
+	return leastOf(func(shift float64) bool {
+		for i := range dominationCells {
+			at := (worst + i) % dominationCells
+			if !u.covers(shift, knots[at], knots[at+1]) {
+				worst = at
+				return false
 			}
 		}
-		c := cells[worst]
-		middle := c.left.epsilon + (c.right.epsilon-c.left.epsilon)/2
-		if c.need <= least*(1+dominationGap) || len(cells) >= dominationCells || !(middle > c.left.epsilon && middle < c.right.epsilon) {
-			return c.need, nil
-		}
-		k, err := u.knot(middle)
-		if err != nil {
-			return 0, err
-		}
-		least = math.Max(least, leastShift(middle, u.beside(k.h)))
-		cells[worst] = u.cell(c.left, k)
-		cells = append(cells, u.cell(k, c.right))
-	}
+		return true
+	}), nil
 }
 
 // last returns a point from which on the profile is at most the tail.
@@ -322,48 +312,54 @@ func (u underGauss) last() (knot, error) {
 		if !(epsilon <= profile.MaxEpsilon) {
 			return knot{}, errors.New("something is revealed outright more often than that")
 		}
-		var k knot
-		if k, err = u.knot(epsilon); err == nil && k.h <= u.tail {
-			return k, nil
+		var h []float64
+		if h, err = u.heights([]float64{epsilon}); err == nil && h[0] <= u.tail {
+			return knot{epsilon, h[0]}, nil
 		}
 		epsilon = math.Max(1e-12, epsilon*(1+more))
 	}
 	return knot{}, err
 }
 
-// knot returns the profile at epsilon, rounded against us.
-func (u underGauss) knot(epsilon float64) (knot, error) {
-	h, err := u.profile.Delta(epsilon)
-	if math.IsNaN(h) {
-		return knot{}, fmt.Errorf("no delta at epsilon %v", epsilon)
+// heights returns the profile at epsilons that do not fall, rounded against us.
+func (u underGauss) heights(epsilons []float64) (h []float64, err error) {
+	if w, ok := u.profile.(walker); ok {
+		h, err = w.Deltas(epsilons, -1)
+	} else {
+		h = make([]float64, len(epsilons))
+		for i := 0; i < len(h) && err == nil; i++ {
+			h[i], err = u.profile.Delta(epsilons[i])
+		}
 	}
-	return knot{epsilon, h * (1 + dominationError)}, err
+	for i := range h {
+		if math.IsNaN(h[i]) {
+			return nil, fmt.Errorf("no delta at epsilon %v", epsilons[i])
+		}
+		h[i] *= 1 + dominationError
+	}
+	return h, err
+}
+
+// A walker knows its profile at many epsilons at once.
+type walker interface {
+	Deltas(epsilons []float64, neglect float64) ([]float64, error)
 }
 
 // beside returns what is left for the Gaussian of a hockey stick, beside the tail.
 func (u underGauss) beside(h float64) float64 { return (h - u.tail) / (1 - u.tail) }
 
-func (u underGauss) cell(left, right knot) cell {
-	c := cell{left: left, right: right}
+// covers reports whether the chord of a cell lies below the Gaussian of the shift.
+func (u underGauss) covers(shift float64, left, right knot) bool {
 	// Relative to l at the left end: l = 1 there and 1 + width at the right one.
 	width := math.Expm1(right.epsilon - left.epsilon)
 	a, b := u.beside(left.h), u.beside(right.h)
 	fall := (a - b) / width * math.Exp(-left.epsilon) // of the chord, in l itself
-	c.need = leastOf(func(shift float64) bool {
-		e := right.epsilon
-		if fall > 0 { // the slope of K is that of the chord
-			e = math.Max(left.epsilon, math.Min(right.epsilon, -shift*(prob.NormalQuantile(math.Min(1, fall))+shift/2)))
-		}
-		chord := a - (a-b)*math.Expm1(e-left.epsilon)/width
-		return profile.Normal(shift).Hockey(e)*(1-dominationError) >= chord
-	})
-	return c
-}
-
-// leastShift returns the least shift, from above, whose hockey stick at epsilon is at
-// least delta.
-func leastShift(epsilon, delta float64) float64 {
-	return leastOf(func(shift float64) bool { return profile.Normal(shift).Hockey(epsilon)*(1-dominationError) >= delta })
+	e := right.epsilon
+	if fall > 0 { // the slope of K is that of the chord
+		e = math.Max(left.epsilon, math.Min(right.epsilon, -shift*(prob.NormalQuantile(math.Min(1, fall))+shift/2)))
+	}
+	chord := a - (a-b)*math.Expm1(e-left.epsilon)/width
+	return profile.Normal(shift).Hockey(e)*(1-dominationError) >= chord
 }
 
 // leastOf returns the least shift, from above, that is enough, where every larger one is

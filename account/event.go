@@ -185,6 +185,7 @@ func LowerEpsilon(e Event, delta float64) (Guarantee, error) {
 // Options tell a mechanism what is wanted of its profile.
 type Options struct {
 	Step    float64 // pitch of the grid of losses
+	Pitches int     // how many of its own pitches Step is to the commonest part of a composition; 0: not known
 	Neglect float64 // probability that may be charged to delta outright, each round
 	Every   bool    // over every data set, however long it takes
 	Lower   bool    // a lower bound: one pair of data sets is enough

@@ -1,15 +1,23 @@
 package account
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/confetti-dp/confetti/internal/account/profile"
+)
 
 // What the tests of this package see beside its exported names. They stand outside of it,
 // since the events they account for do.
 var (
-	LeastShift  = leastShift
 	GaussPower  = gaussPower
 	OwnLosses   = ownLosses
 	Dominations = dominations
 )
+
+// LeastShift returns the least shift, from above, whose hockey stick at epsilon is at least delta.
+func LeastShift(epsilon, delta float64) float64 {
+	return leastOf(func(shift float64) bool { return profile.Normal(shift).Hockey(epsilon) >= delta })
+}
 
 // HooksOf names the hooks that an event has, as the accountant finds them.
 func HooksOf(e any) (names []string) {

@@ -62,7 +62,7 @@ func BenchmarkForecast(b *testing.B) {
 			}
 			p.Budget.Epsilon *= 1.01 // what is calibrated to n may pass its budget at n + 1, by parts of a million
 			for b.Loop() {
-				p.Crowd.Minimum++ // nobody has asked of it before: what the accountant finds is kept
+				p.Crowd.Minimum += p.Crowd.Minimum / 400 // the accountant has not been asked of it, nor of what it keeps for it
 				if _, _, err := client.Forecast(p, nil); err != nil {
 					b.Fatal(err)
 				}

@@ -4,18 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // Composition is the sum of independent losses: rounds of one or several
 // distributions on the same grid. The zero value is the empty composition, of
-// loss zero. It keeps the distributions and convolves them anew for each
-// question, tilted towards the answer (see tilt), so that a delta of 1e-100
-// has as many good digits as one of 1e-2.
+// loss zero. It keeps the distributions and convolves them tilted towards the
+// answer (see tilt), so that a delta of 1e-100 has as many good digits as one of
+// 1e-2. What it convolved answers later questions too, for which it has the digits:
+// an answer depends on earlier questions by 1e-8 of itself, on the side of the composition.
 type Composition struct {
 	parts []part
+
+	mu   sync.Mutex
+	kept []*tilted // what was convolved last, oldest first
 }
+
+// mostKept bounds the memory of a composition: a law has up to some 100,000 points.
+const mostKept = 8
 
 type part struct {
 	*Distribution
@@ -113,15 +122,11 @@ func (c *Composition) Delta(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 1) {
 		return 0, fmt.Errorf("pld: epsilon %v: need a finite number from 0", epsilon)
 	}
-	inf := c.infinite()
-	if len(c.parts) == 0 || c.empty() || epsilon >= c.highest() {
-		return inf, nil
-	}
-	t, err := c.tilt(c.at(epsilon))
+	deltas, err := c.Deltas([]float64{epsilon}, -1)
 	if err != nil {
 		return 0, err
 	}
-	return min(1, inf+t.delta(epsilon)), nil
+	return deltas[0], nil
 }
 
 // at returns the tilt that makes epsilon the mean: K'(theta) = epsilon.
@@ -148,11 +153,7 @@ func (c *Composition) Deltas(epsilons []float64, neglect float64) ([]float64, er
 			deltas = append(deltas, inf)
 			continue
 		}
-		t, err := c.tilt(c.at(rest[0]))
-		if err != nil {
-			return nil, err
-		}
-		stretch, err := t.deltas(rest)
+		stretch, err := c.stretch(rest)
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +165,35 @@ func (c *Composition) Deltas(epsilons []float64, neglect float64) ([]float64, er
 		}
 	}
 	return deltas, nil
+}
+
+// stretch answers the first of the epsilons, and the next ones for which one tilt has the digits.
+func (c *Composition) stretch(epsilons []float64) ([]float64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.kept) > 0 {
+		deltas, enough, err := nearest(c.kept, epsilons[0]).deltas(epsilons)
+		if enough > 0 || err != nil {
+			return deltas[:enough], err
+		}
+	}
+	t, err := c.tilt(c.at(epsilons[0]))
+	if err != nil {
+		return nil, err
+	}
+	c.keep(t)
+	deltas, enough, err := t.deltas(epsilons)
+	if err != nil {
+		return nil, err
+	}
+	return deltas[:max(1, enough)], nil
+}
+
+func (c *Composition) keep(t *tilted) {
+	if len(c.kept) == mostKept {
+		c.kept = slices.Delete(c.kept, 0, 1)
+	}
+	c.kept = append(c.kept, t)
 }
 
 // Profile is Delta at epsilon = 0, step, ..., at so many points, or up to the first that is at
@@ -214,6 +244,9 @@ func (c *Composition) Epsilon(delta float64) (float64, error) {
 		}
 		epsilon, inside := t.epsilon(left)
 		if inside || theta == 0 {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.keep(t)
 			return epsilon, nil
 		}
 		// The answer lies below the window: tilt less.

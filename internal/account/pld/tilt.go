@@ -1,12 +1,12 @@
 package pld
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
 	"math/cmplx"
-
-	"gonum.org/v1/gonum/dsp/fourier"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -19,6 +19,7 @@ type tilted struct {
 	step     float64
 	low      int
 	q        []float64
+	mean     float64 // of the tilted law
 	// slack bounds, in tilted probability, what rounding changed in any sum of
 	// the q, and what lies outside the window or was folded into it.
 	slack float64
@@ -42,7 +43,7 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 	if width > maxWindow {
 		return nil, fmt.Errorf("pld: the composed loss spans %d steps, more than %d: choose a larger step", width, maxWindow)
 	}
-	t := &tilted{theta: theta, step: step, low: low, lower: c.parts[0].lower}
+	t := &tilted{theta: theta, step: step, low: low, lower: c.parts[0].lower, mean: c.cumulants(theta).mean}
 	if len(c.parts) == 1 && c.parts[0].rounds == 1 {
 		d := c.parts[0]
 		t.k = d.cumulants(theta).log
@@ -51,18 +52,11 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 		t.slack = 8 * roundoff
 		return t, nil
 	}
-	n := 1 << bits.Len(uint(max(width, 16)-1))
+	n := smooth(max(width, 16))
 	prob.Count(n * bits.Len(uint(n)) * (len(c.parts) + 1))
-	fft := fourier.NewFFT(n)
-	product := make([]complex128, n/2+1)
-	for i := range product {
-		product[i] = 1
-	}
-	wrapped := make([]float64, n)
-	factor := make([]complex128, n/2+1)
-	// errorFactor[j] accumulates sum over parts of rounds/|z|: the relative
-	// error of the product per unit of absolute error in a coefficient z.
-	errorFactor := make([]float64, n/2+1)
+	room := roomOf(n)
+	defer room.free()
+	wrapped, factor, product, errorFactor := room.wrapped, room.factor, room.product, room.errorFactor
 	for _, p := range c.parts {
 		k := p.cumulants(theta).log
 		t.k += float64(p.rounds) * k
@@ -70,7 +64,7 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 		for i, q := range p.tilt(theta, k) {
 			wrapped[mod(p.low+i, n)] += q
 		}
-		fft.Coefficients(factor, wrapped)
+		room.fft.Coefficients(factor, wrapped)
 		for j, z := range factor {
 			if product[j] == 0 {
 				continue
@@ -98,7 +92,7 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 		}
 	}
 	t.slack = 4*roundoff*float64(bits.Len(uint(n)))*math.Sqrt(e) + 2*outside
-	sum := fft.Sequence(wrapped, product)
+	sum := room.fft.Sequence(wrapped, product)
 	t.q = make([]float64, width)
 	for i := range t.q {
 		t.q[i] = max(0, sum[mod(low+i, n)]/float64(n))
@@ -140,7 +134,13 @@ func (c *Composition) window(theta float64) (low, high int) {
 	return int(least), int(most)
 }
 
-func mod(i, n int) int { return i & (n - 1) } // n is a power of two
+// mod returns i modulo n, from 0.
+func mod(i, n int) int {
+	if i %= n; i < 0 {
+		i += n
+	}
+	return i
+}
 
 // power is z^k by squaring: relative error about k roundoffs, like that of z itself.
 func power(z complex128, k int) complex128 {
@@ -162,37 +162,23 @@ func (t *tilted) signed() float64 {
 	return t.slack
 }
 
-// delta is sum over l > epsilon of (1 - e^(epsilon-l)) p(l), over finite
-// losses. For theta >= 0 no tilted unit weighs more than e^(K - theta epsilon),
-// so the slack does not either.
-func (t *tilted) delta(epsilon float64) float64 {
-	sum := 0.0
-	for i := len(t.q) - 1; i >= 0; i-- {
-		above := float64(t.low+i)*t.step - epsilon
-		if above <= 0 {
-			break
-		}
-		sum += -math.Expm1(-above) * math.Exp(-t.theta*above) * t.q[i]
-	}
-	return max(0, sum+t.signed()) * math.Exp(t.k-t.theta*epsilon)
-}
-
 // digits is the share of an answer that the slack may make up before another tilt is
 // worth its convolution.
-const digits = 1e-7
+const digits = 1e-8
 
-// deltas is delta at the first of the epsilons, which do not fall, and at as many of
-// the next as this tilt has digits for. One walk down collects, over the losses l above
-// epsilon, the sums of q e^(-theta (l - epsilon)) and of the same times e^(epsilon - l).
-func (t *tilted) deltas(epsilons []float64) ([]float64, error) {
-	deltas := make([]float64, len(epsilons))
-	enough := len(epsilons)
+// deltas returns delta at each of the epsilons, which do not fall, and for how many of the
+// first ones this tilt has digits. Delta is the sum over l > epsilon of (1 - e^(epsilon-l)) p(l),
+// over finite losses. For theta >= 0 no tilted unit weighs more than e^(K - theta epsilon), so the
+// slack does not either. One walk down collects, over the losses l above epsilon, the sums of
+// q e^(-theta (l - epsilon)) and of the same times e^(epsilon - l).
+func (t *tilted) deltas(epsilons []float64) (deltas []float64, enough int, err error) {
+	deltas, enough = make([]float64, len(epsilons)), len(epsilons)
 	up, down, before := 0.0, 0.0, math.Inf(1)
 	i := len(t.q) - 1
 	for j := len(epsilons) - 1; j >= 0; j-- {
 		epsilon := epsilons[j]
 		if !(epsilon >= 0 && epsilon <= math.Min(before, math.MaxFloat64)) {
-			return nil, fmt.Errorf("pld: epsilons %v and %v: need finite numbers from 0 that do not fall", epsilon, before)
+			return nil, 0, fmt.Errorf("pld: epsilons %v and %v: need finite numbers from 0 that do not fall", epsilon, before)
 		}
 		if fall := before - epsilon; up > 0 {
 			up *= math.Exp(-t.theta * fall)
@@ -219,7 +205,14 @@ func (t *tilted) deltas(epsilons []float64) ([]float64, error) {
 		}
 		deltas[j] = max(0, sum+rounding+t.signed()) * math.Exp(t.k-t.theta*epsilon)
 	}
-	return deltas[:max(1, enough)], nil
+	return deltas, enough, nil
+}
+
+// nearest returns the tilt whose mean lies next to epsilon.
+func nearest(all []*tilted, epsilon float64) *tilted {
+	return slices.MinFunc(all, func(a, b *tilted) int {
+		return cmp.Compare(math.Abs(a.mean-epsilon), math.Abs(b.mean-epsilon))
+	})
 }
 
 // epsilon solves delta(epsilon) = target; inside says whether it lies in the

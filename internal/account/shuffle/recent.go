@@ -1,7 +1,6 @@
 package shuffle
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/confetti-dp/confetti/account"
@@ -15,29 +14,27 @@ type recent[K comparable, V any] struct {
 	mu sync.Mutex
 	of [64]struct {
 		asked K
-		found V
-		known bool
+		found func() V
 	}
 	next int
 }
 
-// find returns what is remembered, or else what work gives.
+// find returns what is remembered, or else what work gives. Who asks for what another is at work on
+// waits for it.
 func (r *recent[K, V]) find(asked K, work func() V) V {
 	r.mu.Lock()
 	for i := range r.of {
-		if r.of[i].known && r.of[i].asked == asked {
-			defer r.mu.Unlock()
-			return r.of[i].found
+		if found := r.of[i].found; found != nil && r.of[i].asked == asked {
+			r.mu.Unlock()
+			return found()
 		}
 	}
-	r.mu.Unlock()
-	found := work()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	at := &r.of[r.next]
-	at.asked, at.found, at.known = asked, found, true
+	at.asked, at.found = asked, sync.OnceValue(work)
 	r.next = (r.next + 1) % len(r.of)
-	return found
+	found := at.found
+	r.mu.Unlock()
+	return found()
 }
 
 // asked is all that envelopes depend on.
@@ -51,11 +48,21 @@ type asked struct {
 var recentEnvelopes recent[asked, [2][]float64]
 
 // envelopes returns those of either direction: of a one told from a zero, and of a zero
-// told from a one.
+// told from a one. On a grid of several pitches they are those of the finer grid, at every so many of its points.
 func (b bit) envelopes(c worlds, o account.Options) (rising, falling []float64) {
+	every := max(1, o.Pitches)
+	o.Step, o.Pitches = o.Step/float64(every), 1
 	both := recentEnvelopes.find(asked{b, c, o.Step, o.Neglect}, func() [2][]float64 {
 		rising, falling := b.walk(c, o)
 		return [2][]float64{rising, falling}
 	})
-	return slices.Clone(both[0]), slices.Clone(both[1])
+	return thin(both[0], every), thin(both[1], every)
+}
+
+// thin returns every so many points of a profile, of which the last holds from there on.
+func thin(h []float64, every int) (some []float64) {
+	for i := 0; i < len(h)-1; i += every {
+		some = append(some, h[i])
+	}
+	return append(some, h[len(h)-1])
 }

@@ -19,17 +19,34 @@ func TestRecentEnvelopesAreThoseComputed(t *testing.T) {
 		for _, b := range []bit{one, other, one} {
 			for _, c := range []worlds{{50, 0}, {49, 0}, {50, 1}} {
 				for _, o := range []account.Options{o, fine, strict} {
-					rising, falling := b.envelopes(c, o)
 					up, down := b.walk(c, o)
-					if !slices.Equal(rising, up) || !slices.Equal(falling, down) {
-						t.Fatalf("%v, %v, %v: not what is computed", b, c, o)
+					for _, every := range []int{0, 1, 3} {
+						wide := o
+						wide.Step, wide.Pitches = o.Step*float64(max(1, every)), every
+						rising, falling := b.envelopes(c, wide)
+						if !slices.Equal(rising, someOf(up, every)) || !slices.Equal(falling, someOf(down, every)) {
+							t.Fatalf("%v, %v, %v: not what is computed", b, c, wide)
+						}
+						clear(rising)
+						clear(falling)
 					}
-					clear(rising)
-					clear(falling)
 				}
 			}
 		}
 	}
+}
+
+// someOf returns a profile on a grid whose pitch is so many times as wide, computed point by point.
+func someOf(h []float64, every int) (some []float64) {
+	if every < 2 {
+		return h
+	}
+	for i := range h {
+		if i%every == 0 && i < len(h)-1 {
+			some = append(some, h[i])
+		}
+	}
+	return append(some, h[len(h)-1])
 }
 
 // forget lets go of what is kept.

@@ -90,6 +90,10 @@ func (e RandomizedResponse) Distributions(o account.Options) ([]*pld.Distributio
 	if o.Lower {
 		return e.bit().unanimous(e.Users, o)
 	}
+	if e.Users == 1 { // two losses, which need no envelope and none of its slack
+		d, err := pld.FromAtoms([]pld.Atom{{Loss: e.local(), Mass: 1 - e.Flip}, {Loss: -e.local(), Mass: e.Flip}}, 0, o.Step)
+		return []*pld.Distribution{d}, err
+	}
 	h := e.bit().envelope(cover(e.Users, o), o)
 	d, err := pld.FromCurves(h, h, o.Step)
 	return []*pld.Distribution{d}, err
