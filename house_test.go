@@ -25,16 +25,16 @@ var bars = map[string]int{
 	"exported names":  499,
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
-	"lines of the product": 124638,
+	"lines of the product": 124778,
 
-	"lines a device compiles":                 21583,
-	"lines of a histogram app":                33008,
-	"lines a verifier of every kind compiles": 45753,
-	"lines of a histogram's verifier":         31571,
+	"lines a device compiles":                 21712,
+	"lines of a histogram app":                33148,
+	"lines a verifier of every kind compiles": 45893,
+	"lines of a histogram's verifier":         31711,
 	"lines a mixing party compiles":           24760,
 	"lines an aggregator compiles":            22651,
 
-	"comments that say what a function is": 564,
+	"comments that say what a function is": 562,
 	"long sentences in a thousand":         12,
 }
 
