@@ -47,7 +47,7 @@ var layers = [][]string{
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
 	{"internal/account/calibrate"},
 	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/kernelmap", "internal/dp/encode/hashedwords"},
-	{"internal/account/shuffle", "internal/account/additive", "internal/dp/encode/inputs"},
+	{"internal/account/shuffle", "internal/account/additive", "internal/account/central", "internal/dp/encode/inputs"},
 	{"internal/account/amplify", "internal/account/bitnoise"},
 	{"internal/dp/estimate", "internal/dp/sum"},
 	{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/sum/sumprivacy", "internal/dp/direction", "internal/dap/task"},

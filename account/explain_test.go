@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -92,7 +92,7 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	views, err := account.Explain(account.Repeat{Event: additive.Gaussian{Sigma: 10, Sensitivity: 1}, Rounds: 2}, 1e-6)
+	views, err := account.Explain(account.Repeat{Event: central.Gaussian{Sigma: 10, Sensitivity: 1}, Rounds: 2}, 1e-6)
 	if err != nil || len(views) != 2 || views[0].Guarantee != nil || views[1].Guarantee.Trust != account.Central {
 		t.Errorf("central: %+v, %v: want a curator who sees all, and a reader", views, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
@@ -26,13 +27,13 @@ var mustHave = []struct {
 }{
 	{additive.DiscreteGaussian{}, "Profile Distributions Renyi"},
 	{bitnoise.Pure{}, "Profile Distributions"},
-	{additive.Laplace{}, "Profile Distributions Renyi"},
+	{central.Laplace{}, "Profile Distributions Renyi"},
 	{additive.DiscreteLaplace{}, "Profile Distributions"},
 	{bitnoise.NegativeBinomialSum{}, "Distributions"},
-	{additive.Gaussian{}, "Profile Distributions Renyi"},
+	{central.Gaussian{}, "Profile Distributions Renyi"},
 	{additive.LaplaceShares{}, "Distributions"},
 	{bitnoise.ThinnedNegativeBinomialSum{}, "Distributions"},
-	{additive.SubsampledGaussian{}, "Distributions Renyi"},
+	{central.SubsampledGaussian{}, "Distributions Renyi"},
 	{additive.DistributedLaplace{}, "Reduce"},
 	{additive.DistributedGaussian{}, "Distributions"},
 	{bitnoise.PoissonSum{}, "Profile Distributions"},
@@ -63,7 +64,7 @@ func TestEveryEventHasItsHooks(t *testing.T) {
 	// No event is missing: those of this package and of those that build events.
 	declared := map[string]bool{}
 	terms := regexp.MustCompile(`(?m)^func \(\w+ ([A-Z]\w*)\) Terms\(\) \((account\.)?Guarantee, error\)`)
-	for folder, pkg := range map[string]string{".": "account", "../internal/account/additive": "additive", "../internal/account/amplify": "amplify", "../internal/account/bitnoise": "bitnoise", "../internal/account/shuffle": "shuffle"} {
+	for folder, pkg := range map[string]string{".": "account", "../internal/account/additive": "additive", "../internal/account/amplify": "amplify", "../internal/account/bitnoise": "bitnoise", "../internal/account/central": "central", "../internal/account/shuffle": "shuffle"} {
 		files, err := fs.Glob(os.DirFS(folder), "*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +87,7 @@ func TestEveryEventHasItsHooks(t *testing.T) {
 }
 
 // changed is an event whose hooks have other signatures than the accountant asks for.
-type changed struct{ additive.Gaussian }
+type changed struct{ central.Gaussian }
 
 func (changed) Losses() (account.Losses, error)                     { return account.Losses{}, nil }
 func (changed) Distributions(float64) ([]*pld.Distribution, error)  { return nil, nil }

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
@@ -24,10 +24,10 @@ func TestHostileParametersAreErrors(t *testing.T) {
 		events[fmt.Sprint("noise ", x)] = bitnoise.ThreeNB{Users: 0, Noise: x, FloodShape: 3, FloodProb: 0.5}
 		events[fmt.Sprint("flood shape ", x)] = bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: x, FloodProb: 0.5}
 		events[fmt.Sprint("flood probability ", x)] = bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: x}
-		events[fmt.Sprint("sigma ", x)] = additive.Gaussian{Sigma: x, Sensitivity: 1}
-		events[fmt.Sprint("sensitivity ", x)] = additive.Gaussian{Sigma: 1, Sensitivity: x}
-		events[fmt.Sprint("sampling ", x)] = additive.SubsampledGaussian{Sampling: x, NoiseMultiplier: 1}
-		events[fmt.Sprint("multiplier ", x)] = additive.SubsampledGaussian{Sampling: 0.1, NoiseMultiplier: x}
+		events[fmt.Sprint("sigma ", x)] = central.Gaussian{Sigma: x, Sensitivity: 1}
+		events[fmt.Sprint("sensitivity ", x)] = central.Gaussian{Sigma: 1, Sensitivity: x}
+		events[fmt.Sprint("sampling ", x)] = central.SubsampledGaussian{Sampling: x, NoiseMultiplier: 1}
+		events[fmt.Sprint("multiplier ", x)] = central.SubsampledGaussian{Sampling: 0.1, NoiseMultiplier: x}
 	}
 	for _, n := range []int{0, -1, math.MaxInt, math.MinInt} {
 		events[fmt.Sprint("users ", n)] = shuffle.RandomizedResponse{Users: n, Flip: 0.2}
@@ -37,7 +37,7 @@ func TestHostileParametersAreErrors(t *testing.T) {
 	}
 	events["flip above a half"] = shuffle.RandomizedResponse{Users: 100, Flip: 0.51}
 	events["flood probability 1"] = bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 1}
-	events["sampling above 1"] = additive.SubsampledGaussian{Sampling: 1.01, NoiseMultiplier: 1}
+	events["sampling above 1"] = central.SubsampledGaussian{Sampling: 1.01, NoiseMultiplier: 1}
 	events["no adjacency"] = shuffle.OneHot{Users: 100, Flip: 0.2, Adjacency: "", Keep: 0}
 	events["rounds overflow"] = account.Repeat{Event: account.Repeat{Event: shuffle.RandomizedResponse{Users: 10, Flip: 0.2}, Rounds: 1 << 20}, Rounds: 1 << 20}
 	for what, e := range events {
@@ -52,7 +52,7 @@ func TestHostileParametersAreErrors(t *testing.T) {
 func TestHostileQuestionsAreErrors(t *testing.T) {
 	events := []account.Event{
 		shuffle.RandomizedResponse{Users: 100, Flip: 0.2}, account.Repeat{Event: shuffle.RandomizedResponse{Users: 100, Flip: 0.2}, Rounds: 3}, shuffle.OneHot{Users: 100, Flip: 0.2, Adjacency: account.Replacement, Keep: 0},
-		bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 0.5}, account.Repeat{Event: bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 0.5}, Rounds: 4}, additive.Gaussian{Sigma: 1, Sensitivity: 1}, additive.SubsampledGaussian{Sampling: 0.1, NoiseMultiplier: 1},
+		bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 0.5}, account.Repeat{Event: bitnoise.ThreeNB{Users: 0, Noise: 1, FloodShape: 3, FloodProb: 0.5}, Rounds: 4}, central.Gaussian{Sigma: 1, Sensitivity: 1}, central.SubsampledGaussian{Sampling: 0.1, NoiseMultiplier: 1},
 	}
 	for _, e := range events {
 		for _, x := range append(hostile, 1) {
@@ -112,7 +112,7 @@ func TestHostileTargetsAreErrors(t *testing.T) {
 		if e, _, err := bitnoise.CalibrateThreeNB(target, calibrate.Exact, 0.25); err == nil {
 			t.Errorf("3NB for %+v: %+v", target, e)
 		}
-		if e, _, err := additive.CalibrateGaussian(target, 1); err == nil && target.Users >= 0 {
+		if e, _, err := central.CalibrateGaussian(target, 1); err == nil && target.Users >= 0 {
 			t.Errorf("Gaussian for %+v: %+v", target, e)
 		}
 	}
@@ -120,7 +120,7 @@ func TestHostileTargetsAreErrors(t *testing.T) {
 		if e, _, err := bitnoise.CalibrateThreeNB(good, calibrate.Exact, x); err == nil {
 			t.Errorf("3NB with %v extra messages: %+v", x, e)
 		}
-		if e, _, err := additive.CalibrateGaussian(good, x); err == nil {
+		if e, _, err := central.CalibrateGaussian(good, x); err == nil {
 			t.Errorf("Gaussian of sensitivity %v: %+v", x, e)
 		}
 	}
@@ -149,7 +149,7 @@ func TestUnsupportedIsTyped(t *testing.T) {
 			t.Errorf("%T: %v", e, err)
 		}
 	}
-	if _, err := account.LowerEpsilon(additive.SubsampledGaussian{Sampling: 0.1, NoiseMultiplier: 1}, 1e-6); !errors.As(err, &u) {
+	if _, err := account.LowerEpsilon(central.SubsampledGaussian{Sampling: 0.1, NoiseMultiplier: 1}, 1e-6); !errors.As(err, &u) {
 		t.Errorf("lower bound of the subsampled Gaussian: %v", err)
 	}
 }

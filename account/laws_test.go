@@ -9,8 +9,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
@@ -214,13 +214,13 @@ func TestThreeNBAgainstTheJointLaw(t *testing.T) {
 }
 
 func TestGaussianComposesTheSameByEveryRoute(t *testing.T) {
-	e := additive.Gaussian{Sigma: 30, Sensitivity: 1}
+	e := central.Gaussian{Sigma: 30, Sensitivity: 1}
 	closed, err := account.Epsilon(account.Repeat{Event: e, Rounds: 100}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Two different sigmas force loss distributions; their squares add up.
-	mixed, err := account.Epsilon(account.All{Events: []account.Event{account.Repeat{Event: additive.Gaussian{Sigma: 30 * math.Sqrt2, Sensitivity: 1}, Rounds: 100}, account.Repeat{Event: additive.Gaussian{Sigma: 60, Sensitivity: 1}, Rounds: 200}}}, 1e-6)
+	mixed, err := account.Epsilon(account.All{Events: []account.Event{account.Repeat{Event: central.Gaussian{Sigma: 30 * math.Sqrt2, Sensitivity: 1}, Rounds: 100}, account.Repeat{Event: central.Gaussian{Sigma: 60, Sensitivity: 1}, Rounds: 200}}}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestGaussianComposesTheSameByEveryRoute(t *testing.T) {
 	if err != nil || renyi < closed.Epsilon || renyi > 1.1*closed.Epsilon {
 		t.Errorf("Renyi %v, exact %v (%v)", renyi, closed.Epsilon, err)
 	}
-	full, err := account.Epsilon(account.Repeat{Event: additive.SubsampledGaussian{Sampling: 1, NoiseMultiplier: 30}, Rounds: 100}, 1e-6)
+	full, err := account.Epsilon(account.Repeat{Event: central.SubsampledGaussian{Sampling: 1, NoiseMultiplier: 30}, Rounds: 100}, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestGaussianComposesTheSameByEveryRoute(t *testing.T) {
 func TestMixturesAreRefused(t *testing.T) {
 	for what, e := range map[string]account.Event{
 		"adjacency": account.All{Events: []account.Event{shuffle.OneHot{Users: 100, Flip: 0.2, Adjacency: account.Removal, Keep: 0}, shuffle.OneHot{Users: 100, Flip: 0.2, Adjacency: account.Replacement, Keep: 0}}},
-		"trust":     account.All{Events: []account.Event{shuffle.RandomizedResponse{Users: 100, Flip: 0.2}, additive.Gaussian{Sigma: 1, Sensitivity: 1}}},
+		"trust":     account.All{Events: []account.Event{shuffle.RandomizedResponse{Users: 100, Flip: 0.2}, central.Gaussian{Sigma: 1, Sensitivity: 1}}},
 	} {
 		if _, err := account.Epsilon(e, 1e-6); err == nil || !strings.Contains(err.Error(), "cannot compose") {
 			t.Errorf("%s: %v", what, err)

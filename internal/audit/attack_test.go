@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
@@ -80,8 +81,8 @@ func TestMechanismsKeepTheirClaims(t *testing.T) {
 		"fragments":         {Fragments(randomize.Fragmented{Backstop: behind(3), Fragment: behind(2), Tau: 3}, 50), torn, 0.2, 160_000},
 		"discrete-gaussian": {Noisy{noise.DiscreteGaussian{Sigma: 2}, 3}.Observed(), claimed(t, additive.DiscreteGaussian{Sigma: 2, Sensitivity: 3}, delta), 0.4, 40_000},
 		"discrete-laplace":  {Noisy{noise.DiscreteLaplace{Decay: 0.5}, 3}.Observed(), claimed(t, additive.DiscreteLaplace{Noise: 0.5, Sensitivity: 3}, delta), 0.78, 40_000},
-		"gaussian":          {NoisyGaussian(2, 3).Observed(), claimed(t, additive.Gaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 40_000},
-		"laplace":           {NoisyLaplace(2, 3).Observed(), claimed(t, additive.Laplace{Scale: 2, Sensitivity: 3}, delta), 0.75, 40_000},
+		"gaussian":          {NoisyGaussian(2, 3).Observed(), claimed(t, central.Gaussian{Sigma: 2, Sensitivity: 3}, delta), 0.42, 40_000},
+		"laplace":           {NoisyLaplace(2, 3).Observed(), claimed(t, central.Laplace{Scale: 2, Sensitivity: 3}, delta), 0.75, 40_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.o.Attack(c.claim, c.runs, seed(t), quiet)

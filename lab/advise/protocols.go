@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/amplify"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -313,7 +314,7 @@ func adviseSketch(t Task) (Option, error) {
 
 // adviseGaussian returns a curator who adds normal noise to every sum.
 func adviseGaussian(t Task) (Option, error) {
-	e, g, err := additive.CalibrateGaussian(t.target(t.Users, t.rounds(), t.Delta), 1)
+	e, g, err := central.CalibrateGaussian(t.target(t.Users, t.rounds(), t.Delta), 1)
 	if err != nil {
 		return Option{}, err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -25,7 +25,7 @@ func (h asked) curator() (design, error) {
 	if h.Adjacency == account.Replacement {
 		sensitivity = math.Sqrt2
 	}
-	e, g, err := additive.CalibrateGaussian(calibrate.Target{Users: 1, Rounds: 1, Epsilon: h.Epsilon, Delta: h.Delta}, sensitivity)
+	e, g, err := central.CalibrateGaussian(calibrate.Target{Users: 1, Rounds: 1, Epsilon: h.Epsilon, Delta: h.Delta}, sensitivity)
 	if err != nil {
 		return design{}, fmt.Errorf("central noise: %w", err)
 	}

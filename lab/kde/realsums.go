@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
@@ -41,7 +42,7 @@ func realSums(d experiments.Density, f *kernelmap.Features, users int) (way, err
 	target := calibrate.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: users, Rounds: 1}
 	w := way{onGrid: true}
 	if d.Bitsum == experiments.Holder {
-		e, g, err := additive.CalibrateGaussian(target, sensitivity)
+		e, g, err := central.CalibrateGaussian(target, sensitivity)
 		w.promised, w.sigma = measure.PromisedBy(g), e.Sigma/gridSteps
 		w.promised.MessagesPerDevice, w.rmse = 1, w.sigma
 		curator := gaussianSum{Sigma: e.Sigma}

@@ -8,9 +8,9 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
@@ -43,7 +43,7 @@ func (b *bench) way(c experiments.Cell, least, most int) (way, error) {
 	switch d.Bitsum {
 	case experiments.Curator:
 		// The rounds are one vector of sums: a replaced record moves each by at most one.
-		e, g, err := additive.CalibrateGaussian(calibrate.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: least, Rounds: p.features.Sensitivity().Coordinates}, 1)
+		e, g, err := central.CalibrateGaussian(calibrate.Target{Epsilon: d.Epsilon, Delta: d.Delta, Users: least, Rounds: p.features.Sensitivity().Coordinates}, 1)
 		w := way{promised: measure.PromisedBy(g), sigma: e.Sigma, rmse: e.Sigma, draw: gaussianSum{Sigma: e.Sigma}.drawEstimate}
 		w.promised.MessagesPerDevice = 1
 		return w, err

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
@@ -52,7 +52,7 @@ func (t *task) chosen() (int, error) {
 	if t.Clusters > 0 {
 		return t.Clusters, nil
 	}
-	noise, _, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: t.Epsilon, Delta: t.Delta}, math.Sqrt2)
+	noise, _, err := central.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: t.Epsilon, Delta: t.Delta}, math.Sqrt2)
 	if err != nil {
 		return 0, fmt.Errorf("labels: how many clusters: %w", err)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
@@ -71,7 +71,7 @@ func (t *task) bits() (int, error) {
 		fewest, most = 1 << 10, 1 << 14
 		clipped      = 6 // about the square at which rotated numbers are clipped
 	)
-	noise, _, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: t.Epsilon, Delta: t.Delta}, math.Sqrt2)
+	noise, _, err := central.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: t.Epsilon, Delta: t.Delta}, math.Sqrt2)
 	if err != nil {
 		return 0, err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/central"
 )
 
 // The exact law where the loss is quadratic and has one parameter: two Gaussians of one
@@ -39,7 +39,7 @@ func TestIterationIsAccounted(t *testing.T) {
 	if last.Adjacency != account.Label || last.Trust != account.Central {
 		t.Errorf("%+v", last)
 	}
-	gaussian, err := account.Epsilon(additive.Gaussian{Sigma: 1, Sensitivity: 0.25 * math.Sqrt(1.09)}, 1e-5)
+	gaussian, err := account.Epsilon(central.Gaussian{Sigma: 1, Sensitivity: 0.25 * math.Sqrt(1.09)}, 1e-5)
 	if err != nil || last.Epsilon < gaussian.Epsilon || last.Epsilon > 1.25*gaussian.Epsilon {
 		t.Errorf("epsilon %v of the last record, and of a Gaussian with the same divergence %v (%v)", last.Epsilon, gaussian.Epsilon, err)
 	}

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/experiments"
@@ -55,7 +55,7 @@ func (s *study) multiplier(sampling float64) (float64, error) {
 	}
 	t := calibrate.Target{Users: len(s.values), Rounds: s.Rounds, Epsilon: s.Cell.Epsilon, Delta: s.Delta}
 	event := func(noise float64) account.Event {
-		return additive.SubsampledGaussian{Sampling: sampling, NoiseMultiplier: noise}
+		return central.SubsampledGaussian{Sampling: sampling, NoiseMultiplier: noise}
 	}
 	noise, err := t.Search(calibrate.Search{Noise: math.Max(0.5, sampling/t.PerRound()), Most: 1e6, Tolerance: 1e-3}, event)
 	if err != nil {

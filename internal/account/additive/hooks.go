@@ -6,11 +6,8 @@ import "github.com/confetti-dp/confetti/account"
 // compile here.
 var _ = []account.Hooks{
 	{Profile: DiscreteGaussian{}, Distributions: DiscreteGaussian{}, Renyi: DiscreteGaussian{}},
-	{Profile: Laplace{}, Distributions: Laplace{}, Renyi: Laplace{}},
 	{Profile: DiscreteLaplace{}, Distributions: DiscreteLaplace{}},
-	{Profile: Gaussian{}, Distributions: Gaussian{}, Renyi: Gaussian{}},
 	{Distributions: LaplaceShares{}},
-	{Distributions: SubsampledGaussian{}, Renyi: SubsampledGaussian{}},
 	{Reduce: DistributedLaplace{}},
 	{Distributions: DistributedGaussian{}},
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -38,7 +38,7 @@ func TestCalibrationNeverEndsAboveItsTarget(t *testing.T) {
 				return event(local), g, err
 			},
 			"Gaussian": func() (account.Event, account.Guarantee, error) {
-				return ended(additive.CalibrateGaussian(target, float64(n)))
+				return ended(central.CalibrateGaussian(target, float64(n)))
 			},
 			"buckets": func() (account.Event, account.Guarantee, error) { return ended(shuffle.CalibrateBuckets(target)) },
 			"vector": func() (account.Event, account.Guarantee, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -103,13 +104,13 @@ func TestPoissonMean(t *testing.T) {
 
 func TestNoiseRefusesHostileParameters(t *testing.T) {
 	for _, x := range accounttest.Hostile {
-		for _, e := range []account.Event{additive.Laplace{x, 1}, additive.Laplace{1, x}, additive.DiscreteLaplace{x, 1}, additive.DiscreteGaussian{x, 1},
+		for _, e := range []account.Event{central.Laplace{x, 1}, central.Laplace{1, x}, additive.DiscreteLaplace{x, 1}, additive.DiscreteGaussian{x, 1},
 			PoissonSum{10, x}} {
 			if g, err := account.Epsilon(e, 1e-6); err == nil {
 				t.Errorf("%+v gives %v", e, g)
 			}
 		}
-		for _, e := range []account.Event{additive.Laplace{1, 1}, additive.DiscreteLaplace{1, 1}, additive.DiscreteGaussian{1, 1}, PoissonSum{10, 100}} {
+		for _, e := range []account.Event{central.Laplace{1, 1}, additive.DiscreteLaplace{1, 1}, additive.DiscreteGaussian{1, 1}, PoissonSum{10, 100}} {
 			if g, err := account.Epsilon(e, x); err == nil {
 				t.Errorf("%+v at delta %v gives %v", e, x, g)
 			}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
@@ -137,11 +137,11 @@ func BenchmarkFormula(b *testing.B) {
 		run  func() error
 	}{
 		{"gaussian", func() error {
-			_, err := account.Epsilon(account.Repeat{Event: additive.Gaussian{Sigma: 100, Sensitivity: 1}, Rounds: 768}, 1e-6)
+			_, err := account.Epsilon(account.Repeat{Event: central.Gaussian{Sigma: 100, Sensitivity: 1}, Rounds: 768}, 1e-6)
 			return err
 		}},
 		{"calibrate-gaussian", func() error {
-			_, _, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 768, Epsilon: 1, Delta: 1e-6}, 1)
+			_, _, err := central.CalibrateGaussian(calibrate.Target{Rounds: 768, Epsilon: 1, Delta: 1e-6}, 1)
 			return err
 		}},
 		{"kairouz-oh-viswanath", func() error { _, err := profile.KairouzOhViswanath(0.01, 1e-10, 768, 1e-6); return err }},

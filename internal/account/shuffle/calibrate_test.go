@@ -5,9 +5,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 )
 
 func TestVectorsHeadroom(t *testing.T) {
@@ -35,7 +35,7 @@ func TestVectorsHeadroom(t *testing.T) {
 			t.Errorf("calibrated to %v, target %v", g.Epsilon, r.Target)
 		}
 		accounttest.Follows(t, account.Repeat{Event: e, Rounds: r.I}, g)
-		central, _, err := additive.CalibrateGaussian(target, 1)
+		central, _, err := central.CalibrateGaussian(target, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestVectorsCrossover(t *testing.T) {
 		if e.RMSE() < r.RMSE*(1-1e-6) {
 			t.Errorf("less noise (%v) than the unanimous data set alone needs (%v)", e.RMSE(), r.RMSE)
 		}
-		central, _, err := additive.CalibrateGaussian(target, 1)
+		central, _, err := central.CalibrateGaussian(target, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

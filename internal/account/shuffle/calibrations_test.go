@@ -5,9 +5,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
@@ -36,7 +36,7 @@ func TestCalibrationsVerify(t *testing.T) {
 	}
 	nb, g, err := bitnoise.CalibrateThreeNB(target, calibrate.Exact, 1)
 	check(nb, g, err)
-	normal, g, err := additive.CalibrateGaussian(target, 3)
+	normal, g, err := central.CalibrateGaussian(target, 3)
 	check(normal, g, err)
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
@@ -298,12 +298,12 @@ func TestVectorsGaussian(t *testing.T) {
 		Sigma       accounttest.Number `json:"sigma_analytic"`
 	}
 	for _, r := range accounttest.Core[row](t, "e_gaussian", "rows") {
-		g, err := account.Delta(additive.Gaussian{Sigma: float64(r.Sigma), Sensitivity: float64(r.Sensitivity)}, r.Eps)
+		g, err := account.Delta(central.Gaussian{Sigma: float64(r.Sigma), Sensitivity: float64(r.Sensitivity)}, r.Eps)
 		if err != nil {
 			t.Fatal(err)
 		}
 		accounttest.Within(t, fmt.Sprintf("delta(%v)", r.Eps), g.Delta, r.Delta, 1e-11)
-		c, g, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: r.Eps, Delta: r.Delta}, float64(r.Sensitivity))
+		c, g, err := central.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: r.Eps, Delta: r.Delta}, float64(r.Sensitivity))
 		if err != nil || g.Epsilon > r.Eps*(1+1e-12) {
 			t.Fatalf("epsilon %v (%v)", g.Epsilon, err)
 		}
@@ -314,7 +314,7 @@ func TestVectorsGaussian(t *testing.T) {
 		K                 int
 	}
 	for _, r := range accounttest.Core[fold](t, "g_extra", "kfold_gaussian") {
-		g, err := account.Epsilon(account.Repeat{Event: additive.Gaussian{Sigma: r.Sigma, Sensitivity: 1}, Rounds: r.K}, r.Delta)
+		g, err := account.Epsilon(account.Repeat{Event: central.Gaussian{Sigma: r.Sigma, Sensitivity: 1}, Rounds: r.K}, r.Delta)
 		accounttest.Within(t, fmt.Sprintf("k=%d", r.K), accounttest.EpsilonOf(t, g, err), r.Eps, 1e-9)
 	}
 }
@@ -333,7 +333,7 @@ func TestVectorsDPSGD(t *testing.T) {
 	}
 	for _, r := range accounttest.Core[row](t, "f_dpsgd", "rows") {
 		what := fmt.Sprintf("q=%.4g s=%v k=%d", r.Q, r.S, r.Steps)
-		e := additive.SubsampledGaussian{Sampling: r.Q, NoiseMultiplier: r.S}
+		e := central.SubsampledGaussian{Sampling: r.Q, NoiseMultiplier: r.S}
 		best := r.PLD
 		if r.Fine > 0 {
 			best = r.Fine

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
+	"github.com/confetti-dp/confetti/internal/account/central"
 )
 
 // The least flips that keep a local epsilon, against the loss of one report.
@@ -38,7 +38,7 @@ func TestLocalFlip(t *testing.T) {
 	for name, event := range map[string]func(float64) account.Event{
 		"3nb": func(float64) account.Event {
 			return bitnoise.ThreeNB{Users: 500, Noise: 0.5, FloodShape: 12, FloodProb: 0.98}
-		}, "a curator": func(float64) account.Event { return additive.Gaussian{Sigma: 1, Sensitivity: 1} }, "nothing": func(float64) account.Event { return nil },
+		}, "a curator": func(float64) account.Event { return central.Gaussian{Sigma: 1, Sensitivity: 1} }, "nothing": func(float64) account.Event { return nil },
 	} {
 		if flip, err := LocalFlip(1, 0.5, event); err == nil {
 			t.Errorf("%s: flip %v", name, flip)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -142,7 +142,7 @@ func (o *overspent) fits() (epsilon float64, err error) {
 	}
 	if asked.Domination.Tail <= f.Box.Tail*(1-shares.Tail) && shares.Shift < 1 && asked.Delta < 1 {
 		left := 0.9 * f.Box.Shift * math.Sqrt(1-shares.Shift)
-		if g, err := account.Epsilon(additive.Gaussian{Sigma: 1 / left, Sensitivity: 1}, asked.Delta); err == nil {
+		if g, err := account.Epsilon(central.Gaussian{Sigma: 1 / left, Sensitivity: 1}, asked.Delta); err == nil {
 			epsilon = math.Max(epsilon, math.Min(g.Epsilon, o.budget.Epsilon))
 		}
 	}

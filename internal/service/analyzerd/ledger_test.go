@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/plan"
@@ -25,7 +25,7 @@ func TestWhatFitsIsTaken(t *testing.T) {
 			low, high := 1e-6, 1e3
 			for range 60 {
 				middle := math.Sqrt(low * high)
-				if g, err := account.Delta(additive.Gaussian{Sigma: 1 / min(middle, 99), Sensitivity: 1}, b.Epsilon); err != nil || g.Delta > b.Delta {
+				if g, err := account.Delta(central.Gaussian{Sigma: 1 / min(middle, 99), Sensitivity: 1}, b.Epsilon); err != nil || g.Delta > b.Delta {
 					high = middle
 				} else {
 					low = middle

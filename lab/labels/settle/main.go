@@ -16,8 +16,8 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
@@ -90,7 +90,7 @@ func settle(seed uint64) error {
 
 // sigma returns the noise of a curator, among those relied upon.
 func sigma(epsilon float64) (float64, error) {
-	noise, _, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: epsilon, Delta: delta}, math.Sqrt2)
+	noise, _, err := central.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: epsilon, Delta: delta}, math.Sqrt2)
 	return noise.Sigma / math.Sqrt(1-dishonest), err
 }
 

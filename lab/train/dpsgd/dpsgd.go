@@ -15,8 +15,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -46,7 +46,7 @@ func (t Training) Validate() error {
 // Event returns what the accountant is told. Neighbours differ in one example, which counts for nothing in its place
 // (zeroing-out): how many examples there are is public, since Sampling and Expected follow from it.
 func (t Training) Event() account.Event {
-	return account.Repeat{Event: additive.SubsampledGaussian{Sampling: t.Sampling, NoiseMultiplier: t.NoiseMultiplier}, Rounds: t.Steps}
+	return account.Repeat{Event: central.SubsampledGaussian{Sampling: t.Sampling, NoiseMultiplier: t.NoiseMultiplier}, Rounds: t.Steps}
 }
 
 // Batches returns a training in which each of n examples is seen epochs times in expectation, batch of them in a

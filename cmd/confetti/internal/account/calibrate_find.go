@@ -4,10 +4,10 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -228,7 +228,7 @@ func (c accountCalibrate) poisson(s *statement) (account.Event, error) {
 }
 
 func (c accountCalibrate) gaussian(s *statement) (account.Event, error) {
-	e, g, err := additive.CalibrateGaussian(c.target(), c.Sensitivity)
+	e, g, err := central.CalibrateGaussian(c.target(), c.Sensitivity)
 	if s.Guarantee = g; err == nil {
 		s.add("sigma", "standard deviation", e.Sigma, "of the noise in each sum")
 		s.add("rmse", "RMSE", e.Sigma, "of each coordinate of a sum")

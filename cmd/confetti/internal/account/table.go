@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
@@ -143,7 +144,7 @@ var mechanisms = []mechanism{
 	{
 		name: "gaussian", curator: true, needs: []string{"sigma", "sensitivity"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
-			return additive.Gaussian{Sigma: *p.Sigma, Sensitivity: *p.Sensitivity}
+			return central.Gaussian{Sigma: *p.Sigma, Sensitivity: *p.Sensitivity}
 		},
 		says:      sigma,
 		calibrate: &calibration{nil, []string{"users"}, false, accountCalibrate.gaussian},
@@ -162,7 +163,7 @@ var mechanisms = []mechanism{
 	{
 		name: "laplace", curator: true, needs: []string{"scale", "sensitivity"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
-			return additive.Laplace{Scale: *p.Scale, Sensitivity: *p.Sensitivity}
+			return central.Laplace{Scale: *p.Scale, Sensitivity: *p.Sensitivity}
 		},
 		says:  func(s *statement, p parameters) { s.add("rmse", "RMSE", math.Sqrt2**p.Scale, "of one sum") },
 		noisy: func(p parameters) audit.Noisy { return audit.NoisyLaplace(*p.Scale, *p.Sensitivity) },
@@ -182,7 +183,7 @@ var mechanisms = []mechanism{
 	{
 		name: "dpsgd", curator: true, needs: []string{"sampling", "noise-multiplier", "steps"},
 		event: func(p parameters) account.Event {
-			return additive.SubsampledGaussian{Sampling: *p.Sampling, NoiseMultiplier: *p.NoiseMultiplier}
+			return central.SubsampledGaussian{Sampling: *p.Sampling, NoiseMultiplier: *p.NoiseMultiplier}
 		},
 	},
 }

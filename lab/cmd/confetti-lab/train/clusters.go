@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -121,7 +121,7 @@ func (c clustered) fit(report featuremap.Progress) (in featured, f found, err er
 	o := cluster.Options{Clusters: c.Clusters, Least: c.Least}
 	if o.Clusters == 0 {
 		// One label instead of another changes two counts of a cluster.
-		noise, _, err := additive.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: c.Epsilon, Delta: c.Delta}, math.Sqrt2)
+		noise, _, err := central.CalibrateGaussian(calibrate.Target{Rounds: 1, Epsilon: c.Epsilon, Delta: c.Delta}, math.Sqrt2)
 		if err != nil {
 			return in, f, err
 		}

@@ -1,4 +1,7 @@
-package additive
+// Package central accounts for continuous noise that a trusted curator adds to sums and to gradients, which no plan
+// asks for. Used by commands that price it, by the analyzer's ledger for its bound of what is left, and by baselines
+// of the lab.
+package central
 
 import (
 	"fmt"

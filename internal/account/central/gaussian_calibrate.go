@@ -1,4 +1,4 @@
-package additive
+package central
 
 import (
 	"fmt"
