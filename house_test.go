@@ -25,12 +25,12 @@ var bars = map[string]int{
 	"exported names":  499,
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
-	"lines of the product": 124778,
+	"lines of the product": 124800,
 
-	"lines a device compiles":                 21712,
-	"lines of a histogram app":                33148,
-	"lines a verifier of every kind compiles": 45893,
-	"lines of a histogram's verifier":         31711,
+	"lines a device compiles":                 21491,
+	"lines of a histogram app":                32927,
+	"lines a verifier of every kind compiles": 45672,
+	"lines of a histogram's verifier":         31490,
 	"lines a mixing party compiles":           24760,
 	"lines an aggregator compiles":            22651,
 
