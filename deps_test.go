@@ -45,6 +45,7 @@ var layers = [][]string{
 	{"internal/service/witness"},
 	{"internal/account/pld", "internal/account/profile", "internal/account/rdp"},
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
+	{"internal/service/analyzerd/progress"},
 	{"internal/account/calibrate"},
 	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/kernelmap", "internal/dp/encode/hashedwords"},
 	{"internal/account/shuffle", "internal/account/additive", "internal/account/central", "internal/dp/encode/inputs"},
@@ -79,12 +80,13 @@ var layers = [][]string{
 	{"internal/simulate/collection"},
 	{"cmd/internal/daemon"},
 	{"internal/cli/terminal", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/confetti-web"},
-	{"internal/cli/flags", "internal/testkit/badfile", "cmd/confetti/internal/plans", "cmd/confetti/internal/releases", "cmd/confetti/internal/card"},
-	{"cmd/confetti/internal/trial", "cmd/confetti/internal/plan/describe"},
-	{"cmd/confetti/internal/services", "cmd/confetti/internal/plan/draft"},
-	{"cmd/confetti/internal"}, // a package for each group of commands
-	{"cmd/confetti/internal/collect", "cmd/confetti/internal/up"},
-	{"cmd/confetti"},
+	{"internal/cli/flags", "internal/testkit/badfile", "cmd/internal/commands", "cmd/internal/plans", "cmd/internal/rounds", "cmd/confetti/internal/releases", "cmd/internal/card"},
+	{"cmd/internal/trial", "cmd/confetti/internal/plan/describe"},
+	{"cmd/internal/services", "cmd/confetti/internal/plan/draft"},
+	{"cmd/confetti/internal", "cmd/internal/server/roles", "cmd/internal/server/count", "cmd/internal/server/operate", "cmd/internal/server/party", "cmd/internal/server/planlog", "cmd/internal/server/token"}, // a package for each group of commands
+	{"cmd/confetti/internal/collect", "cmd/internal/server/up"},
+	{"cmd/internal/server"},
+	{"cmd/confetti", "cmd/confetti-server"},
 }
 
 // A reach is something a package must not get to, not even through others.
@@ -123,6 +125,7 @@ var reaches = []reach{
 	{from: "party/analyzer", to: []string{"internal/seeded"}, because: "seeded randomness is for tests and simulations"},
 	{from: "account", to: []string{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
 	{from: "plan", allowed: []string{}, because: "a plan is data"},
+	{from: "cmd/confetti", to: []string{"cmd/internal/server", "internal/storage/keep", "internal/storage/queue", "internal/storage/store", "internal/service/shufflerd", "internal/service/aggregated", "internal/service/issuer", "internal/service/planlog", "internal/service/console"}, because: "what people run is no service"},
 	{from: "client", to: []string{"internal/plan/author"}, because: "a device follows plans and reads one form of them"},
 }
 
@@ -135,7 +138,7 @@ var foreign = []struct {
 	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
 	{"crypto/rand", []string{"internal/rng", "cmd/confetti/internal/plan"}, "adversary-visible randomness comes from internal/rng only"},
 	{"gonum.org/v1/plot", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
-	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/internal/daemon", "internal/cli", "internal/once", "internal/testkit/badfile"}, "flags belong to the command"},
+	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/internal/daemon", "cmd/internal/commands", "internal/cli", "internal/once", "internal/testkit/badfile"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/storage/queue"}, "a queue stands behind internal/storage/queue"},
 	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},
@@ -232,7 +235,7 @@ var naming = []string{"question", "protocol", "internal/release/results", "inter
 
 // authoring are the packages that may write the section of a kind, beside those: plans are
 // made by the commands that ask for them.
-var authoring = []string{"plan", "internal/studio", "cmd/confetti/internal/plan", "cmd/confetti/internal/up", "cmd/confetti/internal/collect"}
+var authoring = []string{"plan", "internal/studio", "cmd/confetti/internal/plan", "cmd/internal/server/up", "cmd/confetti/internal/collect"}
 
 // named lists the packages that import a kind without being among them.
 func named(found architecture.Imports) (bad []string) {

@@ -219,13 +219,13 @@ var wider = map[string]struct{ names, imports int }{
 	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64}, "internal/service/serve": {names: 91},
 
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
-	"internal/service/analyzerd": {imports: 28}, "internal/service/shufflerd": {imports: 19}, "internal/service/console": {imports: 25},
+	"internal/service/analyzerd": {imports: 29}, "internal/service/shufflerd": {imports: 19}, "internal/service/console": {imports: 25},
 	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
 	"internal/audit": {imports: 26}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 26},
 	// Commands.
 	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 18}, "cmd/confetti/internal/account": {imports: 16}, "cmd/confetti/internal/collect": {imports: 22},
-	"cmd/confetti/internal/device": {imports: 17}, "cmd/confetti/internal/roles": {imports: 17},
-	"cmd/confetti/internal/up": {imports: 20}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/plan/draft": {imports: 16}, "cmd/confetti/internal/services": {imports: 16},
+	"cmd/confetti/internal/device": {imports: 17}, "cmd/internal/server/roles": {imports: 17},
+	"cmd/internal/server/up": {imports: 20}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/plan/draft": {imports: 16}, "cmd/internal/services": {imports: 16},
 }
 
 func TestNoPackageSaysTooMuch(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -32,8 +31,10 @@ func TestBadFiles(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	makeGood(t, deploy, states)
-	tree := newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Node
-	told := badfile.Program{Name: "confetti", Tree: tree, Run: run, Beside: beside}.Try(t)
+	told := 0
+	for _, p := range programs {
+		told += badfile.Program{Name: p.Name, Tree: parser(t, p).Model.Node, Run: p.Run, Beside: flagged}.Try(t)
+	}
 	if told < 1000 && !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		t.Errorf("only %d lines said which file was bad: are the others good, under the names that examples have?", told)
 	}
@@ -114,8 +115,8 @@ copy page release
 copy page confetti-demo
 copy page trial/release`
 
-// beside makes examples short that work long before they write, and has others read what they would not.
-var beside = map[string]map[string]string{
+// flagged makes examples short that work long before they write, and has others read what they would not.
+var flagged = map[string]map[string]string{
 	"plan new density": {"minimum": "300"},
 	"plan new label":   {"minimum": "300"},
 	"plan new vector":  {"minimum": "300"},

@@ -21,8 +21,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/server"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -180,13 +181,14 @@ func TestNobodyIsShownATokenOfOthers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs two addresses of this machine")
 	}
-	tree := newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Node
 	typed := map[string]bool{}
 	for _, l := range shows("", plan.Signed{}, "", "", "") {
 		typed[l.command] = true
 	}
-	for _, c := range leaves(tree) {
-		switch name := strings.TrimPrefix(c.FullPath(), "confetti "); {
+	all := append(leaves(parser(t, program).Model.Node), leaves(parser(t, server.Program).Model.Node)...)
+	for _, c := range all {
+		_, name, _ := strings.Cut(c.FullPath(), " ")
+		switch {
 		case slices.Contains(silent, name) && !takesToken(c), slices.Contains(silent, name) && typed[name], typed[name] && !takesToken(c):
 			t.Errorf("confetti %s takes no token, or asks services", name)
 		case takesToken(c) && !typed[name] && !slices.Contains(silent, name):

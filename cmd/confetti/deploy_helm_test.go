@@ -244,7 +244,7 @@ func checkChart(t *testing.T, role string) {
 		}
 	}
 	container := at(pod, "containers", 0)
-	line := []string{"confetti"}
+	line := []string{"confetti-server"}
 	switch role {
 	case "shuffler":
 		line[0] = "confetti-shuffler"
@@ -308,7 +308,7 @@ func TestChartOfAConsole(t *testing.T) {
 		}
 		pod := at(set, "spec", "template", "spec")
 		container := at(pod, "containers", 0)
-		line := []string{"confetti"}
+		line := []string{"confetti-server"}
 		args, _ := at(container, "args").([]any)
 		for _, a := range args {
 			line = append(line, fmt.Sprint(a))
@@ -329,7 +329,7 @@ func TestChartOfAConsole(t *testing.T) {
 				t.Errorf("volume %s is mounted and not there", v)
 			}
 		}
-		if image, _ := at(container, "image").(string); !strings.HasPrefix(image, "confetti:") {
+		if image, _ := at(container, "image").(string); !strings.HasPrefix(image, "confetti-server:") {
 			t.Errorf("it runs in the image %s", image)
 		}
 		for _, probe := range []string{"livenessProbe", "readinessProbe"} {

@@ -19,8 +19,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/roles"
-	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/cmd/internal/server"
+	"github.com/confetti-dp/confetti/cmd/internal/server/roles"
 	"github.com/confetti-dp/confetti/internal/service/aggregated"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/issuer"
@@ -114,13 +114,12 @@ func TestExampleConfigurations(t *testing.T) {
 	}
 }
 
-// runs checks that a command line is one that this program takes, and returns the
+// runs checks that a command line is one that confetti-server takes, and returns the
 // configuration that it names. That of confetti-shuffler is checked beside it.
 func runs(t *testing.T, line []string) (configuration string) {
 	t.Helper()
-	if filepath.Base(line[0]) == "confetti" {
-		parser := newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Errorf("%v ends at once", line) })
-		if _, err := parser.Parse(line[1:]); err != nil {
+	if filepath.Base(line[0]) == "confetti-server" {
+		if _, err := parser(t, server.Program).Parse(line[1:]); err != nil {
 			t.Errorf("%v: %v", line, err)
 		}
 	}
@@ -300,11 +299,10 @@ type consoleFlags struct{ Listen, Analyzer, Address, Certificate, Key, Tokens, F
 // consoleLine reads a command line that starts a console, which must be one that this program takes.
 func consoleLine(t *testing.T, line []string) (c consoleFlags) {
 	t.Helper()
-	if filepath.Base(line[0]) != "confetti" || !slices.Equal(line[1:3], []string{"serve", "console"}) {
+	if filepath.Base(line[0]) != "confetti-server" || !slices.Equal(line[1:3], []string{"serve", "console"}) {
 		t.Fatalf("%v is no console", line)
 	}
-	parser := newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Errorf("%v ends at once", line) })
-	parsed, err := parser.Parse(line[1:])
+	parsed, err := parser(t, server.Program).Parse(line[1:])
 	if err != nil {
 		t.Fatalf("%v: %v", line, err)
 	}
@@ -359,7 +357,7 @@ func TestCompose(t *testing.T) {
 	}
 	dockerfile := deployedText(t, "Dockerfile")
 	for role, s := range c.Services {
-		program := "confetti"
+		program := "confetti-server"
 		switch role {
 		case "shuffler":
 			program = "confetti-shuffler"
@@ -399,7 +397,7 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("the images are built with another Go than go.mod's %s", version)
 	}
 	stages := regexp.MustCompile(`FROM scratch AS (\S+)\n`).FindAllStringSubmatch(text, -1)
-	if len(stages) != 3 {
+	if len(stages) != 4 {
 		t.Fatalf("final stages: %v", stages)
 	}
 	for _, s := range stages {

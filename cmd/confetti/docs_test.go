@@ -1,26 +1,27 @@
 package main
 
 import (
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
 
 // What stands between backquotes in a document and begins as a command does is a command
 // that there is.
 func TestTheCommandsThatDocumentsMentionExist(t *testing.T) {
 	leaf := map[string]bool{} // by command; false for one that only has others
-	for _, c := range leaves(newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Node) {
-		words := strings.Fields(c.FullPath())
-		leaf[strings.Join(words, " ")] = true
-		for n := 2; n < len(words); n++ {
-			leaf[strings.Join(words[:n], " ")] = false
+	for _, p := range programs {
+		for _, c := range leaves(parser(t, p).Model.Node) {
+			words := strings.Fields(c.FullPath())
+			for _, words[0] = range []string{"confetti", p.Name} { // which starts the other
+				leaf[strings.Join(words, " ")] = true
+				for n := 2; n < len(words); n++ {
+					leaf[strings.Join(words[:n], " ")] = false
+				}
+			}
 		}
 	}
 	found := 0
@@ -34,7 +35,7 @@ func TestTheCommandsThatDocumentsMentionExist(t *testing.T) {
 		}
 		for i, span := range strings.Split(string(text), "`") {
 			words := strings.Fields(span)
-			if i%2 == 0 || len(words) < 2 || words[0] != "confetti" || strings.Contains(span, "\n") {
+			if i%2 == 0 || len(words) < 2 || words[0] != "confetti" && words[0] != "confetti-server" || strings.Contains(span, "\n") {
 				continue
 			}
 			found++
@@ -57,5 +58,20 @@ func TestTheCommandsThatDocumentsMentionExist(t *testing.T) {
 	})
 	if err != nil || found < 10 {
 		t.Errorf("%d mentions, %v", found, err)
+	}
+}
+
+// The page of programs has each command in the program that it is in.
+func TestThePageOfProgramsListsTheirCommands(t *testing.T) {
+	text, err := os.ReadFile("../../docs/programs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range programs {
+		names := p.Names()
+		slices.Sort(names)
+		if cell := "`" + strings.Join(names, "` `") + "` |\n"; !strings.Contains(string(text), cell) || !strings.Contains(string(text), "| `"+p.Name+"` | ") {
+			t.Errorf("docs/programs.md lacks, of %s: %s", p.Name, cell)
+		}
 	}
 }

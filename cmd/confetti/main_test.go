@@ -4,14 +4,47 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
+	"github.com/confetti-dp/confetti/cmd/internal/commands"
+	"github.com/confetti-dp/confetti/cmd/internal/server"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	document "github.com/confetti-dp/confetti/release"
 )
+
+// run is confetti without the process: where it would start confetti-server, that is in this process too.
+func run(args []string, std terminal.Streams) int {
+	if beside.Has(commands.Meant(args)) {
+		return server.Program.Run(args, std)
+	}
+	return program.Run(args, std)
+}
+
+// programs are those whose commands are documented as one command line.
+var programs = []commands.Program{program, server.Program}
+
+// parser reads the whole table of a program, and fails the test where a line ends it at once.
+func parser(t *testing.T, p commands.Program) *kong.Kong {
+	t.Helper()
+	return p.Parser(p.All(), terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Errorf("a line ends %s at once", p.Name) })
+}
+
+// confetti-server has what confetti starts it for, and nothing that confetti has itself.
+func TestTheOtherProgramHasItsCommands(t *testing.T) {
+	if got := server.Program.Names(); !slices.Equal(got, beside.Commands) {
+		t.Errorf("confetti-server has %v, and confetti starts it for %v", got, beside.Commands)
+	}
+	for _, name := range program.Names() {
+		if slices.Contains(beside.Commands, name) {
+			t.Errorf("both programs have %s", name)
+		}
+	}
+}
 
 // leaves are the commands that do something.
 func leaves(n *kong.Node) []*kong.Node {
@@ -29,78 +62,89 @@ func leaves(n *kong.Node) []*kong.Node {
 // line takes.
 func TestHelpHasExamples(t *testing.T) {
 	t.Setenv("CONFETTI_DATA", "")
-	fresh := func(commands any) *kong.Kong { // a parser remembers the flags of the line before
-		return newParser(commands, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Error("an example ended the program") })
-	}
-	commands := leaves(fresh(&cli{}).Model.Node)
-	if len(commands) < 10 {
-		t.Fatalf("only %d commands were found", len(commands))
-	}
-	for _, c := range commands {
-		path := c.FullPath()
-		if strings.TrimSpace(c.Help) == "" {
-			t.Errorf("%s: no help", path)
+	for _, p := range programs {
+		fresh := func(table any) *kong.Kong { // a parser remembers the flags of the line before
+			return p.Parser(table, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) { t.Error("an example ended the program") })
 		}
-		examples := 0
-		for line := range strings.SplitSeq(c.Detail, "\n") {
-			line, found := strings.CutPrefix(line, "  ")
-			if !found || !strings.HasPrefix(line, "confetti ") {
-				continue
-			}
-			examples++
-			if !strings.HasPrefix(line, path+" ") && line != path {
-				t.Errorf("%s: the example is of another command: %s", path, line)
-			}
-			args := strings.Fields(line)[1:]
-			if _, err := fresh(named(args)).Parse(args); err != nil {
-				t.Errorf("%s: %v", line, err)
-			}
+		commands := leaves(fresh(p.All()).Model.Node)
+		if len(commands) < 10 {
+			t.Fatalf("only %d commands were found", len(commands))
 		}
-		if examples == 0 || !strings.Contains(c.Detail, "Example") {
-			t.Errorf("%s: the help has no example", path)
+		for _, c := range commands {
+			path := c.FullPath()
+			if strings.TrimSpace(c.Help) == "" {
+				t.Errorf("%s: no help", path)
+			}
+			examples := 0
+			for line := range strings.SplitSeq(c.Detail, "\n") {
+				line, found := strings.CutPrefix(line, "  ")
+				if !found || !strings.HasPrefix(line, p.Name+" ") {
+					continue
+				}
+				examples++
+				if !strings.HasPrefix(line, path+" ") && line != path {
+					t.Errorf("%s: the example is of another command: %s", path, line)
+				}
+				args := strings.Fields(line)[1:]
+				if _, err := fresh(p.Only(args)).Parse(args); err != nil {
+					t.Errorf("%s: %v", line, err)
+				}
+			}
+			if examples == 0 || !strings.Contains(c.Detail, "Example") {
+				t.Errorf("%s: the help has no example", path)
+			}
 		}
 	}
 }
 
 // The help of every command is printed to stdout and is no failure.
 func TestHelp(t *testing.T) {
-	parser := newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {})
-	for _, args := range [][]string{nil, {"--help"}} {
-		checkHelp(t, args)
-	}
-	for _, c := range leaves(parser.Model.Node) {
-		checkHelp(t, append(strings.Fields(c.FullPath())[1:], "--help"))
+	for _, p := range programs {
+		for _, args := range [][]string{nil, {"--help"}, {"help"}} {
+			checkHelp(t, p, args)
+		}
+		for _, c := range leaves(parser(t, p).Model.Node) {
+			path := strings.Fields(c.FullPath())[1:]
+			checkHelp(t, p, append(path, "--help"))
+			checkHelp(t, p, append([]string{"help"}, path...))
+		}
 	}
 }
 
 // A command's help and its errors are the same whether the others are read or not.
 func TestACommandByItselfIsTheSame(t *testing.T) {
-	for _, c := range newParser(&cli{}, terminal.Streams{Out: io.Discard, Err: io.Discard}, func(int) {}).Model.Children {
-		for _, flag := range []string{"--help", "none"} {
-			args := []string{c.Name, flag}
-			said := func(commands any) string {
-				var out bytes.Buffer
-				_, err := newParser(commands, terminal.Streams{Out: &out, Err: &out, Version: "1"}, func(int) {}).Parse(args)
-				return fmt.Sprint(&out, err)
-			}
-			if alone, among := said(named(args)), said(&cli{}); alone != among {
-				t.Errorf("%v: by itself %q, among all %q", args, alone, among)
+	for _, p := range programs {
+		for _, c := range parser(t, p).Model.Children {
+			for _, flag := range []string{"--help", "none"} {
+				args := []string{c.Name, flag}
+				said := func(table any) string {
+					var out bytes.Buffer
+					_, err := p.Parser(table, terminal.Streams{Out: &out, Err: &out, Version: "1"}, func(int) {}).Parse(args)
+					return fmt.Sprint(&out, err)
+				}
+				if alone, among := said(p.Only(args)), said(p.All()); alone != among {
+					t.Errorf("%v: by itself %q, among all %q", args, alone, among)
+				}
 			}
 		}
 	}
 }
 
-func checkHelp(t *testing.T, args []string) {
+func checkHelp(t *testing.T, p commands.Program, args []string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	if code := run(args, terminal.Streams{Out: &out, Err: &err}); code != 0 || err.Len() > 0 || !strings.Contains(out.String(), "Usage: confetti") {
+	if code := p.Run(args, terminal.Streams{Out: &out, Err: &err}); code != 0 || err.Len() > 0 || !strings.Contains(out.String(), "Usage: "+p.Name) {
 		t.Errorf("%v: exit code %d, stderr %q, stdout %q", args, code, &err, &out)
 	}
 }
 
 func TestVersion(t *testing.T) {
-	var out, err bytes.Buffer
-	if code := run([]string{"--version"}, terminal.Streams{Out: &out, Err: &err, Version: document.Software()}); code != 0 || !strings.HasPrefix(out.String(), "confetti ") || err.Len() > 0 {
-		t.Errorf("exit code %d, stderr %q, stdout %q", code, &err, &out)
+	for _, p := range programs {
+		for _, args := range [][]string{{"--version"}, {"version"}} {
+			var out, err bytes.Buffer
+			if code := p.Run(args, terminal.Streams{Out: &out, Err: &err, Version: document.Software()}); code != 0 || !strings.HasPrefix(out.String(), "confetti ") || err.Len() > 0 {
+				t.Errorf("%s %v: exit code %d, stderr %q, stdout %q", p.Name, args, code, &err, &out)
+			}
+		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
+	"github.com/confetti-dp/confetti/cmd/internal/server/up"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/studio"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"

@@ -9,15 +9,24 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/confetti-dp/confetti/cmd/internal/server"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/testkit/scripts"
+	document "github.com/confetti-dp/confetti/release"
 )
 
 func TestMain(m *testing.M) {
 	os.Setenv("GOTMPDIR", atomicfiletest.Memory()) // where scripts work
 	testscript.Main(m, map[string]func(){
-		"confetti": main,
+		"confetti":        main,
+		"confetti-server": serving,
 	})
+}
+
+// serving is confetti-server's main; testscript puts it beside confetti.
+func serving() {
+	os.Exit(server.Program.Run(os.Args[1:], terminal.Streams{Out: os.Stdout, Err: os.Stderr, Version: document.Software()}))
 }
 
 // TestScripts runs the sessions of testdata/script. Beside testscript's own

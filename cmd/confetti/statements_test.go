@@ -17,7 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 
 	"github.com/confetti-dp/confetti/client/native"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
+	"github.com/confetti-dp/confetti/cmd/internal/rounds"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/release/page"
@@ -138,9 +138,9 @@ func sideBySide(name string, all []surface) string {
 
 // surfaces are all places where the plan's promise stands: its check, a study's costs, the ledger
 // and the page of a device that has answered, as text and data, the release, and the cards of pages.
-func (s *stating) surfaces(t *testing.T, rounds bool) (all []surface) {
+func (s *stating) surfaces(t *testing.T, inRounds bool) (all []surface) {
 	t.Helper()
-	signed, key := s.signed(t, rounds)
+	signed, key := s.signed(t, inRounds)
 	dir := t.TempDir()
 	command := func(args ...string) string {
 		var out, failed bytes.Buffer
@@ -168,9 +168,9 @@ func (s *stating) surfaces(t *testing.T, rounds bool) (all []surface) {
 		}
 	}
 	promise := example.Promised(t, proto)
-	if rounds {
+	if inRounds {
 		var b bytes.Buffer
-		if err := study.Costs(&b, signed); err != nil {
+		if err := rounds.Costs(&b, signed); err != nil {
 			t.Fatal(err)
 		}
 		add("what a study costs", b.String(), `^  OBSERVER {2,}(.*)$`)

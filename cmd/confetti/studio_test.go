@@ -21,8 +21,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
+	"github.com/confetti-dp/confetti/cmd/internal/server/up"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/sheets"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/prio3"

@@ -16,10 +16,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/up"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/server/up"
+	"github.com/confetti-dp/confetti/cmd/internal/services"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plan/author"

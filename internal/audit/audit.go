@@ -1,5 +1,5 @@
 // Package audit attacks what ships, and computes how much privacy the attack proves to be lost. Used by
-// cmd/confetti/internal/account, cmd/confetti/internal/plan, cmd/confetti/internal/roles and other commands, and by
+// cmd/confetti/internal/account, cmd/confetti/internal/plan, cmd/internal/server/roles and other commands, and by
 // the lab.
 //
 // An attack puts one of two neighbouring records to a mechanism, looks at what the mechanism's observer sees, and

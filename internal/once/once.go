@@ -1,5 +1,5 @@
 // Package once refuses a flag that takes one value and is given several: the last one would win, and ask another
-// question. Used by cmd/confetti, cmd/internal/daemon and lab/cmd/confetti-lab.
+// question. Used by cmd/internal/commands, cmd/internal/daemon and lab/cmd/confetti-lab.
 package once
 
 import (

@@ -1,5 +1,5 @@
 // Package sanitize writes out characters in words of others that command a terminal, hide text or turn it round.
-// Used by cmd/confetti, cmd/confetti/internal and internal/service, wherever they show a title, a problem or a
+// Used by cmd/internal, cmd/confetti/internal and internal/service, wherever they show a title, a problem or a
 // status.
 package sanitize
 

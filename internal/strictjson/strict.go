@@ -1,5 +1,5 @@
 // Package strictjson reads JSON that somebody else wrote: one document, all of whose members are known. Used by
-// account, client, internal and cmd/confetti/internal/card.
+// account, client, internal and cmd/internal/card.
 package strictjson
 
 import (

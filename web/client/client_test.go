@@ -162,7 +162,7 @@ type trial struct {
 func collect(t *testing.T, devices int) *trial {
 	t.Helper()
 	c := &trial{t: t, program: filepath.Join(t.TempDir(), "confetti"), dir: filepath.Join(t.TempDir(), "trial")}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", c.program, "./cmd/confetti")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Dir(c.program), "./cmd/confetti", "./cmd/confetti-server")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -1,6 +1,6 @@
 // Package webclient holds the files of @confetti-dp/client as a page loads them, without a build step: its
 // JavaScript, and confetti.wasm with what starts it. Used by apps that serve a page, and by
-// cmd/confetti/internal/up.
+// cmd/internal/server/up.
 package webclient
 
 import (

@@ -1,5 +1,5 @@
 // Package parts counts a batch that lies in files: any worker counts its share into a table, and the tables add up
-// to the batch's tally. Used by internal/analyzer/shards, by cmd/confetti/internal/count for engines that others
+// to the batch's tally. Used by internal/analyzer/shards, by cmd/internal/server/count for engines that others
 // run, and by simulate.
 package parts
 

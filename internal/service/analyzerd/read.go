@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/release/sheets"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -16,57 +16,26 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// State is how far a plan has come.
-type State string
-
-const (
-	Open     State = "open"   // takes batches
-	Closed   State = "closed" // takes none, and is being written up
-	Failed   State = "failed" // a sum of it can never be had; it is not written up yet
-	Released State = "released"
-	Withheld State = "withheld"
-	// Withdrawn by its publisher before there was a release, and so for good.
-	Withdrawn State = "withdrawn"
+// What the service tells of plans is package progress's.
+type (
+	State      = progress.State
+	Plan       = progress.Plan
+	Withdrawal = progress.Withdrawal
+	Progress   = progress.Progress
+	Batch      = progress.Batch
+	Budget     = progress.Budget
+	Spent      = progress.Spent
 )
 
-// Plan is a registered plan as the service tells it.
-type Plan struct {
-	Plan       string    `json:"plan"`
-	Title      string    `json:"title"`
-	Publisher  string    `json:"publisher"`
-	State      State     `json:"state"`
-	Registered time.Time `json:"registered"`
-	Closes     time.Time `json:"closes,omitzero"`
-	Closed     time.Time `json:"closed,omitzero"`
-	Closer     string    `json:"closer,omitempty"` // for operators only
-	Decided    time.Time `json:"decided,omitzero"`
-	Reason     string    `json:"reason,omitempty"` // why it is withheld
-	Formats    []string  `json:"formats,omitempty"`
-	Study      string    `json:"study,omitempty"` // that it is a round of
-	Round      int       `json:"round,omitempty"`
-	Over       string    `json:"over,omitempty"`      // why the study has no further round
-	Suspended  bool      `json:"suspended,omitempty"` // nothing is done until its publishers are trusted again
-
-	// Withdrawal is there of a plan that its publisher has withdrawn, before a release or after it: what
-	// is published stays, and whoever shows it says so.
-	Withdrawal *Withdrawal `json:"withdrawal,omitempty"`
-}
-
-// Withdrawal is what a publisher said; wire.WithdrawalPath has it as they signed it.
-type Withdrawal struct {
-	Publisher string    `json:"publisher"`
-	At        time.Time `json:"at"`
-	Reason    string    `json:"reason"`
-}
-
-// Standing returns the state that people are told: of a plan that was withdrawn that, whatever was
-// published before.
-func (p Plan) Standing() State {
-	if p.Withdrawal != nil {
-		return Withdrawn
-	}
-	return p.State
-}
+// How far a plan has come.
+const (
+	Open      = progress.Open
+	Closed    = progress.Closed
+	Failed    = progress.Failed
+	Released  = progress.Released
+	Withheld  = progress.Withheld
+	Withdrawn = progress.Withdrawn
+)
 
 // The formats of a release, as the ends of its files' names.
 const (
@@ -202,24 +171,6 @@ func (s *Service) getPlan(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// Progress is how a collection is getting on.
-type Progress struct {
-	Plan
-	Crowds    int     `json:"crowds"`
-	Instances int     `json:"instances"`
-	Batches   []Batch `json:"batches"`
-}
-
-// Batch is one batch that was counted.
-type Batch struct {
-	Instance    int       `json:"instance"`
-	Crowd       int       `json:"crowd"`
-	Respondents int       `json:"respondents"`
-	Whole       int       `json:"whole"`   // contributions' worth of envelopes that were counted
-	Dropped     int       `json:"dropped"` // envelopes that were not
-	Counted     time.Time `json:"counted"`
-}
-
 // getStatus answers GET /v1/plans/{plan}/status.
 func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
 	name, err := planName(r)
@@ -240,7 +191,7 @@ func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := Progress{Plan: s.describe(r.Context(), p), Crowds: o.crowds, Instances: o.instances, Batches: []Batch{}}
 	for _, b := range batches {
-		out.Batches = append(out.Batches, Batch{b.Instance, b.Crowd, b.Respondents, b.Smallest, b.Dropped, b.Counted})
+		out.Batches = append(out.Batches, Batch{Instance: b.Instance, Crowd: b.Crowd, Respondents: b.Respondents, Whole: b.Smallest, Dropped: b.Dropped, Counted: b.Counted})
 	}
 	return serve.WriteJSON(w, out)
 }

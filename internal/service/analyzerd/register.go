@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
@@ -186,50 +187,6 @@ func status(o store.Outcome) int {
 	return http.StatusCreated
 }
 
-// Budget is what a population may spend and has spent, as /v1/budgets tells it. What is
-// spent has no epsilon of its own: Allowed is what holds, and Shares say how much of the
-// room that it has is taken up.
-type Budget struct {
-	Population string         `json:"population"`
-	Allowed    Spent          `json:"allowed"`
-	Shares     account.Shares `json:"shares"`
-	// More is how many plans like the last one would still be taken, counted up to
-	// MostMore; negative where none was registered yet.
-	More  int     `json:"more_like_the_last"`
-	Plans []Spent `json:"plans"` // in the order they were registered
-}
-
-// MostMore is how far a Budget's More is counted.
-const MostMore = 1000
-
-// Left says in words how many more plans fit; like is what they are compared with.
-func (b Budget) Left(like string) string {
-	switch {
-	case b.More < 0:
-		return "nothing was asked yet"
-	case b.More == 0:
-		return "room for no more " + like
-	case b.More >= MostMore:
-		return fmt.Sprintf("room for more than %d more %s", MostMore, like)
-	}
-	return fmt.Sprintf("room for about %d more %s", b.More, like)
-}
-
-// Spent is one entry of a budget.
-type Spent struct {
-	Plan      string    `json:"plan,omitempty"`
-	Publisher string    `json:"publisher,omitempty"`
-	Epsilon   float64   `json:"epsilon"`
-	Delta     float64   `json:"delta"`
-	Adjacency string    `json:"adjacency"`
-	Users     int       `json:"users,omitempty"`
-	Method    string    `json:"method,omitempty"`
-	Note      string    `json:"note,omitempty"`
-	At        time.Time `json:"at,omitzero"`
-	// Counted is what the filter counts, for the neighbours of the budget.
-	Counted *account.Spending `json:"counted,omitempty"`
-}
-
 // Budget finds a population's ledger.
 func (s *Service) Budget(ctx context.Context, population string) (Budget, error) {
 	p, known := s.o.Populations[population]
@@ -248,10 +205,10 @@ func (s *Service) Budget(ctx context.Context, population string) (Budget, error)
 	b := Budget{Population: population, Allowed: Spent{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: string(p.Adjacency)}, Shares: f.Shares(all...), More: -1, Plans: []Spent{}}
 	// A later round of a study costs nothing: the last plan that did is what others are like.
 	if last := slices.DeleteFunc(slices.Clone(all), func(s account.Spending) bool { return s.Epsilon == 0 && s.Delta == 0 }); len(last) > 0 {
-		b.More = f.More(MostMore, last[len(last)-1], all...)
+		b.More = f.More(progress.MostMore, last[len(last)-1], all...)
 	}
 	for i, e := range spent {
-		b.Plans = append(b.Plans, Spent{e.Plan, e.Publisher, e.Epsilon, e.Delta, e.Adjacency, e.Users, e.Method, e.Note, e.Spent, &all[i]})
+		b.Plans = append(b.Plans, Spent{Plan: e.Plan, Publisher: e.Publisher, Epsilon: e.Epsilon, Delta: e.Delta, Adjacency: e.Adjacency, Users: e.Users, Method: e.Method, Note: e.Note, At: e.Spent, Counted: &all[i]})
 	}
 	return b, nil
 }

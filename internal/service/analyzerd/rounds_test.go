@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -160,7 +161,7 @@ func TestAStudyGoesOnWhereverItIsKilled(t *testing.T) {
 					t.Errorf("the hops heard of %d rounds, want 2: %v", len(h.came), h.came)
 				}
 				b, err := r.service.Budget(t.Context(), "residents")
-				if err != nil || len(b.Plans) != 3 || b.Plans[0].Epsilon == 0 || b.Plans[1].Epsilon != 0 || b.Plans[2].Epsilon != 0 || b.More < 1 || b.More == analyzerd.MostMore {
+				if err != nil || len(b.Plans) != 3 || b.Plans[0].Epsilon == 0 || b.Plans[1].Epsilon != 0 || b.Plans[2].Epsilon != 0 || b.More < 1 || b.More == progress.MostMore {
 					t.Errorf("%+v, %v", b, err)
 				}
 			})

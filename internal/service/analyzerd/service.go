@@ -1,6 +1,5 @@
 // Package analyzerd runs the analyzer as a service: it registers plans against a budget, counts batches, and
-// publishes a release or records why it may not. Used by cmd/confetti/internal/roles, and by commands that ask it,
-// such as cmd/confetti/internal/services.
+// publishes a release or records why it may not. Used by cmd/internal/server/roles.
 //
 //	registered -> batches counted -> closed -> released or withheld
 //

@@ -1,5 +1,5 @@
 // Package console serves the pages that people look at: an analyst's collections and releases, an operator's
-// services, and a room that watches a poll. Used by cmd/confetti/internal/roles and cmd/confetti/internal/up.
+// services, and a room that watches a poll. Used by cmd/internal/server/roles and cmd/internal/server/up.
 //
 // Pages are drawn here and work without their script. They name nothing of any other host, and a browser is told to
 // load nothing from one. Whoever has no operator's session sees what anybody may know.

@@ -1,5 +1,5 @@
 // Package issuer gives each respondent one single-use token for each hop of a plan that demands any. Used by
-// cmd/confetti/internal/roles.
+// cmd/internal/server/roles.
 //
 // It knows who asks and cannot know what it signs; hops see tokens and cannot know whose they are (package
 // internal/token).

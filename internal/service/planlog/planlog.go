@@ -1,5 +1,5 @@
 // Package planlog serves an append-only public log of signed plans, of their releases and withdrawals
-// (c2sp.org/tlog-tiles). Used by cmd/confetti/internal/roles, which serves it, and cmd/confetti/internal/planlog,
+// (c2sp.org/tlog-tiles). Used by cmd/internal/server/roles, which serves it, and cmd/internal/server/planlog,
 // which asks it.
 //
 // A plan that is shown to one device alone would need the log's key and those of its witnesses. Entries are the

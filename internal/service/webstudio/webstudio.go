@@ -1,5 +1,5 @@
 // Package webstudio holds the files of what the console's pages compute in a browser: confetti-studio.wasm, what
-// starts it, and the scripts round it. Used by cmd/confetti/internal/roles.
+// starts it, and the scripts round it. Used by cmd/internal/server/roles.
 package webstudio
 
 import (

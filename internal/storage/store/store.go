@@ -1,6 +1,6 @@
 // Package store keeps what an analyzer must not lose, and an aggregator's sums, in SQLite or in PostgreSQL: the same
 // tables and the same statements. Used by internal/service/analyzerd, internal/service/aggregated,
-// internal/analyzer/shards and cmd/confetti/internal/roles.
+// internal/analyzer/shards and cmd/internal/server/roles.
 //
 // Rows are written once and never changed; the database refuses it. What state a plan is in follows from which rows
 // there are:

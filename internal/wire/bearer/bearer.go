@@ -1,5 +1,5 @@
 // Package bearer shows each service the bearer token that is for its address, and nothing to any other. Used by
-// cmd/confetti/internal/services and internal/service/analyzerd.
+// cmd/internal/services and internal/service/analyzerd.
 //
 // A file of tokens has a line for each service, the address and the token:
 //

@@ -1,5 +1,5 @@
 // Package web reads and writes the problems of internal/wire over net/http. Used by internal/service and
-// cmd/confetti/internal/services, and not by a device in a browser.
+// cmd/internal/services, and not by a device in a browser.
 package web
 
 import (

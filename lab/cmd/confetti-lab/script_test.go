@@ -32,11 +32,11 @@ func TestMain(m *testing.M) {
 //
 //	numbered FILE NEW-FILE
 //
-// which writes the class of each beside its number. The product is there as confetti.
+// which writes the class of each beside its number. The product is there as confetti and confetti-server.
 func TestScripts(t *testing.T) {
 	product := sync.OnceValues(func() (string, error) {
 		dir := t.TempDir()
-		build := exec.Command("go", "build", "-o", dir, "./cmd/confetti")
+		build := exec.Command("go", "build", "-o", dir, "./cmd/confetti", "./cmd/confetti-server")
 		build.Dir = "../../.."
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%w: %s", err, out)

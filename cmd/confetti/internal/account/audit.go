@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"

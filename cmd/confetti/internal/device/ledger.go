@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/native"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/page"
 	"github.com/confetti-dp/confetti/internal/client/policy"

@@ -17,8 +17,8 @@ import (
 	"github.com/confetti-dp/confetti/client"
 
 	"github.com/confetti-dp/confetti/client/native"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/policy"

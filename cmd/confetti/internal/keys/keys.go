@@ -1,4 +1,4 @@
-// Package keys implements confetti keys, publishers and token: keys of parties, and lists of whose keys count. Used
+// Package keys implements confetti keys and publishers: keys of parties, and lists of whose keys count. Used
 // by cmd/confetti, for operators.
 package keys
 

@@ -7,12 +7,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/services"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/sanitize"
-	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
 
@@ -66,7 +66,7 @@ func (c planClose) Run(std terminal.Streams) error {
 		return c.remains(std.Out, []plans.Party{analyzer})
 	case err != nil:
 		return err
-	case state.State == analyzerd.Withheld:
+	case state.State == progress.Withheld:
 		return fmt.Errorf("nothing is released: %s", state.Reason)
 	}
 	_, err = fmt.Fprintf(std.Out, "%s; to get the release:\n  confetti release fetch %s\n", sanitize.Text(string(state.State)), c.again())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan/describe"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan/draft"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"

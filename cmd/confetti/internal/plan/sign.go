@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"

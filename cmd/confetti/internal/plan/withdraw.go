@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/trial"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/services"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"

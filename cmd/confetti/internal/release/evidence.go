@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"

@@ -3,9 +3,9 @@ package release
 import (
 	"fmt"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
 

@@ -13,12 +13,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/services"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/sanitize"
-	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
@@ -32,7 +32,7 @@ type ask struct {
 }
 
 // open finds the study, and the rounds that its analyzer has, in their order.
-func (a ask) open(ctx context.Context, s *services.Services) (signed plan.Signed, rounds []analyzerd.Plan, err error) {
+func (a ask) open(ctx context.Context, s *services.Services) (signed plan.Signed, rounds []progress.Plan, err error) {
 	if signed, err = (services.SignedPlan{Plan: a.Round}).Read(a.Dir); err != nil {
 		return signed, nil, err
 	}
@@ -50,8 +50,8 @@ func (a ask) open(ctx context.Context, s *services.Services) (signed plan.Signed
 	if err := json.Unmarshal(text, &rounds); err != nil {
 		return signed, nil, fmt.Errorf("%s: %w", base, err)
 	}
-	rounds = slices.DeleteFunc(rounds, func(p analyzerd.Plan) bool { return p.Study != signed.Plan.Round.Study })
-	slices.SortFunc(rounds, func(a, b analyzerd.Plan) int { return cmp.Compare(a.Round, b.Round) })
+	rounds = slices.DeleteFunc(rounds, func(p progress.Plan) bool { return p.Study != signed.Plan.Round.Study })
+	slices.SortFunc(rounds, func(a, b progress.Plan) int { return cmp.Compare(a.Round, b.Round) })
 	return signed, rounds, nil
 }
 
@@ -90,12 +90,12 @@ func (c studyShow) Run(std terminal.Streams) error {
 }
 
 // stands says how far a round has come.
-func stands(r analyzerd.Plan) string {
+func stands(r progress.Plan) string {
 	says := fmt.Sprintf("%s, plan %s", r.Standing(), plan.Short(r.Plan))
 	if w := r.Withdrawal; w != nil {
 		return fmt.Sprintf("%s: withdrawn by its publisher at %s: %s", says, w.At.UTC().Format(time.RFC3339), w.Reason)
 	}
-	if r.State == analyzerd.Open {
+	if r.State == progress.Open {
 		return says + ", closes at " + r.Closes.UTC().Format(time.RFC3339)
 	}
 	if r.Reason != "" {
@@ -127,7 +127,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 		return err
 	}
 	for _, r := range rounds {
-		if r.State != analyzerd.Released {
+		if r.State != progress.Released {
 			fmt.Fprintf(std.Out, "round %d is %s\n", r.Round, sanitize.Text(stands(r)))
 			continue
 		}
@@ -146,7 +146,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 }
 
 // fetch gets the release of one round, where it is not here.
-func (c studyFetch) fetch(ctx context.Context, std terminal.Streams, s *services.Services, signed plan.Signed, r analyzerd.Plan) error {
+func (c studyFetch) fetch(ctx context.Context, std terminal.Streams, s *services.Services, signed plan.Signed, r progress.Plan) error {
 	dir := filepath.Join(c.Out, fmt.Sprintf("round-%d", r.Round))
 	if kept, err := plan.ReadSigned(filepath.Join(dir, verify.SignedFile)); err == nil && kept.Plan.Name() == r.Plan {
 		fmt.Fprintf(std.Out, "round %d is in %s\n", r.Round, dir)

@@ -1,5 +1,5 @@
-// Package study implements confetti study: questions that are asked in rounds. Used by cmd/confetti for
-// coordinators, and by cmd/confetti/internal/up.
+// Package study implements confetti study: questions that are asked in rounds. Used by cmd/confetti, for
+// coordinators.
 package study
 
 import (
@@ -10,13 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/rounds"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 )
 
 type Command struct {
@@ -24,48 +23,6 @@ type Command struct {
 	Begin studyBegin `cmd:"" help:"Make the first round of a study, as its coordinator."`
 	Show  studyShow  `cmd:"" help:"Show which rounds there are, and what became of each."`
 	Fetch studyFetch `cmd:"" help:"Get the release of every round from the analyzer."`
-}
-
-// Terms say how a study goes on, for whoever makes one.
-type Terms struct {
-	Takes    string `help:"Of a study: whether a device answers one round, which it draws, or all." enum:"one,all" default:"one"`
-	Withheld string `help:"Of a study: whether a round that is withheld is repeated by the next, or ends the study." enum:"repeat,end" default:"repeat"`
-	Merged   bool   `help:"Of a study of one round each: publish, beside the release of each round, one of all rounds so far."`
-}
-
-// Study returns that of the plan, whose own times are left out.
-func (t Terms) Study(p plan.Plan, rounds int, times plan.Times, coordinator string) (plan.Study, error) {
-	p.Times = plan.Times{}
-	s := plan.Study{
-		Version: plan.StudyVersion, Plan: p, Rounds: rounds, Takes: t.Takes, Withheld: t.Withheld, Merged: t.Merged,
-		Coordinator: coordinator, Times: times,
-	}
-	if err := s.Validate(); err != nil {
-		return s, err
-	}
-	proto, err := protocol.New(p)
-	if err == nil {
-		_, err = proto.Promise()
-	}
-	return s, err
-}
-
-// First makes the first round of a study, with the state that it asks with; nil where there
-// is none.
-func First(study plan.SignedStudy, times plan.Times, coordinator relay.SignKey) (round plan.Signed, state []byte, err error) {
-	proto, err := protocol.New(study.Study.Plan)
-	if err != nil {
-		return round, nil, err
-	}
-	name := ""
-	if state, _, err = results.Next(proto.Question, nil); err != nil {
-		return round, nil, err
-	}
-	if state != nil {
-		name = plan.StateName(state)
-	}
-	round, err = study.Round(1, name, times, coordinator.Private())
-	return round, state, err
 }
 
 // firstRound is what the first round of a study is made with.
@@ -91,7 +48,7 @@ type studySign struct {
 	Closes      time.Time `help:"When the first round closes; the others last as long. Beside a private key." placeholder:"TIME"`
 	Ends        time.Time `help:"When the study is over, whatever rounds are left." required:"" placeholder:"TIME"`
 	firstRound
-	Terms
+	rounds.Terms
 }
 
 func (studySign) Help() string {
@@ -186,7 +143,7 @@ func (c studyBegin) Run(std terminal.Streams) error {
 
 // begin makes the first round, writes it, and says what it costs.
 func (c firstRound) begin(std terminal.Streams, study plan.SignedStudy, times plan.Times, coordinator relay.SignKey) error {
-	round, state, err := First(study, times, coordinator)
+	round, state, err := rounds.First(study, times, coordinator)
 	switch {
 	case err != nil:
 		return err
@@ -199,7 +156,7 @@ func (c firstRound) begin(std terminal.Streams, study plan.SignedStudy, times pl
 		return err
 	}
 	fmt.Fprintf(std.Out, "study        %s\nround 1      %s\npublisher    %s\ncoordinator  %s\n", round.Plan.Round.Study, round.Plan.Name(), round.Publisher, round.Study.Coordinator)
-	return Costs(std.Err, round)
+	return rounds.Costs(std.Err, round)
 }
 
 // save writes both files, or none.

@@ -1,6 +1,6 @@
 // Package identity tells an issuer whom a request is from: by a token of an OpenID provider, an assertion of the
-// app's backend, or a link that opens once. Used by internal/service/issuer, cmd/confetti/internal/roles and
-// cmd/confetti/internal/keys.
+// app's backend, or a link that opens once. Used by internal/service/issuer, cmd/internal/server/roles and
+// cmd/internal/server/token.
 //
 // What it returns names a person. The issuer keeps a keyed hash of it and nothing else, and signs blindly, so that
 // no hop sees anything that follows from it.

@@ -1,5 +1,5 @@
 // Package example writes a role's configuration with every setting and what it is for, from the tags of the
-// struct that reads it. Used by cmd/confetti/internal/roles, which prints it; a test holds deploy/config to that.
+// struct that reads it. Used by cmd/internal/server/roles, which prints it; a test holds deploy/config to that.
 package example
 
 import (

@@ -1,5 +1,5 @@
 // Package bucket keeps blobs in a bucket of an S3-compatible service, by five requests that it signs itself. Used by
-// internal/service/transfer and cmd/confetti/internal/count.
+// internal/service/transfer and cmd/internal/server/count.
 package bucket
 
 import (

@@ -11,9 +11,9 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/card"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan/describe"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/card"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/plan"

@@ -1,0 +1,154 @@
+// Package commands parses the command line of a program that is a table of commands, runs the one that was asked
+// for, and chooses the exit code. Used by cmd/confetti and cmd/internal/server.
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/once"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/strictjson"
+)
+
+// Program is a table of commands.
+type Program struct {
+	Name, About string
+	// Table is a struct with a field for each command: a struct with a Run method, whose fields are
+	// its flags.
+	Table reflect.Type
+	Vars  kong.Vars // what helps and enums of the table name
+}
+
+// Version is the flag that each table has beside its commands.
+type Version struct {
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// Run parses args, runs the command, and returns the exit code.
+func (p Program) Run(args []string, std terminal.Streams) int {
+	code, exited := 0, false
+	args = Meant(args)
+	parser := p.Parser(p.Only(args), std, func(c int) { code, exited = c, true })
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
+	if exited {
+		return code // --help or --version has printed
+	}
+	if err != nil {
+		fmt.Fprintf(std.Err, "%s: %s\n", p.Name, sanitize.Lines(err.Error()))
+		var e *kong.ParseError
+		if errors.As(err, &e) {
+			at := parser.Model.Node
+			if chosen := e.Context.Selected(); chosen != nil {
+				at = chosen
+			}
+			fmt.Fprintf(std.Err, "Try: %s --help\n", at.FullPath())
+		}
+		return 2
+	}
+	if err := ctx.Run(); err != nil {
+		fmt.Fprintf(std.Err, "%s: %s\n", p.Name, sanitize.Lines(err.Error()))
+		var u terminal.UsageError
+		if errors.As(err, &u) {
+			return 2
+		}
+		if _, others := errors.AsType[terminal.UnfinishedError](err); others {
+			return 3
+		}
+		return 1
+	}
+	return 0
+}
+
+// Meant reads help and version as the flags that they are, and a number below zero behind a flag as
+// the flag's: no flag's letter is a digit, and whoever takes the number says what is wrong with it.
+func Meant(args []string) []string {
+	switch {
+	case len(args) > 0 && args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "version":
+		return []string{"--version"}
+	}
+	var all []string
+	for i, a := range args {
+		if a == "--" {
+			return append(all, args[i:]...)
+		}
+		if _, err := strconv.ParseFloat(a, 64); err == nil && a[0] == '-' && i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
+			all[len(all)-1] += "=" + a
+			continue
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// Names returns the commands of the table, in its order.
+func (p Program) Names() (all []string) {
+	for i := range p.Table.NumField() {
+		if f := p.Table.Field(i); !f.Anonymous {
+			all = append(all, strings.ToLower(f.Name))
+		}
+	}
+	return all
+}
+
+// All returns the whole table, for Parser.
+func (p Program) All() any { return reflect.New(p.Table).Interface() }
+
+// Only returns the table with the one command that args begin with, or all of it if they begin
+// with none: to read the flags of all commands takes longer than most take.
+func (p Program) Only(args []string) any {
+	for i := range p.Table.NumField() {
+		f := p.Table.Field(i)
+		if len(args) > 0 && !f.Anonymous && strings.ToLower(f.Name) == args[0] {
+			version, _ := reflect.TypeFor[Version]().FieldByName("Version")
+			return reflect.New(reflect.StructOf([]reflect.StructField{f, version})).Interface()
+		}
+	}
+	return p.All()
+}
+
+// Parser reads a table; exit is called after --help and --version.
+func (p Program) Parser(table any, std terminal.Streams, exit func(code int)) *kong.Kong {
+	parser, err := kong.New(table,
+		kong.Name(p.Name),
+		kong.Description(p.About),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(std.Out, std.Err),
+		kong.Exit(exit),
+		kong.Bind(std),
+		once.Given(),
+		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(moment)),
+		kong.Vars{"version": std.Version}.CloneWith(p.Vars),
+	)
+	if err != nil {
+		panic(p.Name + ": " + err.Error()) // a fault in the command structs themselves
+	}
+	return parser
+}
+
+// moment reads a flag's time.
+func moment(d *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := d.Scan.PopValueInto("time", &text); err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return strictjson.Told(err)
+	}
+	target.Set(reflect.ValueOf(at))
+	return nil
+}

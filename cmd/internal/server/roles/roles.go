@@ -1,0 +1,144 @@
+// Package roles implements confetti-server serve and analyzer: each role as a service, and its backups. Used by
+// cmd/internal/server for operators, and by cmd/internal/server/up.
+package roles
+
+import (
+	"errors"
+
+	"github.com/confetti-dp/confetti/cmd/internal/daemon"
+	"github.com/confetti-dp/confetti/internal/audit"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/aggregated"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/issuer"
+	"github.com/confetti-dp/confetti/internal/service/planlog"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+type Serve struct {
+	Shuffler serveShuffler `cmd:"" help:"Mix: take contributions and batches, and hand them on unlinkable."`
+	Analyzer serveAnalyzer `cmd:"" help:"Count batches and publish releases."`
+	Issuer   serveIssuer   `cmd:"" help:"Sign single-use tokens, one for a respondent and hop."`
+	Log      serveLog      `cmd:"" help:"Keep a public log of signed plans, so that everybody is shown the same."`
+	Leader   serveLeader   `cmd:"" help:"Add up answers that arrive in shares: take them from devices, and have the helper verify them."`
+	Helper   serveHelper   `cmd:"" help:"Add up answers that arrive in shares: verify what the leader brings."`
+	Example  serveExample  `cmd:"" help:"Print a role's configuration, with every setting and what it is for."`
+	Console  serveConsole  `cmd:"" help:"Show collections, releases and services in a browser."`
+}
+
+// configFlags are those of every service.
+type configFlags struct{ daemon.Flags }
+
+// run reads the configuration into c, and checks or runs it.
+func (f configFlags) run(std terminal.Streams, c daemon.Service) error {
+	err := f.Start(c, std.Out, std.Err)
+	if _, ok := errors.AsType[*daemon.ConfigError](err); ok {
+		return terminal.Usage(err)
+	}
+	return err
+}
+
+type serveShuffler struct {
+	configFlags
+	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end." xor:"as"`
+	Worker   bool `help:"Take steps of the mixing of large crowds, beside the shuffler of the same configuration." xor:"as"`
+}
+
+func (serveShuffler) Help() string {
+	return "Example:\n  confetti-server serve shuffler --config shuffler.toml --check"
+}
+
+func (c serveShuffler) Run(std terminal.Streams) error {
+	if c.Worker {
+		return c.run(std, &shufflerd.Worker{})
+	}
+	if c.SetAside {
+		return c.run(std, &shufflerd.SetAside{})
+	}
+	return c.run(std, &shufflerd.Config{})
+}
+
+type serveAnalyzer struct {
+	configFlags
+	Worker bool `help:"Count shards of large batches, beside the analyzer of the same configuration."`
+}
+
+func (serveAnalyzer) Help() string {
+	return "Example:\n  confetti-server serve analyzer --config analyzer.toml --check"
+}
+
+func (c serveAnalyzer) Run(std terminal.Streams) error {
+	if c.Worker {
+		return c.run(std, &analyzerd.Worker{})
+	}
+	return c.run(std, theAnalyzer(std.Version))
+}
+
+// theAnalyzer writes this program's version into its releases.
+func theAnalyzer(version string) *analyzerd.Config {
+	return &analyzerd.Config{Program: analyzerd.Program{Software: version, Attack: attack}}
+}
+
+// attack returns the audit of a plan, for its release.
+func attack(p plan.Plan, state []byte) ([]byte, error) {
+	found := audit.Of(p, state, func(string, int, int) {})
+	return found.Marshal(), found.False()
+}
+
+type serveIssuer struct{ configFlags }
+
+func (serveIssuer) Help() string {
+	return "Example:\n  confetti-server serve issuer --config issuer.toml --check"
+}
+
+func (c serveIssuer) Run(std terminal.Streams) error { return c.run(std, &issuer.Config{}) }
+
+type serveLog struct{ configFlags }
+
+func (serveLog) Help() string {
+	return "Example:\n  confetti-server serve log --config log.toml --check"
+}
+
+func (c serveLog) Run(std terminal.Streams) error { return c.run(std, &planlog.Config{}) }
+
+type serveLeader struct{ configFlags }
+
+func (serveLeader) Help() string {
+	return "Example:\n  confetti-server serve leader --config leader.toml --check"
+}
+
+func (c serveLeader) Run(std terminal.Streams) error {
+	return c.run(std, &aggregated.Config{Role: dap.Leader})
+}
+
+type serveHelper struct{ configFlags }
+
+func (serveHelper) Help() string {
+	return "Example:\n  confetti-server serve helper --config helper.toml --check"
+}
+
+func (c serveHelper) Run(std terminal.Streams) error {
+	return c.run(std, &aggregated.Config{Role: dap.Helper})
+}
+
+// Load reads the configuration of a role, shuffler, leader, helper, analyzer or issuer, as
+// serve does.
+func Load(role, path, version string) (daemon.Service, error) {
+	var c daemon.Service
+	switch role {
+	case "shuffler":
+		c = &shufflerd.Config{}
+	case "analyzer":
+		c = theAnalyzer(version)
+	case "issuer":
+		c = &issuer.Config{}
+	case "leader":
+		c = &aggregated.Config{Role: dap.Leader}
+	case "helper":
+		c = &aggregated.Config{Role: dap.Helper}
+	}
+	return c, serve.ReadConfig(path, c)
+}

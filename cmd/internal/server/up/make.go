@@ -1,0 +1,393 @@
+package up
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/rounds"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/token"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/party/aggregator"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
+)
+
+// maxTrial bounds the devices of a trial, each of which has a folder.
+const maxTrial = 100_000
+
+// Make writes everything that a trial needs.
+func (c Command) Make(t trial.Folder) error {
+	if c.Closes <= 0 {
+		return terminal.Usagef("--closes is %v: give how long the collection is open, such as 15m", c.Closes)
+	}
+	if c.Rounds < 0 || c.Rounds > plan.MaxRounds {
+		return terminal.Usagef("--rounds is %d: give 1 to %d, or 0 to ask once", c.Rounds, plan.MaxRounds)
+	}
+	if c.Devices < 1 || c.Devices > maxTrial {
+		return terminal.Usagef("--devices is %d: give 1 to %d", c.Devices, maxTrial)
+	}
+	p, err := c.Draft()
+	if err != nil {
+		return err
+	}
+	_, absent := os.Stat(string(t))
+	if err := os.MkdirAll(string(t), 0o700); err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(string(t)); err != nil || len(entries) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is neither empty nor a finished trial: name another folder", t))
+	}
+	if err := c.fill(t, p); err != nil { // the folder is as it was, for another try
+		return errors.Join(err, empty(string(t), absent != nil))
+	}
+	return nil
+}
+
+// empty removes all that is in a folder, and the folder too if it was not there before.
+func empty(folder string, whole bool) error {
+	if whole {
+		return os.RemoveAll(folder)
+	}
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, e.Name())))
+	}
+	return err
+}
+
+// fill writes a trial of a plan to an empty folder: files first, the plan last, so that
+// whatever ends before leaves no trial.
+func (c Command) fill(t trial.Folder, p plan.Plan) error {
+	if err := os.Chmod(string(t), 0o700); err != nil {
+		return err
+	}
+	ca, err := serve.NewAuthority("Confetti trial", 365*24*time.Hour)
+	if err != nil {
+		return err
+	}
+	publisher, err := relay.GenerateSignKey()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(
+		atomicfile.Replace(t.Path(trial.Roots), ca.PEM(), 0o600),
+		relay.CreateSignKeyFile(t.Path(trial.Publisher), publisher, "publisher of the trial"),
+		atomicfile.Replace(t.Path(trial.Publishers), plan.Trust(publisher.Public().String()).Marshal(), 0o600),
+	); err != nil {
+		return err
+	}
+	if err := settle(t, &p, c.tokens()); err != nil {
+		return err
+	}
+	if err := tokens(t, p, c.Devices); err != nil {
+		return err
+	}
+	if p.Route.Sum != nil {
+		if err := pair(t, p.Route.Sum.Leader.URL); err != nil {
+			return err
+		}
+	}
+	for _, one := range plans.Parties(p) {
+		if err := equip(t, one, ca, c.Rounds > 0, p.Route.Sum != nil); err != nil {
+			return err
+		}
+	}
+	if err := c.keepState(t, p); err != nil {
+		return err
+	}
+	if c.Plan == "" {
+		if err := values(t, p, c.Devices); err != nil {
+			return err
+		}
+	}
+	p.Signatures = 0 // one publisher is all that a trial has
+	times := plan.Times{Opens: time.Now().UTC().Truncate(time.Second)}
+	times.Closes = times.Opens.Add(c.Closes)
+	if p.Times = times; c.Rounds > 0 {
+		p.Times = plan.Times{}
+	}
+	if err := protocol.Check(p); err != nil {
+		return err
+	}
+	if c.Rounds > 0 {
+		return c.study(t, p, times, publisher)
+	}
+	return atomicfile.Replace(t.Path(trial.Plan), append(plan.Sign(p, publisher.Private()).Marshal(), '\n'), 0o600)
+}
+
+// keepState copies the public state of a plan that names one, and is no study's.
+func (c Command) keepState(t trial.Folder, p plan.Plan) error {
+	if p.State == "" && c.State == "" {
+		return nil
+	}
+	if p.State == "" {
+		return terminal.Usagef("--state: the plan names no public state")
+	}
+	if c.State == "" {
+		return terminal.Usagef("--state: the plan names the public state %s: give the file that has it", plan.Short(p.State))
+	}
+	text, err := atomicfile.Read(c.State)
+	if err != nil {
+		return fmt.Errorf("--state: the plan names the public state %s: %w", plan.Short(p.State), err)
+	}
+	if plan.StateName(text) != p.State {
+		return fmt.Errorf("--state: %s is another public state than the plan names", c.State)
+	}
+	return atomicfile.Replace(t.Path(trial.State), text, 0o600)
+}
+
+// study makes the plan a study of the trial's, and its first round the trial's plan. The
+// rounds have as much time between them as the analyzer may take to conclude one.
+func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher relay.SignKey) error {
+	coordinator, err := relay.GenerateSignKey()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(t.Of(plans.Party{Role: "analyzer"}), trial.Coordinator)
+	if err := relay.CreateSignKeyFile(path, coordinator, "coordinator of the trial's study"); err != nil {
+		return err
+	}
+	whole := plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.Closes + 5*time.Minute))}
+	asked, err := c.Study(p, c.Rounds, whole, coordinator.Public().String())
+	if err != nil {
+		return err
+	}
+	first, state, err := rounds.First(plan.SignStudy(asked, publisher.Private()), times, coordinator)
+	if err == nil && state != nil {
+		err = atomicfile.Replace(t.Path(trial.State), state, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return keep(t, first)
+}
+
+// tokens says whether hops demand tokens: not in a study of which everybody answers all
+// rounds, which has the same keys in each.
+func (c Command) tokens() bool { return c.Rounds == 0 || c.Takes == plan.TakesOne }
+
+// settle gives every party keys and an address, has hops or aggregators demand tokens, and
+// calibrates the sample's noise.
+func settle(t trial.Folder, p *plan.Plan, withTokens bool) error {
+	urls, err := addresses(len(plans.Parties(*p)) + 1) // one more, of an issuer that it may not have yet
+	if err != nil {
+		return err
+	}
+	issuer := &plan.Party{Operator: trial.Name, URL: urls[0]}
+	if !withTokens {
+		issuer = nil
+	}
+	p.Analyzer.Operator, p.Analyzer.URL, urls = trial.Name, urls[1], urls[2:]
+	if err := releaser(t, p); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(t.Of(plans.Party{Role: "issuer"}), "keys"), 0o700); err != nil {
+		return err
+	}
+	one := func(at plans.Party, to *plan.Party) error {
+		to.URL, urls = urls[0], urls[1:]
+		return establish(t, at, to, p.Envelopes.Suite, withTokens)
+	}
+	if p.Route.Sum != nil {
+		route := *p.Route.Sum
+		p.Route.Sum, route.Issuer = &route, issuer
+		err = errors.Join(one(plans.Party{Role: "leader"}, &route.Leader), one(plans.Party{Role: "helper", Hop: 1}, &route.Helper))
+	} else {
+		p.Route.Mix.Issuer = issuer
+		for i, in := range p.Route.Instances() {
+			for h := range in.Hops {
+				err = errors.Join(err, one(plans.Party{Role: "shuffler", Instance: i, Hop: h}, &in.Hops[h]))
+			}
+		}
+	}
+	if err == nil && (p.Route.Sum != nil || p.Envelopes.PerDevice == 0) {
+		*p, err = design.Fill(*p)
+	}
+	return err
+}
+
+// opener gives a party the key that it opens with.
+func opener(t trial.Folder, at plans.Party, to *plan.Party, suite string) error {
+	key, err := envelope.GenerateKey(envelope.Suite(suite))
+	if err != nil {
+		return err
+	}
+	to.Key = key.Public().String()
+	if err := os.MkdirAll(filepath.Join(t.Of(at), "keys"), 0o700); err != nil {
+		return err
+	}
+	return envelope.CreateKeyFile(filepath.Join(t.Of(at), "keys", "open.json"), envelope.KeyFile{Key: key, Purpose: to.Operator})
+}
+
+// releaser gives the analyzer the key that it opens with, and the one that signs its releases.
+func releaser(t trial.Folder, p *plan.Plan) error {
+	at := plans.Party{Role: "analyzer"}
+	if err := opener(t, at, &p.Analyzer, p.Envelopes.Suite); err != nil {
+		return err
+	}
+	sign, err := relay.GenerateSignKey()
+	if err != nil {
+		return err
+	}
+	p.Version, p.Analyzer.Releases = plan.Version, sign.Public().String()
+	return relay.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "releases.json"), sign, "releases of "+p.Analyzer.Operator)
+}
+
+// establish gives a hop or an aggregator its keys. One operator has all of them, whatever
+// a plan says that was to be tried: releases know a trial by that.
+func establish(t trial.Folder, at plans.Party, to *plan.Party, suite string, withTokens bool) error {
+	if err := opener(t, at, to, suite); err != nil {
+		return err
+	}
+	sign, err := relay.GenerateSignKey()
+	if err != nil {
+		return err
+	}
+	to.Receipts = sign.Public().String()
+	if err := relay.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "receipts.json"), sign, to.Operator); err != nil {
+		return err
+	}
+	defer func() { to.Operator = trial.Name }()
+	if to.Tokens = ""; !withTokens {
+		return nil
+	}
+	tokens, err := token.GenerateKey()
+	if err != nil {
+		return err
+	}
+	to.Tokens = tokens.Public().String()
+	issuing := filepath.Join(t.Of(plans.Party{Role: "issuer"}), "keys")
+	return token.CreateKeyFile(filepath.Join(issuing, fmt.Sprintf("instance-%d-hop-%d.json", at.Instance+1, at.Hop+1)), tokens, to.Operator)
+}
+
+// pair gives both aggregators the secret that they share, and the analyzer the token with
+// which it fetches sums of the leader at this address.
+func pair(t trial.Folder, at string) error {
+	var seed [aggregator.PairBytes]byte
+	rng.Reader(rng.New()).Read(seed[:])
+	leader := t.Of(plans.Party{Role: "leader"})
+	collector, err := serve.AddBearer(rng.New(), filepath.Join(leader, "collectors"), "analyzer")
+	return errors.Join(err,
+		aggregator.CreatePair(filepath.Join(leader, pairFile), seed),
+		aggregator.CreatePair(filepath.Join(t.Of(plans.Party{Role: "helper"}), pairFile), seed),
+		atomicfile.Replace(filepath.Join(t.Of(plans.Party{Role: "analyzer"}), "collector"), fmt.Appendf(nil, "%s %s\n", at, collector), 0o600),
+	)
+}
+
+const pairFile = "pair.secret"
+
+// addresses finds free ports of this machine. Another program could take one
+// before its service does, which then says so.
+func addresses(n int) ([]string, error) {
+	urls := make([]string, n)
+	for i := range urls {
+		l, err := listen()
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // after the last, so that no two are the same
+		urls[i] = "https://" + l.Addr().String()
+	}
+	return urls, nil
+}
+
+// listen takes a free port below those that systems give to whoever asks for any, and to
+// connections: one of these could be taken at once.
+func listen() (l net.Listener, err error) {
+	r := rng.New()
+	for range 64 {
+		port := strconv.Itoa(20000 + r.IntN(12000))
+		if l, err = net.Listen("tcp", net.JoinHostPort(trial.Host, port)); err == nil {
+			return l, nil
+		}
+	}
+	return net.Listen("tcp", net.JoinHostPort(trial.Host, "0"))
+}
+
+// tokens draws the operator's and the devices' bearer tokens.
+func tokens(t trial.Folder, p plan.Plan, devices int) error {
+	operator, err := serve.AddBearer(rng.New(), t.Path(trial.Operators), "operator")
+	if err != nil {
+		return err
+	}
+	var lines []byte
+	for _, one := range plans.Parties(p) {
+		lines = fmt.Appendf(lines, "%s %s\n", one.URL, operator)
+	}
+	names := make([]string, devices)
+	for i := range names {
+		names[i] = fmt.Sprintf("device-%06d", i+1)
+	}
+	tokens, err := serve.AddBearers(rng.New(), t.Path(trial.Bearers), names...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		atomicfile.Replace(t.Path(trial.Tokens), lines, 0o600),
+		atomicfile.Replace(t.Path(trial.Devices), []byte(strings.Join(tokens, "\n")+"\n"), 0o600),
+	)
+}
+
+// equip gives a party its certificate and its configuration.
+func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study, summed bool) error {
+	certificate, key, err := ca.Server(trial.Host)
+	if err != nil {
+		return err
+	}
+	config := partyConfig(p)
+	if study && p.Role == "analyzer" {
+		config = fmt.Sprintf("coordinator = '%s'\n", trial.Coordinator) + config
+	}
+	if summed && p.Role == "analyzer" {
+		config = "collector = 'collector'\n" + config
+	}
+	address, _ := strings.CutPrefix(p.URL, "https://")
+	text := fmt.Sprintf("keys = 'keys'\nroots = '../%s'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", trial.Roots, config, address, trial.Operators)
+	return errors.Join(
+		atomicfile.Replace(filepath.Join(t.Of(p), "server.crt"), certificate, 0o600),
+		atomicfile.Replace(filepath.Join(t.Of(p), "server.key"), key, 0o600),
+		atomicfile.Replace(t.Config(p), []byte(text), 0o600),
+	)
+}
+
+// partyConfig returns what differs between the configurations of the roles.
+func partyConfig(p plans.Party) string {
+	switch p.Role {
+	case "shuffler":
+		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\nqueue.folder = 'queue'\n", trial.Publishers, trial.Bearers)
+	case "leader":
+		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\ncollectors = 'collectors'\ndatabase = 'leader.db'\npair = '%s'\n", trial.Publishers, trial.Bearers, pairFile)
+	case "helper":
+		return fmt.Sprintf("publishers_file = '../%s'\ndatabase = 'helper.db'\npair = '%s'\n", trial.Publishers, pairFile)
+	case "issuer":
+		return fmt.Sprintf("publishers_file = '../%s'\nfolder = 'marks'\nbearers = '../%s'\n", trial.Publishers, trial.Bearers)
+	}
+	// Grace: hops forward within seconds on one machine.
+	return fmt.Sprintf(`database = 'analyzer.db'
+grace = '10s'
+publishers_file = '../%s'
+
+[[publishers]]
+name = 'trial'
+population = '%s'
+
+[populations.%s]
+epsilon = 20.0
+delta = 1e-3
+adjacency = 'replacement'
+`, trial.Publishers, trial.Population, trial.Population)
+}

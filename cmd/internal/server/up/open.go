@@ -1,0 +1,152 @@
+package up
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/server/roles"
+	"github.com/confetti-dp/confetti/cmd/internal/services"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/service/console"
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// lanAddress checks --lan: an address of this machine, and no name.
+func (c Command) lanAddress() (net.IP, error) {
+	if c.LAN == "" {
+		return net.ParseIP(trial.Host), nil
+	}
+	if !c.Open {
+		return nil, terminal.Usagef("--lan is for --open, which it lets phones of the network reach")
+	}
+	ip := net.ParseIP(c.LAN)
+	if ip == nil || ip.IsUnspecified() {
+		return nil, terminal.Usagef("--lan is %q: give the address of this machine on the network, such as 192.168.0.7", c.LAN)
+	}
+	return ip, nil
+}
+
+// open serves the console with a live poll until the context ends, and says where. done waits
+// for its end.
+func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logger, t trial.Folder, signed plan.Signed, s *services.Services) (done func() error, err error) {
+	ip, err := c.lanAddress()
+	if err != nil {
+		return nil, err
+	}
+	scheme := "http"
+	var certificate *tls.Certificate
+	if c.LAN != "" { // a browser runs no device that came over the network in the clear
+		if certificate, err = certify(ip); err != nil {
+			return nil, err
+		}
+		scheme = "https"
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
+	if err != nil {
+		return nil, err
+	}
+	host := l.Addr().String()
+	room, err := c.room(ctx, t, signed, scheme+"://"+host+"/answer")
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	const operator = "trial"
+	folder := t.Path("room")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	pages, err := console.New(console.Options{
+		Folder: folder, Names: []string{operator},
+		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Room: room, Studio: roles.Studio(), Close: s.Closing, Hosts: []string{host}, Log: log,
+		Backup: func(ctx context.Context) (string, error) {
+			file := t.Path("backup-" + time.Now().UTC().Format("20060102-150405") + ".db")
+			return file, roles.Backup(ctx, t.Config(plans.Party{Role: "analyzer"}), file)
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	if err := c.tell(std.Out, room, scheme+"://"+host+pages.Login(operator)); err != nil {
+		return nil, errors.Join(err, l.Close(), pages.Close())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(pages.Serve(ctx, l, certificate), pages.Close()) }()
+	return func() error { return <-ended }, nil
+}
+
+// certify makes a certificate for an address, by an authority of its own.
+func certify(ip net.IP) (*tls.Certificate, error) {
+	authority, err := serve.NewAuthority("Confetti trial", 30*24*time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	certificate, key, err := authority.Server(ip.String())
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	return &pair, err
+}
+
+// tell says where the room's screen is, and what phones open.
+func (c Command) tell(out io.Writer, room *console.Room, login string) error {
+	drawn, err := room.Drawn()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nThe room's screen, where this link logs one browser in, once:\n  %s\n", login)
+	if room.Without != "" {
+		fmt.Fprintf(out, "Phones cannot answer: %s\n", room.Without)
+		return nil
+	}
+	fmt.Fprintf(out, "Phones open %s\n\n%s\n", room.Address, drawn)
+	if c.LAN == "" {
+		_, err = fmt.Fprintln(out, "That is this machine's own address. For phones on the network, name the machine's address there with --lan.")
+	} else {
+		_, err = fmt.Fprintln(out, "A phone warns that it does not know who vouches for this machine: the trial's authority does, which is its own.")
+	}
+	return err
+}
+
+// room returns the live poll of the trial's plan.
+func (c Command) room(ctx context.Context, t trial.Folder, signed plan.Signed, address string) (*console.Room, error) {
+	carry, err := serve.Client(serve.Path(t.Path(trial.Roots)))
+	if err != nil {
+		return nil, err
+	}
+	carry.Timeout = time.Minute
+	text, err := atomicfile.Read(t.Path(trial.Devices))
+	if err != nil {
+		return nil, err
+	}
+	bearers := strings.Fields(string(text))
+	slices.Reverse(bearers) // confetti submit takes them from the beginning
+	room := &console.Room{
+		Signed: signed, Address: address, Carry: carry, Bearers: bearers,
+		Hand: func(n int) error { return atomicfile.Replace(t.Path(joined), []byte(strconv.Itoa(n)+"\n"), 0o600) },
+	}
+	if text, err := atomicfile.Read(t.Path(joined)); err == nil {
+		if room.Joined, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || room.Joined < 0 || room.Joined > len(bearers) {
+			return nil, fmt.Errorf("%s is not a number of phones: remove the file", t.Path(joined))
+		}
+	}
+	room.Device, room.Without = device(ctx)
+	return room, nil
+}
+
+// joined has how many phones were given a credential.
+const joined = "phones"

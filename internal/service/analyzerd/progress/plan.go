@@ -1,0 +1,75 @@
+// Package progress defines what an analyzer tells, as JSON: how far plans have come, and what populations have spent.
+// Used by internal/service/analyzerd, which writes it, and by cmd/internal/services and other commands, which read it.
+package progress
+
+import "time"
+
+// State is how far a plan has come.
+type State string
+
+const (
+	Open     State = "open"   // takes batches
+	Closed   State = "closed" // takes none, and is being written up
+	Failed   State = "failed" // a sum of it can never be had; it is not written up yet
+	Released State = "released"
+	Withheld State = "withheld"
+	// Withdrawn by its publisher before there was a release, and so for good.
+	Withdrawn State = "withdrawn"
+)
+
+// Plan is a registered plan as the service tells it.
+type Plan struct {
+	Plan       string    `json:"plan"`
+	Title      string    `json:"title"`
+	Publisher  string    `json:"publisher"`
+	State      State     `json:"state"`
+	Registered time.Time `json:"registered"`
+	Closes     time.Time `json:"closes,omitzero"`
+	Closed     time.Time `json:"closed,omitzero"`
+	Closer     string    `json:"closer,omitempty"` // for operators only
+	Decided    time.Time `json:"decided,omitzero"`
+	Reason     string    `json:"reason,omitempty"` // why it is withheld
+	Formats    []string  `json:"formats,omitempty"`
+	Study      string    `json:"study,omitempty"` // that it is a round of
+	Round      int       `json:"round,omitempty"`
+	Over       string    `json:"over,omitempty"`      // why the study has no further round
+	Suspended  bool      `json:"suspended,omitempty"` // nothing is done until its publishers are trusted again
+
+	// Withdrawal is there of a plan that its publisher has withdrawn, before a release or after it: what
+	// is published stays, and whoever shows it says so.
+	Withdrawal *Withdrawal `json:"withdrawal,omitempty"`
+}
+
+// Withdrawal is what a publisher said; wire.WithdrawalPath has it as they signed it.
+type Withdrawal struct {
+	Publisher string    `json:"publisher"`
+	At        time.Time `json:"at"`
+	Reason    string    `json:"reason"`
+}
+
+// Standing returns the state that people are told: of a plan that was withdrawn that, whatever was
+// published before.
+func (p Plan) Standing() State {
+	if p.Withdrawal != nil {
+		return Withdrawn
+	}
+	return p.State
+}
+
+// Progress is how a collection is getting on.
+type Progress struct {
+	Plan
+	Crowds    int     `json:"crowds"`
+	Instances int     `json:"instances"`
+	Batches   []Batch `json:"batches"`
+}
+
+// Batch is one batch that was counted.
+type Batch struct {
+	Instance    int       `json:"instance"`
+	Crowd       int       `json:"crowd"`
+	Respondents int       `json:"respondents"`
+	Whole       int       `json:"whole"`   // contributions' worth of envelopes that were counted
+	Dropped     int       `json:"dropped"` // envelopes that were not
+	Counted     time.Time `json:"counted"`
+}

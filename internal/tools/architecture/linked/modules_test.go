@@ -1,0 +1,78 @@
+package linked
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/tools/architecture"
+)
+
+var update = flag.Bool("update", false, "write the lists of modules anew")
+
+// modules returns the modules of others of which a program has packages in it, without versions, on any of
+// the systems that it is built for.
+func modules(t *testing.T, root, program string) (all []string) {
+	t.Helper()
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./"+program)
+		c.Dir, c.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOARCH=amd64", "GOOS="+system)
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", program, err)
+		}
+		all = append(all, strings.Fields(string(out))...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Each program is made of the modules that its list has, and of no others: one that comes with a change is
+// seen in that change.
+func TestModulesOfEachProgram(t *testing.T) {
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range architecture.Programs {
+		t.Run(path.Base(program), func(t *testing.T) {
+			got := strings.Join(modules(t, root, program), "\n") + "\n"
+			list := filepath.Join("testdata", path.Base(program)+".txt")
+			if *update {
+				if err := os.WriteFile(list, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want, err := os.ReadFile(list); err != nil || string(want) != got {
+				t.Errorf("%s is made of other modules than %s says (%v): is each needed there? then go test ./internal/tools/architecture/linked -run Modules -args -update\n%s", program, list, err, got)
+			}
+		})
+	}
+}
+
+// What is heavy is linked where it is used, and in no other program.
+func TestWhatIsHeavyStandsInOneProgram(t *testing.T) {
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range architecture.Programs {
+		for _, module := range modules(t, root, program) {
+			if programs, is := heavy[module]; is && !slices.Contains(programs, path.Base(program)) {
+				t.Errorf("%s links %s, which belongs to %v", program, module, programs)
+			}
+		}
+	}
+}
+
+// heavy are the programs that may link a module.
+var heavy = map[string][]string{
+	"github.com/transparency-dev/tessera": {"confetti-server"},
+	"github.com/coreos/go-oidc/v3":        {"confetti-server"},
+	"rsc.io/qr":                           {"confetti-server"},
+}
