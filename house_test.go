@@ -223,7 +223,7 @@ var wider = map[string]struct{ names, imports int }{
 	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
 	"internal/audit": {imports: 26}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 26},
 	// Commands.
-	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 18}, "cmd/confetti/internal/account": {imports: 16}, "cmd/confetti/internal/collect": {imports: 22},
+	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 18}, "cmd/confetti/internal/account": {imports: 17}, "cmd/confetti/internal/collect": {imports: 22},
 	"cmd/confetti/internal/device": {imports: 17}, "cmd/internal/server/roles": {imports: 17},
 	"cmd/internal/server/up": {imports: 20}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/plan/draft": {imports: 16}, "cmd/internal/services": {imports: 16},
 }
