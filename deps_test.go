@@ -42,7 +42,7 @@ var layers = [][]string{
 	{"internal/storage/keep", "internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/storage/blob", "web"},
 	{"internal/storage/blob/bucket", "internal/storage/keep/keeptest"},
 	{"internal/storage/keep/journal", "internal/storage/keep/postgres", "internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
-	{"internal/service/witness"},
+	{"internal/service/witness", "internal/service/shelves"},
 	{"internal/account/pld", "internal/account/profile", "internal/account/rdp"},
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
 	{"internal/service/analyzerd/progress"},
@@ -101,7 +101,7 @@ type reach struct {
 var mixing = []string{"plan", "envelope", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/storage/queue", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/transfer", "internal/shuffler/admission", "internal/service/inbox", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strictjson"}
 
 // adding is all that an aggregator may be made of.
-var adding = []string{"plan", "envelope", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/storage/store", "internal/prio3", "internal/dap", "internal/strictjson"}
+var adding = []string{"plan", "envelope", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/shelves", "internal/storage/keep", "internal/storage/blob", "internal/prio3", "internal/dap", "internal/strictjson"}
 
 var reaches = []reach{
 	{from: "party/shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},

@@ -11,6 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/daemon"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/aggregated"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 )
 
 type cli struct {
@@ -24,6 +26,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, out, err io.Writer) int {
 	var c cli
 	return daemon.Main("confetti-aggregator", "Add up answers that arrive in shares, without being able to read them.", &c, func(out, logs io.Writer) error {
-		return c.Start(&aggregated.Config{Role: map[string]dap.Role{"leader": dap.Leader, "helper": dap.Helper}[c.Role]}, out, logs)
+		return c.Start(&aggregated.Config{
+			Role:  map[string]dap.Role{"leader": dap.Leader, "helper": dap.Helper}[c.Role],
+			Place: shelves.Place{Connect: postgres.Start},
+		}, out, logs)
 	}, args, out, err)
 }

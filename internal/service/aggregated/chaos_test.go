@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -17,7 +16,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/seeded"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -82,15 +82,15 @@ func (w *world) revive(role dap.Role) {
 // shared are the steps that both aggregators come to, or the leader in what the store does,
 // and several those that come more than once.
 var (
-	shared  = []string{"share-drawn", "helper-shared", "store/add", "store/add/committed", "store/share", "store/share/committed"}
-	several = []string{"job-verified", "helper-added", "store/job", "store/add", "store/share"}
+	shared  = []string{"share-drawn", "helper-shared", "rows/add", "rows/add/committed", "rows/share", "rows/share/committed"}
+	several = []string{"job-verified", "helper-added", "rows/add", "rows/share"}
 )
 
 // Killed between any two steps, nothing is lost and nothing counts twice, and what has left
 // once leaves again byte for byte.
 func TestKilledAtEveryStep(t *testing.T) {
-	points := append(slices.Clone(Failpoints), store.SumsFailpoints...)
-	reached, onFile := map[string]bool{}, false
+	points := append(slices.Clone(Failpoints), rows.Failpoints...)
+	reached := map[string]bool{}
 	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
 		for _, point := range points {
 			if role == dap.Helper != strings.HasPrefix(point, "helper-") && !slices.Contains(shared, point) {
@@ -102,7 +102,6 @@ func TestKilledAtEveryStep(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%d/%s/%d", role, point, nth), func(t *testing.T) {
 					w := newWorld(t, nil)
-					onFile = strings.HasSuffix(w.databases[role], ".db")
 					hit := false
 					w.killed(role, point, nth)
 					inner := w.failpoint
@@ -139,10 +138,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 		}
 	}
-	must := []string{"2job-verified", "2share-drawn", "2helper-shared", "2store/add", "2store/share", "3helper-verified", "3helper-added", "3share-drawn", "3store/share/committed"}
-	if onFile {
-		must = append(must, "2store/body/written", "2store/body/synced", "2store/body/removed")
-	}
+	must := []string{"2job-verified", "2share-drawn", "2helper-shared", "2rows/take", "2rows/take/committed", "2rows/close", "2rows/jobs", "2rows/add", "2rows/share", "2rows/forget", "2rows/forget/committed", "3helper-verified", "3helper-added", "3share-drawn", "3rows/share/committed"}
 	for _, must := range must {
 		if !reached[must] {
 			t.Errorf("nobody was killed at %s: %v", must, reached)
@@ -227,7 +223,7 @@ func schedule(t *testing.T, seed uint64) {
 // mishap kills one of the two, now or at some step to come.
 func (w *world) mishap(r *rand.Rand) {
 	role := dap.Leader + dap.Role(r.IntN(2))
-	points := append(slices.Clone(Failpoints), store.SumsFailpoints...)
+	points := append(slices.Clone(Failpoints), rows.Failpoints...)
 	switch r.IntN(4) {
 	case 0:
 		w.revive(role)
@@ -275,7 +271,7 @@ func TestAPeerThatLiesAboutItsBatchGetsNothing(t *testing.T) {
 	if err != nil || batch.Reports != uint64(len(said)) {
 		t.Fatal(batch.Reports, err)
 	}
-	own, err := leader.o.Store.Share(t.Context(), w.plan.Name(), 0, stepOwn)
+	own, err := c.of.kept.Share(t.Context(), 0, rows.Own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +286,7 @@ func TestAPeerThatLiesAboutItsBatchGetsNothing(t *testing.T) {
 			t.Errorf("%s: the helper gives its share", name)
 		}
 	}
-	if kept, err := w.nodes[dap.Helper].store.Share(t.Context(), w.plan.Name(), 0, stepOwn); kept != nil || err != nil {
+	if kept, err := w.kept(dap.Helper).Share(t.Context(), 0, rows.Own); kept != nil || err != nil {
 		t.Errorf("the helper has drawn a share for a lie: %v", err)
 	}
 	w.finish()
@@ -365,7 +361,7 @@ func TestRetention(t *testing.T) {
 		if err := s.Step(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if all, err := w.nodes[role].store.All(t.Context()); len(all) > 0 || err != nil {
+		if all, err := w.nodes[role].service.rows.All(t.Context()); len(all) > 0 || err != nil {
 			t.Errorf("%d plans are left: %v", len(all), err)
 		}
 		w.kill(role)
@@ -379,19 +375,11 @@ func TestRetention(t *testing.T) {
 // Reports that are damaged on disk stop their plan, at the start or where they are added, and
 // nothing of it leaves; withdrawn, none of it is left.
 func TestDamagedReportsStopTheirPlan(t *testing.T) {
-	for _, open := range []bool{true, false} {
+	for _, stopped := range []bool{true, false} {
 		w := newWorld(t, nil)
 		w.all(said...)
-		file := filepath.Join(w.databases[dap.Leader]+".reports", w.plan.Name())
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text[len(text)/2] ^= 1
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if open {
+		w.spoil(dap.Leader, "reports-", bodies)
+		if stopped {
 			w.kill(dap.Leader)
 			w.start(dap.Leader)
 			if status := w.upload(11, w.report(1)); status != http.StatusNotFound {
@@ -399,16 +387,13 @@ func TestDamagedReportsStopTheirPlan(t *testing.T) {
 			}
 		} else {
 			w.close()
-			if err := w.step(); !errors.Is(err, store.ErrReports) {
+			if err := w.step(); !errors.Is(err, keep.ErrDamaged) {
 				t.Errorf("the leader adds damaged reports: %v", err)
 			}
 		}
 		s := w.nodes[dap.Leader].service
 		if alarms := s.Status(t.Context()).Alarms; len(alarms) != 1 {
 			t.Errorf("the alarms are %q", alarms)
-		}
-		if kept, err := w.nodes[dap.Leader].store.Sum(t.Context(), w.plan.Name(), 0); len(kept) > 0 || err != nil {
-			t.Errorf("something was added: %v", err)
 		}
 		statement, err := plan.Withdraw(plan.Withdrawal{Plan: w.plan.Hash(), At: w.time(), Reason: "its reports are lost"}, w.publisher)
 		if err != nil {
@@ -417,8 +402,27 @@ func TestDamagedReportsStopTheirPlan(t *testing.T) {
 		if _, err := s.Withdraw(t.Context(), statement); err != nil {
 			t.Error(err)
 		}
-		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("reports of a plan that was withdrawn are left: %v", err)
+		if left, err := filepath.Glob(filepath.Join(w.databases[dap.Leader], "*-"+w.plan.Name()+".*")); err != nil || len(left) > 0 {
+			t.Errorf("of a plan that was withdrawn %q are left: %v", left, err)
 		}
 	}
+}
+
+// When both shares are there, no byte of what devices sent is on the leader's disk, nor the key
+// that it was sealed under.
+func TestReportsAreForgottenWithTheirShelf(t *testing.T) {
+	w := newWorld(t, nil)
+	w.all(said...)
+	if _, err := os.Stat(w.file(dap.Leader, "reports-", ".key")); err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	w.finish()
+	if err := w.step(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(w.file(dap.Leader, "reports-", ".*")); err != nil || len(left) > 0 {
+		t.Errorf("%q are left: %v", left, err)
+	}
+	w.want(want, uint64(len(said)))
 }

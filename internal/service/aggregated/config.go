@@ -1,16 +1,15 @@
 package aggregated
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
@@ -20,7 +19,7 @@ type Config struct {
 
 	serve.Settings
 	serve.Visited
-	serve.Rows
+	shelves.Place
 	Pair       serve.Path   `toml:"pair" eg:"pair.secret" help:"The secret that both aggregators have and nobody else (confetti keys pair)."`
 	Collectors serve.Path   `toml:"collectors" or:"collectors" help:"Hashes of the bearer tokens of analyzers, who fetch sums from a leader. Without it whoever asks gets what only the plan's analyzer can open. A helper has none."`
 	Limits     serve.Visits `toml:"limits" help:"What peers can make the service do."`
@@ -43,7 +42,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	errs = append(errs, err)
 	publishers, bearers, err := c.Visited.Open(c.Settings, &http, &common)
 	errs = append(errs, err)
-	errs = append(errs, c.Rows.Check())
+	errs = append(errs, c.Place.Check())
 	o = Options{
 		Common: common, Role: c.Role, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: http.Operators, Limits: c.Limits,
 	}
@@ -69,14 +68,16 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// verify reads a copy of the SQLite file as a start does, or a PostgreSQL database.
+// verify reads a copy of the folder, or a PostgreSQL database, as a start does, and then all that
+// is in it.
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
-	dsn, done, err := c.Rows.Copy()
+	copied, done, err := c.Place.Copy()
 	if err != nil {
 		return fmt.Errorf("aggregator: %w", err)
 	}
 	defer done()
-	service, err := start(ctx, o, dsn)
+	c.Place = copied
+	service, err := c.start(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -84,23 +85,23 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	for _, alarm := range service.Status(ctx).Alarms {
 		say("alarm: " + alarm)
 	}
-	damaged, err := service.o.Store.Damaged(ctx)
-	if err != nil || len(damaged) > 0 {
-		return cmp.Or(err, fmt.Errorf("%w: %s", store.ErrReports, strings.Join(damaged, ", ")))
+	if err := service.whole(ctx, say); err != nil {
+		return err
 	}
-	if c.Database == "" {
-		say("the plans of the database can be served; whether its pages are whole PostgreSQL knows")
-	} else {
-		say("the database is whole")
+	if c.Place.Database == "" {
+		say("whether rows are missing PostgreSQL knows (pg_amcheck)")
 	}
 	return nil
 }
 
-// start opens the database, takes up what is in it, and asks the neighbours whether it is an older
+// start opens the store, takes up what is in it, and asks the neighbours whether it is an older
 // copy.
-func start(ctx context.Context, o Options, dsn string) (service *Service, err error) {
-	if o.Store, err = store.OpenSums(ctx, store.Config{DSN: dsn}); err != nil {
-		return nil, err
+func (c Config) start(ctx context.Context, o Options) (service *Service, err error) {
+	if o.Store, err = c.Place.Open(ctx, o.Log); err != nil {
+		return nil, explained(err)
+	}
+	if c.Place.Database != "" {
+		o.Disk = atomicfile.WatchDisk(string(c.Place.Database))
 	}
 	if service, err = New(ctx, o); err == nil {
 		err = service.compareAll(ctx)
@@ -113,17 +114,27 @@ func start(ctx context.Context, o Options, dsn string) (service *Service, err er
 
 // run serves until the context ends.
 func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
-	dsn, err := c.Rows.Make()
-	if err != nil {
-		return fmt.Errorf("aggregator: %w", err)
-	}
-	service, err := start(ctx, o, dsn)
+	service, err := c.start(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer service.o.Store.Close()
 	http.Routes, http.Ready, http.Status = service.Routes(), service.Ready, service.Status
-	http.Disk = serve.DiskOf(c.Database) // what is free tells how many have sent, which no plan of sums keeps private
+	http.Disk = serve.DiskOf(c.Place.Database) // what is free tells how many have sent, which no plan of sums keeps private
 	http.Private, http.Visited, http.Handed = private, visited, handed
 	return serve.Run(ctx, http, service.Run)
+}
+
+// whole reads all that is kept and says what is whole; the error says what is not.
+func (s *Service) whole(ctx context.Context, say func(string)) error {
+	if err := s.rows.Check(ctx, ""); err != nil {
+		return explained(err)
+	}
+	for _, p := range s.plans.Known() {
+		if err := s.rows.Check(ctx, p.Plan.Name()); err != nil {
+			return explained(err)
+		}
+		say(p.Plan.Name() + " and its rows are whole")
+	}
+	return nil
 }

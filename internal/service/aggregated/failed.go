@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/aggregator"
 )
@@ -26,7 +26,7 @@ var errDamaged = errors.New("what this aggregator has of the crowd is damaged on
 
 // damaged reports whether what an aggregator has of a crowd cannot be read as it was written.
 func damaged(err error) bool {
-	return errors.Is(err, errDamaged) || errors.Is(err, store.ErrSums) || errors.Is(err, store.ErrReports)
+	return errors.Is(err, errDamaged) || errors.Is(err, keep.ErrDamaged)
 }
 
 // failure is how often in a row the sum of a crowd could not be had, and why.

@@ -2,7 +2,7 @@ package aggregated
 
 import (
 	"bytes"
-	"database/sql"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -13,37 +13,21 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
-// engines runs a test with a file for each aggregator, and with PostgreSQL.
+// engines runs a test with a folder for each aggregator, and with PostgreSQL.
 func engines(t *testing.T, test func(t *testing.T)) {
-	t.Run("file", test)
-	file := database
+	t.Run("folder", test)
+	folder := database
 	database = func(t testing.TB) string { return storetest.Postgres(t) }
-	defer func() { database = file }()
+	defer func() { database = folder }()
 	t.Run("postgres", test)
-}
-
-// alter does in an aggregator's database what no code of ours does.
-func (w *world) alter(role dap.Role, statement string, args ...any) {
-	w.t.Helper()
-	driver := "pgx"
-	if strings.HasSuffix(w.databases[role], ".db") {
-		driver = "sqlite"
-	}
-	db, err := sql.Open(driver, w.databases[role])
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(statement, args...); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // unanswered has nobody reach the helper for its share, until all reports are added.
@@ -107,36 +91,37 @@ func (w *world) says(role dap.Role, phase string) {
 func TestASumThatCanNeverBeHad(t *testing.T) {
 	engines(t, func(t *testing.T) {
 		for name, damage := range map[string]struct {
-			role    dap.Role
-			sum     func([]byte) []byte
-			written bool // as the code of ours does, with its checksum
+			role dap.Role
+			sum  func([]byte) []byte // nil: a bit of its row flips
 		}{
-			"the helper lost a report":     {dap.Helper, func(b []byte) []byte { b[7]--; return b }, true},
-			"the helper added another":     {dap.Helper, func(b []byte) []byte { b[20] ^= 1; return b }, true},
-			"the helper's is cut":          {dap.Helper, func(b []byte) []byte { return b[:5] }, true},
-			"the leader's is cut":          {dap.Leader, func(b []byte) []byte { return b[:5] }, true},
-			"the leader's is shorter":      {dap.Leader, func(b []byte) []byte { return b[:len(b)-1] }, true},
-			"a bit of the helper's sum":    {dap.Helper, func(b []byte) []byte { b[len(b)-15] ^= 4; return b }, false},
-			"a bit of the leader's sum":    {dap.Leader, func(b []byte) []byte { b[len(b)-15] ^= 4; return b }, false},
-			"a bit of a number of answers": {dap.Helper, func(b []byte) []byte { b[15] ^= 1; return b }, false},
+			"the helper lost a report":  {dap.Helper, func(b []byte) []byte { b[7]--; return b }},
+			"the helper added another":  {dap.Helper, func(b []byte) []byte { b[20] ^= 1; return b }},
+			"the helper's is cut":       {dap.Helper, func(b []byte) []byte { return b[:5] }},
+			"the leader's is cut":       {dap.Leader, func(b []byte) []byte { return b[:5] }},
+			"the leader's is shorter":   {dap.Leader, func(b []byte) []byte { return b[:len(b)-1] }},
+			"a bit of the helper's sum": {dap.Helper, nil},
+			"a bit of the leader's sum": {dap.Leader, nil},
 		} {
 			t.Run(name, func(t *testing.T) {
 				w := newWorld(t, nil)
 				w.unanswered()
-				whole, err := w.nodes[damage.role].store.Sum(t.Context(), w.plan.Name(), 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				write := func(body []byte) {
-					if damage.written {
-						if err := w.nodes[damage.role].store.Add(t.Context(), w.plan.Name(), 0, 99, store.Added{Sum: body}); err != nil {
+				prefix := map[dap.Role]string{dap.Leader: "reports-", dap.Helper: "plan-"}[damage.role]
+				var mend func()
+				if damage.sum == nil {
+					mend = w.spoil(damage.role, prefix, sums)
+				} else {
+					whole, err := w.kept(damage.role).Sum(t.Context(), 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					write := func(body []byte) {
+						if err := w.shelf(damage.role, prefix).Update(context.Background(), func(tx keep.Tx) error { tx.Put(sums, first, body); return nil }); err != nil {
 							t.Fatal(err)
 						}
-						return
 					}
-					w.alter(damage.role, "UPDATE sums SET body = $1", body)
+					write(damage.sum(bytes.Clone(whole)))
+					mend = func() { write(whole) }
 				}
-				write(damage.sum(bytes.Clone(whole)))
 				n := w.asked()
 				for try := range enough {
 					if w.step() == nil {
@@ -159,16 +144,18 @@ func TestASumThatCanNeverBeHad(t *testing.T) {
 				if status, body, _ := w.collected(); status != http.StatusGone || !bytes.Contains(body, []byte(wire.SumFailed)) {
 					t.Errorf("the analyzer is answered %d: %s", status, body)
 				}
-				w.kill(dap.Leader)
-				w.start(dap.Leader)
-				if w.step() == nil {
-					t.Error("after a restart nobody tries again")
+				if damage.sum != nil { // or the plan is not served
+					w.kill(dap.Leader)
+					w.start(dap.Leader)
+					if w.step() == nil {
+						t.Error("after a restart nobody tries again")
+					}
+					for range enough {
+						w.step()
+					}
+					w.says(dap.Leader, Failed)
 				}
-				for range enough {
-					w.step()
-				}
-				w.says(dap.Leader, Failed)
-				write(whole)
+				mend()
 				found(w.nodes[dap.Leader].service, w.plan.Hash()).retry()
 				w.finish()
 				w.want(want, uint64(len(said)))
@@ -240,28 +227,21 @@ func TestAStatusReadsNoSum(t *testing.T) {
 		w.close()
 		w.finish()
 		for _, role := range []dap.Role{dap.Leader, dap.Helper} {
-			w.alter(role, "UPDATE sums SET body = $1", []byte("no sum"))
+			w.spoil(role, "plan-", shares)
+			if role == dap.Helper {
+				w.spoil(role, "plan-", sums)
+			}
 			s := w.nodes[role].service
 			st, err := s.status(t.Context(), found(s, w.plan.Hash()))
 			if err != nil || st.Crowds[0] != (CrowdStatus{Phase: HandedOn, Reports: uint64(len(said)), Refused: 1}) {
 				t.Errorf("aggregator %d: %+v, %v", role, st, err)
 			}
-			w.alter(role, "DELETE FROM added") // as a build before left it
+			w.spoil(role, "plan-", told)
 			if _, err := s.status(t.Context(), found(s, w.plan.Hash())); !damaged(err) {
 				t.Errorf("aggregator %d: %v", role, err)
 			}
 		}
 	})
-}
-
-// older has an aggregator's database be as it was before it drew its share, and the aggregator
-// begin on it.
-func (w *world) older(role dap.Role) {
-	w.t.Helper()
-	w.kill(role)
-	w.alter(role, "DELETE FROM shares")
-	w.alter(role, "UPDATE served SET secret = $1", make([]byte, 32)) // respondents are known until both shares are there
-	w.start(role)
 }
 
 // An aggregator on an older copy of its database is told by its neighbours what it has drawn, and
@@ -273,13 +253,26 @@ func TestARestoredAggregatorDoesNotStart(t *testing.T) {
 			w := newWorld(t, nil)
 			w.all(said...)
 			w.close()
+			older := w.older(role)
+			var asks []byte // of the helper's share
+			w.meddle = func(r *http.Request, send func() *http.Response) (*http.Response, error) {
+				if r.URL.Path == dap.SharesPath(w.task().ID) {
+					body, err := r.GetBody() // it was read on the way
+					if err != nil {
+						return nil, err
+					}
+					asks, _ = io.ReadAll(body)
+				}
+				return send(), nil
+			}
 			first := w.finish()
+			w.meddle = nil
 			for _, role := range []dap.Role{dap.Leader, dap.Helper} {
 				if err := w.nodes[role].service.compareAll(t.Context()); err != nil {
 					t.Errorf("aggregator %d, which is as it was: %v", role, err)
 				}
 			}
-			w.older(role)
+			older()
 			s := w.nodes[role].service
 			err := s.compareAll(t.Context())
 			if !errors.Is(err, errOlder) || !strings.Contains(err.Error(), "withdraw its plans") || strings.Contains(err.Error(), "backup") || strings.Contains(err.Error(), "restore") {
@@ -293,21 +286,16 @@ func TestARestoredAggregatorDoesNotStart(t *testing.T) {
 					continue
 				}
 				leader := w.nodes[dap.Leader].service
-				own, err := leader.o.Store.Share(t.Context(), w.plan.Name(), 0, stepOwn)
-				if err != nil {
-					t.Fatal(err)
-				}
 				l := found(leader, w.plan.Hash()).crowds[0]
-				batch, err := leader.sum(t.Context(), l)
+				own, err := l.of.kept.Share(t.Context(), 0, rows.Own)
 				if err != nil {
 					t.Fatal(err)
 				}
-				q := dap.ShareReq{Batch: l.batch(), Reports: batch.Reports, Checksum: batch.Checksum}
-				if _, _, err := leader.ask(t.Context(), l, dap.SharesPath(l.ID), dap.ShareReqType, q.Marshal(), encodeReceipts(own[:relay.ReceiptSize])); err == nil {
+				if _, _, err := leader.ask(t.Context(), l, dap.SharesPath(l.ID), dap.ShareReqType, asks, encodeReceipts(own[:relay.ReceiptSize])); err == nil {
 					t.Error("the helper draws its share again")
 				}
 			}
-			if own, err := s.o.Store.Share(t.Context(), w.plan.Name(), 0, stepOwn); own != nil || err != nil {
+			if own, err := c.of.kept.Share(t.Context(), 0, rows.Own); own != nil || err != nil {
 				t.Errorf("noise is drawn again: %v", err)
 			}
 			w.says(role, Failed)
@@ -329,6 +317,7 @@ func TestAnAnalyzerKnowsWhatWasDrawn(t *testing.T) {
 		w := newWorld(t, nil)
 		w.all(said...)
 		w.close()
+		older := w.older(role)
 		w.finish()
 		_, _, header := w.collected()
 		receipts, err := decodeReceipts(header, 2)
@@ -353,14 +342,14 @@ func TestAnAnalyzerKnowsWhatWasDrawn(t *testing.T) {
 			t.Errorf("aggregator %d, which is as it was: %v", role, err)
 		}
 		w.kill(dap.Leader + dap.Helper - role)
-		w.older(role)
+		older()
 		s = w.nodes[role].service
 		if err := s.compareAll(t.Context()); !errors.Is(err, errOlder) {
 			t.Errorf("aggregator %d starts: %v", role, err)
 		}
-		// And on a new file, to which the plan is brought again.
+		// And on a new folder, to which the plan is brought again.
 		w.kill(role)
-		w.databases[role] = filepath.Join(t.TempDir(), "new.db")
+		w.databases[role] = filepath.Join(t.TempDir(), "new")
 		w.start(role)
 		if err := w.nodes[role].service.Load(t.Context(), w.signed); err == nil || !strings.Contains(err.Error(), "older copy") {
 			t.Errorf("aggregator %d takes a plan up of which it has drawn a share: %v", role, err)
@@ -368,40 +357,19 @@ func TestAnAnalyzerKnowsWhatWasDrawn(t *testing.T) {
 	}
 }
 
-// A file that is put back as it once was, byte for byte, is found like any other older copy.
-func TestAFileThatIsPutBack(t *testing.T) {
+// A folder that is put back as it once was, byte for byte, is found like any other older copy.
+func TestAFolderThatIsPutBack(t *testing.T) {
 	w := newWorld(t, nil)
 	w.unanswered()
 	w.kill(dap.Helper)
-	copied := map[string][]byte{}
-	files, err := filepath.Glob(w.databases[dap.Helper] + "*")
-	if err != nil {
+	older := filepath.Join(t.TempDir(), "older")
+	if err := os.CopyFS(older, os.DirFS(w.databases[dap.Helper])); err != nil {
 		t.Fatal(err)
-	}
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil { // but for the folder of reports
-			copied[file] = text
-		}
 	}
 	w.start(dap.Helper)
 	w.finish()
 	w.kill(dap.Helper)
-	files, err = filepath.Glob(w.databases[dap.Helper] + "*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if _, was := copied[file]; !was && !strings.HasSuffix(file, ".reports") {
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for file, text := range copied {
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.databases[dap.Helper] = older
 	w.start(dap.Helper)
 	if err := w.nodes[dap.Helper].service.compareAll(t.Context()); !errors.Is(err, errOlder) {
 		t.Errorf("it starts: %v", err)
@@ -414,8 +382,9 @@ func TestAHelperKnowsALeaderThatDrewAnew(t *testing.T) {
 	w := newWorld(t, nil)
 	w.all(said...)
 	w.close()
+	older := w.older(dap.Leader)
 	w.finish()
-	w.older(dap.Leader)
+	older()
 	w.meddle = func(r *http.Request, send func() *http.Response) (*http.Response, error) {
 		if r.Method == http.MethodGet { // what the helper has, it is not asked
 			return &http.Response{StatusCode: http.StatusTeapot, Body: io.NopCloser(strings.NewReader(""))}, nil

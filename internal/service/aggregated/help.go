@@ -12,8 +12,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregator"
@@ -58,7 +58,7 @@ func (s *Service) putJob(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, error) {
 	asked := sha256.Sum256(body)
-	if answer, err := s.o.Store.Answer(ctx, c.of.name, asked[:]); err != nil || answer != nil {
+	if answer, err := c.of.kept.Answer(ctx, asked[:]); err != nil || answer != nil {
 		return answer, err
 	}
 	q, err := dap.ParseAggregation(body, aggregator.MostReports)
@@ -72,7 +72,7 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 	if err := s.o.Failpoint("helper-verified"); err != nil {
 		return nil, err
 	}
-	answer, err := s.o.Store.AddAnswered(ctx, c.of.name, c.number, asked[:], func(sum []byte, left bool, fresh func([]byte) (bool, error)) (next store.Added, answer []byte, err error) {
+	answer, err := c.of.kept.AddAnswered(ctx, c.number, asked[:], func(sum []byte, left bool, fresh func([]byte) (bool, error)) (next rows.Added, answer []byte, err error) {
 		batch, err := parseSum(sum)
 		if err != nil {
 			return next, nil, err
@@ -83,7 +83,8 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 				return next, nil, err
 			}
 		}
-		next, err = addedOf(batch)
+		next.Sum, err = batch.MarshalBinary()
+		next.Reports, next.Refused = batch.Reports, batch.Refused
 		return next, dap.MarshalAggregationResp(said), err
 	})
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	} else if err != nil {
 		return nil, err
 	}
-	kept, err := s.o.Store.Keep(ctx, c.of.name, c.number, stepOwn, func(sum []byte) ([]byte, error) {
+	kept, err := c.of.kept.Keep(ctx, c.number, rows.Own, func(sum []byte, _ *rows.Crowd) ([]byte, error) {
 		batch, err := parseSum(sum)
 		if err != nil {
 			return nil, err

@@ -71,8 +71,8 @@ func TestHostileUploads(t *testing.T) {
 	w.close()
 	w.finish()
 	w.want(want, uint64(len(said)))
-	batch, err := leader.sum(t.Context(), found(leader, w.plan.Hash()).crowds[0])
-	if err != nil || batch.Refused != uint64(len(kept)) {
-		t.Errorf("%d of %d are counted as refused: %v", batch.Refused, len(kept), err)
+	all, err := w.kept(dap.Leader).Crowds(t.Context())
+	if err != nil || all[0].Refused != uint64(len(kept)) {
+		t.Errorf("%d of %d are counted as refused: %v", all[0].Refused, len(kept), err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -52,7 +52,14 @@ func (s *Service) Routes() map[string]serve.Handler {
 }
 
 // Ready says why nothing can be taken now.
-func (s *Service) Ready(ctx context.Context) error { return s.o.Store.Ready(ctx) }
+func (s *Service) Ready(ctx context.Context) error {
+	if s.o.Disk != nil {
+		if err := s.o.Disk.Err(); err != nil {
+			return fmt.Errorf("aggregator: %w", err)
+		}
+	}
+	return s.rows.Ready(ctx)
+}
 
 // showConfig answers GET /hpke_config with the keys of the plans that are served: a device
 // takes its plan's, and asks nobody.
@@ -114,29 +121,28 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 	if _, err := dap.ParseCollection(body); err != nil {
 		return wire.Problemf(wire.BadRequest, "%w", err)
 	}
-	if kept, err := s.o.Store.Share(r.Context(), c.of.name, c.number, stepWithheld); err != nil || kept != nil {
+	if kept, err := c.of.kept.Share(r.Context(), c.number, rows.Withheld); err != nil || kept != nil {
 		if err == nil {
 			err = wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d", c.Minimum)
 		}
 		return err
 	}
-	kept, err := s.o.Store.Share(r.Context(), c.of.name, c.number, stepBoth)
+	receipts, both, err := c.collected(r.Context())
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Location", dap.CollectionPath(c.ID)+"/"+c.ID.String())
-	if why := c.failed(); kept == nil && why != "" {
+	if why := c.failed(); both == nil && why != "" {
 		return wire.Problemf(wire.SumFailed, "%s", why)
 	}
-	if kept == nil {
+	if both == nil {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	const receipts = 2 * relay.ReceiptSize
 	w.Header().Set("Content-Type", dap.CollectionRespType)
-	w.Header().Set(relay.ReceiptHeader, encodeReceipts(kept[:receipts]))
-	_, err = w.Write(kept[receipts:])
+	w.Header().Set(relay.ReceiptHeader, encodeReceipts(receipts))
+	_, err = w.Write(both)
 	return err
 }
 
@@ -192,7 +198,7 @@ func (s *Service) status(ctx context.Context, p *served) (Status, error) {
 	p.mu.Lock()
 	st := Status{Plan: p.name, Title: p.plan.Title, Role: s.Role(), Closed: p.closed, Failing: p.failing}
 	p.mu.Unlock()
-	known, err := s.o.Store.Crowds(ctx, p.name)
+	known, err := p.kept.Crowds(ctx)
 	if err != nil {
 		return st, err
 	}
@@ -206,21 +212,17 @@ func (s *Service) status(ctx context.Context, p *served) (Status, error) {
 	return st, nil
 }
 
-func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool, known store.Crowd) (CrowdStatus, error) {
+func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool, known rows.Crowd) (CrowdStatus, error) {
 	st := CrowdStatus{Crowd: c.number, Failure: c.failed()}
 	switch {
-	case slices.Contains(known.Steps, stepWithheld):
+	case slices.Contains(known.Steps, rows.Withheld):
 		st.Phase = Withheld
-	case slices.Contains(known.Steps, s.leaves()) && known.Known:
-		st.Phase, st.Reports, st.Refused = HandedOn, known.Reports, known.Refused
 	case slices.Contains(known.Steps, s.leaves()):
-		batch, err := s.sum(ctx, c)
-		st.Phase, st.Reports, st.Refused = HandedOn, batch.Reports, batch.Refused
-		return st, err
+		st.Phase, st.Reports, st.Refused = HandedOn, known.Reports, known.Refused
 	case st.Failure != "":
 		st.Phase = Failed
 	case s.o.Role == dap.Leader && !closed:
-		n, err := s.o.Store.Reports(ctx, c.of.name, c.number)
+		n, err := c.of.kept.Reports(ctx, c.number)
 		st.Phase, st.About = "collecting", about(n, c.Minimum)
 		return st, err
 	default:
@@ -232,9 +234,9 @@ func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool, known 
 // leaves returns the step whose share leaves this aggregator; its own receipt stands first.
 func (s *Service) leaves() string {
 	if s.o.Role == dap.Leader {
-		return stepBoth
+		return rows.Both
 	}
-	return stepOwn
+	return rows.Own
 }
 
 // about says roughly how many there are: so roughly that watching it does not show when

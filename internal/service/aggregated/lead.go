@@ -15,18 +15,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/aggregator"
-)
-
-// The steps at which something of a crowd is kept before it leaves.
-const (
-	stepOwn      = "own"      // this aggregator's sealed share, with its receipt
-	stepBoth     = "both"     // the leader: both shares, with both receipts
-	stepWithheld = "withheld" // nothing leaves
 )
 
 // jobMemory bounds the bytes of reports that a leader has in memory for a job.
@@ -59,7 +52,7 @@ func (s *Service) lead(ctx context.Context, p *served) error {
 	if err := errors.Join(errs...); err != nil || failed {
 		return err
 	}
-	if err := s.o.Store.Forget(ctx, p.name); err != nil {
+	if err := p.kept.Forget(ctx); err != nil {
 		return storage(err)
 	}
 	p.mu.Lock()
@@ -86,7 +79,7 @@ func (s *Service) end(ctx context.Context, p *served) (done bool, err error) {
 }
 
 func (s *Service) close(ctx context.Context, p *served) error {
-	if err := s.o.Store.End(ctx, p.name); err != nil {
+	if err := p.kept.Close(ctx); err != nil {
 		return storage(err)
 	}
 	p.mu.Lock()
@@ -98,8 +91,8 @@ func (s *Service) close(ctx context.Context, p *served) error {
 // leadCrowd adds what came of a crowd and makes both shares of its sum, or finds that it
 // is too small.
 func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
-	for _, step := range []string{stepWithheld, stepBoth} {
-		if kept, err := s.o.Store.Share(ctx, c.of.name, c.number, step); err != nil || kept != nil {
+	for _, step := range []string{rows.Withheld, rows.Both} {
+		if kept, err := c.of.kept.Share(ctx, c.number, step); err != nil || kept != nil {
 			return err
 		}
 	}
@@ -117,14 +110,14 @@ func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
 	}
 	if batch.Reports < uint64(c.Minimum) {
 		s.o.Log.Info("crowd withheld: fewer valid reports than the plan's minimum", "plan", c.of.name, "crowd", c.number)
-		_, err := s.o.Store.Keep(ctx, c.of.name, c.number, stepWithheld, func([]byte) ([]byte, error) { return []byte(stepWithheld), nil })
+		_, err := c.of.kept.Keep(ctx, c.number, rows.Withheld, func([]byte, *rows.Crowd) ([]byte, error) { return []byte(rows.Withheld), nil })
 		return storage(err)
 	}
 	return s.share(ctx, c, batch)
 }
 
 func (s *Service) sum(ctx context.Context, c *crowd) (b aggregator.Batch, err error) {
-	text, err := s.o.Store.Sum(ctx, c.of.name, c.number)
+	text, err := c.of.kept.Sum(ctx, c.number)
 	if err != nil {
 		return b, err
 	}
@@ -138,16 +131,10 @@ func parseSum(text []byte) (b aggregator.Batch, err error) {
 	return b, nil
 }
 
-// addedOf writes a batch as it is kept.
-func addedOf(b aggregator.Batch) (store.Added, error) {
-	text, err := b.MarshalBinary()
-	return store.Added{Sum: text, Reports: b.Reports, Refused: b.Refused}, err
-}
-
 // addJob has one job's reports verified and adds those that are valid; more: there may be
 // others. It does the same again from the same bytes.
 func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, err error) {
-	number, bodies, err := s.o.Store.Job(ctx, c.of.name, c.number, most)
+	number, bodies, err := c.of.kept.Job(ctx, c.number, len(c.of.crowds), most)
 	if err != nil || len(bodies) == 0 {
 		return false, storage(err)
 	}
@@ -176,11 +163,11 @@ func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, er
 	if err := c.leader.Finish(job, answer, &batch); err != nil {
 		return false, err
 	}
-	sum, err := addedOf(batch)
+	sum, err := batch.MarshalBinary()
 	if err != nil {
 		return false, err
 	}
-	return true, storage(s.o.Store.Add(ctx, c.of.name, c.number, number, sum))
+	return true, storage(c.of.kept.Add(ctx, c.number, number, sum))
 }
 
 // share draws the leader's share, once, and fetches the helper's.
@@ -188,7 +175,8 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 	if err := s.drawable(ctx, c); err != nil {
 		return err
 	}
-	own, err := s.o.Store.Keep(ctx, c.of.name, c.number, stepOwn, func([]byte) ([]byte, error) {
+	own, err := c.of.kept.Keep(ctx, c.number, rows.Own, func(_ []byte, now *rows.Crowd) ([]byte, error) {
+		now.Reports, now.Refused = batch.Reports, batch.Refused
 		sealed, err := c.leader.Share(rng.New(), batch)
 		if err != nil {
 			return nil, err
@@ -207,17 +195,12 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 		return err
 	}
 	receipt, share := own[:relay.ReceiptSize], own[relay.ReceiptSize:]
-	leader, err := dap.ParseShare(share)
-	if err != nil {
-		return err
-	}
 	ask := dap.ShareReq{Batch: c.batch(), Reports: batch.Reports, Checksum: batch.Checksum}
 	answer, second, err := s.ask(ctx, c, dap.SharesPath(c.ID), dap.ShareReqType, ask.Marshal(), encodeReceipts(receipt))
 	if err != nil {
 		return err
 	}
-	helper, err := dap.ParseShare(answer)
-	if err != nil {
+	if _, err := dap.ParseShare(answer); err != nil {
 		return errors.Join(aggregator.ErrAnswer, err)
 	}
 	receipts := append(bytes.Clone(receipt), second...)
@@ -227,13 +210,37 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 	if err := s.o.Failpoint("helper-shared"); err != nil {
 		return err
 	}
-	unit := task.Unit(c.of.plan.Times.Opens)
-	both := dap.Collected{Reports: batch.Reports, Start: unit, Duration: 1, Leader: leader, Helper: helper}.Marshal()
-	_, err = s.o.Store.Keep(ctx, c.of.name, c.number, stepBoth, func([]byte) ([]byte, error) { return append(receipts, both...), nil })
+	_, err = c.of.kept.Keep(ctx, c.number, rows.Both, func([]byte, *rows.Crowd) ([]byte, error) { return append(receipts, answer...), nil })
 	if err != nil {
 		return storage(err)
 	}
 	return s.o.Failpoint("sum-ready")
+}
+
+// collected returns the receipts and shares of a crowd that its analyzer is given; nil: they are not there yet.
+func (c *crowd) collected(ctx context.Context) (receipts, body []byte, err error) {
+	both, err := c.of.kept.Share(ctx, c.number, rows.Both)
+	if err != nil || both == nil {
+		return nil, nil, err
+	}
+	own, err := c.of.kept.Share(ctx, c.number, rows.Own)
+	if err != nil {
+		return nil, nil, err
+	}
+	receipts = both[:2*relay.ReceiptSize]
+	all := dap.Collected{Start: task.Unit(c.of.plan.Times.Opens), Duration: 1}
+	receipt, err := relay.ParseReceipt(receipts[:relay.ReceiptSize])
+	if err == nil {
+		all.Leader, err = dap.ParseShare(own[relay.ReceiptSize:])
+	}
+	if err == nil {
+		all.Helper, err = dap.ParseShare(both[2*relay.ReceiptSize:])
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("aggregator: what was kept for the analyzer: %w", err)
+	}
+	all.Reports = uint64(receipt.Respondents)
+	return receipts, all.Marshal(), nil
 }
 
 // counted returns how many tokens a receipt states: one for each report, where they are

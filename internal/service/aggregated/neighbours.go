@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -25,7 +26,7 @@ const toAnalyzer = 2
 
 // held tells what this aggregator knows of the share of a crowd on its way to a hop.
 func (s *Service) held(ctx context.Context, c *crowd, hop uint8) (held relay.Held, err error) {
-	kept, err := s.o.Store.Share(ctx, c.of.name, c.number, s.leaves())
+	kept, err := c.of.kept.Share(ctx, c.number, s.leaves())
 	if err != nil || kept == nil {
 		return held, err
 	}
@@ -50,7 +51,10 @@ func hexOf(digest [32]byte) string { return fmt.Sprintf("%x", digest) }
 // drawn gives the digests of the share that this aggregator has drawn of a crowd and of what both
 // have handed to the analyzer; "": it has not, or does not know.
 func (s *Service) drawn(ctx context.Context, c *crowd) (own, both string, err error) {
-	kept, err := s.o.Store.Share(ctx, c.of.name, c.number, stepOwn)
+	if c.of.kept == nil { // it is new here
+		return "", "", nil
+	}
+	kept, err := c.of.kept.Share(ctx, c.number, rows.Own)
 	if err != nil || kept == nil {
 		return "", "", err
 	}
@@ -80,7 +84,7 @@ func (s *Service) neighbours(p *served) []*registry.Neighbour {
 func (s *Service) compareAll(ctx context.Context) error {
 	all, _ := s.plans.All()
 	if err := registry.CompareAll(all, func(p *served) error { return s.compare(ctx, p) }); err != nil {
-		return fmt.Errorf("aggregator: %w: have the publishers withdraw its plans, and begin with a new file (docs/incidents.md)", err)
+		return fmt.Errorf("aggregator: %w: have the publishers withdraw its plans, and begin with a new database (docs/incidents.md)", err)
 	}
 	return nil
 }
@@ -130,7 +134,7 @@ func (s *Service) bearsOut(ctx context.Context, c *crowd, n *registry.Neighbour,
 
 // drawable says why no noise may be drawn for a crowd; nil also where it was drawn.
 func (s *Service) drawable(ctx context.Context, c *crowd) error {
-	if kept, err := s.o.Store.Share(ctx, c.of.name, c.number, stepOwn); err != nil || kept != nil {
+	if kept, err := c.of.kept.Share(ctx, c.number, rows.Own); err != nil || kept != nil {
 		return err
 	}
 	return s.compare(ctx, c.of)

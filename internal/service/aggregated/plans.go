@@ -5,17 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
-	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -29,6 +28,7 @@ type served struct {
 	plan     plan.Plan
 	hash     [32]byte
 	name     string
+	kept     *rows.Plan // nil before it is taken up
 	crowds   []*crowd
 	auth     serve.Authenticator // by which the leader knows respondents; its tokens are those that this aggregator demands
 	sign     relay.SignKey       // of this aggregator's receipts
@@ -60,30 +60,31 @@ func (c *crowd) batch() dap.BatchID { return dap.BatchID(c.ID) }
 
 // takeUp serves the plans of an earlier process.
 func (s *Service) takeUp(ctx context.Context) error {
-	if err := s.o.Store.Revocations(ctx, s.withdrawals.Restore); err != nil {
+	if err := s.rows.Revocations(ctx, s.withdrawals.Restore); err != nil {
 		return err
 	}
-	all, err := s.o.Store.All(ctx)
-	if err != nil {
-		return err
-	}
-	damaged, err := s.o.Store.Damaged(ctx)
+	all, err := s.rows.All(ctx)
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
 		signed, err := plan.ParseSigned(one.Signed)
 		if err != nil {
-			return fmt.Errorf("aggregator: a plan that was served before: %w", err)
-		}
-		if slices.Contains(damaged, one.Name) { // the others go on
-			s.plans.Idle(signed, "reports that devices sent are damaged on disk: withdraw it")
-			continue
+			return fmt.Errorf("a plan that was served before: %w", err)
 		}
 		if err := s.claimed(ctx, signed, one); err != nil {
 			return err
 		}
-		err = s.add(signed, one)
+		kept, err := s.rows.Plan(ctx, one.Name)
+		if errors.Is(err, keep.ErrDamaged) { // the others go on
+			s.o.Log.Error("a plan is not served: what is kept of it is damaged", "plan", one.Name, "error", err.Error())
+			s.plans.Idle(signed, fmt.Sprintf("what is kept of it is damaged on disk (%v): withdraw it", err))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = s.add(ctx, signed, kept)
 		if p, ok := errors.AsType[*wire.Problem](err); ok {
 			// A key that was taken away stops its plans, not the others.
 			s.plans.Idle(signed, p.Detail)
@@ -98,42 +99,44 @@ func (s *Service) takeUp(ctx context.Context) error {
 // other signatures it goes on under those, if under the earlier ones it may not. A
 // *wire.Problem says what is wrong with the plan.
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
-	one := store.Served{Name: signed.Plan.Name(), Signed: signed.Marshal(), Secret: []byte{}, Round: roundOf(signed)} // which leaves the secret that is kept
-	resign := func() error { return storage(s.o.Store.Serve(ctx, one)) }
+	one := rows.Served{Name: signed.Plan.Name(), Signed: signed.Marshal(), Round: roundOf(signed)}
+	resign := func() error { return storage(s.rows.Serve(ctx, one)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
-		if gone, err := s.o.Store.Gone(ctx, one.Name); err != nil || gone {
+		if gone, err := s.rows.Gone(ctx, one.Name); err != nil || gone {
 			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
 		}
-		one.Secret = make([]byte, 32)
-		rng.Reader(rng.New()).Read(one.Secret)
-		if err := s.check(ctx, signed, one); err != nil {
+		if err := s.check(ctx, signed); err != nil {
 			return err
 		}
-		if err := s.o.Store.Serve(ctx, one); errors.Is(err, store.ErrRound) {
+		kept, err := s.rows.Create(ctx, one.Name) // first: a plan that is served has its shelves
+		if err == nil {
+			err = s.rows.Serve(ctx, one)
+		}
+		if errors.Is(err, rows.ErrRound) {
 			return registry.RoundTaken(*signed.Plan.Round)
 		} else if err != nil {
 			return storage(err)
 		}
-		return s.add(signed, one)
+		return s.add(ctx, signed, kept)
 	})
 }
 
 // roundOf returns the round of a study that a plan is.
-func roundOf(signed plan.Signed) store.Round {
+func roundOf(signed plan.Signed) rows.Round {
 	if r := signed.Plan.Round; r != nil {
-		return store.Round{Study: r.Study, Number: r.Number}
+		return rows.Round{Study: r.Study, Number: r.Number}
 	}
-	return store.Round{}
+	return rows.Round{}
 }
 
 // claimed claims the number of a round that an earlier process took. Where a build that took
 // several versions left some, they go on: what they have is kept.
-func (s *Service) claimed(ctx context.Context, signed plan.Signed, one store.Served) error {
-	if one.Round = roundOf(signed); one.Round == (store.Round{}) {
+func (s *Service) claimed(ctx context.Context, signed plan.Signed, one rows.Served) error {
+	if one.Round = roundOf(signed); one.Round == (rows.Round{}) {
 		return nil
 	}
-	err := s.o.Store.Serve(ctx, one)
-	if errors.Is(err, store.ErrRound) {
+	err := s.rows.Serve(ctx, one)
+	if errors.Is(err, rows.ErrRound) {
 		s.o.Log.Warn("several versions of a round are served: have their publisher withdraw all but one", "plan", one.Name)
 		return nil
 	}
@@ -142,8 +145,8 @@ func (s *Service) claimed(ctx context.Context, signed plan.Signed, one store.Ser
 
 // check says why a plan cannot be served here. Of one that has opened, somebody may have a share
 // that a database drew which is lost.
-func (s *Service) check(ctx context.Context, signed plan.Signed, one store.Served) error {
-	p, err := s.prepare(signed, one)
+func (s *Service) check(ctx context.Context, signed plan.Signed) error {
+	p, err := s.prepare(signed)
 	if err != nil || s.o.Now().Before(p.plan.Times.Opens) {
 		return err
 	}
@@ -156,11 +159,19 @@ func (s *Service) check(ctx context.Context, signed plan.Signed, one store.Serve
 }
 
 // add serves a plan that is on disk.
-func (s *Service) add(signed plan.Signed, one store.Served) error {
-	p, err := s.prepare(signed, one)
+func (s *Service) add(ctx context.Context, signed plan.Signed, kept *rows.Plan) error {
+	p, err := s.prepare(signed)
 	if err != nil {
 		return err
 	}
+	secret, err := kept.Secret(ctx)
+	if err == nil {
+		p.closed, err = kept.Closed(ctx)
+	}
+	if err != nil {
+		return storage(err)
+	}
+	p.kept, p.forgotten, p.auth.Secret = kept, kept.Forgotten(), serve.NewSecret(secret)
 	s.mu.Lock()
 	for _, c := range p.crowds {
 		s.tasks[c.ID] = c
@@ -171,7 +182,7 @@ func (s *Service) add(signed plan.Signed, one store.Served) error {
 }
 
 // prepare finds the keys for a plan and makes its tasks.
-func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error) {
+func (s *Service) prepare(signed plan.Signed) (*served, error) {
 	route := signed.Plan.Route.Sum
 	if route == nil {
 		return nil, registry.Refused("its answers are not summed")
@@ -197,8 +208,7 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 	}
 	p := &served{
 		plan: signed.Plan, hash: signed.Plan.Hash(), name: signed.Plan.Name(), woken: make(chan struct{}, 1),
-		auth:   serve.Authenticator{Secret: serve.NewSecret(one.Secret), Bearers: s.o.Bearers, Certificates: s.o.Certificates},
-		closed: one.Closed, forgotten: len(one.Secret) == 0,
+		auth: serve.Authenticator{Bearers: s.o.Bearers, Certificates: s.o.Certificates},
 	}
 	if p.sign, ours = sign[us.Receipts]; !ours {
 		return nil, registry.Refused(fmt.Sprintf("the private key of the receipts of the plan's %s is not here", s.Role()))
@@ -227,6 +237,9 @@ func (s *Service) prepare(signed plan.Signed, one store.Served) (*served, error)
 			c.leader = aggregator.NewLeader(t, key, s.o.Pair)
 		} else {
 			c.helper = aggregator.NewHelper(t, key, s.o.Pair, p.auth.Tokens)
+		}
+		if most := max(t.ReportSize(), 16*t.VDAF.Length()+4<<10); most > keep.MaxValue {
+			return nil, registry.Refused(fmt.Sprintf("a report or a share of it has %d bytes, and an aggregator keeps %d at most", most, keep.MaxValue))
 		}
 		p.crowds = append(p.crowds, c)
 	}
@@ -272,7 +285,7 @@ func (p *served) own(role dap.Role) *plan.Party {
 
 // erase deletes all that is left of a plan, for good.
 func (s *Service) erase(ctx context.Context, p *served, withdrawal []byte) error {
-	if err := s.o.Store.Erase(ctx, p.name, withdrawal); err != nil {
+	if err := s.rows.Erase(ctx, p.name, withdrawal); err != nil {
 		return storage(err)
 	}
 	s.plans.Remove(p.hash)
@@ -297,9 +310,9 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	_, known := s.plans.Signed(w.Plan)
 	switch {
 	case !registry.Final(name) || !known:
-		return storage(s.o.Store.Revoke(ctx, name, w.Marshal()))
+		return storage(s.rows.Revoke(ctx, name, w.Marshal()))
 	case !here: // of an earlier process, which cannot be served now
-		err := storage(s.o.Store.Erase(ctx, name, w.Marshal()))
+		err := storage(s.rows.Erase(ctx, name, w.Marshal()))
 		if err == nil {
 			s.plans.Remove(w.Plan)
 		}
@@ -326,10 +339,10 @@ func (p *served) poke() {
 // storage is what to answer where the database refuses; nil where it does not.
 func storage(err error) error {
 	switch {
-	case errors.Is(err, store.ErrFull):
+	case errors.Is(err, keep.ErrFull):
 		return wire.Problemf(wire.StorageFull, "nothing was kept")
-	case errors.Is(err, store.ErrBusy):
-		p := wire.Problemf(wire.Overloaded, "nothing was kept: another process holds the database")
+	case errors.Is(err, keep.ErrUnavailable):
+		p := wire.Problemf(wire.Overloaded, "it is not known whether it was kept: the store does not answer")
 		p.RetryAfter = 5 * time.Second
 		return p
 	}

@@ -2,7 +2,7 @@
 // Used by cmd/confetti-aggregator and cmd/internal/server/roles.
 //
 // Aggregators meet each other, devices and the analyzer on the messages of DAP-18, and keep what they must not lose
-// in a database.
+// on shelves, of a folder or of a database (package rows).
 //
 //	leader: collecting -> closed -> added, job by job -> share drawn -> helper's share -> reports forgotten
 //	helper: added, job by job -> share drawn
@@ -15,13 +15,16 @@ package aggregated
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/aggregator"
 )
@@ -31,10 +34,11 @@ import (
 type Options struct {
 	// Common has among the rest Client, which reaches the helper; Retention of what is kept
 	// of a plan after its end, by default 30 days; and Failpoint, which is called at each of
-	// Failpoints. Those of the store are called if it is opened with the same function.
+	// Failpoints and of rows.Failpoints.
 	serve.Common
-	Role       dap.Role // dap.Leader or dap.Helper
-	Store      *store.Sums
+	Role       dap.Role          // dap.Leader or dap.Helper
+	Store      keep.Store        // whose owner the service becomes
+	Disk       *atomicfile.Disk  // of the store's folder; nil: it lies elsewhere
 	Publishers *serve.Publishers // whose plans are served
 	Pair       aggregator.Pair   // the secret that both aggregators have
 
@@ -68,8 +72,8 @@ const (
 // Service is a running aggregator. It is safe for concurrent use.
 type Service struct {
 	o       Options
+	rows    *rows.Store
 	rates   *serve.Rates[serve.Respondent]
-	uploads chan upload
 	buffers sync.Pool // of *[]byte
 	most    int       // reports of a job: the constant, but for tests
 
@@ -80,6 +84,17 @@ type Service struct {
 	tasks map[dap.TaskID]*crowd
 }
 
+// explained says what to do about damage.
+func explained(err error) error {
+	if errors.Is(err, keep.ErrDamaged) {
+		return fmt.Errorf("aggregator: %w: have the publishers withdraw its plans, and begin with a new database; never restore a backup of it, which would draw noise again (docs/incidents.md)", err)
+	}
+	if err != nil {
+		return fmt.Errorf("aggregator: %w", err)
+	}
+	return nil
+}
+
 // New opens a service on its store and takes up what an earlier process left.
 func New(ctx context.Context, o Options) (*Service, error) {
 	if o.Store == nil || o.Keys == "" || o.Publishers == nil || o.Client == nil || o.Role != dap.Leader && o.Role != dap.Helper {
@@ -88,13 +103,17 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	o.Default(defaultRetention)
 	o.Limits.Default()
 	s := &Service{
-		o: o, rates: o.Limits.Rates(), uploads: make(chan upload, together), most: aggregator.MostReports,
+		o: o, rates: o.Limits.Rates(), most: aggregator.MostReports,
 		tasks: map[dap.TaskID]*crowd{},
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	s.showFailed(o.Metrics.Meter)
-	return s, s.takeUp(ctx)
+	var err error
+	if s.rows, err = rows.Open(ctx, o.Store, s.Role(), o.Role == dap.Leader, o.Failpoint); err != nil {
+		return nil, explained(err)
+	}
+	return s, explained(s.takeUp(ctx))
 }
 
 // Role returns the name of the service's role.
@@ -110,9 +129,6 @@ func (s *Service) hop() uint8 { return uint8(s.o.Role - dap.Leader) }
 
 // Run carries everything on until the context ends. What fails is tried again.
 func (s *Service) Run(ctx context.Context) {
-	var uploads sync.WaitGroup
-	defer uploads.Wait()
-	uploads.Go(func() { s.keepUploads(ctx) })
 	s.plans.Attend(ctx, func(p *served) { s.attend(ctx, p) })
 }
 

@@ -4,24 +4,15 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime"
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
-
-// together is how many reports share one write at most.
-const together = 256
-
-// upload is a report on its way to the disk.
-type upload struct {
-	store.Upload
-	kept chan error
-}
 
 // putReport answers POST /tasks/{task}/reports: 200 when the report is on disk. A
 // respondent sends one, alone: its credential is for one. Who may send, and when, is decided
@@ -64,7 +55,7 @@ func (s *Service) putReport(w http.ResponseWriter, r *http.Request) error {
 	if now := task.Unit(s.o.Now()); all[0].Time > now+1 || all[0].Time+1 < task.Unit(p.plan.Times.Opens) {
 		return wire.Problemf(wire.ContributionRefused, "the report's time is not one of the collection")
 	}
-	if err := s.keep(r.Context(), store.Upload{Plan: p.name, Respondent: respondent, ID: all[0].ID, Crowd: c.number, Body: body}); err != nil {
+	if err := s.keep(r.Context(), p, rows.Report{Respondent: respondent, Name: all[0].ID, Crowd: c.number, Body: body}); err != nil {
 		return err
 	}
 	s.buffers.Put(&body) // nobody has it any more
@@ -92,63 +83,16 @@ func (s *Service) pathTask(r *http.Request, mediaType string) (*crowd, error) {
 	return s.task(id)
 }
 
-// keep returns once a report is on disk, or why it never will be.
-func (s *Service) keep(ctx context.Context, u store.Upload) error {
-	one := upload{u, make(chan error, 1)}
-	select {
-	case s.uploads <- one:
-	case <-ctx.Done():
-		return ctx.Err()
+// keep returns once a report is on disk, or why it never will be. Those who come together share
+// one write.
+func (s *Service) keep(ctx context.Context, p *served, r rows.Report) error {
+	switch err := p.kept.Take(ctx, r); {
+	case errors.Is(err, keep.ErrTaken):
+		return wire.Problemf(wire.AlreadyContributed, "another report of this respondent is here")
+	case errors.Is(err, keep.ErrSealed), errors.Is(err, keep.ErrDropped):
+		return wire.Problemf(wire.EpochOver, "the plan has closed")
+	case err != nil:
+		return storage(err)
 	}
-	select {
-	case err := <-one.kept:
-		switch {
-		case errors.Is(err, store.ErrTaken):
-			return wire.Problemf(wire.AlreadyContributed, "another report of this respondent is here")
-		case errors.Is(err, store.ErrClosed):
-			return wire.Problemf(wire.EpochOver, "the plan has closed")
-		case err != nil:
-			return storage(err)
-		}
-		return s.o.Failpoint("reports-kept")
-	case <-ctx.Done(): // it may be kept all the same
-		return ctx.Err()
-	}
-}
-
-// keepUploads writes reports, those who come together in one step, until the context ends.
-func (s *Service) keepUploads(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case first := <-s.uploads:
-			all := []upload{first}
-			// The first wakes this goroutine at once. As long as somebody sends one when others
-			// are let run, it waits: a write of many costs hardly more than one of a single one.
-			for before := 0; len(all) < together && before < len(all); {
-				before = len(all)
-				runtime.Gosched()
-				for n := min(len(s.uploads), together-len(all)); n > 0; n-- {
-					all = append(all, <-s.uploads)
-				}
-			}
-			s.keepAll(ctx, all)
-		}
-	}
-}
-
-func (s *Service) keepAll(ctx context.Context, all []upload) {
-	rows := make([]store.Upload, len(all))
-	for i, u := range all {
-		rows[i] = u.Upload
-	}
-	wrong, err := s.o.Store.Take(ctx, rows)
-	for i, u := range all {
-		if err != nil {
-			u.kept <- err
-			continue
-		}
-		u.kept <- wrong[i]
-	}
+	return s.o.Failpoint("reports-kept")
 }

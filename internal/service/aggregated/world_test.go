@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,8 +26,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -36,7 +39,7 @@ import (
 
 func TestMain(m *testing.M) {
 	atomicfiletest.InMemory()
-	code := storetest.Main(m)
+	code := storetest.Main(m, "fsync=on")
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -77,12 +80,20 @@ type world struct {
 	nodes     map[dap.Role]*node
 }
 
-// database is a new one's place: a file, but for TestOnPostgreSQL.
-var database = func(t testing.TB) string { return filepath.Join(t.TempDir(), "sums.db") }
+// database is a new one's place: a folder, but for tests on PostgreSQL.
+var database = func(t testing.TB) string { return filepath.Join(t.TempDir(), "shelves") }
+
+// open opens what is at such a place.
+func open(place string) (keep.Store, error) {
+	if strings.Contains(place, "://") || strings.Contains(place, "=") {
+		return postgres.Start(context.Background(), place, nil)
+	}
+	return shelves.Folder(place, nil)
+}
 
 // node is a running service.
 type node struct {
-	store   *store.Sums
+	store   keep.Store
 	service *Service
 	server  *serve.Server
 	stop    func()
@@ -181,7 +192,7 @@ func (w *world) start(role dap.Role) {
 		}
 		return fail(role, name)
 	}
-	kept, err := store.OpenSums(context.Background(), store.Config{DSN: w.databases[role], Failpoint: fail})
+	kept, err := open(w.databases[role])
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -202,14 +213,7 @@ func (w *world) start(role dap.Role) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var background sync.WaitGroup
-	background.Go(func() { s.keepUploads(ctx) })
-	w.nodes[role] = &node{kept, s, server, func() {
-		cancel()
-		background.Wait()
-		kept.Close()
-	}}
+	w.nodes[role] = &node{kept, s, server, func() { kept.Close() }}
 }
 
 // kill ends an aggregator; what is not on disk is gone.

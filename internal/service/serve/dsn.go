@@ -31,11 +31,11 @@ func (r Rows) Check() error {
 func (r Rows) DSN() (string, error) {
 	database, address, passwordFile := r.Database, r.URL, r.PasswordFile
 	if (database == "") == (address == "") {
-		return "", errors.New("set either database, a file, or url, of a PostgreSQL database")
+		return "", errors.New("set either database, a path, or url, of a PostgreSQL database")
 	}
 	if database != "" {
 		if strings.Contains(string(database), "://") || parameters.MatchString(string(database)) {
-			return "", errors.New("database is a file of SQLite: set the address of a PostgreSQL database as url")
+			return "", errors.New("database is a path: set the address of a PostgreSQL database as url")
 		}
 		if passwordFile != "" {
 			return "", errors.New("password_file is for a PostgreSQL database: leave it out for a file")

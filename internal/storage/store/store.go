@@ -1,6 +1,5 @@
-// Package store keeps what an analyzer must not lose, and an aggregator's sums, in SQLite or in PostgreSQL: the same
-// tables and the same statements. Used by internal/service/analyzerd, internal/service/aggregated,
-// internal/analyzer/shards and cmd/internal/server/roles.
+// Package store keeps what an analyzer must not lose in SQLite or in PostgreSQL: the same tables and the same
+// statements. Used by internal/service/analyzerd, internal/analyzer/shards and cmd/internal/server/roles.
 //
 // Rows are written once and never changed; the database refuses it. What state a plan is in follows from which rows
 // there are:
@@ -332,6 +331,26 @@ func exists(ctx context.Context, q query, text string, args ...any) (bool, error
 	found := false
 	err := each(ctx, q, func(*sql.Rows) error { found = true; return nil }, text, args...)
 	return found, err
+}
+
+func execArgs(ctx context.Context, tx *sql.Tx, text string, args ...any) error {
+	if _, err := tx.ExecContext(ctx, text, args...); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// inserted reports whether the statement wrote, or deleted, rows.
+func inserted(ctx context.Context, tx *sql.Tx, text string, args ...any) (bool, error) {
+	r, err := tx.ExecContext(ctx, text, args...)
+	if err != nil {
+		return false, fmt.Errorf("store: %w", err)
+	}
+	n, err := r.RowsAffected()
+	if err != nil {
+		return false, fmt.Errorf("store: %w", err)
+	}
+	return n > 0, nil
 }
 
 func stamp(t time.Time) int64 { return t.UnixMicro() }

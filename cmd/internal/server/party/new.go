@@ -215,9 +215,9 @@ func (c partyNew) role() string {
 	case card.Shuffler:
 		return fmt.Sprintf("bearers = '%s'\nqueue.folder = 'queue'\n", respondentsFile)
 	case card.Leader:
-		return fmt.Sprintf("bearers = '%s'\ndatabase = 'leader.db'\npair = '%s'\n", respondentsFile, pairFile)
+		return fmt.Sprintf("bearers = '%s'\ndatabase = 'shelves'\npair = '%s'\n", respondentsFile, pairFile)
 	case card.Helper:
-		return fmt.Sprintf("database = 'helper.db'\npair = '%s'\n", pairFile)
+		return fmt.Sprintf("database = 'shelves'\npair = '%s'\n", pairFile)
 	case card.Issuer:
 		return fmt.Sprintf("bearers = '%s'\nfolder = 'marks'\n", respondentsFile)
 	}

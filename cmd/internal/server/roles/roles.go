@@ -14,7 +14,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/issuer"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -111,7 +113,7 @@ func (serveLeader) Help() string {
 }
 
 func (c serveLeader) Run(std terminal.Streams) error {
-	return c.run(std, &aggregated.Config{Role: dap.Leader})
+	return c.run(std, aggregator(dap.Leader))
 }
 
 type serveHelper struct{ configFlags }
@@ -121,7 +123,12 @@ func (serveHelper) Help() string {
 }
 
 func (c serveHelper) Run(std terminal.Streams) error {
-	return c.run(std, &aggregated.Config{Role: dap.Helper})
+	return c.run(std, aggregator(dap.Helper))
+}
+
+// aggregator returns one whose shelves may lie in PostgreSQL.
+func aggregator(role dap.Role) *aggregated.Config {
+	return &aggregated.Config{Role: role, Place: shelves.Place{Connect: postgres.Start}}
 }
 
 // Load reads the configuration of a role, shuffler, leader, helper, analyzer or issuer, as
@@ -136,9 +143,9 @@ func Load(role, path, version string) (daemon.Service, error) {
 	case "issuer":
 		c = &issuer.Config{}
 	case "leader":
-		c = &aggregated.Config{Role: dap.Leader}
+		c = aggregator(dap.Leader)
 	case "helper":
-		c = &aggregated.Config{Role: dap.Helper}
+		c = aggregator(dap.Helper)
 	}
 	return c, serve.ReadConfig(path, c)
 }

@@ -370,9 +370,9 @@ func partyConfig(p plans.Party) string {
 	case "shuffler":
 		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\nqueue.folder = 'queue'\n", trial.Publishers, trial.Bearers)
 	case "leader":
-		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\ncollectors = 'collectors'\ndatabase = 'leader.db'\npair = '%s'\n", trial.Publishers, trial.Bearers, pairFile)
+		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\ncollectors = 'collectors'\ndatabase = 'shelves'\npair = '%s'\n", trial.Publishers, trial.Bearers, pairFile)
 	case "helper":
-		return fmt.Sprintf("publishers_file = '../%s'\ndatabase = 'helper.db'\npair = '%s'\n", trial.Publishers, pairFile)
+		return fmt.Sprintf("publishers_file = '../%s'\ndatabase = 'shelves'\npair = '%s'\n", trial.Publishers, pairFile)
 	case "issuer":
 		return fmt.Sprintf("publishers_file = '../%s'\nfolder = 'marks'\nbearers = '../%s'\n", trial.Publishers, trial.Bearers)
 	}

@@ -1,5 +1,5 @@
 // Package journal keeps shelves in a folder of one process, each in a chain of groups of rows with an index in memory.
-// Used by internal/service/issuer.
+// Used by internal/service/issuer, internal/service/shelves.
 //
 // The folder holds, of each shelf,
 //

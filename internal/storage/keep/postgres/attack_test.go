@@ -266,11 +266,14 @@ func TestOtherTablesAreRefused(t *testing.T) {
 	}
 	_, err := Open(t.Context(), Config{URL: url})
 	refused("an empty database", "no tables of a store", err)
-	execute(t, url, "CREATE TABLE goose_db_version (id int)")
-	_, err = Open(t.Context(), Config{URL: url})
-	refused("an earlier version's", "goose_db_version", err)
-	refused("an earlier version's, to make", "start with an empty database", Make(t.Context(), Config{URL: url}))
-	execute(t, url, "DROP TABLE goose_db_version")
+	for _, table := range []string{"goose_db_version", "goose_sums_version"} {
+		execute(t, url, "CREATE TABLE "+table+" (id int)")
+		_, err = Open(t.Context(), Config{URL: url})
+		refused("an earlier version's", table, err)
+		_, err = Start(t.Context(), url, nil)
+		refused("an earlier version's, to make", "start with an empty database", err)
+		execute(t, url, "DROP TABLE "+table)
+	}
 	_, c := disk(t, Config{URL: url})
 	execute(t, url, "UPDATE confetti_version SET version = 2")
 	_, err = Open(t.Context(), c)

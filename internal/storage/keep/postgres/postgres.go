@@ -1,5 +1,5 @@
 // Package postgres keeps shelves in a PostgreSQL database, which any number of processes open: a table for each
-// shelf, so that none waits for another's. Used by internal/storage and services whose processes share shelves.
+// shelf, so that none waits for another's. Used by cmd/confetti-aggregator and cmd/confetti/internal/roles.
 //
 // Every transaction says what it needs of the server: READ COMMITTED, a commit that waits
 // for the disk and for the standbys, warnings. Locks and settings are a transaction's, and no
@@ -132,6 +132,16 @@ func Open(ctx context.Context, c Config) (keep.Store, error) {
 	return s, nil
 }
 
+// Start opens the store in a database, and makes it first in one that has none: of a service whose
+// neighbours know what it has done.
+func Start(ctx context.Context, url string, keys blob.Store) (keep.Store, error) {
+	c := Config{URL: url, Keys: keys}
+	if err := Make(ctx, c); err != nil && !errors.Is(err, keep.ErrExists) {
+		return nil, err
+	}
+	return Open(ctx, c)
+}
+
 // connect returns a store that answers, of whatever version its tables are.
 func connect(ctx context.Context, c Config) (*store, error) {
 	config, err := pgxpool.ParseConfig(c.URL)
@@ -162,12 +172,12 @@ type querier interface {
 
 // version reports whether there are tables of a store, and refuses what is not this version's.
 func (s *store) version(ctx context.Context, q querier) (there bool, err error) {
-	var earlier bool
-	if err := q.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL, to_regclass('confetti_version') IS NOT NULL").Scan(&earlier, &there); err != nil {
+	var earlier *string // a table of one
+	if err := q.QueryRow(ctx, "SELECT coalesce(to_regclass('goose_db_version'), to_regclass('goose_sums_version'))::text, to_regclass('confetti_version') IS NOT NULL").Scan(&earlier, &there); err != nil {
 		return false, explain(ctx, err)
 	}
-	if earlier {
-		return false, errors.New("keep: the database has a table goose_db_version: it was kept by an earlier version, which this one does not read: let that version end its plans (confetti --version 0.N), then start with an empty database")
+	if earlier != nil {
+		return false, fmt.Errorf("keep: the database has a table %s: it was kept by an earlier version, which this one does not read: let that version end its plans (confetti --version 0.N), then start with an empty database", *earlier)
 	}
 	if !there {
 		return false, nil

@@ -1,0 +1,130 @@
+// Package shelves opens what a service must not lose, as its configuration says: shelves in a folder, or in a
+// PostgreSQL database. Used by internal/service/aggregated.
+package shelves
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
+)
+
+// Place is the settings of a service whose data rest on shelves.
+type Place struct {
+	Database     serve.Path `toml:"database" eg:"/var/lib/confetti-ROLE/shelves" help:"A folder on a local disk of which fsync can be trusted."`
+	URL          string     `toml:"url" or:"postgres://confetti@database.example/confetti?sslmode=verify-full&sslrootcert=/etc/confetti-ROLE/database.crt" help:"Instead of the folder: a PostgreSQL database."`
+	PasswordFile serve.Path `toml:"password_file" or:"database.password" help:"The database's password, one line in a file that nobody else may read."`
+	ShelfKeys    serve.Path `toml:"shelf_keys" or:"/var/lib/confetti-ROLE/keys" help:"With url: a folder without versions and backups, where keys lie of what is to be forgotten. Without it what is deleted is forgotten when the database's archive and backups are."`
+
+	// Connect opens a database. A program without it has no PostgreSQL.
+	Connect Connect `toml:"-"`
+}
+
+// Connect opens the store in a PostgreSQL database, and makes it in one that has none. Keys of
+// shelves lie in keys, if it is not nil.
+type Connect func(ctx context.Context, url string, keys blob.Store) (keep.Store, error)
+
+// Check says what is wrong with the settings.
+func (s Place) Check() error {
+	_, err := s.address()
+	if err == nil && s.Database != "" {
+		if err = earlier(string(s.Database)); err == nil {
+			err = serve.Writable(s.Database)
+		}
+	}
+	if err == nil && s.ShelfKeys != "" {
+		if s.Database != "" {
+			err = serve.Fault("shelf_keys", errors.New("keys of a folder's shelves lie beside them: leave it out"))
+		} else {
+			err = serve.Fault("shelf_keys", serve.Writable(s.ShelfKeys))
+		}
+	}
+	if err == nil && s.URL != "" && s.Connect == nil {
+		err = serve.Fault("url", errors.New("this program has no PostgreSQL in it: take the one whose name ends in -postgres"))
+	}
+	return serve.Fault("database", err)
+}
+
+func (s Place) address() (string, error) {
+	return serve.Rows{Database: s.Database, URL: s.URL, PasswordFile: s.PasswordFile}.DSN()
+}
+
+// earlier refuses what an earlier version kept.
+func earlier(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if status, err := f.Stat(); err != nil || status.IsDir() {
+		return err
+	}
+	head := make([]byte, 15)
+	if _, err := io.ReadFull(f, head); err == nil && string(head) == "SQLite format 3" {
+		return fmt.Errorf("%s is a file of SQLite, which was kept by an earlier version and which this one does not read: let that version end its plans, then name an empty folder", path)
+	}
+	return fmt.Errorf("%s is a file: name a folder", path)
+}
+
+// Open opens the store, and makes it where there is none.
+func (s Place) Open(ctx context.Context, log *slog.Logger) (keep.Store, error) {
+	if s.Database != "" {
+		if err := earlier(string(s.Database)); err != nil {
+			return nil, err
+		}
+		return Folder(string(s.Database), log)
+	}
+	address, err := s.address()
+	if err != nil {
+		return nil, err
+	}
+	if s.ShelfKeys == "" {
+		return s.Connect(ctx, address, nil)
+	}
+	keys, err := blob.OpenFolder(string(s.ShelfKeys))
+	if err != nil {
+		return nil, err
+	}
+	return s.Connect(ctx, address, keys)
+}
+
+// Folder opens the store in a folder, and makes it in one that has none. What leaves, and what was
+// spent, must not be lost with the last second: the checks are written with each write.
+func Folder(path string, log *slog.Logger) (keep.Store, error) {
+	options := journal.Options{Log: log, Prompt: true}
+	store, err := journal.Open(path, options)
+	if errors.Is(err, keep.ErrMissing) {
+		if err = journal.Create(path); err == nil {
+			store, err = journal.Open(path, options)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// Copy returns settings of a copy of the folder, for who reads it as a start does; of a database
+// the same. done removes the copy.
+func (s Place) Copy() (copied Place, done func(), err error) {
+	if s.Database == "" {
+		return s, func() {}, nil
+	}
+	if err := earlier(string(s.Database)); err != nil {
+		return s, nil, err
+	}
+	path, done, err := atomicfile.Copy(string(s.Database), nil)
+	s.Database = serve.Path(path)
+	return s, done, err
+}
