@@ -76,12 +76,18 @@ func (p *Plan) Closed(ctx context.Context) (closed bool, err error) {
 	return closed, err
 }
 
-// Close takes no more reports.
+// Close takes no more reports. Again is no error, also when they are forgotten.
 func (p *Plan) Close(ctx context.Context) error {
 	if p.reports == nil {
 		return nil
 	}
-	return p.of.write(ctx, "close", func() error { return p.reports.Seal(ctx) })
+	return p.of.write(ctx, "close", func() error {
+		err := p.reports.Seal(ctx)
+		if errors.Is(err, keep.ErrDropped) {
+			err = nil
+		}
+		return err
+	})
 }
 
 // Forget destroys what devices sent, and the secret under which they were known.

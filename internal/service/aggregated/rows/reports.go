@@ -107,7 +107,7 @@ func (p *Plan) missing(ctx context.Context, crowd int, was state) error {
 		return err
 	}
 	if is != was {
-		return ErrMeanwhile
+		return errMeanwhile
 	}
 	return fmt.Errorf("%w: reports of a job are missing", keep.ErrDamaged)
 }
@@ -191,7 +191,7 @@ func (p *Plan) Add(ctx context.Context, crowd int, number uint32, sum []byte) er
 				return err
 			}
 			if !cut || is.next != number || is.next >= is.jobs {
-				return ErrMeanwhile
+				return errMeanwhile
 			}
 			names, there, err := tx.Get(jobsTable, jobKey(crowd, number))
 			if err != nil {

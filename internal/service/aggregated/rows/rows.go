@@ -61,8 +61,8 @@ var (
 	// ErrRound is the error of a round whose number another plan has, for good.
 	ErrRound = errors.New("another plan is that round of its study")
 
-	// ErrMeanwhile is the error of who finds that another process has done the same.
-	ErrMeanwhile = errors.New("another process has done it meanwhile")
+	// errMeanwhile is the error of who finds that another process has done the same.
+	errMeanwhile = errors.New("another process has done it meanwhile")
 
 	errOpen = errors.New("the plan has not closed")
 )

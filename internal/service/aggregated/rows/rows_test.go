@@ -157,7 +157,7 @@ func TestEveryReportIsInOneJob(t *testing.T) {
 			if err := p.Add(t.Context(), crowd, number, []byte(fmt.Sprint(len(got)))); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Add(t.Context(), crowd, number, []byte("twice")); !errors.Is(err, ErrMeanwhile) {
+			if err := p.Add(t.Context(), crowd, number, []byte("twice")); !errors.Is(err, errMeanwhile) {
 				t.Errorf("a job is added twice: %v", err)
 			}
 		}
@@ -167,6 +167,34 @@ func TestEveryReportIsInOneJob(t *testing.T) {
 		if sum, err := p.Sum(t.Context(), crowd); err != nil || len(got) > 0 && string(sum) != fmt.Sprint(len(got)) {
 			t.Errorf("the sum is %s: %v", sum, err)
 		}
+	}
+}
+
+// A plan may be closed again at any time.
+func TestAPlanIsClosedAgain(t *testing.T) {
+	s := opened(t, t.TempDir(), "leader", never)
+	p := served(t, s, "plan")
+	for _, forget := range []bool{false, true} {
+		if forget {
+			if err := p.Forget(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if err := p.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := p.Take(t.Context(), report(1, 1, 0)); !errors.Is(err, keep.ErrSealed) && !errors.Is(err, keep.ErrDropped) {
+				t.Errorf("a closed plan takes a report: %v", err)
+			}
+		}
+	}
+	again, err := s.Plan(t.Context(), "plan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if closed, err := again.Closed(t.Context()); !closed || !again.Forgotten() || err != nil {
+		t.Errorf("it is open: %v", err)
 	}
 }
 
