@@ -69,15 +69,25 @@ func TestEveryEventHasItsHooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var here []string
+		tests := ""
 		for _, name := range files {
 			text, err := os.ReadFile(folder + "/" + name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.HasSuffix(name, "_test.go") {
-				for _, found := range terms.FindAllStringSubmatch(string(text), -1) {
-					declared[pkg+"."+found[1]] = true
-				}
+			if strings.HasSuffix(name, "_test.go") {
+				tests += string(text)
+				continue
+			}
+			for _, found := range terms.FindAllStringSubmatch(string(text), -1) {
+				here = append(here, found[1])
+			}
+		}
+		for _, event := range here {
+			declared[pkg+"."+event] = true
+			if !regexp.MustCompile(`\b` + event + `\{`).MatchString(tests) {
+				t.Errorf("%s.%s has no test beside it", pkg, event)
 			}
 		}
 	}

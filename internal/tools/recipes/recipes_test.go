@@ -247,6 +247,8 @@ var broken = []struct {
 	{"A bit sum", "TestCoinsEventCoversTheLaw", edit{"internal/dp/bitsum/coins.go", "Flip: m.Lie}", "Flip: 2 * m.Lie}"}},
 	{"A bit sum", "TestCoinsEstimateByEnumeration", edit{"internal/dp/bitsum/coins.go", "float64(n)*m.Lie) * scale", "float64(n)) * scale"}},
 	{"A bit sum", "TestCoinsCounts", edit{"internal/dp/bitsum/coins.go", "if bit != rng", "if !bit != rng"}},
+	{"An event", "TestUniformByEnumeration", edit{"internal/account/additive/uniform.go", "alone, o.Step)", "alone/2, o.Step)"}},
+	{"An event", "missing method Spread", edit{"internal/account/additive/uniform.go", ") Spread() float64", ") Spreads() float64"}},
 	{"A kind of question", "TestHandsGoTheWholeWay", edit{"question/hands/hands.go", "q.bit.Event(honest)", "q.bit.Event(honest / 2)"}},
 	{"A kind of question", "TestHandsGoTheWholeWay", edit{"question/hands/hands.go", "up.(bool), func", "!up.(bool), func"}},
 	{"A feature map", "TestGoldenLengths", edit{"internal/dp/encode/lengths/lengths.go", "len([]rune(word))", "len(word)"}},
@@ -278,7 +280,7 @@ func TestRecipes(t *testing.T) {
 		}
 		recipes = append(recipes, of...)
 	}
-	if len(recipes) != 5 {
+	if len(recipes) != 6 {
 		t.Errorf("%d recipes", len(recipes))
 	}
 	w := grow(t)
