@@ -32,6 +32,7 @@ var bars = map[string]int{
 	"lines a verifier of every kind compiles": 45672,
 	"lines of a histogram's verifier":         31490,
 	"lines a mixing party compiles":           24760,
+	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
 	"lines an aggregator compiles":            25897,
 
 	"comments that say what a function is": 561,
