@@ -25,7 +25,7 @@ var bars = map[string]int{
 	"exported names":  499,
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
-	"lines of the product": 125192,
+	"lines of the product": 125215,
 
 	"lines a device compiles":                 21491,
 	"lines of a histogram app":                32927,
@@ -33,9 +33,9 @@ var bars = map[string]int{
 	"lines of a histogram's verifier":         31490,
 	"lines a mixing party compiles":           24760,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles":            25897,
+	"lines an aggregator compiles":            23994,
 
-	"comments that say what a function is": 561,
+	"comments that say what a function is": 560,
 	"long sentences in a thousand":         12,
 }
 

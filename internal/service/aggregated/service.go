@@ -1,5 +1,5 @@
 // Package aggregated runs an aggregator as a service, the leader or the helper of plans whose answers are summed.
-// Used by cmd/confetti-aggregator and cmd/internal/server/roles.
+// Used by cmd/internal/aggregator and cmd/internal/server/roles.
 //
 // Aggregators meet each other, devices and the analyzer on the messages of DAP-18, and keep what they must not lose
 // on shelves, of a folder or of a database (package rows).

@@ -1,5 +1,5 @@
 // Package postgres keeps shelves in a PostgreSQL database, which any number of processes open: a table for each
-// shelf, so that none waits for another's. Used by cmd/confetti-aggregator and cmd/internal/server/roles.
+// shelf, so that none waits for another's. Used by cmd/confetti-aggregator-postgres and cmd/internal/server/roles.
 //
 // Every transaction says what it needs of the server: READ COMMITTED, a commit that waits
 // for the disk and for the standbys, warnings. Locks and settings are a transaction's, and no

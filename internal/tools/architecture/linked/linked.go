@@ -1,5 +1,5 @@
 // Package linked lists which of our packages a linked program contains. Used by tests of cmd/confetti-shuffler and
-// cmd/confetti-aggregator, which must not be able to read what they carry.
+// cmd/internal/aggregator, which must not be able to read what they carry.
 package linked
 
 import (

@@ -1,4 +1,4 @@
-package main
+package aggregator
 
 import (
 	"bytes"
@@ -14,19 +14,25 @@ import (
 // What the import test says of the source, the linked program shows again.
 func TestTheBinaryCannotReadAnswers(t *testing.T) {
 	if testing.Short() {
-		t.Skip("links two programs")
+		t.Skip("links three programs")
 	}
-	aggregator := linked.Build(t, ".")
-	for _, want := range []string{"party/aggregator", "internal/service/aggregated", "internal/prio3", "internal/dp/sum"} {
-		if !slices.Contains(aggregator, want) {
-			t.Fatalf("the binary's symbols do not show that %s is in it: %v", want, aggregator)
+	const database = "internal/storage/keep/postgres"
+	for _, program := range []string{"confetti-aggregator", "confetti-aggregator-postgres"} {
+		aggregator := linked.Build(t, "../../"+program)
+		for _, want := range []string{"party/aggregator", "internal/service/aggregated", "internal/prio3", "internal/dp/sum"} {
+			if !slices.Contains(aggregator, want) {
+				t.Fatalf("the binary's symbols do not show that %s is in it: %v", want, aggregator)
+			}
+		}
+		if found := linked.Readers(aggregator); len(found) > 0 {
+			t.Errorf("%s contains %v", program, found)
+		}
+		if is := slices.Contains(aggregator, database); is != (program != "confetti-aggregator") {
+			t.Errorf("%s contains %s: %t", program, database, is)
 		}
 	}
-	if found := linked.Readers(aggregator); len(found) > 0 {
-		t.Errorf("the aggregator's binary contains %v", found)
-	}
 	// The same look at a program that could.
-	if found := linked.Readers(linked.Build(t, "../confetti-shuffler/testdata/reader")); !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
+	if found := linked.Readers(linked.Build(t, "../../confetti-shuffler/testdata/reader")); !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
 		t.Errorf("in a program that could read answers only %v was found", found)
 	}
 }
@@ -49,7 +55,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"leader", "--config", bad}, 2, []string{"http.listen"}},
 	} {
 		var out, err bytes.Buffer
-		if code := run(c.args, &out, &err); code != c.code {
+		if code := Run("confetti-aggregator", nil, c.args, &out, &err); code != c.code {
 			t.Errorf("%v: exit code %d, want %d", c.args, code, c.code)
 		}
 		for _, s := range c.says {

@@ -1,0 +1,29 @@
+// Package aggregator runs a program that adds up answers that arrive in shares, and does nothing else. Used by
+// cmd/confetti-aggregator and cmd/confetti-aggregator-postgres, which links a database besides.
+package aggregator
+
+import (
+	"io"
+
+	"github.com/confetti-dp/confetti/cmd/internal/daemon"
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/aggregated"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
+)
+
+type cli struct {
+	Role string `arg:"" help:"Which of the two aggregators of its plans it is: leader, that devices send to, or helper." enum:"leader,helper"`
+	daemon.Flags
+}
+
+// Run runs the program of that name with its arguments, and returns its exit code. connect opens a
+// PostgreSQL database; nil: the program has none.
+func Run(name string, connect shelves.Connect, args []string, out, err io.Writer) int {
+	var c cli
+	return daemon.Main(name, "Add up answers that arrive in shares, without being able to read them.", &c, func(out, logs io.Writer) error {
+		return c.Start(&aggregated.Config{
+			Role:  map[string]dap.Role{"leader": dap.Leader, "helper": dap.Helper}[c.Role],
+			Place: shelves.Place{Connect: connect},
+		}, out, logs)
+	}, args, out, err)
+}
