@@ -158,8 +158,8 @@ func arrange(records []record) (out [][]byte, copies int) {
 
 // Scattered is one part of a crowd, dealt to buckets.
 type Scattered struct {
-	Fragments [][]byte // of each bucket, sealed: for Gather
-	Dropped   int      // envelopes that did not open
+	Dealt   [][]byte // to each bucket, sealed: for Gather
+	Dropped int      // envelopes that did not open
 }
 
 // Seal encrypts what rests between the steps, under the key and a name: the same content
@@ -209,12 +209,12 @@ func (k Key) sealing(salt []byte) cipher.AEAD {
 	return aead
 }
 
-// A fragment is what one part gave to one bucket: the seal of
+// A deal is what one part gave to one bucket: the seal of
 //
 //	records (4 bytes), tokens (4), records of order (16) and inner envelope, tokens of 32
-const fragmentHead = 8
+const dealHead = 8
 
-func fragmentName(crowd uint32, bucket, buckets int) string {
+func dealName(crowd uint32, bucket, buckets int) string {
 	return fmt.Sprintf("fragment for bucket %d of %d of crowd %d", bucket, buckets, crowd)
 }
 
@@ -229,11 +229,11 @@ func (h *Hop) Scatter(k Key, crowd uint32, envelopes [][]byte, buckets int) (Sca
 	dealt := deal(all.records, func(r record) order { return r.order }, buckets)
 	byToken := ordering(k.derive("tokens"))
 	tokens := deal(slices.Collect(maps.Keys(all.tokens)), func(id TokenID) order { return byToken(id[:]) }, buckets)
-	out := Scattered{Fragments: make([][]byte, buckets), Dropped: all.dropped}
+	out := Scattered{Dealt: make([][]byte, buckets), Dropped: all.dropped}
 	size := h.recordSize()
 	for b := range buckets {
 		slices.SortFunc(tokens[b], func(x, y TokenID) int { return bytes.Compare(x[:], y[:]) })
-		body := make([]byte, 0, fragmentHead+len(dealt[b])*size+len(tokens[b])*len(TokenID{}))
+		body := make([]byte, 0, dealHead+len(dealt[b])*size+len(tokens[b])*len(TokenID{}))
 		body = binary.BigEndian.AppendUint32(body, uint32(len(dealt[b])))
 		body = binary.BigEndian.AppendUint32(body, uint32(len(tokens[b])))
 		for _, r := range dealt[b] {
@@ -242,12 +242,12 @@ func (h *Hop) Scatter(k Key, crowd uint32, envelopes [][]byte, buckets int) (Sca
 		for _, id := range tokens[b] {
 			body = append(body, id[:]...)
 		}
-		out.Fragments[b] = k.Seal(fragmentName(crowd, b, buckets), body)
+		out.Dealt[b] = k.Seal(dealName(crowd, b, buckets), body)
 	}
 	return out, nil
 }
 
-// recordSize returns the length of a record in a fragment, bytes.
+// recordSize returns the length of a record in a deal, bytes.
 func (h *Hop) recordSize() int { return len(order{}) + h.SizeOut() }
 
 // Gathered is one bucket of a crowd in its order.
@@ -259,21 +259,21 @@ type Gathered struct {
 
 // Gather orders what every part of a crowd gave to one bucket, counted from 0 of so
 // many. It holds the bucket in memory.
-func (h *Hop) Gather(k Key, crowd uint32, bucket, buckets int, fragments iter.Seq2[[]byte, error]) (Gathered, error) {
+func (h *Hop) Gather(k Key, crowd uint32, bucket, buckets int, deals iter.Seq2[[]byte, error]) (Gathered, error) {
 	var records []record
 	tokens := map[TokenID]struct{}{}
 	size := h.recordSize()
-	name := fragmentName(crowd, bucket, buckets)
-	for f, err := range fragments {
+	name := dealName(crowd, bucket, buckets)
+	for f, err := range deals {
 		if err != nil {
 			return Gathered{}, err
 		}
 		body, err := k.Open(name, f)
-		if err != nil || len(body) < fragmentHead {
+		if err != nil || len(body) < dealHead {
 			return Gathered{}, ErrSealed
 		}
 		n, m := int64(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint32(body[4:]))
-		if body = body[fragmentHead:]; int64(len(body)) != n*int64(size)+m*int64(len(TokenID{})) {
+		if body = body[dealHead:]; int64(len(body)) != n*int64(size)+m*int64(len(TokenID{})) {
 			return Gathered{}, ErrSealed
 		}
 		for range n {

@@ -234,7 +234,7 @@ func mixInParts(t testing.TB, w world, hop int, k Key, b envelope.Batch, part, b
 			t.Fatal(err)
 		}
 		again, err := w.hop(t, int(b.Instance), hop).Scatter(k, b.Crowd, p, buckets)
-		if err != nil || !slices.EqualFunc(one.Fragments, again.Fragments, bytes.Equal) || one.Dropped != again.Dropped {
+		if err != nil || !slices.EqualFunc(one.Dealt, again.Dealt, bytes.Equal) || one.Dropped != again.Dropped {
 			t.Fatalf("a part that is scattered again gives other bytes (%v)", err)
 		}
 		parts = append(parts, one)
@@ -249,12 +249,12 @@ func mixInParts(t testing.TB, w world, hop int, k Key, b envelope.Batch, part, b
 	for bucket := range buckets {
 		backwards := func(yield func([]byte, error) bool) { // the parts in any order
 			for _, p := range slices.Backward(parts) {
-				if !yield(bytes.Clone(p.Fragments[bucket]), nil) {
+				if !yield(bytes.Clone(p.Dealt[bucket]), nil) {
 					return
 				}
 			}
 		}
-		g, err := h.Gather(k, b.Crowd, bucket, buckets, fragments(parts, bucket))
+		g, err := h.Gather(k, b.Crowd, bucket, buckets, deals(parts, bucket))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,10 +269,10 @@ func mixInParts(t testing.TB, w world, hop int, k Key, b envelope.Batch, part, b
 	return out, did, err
 }
 
-func fragments(parts []Scattered, bucket int) iter.Seq2[[]byte, error] {
+func deals(parts []Scattered, bucket int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for _, p := range parts {
-			if !yield(bytes.Clone(p.Fragments[bucket]), nil) {
+			if !yield(bytes.Clone(p.Dealt[bucket]), nil) {
 				return
 			}
 		}
@@ -345,24 +345,24 @@ func TestStepsRefuse(t *testing.T) {
 		_, err := h.Gather(k, crowd, bucket, buckets, func(yield func([]byte, error) bool) { yield(bytes.Clone(f), nil) })
 		return err
 	}
-	if err := gather(k, 0, 1, 2, one.Fragments[1]); err != nil {
+	if err := gather(k, 0, 1, 2, one.Dealt[1]); err != nil {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"another key":               gather(keyOf(2), 0, 1, 2, one.Fragments[1]),
-		"another crowd":             gather(k, 1, 1, 2, one.Fragments[1]),
-		"another bucket":            gather(k, 0, 0, 2, one.Fragments[1]),
-		"another number of buckets": gather(k, 0, 1, 3, one.Fragments[1]),
-		"cut short":                 gather(k, 0, 1, 2, one.Fragments[1][:20]),
-		"a tail less":               gather(k, 0, 1, 2, one.Fragments[1][:len(one.Fragments[1])-1]),
+		"another key":               gather(keyOf(2), 0, 1, 2, one.Dealt[1]),
+		"another crowd":             gather(k, 1, 1, 2, one.Dealt[1]),
+		"another bucket":            gather(k, 0, 0, 2, one.Dealt[1]),
+		"another number of buckets": gather(k, 0, 1, 3, one.Dealt[1]),
+		"cut short":                 gather(k, 0, 1, 2, one.Dealt[1][:20]),
+		"a tail less":               gather(k, 0, 1, 2, one.Dealt[1][:len(one.Dealt[1])-1]),
 		"nothing":                   gather(k, 0, 1, 2, nil),
 	} {
 		if !errors.Is(err, ErrSealed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for i := range one.Fragments[0] {
-		bad := bytes.Clone(one.Fragments[0])
+	for i := range one.Dealt[0] {
+		bad := bytes.Clone(one.Dealt[0])
 		bad[i] ^= 1
 		if err := gather(k, 0, 0, 2, bad); !errors.Is(err, ErrSealed) {
 			t.Fatalf("byte %d altered: %v", i, err)
@@ -409,7 +409,7 @@ func BenchmarkParts(b *testing.B) {
 			b.Fatal(err)
 		}
 		for i := range buckets {
-			if _, err := hop.Gather(k, 0, i, buckets, fragments([]Scattered{s}, i)); err != nil {
+			if _, err := hop.Gather(k, 0, i, buckets, deals([]Scattered{s}, i)); err != nil {
 				b.Fatal(err)
 			}
 		}

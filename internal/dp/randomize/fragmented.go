@@ -16,6 +16,9 @@ import (
 // Algorithm 2): a device randomizes its bits once, keeps the result, and sends Tau
 // randomizations of that. Who sees t of the fragments learns what Exposed says, and
 // however often the device repeats them, never more than the backstop tells.
+//
+// A report fragment is a noisy copy of the whole report. A fragment alone is a part of what is sent: its
+// payload, in one envelope (internal/dp/fragment).
 type Fragmented struct {
 	Backstop OneHot // drawn once for a value and kept
 	Fragment OneHot // applied to the backstop for each fragment; as many cells

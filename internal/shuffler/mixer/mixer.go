@@ -1,7 +1,7 @@
 // Package mixer mixes one crowd that is larger than memory, from parts in a store of blobs, by steps that any
 // process may take and repeat. Used by internal/service/shufflerd and simulate.
 //
-//	part -> Scatter -> fragments -> (all parts are scattered) -> Gather -> bucket
+//	part -> Scatter -> deals -> (all parts are scattered) -> Gather -> bucket
 //
 // Everything in the store is sealed under the crowd's key. Each step writes its result last, under a name of its
 // own: what has a result is done.
@@ -81,7 +81,7 @@ func (c Crowd) Validate() error {
 func (c Crowd) name(format string, a ...any) string { return c.Under + "/" + fmt.Sprintf(format, a...) }
 
 func (c Crowd) partName(i int) string              { return c.name("part/%d", i) }
-func (c Crowd) fragmentName(i, j int) string       { return c.name("fragment/%d/%d", i, j) }
+func (c Crowd) dealName(i, j int) string           { return c.name("fragment/%d/%d", i, j) }
 func (c Crowd) bucketName(j int) string            { return c.name("bucket/%d", j) }
 func (c Crowd) doneName(what string, n int) string { return c.name("%s/%d/done", what, n) }
 func (c Crowd) lostName() string                   { return c.name("lost") }
@@ -264,11 +264,11 @@ func (c Crowd) scatter(ctx context.Context, h *shuffler.Hop, s blob.Store, i int
 	if err != nil {
 		return err
 	}
-	for j, f := range did.Fragments {
-		if err := s.Put(ctx, c.fragmentName(i, j), f); err != nil {
+	for j, f := range did.Dealt {
+		if err := s.Put(ctx, c.dealName(i, j), f); err != nil {
 			return err
 		}
-		did.Fragments[j] = nil
+		did.Dealt[j] = nil
 	}
 	return c.put(ctx, s, c.doneName(scattered, i), binary.BigEndian.AppendUint64(nil, uint64(did.Dropped)))
 }
@@ -278,17 +278,17 @@ func (c Crowd) gather(ctx context.Context, h *shuffler.Hop, s blob.Store, j int)
 		return fmt.Errorf("mixer: there is no bucket %d", j)
 	}
 	at := 0
-	var fragments iter.Seq2[[]byte, error] = func(yield func([]byte, error) bool) {
+	var deals iter.Seq2[[]byte, error] = func(yield func([]byte, error) bool) {
 		for at = range c.Parts() {
-			f, err := s.Get(ctx, c.fragmentName(at, j))
+			f, err := s.Get(ctx, c.dealName(at, j))
 			if !yield(f, err) || err != nil {
 				return
 			}
 		}
 	}
-	did, err := h.Gather(c.Key, c.Crowd, j, c.Buckets, fragments)
+	did, err := h.Gather(c.Key, c.Crowd, j, c.Buckets, deals)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, shuffler.ErrSealed) {
-		// The fragment was lost: its part is scattered once more.
+		// The deal was lost: its part is scattered once more.
 		return errors.Join(err, c.undo(ctx, s, scattered, at))
 	}
 	if err != nil {

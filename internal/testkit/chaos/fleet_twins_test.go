@@ -103,7 +103,7 @@ func scatterAnew(ctx context.Context, c mixer.Crowd, hop *shuffler.Hop, o shuffl
 	if err != nil {
 		return err
 	}
-	for j, f := range did.Fragments {
+	for j, f := range did.Dealt {
 		name := fmt.Sprintf("fragment for bucket %d of %d of crowd %d", j, c.Buckets, c.Crowd)
 		body, err := drawn.Open(name, f)
 		if err == nil {
