@@ -25,12 +25,12 @@ var bars = map[string]int{
 	"exported names":  499,
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
-	"lines of the product": 125215,
+	"lines of the product": 125218,
 
 	"lines a device compiles":                 21491,
-	"lines of a histogram app":                32927,
-	"lines a verifier of every kind compiles": 45672,
-	"lines of a histogram's verifier":         31490,
+	"lines of a histogram app":                32930,
+	"lines a verifier of every kind compiles": 45675,
+	"lines of a histogram's verifier":         31493,
 	"lines a mixing party compiles":           24760,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
 	"lines an aggregator compiles":            23994,
