@@ -93,8 +93,8 @@ func (r Room) String() string {
 	}
 	fmt.Fprintf(&b, "%s (%s).\n", strings.Join(limits, ", and "), of)
 	if r.Filtered {
-		fmt.Fprintf(&b, "  spent     %s of the room for plans that a Gaussian dominates (shifts %s, tails %s)\n", share(r.Shares.Box()), share(r.Shares.Shift), share(r.Shares.Tail))
-		fmt.Fprintf(&b, "            %s of the room for sums (epsilons %s, deltas %s); one of the two is enough\n", share(r.Shares.Sums()), share(r.Shares.Epsilon), share(r.Shares.Delta))
+		fmt.Fprintf(&b, "  spent     %s of the budget for plans that a Gaussian dominates (shifts %s, tails %s)\n", share(r.Shares.Box()), share(r.Shares.Shift), share(r.Shares.Tail))
+		fmt.Fprintf(&b, "            %s of the budget for sums (epsilons %s, deltas %s); one of the two is enough\n", share(r.Shares.Sums()), share(r.Shares.Epsilon), share(r.Shares.Delta))
 	} else {
 		fmt.Fprintf(&b, "  spent     epsilons that sum to %.4g, deltas to %.3g\n", r.Spent.Epsilon, r.Spent.Delta)
 	}

@@ -117,7 +117,7 @@ func (o *overspent) Error() string {
 	fmt.Fprintf(&b, "; this plan asks for %.4g at %.3g (%s)", o.asked.Epsilon, o.asked.Delta, o.asked.Adjacency)
 	if f, err := o.budget.filter(); err == nil {
 		spent, asked := f.Shares(o.budget.entries(o.earlier)...), f.Shares(o.budget.entry(o.asked))
-		fmt.Fprintf(&b, "; that is %.3g %% of the room for plans that a Gaussian dominates, of which %.3g %% are spent", 100*asked.Box(), 100*spent.Box())
+		fmt.Fprintf(&b, "; that is %.3g %% of the budget for plans that a Gaussian dominates, of which %.3g %% are spent", 100*asked.Box(), 100*spent.Box())
 	}
 	return b.String()
 }

@@ -83,8 +83,8 @@ func (c budgetShow) Run(std terminal.Streams) error {
 	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "population\t%s\n", sanitize.Text(b.Population))
 	fmt.Fprintf(w, "may spend\t%s\n", account.Verdict(&b.Allowed.Epsilon, b.Allowed.Delta, account.Adjacency(sanitize.Text(b.Allowed.Adjacency))))
-	fmt.Fprintf(w, "has spent\t%.3g %% of the room for plans that a Gaussian dominates (shifts %.3g %%, tails %.3g %%)\n", 100*b.Shares.Box(), 100*b.Shares.Shift, 100*b.Shares.Tail)
-	fmt.Fprintf(w, "\t%.3g %% of the room for sums (epsilons %.3g %%, deltas %.3g %%); one of the two is enough\n", 100*b.Shares.Sums(), 100*b.Shares.Epsilon, 100*b.Shares.Delta)
+	fmt.Fprintf(w, "has spent\t%.3g %% of the budget for plans that a Gaussian dominates (shifts %.3g %%, tails %.3g %%)\n", 100*b.Shares.Box(), 100*b.Shares.Shift, 100*b.Shares.Tail)
+	fmt.Fprintf(w, "\t%.3g %% of the budget for sums (epsilons %.3g %%, deltas %.3g %%); one of the two is enough\n", 100*b.Shares.Sums(), 100*b.Shares.Epsilon, 100*b.Shares.Delta)
 	fmt.Fprintf(w, "has left\t%s\n", b.Left("like the last"))
 	if next != nil {
 		taken := "would be refused"
@@ -92,7 +92,7 @@ func (c budgetShow) Run(std terminal.Streams) error {
 			taken = "would be taken"
 		}
 		b.More = next.More
-		fmt.Fprintf(w, "%s\t%s: %s, %.3g %% of the room; %s\n", c.Plan, taken, account.Verdict(&next.Charge.Epsilon, next.Charge.Delta, account.Adjacency(sanitize.Text(b.Allowed.Adjacency))), 100*next.Shares.Box(), b.Left("like it"))
+		fmt.Fprintf(w, "%s\t%s: %s, %.3g %% of the budget; %s\n", c.Plan, taken, account.Verdict(&next.Charge.Epsilon, next.Charge.Delta, account.Adjacency(sanitize.Text(b.Allowed.Adjacency))), 100*next.Shares.Box(), b.Left("like it"))
 	}
 	for _, p := range b.Plans {
 		fmt.Fprintf(w, "%.12s\t%s, n = %d, by %s on %s\n", sanitize.Text(p.Plan), account.Verdict(&p.Epsilon, p.Delta, account.Adjacency(sanitize.Text(p.Adjacency))), p.Users, sanitize.Text(p.Publisher), p.At.Format("2006-01-02"))
