@@ -84,8 +84,8 @@ var layers = [][]string{
 	{"internal/cli/flags", "internal/testkit/badfile", "cmd/internal/commands", "cmd/internal/plans", "cmd/internal/rounds", "cmd/confetti/internal/releases", "cmd/internal/card"},
 	{"cmd/internal/trial", "cmd/confetti/internal/plan/describe"},
 	{"cmd/internal/services", "cmd/confetti/internal/plan/draft"},
-	{"cmd/confetti/internal", "cmd/internal/server/roles", "cmd/internal/server/count", "cmd/internal/server/operate", "cmd/internal/server/party", "cmd/internal/server/planlog", "cmd/internal/server/token"}, // a package for each group of commands
-	{"cmd/confetti/internal/collect", "cmd/internal/server/up"},
+	{"cmd/confetti/internal", "cmd/internal/server/roles", "cmd/internal/server/count", "cmd/internal/server/operate", "cmd/internal/server/planlog", "cmd/internal/server/token"}, // a package for each group of commands
+	{"cmd/confetti/internal/collect", "cmd/internal/server/up", "cmd/internal/server/party"},
 	{"cmd/internal/server"},
 	{"cmd/confetti", "cmd/confetti-server"},
 }

@@ -39,6 +39,10 @@ type File struct {
 	Purpose    string // for people: whose key it is
 	PublicKey  string // text form, suite:base64url
 	PrivateKey []byte // as the suite serializes it
+
+	// Made is when Create or Replace wrote the file, by what it says itself: a copy that is put
+	// back says the same. It is zero where the file does not say.
+	Made time.Time
 }
 
 // document is the JSON form.
@@ -49,6 +53,7 @@ type document struct {
 	ID         string `json:"id"`
 	PublicKey  string `json:"public_key"`
 	PrivateKey string `json:"private_key"`
+	Made       string `json:"made,omitempty"`
 }
 
 // ID returns the short name of a public key for people to compare: the first 8 bytes
@@ -103,6 +108,7 @@ func (f File) text() []byte {
 		ID:         ID(f.PublicKey),
 		PublicKey:  f.PublicKey,
 		PrivateKey: base64url.EncodeToString(f.PrivateKey),
+		Made:       time.Now().UTC().Format(time.RFC3339),
 	}, "", "  ")
 	if err != nil {
 		panic("keyfile: " + err.Error()) // strings always encode
@@ -185,7 +191,13 @@ func parse(text []byte) (File, error) {
 	if doc.ID != ID(doc.PublicKey) {
 		return File{}, errors.New("the id does not belong to the public key: the file was damaged or edited")
 	}
-	return File{Suite: doc.Suite, Purpose: doc.Purpose, PublicKey: doc.PublicKey, PrivateKey: raw}, nil
+	var made time.Time
+	if doc.Made != "" {
+		if made, err = time.Parse(time.RFC3339, doc.Made); err != nil || doc.Made != made.UTC().Format(time.RFC3339) {
+			return File{}, errors.New("when the key was made is not in the form 2027-01-31T12:00:00Z")
+		}
+	}
+	return File{Suite: doc.Suite, Purpose: doc.Purpose, PublicKey: doc.PublicKey, PrivateKey: raw, Made: made}, nil
 }
 
 // Name is what may be told of a private key: nothing of it is private.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
@@ -20,8 +21,26 @@ func TestFilesComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Read(path)
-	if err != nil || got.Suite != f.Suite || got.Purpose != f.Purpose || got.PublicKey != f.PublicKey || !bytes.Equal(got.PrivateKey, f.PrivateKey) {
+	if err != nil || got.Suite != f.Suite || got.Purpose != f.Purpose || got.PublicKey != f.PublicKey || !bytes.Equal(got.PrivateKey, f.PrivateKey) || time.Since(got.Made).Abs() > time.Minute {
 		t.Errorf("read something else (%v)", err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := `,
+  "made": "` + got.Made.Format(time.RFC3339) + `"`
+	for _, c := range []struct {
+		made string
+		read bool
+	}{{"", true}, {`, "made": "2027-01-31"`, false}, {`, "made": "2027-01-31T12:00:00+01:00"`, false}, {`, "made": "2027-01-31T12:00:00Z"`, true}} {
+		other := filepath.Join(t.TempDir(), "key.json")
+		if err := os.WriteFile(other, bytes.Replace(text, []byte(made), []byte(c.made), 1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Read(other); (err == nil) != c.read || c.made == "" && !again.Made.IsZero() {
+			t.Errorf("made %q: %v, %v", c.made, again.Made, err)
+		}
 	}
 	if err := Create(path, f); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second one: %v", err)

@@ -30,6 +30,8 @@ type Flags struct {
 	Config string `help:"Configuration (TOML); confetti serve example prints one with every setting." required:"" type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Only check the configuration and the files that it names."`
 	Verify bool   `help:"Only read what the service keeps, from a copy in the temporary folder, and say what is whole and what is damaged. Stop the service first."`
+	New    bool   `help:"Make what the service keeps things in, once: its first start with keys that are older than a day. Where it is lost, respondents could count twice."`
+	Alone  bool   `help:"Start where the system has no lock that keeps a second process out: you see to it that there is none."`
 }
 
 // ConfigError is a fault in a configuration.
@@ -43,6 +45,9 @@ func (e *ConfigError) Unwrap() error { return e.error }
 func (f Flags) Start(s Service, out, logs io.Writer) error {
 	if err := serve.ReadConfig(f.Config, s); err != nil {
 		return &ConfigError{err}
+	}
+	if b, ok := s.(interface{ SetBegin(serve.Begin) }); ok {
+		b.SetBegin(serve.Begin{New: f.New, Alone: f.Alone})
 	}
 	log := slog.New(slog.DiscardHandler)
 	if !f.Check && !f.Verify {

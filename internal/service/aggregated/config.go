@@ -97,7 +97,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 // start opens the store, takes up what is in it, and asks the neighbours whether it is an older
 // copy.
 func (c Config) start(ctx context.Context, o Options) (service *Service, err error) {
-	if o.Store, err = c.Place.Open(ctx, o.Log); err != nil {
+	if o.Store, err = c.Place.Open(ctx, o.Common); err != nil {
 		return nil, explained(err)
 	}
 	if c.Place.Database != "" {

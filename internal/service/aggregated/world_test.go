@@ -88,7 +88,10 @@ func open(place string) (keep.Store, error) {
 	if strings.Contains(place, "://") || strings.Contains(place, "=") {
 		return postgres.Start(context.Background(), place, nil)
 	}
-	return shelves.Folder(place, nil)
+	if err := shelves.Make(place); err != nil && !errors.Is(err, keep.ErrExists) {
+		return nil, err
+	}
+	return shelves.Folder(place, serve.Common{})
 }
 
 // node is a running service.

@@ -24,7 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
 // Options are what an issuer is made of. Folder, Keys, Publishers and one of
@@ -59,7 +59,7 @@ type Service struct {
 	issued *metrics.Counter
 	disk   *atomicfile.Disk
 	lock   *os.File
-	store  *journal.Store
+	store  keep.Store
 
 	withdrawals *registry.Withdrawals
 	plans       *registry.Plans[*served]

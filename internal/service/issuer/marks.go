@@ -6,13 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -48,8 +49,17 @@ type marks struct {
 // signed.
 var errTaken = errors.New("issuer: another request was signed already")
 
-// openStore opens the shelves in the issuer's folder, and makes them in one that has none.
-func openStore(o Options) (*journal.Store, error) {
+// Make makes what an issuer keeps its marks in, in a folder that the issuer has not had: whoever
+// makes its keys and its configuration calls it.
+func Make(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	return explained(shelves.Make(filepath.Join(folder, shelvesFolder)))
+}
+
+// openStore opens the shelves in the issuer's folder.
+func openStore(o Options) (keep.Store, error) {
 	old, err := filepath.Glob(filepath.Join(o.Folder, "*.log"))
 	if err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
@@ -58,13 +68,7 @@ func openStore(o Options) (*journal.Store, error) {
 		return nil, fmt.Errorf("issuer: %s was kept by an earlier version, which this one does not read: let that version end its plans, then start with an empty folder", old[0])
 	}
 	path := filepath.Join(o.Folder, shelvesFolder)
-	options := journal.Options{Log: o.Log, Prompt: true}
-	store, err := journal.Open(path, options)
-	if errors.Is(err, keep.ErrMissing) { // whose marks were here is known by the plans and the owners of keys
-		if err = journal.Create(path); err == nil {
-			store, err = journal.Open(path, options)
-		}
-	}
+	store, err := shelves.Folder(path, o.Common)
 	return store, explained(err)
 }
 

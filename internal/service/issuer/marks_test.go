@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -33,6 +35,9 @@ func open(t testing.TB, folder string) (m *marks, done func()) {
 	t.Helper()
 	o := Options{Folder: folder}
 	o.Log = slog.New(slog.DiscardHandler)
+	if err := Make(folder); err != nil && !errors.Is(err, keep.ErrExists) {
+		t.Fatal(err)
+	}
 	store, err := openStore(o)
 	if err != nil {
 		t.Fatal(err)
@@ -225,4 +230,60 @@ func TestAFolderOfAnEarlierVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.open()
+}
+
+// An issuer whose folder is gone does not begin anew: it would give everybody a second token. It
+// begins where the command made the folder with the keys, or the operator says so.
+func TestALostFolderIsNotMadeAnew(t *testing.T) {
+	w := newWorld(t)
+	w.service.Close()
+	keys, err := filepath.Glob(filepath.Join(w.options.Keys, "*.json"))
+	if err != nil || len(keys) == 0 {
+		t.Fatal(keys, err)
+	}
+	for _, path := range keys {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-48 * time.Hour).UTC().Format("2006-01-02")
+		text = regexp.MustCompile(`"made": "\d{4}-\d\d-\d\d`).ReplaceAll(text, []byte(`"made": "`+old))
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func() error {
+		s, err := New(w.options)
+		if err == nil {
+			s.Close()
+		}
+		return err
+	}
+	lose := func() {
+		if err := os.RemoveAll(w.options.Folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := start(); err != nil {
+		t.Fatal("with its folder: ", err)
+	}
+	lose()
+	if err := start(); err == nil || !strings.Contains(err.Error(), "--new") {
+		t.Errorf("without: %v", err)
+	}
+	w.options.Begin.New = true
+	if err := start(); err != nil {
+		t.Errorf("with --new: %v", err)
+	}
+	if err := start(); err == nil || !strings.Contains(err.Error(), "start without it") {
+		t.Errorf("with --new over a store: %v", err)
+	}
+	w.options.Begin.New = false
+	lose()
+	if err := Make(w.options.Folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(); err != nil {
+		t.Errorf("in a folder that was made: %v", err)
+	}
 }

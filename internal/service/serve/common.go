@@ -22,6 +22,8 @@ type Common struct {
 	// asked what they have seen and what time it is; nil: nobody is asked.
 	Client *http.Client
 
+	Begin Begin
+
 	// Retention is how long after the end of a plan what is kept of it stays; 0: as long as
 	// the service says.
 	Retention time.Duration
@@ -40,6 +42,15 @@ type Common struct {
 
 	gateway *gateway // nil: nobody comes by a relay
 }
+
+// Begin is how a service may go about the folder in which it keeps things.
+type Begin struct {
+	New   bool // makes what it keeps things in, which must not be there
+	Alone bool // goes on where the system has no lock against a second process
+}
+
+// SetBegin says how the service may begin.
+func (s *Settings) SetBegin(b Begin) { s.Begin = b }
 
 // Default fills in what was left out.
 func (c *Common) Default(retention time.Duration) {
@@ -90,6 +101,7 @@ func AtLeastZero(x float64) bool { return x >= 0 && x < math.MaxInt32 }
 
 // Settings are those of every service's configuration.
 type Settings struct {
+	Begin          Begin    `toml:"-"` // what the command says
 	HTTP           HTTP     `toml:"http"`
 	Keys           Path     `toml:"keys" eg:"keys" help:"A folder of private keys (*.json, mode 0600), old and new side by side: public keys in plans pick from them."`
 	PublishersFile Path     `toml:"publishers_file" or:"publishers.txt" help:"A file of those whose plans are served, with the ends of their keys (confetti publishers), read again when it changes: keys come, end and are revoked without a restart."`
@@ -115,7 +127,7 @@ func (s Settings) Open(name string, log *slog.Logger, enough func(folder string)
 	client, err := Client(s.Roots)
 	fault("roots", err)
 	return http, Common{
-		Keys: string(s.Keys), Client: client, Retention: time.Duration(s.Retention), Metrics: http.Metrics, Log: log, Clock: clock.New(),
+		Keys: string(s.Keys), Begin: s.Begin, Client: client, Retention: time.Duration(s.Retention), Metrics: http.Metrics, Log: log, Clock: clock.New(),
 	}, errors.Join(errs...)
 }
 

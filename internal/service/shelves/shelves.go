@@ -1,5 +1,5 @@
 // Package shelves opens what a service must not lose, as its configuration says: shelves in a folder, or in a
-// PostgreSQL database. Used by internal/service/aggregated.
+// PostgreSQL database. Used by internal/service/aggregated and internal/service/issuer.
 package shelves
 
 import (
@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 )
 
 // Place is the settings of a service whose data rest on shelves.
@@ -77,13 +75,13 @@ func earlier(path string) error {
 	return fmt.Errorf("%s is a file: name a folder", path)
 }
 
-// Open opens the store, and makes it where there is none.
-func (s Place) Open(ctx context.Context, log *slog.Logger) (keep.Store, error) {
+// Open opens the store, as Folder does where it lies in a folder.
+func (s Place) Open(ctx context.Context, c serve.Common) (keep.Store, error) {
 	if s.Database != "" {
 		if err := earlier(string(s.Database)); err != nil {
 			return nil, err
 		}
-		return Folder(string(s.Database), log)
+		return Folder(string(s.Database), c)
 	}
 	address, err := s.address()
 	if err != nil {
@@ -97,22 +95,6 @@ func (s Place) Open(ctx context.Context, log *slog.Logger) (keep.Store, error) {
 		return nil, err
 	}
 	return s.Connect(ctx, address, keys)
-}
-
-// Folder opens the store in a folder, and makes it in one that has none. What leaves, and what was
-// spent, must not be lost with the last second: the checks are written with each write.
-func Folder(path string, log *slog.Logger) (keep.Store, error) {
-	options := journal.Options{Log: log, Prompt: true}
-	store, err := journal.Open(path, options)
-	if errors.Is(err, keep.ErrMissing) {
-		if err = journal.Create(path); err == nil {
-			store, err = journal.Open(path, options)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return store, nil
 }
 
 // Copy returns settings of a copy of the folder, for who reads it as a start does; of a database

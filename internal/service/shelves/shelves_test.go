@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
@@ -31,7 +32,7 @@ func TestWhatIsNoFolderOfShelvesIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := Place{Database: serve.Path(path)}
-		_, err := p.Open(t.Context(), nil)
+		_, err := p.Open(t.Context(), serve.Common{})
 		_, _, copyErr := p.Copy()
 		for how, err := range map[string]error{"check": p.Check(), "open": err, "copy": copyErr} {
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
@@ -65,16 +66,17 @@ func TestSettings(t *testing.T) {
 
 // A folder is made once, is opened again, and is nobody's else's meanwhile; a copy is another one.
 func TestAFolder(t *testing.T) {
+	common := serve.Common{Keys: keys(t, time.Minute)}
 	p := Place{Database: serve.Path(filepath.Join(t.TempDir(), "a", "shelves"))}
 	for range 2 {
-		store, err := p.Open(t.Context(), nil)
+		store, err := p.Open(t.Context(), common)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := store.Create(t.Context(), "plan"); err != nil && !errors.Is(err, keep.ErrExists) {
 			t.Error(err)
 		}
-		if _, err := p.Open(t.Context(), nil); err == nil {
+		if _, err := p.Open(t.Context(), common); err == nil {
 			t.Error("two have it open")
 		}
 		if err := store.Close(); err != nil {
@@ -84,7 +86,7 @@ func TestAFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if store, err = copied.Open(t.Context(), nil); err != nil || copied.Database == p.Database {
+		if store, err = copied.Open(t.Context(), common); err != nil || copied.Database == p.Database {
 			t.Fatal(err)
 		}
 		if names, err := store.List(t.Context()); err != nil || len(names) != 1 {

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 )
 
+// Locks reports whether Lock keeps other processes out.
+const Locks = false
+
 // ErrLocked is the error of Lock for a folder that another process has.
 var ErrLocked = errors.New("another process has the folder")
 

@@ -10,6 +10,9 @@ import (
 	"syscall"
 )
 
+// Locks reports whether Lock keeps other processes out.
+const Locks = true
+
 // ErrLocked is the error of Lock for a folder that another process has.
 var ErrLocked = errors.New("another process has the folder")
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/internal/card"
+	"github.com/confetti-dp/confetti/cmd/internal/server/roles"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -206,6 +207,7 @@ func (c partyNew) service(listen string) error {
 	return errors.Join(
 		atomicfile.Create(c.path(tokensFile), fmt.Appendf(nil, "%s %s\n", strings.TrimSuffix(c.URL, "/"), operator), 0o600),
 		atomicfile.Create(c.path(c.Role+".toml"), []byte(text), 0o600),
+		roles.Make(c.Role, c.Dir),
 	)
 }
 
@@ -215,11 +217,11 @@ func (c partyNew) role() string {
 	case card.Shuffler:
 		return fmt.Sprintf("bearers = '%s'\nqueue.folder = 'queue'\n", respondentsFile)
 	case card.Leader:
-		return fmt.Sprintf("bearers = '%s'\ndatabase = 'shelves'\npair = '%s'\n", respondentsFile, pairFile)
+		return fmt.Sprintf("bearers = '%s'\ndatabase = '%s'\npair = '%s'\n", respondentsFile, roles.ShelvesFolder, pairFile)
 	case card.Helper:
-		return fmt.Sprintf("database = 'shelves'\npair = '%s'\n", pairFile)
+		return fmt.Sprintf("database = '%s'\npair = '%s'\n", roles.ShelvesFolder, pairFile)
 	case card.Issuer:
-		return fmt.Sprintf("bearers = '%s'\nfolder = 'marks'\n", respondentsFile)
+		return fmt.Sprintf("bearers = '%s'\nfolder = '%s'\n", respondentsFile, roles.MarksFolder)
 	}
 	return "database = 'analyzer.db'\n"
 }

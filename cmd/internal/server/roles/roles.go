@@ -4,6 +4,7 @@ package roles
 
 import (
 	"errors"
+	"path/filepath"
 
 	"github.com/confetti-dp/confetti/cmd/internal/daemon"
 	"github.com/confetti-dp/confetti/internal/audit"
@@ -129,6 +130,24 @@ func (c serveHelper) Run(std terminal.Streams) error {
 // aggregator returns one whose shelves may lie in PostgreSQL.
 func aggregator(role dap.Role) *aggregated.Config {
 	return &aggregated.Config{Role: role, Place: shelves.Place{Connect: postgres.Start}}
+}
+
+// Where a role keeps things whose configuration a command writes, beside that.
+const (
+	MarksFolder   = "marks"   // of an issuer
+	ShelvesFolder = "shelves" // of aggregators
+)
+
+// Make makes what a role keeps things in, without which it would not start, in the folder of a
+// party whose keys were just made.
+func Make(role, folder string) error {
+	switch role {
+	case "issuer":
+		return issuer.Make(filepath.Join(folder, MarksFolder))
+	case "leader", "helper":
+		return shelves.Make(filepath.Join(folder, ShelvesFolder))
+	}
+	return nil
 }
 
 // Load reads the configuration of a role, shuffler, leader, helper, analyzer or issuer, as

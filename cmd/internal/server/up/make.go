@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/rounds"
+	"github.com/confetti-dp/confetti/cmd/internal/server/roles"
 	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -361,6 +362,7 @@ func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study, summed boo
 		atomicfile.Replace(filepath.Join(t.Of(p), "server.crt"), certificate, 0o600),
 		atomicfile.Replace(filepath.Join(t.Of(p), "server.key"), key, 0o600),
 		atomicfile.Replace(t.Config(p), []byte(text), 0o600),
+		roles.Make(p.Role, t.Of(p)),
 	)
 }
 
@@ -370,11 +372,11 @@ func partyConfig(p plans.Party) string {
 	case "shuffler":
 		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\nqueue.folder = 'queue'\n", trial.Publishers, trial.Bearers)
 	case "leader":
-		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\ncollectors = 'collectors'\ndatabase = 'shelves'\npair = '%s'\n", trial.Publishers, trial.Bearers, pairFile)
+		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\ncollectors = 'collectors'\ndatabase = '%s'\npair = '%s'\n", trial.Publishers, trial.Bearers, roles.ShelvesFolder, pairFile)
 	case "helper":
-		return fmt.Sprintf("publishers_file = '../%s'\ndatabase = 'shelves'\npair = '%s'\n", trial.Publishers, pairFile)
+		return fmt.Sprintf("publishers_file = '../%s'\ndatabase = '%s'\npair = '%s'\n", trial.Publishers, roles.ShelvesFolder, pairFile)
 	case "issuer":
-		return fmt.Sprintf("publishers_file = '../%s'\nfolder = 'marks'\nbearers = '../%s'\n", trial.Publishers, trial.Bearers)
+		return fmt.Sprintf("publishers_file = '../%s'\nfolder = '%s'\nbearers = '../%s'\n", trial.Publishers, roles.MarksFolder, trial.Bearers)
 	}
 	// Grace: hops forward within seconds on one machine.
 	return fmt.Sprintf(`database = 'analyzer.db'

@@ -1,5 +1,5 @@
 // Package journal keeps shelves in a folder of one process, each in a chain of groups of rows with an index in memory.
-// Used by internal/service/issuer, internal/service/shelves.
+// Used by internal/service/shelves.
 //
 // The folder holds, of each shelf,
 //
@@ -40,6 +40,10 @@ type Options struct {
 	// always is. Else it is a second late, and what rots at the end of a shelf meanwhile cannot
 	// be told from what a crash has torn.
 	Prompt bool
+
+	// Alone says that no other process opens the folder, where the system has no lock by which
+	// the store could see to that.
+	Alone bool
 
 	leastDead, mostMoved int64
 }
@@ -149,6 +153,9 @@ func makeFiles(d disk, name string) error {
 // Open opens the store in a folder, which Create has made, and finishes what a crash has
 // left of a Drop.
 func Open(path string, o Options) (*Store, error) {
+	if err := alone(atomicfile.Locks, o.Alone); err != nil {
+		return nil, err
+	}
 	lock, err := atomicfile.Lock(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s holds no store", keep.ErrMissing, path)
@@ -163,6 +170,14 @@ func Open(path string, o Options) (*Store, error) {
 	}
 	s.lock = lock
 	return s, nil
+}
+
+// alone refuses a folder that another process could have, too.
+func alone(locks, said bool) error {
+	if locks || said {
+		return nil
+	}
+	return errors.New("journal: this system has no lock that keeps a second process out of a folder, and two would lose what both are answered for: see to it that there is one, and say --alone")
 }
 
 func open(d disk, o Options) (*Store, error) {

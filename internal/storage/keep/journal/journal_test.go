@@ -339,3 +339,12 @@ func FuzzKey(f *testing.F) {
 		})
 	})
 }
+
+// Where the system has no lock, the operator says that there is one process.
+func TestAlone(t *testing.T) {
+	for _, c := range []struct{ locks, said, opens bool }{{true, false, true}, {true, true, true}, {false, true, true}, {false, false, false}} {
+		if err := alone(c.locks, c.said); (err == nil) != c.opens || err != nil && !strings.Contains(err.Error(), "--alone") {
+			t.Errorf("a lock: %t, said: %t: %v", c.locks, c.said, err)
+		}
+	}
+}
