@@ -226,13 +226,13 @@ func TestShardsAreTheBatch(t *testing.T) {
 			}
 			lost += counted[of-1-i].Dropped
 		}
-		if _, err := counter.Whole(b.Head(), append(counted[:of-1:of-1], counted[0], counted[of-1])...); err == nil && counted[0].Opened > 0 {
+		if _, err := analyzer.Whole(c.protocol, b.Head(), append(counted[:of-1:of-1], counted[0], counted[of-1])...); err == nil && counted[0].Opened > 0 {
 			t.Errorf("of %d shards one counted twice", of)
 		}
 		if counted[0], err = counter.Some(b.Head(), shards[of-1]); err != nil { // Whole took over its tally
 			t.Fatal(err)
 		}
-		got, err := counter.Whole(b.Head(), counted...)
+		got, err := analyzer.Whole(c.protocol, b.Head(), counted...)
 		if err != nil {
 			t.Fatal(err)
 		}

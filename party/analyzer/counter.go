@@ -60,7 +60,7 @@ func (c *Counter) Count(b envelope.Batch) (tally.Crowd, int, error) {
 	if err != nil {
 		return tally.Crowd{}, 0, err
 	}
-	crowd, err := c.Whole(h, counted)
+	crowd, err := Whole(c.protocol, h, counted)
 	return crowd, counted.Dropped, err
 }
 
@@ -120,11 +120,6 @@ func (c *Counter) count(t tally.Tally, payloads [][]byte) (n int) {
 		}
 	}
 	return n
-}
-
-// Whole returns what all shards of a batch together hold: the function of that name.
-func (c *Counter) Whole(h envelope.Head, all ...Counted) (tally.Crowd, error) {
-	return Whole(c.protocol, h, all...)
 }
 
 // Whole returns what all shards of a batch of a plan together hold. It takes over their

@@ -239,7 +239,7 @@ func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole a
 		Plan: last.Plan, Instance: last.Instance, Crowd: last.Crowd, Hop: last.Hop + 1, Respondents: last.Respondents, Envelopes: last.Out,
 		Size: 1, // which counting does not look at
 	}
-	crowd, err := run.Counter.Whole(head, whole)
+	crowd, err := analyzer.Whole(run.Protocol, head, whole)
 	if err != nil {
 		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
