@@ -71,7 +71,7 @@ func (w *world) spoil(role dap.Role, prefix string, table keep.Table) (mend func
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for i := len(text) - 1; i >= 0; i-- {
+	for i := len(text) - 1; i >= 0; i -= 8 { // a row is longer
 		flipBit(w.t, path, int64(i), 2)
 		if bad() {
 			return func() { flipBit(w.t, path, int64(i), 2) }

@@ -35,6 +35,12 @@ func (w *world) unanswered() {
 	w.t.Helper()
 	w.all(said...)
 	w.close()
+	w.unshared()
+}
+
+// unshared has the leader of a closed plan add all that came and draw its share, and get none.
+func (w *world) unshared() {
+	w.t.Helper()
 	w.meddle = func(r *http.Request, send func() *http.Response) (*http.Response, error) {
 		if r.URL.Path == dap.SharesPath(w.task().ID) {
 			return nil, errors.New("no route to host")

@@ -77,6 +77,7 @@ type world struct {
 	atAnalyzer func(r *http.Request) *http.Response
 
 	databases map[dap.Role]string
+	around    func(keep.Store) keep.Store // what services see of their stores; nil: them
 	nodes     map[dap.Role]*node
 }
 
@@ -104,7 +105,13 @@ type node struct {
 
 func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: seeded.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregator.Pair{}}
+	return makeWorld(t, change, nil)
+}
+
+// makeWorld is newWorld whose services see their stores through another one.
+func makeWorld(t testing.TB, change func(*plan.Plan), around func(keep.Store) keep.Store) *world {
+	t.Helper()
+	w := &world{t: t, around: around, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: seeded.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregator.Pair{}}
 	var err error
 	if w.analyzer, err = envelope.GenerateKey(envelope.X25519); err != nil {
 		t.Fatal(err)
@@ -199,13 +206,17 @@ func (w *world) start(role dap.Role) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	seen := kept
+	if w.around != nil {
+		seen = w.around(kept)
+	}
 	bearers, err := serve.ReadBearers(filepath.Join(w.dir, "bearers"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	s, err := New(context.Background(), Options{
 		Common: serve.Common{Keys: w.keys(role), Client: &http.Client{Transport: w}, Now: w.time, Failpoint: fail},
-		Role:   role, Store: kept, Publishers: serve.Trust(w.signed.Signers()...), Pair: w.pair[role], Bearers: bearers,
+		Role:   role, Store: seen, Publishers: serve.Trust(w.signed.Signers()...), Pair: w.pair[role], Bearers: bearers,
 		Limits: serve.Visits{Rate: 1e6, Burst: 1e6},
 	})
 	if err != nil {
