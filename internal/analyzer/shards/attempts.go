@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -19,7 +19,7 @@ func (s *Sharing) alone() time.Duration { return min(s.Lease, mostAlone) }
 
 // begin begins an attempt to deal a batch, under a name that no other has, and deletes what an
 // attempt before it has left. Where another request deals the batch it is to come again.
-func (s *Sharing) begin(ctx context.Context, mark store.Batch) (attempt string, err error) {
+func (s *Sharing) begin(ctx context.Context, mark rows.Batch) (attempt string, err error) {
 	attempt = fmt.Sprintf("%016x", rng.New().Uint64())
 	before, err := s.Store.Begin(ctx, mark, attempt, time.Now(), s.alone())
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Sharing) begin(ctx context.Context, mark store.Batch) (attempt string, 
 
 // underWay tells who brings a batch that is being dealt when to come again.
 func (s *Sharing) underWay(err error) error {
-	if !errors.Is(err, store.ErrUnderWay) {
+	if !errors.Is(err, rows.ErrUnderWay) {
 		return s.Problem(err)
 	}
 	p := wire.Problemf(wire.Overloaded, "%w", err)
@@ -39,11 +39,11 @@ func (s *Sharing) underWay(err error) error {
 }
 
 // drop forgets an attempt and all that it wrote.
-func (s *Sharing) drop(ctx context.Context, mark store.Batch, attempt string) error {
+func (s *Sharing) drop(ctx context.Context, mark rows.Batch, attempt string) error {
 	_, err := s.Store.Unshare(ctx, mark, attempt)
 	return errors.Join(err, s.delete(ctx, mark, attempt))
 }
 
-func (s *Sharing) delete(ctx context.Context, mark store.Batch, attempt string) error {
+func (s *Sharing) delete(ctx context.Context, mark rows.Batch, attempt string) error {
 	return errors.Join(s.Blobs.Delete(ctx, arrivalOf(mark, attempt)), s.Blobs.Delete(ctx, shardsOf(mark, attempt)))
 }

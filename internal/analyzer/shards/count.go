@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/party/analyzer"
 )
 
@@ -19,7 +19,7 @@ var errAgain = errors.New("analyzer: the shards of a batch are not all there: it
 // countAll waits until every shard that an attempt dealt of a batch is counted, and counts
 // meanwhile, shards of other batches too. What is wrong with those is no reason to answer for
 // this one.
-func (s *Sharing) countAll(ctx context.Context, mark store.Batch, attempt string) error {
+func (s *Sharing) countAll(ctx context.Context, mark rows.Batch, attempt string) error {
 	for {
 		shared, err := s.Store.Shared(ctx, mark)
 		if err != nil {
@@ -81,7 +81,7 @@ func (s *Sharing) countOne(ctx context.Context) (took string, err error) {
 	if err != nil || !there {
 		return "", err
 	}
-	mark := store.Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}
+	mark := rows.Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}
 	took = shardsOf(mark, sh.Attempt)
 	begun := time.Now()
 	counted, err := s.countShard(ctx, sh, took)
@@ -102,7 +102,7 @@ func (s *Sharing) countOne(ctx context.Context) (took string, err error) {
 	return took, errors.Join(err, s.Failpoint("shard-counted"))
 }
 
-func (s *Sharing) countShard(ctx context.Context, sh store.Shard, batch string) (c store.ShardCount, err error) {
+func (s *Sharing) countShard(ctx context.Context, sh rows.Shard, batch string) (c rows.ShardCount, err error) {
 	run, err := s.Find(ctx, sh.Plan)
 	if err != nil {
 		return c, err
@@ -127,11 +127,11 @@ func (s *Sharing) countShard(ctx context.Context, sh store.Shard, batch string) 
 	}
 	some := table.Counted
 	tally, err := some.Tally.MarshalBinary()
-	return store.ShardCount{Opened: some.Opened, Dropped: some.Dropped, Tally: tally}, err
+	return rows.ShardCount{Opened: some.Opened, Dropped: some.Dropped, Tally: tally}, err
 }
 
 // counted waits until all shards of a batch are counted, here or elsewhere, and adds up.
-func (s *Sharing) counted(ctx context.Context, run Plan, mark store.Batch, attempt string) (whole analyzer.Counted, err error) {
+func (s *Sharing) counted(ctx context.Context, run Plan, mark rows.Batch, attempt string) (whole analyzer.Counted, err error) {
 	if s.Elsewhere {
 		t, err := s.tables(ctx, run, mark, attempt)
 		return t.Counted, err
@@ -139,7 +139,7 @@ func (s *Sharing) counted(ctx context.Context, run Plan, mark store.Batch, attem
 	if err := s.countAll(ctx, mark, attempt); err != nil {
 		return whole, err
 	}
-	err = s.Store.ShardCounts(ctx, mark, attempt, func(c store.ShardCount) error {
+	err = s.Store.ShardCounts(ctx, mark, attempt, func(c rows.ShardCount) error {
 		one := analyzer.Counted{Tally: run.Protocol.NewTally(), Opened: c.Opened, Dropped: c.Dropped}
 		if err := one.Tally.UnmarshalBinary(c.Tally); err != nil {
 			return err

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 )
 
 // tables waits until tables of all shards of a batch lie beside them, and adds them up. It
 // looks at them again when one has come. What it asks the store for each time is as much as
 // there are tables, however large the batch.
-func (s *Sharing) tables(ctx context.Context, run Plan, mark store.Batch, attempt string) (parts.Table, error) {
+func (s *Sharing) tables(ctx context.Context, run Plan, mark rows.Batch, attempt string) (parts.Table, error) {
 	batch := shardsOf(mark, attempt)
 	under := batch + "/" + parts.TablesFolder
 	s.Log.Info("a batch is dealt to shards, and is counted when there are tables of all", "parts", batch, "tables", under)
@@ -45,7 +45,7 @@ func (s *Sharing) tables(ctx context.Context, run Plan, mark store.Batch, attemp
 
 // addTables adds up those that are of a batch, and leaves out others, and those of shards
 // that were there before.
-func (s *Sharing) addTables(ctx context.Context, run Plan, mark store.Batch, names []string) (whole parts.Table, err error) {
+func (s *Sharing) addTables(ctx context.Context, run Plan, mark rows.Batch, names []string) (whole parts.Table, err error) {
 	for _, name := range names {
 		body, err := s.Blobs.Get(ctx, name)
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 	"net/http"
 
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -26,9 +26,9 @@ var PartFailpoints = []string{
 	"part-dealt", // each time, not acknowledged
 }
 
-func arrivalOf(b store.Batch, attempt string) string  { return shardsOf(b, attempt) + "_in" }
-func manifestOf(b store.Batch, attempt string) string { return arrivalOf(b, attempt) + "/manifest" }
-func dealtOf(b store.Batch, attempt string, n int) string {
+func arrivalOf(b rows.Batch, attempt string) string  { return shardsOf(b, attempt) + "_in" }
+func manifestOf(b rows.Batch, attempt string) string { return arrivalOf(b, attempt) + "/manifest" }
+func dealtOf(b rows.Batch, attempt string, n int) string {
 	return fmt.Sprintf("%s/dealt/%d", arrivalOf(b, attempt), n)
 }
 
@@ -43,7 +43,7 @@ type arriving struct {
 }
 
 // find reads what came first of a batch; fs.ErrNotExist: nothing is here, or not that.
-func (s *Sharing) find(ctx context.Context, mark store.Batch) (a arriving, err error) {
+func (s *Sharing) find(ctx context.Context, mark rows.Batch) (a arriving, err error) {
 	if a.attempt, err = s.Store.Attempt(ctx, mark); err != nil {
 		return a, s.Problem(err)
 	}
@@ -65,19 +65,19 @@ func (s *Sharing) find(ctx context.Context, mark store.Batch) (a arriving, err e
 }
 
 // open begins with a request for a batch in parts, whose receipts are read.
-func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey, manifest bool) ([]relay.SignedReceipt, store.Batch, error) {
+func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey, manifest bool) ([]relay.SignedReceipt, rows.Batch, error) {
 	if s.Blobs == nil {
-		return nil, store.Batch{}, transfer.NoStore("count.folder or count.bucket")
+		return nil, rows.Batch{}, transfer.NoStore("count.folder or count.bucket")
 	}
 	receipts, err := transfer.ReadReceipts(w, r, leg, keys, manifest)
 	if err != nil {
-		return nil, store.Batch{}, err
+		return nil, rows.Batch{}, err
 	}
 	if err := serve.Enter(r, serve.Respondent{}); err != nil {
-		return nil, store.Batch{}, err
+		return nil, rows.Batch{}, err
 	}
 	last := receipts[len(receipts)-1]
-	return receipts, store.Batch{
+	return receipts, rows.Batch{
 		Plan: fmt.Sprintf("%x", leg.Plan), Instance: int(leg.Instance), Crowd: int(leg.Crowd), SHA256: last.BatchOut,
 		Receipts: Bytes(receipts), Respondents: int(last.Respondents), Counted: s.Now(),
 	}, nil
@@ -85,53 +85,53 @@ func (s *Sharing) open(w http.ResponseWriter, r *http.Request, leg wire.Leg, key
 
 // TakeManifest takes the manifest of a batch. Where parts are missing it answers with them,
 // and the outcome is Failed without an error; otherwise the batch is counted as Take does.
-func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey) (store.Outcome, error) {
+func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.VerifyKey) (rows.Outcome, error) {
 	ctx := r.Context()
 	receipts, mark, err := s.open(w, r, leg, keys, true)
 	if err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	m, err := transfer.ReadManifest(w, r)
 	if err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	head := m.Head
 	if leg != (wire.Leg{Plan: head.Plan, Instance: head.Instance, Hop: head.Hop, Crowd: head.Crowd}) {
-		return store.Failed, wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
+		return rows.Failed, wire.Problemf(wire.BadRequest, "the batch in the body is not the one that the path names")
 	}
 	if head.Bytes() > s.BatchSize {
-		return store.Failed, wire.Problemf(wire.TooLarge, "the batch has %d bytes; at most %d fit here", head.Bytes(), s.BatchSize)
+		return rows.Failed, wire.Problemf(wire.TooLarge, "the batch has %d bytes; at most %d fit here", head.Bytes(), s.BatchSize)
 	}
 	if m.Digest() != mark.SHA256 {
-		return store.Failed, wire.Problemf(wire.ReceiptRefused, "the manifest is not the one that hop %d signed for", leg.Hop)
+		return rows.Failed, wire.Problemf(wire.ReceiptRefused, "the manifest is not the one that hop %d signed for", leg.Hop)
 	}
-	if outcome, err := s.Store.Taken(ctx, mark); outcome != store.New {
+	if outcome, err := s.Store.Taken(ctx, mark); outcome != rows.New {
 		return outcome, s.Problem(err)
 	}
 	run, err := s.Find(ctx, mark.Plan)
 	if err != nil {
-		return store.Failed, s.Problem(err)
+		return rows.Failed, s.Problem(err)
 	}
 	if err := run.BornOut(receipts, head, mark.SHA256); err != nil {
-		return store.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
+		return rows.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
 	shared, err := s.Store.Shared(ctx, mark)
 	if err != nil {
-		return store.Failed, s.Problem(err)
+		return rows.Failed, s.Problem(err)
 	}
 	if shared.All == 0 {
 		attempt, missing, err := s.lacking(ctx, mark, m)
 		if err != nil {
-			return store.Failed, err
+			return rows.Failed, err
 		}
 		if len(missing) > 0 {
-			return store.Failed, transfer.WriteMissing(w, missing)
+			return rows.Failed, transfer.WriteMissing(w, missing)
 		}
 		if err := s.Failpoint("batch-dealt"); err != nil {
-			return store.Failed, err
+			return rows.Failed, err
 		}
 		if err := s.underWay(s.Store.Share(ctx, mark, attempt, parts.ShardsOf(head, s.Bytes))); err != nil {
-			return store.Failed, err
+			return rows.Failed, err
 		}
 		shared.Attempt = attempt
 	}
@@ -140,7 +140,7 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 
 // lacking finds the attempt at a batch, and the first parts that are not dealt. The manifest of
 // a batch of which nothing is here is kept, in the name of a new attempt.
-func (s *Sharing) lacking(ctx context.Context, mark store.Batch, m relay.Manifest) (attempt string, missing []int, err error) {
+func (s *Sharing) lacking(ctx context.Context, mark rows.Batch, m relay.Manifest) (attempt string, missing []int, err error) {
 	a, err := s.find(ctx, mark)
 	attempt = a.attempt
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,7 +181,7 @@ func (s *Sharing) TakePart(w http.ResponseWriter, r *http.Request, leg wire.Leg,
 		return err
 	}
 	switch outcome, err := s.Store.Taken(ctx, mark); {
-	case outcome == store.Again:
+	case outcome == rows.Again:
 		serve.Created(w, true)
 		return nil
 	case err != nil:

@@ -16,9 +16,9 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
@@ -53,7 +53,7 @@ type Plan struct {
 
 // Sharing is what a service and its workers count with. All must be set but Blobs.
 type Sharing struct {
-	Store     *store.Store
+	Store     *rows.Store
 	Blobs     blob.Store    // nil: no batch is shared
 	Bytes     int           // of a shard, at least
 	Lease     time.Duration // for which a shard is its taker's alone; nobody prolongs it
@@ -88,7 +88,7 @@ func Bytes(receipts []relay.SignedReceipt) (all []byte) {
 
 // shardsOf names the place of an attempt's shards of a batch. A build that named no attempt left
 // them without a name behind them.
-func shardsOf(b store.Batch, attempt string) string {
+func shardsOf(b rows.Batch, attempt string) string {
 	name := fmt.Sprintf("%s/%d_%d/%x", b.Plan, b.Instance, b.Crowd, b.SHA256[:8])
 	if attempt == "" {
 		return name
@@ -98,29 +98,29 @@ func shardsOf(b store.Batch, attempt string) string {
 
 // Take takes a batch whose body has not been read, and which the last of the
 // receipts vouches for.
-func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, receipts []relay.SignedReceipt) (store.Outcome, error) {
+func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, receipts []relay.SignedReceipt) (rows.Outcome, error) {
 	ctx := r.Context()
-	mark := store.Batch{
+	mark := rows.Batch{
 		Plan: fmt.Sprintf("%x", leg.Plan), Instance: int(leg.Instance), Crowd: int(leg.Crowd), SHA256: receipts[len(receipts)-1].BatchOut,
 		Receipts: Bytes(receipts), Respondents: int(receipts[len(receipts)-1].Respondents), Counted: s.Now(),
 	}
-	if outcome, err := s.Store.Taken(ctx, mark); outcome != store.New {
+	if outcome, err := s.Store.Taken(ctx, mark); outcome != rows.New {
 		return outcome, s.Problem(err)
 	}
 	run, err := s.Find(ctx, mark.Plan)
 	if err != nil {
-		return store.Failed, s.Problem(err)
+		return rows.Failed, s.Problem(err)
 	}
 	if run.Counter == nil {
-		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan's answers are summed")
+		return rows.Failed, wire.Problemf(wire.BatchRefused, "the plan's answers are summed")
 	}
 	shared, err := s.Store.Shared(ctx, mark)
 	if err != nil {
-		return store.Failed, s.Problem(err)
+		return rows.Failed, s.Problem(err)
 	}
 	if shared.All == 0 {
 		if shared.Attempt, err = s.deal(ctx, w, r, run, leg, receipts, mark); err != nil {
-			return store.Failed, err
+			return rows.Failed, err
 		}
 	}
 	return s.finish(ctx, run, leg, mark, shared.Attempt)
@@ -128,21 +128,21 @@ func (s *Sharing) Take(w http.ResponseWriter, r *http.Request, leg wire.Leg, rec
 
 // finish waits until a batch is counted whose shards are there, and writes its tally. Several
 // requests may wait for the same attempt: the first writes.
-func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark store.Batch, attempt string) (store.Outcome, error) {
+func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark rows.Batch, attempt string) (rows.Outcome, error) {
 	whole, err := s.counted(ctx, run, mark, attempt)
 	if err != nil && !errors.Is(err, errAgain) {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	if err != nil {
-		if outcome, _ := s.Store.Taken(ctx, mark); outcome == store.Again {
+		if outcome, _ := s.Store.Taken(ctx, mark); outcome == rows.Again {
 			return outcome, nil // another has written it, and has let go of the shards
 		}
 	}
 	// Counting may have taken long: whoever signed the plan has to be trusted still.
 	if err := s.Standing(ctx, leg.Plan); err != nil {
-		return store.Failed, s.Problem(err)
+		return rows.Failed, s.Problem(err)
 	}
-	outcome := store.Failed
+	outcome := rows.Failed
 	if err == nil {
 		outcome, err = s.count(context.WithoutCancel(ctx), run, mark, whole)
 	}
@@ -155,7 +155,7 @@ func (s *Sharing) finish(ctx context.Context, run Plan, leg wire.Leg, mark store
 
 // deal reads a batch and writes its shards in the name of an attempt, which it returns, for
 // everybody to count.
-func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Request, run Plan, leg wire.Leg, receipts []relay.SignedReceipt, mark store.Batch) (attempt string, err error) {
+func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Request, run Plan, leg wire.Leg, receipts []relay.SignedReceipt, mark rows.Batch) (attempt string, err error) {
 	digest := sha256.New()
 	body := bufio.NewReaderSize(io.TeeReader(serve.Body(w, r, s.BatchSize), digest), 1<<20)
 	raw := make([]byte, envelope.HeadSize)
@@ -194,7 +194,7 @@ func (s *Sharing) deal(ctx context.Context, w http.ResponseWriter, r *http.Reque
 }
 
 // pour deals the envelopes of a body to shards, and returns how many these are.
-func (s *Sharing) pour(ctx context.Context, body io.Reader, head envelope.Head, mark store.Batch, attempt string) (shards int, err error) {
+func (s *Sharing) pour(ctx context.Context, body io.Reader, head envelope.Head, mark rows.Batch, attempt string) (shards int, err error) {
 	alone := time.Now()
 	dealer := parts.NewDealer(head, s.Bytes, func(name string, body []byte) error {
 		return s.Blobs.Put(ctx, shardsOf(mark, attempt)+"/"+name, body)
@@ -226,14 +226,14 @@ func (s *Sharing) pour(ctx context.Context, body io.Reader, head envelope.Head, 
 }
 
 // count writes what was counted of a batch as its tally.
-func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole analyzer.Counted) (store.Outcome, error) {
+func (s *Sharing) count(ctx context.Context, run Plan, mark rows.Batch, whole analyzer.Counted) (rows.Outcome, error) {
 	receipts, err := relay.SplitReceipts(mark.Receipts)
 	if err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	last := receipts[len(receipts)-1]
 	if whole.Tally == nil || whole.Opened+whole.Dropped != int(last.Out) {
-		return store.Failed, errAgain
+		return rows.Failed, errAgain
 	}
 	head := envelope.Head{
 		Plan: last.Plan, Instance: last.Instance, Crowd: last.Crowd, Hop: last.Hop + 1, Respondents: last.Respondents, Envelopes: last.Out,
@@ -241,21 +241,21 @@ func (s *Sharing) count(ctx context.Context, run Plan, mark store.Batch, whole a
 	}
 	crowd, err := analyzer.Whole(run.Protocol, head, whole)
 	if err != nil {
-		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
+		return rows.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	mark.Smallest, mark.Dropped = crowd.Smallest, whole.Dropped
 	tally, err := crowd.Tally.MarshalBinary()
 	if err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	if err := s.Failpoint("batch-opened"); err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	outcome, err := s.Store.Count(ctx, mark, tally)
 	if err != nil {
-		return store.Failed, s.Problem(err)
+		return rows.Failed, s.Problem(err)
 	}
-	if outcome == store.New {
+	if outcome == rows.New {
 		s.Opened(whole.Opened, whole.Dropped)
 		s.Log.Info("batch counted in shards", "plan", mark.Plan, "instance", mark.Instance, "crowd", mark.Crowd)
 	}

@@ -3,19 +3,26 @@ package analyzerd_test
 import (
 	"io"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
-// pair is two services on one database and one store of shards.
+// pair is two services on one database and one store of shards. A folder is one process's, which
+// both are in.
 func pair(t *testing.T, dsn string, c *collection) (first, second *rig) {
 	first = sharing(t, dsn, c)
 	first.wants(first.register(c), created, "")
-	second = start(t, dsn, c)
+	var shared *rows.Store
+	if !strings.HasPrefix(dsn, "postgres://") {
+		shared = first.store
+	}
+	second = startOn(t, dsn, shared, c)
 	second.blobs = first.blobs
 	second.restart()
 	return first, second

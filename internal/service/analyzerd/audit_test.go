@@ -20,7 +20,7 @@ func TestReleaseCarriesTheAuditOfItsPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := collect(t, nil)
 			found := string(report.New(c.signed.Plan).Marshal())
-			r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+			r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 			r.audit = func(p plan.Plan, state []byte) ([]byte, error) {
 				if p.Name() != c.name || state != nil {
 					t.Errorf("plan %s with a state of %d bytes was attacked", p.Name(), len(state))

@@ -8,9 +8,10 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/analyzer/shards"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -39,7 +40,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if parted {
 		outcome, err := s.shards.TakeManifest(w, r, leg, keys)
 		s.taken(r.Context(), outcome, err)
-		if err == nil && outcome != store.Failed {
+		if err == nil && outcome != rows.Failed {
 			w.WriteHeader(status(outcome))
 		}
 		return err
@@ -118,76 +119,76 @@ func (s *Service) keys(ctx context.Context, leg wire.Leg) ([]relay.VerifyKey, er
 // Take counts a batch of a registered plan. Once it returns New or Again, the
 // batch's tally, its mark and its receipts are on disk, all of them, once. The
 // error is a *wire.Problem where the batch is at fault.
-func (s *Service) Take(ctx context.Context, h relay.Handover) (store.Outcome, error) {
+func (s *Service) Take(ctx context.Context, h relay.Handover) (rows.Outcome, error) {
 	outcome, err := s.take(ctx, h)
 	s.taken(ctx, outcome, err)
 	return outcome, err
 }
 
 // taken notes what became of a batch that came.
-func (s *Service) taken(ctx context.Context, outcome store.Outcome, err error) {
+func (s *Service) taken(ctx context.Context, outcome rows.Outcome, err error) {
 	s.meters.batch(outcome)
-	if errors.Is(err, store.ErrFull) {
+	if errors.Is(err, keep.ErrFull) {
 		s.o.Log.Error("a batch was refused: the database's disk is full")
 	}
 }
 
-func (s *Service) take(ctx context.Context, h relay.Handover) (store.Outcome, error) {
+func (s *Service) take(ctx context.Context, h relay.Handover) (rows.Outcome, error) {
 	b := h.Batch
 	name := nameOf(b.Plan)
-	mark := store.Batch{
+	mark := rows.Batch{
 		Plan: name, Instance: int(b.Instance), Crowd: int(b.Crowd), SHA256: h.Digest, Receipts: shards.Bytes(h.Receipts),
 		Respondents: int(b.Respondents), Counted: s.o.Now(),
 	}
 	if err := s.standing(ctx, b.Plan); err != nil {
-		return store.Failed, storeProblem(err)
+		return rows.Failed, storeProblem(err)
 	}
 	// Who asks about a batch that is here, or comes too late, gets the answer
 	// without any work on what is in it.
-	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New {
+	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != rows.New {
 		return outcome, storeProblem(err)
 	}
 	run, err := s.run(ctx, name)
 	if err != nil {
-		return store.Failed, storeProblem(err)
+		return rows.Failed, storeProblem(err)
 	}
 	if run.counter == nil || int(b.Instance) >= len(run.receipts) {
-		return store.Failed, wire.Problemf(wire.BatchRefused, "the plan has no instance %d", b.Instance+1)
+		return rows.Failed, wire.Problemf(wire.BatchRefused, "the plan has no instance %d", b.Instance+1)
 	}
 	if err := s.bornOut(run, h.Receipts, b.Head(), h.Digest); err != nil {
-		return store.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
+		return rows.Failed, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
 	if err := s.o.Failpoint("batch-arrived"); err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	select {
 	case s.opening <- struct{}{}:
 		defer func() { <-s.opening }()
 	case <-ctx.Done():
-		return store.Failed, ctx.Err()
+		return rows.Failed, ctx.Err()
 	}
-	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != store.New { // it came twice at once
+	if outcome, err := s.o.Store.Taken(ctx, mark); outcome != rows.New { // it came twice at once
 		return outcome, storeProblem(err)
 	}
 	crowd, dropped, err := run.counter.Count(b)
 	if err != nil {
-		return store.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
+		return rows.Failed, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	mark.Smallest, mark.Dropped = crowd.Smallest, dropped
 	counted, err := crowd.Tally.MarshalBinary()
 	if err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	if err := s.o.Failpoint("batch-opened"); err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	// A hop that has lost patience comes again: what is opened by then is kept, or
 	// a batch that takes longer than its hop waits would never be counted.
 	outcome, err := s.o.Store.Count(context.WithoutCancel(ctx), mark, counted)
 	if err != nil {
-		return store.Failed, storeProblem(err)
+		return rows.Failed, storeProblem(err)
 	}
-	if outcome == store.New {
+	if outcome == rows.New {
 		s.meters.opened(len(b.Envelopes)-mark.Dropped, mark.Dropped)
 		s.o.Log.Info("batch counted", "plan", name, "instance", b.Instance, "crowd", b.Crowd)
 	}

@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -68,7 +69,7 @@ func TestBatchesThatAreRefused(t *testing.T) {
 		"another instance's receipts": {withReceipts(single, func([]relay.SignedReceipt) []relay.SignedReceipt { return c.handovers[1].Receipts }), wire.ReceiptRefused, "of another batch"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+			r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 			r.wants(r.register(c), created, "")
 			w := r.put(s.h)
 			if w.Code < 400 {
@@ -88,7 +89,7 @@ func TestBatchesThatAreRefused(t *testing.T) {
 // Bodies that are no batch, on paths that are none, leave the service as it was.
 func TestHostileRequests(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	h := c.handovers[0]
 	good := body(t, h)
@@ -129,7 +130,7 @@ func (e *endless) Close() error               { return nil }
 // Who cannot show a receipt of the last hop is not listened to any further.
 func TestBodiesWithoutAReceiptAreNotRead(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	sent := &endless{}
 	q := httptest.NewRequest("PUT", path(c.handovers[0]), sent)
@@ -145,7 +146,7 @@ func TestBodiesWithoutAReceiptAreNotRead(t *testing.T) {
 // A crowd that was counted is not counted again, whatever comes in its name.
 func TestAnotherBatchOfACrowdIsRefused(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	h := c.handovers[0]
 	r.wants(r.put(h), created, "")
@@ -251,7 +252,7 @@ func TestAReleaseWhosePromiseFailsIsWithheld(t *testing.T) {
 
 func TestNothingCameIsWithheld(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	r.wants(r.do("POST", wire.ClosePath(c.signed.Plan.Hash()), "", nil), ok, "")
 	if why := r.wants(r.get("/v1/releases/"+c.name+".json"), 410, wire.Withheld); !strings.Contains(why, "no batch came") {
@@ -264,9 +265,9 @@ func TestNothingCameIsWithheld(t *testing.T) {
 // A full disk is the operator's to mend, and the hop is told to come again.
 func TestAFullDiskIsSaid(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
-	r.fail("store/count", store.ErrFull)
+	r.fail("rows/count", keep.ErrFull)
 	r.wants(r.put(c.handovers[0]), 507, wire.StorageFull)
 	r.fail("", nil)
 	r.wants(r.put(c.handovers[0]), created, "")
@@ -275,10 +276,10 @@ func TestAFullDiskIsSaid(t *testing.T) {
 // A count of respondents that no machine's integers hold is a number like others.
 func TestRespondentsBeyondReason(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	r.wants(r.put(c.spoiled(t, c.handovers[0], func(h *relay.Handover) { h.Batch.Respondents = math.MaxUint32 })), created, "")
-	if o, err := r.service.Take(t.Context(), c.handovers[0]); o != store.Failed || err == nil {
+	if o, err := r.service.Take(t.Context(), c.handovers[0]); o != rows.Failed || err == nil {
 		t.Error(o, err)
 	}
 }

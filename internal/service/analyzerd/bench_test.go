@@ -95,7 +95,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 
 	for name, fresh := range map[string]func() string{
-		"sqlite":   func() string { return filepath.Join(b.TempDir(), "a.db") },
+		"folder":   func() string { return filepath.Join(b.TempDir(), "shelves") },
 		"postgres": func() string { return storetest.Postgres(b) },
 	} {
 		b.Run(name, func(b *testing.B) {

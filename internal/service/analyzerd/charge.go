@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -13,11 +13,11 @@ import (
 // round that comes is charged for the whole study: for one round, where each respondent
 // answers one, and rounds have other respondents each (parallel composition); for as many as
 // there may be, where everybody may answer all. Each number is registered once
-// (store.Register), so that there are no more.
-func charged(p *protocol.Protocol, adjacency account.Adjacency, study *plan.Study) (store.Spending, error) {
+// (rows.Register), so that there are no more.
+func charged(p *protocol.Protocol, adjacency account.Adjacency, study *plan.Study) (rows.Spending, error) {
 	promise, err := p.Promise()
 	if err != nil {
-		return store.Spending{}, err
+		return rows.Spending{}, err
 	}
 	one, err := priced(p, promise, adjacency)
 	if err != nil || study == nil {
@@ -40,7 +40,7 @@ func charged(p *protocol.Protocol, adjacency account.Adjacency, study *plan.Stud
 }
 
 // later returns what a round costs of a study whose first one was charged.
-func later(one store.Spending, round plan.Round) store.Spending {
+func later(one rows.Spending, round plan.Round) rows.Spending {
 	one.Epsilon, one.Delta, one.Shift, one.Tail = 0, 0, 0, 0
 	one.Note = fmt.Sprintf("round %d of study %s, which was charged with the first that came", round.Number, plan.Short(round.Study))
 	return one

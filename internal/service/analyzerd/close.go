@@ -9,8 +9,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -77,7 +78,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	if err := s.o.Failpoint("written-up"); err != nil {
 		return err
 	}
-	if outcome, err := s.o.Store.Decide(ctx, name, v); err != nil || outcome == store.Again { // withdrawn meanwhile
+	if outcome, err := s.o.Store.Decide(ctx, name, v); err != nil || outcome == rows.Again { // withdrawn meanwhile
 		return err
 	}
 	s.forget(name)
@@ -89,7 +90,7 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 // counted is what is on disk of a collection.
 type counted struct {
 	crowds   []tally.Crowd
-	batches  []store.Batch
+	batches  []rows.Batch
 	dropped  int             // fragments, or reports of a sum, that are in no number
 	without  map[int]int     // crowds that are left out, with how many of their batches came
 	failed   []string        // which sums are not among them and can never be had, and why
@@ -121,7 +122,7 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 			return c, err
 		}
 		if err := t.UnmarshalBinary(kept); err != nil {
-			return c, fmt.Errorf("analyzer: the tally of instance %d and crowd %d: %w: %w", b.Instance+1, b.Crowd+1, store.ErrDamaged, err)
+			return c, fmt.Errorf("analyzer: the tally of instance %d and crowd %d: %w: %w", b.Instance+1, b.Crowd+1, keep.ErrDamaged, err)
 		}
 		c.dropped += b.Dropped
 		came[b.Crowd]++
@@ -147,15 +148,15 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 
 // verdict writes up a release, or says why there is none. It depends on nothing
 // but its arguments and the clock: what it cannot write up once it never can.
-func (s *Service) verdict(p *protocol.Protocol, c counted, public results.Public) store.Verdict {
+func (s *Service) verdict(p *protocol.Protocol, c counted, public results.Public) rows.Verdict {
 	files, err := s.writeUp(p, c, public)
 	if err != nil && len(c.failed) > 0 {
 		err = errors.New(strings.Join(c.failed, "; "))
 	}
 	if err != nil {
-		return store.Verdict{Reason: err.Error(), At: s.o.Now()}
+		return rows.Verdict{Reason: err.Error(), At: s.o.Now()}
 	}
-	return store.Verdict{Files: files, At: s.o.Now()}
+	return rows.Verdict{Files: files, At: s.o.Now()}
 }
 
 // postClose answers POST /v1/plans/{plan}/close with what became of the plan.

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -98,7 +98,7 @@ func (s *Service) fetch(ctx context.Context, name string, run *running, t *task.
 }
 
 // open opens what a leader gave of a crowd, which it checks against the keys of both aggregators.
-func open(run *running, t *task.Task, body, receipts []byte) (mark store.Batch, crowd tally.Crowd, err error) {
+func open(run *running, t *task.Task, body, receipts []byte) (mark rows.Batch, crowd tally.Crowd, err error) {
 	c, err := dap.ParseCollected(body)
 	if err != nil {
 		return mark, crowd, err
@@ -122,7 +122,7 @@ func open(run *running, t *task.Task, body, receipts []byte) (mark store.Batch, 
 		return mark, crowd, err
 	}
 	crowd, err = run.protocol.Sums(opened, int(leader.Respondents))
-	return store.Batch{
+	return rows.Batch{
 		Crowd: int(t.Crowd), SHA256: last.BatchOut, Receipts: receipts,
 		Respondents: crowd.Respondents, Smallest: crowd.Smallest, Dropped: int(leader.Dropped),
 	}, crowd, err

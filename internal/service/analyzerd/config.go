@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire/bearer"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -143,28 +141,19 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// verify reads a copy of the SQLite file as a start does, or the ledger and batches of
-// a PostgreSQL database, and asks the last hops. It says what is whole; the error joins
-// what is not.
+// verify reads a copy of the folder, or a PostgreSQL database, as a start does, and asks the last
+// hops. It says what is whole; the error joins what is not.
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
-	dsn, done, err := c.Rows.Copy()
+	at, err := c.Place(o.Log)
 	if err != nil {
 		return fmt.Errorf("analyzer: %w", err)
 	}
-	defer done()
-	ledger := ""
-	if c.Ledger != "" { // a copy of that too: opening writes it where it is behind
-		copied, done, err := atomicfile.Copy(filepath.Dir(string(c.Ledger)), func(name string) bool { return name == filepath.Base(string(c.Ledger)) })
-		if err != nil {
-			return fmt.Errorf("analyzer: %w", err)
-		}
-		defer done()
-		ledger = filepath.Join(copied, filepath.Base(string(c.Ledger)))
-	}
-	if o.Store, err = store.Open(ctx, store.Config{DSN: dsn, Ledger: ledger}); err != nil {
+	copied, done, err := rows.OpenCopy(ctx, at)
+	if err != nil {
 		return err
 	}
-	defer o.Store.Close()
+	defer done()
+	o.Store = copied
 	if err := o.Store.Check(ctx); err != nil {
 		return err
 	}
@@ -184,6 +173,12 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	return err
 }
 
+// Place returns where the data rest.
+func (c Config) Place(log *slog.Logger) (rows.Config, error) {
+	dsn, err := c.DSN()
+	return rows.Config{DSN: dsn, Ledger: string(c.Ledger), Log: log}, err
+}
+
 // run serves until the context ends.
 func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
 	service, err := c.start(ctx, o)
@@ -201,14 +196,17 @@ func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
 
 // start opens the database, and the store of shards if there is one, and takes up what is in them.
 func (c Config) start(ctx context.Context, o Options) (service *Service, err error) {
-	dsn, err := c.Rows.Make(c.Ledger)
+	if _, err := c.Rows.Make(c.Ledger); err != nil {
+		return nil, fmt.Errorf("analyzer: %w", err)
+	}
+	at, err := c.Place(o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("analyzer: %w", err)
 	}
 	if o.Blobs, err = c.Count.Place.Open(ctx); err != nil {
 		return nil, err
 	}
-	if o.Store, err = store.Open(ctx, store.Config{DSN: dsn, Ledger: string(c.Ledger)}); err != nil {
+	if o.Store, err = rows.Open(ctx, at); err != nil {
 		return nil, err
 	}
 	if service, err = New(o); err != nil {
@@ -218,7 +216,7 @@ func (c Config) start(ctx context.Context, o Options) (service *Service, err err
 }
 
 // Worker is a process that counts shards of an analyzer's batches, with the analyzer's
-// configuration: any number of them, that share the database and the place of the shards.
+// configuration: any number of them, that share a PostgreSQL database and the place of the shards.
 type Worker struct{ Config }
 
 // Open reads what the configuration names, and refuses one by which nothing is shared.
@@ -230,6 +228,9 @@ func (c Worker) Open(log *slog.Logger) (serve.Opened, error) {
 func (c Worker) shared() error {
 	if c.Count.Elsewhere {
 		return errors.New("count.elsewhere is set: what lies there is counted by confetti count, and not by workers")
+	}
+	if c.Database != "" {
+		return errors.New("a folder is one process's: workers share a PostgreSQL database with the analyzer: set url")
 	}
 	if c.Count.None() {
 		return errors.New("workers count what lies in a folder or a bucket: set count.folder or count.bucket, as the analyzer has it")
@@ -248,17 +249,14 @@ func (c Worker) work(ctx context.Context, http serve.Config, o Options) error {
 	return serve.Run(ctx, http, service.Work)
 }
 
-// status returns the service's page, with what SQLite takes of the disk.
+// status returns the service's page, with what a folder takes of the disk.
 func (c Config) status(service *Service) func(context.Context) *serve.Status {
 	return func(ctx context.Context) *serve.Status {
 		page := service.Status(ctx)
-		var bytes int64
-		for _, suffix := range []string{"", "-wal"} {
-			if file, err := os.Stat(string(c.Database) + suffix); err == nil && c.Database != "" {
-				bytes += file.Size()
-			}
+		if c.Database == "" {
+			return page
 		}
-		if bytes > 0 {
+		if bytes, err := service.o.Store.Used(ctx); err == nil {
 			page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)), Data: map[string]any{"bytes": bytes}})
 		}
 		return page

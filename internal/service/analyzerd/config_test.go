@@ -15,7 +15,7 @@ import (
 func TestConfigReachesTheService(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "analyzer.toml")
 	text := `keys = "keys"
-database = "a.db"
+database = "shelves"
 grace = "2h"
 retention = "3h"
 batch_size = 4
@@ -51,7 +51,7 @@ stop = "1m"
 	if o.Populations["staff"] != (Population{5, 1e-6, account.Removal}) {
 		t.Errorf("%+v", o.Populations)
 	}
-	if dsn, err := c.DSN(); err != nil || dsn != filepath.Join(filepath.Dir(path), "a.db") {
+	if dsn, err := c.DSN(); err != nil || dsn != filepath.Join(filepath.Dir(path), "shelves") {
 		t.Errorf("%s, %v", dsn, err)
 	}
 	if http.Limits.Stop != time.Minute || http.Metrics != o.Metrics {

@@ -142,7 +142,7 @@ func refuses(code wire.Code, detail string) func(int) *http.Response {
 }
 
 func (l *leader) start() *rig {
-	r := start(l.t, filepath.Join(l.t.TempDir(), "a.db"), l.c)
+	r := start(l.t, filepath.Join(l.t.TempDir(), "shelves"), l.c)
 	r.client = &http.Client{Transport: l}
 	r.restart()
 	r.wants(r.register(l.c), created, "")

@@ -24,10 +24,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(workerDSN) != "" {
 		os.Exit(workerProcess())
 	}
-	code := storetest.Main(m)
+	code := storetest.Main(m, "fsync=on", "max_connections=300")
 	if err := goleak.Find(); err != nil && code == 0 {
 		os.Stderr.WriteString(err.Error() + "\n")
 		code = 1
@@ -282,7 +282,8 @@ type rig struct {
 	elsewhere  bool              // others count what is in it
 	publishers *serve.Publishers // who is trusted; nil: the publisher, for good
 
-	store   *store.Store
+	shared  *rows.Store // another's, of the same process; nil: it has its own
+	store   *rows.Store
 	audit   func(plan.Plan, []byte) ([]byte, error)
 	metrics *serve.Metrics
 	service *analyzerd.Service
@@ -291,7 +292,13 @@ type rig struct {
 
 func start(t testing.TB, dsn string, cs ...*collection) *rig {
 	t.Helper()
-	r := &rig{t: t, dsn: dsn, keys: t.TempDir(), clock: closes.Add(-time.Hour), budget: analyzerd.Population{Epsilon: 100, Delta: 1e-3, Adjacency: account.Replacement}}
+	return startOn(t, dsn, nil, cs...)
+}
+
+// startOn is start on a store that another service of this process has open; nil: on its own.
+func startOn(t testing.TB, dsn string, shared *rows.Store, cs ...*collection) *rig {
+	t.Helper()
+	r := &rig{t: t, dsn: dsn, shared: shared, keys: t.TempDir(), clock: closes.Add(-time.Hour), budget: analyzerd.Population{Epsilon: 100, Delta: 1e-3, Adjacency: account.Replacement}}
 	for i, c := range cs {
 		if err := envelope.CreateKeyFile(filepath.Join(r.keys, fmt.Sprintf("%d.json", i)), envelope.KeyFile{Key: c.analyzer, Purpose: "analyzer"}); err != nil {
 			t.Fatal(err)
@@ -309,14 +316,16 @@ func start(t testing.TB, dsn string, cs ...*collection) *rig {
 		t.Fatal(err)
 	}
 	r.restart()
-	t.Cleanup(func() { r.store.Close() })
+	if shared == nil {
+		t.Cleanup(func() { r.store.Close() })
+	}
 	return r
 }
 
 // restart is a new process on the same database.
 func (r *rig) restart() {
 	r.t.Helper()
-	if r.store != nil {
+	if r.store != nil && r.shared == nil {
 		if err := r.store.Close(); err != nil {
 			r.t.Fatal(err)
 		}
@@ -331,7 +340,10 @@ func (r *rig) restart() {
 		return nil
 	}
 	var err error
-	if r.store, err = store.Open(context.Background(), store.Config{DSN: r.dsn, Failpoint: fail}); err != nil {
+	if r.store = r.shared; r.shared == nil {
+		r.store, err = rows.Open(context.Background(), rows.Config{DSN: r.dsn, Failpoint: fail})
+	}
+	if err != nil {
 		r.t.Fatal(err)
 	}
 	var blobs blob.Store
@@ -430,7 +442,7 @@ func (r *rig) get(path string) *httptest.ResponseRecorder {
 
 // databases make a fresh one of each kind.
 var databases = map[string]func(t testing.TB) string{
-	"sqlite":   func(t testing.TB) string { return filepath.Join(t.TempDir(), "a.db") },
+	"folder":   func(t testing.TB) string { return filepath.Join(t.TempDir(), "shelves") },
 	"postgres": storetest.Postgres,
 }
 

@@ -39,7 +39,7 @@ func spread(t *testing.T) *collection {
 // left out, and the release says why.
 func TestACrowdThatCameInPartIsLeftOut(t *testing.T) {
 	c := spread(t)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	// Twice epsilon 8 and 3,000 times its delta, for replacement, is more than there is.
 	r.wants(r.register(c), 409, wire.BudgetExceeded)
 	r.budget.Adjacency = account.Removal

@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/central"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -48,7 +48,7 @@ func leftOut(p plan.Plan) string {
 	return ""
 }
 
-func guarantee(b store.Spending) account.Guarantee {
+func guarantee(b rows.Spending) account.Guarantee {
 	return account.Guarantee{Epsilon: b.Epsilon, Delta: b.Delta, Adjacency: account.Adjacency(b.Adjacency), Trust: account.Shuffled,
 		Users: b.Users, Rounds: 1, Bound: account.Upper, Method: b.Method}
 }
@@ -57,7 +57,7 @@ func guarantee(b store.Spending) account.Guarantee {
 // the Gaussian that was certified from the plan's mechanism, or, in a ledger of before
 // there was one, by epsilon and delta. What cannot be stated for those neighbours fits no
 // budget.
-func (p Population) entry(b store.Spending) account.Spending {
+func (p Population) entry(b rows.Spending) account.Spending {
 	g, err := guarantee(b).Under(p.Adjacency)
 	if err != nil {
 		return account.Spending{Epsilon: math.Inf(1), Delta: 1, Domination: account.Domination{Shift: math.Inf(1), Tail: 1, Adjacency: p.Adjacency}}
@@ -70,7 +70,7 @@ func (p Population) entry(b store.Spending) account.Spending {
 	return s
 }
 
-func (p Population) entries(spent []store.Spending) []account.Spending {
+func (p Population) entries(spent []rows.Spending) []account.Spending {
 	all := make([]account.Spending, len(spent))
 	for i, b := range spent {
 		all[i] = p.entry(b)
@@ -87,12 +87,12 @@ func (p Population) filter() (account.Filter, error) { return account.NewFilter(
 type overspent struct {
 	name    string
 	budget  Population
-	earlier []store.Spending
-	asked   store.Spending
+	earlier []rows.Spending
+	asked   rows.Spending
 }
 
 // check returns an *overspent if the plan does not fit beside what was spent.
-func (p Population) check(name string, asked store.Spending, earlier []store.Spending) error {
+func (p Population) check(name string, asked rows.Spending, earlier []rows.Spending) error {
 	f, err := p.filter()
 	if err != nil {
 		return fmt.Errorf("analyzer: budget of population %q: %w", name, err)
@@ -190,22 +190,22 @@ func (o *overspent) takes(p plan.Plan) bool {
 }
 
 // priced returns what a plan is charged, for the neighbours that a budget speaks of.
-func priced(p *protocol.Protocol, promise protocol.Promise, adjacency account.Adjacency) (store.Spending, error) {
+func priced(p *protocol.Protocol, promise protocol.Promise, adjacency account.Adjacency) (rows.Spending, error) {
 	g, err := p.Charge(promise, adjacency)
 	if err != nil {
-		return store.Spending{}, err
+		return rows.Spending{}, err
 	}
 	s, err := p.Spending(g, adjacency)
 	if err != nil {
-		return store.Spending{}, err
+		return rows.Spending{}, err
 	}
 	b := spent(g, s, adjacency)
 	b.Note = leftOut(p.Plan)
 	return b, nil
 }
 
-func spent(g account.Guarantee, s account.Spending, dominated account.Adjacency) store.Spending {
-	return store.Spending{
+func spent(g account.Guarantee, s account.Spending, dominated account.Adjacency) rows.Spending {
+	return rows.Spending{
 		Epsilon: g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Users: g.Users, Method: g.Method,
 		Shift: s.Domination.Shift, Tail: s.Domination.Tail, Dominated: string(dominated),
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestWhatFitsIsTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Population{rapid.Float64Range(0.1, 20).Draw(t, "epsilon"), rapid.Float64Range(1e-6, 1e-2).Draw(t, "delta"), account.Replacement}
-		dominated := func(b store.Spending) store.Spending {
+		dominated := func(b rows.Spending) rows.Spending {
 			low, high := 1e-6, 1e3
 			for range 60 {
 				middle := math.Sqrt(low * high)
@@ -34,14 +34,14 @@ func TestWhatFitsIsTaken(t *testing.T) {
 			b.Adjacency, b.Shift, b.Tail, b.Dominated = "replacement", 1.05*high, b.Delta/100, "replacement"
 			return b
 		}
-		var earlier []store.Spending
+		var earlier []rows.Spending
 		for range rapid.IntRange(0, 6).Draw(t, "plans") {
-			b := dominated(store.Spending{Epsilon: rapid.Float64Range(0.01, 3).Draw(t, "earlier"), Delta: p.Delta * rapid.Float64Range(1e-3, 0.05).Draw(t, "earlier delta")})
+			b := dominated(rows.Spending{Epsilon: rapid.Float64Range(0.01, 3).Draw(t, "earlier"), Delta: p.Delta * rapid.Float64Range(1e-3, 0.05).Draw(t, "earlier delta")})
 			if p.check("all", b, earlier) == nil {
 				earlier = append(earlier, b)
 			}
 		}
-		asked := dominated(store.Spending{Epsilon: 3, Delta: p.Delta * rapid.Float64Range(1e-3, 0.05).Draw(t, "asked delta")})
+		asked := dominated(rows.Spending{Epsilon: 3, Delta: p.Delta * rapid.Float64Range(1e-3, 0.05).Draw(t, "asked delta")})
 		epsilon, err := (&overspent{"all", p, earlier, asked}).fits()
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func TestWhatFitsIsTaken(t *testing.T) {
 			t.Fatalf("what fits does not fit: %v", err)
 		}
 		asked.Epsilon = p.Epsilon * 1.001
-		if whole := (store.Spending{Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: "replacement"}); p.check("all", whole, earlier) == nil && asked.Epsilon > 2 {
+		if whole := (rows.Spending{Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: "replacement"}); p.check("all", whole, earlier) == nil && asked.Epsilon > 2 {
 			t.Fatal("more than the budget was taken")
 		}
 	})
@@ -73,9 +73,9 @@ func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := store.Spending{Epsilon: g.Epsilon, Delta: 1e-6, Adjacency: "replacement", Shift: d.Shift, Tail: d.Tail, Dominated: "replacement"}
-	count := func(b store.Spending) (n int) {
-		var earlier []store.Spending
+	b := rows.Spending{Epsilon: g.Epsilon, Delta: 1e-6, Adjacency: "replacement", Shift: d.Shift, Tail: d.Tail, Dominated: "replacement"}
+	count := func(b rows.Spending) (n int) {
+		var earlier []rows.Spending
 		for p.check("all", b, earlier) == nil {
 			earlier = append(earlier, b)
 		}
@@ -98,18 +98,18 @@ func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 // What was spent for neighbours that say nothing of the population's fits no budget.
 func TestWhatCannotBeConvertedFitsNoBudget(t *testing.T) {
 	p := Population{1, 1e-5, account.Replacement}
-	if err := p.check("all", store.Spending{Epsilon: 1e-9, Delta: 1e-12, Adjacency: "label"}, nil); err == nil {
+	if err := p.check("all", rows.Spending{Epsilon: 1e-9, Delta: 1e-12, Adjacency: "label"}, nil); err == nil {
 		t.Error("labels were charged to a budget of records")
 	}
-	if err := p.check("all", store.Spending{Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement"}, nil); err != nil {
+	if err := p.check("all", rows.Spending{Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement"}, nil); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestNothingIsLeft(t *testing.T) {
 	p := Population{1, 1e-5, account.Replacement}
-	spent := []store.Spending{{Plan: strings.Repeat("a", 64), Publisher: "Research", Epsilon: 1, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m"}}
-	err := p.check("all", store.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}, spent)
+	spent := []rows.Spending{{Plan: strings.Repeat("a", 64), Publisher: "Research", Epsilon: 1, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m"}}
+	err := p.check("all", rows.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}, spent)
 	over, is := errors.AsType[*overspent](err)
 	if !is || !strings.Contains(err.Error(), "by Research with plan aaaaaaaaaaaa;") {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -28,7 +28,7 @@ type logged struct {
 
 // log puts the release of a plan into the public log, so that there can be no other one, and
 // its withdrawal, so that everybody sees that.
-func (s *Service) log(ctx context.Context, p store.Plan) error {
+func (s *Service) log(ctx context.Context, p rows.Plan) error {
 	if s.o.PlanLog == "" {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (s *Service) logOnce(name string, tell func() ([]byte, error)) error {
 // nobody who signs its releases.
 func (s *Service) logRelease(ctx context.Context, name string, hash [32]byte) ([]byte, error) {
 	signature, _, err := s.o.Store.Release(ctx, name, formatSignature)
-	if errors.Is(err, store.ErrUnknown) {
+	if errors.Is(err, rows.ErrUnknown) {
 		return nil, nil
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *logged) of(name string) (body []byte, digest [32]byte, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if body = l.evidence[name]; len(body) == 0 {
-		err = store.ErrUnknown
+		err = rows.ErrUnknown
 	}
 	return body, digest, err
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -50,7 +51,7 @@ func (s *Service) Compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return registry.CompareAll(plans, func(p store.Plan) error {
+	return registry.CompareAll(plans, func(p rows.Plan) error {
 		if !p.Decided.IsZero() || p.Withdrawn {
 			return nil
 		}
@@ -63,7 +64,7 @@ func (s *Service) Compare(ctx context.Context) error {
 
 func (s *Service) compare(ctx context.Context, name string) error {
 	run, err := s.run(ctx, name)
-	if errors.Is(err, store.ErrDamaged) {
+	if errors.Is(err, keep.ErrDamaged) {
 		return err
 	}
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/analyzer/shards"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -93,9 +93,9 @@ func (r *rig) handOver(p parted, failed func()) (taken int) {
 func TestABatchInParts(t *testing.T) {
 	c := collect(t, nil)
 	want := inMemory(t, c)
-	for _, point := range append(slices.Concat(shards.PartFailpoints, shards.Failpoints), "store/count", "store/count/committed") {
+	for _, point := range append(slices.Concat(shards.PartFailpoints, shards.Failpoints), "rows/count", "rows/count/committed") {
 		t.Run(strings.ReplaceAll(point, "/", "-"), func(t *testing.T) {
-			r := sharing(t, filepath.Join(t.TempDir(), "a.db"), c)
+			r := sharing(t, filepath.Join(t.TempDir(), "shelves"), c)
 			r.wants(r.register(c), created, "")
 			crashed := 0
 			for i, h := range c.handovers {
@@ -129,7 +129,7 @@ func TestABatchInParts(t *testing.T) {
 
 func TestHostilePartsAtTheAnalyzer(t *testing.T) {
 	c := collect(t, nil)
-	r := sharing(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := sharing(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	p := c.inParts(c.handovers[0], 3)
 	r.wants(r.putPart(p, 0), 404, wire.NotFound)
@@ -168,7 +168,7 @@ func TestHostilePartsAtTheAnalyzer(t *testing.T) {
 // has left is forgotten with the plan.
 func TestPartsWithoutAFolder(t *testing.T) {
 	c := collect(t, nil)
-	r := sharing(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := sharing(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	r.fail("shard-counted", errCrash)
 	if w := r.put(c.handovers[0]); w.Code < 300 {
@@ -186,7 +186,7 @@ func TestPartsWithoutAFolder(t *testing.T) {
 		r.wants(r.put(h), created, "")
 	}
 	shared := func() int {
-		sh, err := r.store.Shared(t.Context(), store.Batch{Plan: c.name, SHA256: c.handovers[0].Digest})
+		sh, err := r.store.Shared(t.Context(), rows.Batch{Plan: c.name, SHA256: c.handovers[0].Digest})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestPartsWithoutAFolder(t *testing.T) {
 // until they are trusted again.
 func TestTrustIsLostWhileABatchIsCounted(t *testing.T) {
 	c := collect(t, nil)
-	r := sharing(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := sharing(t, filepath.Join(t.TempDir(), "shelves"), c)
 	file := filepath.Join(t.TempDir(), "publishers.txt")
 	trust := func(key ed25519.PrivateKey, want int) {
 		t.Helper()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -57,7 +57,7 @@ type priceOf struct {
 
 // price is what a plan costs, or why it may not be asked.
 type price struct {
-	cost store.Spending
+	cost rows.Spending
 	err  error
 }
 
@@ -81,12 +81,12 @@ func (p *prices) keep(of priceOf, found price) {
 }
 
 // of finds what a plan costs: what is remembered, or what work gives, which is remembered then.
-func (p *prices) of(ctx context.Context, of priceOf, work func() (store.Spending, error)) (store.Spending, error) {
+func (p *prices) of(ctx context.Context, of priceOf, work func() (rows.Spending, error)) (rows.Spending, error) {
 	if found, ok := p.find(of); ok {
 		return found.cost, found.err
 	}
 	if err := p.turn.take(ctx); err != nil {
-		return store.Spending{}, err
+		return rows.Spending{}, err
 	}
 	if found, ok := p.find(of); ok { // the one before was the same
 		p.turn.give()
@@ -104,17 +104,17 @@ func (p *prices) of(ctx context.Context, of priceOf, work func() (store.Spending
 	case found := <-done:
 		return found.cost, found.err
 	case <-ctx.Done():
-		return store.Spending{}, busy("its price is being worked out")
+		return rows.Spending{}, busy("its price is being worked out")
 	}
 }
 
 // price returns what a plan costs its population, or why it cannot be counted here.
-func (s *Service) price(ctx context.Context, signed plan.Signed, adjacency account.Adjacency) (store.Spending, error) {
+func (s *Service) price(ctx context.Context, signed plan.Signed, adjacency account.Adjacency) (rows.Spending, error) {
 	r, err := s.prepare(ctx, signed)
 	if err != nil {
-		return store.Spending{}, wire.Problemf(wire.PlanRefused, "%w", err)
+		return rows.Spending{}, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
-	cost, err := s.prices.of(ctx, priceOf{signed.Plan.Hash(), adjacency}, func() (store.Spending, error) { return charged(r.protocol, adjacency, signed.Study) })
+	cost, err := s.prices.of(ctx, priceOf{signed.Plan.Hash(), adjacency}, func() (rows.Spending, error) { return charged(r.protocol, adjacency, signed.Study) })
 	if _, waits := err.(*wire.Problem); err != nil && !waits {
 		err = wire.Problemf(wire.PlanRefused, "%w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -20,12 +20,12 @@ func TestPricesAreRemembered(t *testing.T) {
 	p := newPrices()
 	var worked atomic.Int32
 	began, goOn := make(chan struct{}), make(chan struct{})
-	work := func() (store.Spending, error) {
+	work := func() (rows.Spending, error) {
 		if worked.Add(1) == 1 {
 			close(began)
 		}
 		<-goOn
-		return store.Spending{Epsilon: 3}, nil
+		return rows.Spending{Epsilon: 3}, nil
 	}
 	one := priceOf{plan: [32]byte{1}}
 	ctx, leave := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ func TestPricesAreRemembered(t *testing.T) {
 	if _, kept := p.find(one); kept || len(p.known) != remembered || len(p.order) != remembered {
 		t.Errorf("%d are kept", len(p.known))
 	}
-	if _, err := p.of(t.Context(), one, func() (store.Spending, error) { return store.Spending{}, errors.New("no") }); err == nil {
+	if _, err := p.of(t.Context(), one, func() (rows.Spending, error) { return rows.Spending{}, errors.New("no") }); err == nil {
 		t.Error("an error is lost")
 	}
 	if _, err := p.of(t.Context(), one, work); err == nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
@@ -53,7 +53,7 @@ const (
 )
 
 // describe tells a plan, without its title where it cannot be read any more.
-func (s *Service) describe(ctx context.Context, p store.Plan) Plan {
+func (s *Service) describe(ctx context.Context, p rows.Plan) Plan {
 	d := Plan{
 		Plan: p.Name, Publisher: p.Spending.Publisher, State: Open,
 		Registered: p.Registered, Closed: p.Closed, Closer: p.Closer, Decided: p.Decided, Reason: p.Reason,
@@ -231,7 +231,7 @@ func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 		load = func() ([]byte, [32]byte, error) { return s.logged.of(name) }
 	}
 	t, done, err := s.texts.read(name+"."+format, load)
-	if errors.Is(err, store.ErrUnknown) {
+	if errors.Is(err, rows.ErrUnknown) {
 		return wire.Problemf(wire.NotFound, "the release was not written in this format")
 	}
 	if err != nil {

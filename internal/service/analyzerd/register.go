@@ -11,9 +11,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -22,76 +22,76 @@ import (
 // counted here, and its population can afford it; the last two in one step with
 // writing it down. A plan that is there already is Again. The error is a
 // *wire.Problem that says what would be taken instead.
-func (s *Service) Register(ctx context.Context, signed plan.Signed) (store.Outcome, error) {
+func (s *Service) Register(ctx context.Context, signed plan.Signed) (rows.Outcome, error) {
 	return s.enrol(ctx, signed, false)
 }
 
 // enrol is Register; a round of a study that goes on here is taken though it is too late
 // to answer it, to be withheld as the study goes on.
-func (s *Service) enrol(ctx context.Context, signed plan.Signed, ours bool) (store.Outcome, error) {
+func (s *Service) enrol(ctx context.Context, signed plan.Signed, ours bool) (rows.Outcome, error) {
 	publisher, err := s.publisher(signed)
 	if err != nil {
-		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+		return rows.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
 	// What refuses a plan costs less than its price, and is asked again afterwards: others go
 	// on meanwhile.
-	if outcome, err := s.admit(ctx, signed, ours, nil); err != nil || outcome == store.Again {
+	if outcome, err := s.admit(ctx, signed, ours, nil); err != nil || outcome == rows.Again {
 		return outcome, err
 	}
 	budget := s.o.Populations[publisher.Population]
 	asked, err := s.price(ctx, signed, budget.Adjacency)
 	if err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	asked.Population, asked.Publisher = publisher.Population, publisher.Name
-	outcome, err := s.admit(ctx, signed, ours, func() (store.Outcome, error) { return s.enter(ctx, signed, asked) })
+	outcome, err := s.admit(ctx, signed, ours, func() (rows.Outcome, error) { return s.enter(ctx, signed, asked) })
 	if over, ok := errors.AsType[*overspent](err); ok { // now that others go on
-		return store.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(ctx, signed.Plan))
+		return rows.Failed, wire.Problemf(wire.BudgetExceeded, "%w; %s", over, over.advice(ctx, signed.Plan))
 	}
 	return outcome, err
 }
 
 // admit says why a plan may not be registered, whatever it costs, or does what is left. It is
 // Again where this very plan is here. No other plan is taken up or ended meanwhile.
-func (s *Service) admit(ctx context.Context, signed plan.Signed, ours bool, then func() (store.Outcome, error)) (store.Outcome, error) {
+func (s *Service) admit(ctx context.Context, signed plan.Signed, ours bool, then func() (rows.Outcome, error)) (rows.Outcome, error) {
 	if err := s.registering.take(ctx); err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	defer s.registering.give()
 	if err := s.withdrawals.Admit(ctx, signed.Plan.Hash(), signed.Signers()); err != nil {
-		return store.Failed, err
+		return rows.Failed, err
 	}
 	if resigned, err := s.resign(ctx, signed); err != nil || resigned {
-		return store.Again, err
+		return rows.Again, err
 	}
 	if outcome, here := s.again(ctx, signed); here {
 		return outcome, nil
 	}
 	if closes := signed.Plan.Times.Closes; !ours && !closes.IsZero() && !s.o.Now().Before(closes) {
-		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan closed at %s: nobody could answer it", closes.UTC().Format(time.RFC3339))
+		return rows.Failed, wire.Problemf(wire.PlanRefused, "the plan closed at %s: nobody could answer it", closes.UTC().Format(time.RFC3339))
 	}
 	err := s.trusted().Admit(signed, s.o.Now())
 	if err == nil {
 		_, err = s.signer(signed.Plan)
 	}
 	if err != nil {
-		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
+		return rows.Failed, wire.Problemf(wire.PlanRefused, "%w", err)
 	}
 	if then == nil {
-		return store.New, nil
+		return rows.New, nil
 	}
 	return then()
 }
 
 // enter writes a plan down with its price. The caller holds registering.
-func (s *Service) enter(ctx context.Context, signed plan.Signed, asked store.Spending) (store.Outcome, error) {
+func (s *Service) enter(ctx context.Context, signed plan.Signed, asked rows.Spending) (rows.Outcome, error) {
 	name, budget := signed.Plan.Name(), s.o.Populations[asked.Population]
-	var round store.Round
+	var round rows.Round
 	if r := signed.Plan.Round; r != nil {
-		round = store.Round{Study: r.Study, Number: r.Number}
+		round = rows.Round{Study: r.Study, Number: r.Number}
 	}
-	p := store.Plan{Name: name, Registered: s.o.Now(), Spending: asked}
-	outcome, err := s.o.Store.Register(ctx, p, round, signed.Marshal(), func(b store.Before) (store.Spending, error) {
+	p := rows.Plan{Name: name, Registered: s.o.Now(), Spending: asked}
+	outcome, err := s.o.Store.Register(ctx, p, round, signed.Marshal(), func(b rows.Before) (rows.Spending, error) {
 		cost := asked
 		if b.Rounds > 0 {
 			cost = later(asked, *signed.Plan.Round)
@@ -101,16 +101,16 @@ func (s *Service) enter(ctx context.Context, signed plan.Signed, asked store.Spe
 	_, over := errors.AsType[*overspent](err)
 	switch {
 	case over:
-		return store.Failed, err
-	case errors.Is(err, store.ErrLedger):
+		return rows.Failed, err
+	case errors.Is(err, rows.ErrLedger):
 		s.o.Log.Error("a plan was refused", "reason", err.Error())
-		return store.Failed, wire.Problemf(wire.PlanRefused, "%w", store.ErrLedger)
-	case errors.Is(err, store.ErrRound):
-		return store.Failed, registry.RoundTaken(*signed.Plan.Round)
-	case errors.Is(err, store.ErrTaken):
-		return store.Failed, wire.Problemf(wire.PlanRefused, "the plan is registered with another signature")
+		return rows.Failed, wire.Problemf(wire.PlanRefused, "%w", rows.ErrLedger)
+	case errors.Is(err, rows.ErrRound):
+		return rows.Failed, registry.RoundTaken(*signed.Plan.Round)
+	case errors.Is(err, rows.ErrTaken):
+		return rows.Failed, wire.Problemf(wire.PlanRefused, "the plan is registered with another signature")
 	case err != nil:
-		return store.Failed, storeProblem(err)
+		return rows.Failed, storeProblem(err)
 	}
 	s.o.Log.Info("plan registered", "plan", name, "publisher", asked.Publisher, "population", asked.Population)
 	return outcome, nil
@@ -155,13 +155,13 @@ func (s *Service) named(key string, trusted plan.Publishers) (Publisher, bool) {
 }
 
 // again reports that this very plan is registered, with whatever evidence.
-func (s *Service) again(ctx context.Context, signed plan.Signed) (store.Outcome, bool) {
+func (s *Service) again(ctx context.Context, signed plan.Signed) (rows.Outcome, bool) {
 	text, err := s.o.Store.Signed(ctx, signed.Plan.Name())
 	if err != nil {
-		return store.Again, false
+		return rows.Again, false
 	}
 	here, err := plan.ParseSigned(text)
-	return store.Again, err == nil && bytes.Equal(here.Entry(), signed.Entry())
+	return rows.Again, err == nil && bytes.Equal(here.Entry(), signed.Entry())
 }
 
 // register answers PUT /v1/plans/{plan}: 201 for a new plan, 200 for the same again.
@@ -180,8 +180,8 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 }
 
 // status answers what was written now and what was there already.
-func status(o store.Outcome) int {
-	if o == store.Again {
+func status(o rows.Outcome) int {
+	if o == rows.Again {
 		return http.StatusOK
 	}
 	return http.StatusCreated

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -56,7 +56,7 @@ func TestRegistrationRefuses(t *testing.T) {
 		"a plan that could never be run": {c.again(func(p *plan.Plan) { p.Envelopes.PerDevice = 1 }), "per_device"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+			r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 			w := r.register(s.c)
 			if w.Code < 400 {
 				t.Fatalf("status %d", w.Code)
@@ -72,7 +72,7 @@ func TestRegistrationRefuses(t *testing.T) {
 			}
 		})
 	}
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.do("PUT", wire.PlanPath([32]byte{}), wire.SignedPlanType, c.signed.Marshal()), 400, wire.BadRequest)
 	r.wants(r.do("PUT", wire.PlanPath(c.signed.Plan.Hash()), "application/json", c.signed.Marshal()), 415, wire.UnsupportedMediaType)
 	r.wants(r.do("PUT", wire.PlanPath(c.signed.Plan.Hash()), wire.SignedPlanType, []byte("{}")), 422, wire.PlanRefused)
@@ -82,7 +82,7 @@ func TestRegistrationRefuses(t *testing.T) {
 // What only operators may do, nobody else can.
 func TestOperatorsOnly(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	r.token = "cft_" + strings.Repeat("A", 43)
 	hash := c.signed.Plan.Hash()
@@ -154,7 +154,7 @@ func TestABudgetIsKeptAndTheAdviceFits(t *testing.T) {
 // An old and a new key lie side by side: each plan finds its own.
 func TestKeysRotateWithOverlap(t *testing.T) {
 	old, fresh := collect(t, nil), collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), old, fresh)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), old, fresh)
 	for _, c := range []*collection{old, fresh} {
 		r.wants(r.register(c), created, "")
 		r.wants(r.put(c.handovers[0]), created, "")
@@ -172,19 +172,33 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 }
 
 // An analyzer whose database was lost, or put back as it once was, spent its budget
-// a second time, without a word. It registers nothing and raises an alarm.
+// a second time, without a word. A lost one is refused by name; an older copy registers nothing
+// and raises an alarm.
 func TestALostLedgerSpendsNothing(t *testing.T) {
 	c := collect(t, nil)
-	dsn := filepath.Join(t.TempDir(), "a.db")
+	dsn := filepath.Join(t.TempDir(), "shelves")
 	r := start(t, dsn, c)
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	older := dsn + ".older"
+	if err := os.CopyFS(older, os.DirFS(dsn)); err != nil {
+		t.Fatal(err)
+	}
+	r.store = nil
+	r.restart()
 	r.wants(r.register(c), created, "")
 	if err := r.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{dsn, dsn + "-wal", dsn + "-shm"} {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Fatal(err)
-		}
+	if err := os.RemoveAll(dsn); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Open(t.Context(), rows.Config{DSN: dsn}); !errors.Is(err, rows.ErrLedger) || !strings.Contains(err.Error(), dsn+" is empty") {
+		t.Errorf("a lost database: %v", err)
+	}
+	if err := os.Rename(older, dsn); err != nil {
+		t.Fatal(err)
 	}
 	r.store = nil
 	r.restart()

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -29,12 +29,12 @@ func TestAnOlderPlanInTheDatabaseIsNotCalledDamaged(t *testing.T) {
 	}
 	older := bytes.Replace(signed, []byte(`"version":2`), []byte(`"version":1`), 1)
 	_, err = registered(p.Name(), older)
-	if err == nil || errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "version is 1") || !strings.Contains(err.Error(), "write and sign the plan anew") {
+	if err == nil || errors.Is(err, keep.ErrDamaged) || !strings.Contains(err.Error(), "version is 1") || !strings.Contains(err.Error(), "write and sign the plan anew") {
 		t.Error(err)
 	}
 	changed := bytes.Replace(signed, []byte(`"epsilon":4`), []byte(`"epsilon":3`), 1)
 	for what, text := range map[string][]byte{"cut short": signed[:len(signed)/2], "changed": changed} {
-		if _, err := registered(p.Name(), text); !errors.Is(err, store.ErrDamaged) {
+		if _, err := registered(p.Name(), text); !errors.Is(err, keep.ErrDamaged) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

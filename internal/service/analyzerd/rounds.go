@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/analyzer"
@@ -30,7 +30,7 @@ import (
 // says so.
 
 // follow takes what steps are left for a round that was decided on.
-func (s *Service) follow(ctx context.Context, p store.Plan) error {
+func (s *Service) follow(ctx context.Context, p rows.Plan) error {
 	s.mu.Lock()
 	settled := s.settled[p.Name]
 	s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Service) follow(ctx context.Context, p store.Plan) error {
 		return nil
 	}
 	next, err := s.o.Store.Following(ctx, p.Name)
-	if errors.Is(err, store.ErrUnknown) {
+	if errors.Is(err, rows.ErrUnknown) {
 		next, err = s.write(ctx, p)
 	}
 	if err != nil || !next.Announced.IsZero() {
@@ -104,33 +104,33 @@ func (s *Service) study(ctx context.Context, name string) (plan.SignedStudy, pla
 }
 
 // write decides what follows a round and makes it last.
-func (s *Service) write(ctx context.Context, p store.Plan) (store.Next, error) {
+func (s *Service) write(ctx context.Context, p rows.Plan) (rows.Next, error) {
 	study, round, err := s.study(ctx, p.Name)
 	if err != nil {
-		return store.Next{}, err
+		return rows.Next{}, err
 	}
-	next := store.Next{Written: s.o.Now()}
+	next := rows.Next{Written: s.o.Now()}
 	state, name, end, err := s.state(ctx, p, study.Study, round)
 	if err != nil {
-		return store.Next{}, err
+		return rows.Next{}, err
 	}
 	opens := s.o.Now().UTC().Truncate(time.Second)
 	// A clock that is somewhat wrong costs a round, which nobody could answer; one that is
 	// out of the study's time ends the study only if it may be believed.
 	if opens.Before(round.Times.Opens) || !opens.Before(study.Study.Times.Closes) {
 		if err := s.o.Clock.Settled(); err != nil {
-			return store.Next{}, err
+			return rows.Next{}, err
 		}
 	}
 	rounds, err := s.o.Store.Rounds(ctx, round.Round.Study)
 	if err != nil {
-		return store.Next{}, err
+		return rows.Next{}, err
 	}
 	there, here := rounds[round.Round.Number+1]
 	switch {
 	case here: // somebody with the coordinator's key was quicker, and a number is one plan
 		if next.Signed, err = s.o.Store.Signed(ctx, there); err != nil {
-			return store.Next{}, err
+			return rows.Next{}, err
 		}
 	case end != "":
 		next.Reason = end
@@ -145,15 +145,15 @@ func (s *Service) write(ctx context.Context, p store.Plan) (store.Next, error) {
 		}
 		signed, err := study.Round(round.Round.Number+1, name, plan.Times{Opens: opens, Closes: closes}, s.o.Coordinator)
 		if err != nil {
-			return store.Next{}, err
+			return rows.Next{}, err
 		}
 		next.Signed = signed.Marshal()
 	}
 	if err := s.o.Failpoint("round-made"); err != nil {
-		return store.Next{}, err
+		return rows.Next{}, err
 	}
 	outcome, err := s.o.Store.Follow(ctx, p.Name, next, state)
-	if err == nil && outcome == store.Again { // another process was quicker
+	if err == nil && outcome == rows.Again { // another process was quicker
 		return s.o.Store.Following(ctx, p.Name)
 	}
 	return next, err
@@ -161,7 +161,7 @@ func (s *Service) write(ctx context.Context, p store.Plan) (store.Next, error) {
 
 // state returns what the next round asks with: the bytes, where they are new, and their name;
 // or why there is none.
-func (s *Service) state(ctx context.Context, p store.Plan, study plan.Study, round plan.Plan) (state []byte, name, end string, err error) {
+func (s *Service) state(ctx context.Context, p rows.Plan, study plan.Study, round plan.Plan) (state []byte, name, end string, err error) {
 	switch {
 	case p.Withdrawn:
 		return nil, "", "a round was withdrawn", nil
@@ -266,7 +266,7 @@ func (s *Service) getState(w http.ResponseWriter, r *http.Request) error {
 		body, err := s.o.Store.State(r.Context(), name)
 		return body, hash, err
 	})
-	if errors.Is(err, store.ErrUnknown) {
+	if errors.Is(err, rows.ErrUnknown) {
 		return wire.Problemf(wire.NotFound, "there is no state of that name")
 	}
 	if err != nil {
@@ -338,7 +338,7 @@ func (s *Service) getStudy(w http.ResponseWriter, r *http.Request) error {
 // What somebody else registered has been brought to them by whoever did.
 func (s *Service) waits(ctx context.Context, before string) (bool, error) {
 	next, err := s.o.Store.Following(ctx, before)
-	if errors.Is(err, store.ErrUnknown) {
+	if errors.Is(err, rows.ErrUnknown) {
 		return false, nil
 	}
 	return err == nil && next.Announced.IsZero(), err

@@ -16,8 +16,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -88,10 +88,10 @@ func (h *hops) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // The study goes on by itself, round after round, wherever the process is killed: no
 // round is made twice, none is left out, and the population is charged once.
 func TestAStudyGoesOnWhereverItIsKilled(t *testing.T) {
-	points := append(slices.Clone(analyzerd.RoundFailpoints), store.RoundFailpoints...)
+	points := append(slices.Clone(analyzerd.RoundFailpoints), rows.RoundFailpoints...)
 	for kind, fresh := range databases {
 		for _, point := range append(points, "") {
-			if kind != "sqlite" && (testing.Short() || point != "store/follow/committed") {
+			if kind != "folder" && (testing.Short() || point != "rows/follow/committed") {
 				continue
 			}
 			t.Run(kind+"/"+point, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestARoundIsKnownWhenEveryHopHasIt(t *testing.T) {
 	defer outside.Close()
 	c := collect(t, func(p *plan.Plan) { p.Route.Mix.Instances[0].Hops[0].URL = outside.URL })
 	s := studied(t, c, nil)
-	r := start(t, t.TempDir()+"/a.db", c)
+	r := start(t, t.TempDir()+"/shelves", c)
 	r.client = outside.Client()
 	r.restart()
 	r.wants(r.register(c), created, "")
@@ -214,7 +214,7 @@ func TestARoundThatIsWithheld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := collect(t, nil)
 			s := studied(t, c, want.change)
-			r := start(t, t.TempDir()+"/a.db", c)
+			r := start(t, t.TempDir()+"/shelves", c)
 			r.wants(r.register(c), created, "")
 			r.at(closes.Add(time.Hour))
 			for range 3 {
@@ -235,7 +235,7 @@ func TestARoundThatIsWithheld(t *testing.T) {
 func TestRoundsAddUpWhereTheStudySaysSo(t *testing.T) {
 	c := collect(t, nil)
 	s := studied(t, c, func(s *plan.Study) { s.Merged, s.Rounds = true, 4 })
-	r := start(t, t.TempDir()+"/a.db", c)
+	r := start(t, t.TempDir()+"/shelves", c)
 	r.wants(r.register(c), created, "")
 	respondents := func(file string) float64 {
 		w := r.get("/v1/releases/" + c.name + file)
@@ -299,7 +299,7 @@ func TestRoundsAddUpWhereTheStudySaysSo(t *testing.T) {
 func TestARoundThatWasSleptThrough(t *testing.T) {
 	c := collect(t, nil)
 	s := studied(t, c, nil)
-	r := start(t, t.TempDir()+"/a.db", c)
+	r := start(t, t.TempDir()+"/shelves", c)
 	r.wants(r.register(c), created, "")
 	r.at(closes.Add(time.Hour))
 	r.fail("round-written", errCrash)
@@ -324,7 +324,7 @@ func TestAStudyOfEveryRoundIsChargedWhole(t *testing.T) {
 	charged := func(takes string, budget float64) (int, analyzerd.Spent) {
 		c := collect(t, nil)
 		studied(t, c, func(s *plan.Study) { s.Takes = takes })
-		r := start(t, t.TempDir()+"/a.db", c)
+		r := start(t, t.TempDir()+"/shelves", c)
 		r.budget.Epsilon, r.budget.Delta = budget, 1e-4
 		r.restart()
 		w := r.register(c)

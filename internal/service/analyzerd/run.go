@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 )
 
 // byTime is the name under which a collection is closed whose time has come.
@@ -54,7 +54,7 @@ func (s *Service) check(ctx context.Context, look func(context.Context) error) {
 func (s *Service) rot() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if errors.Is(s.rotten, store.ErrLedger) {
+	if errors.Is(s.rotten, rows.ErrLedger) {
 		return nil
 	}
 	return s.rotten
@@ -99,7 +99,7 @@ func (s *Service) Step(ctx context.Context) error {
 }
 
 // ripe fetches sums from the end of a collection on, until it is written up.
-func (s *Service) ripe(ctx context.Context, p store.Plan) error {
+func (s *Service) ripe(ctx context.Context, p rows.Plan) error {
 	o, err := s.outline(ctx, p.Name)
 	if err != nil || !o.summed || o.closes.IsZero() || s.o.Now().Before(o.closes) || s.suspended(ctx, p.Name) != nil {
 		return nil // what is wrong with a plan, due says
@@ -108,7 +108,7 @@ func (s *Service) ripe(ctx context.Context, p store.Plan) error {
 }
 
 // due reports whether a plan is to be written up: it is closed, or its time has come.
-func (s *Service) due(ctx context.Context, p store.Plan) (bool, error) {
+func (s *Service) due(ctx context.Context, p rows.Plan) (bool, error) {
 	if !p.Closed.IsZero() {
 		return true, nil
 	}

@@ -22,10 +22,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/analyzer/shards"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/bearer"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -42,7 +43,7 @@ type Options struct {
 	// after a verdict, by default 30 days; and Failpoint, which is called at each of
 	// Failpoints.
 	serve.Common
-	Store *store.Store
+	Store *rows.Store
 
 	Publishers  []Publisher           // whose plans are taken
 	Trust       *serve.Publishers     // of them: whose keys are good, and how many must have signed; nil: all are, and one
@@ -292,10 +293,10 @@ func registered(name string, text []byte) (plan.Signed, error) {
 		return signed, fmt.Errorf("analyzer: plan %s, which was registered before: %w", name, err)
 	}
 	if err != nil {
-		return signed, fmt.Errorf("analyzer: plan %s, which was registered before: %w: %w", name, store.ErrDamaged, err)
+		return signed, fmt.Errorf("analyzer: plan %s, which was registered before: %w: %w", name, keep.ErrDamaged, err)
 	}
 	if signed.Plan.Name() != name || signed.Verify(plan.Trust(signed.Signers()...)) != nil { // as it was when it came
-		return signed, fmt.Errorf("analyzer: plan %s: %w: it is another one than its name says", name, store.ErrDamaged)
+		return signed, fmt.Errorf("analyzer: plan %s: %w: it is another one than its name says", name, keep.ErrDamaged)
 	}
 	return signed, nil
 }
@@ -347,7 +348,7 @@ func (s *Service) protocol(ctx context.Context, p plan.Plan) (*protocol.Protocol
 		return protocol.New(p)
 	}
 	state, err := s.o.Store.State(ctx, p.State)
-	if errors.Is(err, store.ErrUnknown) {
+	if errors.Is(err, rows.ErrUnknown) {
 		return nil, fmt.Errorf("analyzer: the plan names a state that is not here: bring it with PUT %s first", wire.StatePath([32]byte{}))
 	}
 	if err != nil {
@@ -367,18 +368,18 @@ func (s *Service) forget(name string) {
 // storeProblem is what to answer where the store refuses; nil where it does not.
 func storeProblem(err error) error {
 	switch {
-	case errors.Is(err, store.ErrUnknown):
+	case errors.Is(err, rows.ErrUnknown):
 		return wire.Problemf(wire.UnknownPlan, "no such plan is registered here")
-	case errors.Is(err, store.ErrClosed):
+	case errors.Is(err, rows.ErrClosed):
 		return wire.Problemf(wire.EpochOver, "the collection is closed: batches that come later are not counted")
-	case errors.Is(err, store.ErrTaken):
+	case errors.Is(err, rows.ErrTaken):
 		return wire.Problemf(wire.BatchTaken, "another one was taken, and stays")
-	case errors.Is(err, store.ErrBusy):
-		p := wire.Problemf(wire.Overloaded, "nothing was kept: %w", store.ErrBusy)
+	case errors.Is(err, keep.ErrUnavailable):
+		p := wire.Problemf(wire.Overloaded, "the database does not answer: come again, what was kept is known then")
 		p.RetryAfter = wait
 		return p
-	case errors.Is(err, store.ErrFull):
-		return wire.Problemf(wire.StorageFull, "nothing was kept: %w", store.ErrFull)
+	case errors.Is(err, keep.ErrFull):
+		return wire.Problemf(wire.StorageFull, "nothing was kept: %w", keep.ErrFull)
 	}
 	return err
 }

@@ -178,7 +178,7 @@ func show(t *testing.T, r release.Release) string {
 // What people read in the status has its numbers beside it, with types and whole names.
 func TestTheStatusHasTypedFields(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	r.wants(r.put(c.handovers[0]), created, "")
 	text, err := json.Marshal(r.service.Status(t.Context()))

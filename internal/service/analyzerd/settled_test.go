@@ -18,7 +18,7 @@ import (
 // would be spent for nothing.
 func TestAWrongClockClosesNothing(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	var mono time.Duration
 	r.watched = clock.Watch(r.now, func() time.Duration { return mono })
 	r.restart()
@@ -76,7 +76,7 @@ func TestAClockThatNoHopSharesClosesNothing(t *testing.T) {
 			}
 		}
 	})
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	var mono time.Duration
 	var right time.Time
 	r.watched = clock.Watch(r.now, func() time.Duration { return mono })

@@ -18,9 +18,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
 	"github.com/confetti-dp/confetti/internal/analyzer/shards"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
@@ -65,7 +65,7 @@ func (r *rig) released(c *collection) string {
 
 // inMemory is the release that comes out of one process without shards.
 func inMemory(t testing.TB, c *collection) string {
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	for _, h := range c.handovers {
 		r.wants(r.put(h), created, "")
@@ -79,7 +79,7 @@ func TestACrashInShards(t *testing.T) {
 	c := collect(t, nil)
 	want := inMemory(t, c)
 	for kind, fresh := range databases {
-		for _, point := range append(slices.Clone(shards.Failpoints), "batch-arrived", "batch-opened", "store/count", "store/count/committed") {
+		for _, point := range append(slices.Clone(shards.Failpoints), "batch-arrived", "batch-opened", "rows/count", "rows/count/committed") {
 			t.Run(kind+"/"+point, func(t *testing.T) {
 				r := sharing(t, fresh(t), c)
 				r.wants(r.register(c), created, "")
@@ -130,7 +130,7 @@ func TestAWithdrawalOfShards(t *testing.T) {
 			if w := r.put(c.handovers[0]); w.Code < 300 {
 				t.Fatalf("%d: nothing failed", w.Code)
 			}
-			b := store.Batch{Plan: c.name, SHA256: c.handovers[0].Digest}
+			b := rows.Batch{Plan: c.name, SHA256: c.handovers[0].Digest}
 			if sh, err := r.store.Shared(t.Context(), b); err != nil || sh.Counted == 0 || sh.Counted != sh.All || len(r.left()) == 0 {
 				t.Fatalf("%+v is counted, %d blobs, %v", sh, len(r.left()), err)
 			}
@@ -157,9 +157,9 @@ func TestCopiesInShards(t *testing.T) {
 	n := len(h.Batch.Envelopes)
 	h.Batch.Envelopes[n-1], h.Batch.Envelopes[n-2] = h.Batch.Envelopes[0], h.Batch.Envelopes[1]
 	h = c.resign(t, h)
-	memory := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	memory := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	sharded := sharing(t, filepath.Join(t.TempDir(), "b.db"), c)
-	var marks [2]store.Batch
+	var marks [2]rows.Batch
 	for i, r := range []*rig{memory, sharded} {
 		r.wants(r.register(c), created, "")
 		r.wants(r.put(h), created, "")
@@ -182,7 +182,7 @@ func TestCopiesInShards(t *testing.T) {
 // lost is sent again.
 func TestShardsAreRefusedAndLost(t *testing.T) {
 	c := collect(t, nil)
-	r := sharing(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := sharing(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	h := c.handovers[0]
 	few := h
@@ -246,7 +246,7 @@ func TestABatchThatCannotBeCountedStopsNoOther(t *testing.T) {
 	if cs[1].name < cs[0].name { // shards are leased in the order of their plans
 		bad, good = 1, 0
 	}
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), cs...)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), cs...)
 	r.blobs = t.TempDir()
 	r.restart()
 	for _, c := range cs {
@@ -266,7 +266,7 @@ func TestABatchThatCannotBeCountedStopsNoOther(t *testing.T) {
 	for _, h := range cs[good].handovers {
 		r.wants(r.put(h), created, "")
 	}
-	b := store.Batch{Plan: cs[bad].name, SHA256: cs[bad].handovers[0].Digest}
+	b := rows.Batch{Plan: cs[bad].name, SHA256: cs[bad].handovers[0].Digest}
 	if sh, err := r.store.Shared(t.Context(), b); err != nil || sh.Counted == 0 || sh.Counted == sh.All {
 		t.Fatalf("of the other %+v is counted, %v", sh, err)
 	}
@@ -280,7 +280,7 @@ func TestABatchThatCannotBeCountedStopsNoOther(t *testing.T) {
 // The status says how much lies in parts.
 func TestTheStatusCountsParts(t *testing.T) {
 	c := collect(t, nil)
-	r := sharing(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := sharing(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	r.fail("batch-dealt", errCrash)
 	if w := r.put(c.handovers[0]); w.Code < 500 {
@@ -311,7 +311,7 @@ func TestTheStatusCountsParts(t *testing.T) {
 func TestTablesFromElsewhere(t *testing.T) {
 	c := collect(t, nil)
 	want := inMemory(t, c)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.blobs, r.elsewhere = t.TempDir(), true
 	r.restart()
 	r.wants(r.register(c), created, "")
@@ -407,7 +407,7 @@ func (s slow) Get(ctx context.Context, name string) ([]byte, error) {
 // workerProcess counts shards until it is killed.
 func workerProcess() int {
 	ctx := context.Background()
-	s, err := store.Open(ctx, store.Config{DSN: os.Getenv(workerDSN), Ledger: filepath.Join(os.Getenv(workerKeys), fmt.Sprint("ledger", os.Getpid()))})
+	s, err := rows.Open(ctx, rows.Config{DSN: os.Getenv(workerDSN), Ledger: filepath.Join(os.Getenv(workerKeys), fmt.Sprint("ledger", os.Getpid()))})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
@@ -435,7 +435,8 @@ func workerProcess() int {
 func TestKilledWorkersShareTheCount(t *testing.T) {
 	c := collect(t, nil)
 	want := inMemory(t, c)
-	both(t, func(t *testing.T, dsn string) {
+	t.Run("postgres", func(t *testing.T) { // a folder is one process's
+		dsn := databases["postgres"](t)
 		r := sharing(t, dsn, c)
 		r.wants(r.register(c), created, "")
 		process := func() *exec.Cmd {
@@ -501,6 +502,11 @@ func TestAnalyzerWorkerConfiguration(t *testing.T) {
 		t.Error(err)
 	}
 	c.Count.Folder = serve.Path(t.TempDir())
+	c.Count.Elsewhere, c.Database = false, serve.Path(t.TempDir())
+	if _, err := (analyzerd.Worker{Config: c}).Open(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "a folder is one process's") {
+		t.Error(err)
+	}
+	c.Count.Elsewhere, c.Database = true, ""
 	if _, err := (analyzerd.Worker{Config: c}).Open(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "counted by confetti count, and not by workers") {
 		t.Error(err)
 	}

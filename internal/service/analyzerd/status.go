@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -126,7 +126,7 @@ type planData struct {
 	Dropped     int `json:"dropped"` // fragments
 }
 
-func (s *Service) planData(ctx context.Context, d Plan, batches []store.Batch) planData {
+func (s *Service) planData(ctx context.Context, d Plan, batches []rows.Batch) planData {
 	p := planData{Plan: d, Batches: len(batches)}
 	for _, b := range batches {
 		p.Respondents += b.Respondents
@@ -161,8 +161,8 @@ func newMeters(m *serve.Metrics) meters {
 	}
 }
 
-func (m meters) batch(o store.Outcome) {
-	m.batches.Add(1, map[store.Outcome]string{store.Failed: "refused", store.New: "counted", store.Again: "again"}[o])
+func (m meters) batch(o rows.Outcome) {
+	m.batches.Add(1, map[rows.Outcome]string{rows.Failed: "refused", rows.New: "counted", rows.Again: "again"}[o])
 }
 
 func (m meters) opened(counted, dropped int) {

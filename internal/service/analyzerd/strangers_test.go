@@ -30,7 +30,7 @@ func (a *away) Write(b []byte) (int, error) { a.length += len(b); return len(b),
 // what is no batch.
 func TestStrangersHaveNoPlanParsed(t *testing.T) {
 	c := collect(t, func(p *plan.Plan) { p.Question.Density.Vocabulary = strings.Repeat("v", 5<<20) })
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	for _, h := range c.handovers {
 		r.wants(r.put(h), created, "")

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -18,15 +18,15 @@ import (
 const shownRounds = 20
 
 // ofStudies shows how far each study has come and what each of its newest rounds taught.
-func (s *Service) ofStudies(ctx context.Context, plans []store.Plan, st *serve.Status) error {
-	rounds := map[string]map[int]store.Plan{}
+func (s *Service) ofStudies(ctx context.Context, plans []rows.Plan, st *serve.Status) error {
+	rounds := map[string]map[int]rows.Plan{}
 	for _, p := range plans {
 		o, err := s.outline(ctx, p.Name)
 		if err != nil || o.round.Study == "" {
 			continue
 		}
 		if rounds[o.round.Study] == nil {
-			rounds[o.round.Study] = map[int]store.Plan{}
+			rounds[o.round.Study] = map[int]rows.Plan{}
 		}
 		rounds[o.round.Study][o.round.Number] = p
 	}

@@ -18,7 +18,7 @@ import (
 // connection good for the next.
 func TestBatchesOverTheNetwork(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
 	ca, err := serve.NewAuthority("test", time.Hour)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestAStudyOfGradients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rig := start(t, filepath.Join(t.TempDir(), "a.db"), c)
+	rig := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	rig.client = outside.Client()
 	rig.restart()
 	hash, _ := wire.ParsePlanName(plan.StateName(state))

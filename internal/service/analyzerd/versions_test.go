@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -36,10 +36,10 @@ func TestANumberIsOnePlan(t *testing.T) {
 				outcome, err := r.service.Register(t.Context(), signed)
 				if first[number] == "" {
 					first[number] = signed.Plan.Name()
-					if err != nil || outcome != store.New {
+					if err != nil || outcome != rows.New {
 						t.Errorf("round %d: %v, %v", number, outcome, err)
 					}
-					if outcome, err := r.service.Register(t.Context(), signed); err != nil || outcome != store.Again {
+					if outcome, err := r.service.Register(t.Context(), signed); err != nil || outcome != rows.Again {
 						t.Errorf("round %d again: %v, %v", number, outcome, err)
 					}
 				} else if p, ok := err.(*wire.Problem); !ok || p.Code != wire.PlanRefused || !strings.Contains(p.Detail, "registered here as another plan") {
@@ -73,7 +73,7 @@ func TestANumberIsOnePlan(t *testing.T) {
 func TestARoundThatWasMadeElsewhere(t *testing.T) {
 	c := collect(t, nil)
 	study := studied(t, c, nil)
-	r := start(t, t.TempDir()+"/a.db", c)
+	r := start(t, t.TempDir()+"/shelves", c)
 	r.wants(r.register(c), created, "")
 	times := plan.Times{Opens: closes.Add(time.Minute), Closes: closes.Add(3 * time.Hour)}
 	elsewhere, err := study.Round(2, "", times, coordinator)
@@ -102,7 +102,7 @@ func TestARoundThatWasMadeElsewhere(t *testing.T) {
 // behind. The price of a plan that nobody waited for is remembered.
 func TestARegistrationEndsWithItsRequest(t *testing.T) {
 	c := collect(t, nil)
-	r := start(t, t.TempDir()+"/a.db", c)
+	r := start(t, t.TempDir()+"/shelves", c)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := r.service.Register(over, c.signed)

@@ -24,10 +24,10 @@ import (
 
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob/blobtest"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -40,7 +40,7 @@ type fleet struct {
 	*town
 	whole    *testing.T // the town's is the part of it that runs
 	postgres storetest.Server
-	db       *store.Store // the analyzer's, as this process reads it
+	db       *rows.Store // the analyzer's, as this process reads it
 	lone     *lone
 	service  *blobtest.Service // that blobs are in; nil: they are in folders
 	addresses
@@ -77,7 +77,7 @@ func everyPost() []string {
 func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 	t.Helper()
 	f := &fleet{
-		service: service, postgres: storetest.NewServer(t), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
+		service: service, postgres: storetest.NewServer(t, "fsync=on", "max_connections=300"), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
 		town: &town{t: t, children: map[string]*child{}, world: &world{
 			ring: rings(), dir: t.TempDir(), shape: shape{hops: []int{1}, minimum: 2, devices: fleetDevices, crowds: fleetCrowds, sent: 8},
 		}},
@@ -119,7 +119,7 @@ func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 	for name := range f.children {
 		f.keepers.Go(func() { f.keep(name) })
 	}
-	f.db, err = store.Open(t.Context(), store.Config{DSN: f.postgres.DSN()})
+	f.db, err = rows.Open(t.Context(), rows.Config{DSN: f.postgres.DSN()})
 	check(err)
 	t.Cleanup(func() { f.db.Close() })
 	f.lone = newLone(f)

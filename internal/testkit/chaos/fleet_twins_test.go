@@ -2,22 +2,23 @@ package chaos
 
 import (
 	"context"
-	"database/sql"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -142,13 +143,13 @@ func (o order) forgetLaid() error {
 // twoTransactions counts like a worker, but a shard's mark and its tally are two transactions:
 // "mark first" writes the mark, and then the tally; "tally first" adds the tally to a row of its
 // own, and then writes the mark. Between them it comes to the point "between".
-func (o order) twoTransactions(ctx context.Context, db *store.Store, s setting, f *fates) error {
-	raw, err := sql.Open("pgx", o.Station.Database)
+func (o order) twoTransactions(ctx context.Context, db *rows.Store, s setting, f *fates) error {
+	raw, err := postgres.Open(ctx, postgres.Config{URL: o.Station.Database, Plain: true})
 	if err != nil {
 		return err
 	}
-	var own *store.Shard // the first that it has counted
-	var sum store.ShardCount
+	var own *rows.Shard // the first that it has counted
+	var sum rows.ShardCount
 	for {
 		sh, there, err := db.Lease(ctx, time.Now(), fleetLease)
 		if err != nil || !there {
@@ -192,7 +193,7 @@ func (o order) twoTransactions(ctx context.Context, db *store.Store, s setting, 
 }
 
 // countAlone is what is in a shard, and a tally of nothing.
-func (o order) countAlone(ctx context.Context, db *store.Store, s setting, sh store.Shard) (c store.ShardCount, empty []byte, p *protocol.Protocol, err error) {
+func (o order) countAlone(ctx context.Context, db *rows.Store, s setting, sh rows.Shard) (c rows.ShardCount, empty []byte, p *protocol.Protocol, err error) {
 	text, err := db.Signed(ctx, sh.Plan)
 	if err != nil {
 		return c, nil, nil, err
@@ -224,18 +225,36 @@ func (o order) countAlone(ctx context.Context, db *store.Store, s setting, sh st
 	if err != nil {
 		return c, nil, nil, err
 	}
-	c = store.ShardCount{Opened: table.Counted.Opened, Dropped: table.Counted.Dropped}
+	c = rows.ShardCount{Opened: table.Counted.Opened, Dropped: table.Counted.Dropped}
 	c.Tally, err = table.Counted.Tally.MarshalBinary()
 	empty, failed := p.NewTally().MarshalBinary()
 	return c, empty, p, errors.Join(err, failed)
 }
 
-// rewrite gives a shard's row another tally.
-func rewrite(ctx context.Context, db *sql.DB, sh store.Shard, c store.ShardCount) error {
-	table := crc32.MakeTable(crc32.Castagnoli)
-	sum := crc32.Checksum(fmt.Appendf(nil, "%s %d %d %d ", sh.Plan, sh.Instance, sh.Crowd, sh.Shard), table)
-	sum = crc32.Update(sum, table, append(fmt.Appendf(nil, "%d %d ", c.Opened, c.Dropped), c.Tally...))
-	_, err := db.ExecContext(ctx, "UPDATE shards SET body = $1, crc = $2 WHERE plan = $3 AND instance = $4 AND crowd = $5 AND shard = $6 AND sha256 = $7",
-		c.Tally, int64(sum), sh.Plan, sh.Instance, sh.Crowd, sh.Shard, sh.SHA256[:])
-	return err
+// rewrite gives a shard's row another tally, as the row is written.
+func rewrite(ctx context.Context, db keep.Store, sh rows.Shard, c rows.ShardCount) error {
+	shelf, err := db.Open(ctx, "plan-"+sh.Plan)
+	if err != nil {
+		return err
+	}
+	return shelf.Update(ctx, func(tx keep.Tx) error {
+		const shards, counts keep.Table = 3, 4
+		at := fmt.Sprintf("%010d/%010d/%010d", sh.Crowd, sh.Instance, sh.Shard)
+		text, there, err := tx.Get(shards, at)
+		if err != nil || !there {
+			return err
+		}
+		row := map[string]any{}
+		if err := json.Unmarshal(text, &row); err != nil {
+			return err
+		}
+		row["opened"], row["dropped"] = c.Opened, c.Dropped
+		row["tally"] = map[string]any{"length": len(c.Tally), "sha256": fmt.Sprintf("%x", sha256.Sum256(c.Tally))}
+		if text, err = json.Marshal(row); err != nil {
+			return err
+		}
+		tx.Put(shards, at, text)
+		tx.Put(counts, fmt.Sprintf("%s/%s/%010d", at, sh.Attempt, 0), c.Tally)
+		return nil
+	})
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/confetti-dp/confetti/client/native"
 	counts "github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -82,26 +82,40 @@ func killAll(t *testing.T, seed uint64) int {
 	w.heal()
 	w.clocks(w.signed.Plan.Times.Closes, false)
 	w.takeLedgers()
-	db, err := store.Open(ctx, store.Config{DSN: filepath.Join(w.children["analyzer"].Dir, "a.db")})
-	if err != nil {
-		t.Fatal(err)
+	// look reads a copy of the analyzer's folder, which its process has.
+	look := func() func() {
+		db, done, err := rows.OpenCopy(ctx, rows.Config{DSN: filepath.Join(w.children["analyzer"].Dir, "shelves")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.nodes["analyzer"] = &node{process: process{store: db}}
+		return func() {
+			if err := done(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	defer db.Close()
-	w.nodes["analyzer"] = &node{process: process{store: db}}
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		w.violations, w.log = nil, nil
+		looked := look()
 		w.compare()
+		looked()
 		if len(w.violations) == 0 || time.Now().After(deadline) {
 			break
 		}
 	}
 	w.clocks(w.signed.Plan.Times.Closes.Add(2*time.Hour), false)
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if p, err := db.Plan(ctx, w.signed.Plan.Name()); err == nil && !p.Decided.IsZero() {
+		looked := look()
+		p, err := w.nodes["analyzer"].store.Plan(ctx, w.signed.Plan.Name())
+		looked()
+		if err == nil && !p.Decided.IsZero() {
 			break
 		}
 	}
+	looked := look()
 	w.checkVerdict()
+	looked()
 	for _, v := range w.violations {
 		t.Errorf("seed %d: %s", seed, v)
 	}

@@ -13,11 +13,11 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	counts "github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
@@ -84,12 +84,12 @@ func (l *lone) released() []byte {
 func (f *fleet) compare(lost map[int]bool) (violations []string) {
 	f.t.Helper()
 	violate := func(format string, a ...any) { violations = append(violations, fmt.Sprintf(format, a...)) }
-	var batches []store.Batch
+	var batches []rows.Batch
 	f.persist(func() (err error) {
 		batches, err = f.db.Batches(context.Background(), f.signed.Plan.Name())
 		return err
 	})
-	byCrowd := map[int]store.Batch{}
+	byCrowd := map[int]rows.Batch{}
 	for _, b := range batches {
 		byCrowd[b.Crowd] = b
 	}
@@ -133,7 +133,7 @@ func (f *fleet) compare(lost map[int]bool) (violations []string) {
 }
 
 // take mixes a crowd alone, compares it with what left the fleet's hop, and has it counted.
-func (l *lone) take(laid string, b store.Batch) error {
+func (l *lone) take(laid string, b rows.Batch) error {
 	l.t.Helper()
 	ctx := context.Background()
 	text, err := os.ReadFile(laid)

@@ -12,12 +12,12 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/issuer"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -53,7 +53,7 @@ type process struct {
 	config serve.Config
 	step   func(context.Context) error // does once what is due
 	run    func(context.Context)       // does it all the time
-	store  *store.Store                // the analyzer's
+	store  *rows.Store                 // the analyzer's
 	queue  *queue.Queue                // a hop's
 	stop   func()
 }
@@ -97,7 +97,7 @@ func launchIssuer(s setting) (process, error) {
 }
 
 func launchAnalyzer(s setting) (process, error) {
-	db, err := store.Open(context.Background(), store.Config{DSN: cmp.Or(s.dsn, filepath.Join(s.dir, "a.db")), Failpoint: s.failpoint})
+	db, err := rows.Open(context.Background(), rows.Config{DSN: cmp.Or(s.dsn, filepath.Join(s.dir, "shelves")), Failpoint: s.failpoint})
 	if err != nil {
 		return process{}, err
 	}

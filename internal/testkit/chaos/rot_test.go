@@ -319,7 +319,7 @@ func kindOf(path string) string {
 	if filepath.Base(filepath.Dir(path)) == "spool" {
 		return "spool"
 	}
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 && !strings.HasPrefix(name, "records.") && name != "a.db.ledger" && name != "ledger.end" {
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 && !strings.HasPrefix(name, "records.") && name != "shelves.ledger" && name != "ledger.end" {
 		name = "*" + name[dot:]
 	}
 	if stream := filepath.Base(filepath.Dir(path)); strings.HasPrefix(stream, "confetti-") || stream == "msgs" {

@@ -18,13 +18,13 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
 	"github.com/confetti-dp/confetti/internal/storage/queue"
-	"github.com/confetti-dp/confetti/internal/storage/store"
 )
 
 // station is what a process of a fleet shares with others, and what befalls it.
@@ -206,7 +206,7 @@ func (o order) post(s setting, f *fates) error {
 			return err
 		}
 	case "counter":
-		db, err := store.Open(ctx, store.Config{DSN: o.Station.Database})
+		db, err := rows.Open(ctx, rows.Config{DSN: o.Station.Database})
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	"github.com/confetti-dp/confetti/internal/storage/store"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -51,7 +51,7 @@ func (r *ring) firstRound(p plan.Plan, s shape) (plan.Signed, error) {
 }
 
 // roundPoints are what only an analyzer of a study passes.
-var roundPoints = slices.Concat(analyzerd.RoundFailpoints, store.RoundFailpoints, []string{"store/register", "store/register/committed"})
+var roundPoints = slices.Concat(analyzerd.RoundFailpoints, rows.RoundFailpoints, []string{"rows/register", "rows/register/committed"})
 
 // drawStudy makes the schedule of a study. One crash of it goes in turn through all steps
 // by which a study goes on. Devices come late, or not at all; which round a device draws,
@@ -268,7 +268,7 @@ func (w *world) checkRounds() {
 		}
 	}
 	charged, err := db.Spendings(ctx, "all")
-	charged = slices.DeleteFunc(charged, func(s store.Spending) bool { return s.Epsilon == 0 })
+	charged = slices.DeleteFunc(charged, func(s rows.Spending) bool { return s.Epsilon == 0 })
 	if err != nil || len(charged) != 1 {
 		w.violation("the population was charged %d times: %v", len(charged), err)
 	}

@@ -1,0 +1,214 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
+)
+
+// Config says where the data rest.
+type Config struct {
+	// DSN is the path of a folder, which one process opens, or the URL of a PostgreSQL
+	// database: postgres://user@host/database. The store is made where there is none.
+	DSN string
+	// Ledger is a file on this machine's disk that says how far the budget ledger has
+	// come; "": beside a folder its name and ".ledger", and none with PostgreSQL.
+	Ledger string
+	// Failpoint is called at named steps in tests of crashes. Its error ends what is being
+	// done as a crash would. nil: none.
+	Failpoint func(name string) error
+	Log       *slog.Logger // nil: nobody is told
+}
+
+func (c Config) database() bool {
+	return strings.HasPrefix(c.DSN, "postgres://") || strings.HasPrefix(c.DSN, "postgresql://")
+}
+
+// Open opens the store, and makes it where there is none, unless the ledger is known to have
+// come further.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	s, err := open(ctx, c, false)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// open opens the store; filling lets one be filled that a restore, or an import, has left half
+// full.
+func open(ctx context.Context, c Config, fill bool) (s *Store, err error) {
+	s = &Store{failpoint: c.Failpoint, end: c.Ledger, shelves: map[string]keep.Shelf{}, gone: map[string]bool{}, decided: map[string]Plan{}}
+	if s.failpoint == nil {
+		s.failpoint = func(string) error { return nil }
+	}
+	if c.database() {
+		s.store, err = openDatabase(ctx, c.DSN)
+	} else {
+		s.end = cmp.Or(s.end, filepath.Clean(c.DSN)+".ledger")
+		s.store, err = openFolder(c.DSN, c.Log, !fill && s.known().Number > 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !c.database() {
+		s.disk = atomicfile.WatchDisk(c.DSN)
+	}
+	if s.main, err = s.store.Open(ctx, keep.Main); err == nil {
+		err = s.takeUp(ctx, fill)
+	}
+	if err != nil {
+		s.store.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// takeUp looks whose the store is, and finishes what a crash left.
+func (s *Store) takeUp(ctx context.Context, fill bool) error {
+	err := s.main.Update(ctx, func(tx keep.Tx) error {
+		is, there, err := tx.Get(ownTable, ownerKey)
+		if err != nil {
+			return err
+		}
+		if there && string(is) != owner {
+			return errors.New("analyzer: the shelves are those of another service: name a folder, or a database, of the analyzer's own")
+		}
+		if !there {
+			for t := keep.Table(1); t <= 15; t++ {
+				if err := tx.Each(t, "", func(string, []byte) error {
+					return errors.New("analyzer: the shelves are those of another service: name a folder, or a database, of the analyzer's own")
+				}); err != nil {
+					return err
+				}
+			}
+			tx.Put(ownTable, ownerKey, []byte(owner))
+		}
+		what, filling, err := tx.Get(ownTable, fillingKey)
+		if err == nil && filling && !fill {
+			err = fmt.Errorf("analyzer: %s was not finished: begin again with an empty folder, or database", what)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.finishDrops(ctx); err != nil {
+		return err
+	}
+	return s.mendEnd(ctx)
+}
+
+// openFolder opens the shelves in a folder. Where there are none it makes them, unless a ledger
+// was there.
+func openFolder(path string, log *slog.Logger, spent bool) (keep.Store, error) {
+	if path == "" {
+		return nil, errors.New("analyzer: no database: give the path of a folder, or a postgres:// URL")
+	}
+	if err := refuseEarlier(path); err != nil {
+		return nil, err
+	}
+	// The check of each shelf is written with each write: a mark that goes with the last second
+	// is a batch that is counted twice.
+	o := journal.Options{Log: log, Prompt: true}
+	s, err := journal.Open(path, o)
+	if errors.Is(err, keep.ErrMissing) {
+		if spent {
+			return nil, fmt.Errorf("%w: %s is empty", ErrLedger, path)
+		}
+		if err = journal.Create(path); err == nil {
+			s, err = journal.Open(path, o)
+		}
+	}
+	if errors.Is(err, atomicfile.ErrLocked) {
+		return nil, fmt.Errorf("analyzer: %w: a folder is one process's: stop the other, or let several share a PostgreSQL database", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("analyzer: %w", err)
+	}
+	return s, nil
+}
+
+// openDatabase opens the shelves in a database, and makes them in one that has none. Values lie
+// in the clear: an analyzer's are what it releases.
+func openDatabase(ctx context.Context, url string) (keep.Store, error) {
+	c := postgres.Config{URL: url, Plain: true}
+	if err := postgres.Make(ctx, c); err != nil && !errors.Is(err, keep.ErrExists) {
+		return nil, fmt.Errorf("analyzer: %w", err)
+	}
+	s, err := postgres.Open(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("analyzer: %w", err)
+	}
+	return s, nil
+}
+
+// sqliteHead is what a file of SQLite begins with.
+const sqliteHead = "SQLite format 3\x00"
+
+// refuseEarlier refuses what an earlier version kept.
+func refuseEarlier(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("analyzer: %w", err)
+	}
+	defer f.Close()
+	if status, err := f.Stat(); err != nil || status.IsDir() {
+		return err
+	}
+	head := make([]byte, len(sqliteHead))
+	if _, err := io.ReadFull(f, head); err == nil && string(head) == sqliteHead {
+		return fmt.Errorf("analyzer: %s is a file of SQLite, which was kept by an earlier version and which this one does not read: let that version end its plans and write a backup, name an empty folder, and carry the budgets over (confetti analyzer ledger import)", path)
+	}
+	return fmt.Errorf("analyzer: %s is a file: name a folder", path)
+}
+
+// OpenCopy opens a copy of a folder, while its service may run, or the database itself, for who
+// reads it as a start does. done closes it and removes the copy.
+func OpenCopy(ctx context.Context, c Config) (s *Store, done func() error, err error) {
+	if c.database() {
+		s, err = open(ctx, c, false)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, s.Close, nil
+	}
+	if err := refuseEarlier(c.DSN); err != nil {
+		return nil, nil, err
+	}
+	if _, err := os.Stat(c.DSN); err != nil {
+		return nil, nil, err // or an empty one would be made, which is whole
+	}
+	copied, remove, err := journal.Copy(c.DSN)
+	if err != nil {
+		return nil, nil, fmt.Errorf("analyzer: %w", err)
+	}
+	ledger := cmp.Or(c.Ledger, filepath.Clean(c.DSN)+".ledger")
+	c.DSN, c.Ledger = copied, copied+".ledger"
+	if text, failed := os.ReadFile(ledger); failed == nil {
+		err = os.WriteFile(c.Ledger, text, 0o600)
+	} else if !errors.Is(failed, fs.ErrNotExist) {
+		err = failed
+	}
+	if err == nil {
+		s, err = open(ctx, c, false)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	return s, func() error { return errors.Join(s.Close(), remove()) }, nil
+}
