@@ -1,0 +1,227 @@
+package rows
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+)
+
+var flips = flag.Int("rows.flips", 20, "bits that flip in each file, and in each table of a database")
+
+// little has a row in each table.
+func little(t testing.TB, s *Store) {
+	t.Helper()
+	ctx := t.Context()
+	for i := range 3 {
+		register(t, s, i)
+		_, err := s.Count(ctx, batch(i, 0), fmt.Appendf(nil, "tally %d", i))
+		check(t, err)
+	}
+	round := Round{Study: name(50), Number: 1}
+	_, err := s.Register(ctx, Plan{Name: name(3), Registered: moment, Spending: spending(3)}, round, []byte("round"), func(Before) (Spending, error) { return spending(3), nil })
+	check(t, err)
+	check(t, s.Resign(ctx, name(1), []byte("signed anew")))
+	b := batch(1, 1)
+	_, err = s.Begin(ctx, b, "attempt", moment, shortly)
+	check(t, err)
+	check(t, s.Share(ctx, b, "attempt", 2))
+	sh, there, err := s.Lease(ctx, moment.AddDate(10, 0, 0), shortly)
+	if err != nil || !there {
+		t.Fatal(there, err)
+	}
+	_, err = s.CountShard(ctx, sh, ShardCount{Opened: 1, Tally: []byte("shard")})
+	check(t, err)
+	_, err = s.CloseCollection(ctx, name(0), "operator", moment)
+	check(t, err)
+	_, err = s.Decide(ctx, name(0), Verdict{Files: map[string][]byte{"json": []byte("{}")}, At: moment})
+	check(t, err)
+	_, err = s.Follow(ctx, name(0), Next{Reason: "over", Written: moment}, []byte("state"))
+	check(t, err)
+	check(t, s.Announced(ctx, name(0), moment))
+	check(t, s.Withdraw(ctx, name(2), []byte("statement"), "withdrawn", moment))
+}
+
+const shortly = 1e9
+
+// all is everything that a store says, or why it says nothing.
+func all(t testing.TB, s *Store) (string, error) {
+	ctx := t.Context()
+	if err := s.Check(ctx); err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := s.dump(ctx, &b); err != nil {
+		return "", err
+	}
+	shared, err := s.Shared(ctx, batch(1, 1))
+	if err == nil {
+		fmt.Fprintf(&b, "%+v", shared)
+		err = s.ShardCounts(ctx, batch(1, 1), "attempt", func(c ShardCount) error { fmt.Fprintf(&b, "%+v", c); return nil })
+	}
+	if err == nil {
+		var attempt string
+		attempt, err = s.Attempt(ctx, batch(1, 1))
+		b.WriteString(attempt)
+	}
+	for _, f := range []string{name(0), name(1), name(2), name(3)} {
+		var p Plan
+		if p, err = s.Plan(ctx, f); err != nil {
+			break
+		}
+		fmt.Fprintf(&b, "%+v", p)
+	}
+	return b.String(), err
+}
+
+// judge fails the test where a store says something else than it was told, and no word of damage.
+// It reports whether damage was named.
+func judge(t testing.TB, what, want string, s *Store, err error) (named bool) {
+	t.Helper()
+	got := ""
+	if err == nil {
+		got, err = all(t, s)
+	}
+	switch {
+	case errors.Is(err, keep.ErrDamaged) || errors.Is(err, ErrLedger):
+		return true
+	case err != nil:
+		t.Errorf("%s: refused, and not by name: %v", what, err)
+	case got != want:
+		t.Errorf("%s: another state, without a word", what)
+	}
+	return false
+}
+
+// A bit that flips in any file of an analyzer's folder is found and named, or does no harm,
+// whether the folder is open or not.
+func TestAFlippedBitInAFolder(t *testing.T) {
+	c := databases["folder"](t)
+	s := opened(t, c)
+	little(t, s)
+	want, err := all(t, s)
+	check(t, err)
+	check(t, s.Close())
+	whole := map[string][]byte{}
+	check(t, filepath.WalkDir(filepath.Dir(c.DSN), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() != "lock" {
+			whole[path], err = os.ReadFile(path)
+		}
+		return err
+	}))
+	named := map[string]int{}
+	for path, text := range whole {
+		for range *flips {
+			at := rand.N(len(text))
+			spoilt := bytes.Clone(text)
+			spoilt[at] ^= 1 << rand.N(8)
+			what := fmt.Sprintf("%s, byte %d of %d", filepath.Base(path), at, len(text))
+
+			s, err := Open(t.Context(), c) // it flips in a file that is open
+			check(t, err)
+			overwrite(t, path, spoilt)
+			if judge(t, what+", open", want, s, nil) {
+				named[filepath.Ext(path)+" open"]++
+			}
+			s.Close()
+
+			restore(t, whole)
+			overwrite(t, path, spoilt)
+			s, err = Open(t.Context(), c)
+			if judge(t, what+", closed", want, s, err) {
+				named[filepath.Ext(path)+" closed"]++
+			}
+			if err == nil {
+				s.Close()
+			}
+			restore(t, whole)
+		}
+	}
+	t.Log(named)
+	for _, must := range []string{".rows open", ".rows closed", ".key closed"} {
+		if named[must] == 0 {
+			t.Errorf("nothing was named of %s", must)
+		}
+	}
+}
+
+// overwrite writes to a file that may be open.
+func overwrite(t testing.TB, path string, text []byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	check(t, err)
+	_, err = f.WriteAt(text, 0)
+	check(t, errors.Join(err, f.Truncate(int64(len(text))), f.Close()))
+}
+
+func restore(t testing.TB, whole map[string][]byte) {
+	t.Helper()
+	for path, text := range whole {
+		overwrite(t, path, text)
+	}
+}
+
+// A bit that flips in a row of any table of an analyzer's database is found and named.
+func TestAFlippedBitInADatabase(t *testing.T) {
+	c := databases["postgres"](t)
+	s := opened(t, c)
+	little(t, s)
+	want, err := all(t, s)
+	check(t, err)
+	db, err := pgx.Connect(t.Context(), c.DSN)
+	check(t, err)
+	defer db.Close(t.Context())
+	type place struct {
+		table string
+		t     int
+	}
+	var places []place
+	names, err := db.Query(t.Context(), `SELECT relname FROM pg_class WHERE relname ~ '^confetti_s[0-9]+$' AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
+	check(t, err)
+	tables, err := pgx.CollectRows(names, pgx.RowTo[string])
+	check(t, err)
+	seen := map[int]bool{}
+	for _, table := range tables {
+		rows, err := db.Query(t.Context(), "SELECT DISTINCT t::int FROM "+table+" WHERE t > 0")
+		check(t, err)
+		of, err := pgx.CollectRows(rows, pgx.RowTo[int])
+		check(t, err)
+		for _, n := range of {
+			places = append(places, place{table, n})
+			seen[n] = true
+		}
+	}
+	for n := 1; n <= int(numberedTable); n++ {
+		if !seen[n] {
+			t.Errorf("no row of table %d", n)
+		}
+	}
+	for _, p := range places {
+		for range *flips {
+			column := []string{"k", "v", "sum"}[rand.N(3)]
+			var row string
+			var size int
+			check(t, db.QueryRow(t.Context(), fmt.Sprintf("SELECT ctid::text, coalesce(length(%s), 0) FROM %s WHERE t = $1 ORDER BY random() LIMIT 1", column, p.table), p.t).Scan(&row, &size))
+			if size == 0 {
+				continue
+			}
+			at := rand.N(size)
+			flip := fmt.Sprintf("UPDATE %s SET %s = set_byte(%[2]s, %d, get_byte(%[2]s, %[3]d) # %d) WHERE ctid = $1 RETURNING ctid::text", p.table, column, at, 1<<rand.N(8))
+			check(t, db.QueryRow(t.Context(), flip, row).Scan(&row))
+			what := fmt.Sprintf("table %d of %s, byte %d of %s", p.t, p.table, at, column)
+			if !judge(t, what+", open", want, s, nil) {
+				t.Errorf("%s: nothing was said", what)
+			}
+			check(t, db.QueryRow(t.Context(), flip, row).Scan(&row)) // back
+		}
+	}
+	judge(t, "mended", want, s, nil)
+}
