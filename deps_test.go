@@ -70,7 +70,7 @@ var layers = [][]string{
 	{"internal/service/inbox"},
 	{"internal/testkit/example"},
 	{"client", "party/shuffler", "party/analyzer", "internal/service/issuer", "party/aggregator", "internal/service/planlog"},
-	{"internal/analyzer/parts"},
+	{"internal/analyzer/parts", "internal/service/analyzerd/rows"},
 	{"internal/shuffler/mixer", "internal/analyzer/shards"},
 	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "internal/client/policy", "client/native"},
 	{"simulate", "internal/testkit/chaos", "internal/studio", "internal/client/page"},
