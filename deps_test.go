@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"internal/token", "internal/dap", "internal/ohttp"},
 	{"internal/wire"},
 	{"internal/wire/relay", "internal/wire/web", "internal/webmodule"},
-	{"internal/storage/keep", "internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/storage/blob", "web"},
+	{"internal/storage/keep", "internal/storage/queue", "internal/service/serve", "internal/storage/blob", "web"},
 	{"internal/storage/blob/bucket", "internal/storage/keep/keeptest"},
 	{"internal/storage/keep/journal", "internal/storage/keep/postgres", "internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
 	{"internal/service/witness", "internal/service/shelves"},
@@ -115,7 +115,7 @@ var reaches = []reach{
 	{from: "cmd/confetti-aggregator-postgres", allowed: append([]string{"party/aggregator", "internal/service/aggregated", "cmd/internal/aggregator", "cmd/internal/daemon", "internal/once"}, adding...), because: "an aggregator must not be able to read what it adds"},
 	{from: "cmd/confetti-aggregator", to: []string{"internal/storage/keep/postgres"}, because: "the plain program has no database"},
 	{from: "client", to: []string{"party/analyzer", "internal/analyzer", "internal/service", "protocol/design"}, because: "a device carries no code that opens reports"},
-	{from: "client", to: []string{"internal/storage/keep", "internal/storage/queue", "internal/storage/store", "internal/service/serve", "internal/release/page"}, because: "a device carries no service"},
+	{from: "client", to: []string{"internal/storage/keep", "internal/storage/queue", "internal/service/serve", "internal/release/page"}, because: "a device carries no service"},
 	{from: "client", to: []string{"internal/wire/relay"}, because: "what services tell each other is not for a device"},
 	{from: "party/analyzer", to: []string{"party/shuffler"}, because: "the roles meet only on the wire"},
 	{from: "client", to: []string{"internal/learn", "internal/release/results"}, because: "a device learns nothing, and describes nothing"},
@@ -128,7 +128,7 @@ var reaches = []reach{
 	{from: "party/analyzer", to: []string{"internal/seeded"}, because: "seeded randomness is for tests and simulations"},
 	{from: "account", to: []string{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
 	{from: "plan", allowed: []string{}, because: "a plan is data"},
-	{from: "cmd/confetti", to: []string{"cmd/internal/server", "internal/storage/keep", "internal/storage/queue", "internal/storage/store", "internal/service/shufflerd", "internal/service/aggregated", "internal/service/issuer", "internal/service/planlog", "internal/service/console"}, because: "what people run is no service"},
+	{from: "cmd/confetti", to: []string{"cmd/internal/server", "internal/storage/keep", "internal/storage/queue", "internal/service/shufflerd", "internal/service/aggregated", "internal/service/issuer", "internal/service/planlog", "internal/service/console"}, because: "what people run is no service"},
 	{from: "client", to: []string{"internal/plan/author"}, because: "a device follows plans and reads one form of them"},
 }
 
@@ -145,8 +145,7 @@ var foreign = []struct {
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", []string{"internal/storage/queue"}, "a queue stands behind internal/storage/queue"},
 	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},
-	{"modernc.org/sqlite", []string{"internal/storage/store"}, "a database stands behind internal/storage/store"},
-	{"github.com/jackc/pgx", []string{"internal/storage/keep/postgres", "internal/storage/store"}, "a database stands behind internal/storage/keep or internal/storage/store"},
+		{"github.com/jackc/pgx", []string{"internal/storage/keep/postgres"}, "a database stands behind internal/storage/keep"},
 }
 
 // below reports whether pkg is name or lies below it.

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -25,7 +25,7 @@ import (
 func engines(t *testing.T, test func(t *testing.T)) {
 	t.Run("folder", test)
 	folder := database
-	database = func(t testing.TB) string { return storetest.Postgres(t) }
+	database = func(t testing.TB) string { return postgrestest.Postgres(t) }
 	defer func() { database = folder }()
 	t.Run("postgres", test)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 // flips are how many bits flip in each file, and of each table.
@@ -226,7 +226,7 @@ func (w *world) found(role dap.Role, folder string) (all content, said string) {
 // In a database, too, each bit that flips in a row's value is told to whoever reads the row.
 func TestNoFlipInADatabaseIsSilent(t *testing.T) {
 	folder := database
-	database = func(t testing.TB) string { return storetest.Postgres(t) }
+	database = func(t testing.TB) string { return postgrestest.Postgres(t) }
 	defer func() { database = folder }()
 	for name, stand := range stands {
 		t.Run(name, func(t *testing.T) {

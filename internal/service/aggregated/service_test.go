@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/registry"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -117,7 +117,7 @@ func TestNoiseIsDrawnOnce(t *testing.T) {
 // Both aggregators keep in PostgreSQL what they keep in a file, each in a schema of its own.
 func TestOnPostgreSQL(t *testing.T) {
 	file := database
-	database = func(t testing.TB) string { return storetest.Postgres(t) }
+	database = func(t testing.TB) string { return postgrestest.Postgres(t) }
 	defer func() { database = file }()
 	t.Run("added up once", TestWhatDevicesSayIsAddedUpOnce)
 	t.Run("too few", TestTooFewAreWithheld)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -96,7 +96,7 @@ func BenchmarkBatch(b *testing.B) {
 
 	for name, fresh := range map[string]func() string{
 		"folder":   func() string { return filepath.Join(b.TempDir(), "shelves") },
-		"postgres": func() string { return storetest.Postgres(b) },
+		"postgres": func() string { return postgrestest.Postgres(b) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			var ours, theirs time.Duration

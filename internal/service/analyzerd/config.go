@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -196,8 +197,10 @@ func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
 
 // start opens the database, and the store of shards if there is one, and takes up what is in them.
 func (c Config) start(ctx context.Context, o Options) (service *Service, err error) {
-	if _, err := c.Rows.Make(c.Ledger); err != nil {
-		return nil, fmt.Errorf("analyzer: %w", err)
+	if c.Ledger != "" { // whose folder Writable has found that can be made
+		if err := os.MkdirAll(filepath.Dir(string(c.Ledger)), 0o700); err != nil {
+			return nil, fmt.Errorf("analyzer: %w", err)
+		}
 	}
 	at, err := c.Place(o.Log)
 	if err != nil {

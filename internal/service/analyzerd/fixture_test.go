@@ -28,7 +28,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(workerDSN) != "" {
 		os.Exit(workerProcess())
 	}
-	code := storetest.Main(m, "fsync=on", "max_connections=300")
+	code := postgrestest.Main(m, "fsync=on", "max_connections=300")
 	if err := goleak.Find(); err != nil && code == 0 {
 		os.Stderr.WriteString(err.Error() + "\n")
 		code = 1
@@ -443,7 +443,7 @@ func (r *rig) get(path string) *httptest.ResponseRecorder {
 // databases make a fresh one of each kind.
 var databases = map[string]func(t testing.TB) string{
 	"folder":   func(t testing.TB) string { return filepath.Join(t.TempDir(), "shelves") },
-	"postgres": storetest.Postgres,
+	"postgres": postgrestest.Postgres,
 }
 
 // both runs a test on each kind of database.

@@ -93,7 +93,7 @@ func Local(host string) bool {
 func verifiedDatabase(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
-		return errors.New("is no address of a PostgreSQL database: write postgres://user@host/database?sslmode=verify-full, in small letters; a file of SQLite is set as database")
+		return errors.New("is no address of a PostgreSQL database: write postgres://user@host/database?sslmode=verify-full, in small letters; a folder is set as database")
 	}
 	hosts := []string{u.Query().Get("host")}
 	if hosts[0] == "" {

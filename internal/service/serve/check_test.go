@@ -94,7 +94,7 @@ func TestVerifiedDatabase(t *testing.T) {
 		"postgres://u:geheim@db.example/%zz":            false,
 		"postgres://u:geheim@geheim/c?sslmode=geheim":   false,
 		"postgresql://u@localhost/c":                    true,
-		// What libpq takes, and a file of SQLite would have been named after.
+		// What libpq takes, and a folder would have been named after.
 		"host=localhost user=u password=geheim dbname=c": false,
 		"Postgres://u:geheim@localhost/c":                false,
 		"POSTGRESQL://u:geheim@localhost/c":              false,

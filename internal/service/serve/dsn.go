@@ -3,18 +3,15 @@ package serve
 import (
 	"errors"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Rows are the settings of a service whose data rest in a database.
 type Rows struct {
-	Database     Path   `toml:"database" eg:"/var/lib/confetti-ROLE/ROLE.db" help:"SQLite's file, on a local disk of which fsync can be trusted."`
-	URL          string `toml:"url" or:"postgres://confetti@database.example/confetti?sslmode=verify-full&sslrootcert=/etc/confetti-ROLE/database.crt" help:"Instead of the file: a PostgreSQL database."`
+	Database     Path   `toml:"database" eg:"/var/lib/confetti-ROLE/shelves" help:"A folder on a local disk of which fsync can be trusted."`
+	URL          string `toml:"url" or:"postgres://confetti@database.example/confetti?sslmode=verify-full&sslrootcert=/etc/confetti-ROLE/database.crt" help:"Instead of the folder: a PostgreSQL database."`
 	PasswordFile Path   `toml:"password_file" or:"database.password" help:"The database's password, one line in a file that nobody else may read."`
 }
 
@@ -27,7 +24,7 @@ func (r Rows) Check() error {
 	return Fault("database", err)
 }
 
-// DSN returns where the data rest, as of store.Config.
+// DSN returns where the data rest, the path of a folder or the address of a PostgreSQL database.
 func (r Rows) DSN() (string, error) {
 	database, address, passwordFile := r.Database, r.URL, r.PasswordFile
 	if (database == "") == (address == "") {
@@ -38,7 +35,7 @@ func (r Rows) DSN() (string, error) {
 			return "", errors.New("database is a path: set the address of a PostgreSQL database as url")
 		}
 		if passwordFile != "" {
-			return "", errors.New("password_file is for a PostgreSQL database: leave it out for a file")
+			return "", errors.New("password_file is for a PostgreSQL database: leave it out for a folder")
 		}
 		return string(database), nil
 	}
@@ -66,32 +63,3 @@ func (r Rows) DSN() (string, error) {
 // parameters matches what libpq takes for an address of PostgreSQL, and what would be the name of a
 // file: it may hold the password.
 var parameters = regexp.MustCompile(`\b(host|hostaddr|user|password|dbname|service)\s*=`)
-
-// Make makes the folders of a SQLite file and of other files that a service keeps, which Writable has
-// found that can be made, and returns where the data rest.
-func (r Rows) Make(others ...Path) (dsn string, err error) {
-	for _, file := range append(others, r.Database) {
-		if file == "" {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(string(file)), 0o700); err != nil {
-			return "", err
-		}
-	}
-	return r.DSN()
-}
-
-// Copy copies a SQLite file, and what lies beside it under its name, into the temporary folder,
-// for who reads it as a start does, and returns the copy's DSN; of a PostgreSQL database its own.
-// done removes the copy.
-func (r Rows) Copy() (dsn string, done func(), err error) {
-	if dsn, err = r.DSN(); err != nil || r.Database == "" {
-		return dsn, func() {}, err
-	}
-	folder, base := filepath.Split(dsn)
-	if _, err := os.Stat(dsn); err != nil {
-		return "", nil, err // or an empty one would be made, which is whole
-	}
-	copied, done, err := atomicfile.Copy(filepath.Clean(folder), func(name string) bool { return strings.HasPrefix(name, base) })
-	return filepath.Join(copied, base), done, err
-}

@@ -28,7 +28,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob/blobtest"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
@@ -39,7 +39,7 @@ import (
 type fleet struct {
 	*town
 	whole    *testing.T // the town's is the part of it that runs
-	postgres storetest.Server
+	postgres postgrestest.Server
 	db       *rows.Store // the analyzer's, as this process reads it
 	lone     *lone
 	service  *blobtest.Service // that blobs are in; nil: they are in folders
@@ -77,7 +77,7 @@ func everyPost() []string {
 func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 	t.Helper()
 	f := &fleet{
-		service: service, postgres: storetest.NewServer(t, "fsync=on", "max_connections=300"), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
+		service: service, postgres: postgrestest.NewServer(t, "fsync=on", "max_connections=300"), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
 		town: &town{t: t, children: map[string]*child{}, world: &world{
 			ring: rings(), dir: t.TempDir(), shape: shape{hops: []int{1}, minimum: 2, devices: fleetDevices, crowds: fleetCrowds, sent: 8},
 		}},

@@ -17,17 +17,17 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 func TestMain(m *testing.M) {
 	atomicfiletest.InMemory()
-	os.Exit(storetest.Main(m, "fsync=on", "max_connections=300"))
+	os.Exit(postgrestest.Main(m, "fsync=on", "max_connections=300"))
 }
 
 var databases = map[string]func(testing.TB) Config{
 	"folder":   func(t testing.TB) Config { return Config{DSN: filepath.Join(t.TempDir(), "shelves")} },
-	"postgres": func(t testing.TB) Config { return Config{DSN: storetest.Postgres(t)} },
+	"postgres": func(t testing.TB) Config { return Config{DSN: postgrestest.Postgres(t)} },
 }
 
 // both runs a test on either engine.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 var many = flag.Int("shelves", 1000, "shelves of TestManyShelves")
@@ -41,7 +41,7 @@ func scalar[T any](t *testing.T, url, sql string, args ...any) (v T) {
 // Two that read under REPEATABLE READ, behind a lock, see nothing of each other. The tests' server
 // has it as its default, and the engine is not taken in: keeptest's Updates count together.
 func TestTheServersDefaultIsAnother(t *testing.T) {
-	if is := scalar[string](t, storetest.Postgres(t), "SHOW default_transaction_isolation"); is != "repeatable read" {
+	if is := scalar[string](t, postgrestest.Postgres(t), "SHOW default_transaction_isolation"); is != "repeatable read" {
 		t.Errorf("the server's default is %s: these tests prove nothing of the engine", is)
 	}
 }
@@ -154,7 +154,7 @@ func TestAReaderHoldsUpNobody(t *testing.T) {
 
 // Eight make a store at once, and eight start at once.
 func TestStartsAtOnce(t *testing.T) {
-	c := Config{URL: storetest.Postgres(t)}
+	c := Config{URL: postgrestest.Postgres(t)}
 	var made, there atomic.Int32
 	var all sync.WaitGroup
 	for range 8 {
@@ -257,7 +257,7 @@ func TestNoDeadlock(t *testing.T) {
 
 // What the database has of earlier versions, of later ones, or nothing of ours, is refused by name.
 func TestOtherTablesAreRefused(t *testing.T) {
-	url := storetest.Postgres(t)
+	url := postgrestest.Postgres(t)
 	refused := func(what, why string, err error) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), why) {

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/storage/keep/keeptest"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 // bouncer starts pgbouncer before a server and returns the address of the database behind it.
-func bouncer(t *testing.T, server storetest.Server, mode string) string {
+func bouncer(t *testing.T, server postgrestest.Server, mode string) string {
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		t.Skip("pgbouncer is not installed")
@@ -56,7 +56,7 @@ func bouncer(t *testing.T, server storetest.Server, mode string) string {
 // A pooler of transactions stands between, and hands each transaction to another connection: all
 // promises hold. One of statements is refused.
 func TestThroughPgbouncer(t *testing.T) {
-	server := storetest.NewServer(t, "fsync=on")
+	server := postgrestest.NewServer(t, "fsync=on")
 	url := bouncer(t, server, "transaction")
 	keeptest.Run(t, keeptest.Engine{Shared: true, New: func(t testing.TB) keeptest.Disk {
 		execute(t, server.DSN(), "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")

@@ -7,12 +7,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 // A store that is closed leaves nothing running: no writer of a shelf, no caller that gave up.
 func TestCloseLeavesNothing(t *testing.T) {
-	d, _ := disk(t, Config{URL: storetest.Postgres(t)})
+	d, _ := disk(t, Config{URL: postgrestest.Postgres(t)})
 	none := goleak.IgnoreCurrent()
 	s, err := d.Open(t.Context())
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/keeptest"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 func TestMain(m *testing.M) {
@@ -21,14 +21,14 @@ func TestMain(m *testing.M) {
 		flag.Set("rapid.checks", "8") // each some 30 round trips and a schema
 	}
 	// A default that the engine must not be taken in by.
-	os.Exit(storetest.Main(m, "fsync=on", "default_transaction_isolation=repeatable read", "max_connections=300"))
+	os.Exit(postgrestest.Main(m, "fsync=on", "default_transaction_isolation=repeatable read", "max_connections=300"))
 }
 
 // disk returns a store in a schema of its own, with keys in a folder or, without, in the database.
 func disk(t testing.TB, c Config) (keeptest.Disk, Config) {
 	t.Helper()
 	if c.URL == "" {
-		c.URL = storetest.Postgres(t)
+		c.URL = postgrestest.Postgres(t)
 	}
 	if err := Make(t.Context(), c); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 // Whatever keeps a database from being reached, the error says what to look at and shows nothing of
@@ -19,7 +19,7 @@ func TestAnErrorShowsNothingOfTheAddress(t *testing.T) {
 		"postgres://geheim:geheim@localhost/geheim?sslmode=geheim":                                      "cannot be read",
 		"postgres://geheim:geheim@localhost/geheim?sslmode=verify-full&sslrootcert=/nowhere/geheim.crt": "or a file that it names",
 	}
-	server := storetest.Postgres(t)
+	server := postgrestest.Postgres(t)
 	urls[strings.Replace(server, "/postgres?", "/geheim?", 1)] = "no database of this name"
 	urls[strings.Replace(server, "user=postgres", "user=geheim", 1)] = "let this user in"
 	for url, want := range urls {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/keeptest"
-	"github.com/confetti-dp/confetti/internal/storage/store/storetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 // row1 returns a row of table 1, as an Insert keeps it.
@@ -29,7 +29,7 @@ func soon(t *testing.T) context.Context {
 
 // The server is stopped and killed while many write, and what it acknowledged is there.
 func TestAServerIsStoppedAndKilled(t *testing.T) {
-	server := storetest.NewServer(t, "fsync=on")
+	server := postgrestest.NewServer(t, "fsync=on")
 	for _, atOnce := range []bool{true, false} {
 		keeptest.Killed(t, keeptest.Engine{New: func(t testing.TB) keeptest.Disk {
 			execute(t, server.DSN(), "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")
@@ -46,7 +46,7 @@ func TestAServerIsStoppedAndKilled(t *testing.T) {
 
 // A store goes on when its server has come back, with no error but of the calls that met it down.
 func TestAStoreOutlivesItsServer(t *testing.T) {
-	server := storetest.NewServer(t, "fsync=on")
+	server := postgrestest.NewServer(t, "fsync=on")
 	s, _ := opened(t, Config{URL: server.DSN()})
 	shelf := created(t, s, "a")
 	if _, err := shelf.Insert(t.Context(), row1("before")); err != nil {
@@ -88,8 +88,8 @@ func TestAStoreOutlivesItsServer(t *testing.T) {
 }
 
 // waiting makes a server wait for a standby that there is not, until free is called.
-func waiting(t *testing.T) (server storetest.Server, wait, free func()) {
-	server = storetest.NewServer(t, "fsync=on")
+func waiting(t *testing.T) (server postgrestest.Server, wait, free func()) {
+	server = postgrestest.NewServer(t, "fsync=on")
 	set := func(names string) func() {
 		return func() {
 			execute(t, server.DSN(), "ALTER SYSTEM SET synchronous_standby_names = '"+names+"'")
@@ -101,7 +101,7 @@ func waiting(t *testing.T) (server storetest.Server, wait, free func()) {
 }
 
 // commits returns how many commits wait.
-func commits(t *testing.T, server storetest.Server) (n int) {
+func commits(t *testing.T, server postgrestest.Server) (n int) {
 	t.Helper()
 	s, err := connect(t.Context(), Config{URL: server.DSN()})
 	if err != nil {
@@ -206,7 +206,7 @@ type door struct {
 	conns []net.Conn
 }
 
-func newDoor(t *testing.T, server storetest.Server) *door {
+func newDoor(t *testing.T, server postgrestest.Server) *door {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestALostConnectionCancelsNoCommit(t *testing.T) {
 }
 
 // follows returns when a standby follows the server.
-func follows(t *testing.T, server storetest.Server) {
+func follows(t *testing.T, server postgrestest.Server) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server.DSN())
 	if err != nil {
@@ -312,7 +312,7 @@ func follows(t *testing.T, server storetest.Server) {
 // A synchronous standby is promoted: what was acknowledged is there. What timed out may be
 // repeated at it, and is acknowledged as what it is there.
 func TestAStandbyIsPromoted(t *testing.T) {
-	server := storetest.NewServer(t, "fsync=on")
+	server := postgrestest.NewServer(t, "fsync=on")
 	keys := folder(t)
 	_, c := disk(t, Config{URL: server.DSN(), Keys: keys})
 	standby := server.Standby(t, "s1")
@@ -385,7 +385,7 @@ func TestAStandbyIsPromoted(t *testing.T) {
 
 // A server that may lose what it acknowledges is refused by the name of its setting.
 func TestServersThatLoseAreRefused(t *testing.T) {
-	server := storetest.NewServer(t, "fsync=on")
+	server := postgrestest.NewServer(t, "fsync=on")
 	_, c := disk(t, Config{URL: server.DSN()})
 	for _, setting := range []string{"full_page_writes = off", "synchronous_commit = off", "synchronous_commit = local", "synchronous_commit = remote_write"} {
 		name, value, _ := strings.Cut(setting, " = ")
@@ -403,7 +403,7 @@ func TestServersThatLoseAreRefused(t *testing.T) {
 	if _, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "synchronous_standby_names") {
 		t.Errorf("a server with a standby's place and no name: %v", err)
 	}
-	if err := Make(t.Context(), Config{URL: storetest.NewServer(t).DSN()}); err == nil || !strings.Contains(err.Error(), "fsync off") {
+	if err := Make(t.Context(), Config{URL: postgrestest.NewServer(t).DSN()}); err == nil || !strings.Contains(err.Error(), "fsync off") {
 		t.Errorf("a server without fsync: %v", err)
 	}
 }

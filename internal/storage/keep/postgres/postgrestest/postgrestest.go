@@ -1,6 +1,6 @@
-// Package storetest runs a real PostgreSQL server, one a test process, on a Unix socket in a folder of its own. Used
-// by tests of internal/storage/store, internal/service and internal/testkit/chaos.
-package storetest
+// Package postgrestest runs a real PostgreSQL server, one a test process, on a Unix socket in a folder of its own. Used
+// by tests of internal/storage/keep, internal/service and internal/testkit/chaos.
+package postgrestest
 
 import (
 	"context"
