@@ -223,7 +223,7 @@ func (c partyNew) role() string {
 	case card.Issuer:
 		return fmt.Sprintf("bearers = '%s'\nfolder = '%s'\n", respondentsFile, roles.MarksFolder)
 	}
-	return "database = 'analyzer.db'\n"
+	return "database = 'shelves'\n"
 }
 
 // edge returns the settings of a gateway. The relay's networks are for its operator to tell.

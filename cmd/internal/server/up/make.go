@@ -379,7 +379,7 @@ func partyConfig(p plans.Party) string {
 		return fmt.Sprintf("publishers_file = '../%s'\nfolder = '%s'\nbearers = '../%s'\n", trial.Publishers, roles.MarksFolder, trial.Bearers)
 	}
 	// Grace: hops forward within seconds on one machine.
-	return fmt.Sprintf(`database = 'analyzer.db'
+	return fmt.Sprintf(`database = 'shelves'
 grace = '10s'
 publishers_file = '../%s'
 

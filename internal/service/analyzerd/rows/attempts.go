@@ -25,7 +25,7 @@ type attempt struct {
 // forGood is until when a batch is held whose shards are there: until they are forgotten.
 var forGood = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// attempt is where the attempt at a batch is.
+// attempt returns where the attempt at a batch is.
 func (b Batch) attempt() string { return fmt.Sprintf("%s/%x", b.at(), b.SHA256) }
 
 // Attempt names the attempt at a batch that stands; "": nobody has begun.

@@ -36,10 +36,10 @@ type mark struct {
 	Tally       body      `json:"tally"`
 }
 
-// at is where the mark of a batch is.
+// at returns where the mark of a batch is.
 func (b Batch) at() string { return place(b.Crowd, b.Instance) }
 
-// tally is where the tally of a batch is.
+// tally returns where the tally of a batch is.
 func (b Batch) tally() string { return fmt.Sprintf("%s/%x", b.at(), b.SHA256) }
 
 func (b Batch) mark(tally []byte) mark {

@@ -31,7 +31,7 @@ func (sh Shard) batch() Batch {
 
 func (sh Shard) at() string { return place(sh.Crowd, sh.Instance, sh.Shard) }
 
-// counts is where the tally of a shard is.
+// counts returns where the tally of a shard is.
 func (sh Shard) counts() string { return sh.at() + "/" + sh.Attempt }
 
 // ShardCount is what was counted of a shard.
