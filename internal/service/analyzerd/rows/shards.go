@@ -25,10 +25,6 @@ type Shard struct {
 	Attempt         string            // in whose name the shard was dealt
 }
 
-func (sh Shard) batch() Batch {
-	return Batch{Plan: sh.Plan, Instance: sh.Instance, Crowd: sh.Crowd, SHA256: sh.SHA256}
-}
-
 func (sh Shard) at() string { return place(sh.Crowd, sh.Instance, sh.Shard) }
 
 // counts returns where the tally of a shard is.
