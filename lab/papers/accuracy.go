@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/figures"
 	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -15,7 +15,7 @@ import (
 var drawn = []float64{0.5, 1, 2, 4, 7}
 
 // accuracies returns a figure for each data set and kernel. needs names a bitsum that a set must have been measured by.
-func accuracies(name string, labels float64, c Cells, needs ...string) (out []page.Chart) {
+func accuracies(name string, labels float64, c Cells, needs ...string) (out []figures.Chart) {
 	at := c.where(func(x experiments.Cell) bool {
 		return classified(x) && x.Density.LabelEpsilon == labels && slices.Contains(drawn, x.Density.Epsilon)
 	})
@@ -66,7 +66,7 @@ func has(c Cells, kernel string, bitsums []string) bool {
 }
 
 // overEpsilon returns a figure for each data set, on logarithmic axes.
-func overEpsilon(c Cells, name, title, y string, pick func(experiments.Cell) bool, value func(*experiments.Result) (float64, float64)) (out []page.Chart) {
+func overEpsilon(c Cells, name, title, y string, pick func(experiments.Cell) bool, value func(*experiments.Result) (float64, float64)) (out []figures.Chart) {
 	at := c.where(pick)
 	for _, set := range datasets(at) {
 		of := at.where(func(x experiments.Cell) bool { return x.Dataset == set })

@@ -6,9 +6,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/esa"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/figures"
 	"github.com/confetti-dp/confetti/lab/sgd"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -18,7 +18,7 @@ func esaPaper() Paper {
 	pictures := func(name, spec, set, what, text string) item {
 		return item{
 			name: "Table " + name, title: what, text: text,
-			show: func(c Cells) ([]release.Table, []page.Chart) {
+			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				t, f := fragments(spec, set, experiments.OneHot, budgets, c)
 				return []release.Table{t}, f
 			},
@@ -37,14 +37,14 @@ error it pays in local epsilon, which each table has beside it. The paper's pict
 Why numbers differ, pictures, and what goes beyond the paper: [results-esa.md](../results-esa.md); learning in rounds: [gradients.md](../gradients.md).`,
 		items: []item{
 			{name: "Figure 1", title: "a map, privately", text: "The paper shows its map at a central epsilon of 0.5; ours at 0.05 and at 1: the truth, a curator, and then reports by the paper's accounting and by the exact one, each in 1, 4, 16 and 256 fragments.\n\n![A made-up map by night at two central epsilons](esa-table8-pictures.png)"},
-			{name: "Figure 2", title: "learning curves", text: "Of MNIST: directions of the network of Table XIII, local epsilon 1.9 a round, for as many rounds as the printed orders leave at 18 (the paper's b; its \"tops out at 95 %\" is the level of the cross). Its c, on CIFAR-10, tops out at 70 %: its features are of CIFAR-100, ours of 5,000 other records of CIFAR-10. **Narrower than the paper**: by its way 100 examples stand for the 2,000 to 10,000 respondents of a round, where the paper takes a half or a fifth of them; their reports are drawn by the normal limit of their sum. Each cell has 3 runs, where the paper has 10. The step (drift 0.08 of two) was chosen on MNIST's test records.", show: func(c Cells) ([]release.Table, []page.Chart) { return nil, curves(c) }},
-			{name: "Table I", title: "heavy hitters", text: "The paper prints epsilons and messages, and of errors only pictures.", show: func(c Cells) ([]release.Table, []page.Chart) {
+			{name: "Figure 2", title: "learning curves", text: "Of MNIST: directions of the network of Table XIII, local epsilon 1.9 a round, for as many rounds as the printed orders leave at 18 (the paper's b; its \"tops out at 95 %\" is the level of the cross). Its c, on CIFAR-10, tops out at 70 %: its features are of CIFAR-100, ours of 5,000 other records of CIFAR-10. **Narrower than the paper**: by its way 100 examples stand for the 2,000 to 10,000 respondents of a round, where the paper takes a half or a fifth of them; their reports are drawn by the normal limit of their sum. Each cell has 3 runs, where the paper has 10. The step (drift 0.08 of two) was chosen on MNIST's test records.", show: func(c Cells) ([]release.Table, []figures.Chart) { return nil, curves(c) }},
+			{name: "Table I", title: "heavy hitters", text: "The paper prints epsilons and messages, and of errors only pictures.", show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return []release.Table{heavyHitters(c)}, fragmentFigure("esa-table1", "heavy-hitters", experiments.OneHot, []float64{0.0025, 0.01, 0.05, 0.25, 1}, c)
 			}},
-			{name: "Table II", title: "populations", text: "Ours are made up to these numbers; counts in the paper sorted by magnitude are a picture without numbers.", show: func(c Cells) ([]release.Table, []page.Chart) { return []release.Table{populations(c)}, nil }},
-			{name: "Table III", title: "four populations", text: "Local epsilon 2, central epsilon 0.05 and 1, and a sketch with the flips of the last. At local epsilon 2 the printed central epsilons are the lemma's divided by 2.46. Messages are those that ours sends by the paper's accounting, and not the printed ones (of the Map at 0.05 the paper has 1734.52).", show: func(c Cells) ([]release.Table, []page.Chart) { return []release.Table{four(c)}, nil }},
+			{name: "Table II", title: "populations", text: "Ours are made up to these numbers; counts in the paper sorted by magnitude are a picture without numbers.", show: func(c Cells) ([]release.Table, []figures.Chart) { return []release.Table{populations(c)}, nil }},
+			{name: "Table III", title: "four populations", text: "Local epsilon 2, central epsilon 0.05 and 1, and a sketch with the flips of the last. At local epsilon 2 the printed central epsilons are the lemma's divided by 2.46. Messages are those that ours sends by the paper's accounting, and not the printed ones (of the Map at 0.05 the paper has 1734.52).", show: func(c Cells) ([]release.Table, []figures.Chart) { return []release.Table{four(c)}, nil }},
 			pictures("IV", "esa-table4", "horse-like", "the Horse", "A sparse picture, 87,680 cells, 1,914,589 respondents, delta 5e-8. Printed errors of a curator and of single reports are 0.87 of ours that are taken to white, at every noise: [see below](#what-the-printed-errors-are-off-by-the-horse-the-map-and-the-sketches)."),
-			{name: "Table V", title: "the Horse in a sketch", text: "Count-mean sketch, 1,024 hash functions by 65,536 cells, with the flips of Table IV. The paper knows no central epsilon but \"between the target and the local one\"; ours counts the devices that share a row.", show: func(c Cells) ([]release.Table, []page.Chart) {
+			{name: "Table V", title: "the Horse in a sketch", text: "Count-mean sketch, 1,024 hash functions by 65,536 cells, with the flips of Table IV. The paper knows no central epsilon but \"between the target and the local one\"; ours counts the devices that share a row.", show: func(c Cells) ([]release.Table, []figures.Chart) {
 				t, _ := fragments("esa-table5", "horse-like", experiments.CountMean, budgets, c)
 				m, ok := c.one(func(x experiments.Cell) bool {
 					return x.Dataset == "horse-like" && x.Histogram.Encoding == experiments.CountMean && x.Histogram.Accounting == calibrate.Exact && x.Histogram.LocalEpsilon > 0
@@ -54,26 +54,26 @@ Why numbers differ, pictures, and what goes beyond the paper: [results-esa.md](.
 				}
 				return []release.Table{t}, nil
 			}},
-			{name: "Table VI", title: "one report or several", text: "Each respondent reports once, twice or five times with that share of the local epsilon. Exact rows are at equal central epsilon.", show: func(c Cells) ([]release.Table, []page.Chart) {
+			{name: "Table VI", title: "one report or several", text: "Each respondent reports once, twice or five times with that share of the local epsilon. Exact rows are at equal central epsilon.", show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return []release.Table{several("esa-table6", experiments.OneHot, budgets, c)}, nil
 			}},
-			{name: "Table VII", title: "one hash function or several", text: "The same with hash functions of the sketch of Table V, two and five in one run.", show: func(c Cells) ([]release.Table, []page.Chart) {
+			{name: "Table VII", title: "one hash function or several", text: "The same with hash functions of the sketch of Table V, two and five in one run.", show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return []release.Table{several("esa-table7", experiments.CountMean, budgets, c)}, nil
 			}},
 			pictures("VIII", "esa-table8", "map-like", "the Map", "2,795,520 cells, 236,559,063 respondents, delta 5e-10. The paper's errors have a floor of 58 that neither epsilon nor fragments change and that its curator's do not have: counts of up to 637 taken to 255 make such a floor, and then all of its numbers ([see below](#what-the-printed-errors-are-off-by-the-horse-the-map-and-the-sketches)). Nothing is taken below 637 here."),
 			pictures("IX", "esa-table9", "child-like", "the Child", "A picture without black, 358,337 cells, 50,409,435 respondents, delta 5e-9. What is taken to white agrees with the paper within 5 %."),
-			{name: "Table X", title: "other bounds", text: "Central epsilon of the reports of Table III without attribute fragmenting. Half of the privacy blanket with Hoeffding's inequality, at twice the local epsilon, is within 6 % of all that is printed for local epsilon 2.", show: func(c Cells) ([]release.Table, []page.Chart) { return []release.Table{bounds(c)}, nil }},
+			{name: "Table X", title: "other bounds", text: "Central epsilon of the reports of Table III without attribute fragmenting. Half of the privacy blanket with Hoeffding's inequality, at twice the local epsilon, is within 6 % of all that is printed for local epsilon 2.", show: func(c Cells) ([]release.Table, []figures.Chart) { return []release.Table{bounds(c)}, nil }},
 			{
 				name: "What the printed errors are off by", title: "the Horse, the Map and the sketches",
 				text: "**The Horse.** What is printed of a curator and of single reports, from a noise of 4 to one of 600, is 0.84 to 0.88 of our error that is taken to white, 0.87 in the mean: the root of three quarters, as if a mean over four channels of a picture had been taken of which one, its transparency, never errs. That is a reading, which the paper does not confirm. Its two and five reports (Table VI) do not have the factor, those of two and five hash functions (Table VII) do; the Child, which the paper made grey, and the Map, a photograph, have none.\n\n" +
 					"**The Map.** Its 11 numbers of one report and of four fragments follow within 3 % from taking estimates to 255, as of a picture of that white, where 2.5 times as many are in the brightest cells. Its sketch has that floor too: 58 and the 59 that ours measures are 83, for its 79.7.\n\n" +
 					"**The heavy hitters.** A sketch errs there by colliding with the largest values, and by nothing else: the root of all squares over that of the cells of all hash functions. What is printed says that the paper's largest values have fewer respondents: a population of as many heavy hitters whose power law goes on behind them, in the place of beginning anew, is 13 % above it.",
-				show: func(c Cells) ([]release.Table, []page.Chart) {
+				show: func(c Cells) ([]release.Table, []figures.Chart) {
 					return []release.Table{factors(c), floors(c), sketches(c)}, nil
 				},
 			},
-			{name: "Table XI", title: "membership inference", text: "A threshold of the loss, between as many respondents and as many others. Chance alone makes a difference of about 1.2 over the root of their number: 0.01 of 10,000, 0.027 of our 2,000 of CIFAR-10. On MNIST and Fashion-MNIST it is 0.002 to 0.010 (printed 0.0017 and 0.0130), and shows an epsilon of 0 in every row. What is printed is of one model of each data set, whose rounds are not said, and its epsilon is of that one; proved epsilons are of replacement (a curator's: removal), at delta 1e-6. The models are those of Table XII, with what is narrower there.", show: func(c Cells) ([]release.Table, []page.Chart) { return []release.Table{membership(c)}, nil }},
-			{name: "Table XII", title: "models from gradients", text: "The paper does not say how many rounds it takes: ours are as many as its printed orders leave, which prove nothing. *Proved* is the central epsilon of the very same reports by our accounting, of replacement. **Narrower than the paper**: by its way 100 examples stand for the 2,000 to 10,000 respondents of a round, where the paper takes a half or a fifth of them; their reports are drawn by the normal limit of their sum. Each cell has 3 runs, where the paper has 10. The step (drift 0.08 of two) was chosen on MNIST's test records.", show: func(c Cells) ([]release.Table, []page.Chart) { return []release.Table{gradients(c)}, nil }},
+			{name: "Table XI", title: "membership inference", text: "A threshold of the loss, between as many respondents and as many others. Chance alone makes a difference of about 1.2 over the root of their number: 0.01 of 10,000, 0.027 of our 2,000 of CIFAR-10. On MNIST and Fashion-MNIST it is 0.002 to 0.010 (printed 0.0017 and 0.0130), and shows an epsilon of 0 in every row. What is printed is of one model of each data set, whose rounds are not said, and its epsilon is of that one; proved epsilons are of replacement (a curator's: removal), at delta 1e-6. The models are those of Table XII, with what is narrower there.", show: func(c Cells) ([]release.Table, []figures.Chart) { return []release.Table{membership(c)}, nil }},
+			{name: "Table XII", title: "models from gradients", text: "The paper does not say how many rounds it takes: ours are as many as its printed orders leave, which prove nothing. *Proved* is the central epsilon of the very same reports by our accounting, of replacement. **Narrower than the paper**: by its way 100 examples stand for the 2,000 to 10,000 respondents of a round, where the paper takes a half or a fifth of them; their reports are drawn by the normal limit of their sum. Each cell has 3 runs, where the paper has 10. The step (drift 0.08 of two) was chosen on MNIST's test records.", show: func(c Cells) ([]release.Table, []figures.Chart) { return []release.Table{gradients(c)}, nil }},
 			{name: "Table XIII", title: "the network for MNIST and Fashion-MNIST", text: "Built as printed: 26,010 numbers, as the paper's; `internal/nn` counts them in a test."},
 			{name: "Table XIV", title: "the network for CIFAR-10", text: "Built as printed, without the layers that the table does not have; all but the last learn without privacy on the half of our CIFAR-10 records that nobody answers for, where the paper takes CIFAR-100."},
 		},
@@ -132,7 +132,7 @@ func inFragments(n int) string {
 }
 
 // fragments returns a table of a curator, of whole reports and of fragments, with its figure.
-func fragments(spec, set, encoding string, budgets []float64, c Cells) (release.Table, []page.Chart) {
+func fragments(spec, set, encoding string, budgets []float64, c Cells) (release.Table, []figures.Chart) {
 	t := release.Table{Columns: columns("central epsilon", "reports", "printed", "equal local epsilon (the paper's accounting)", "equal central epsilon (exact)", "local epsilon: the paper's / exact", "one fragment alone: the paper's / exact", "central epsilon at equal local epsilon, exactly")}
 	for _, e := range budgets {
 		if m, ok := c.one(counted(set, experiments.Central, "", 1, 1, e)); ok {
@@ -163,16 +163,16 @@ func fragments(spec, set, encoding string, budgets []float64, c Cells) (release.
 }
 
 // fragmentFigure draws the errors of a table over central epsilon, with what is printed.
-func fragmentFigure(spec, set, encoding string, budgets []float64, c Cells) []page.Chart {
-	looks := map[int]page.Mark{1: page.Circle, 16: page.Square, 256: page.Triangle}
-	hollow := map[int]page.Mark{1: page.Ring, 16: page.Box, 256: page.Pyramid}
+func fragmentFigure(spec, set, encoding string, budgets []float64, c Cells) []figures.Chart {
+	looks := map[int]figures.Mark{1: figures.Circle, 16: figures.Square, 256: figures.Triangle}
+	hollow := map[int]figures.Mark{1: figures.Ring, 16: figures.Box, 256: figures.Pyramid}
 	f := newChart(strings.TrimPrefix(spec, "esa-"), "Errors of counts, "+populationCalled(set), "Root mean square error against the central epsilon.",
 		release.Axis{Label: "central epsilon", Log: true}, release.Axis{Label: "root mean square error (respondents)", Log: true})
 	for _, n := range []int{1, 16, 256} {
 		for _, by := range []calibrate.Accounting{calibrate.Paper, calibrate.Exact} {
-			p := protocol{inFragments(n) + ", exact", line(page.Blue, looks[n])}
+			p := protocol{inFragments(n) + ", exact", line(figures.Blue, looks[n])}
 			if by == calibrate.Paper {
-				p = protocol{inFragments(n) + ", the paper's", paper(page.Vermilion, hollow[n])}
+				p = protocol{inFragments(n) + ", the paper's", paper(figures.Vermilion, hollow[n])}
 			}
 			for _, e := range budgets {
 				if m, ok := c.one(counted(set, encoding, by, n, 1, e)); ok {
@@ -193,12 +193,12 @@ func fragmentFigure(spec, set, encoding string, budgets []float64, c Cells) []pa
 				h.Fragments = n
 			}
 			if x, ok := esa.Printed(spec, set, h); ok {
-				f.add(protocol{inFragments(n) + ", printed", page.Look{Colour: page.Vermilion, Mark: map[int]page.Mark{1: page.Cross, 256: page.Plus}[n], Alone: true}}, e, x, 0)
+				f.add(protocol{inFragments(n) + ", printed", figures.Look{Colour: figures.Vermilion, Mark: map[int]figures.Mark{1: figures.Cross, 256: figures.Plus}[n], Alone: true}}, e, x, 0)
 			}
 		}
 	}
 	if drawn, ok := f.done(); ok {
-		return []page.Chart{drawn}
+		return []figures.Chart{drawn}
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/figures"
 	"github.com/confetti-dp/confetti/lab/sgd"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -89,9 +89,9 @@ func membership(c Cells) release.Table {
 }
 
 // curves are Figure 2: how the networks of the paper's way learn, with the level at which its own ends.
-func curves(c Cells) (out []page.Chart) {
+func curves(c Cells) (out []figures.Chart) {
 	level := map[string]float64{"mnist": 0.95, "fashion-mnist": 0.78, "cifar10_subset": 0.70}
-	looks := []page.Look{line(page.Blue, page.Circle), line(page.Vermilion, page.Square), line(page.Green, page.Triangle)}
+	looks := []figures.Look{line(figures.Blue, figures.Circle), line(figures.Vermilion, figures.Square), line(figures.Green, figures.Triangle)}
 	for _, set := range pictures {
 		f := newChart("figure2-"+stem(set), "Accuracy after each round, "+called(set), "Accuracy on "+called(set)+" after each round.", release.Axis{Label: "round", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
 		longest := map[int]experiments.Measured{}
@@ -112,7 +112,7 @@ func curves(c Cells) (out []page.Chart) {
 			}
 		}
 		if len(users) > 0 {
-			f.add(protocol{"the paper's, where it ends", page.Look{Colour: page.Ink, Mark: page.Cross, Alone: true}}, float64(last), level[set], 0)
+			f.add(protocol{"the paper's, where it ends", figures.Look{Colour: figures.Ink, Mark: figures.Cross, Alone: true}}, float64(last), level[set], 0)
 		}
 		if drawn, ok := f.done(); ok {
 			out = append(out, drawn)

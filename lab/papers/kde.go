@@ -7,8 +7,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/figures"
 	"github.com/confetti-dp/confetti/lab/kde"
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/release"
@@ -34,7 +34,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 	table := func(name, set, ours string, sets ...string) item {
 		return item{
 			name: "Table " + name, title: "the labels' epsilon, " + set, text: ours,
-			show: func(c Cells) (tables []release.Table, _ []page.Chart) {
+			show: func(c Cells) (tables []release.Table, _ []figures.Chart) {
 				for _, s := range sets {
 					tables = append(tables, byLabels("table"+name, s, c)...)
 				}
@@ -46,14 +46,14 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 		return item{
 			name: "Table " + name, title: fmt.Sprintf("classes in words, epsilon %g, labels at 5", epsilon),
 			text: "Three words of highest density in each class, and in brackets those whose density exceeds that in the other classes by most. The paper's words are of GloVe's vocabulary and cannot be compared one by one; it has no measure of them either. Ours are the vocabulary of the data set, and, where texts are means of GloVe's vectors (25 numbers a word, where the paper embeds GloVe's words as it does texts), its 11,925 words.",
-			show: func(c Cells) ([]release.Table, []page.Chart) { return decoded(epsilon, c), nil },
+			show: func(c Cells) ([]release.Table, []figures.Chart) { return decoded(epsilon, c), nil },
 		}
 	}
 	accuracy := func(name string, labels float64) item {
 		return item{
 			name: "Figure " + name, title: fmt.Sprintf("accuracy against epsilon, labels at %g", labels),
 			text: "With as many respondents as there are records; bars are the deviation over runs. The paper's figure carries no numbers that could be drawn in; where its tables have some at this epsilon of labels, they are the crosses, of the paper's sizes (30,000 respondents a class of AG news, and 768 dimensions, where the lines have 9,600 and 256).",
-			show: func(c Cells) ([]release.Table, []page.Chart) { return nil, accuracies("figure"+name, labels, c) },
+			show: func(c Cells) ([]release.Table, []figures.Chart) { return nil, accuracies("figure"+name, labels, c) },
 		}
 	}
 	p.items = []item{
@@ -66,19 +66,19 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 		accuracy("1", 5),
 		{
 			name: "Figure 2", title: "messages", text: "Randomized response sends a bit a channel. The paper draws 3NB at \"a few times\" that, and leaves Pure out. What the printed constants ask for, and why, is said in [results.md](../results-kde.md#figure-2-messages).",
-			show: func(c Cells) ([]release.Table, []page.Chart) {
+			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return nil, overEpsilon(c, "figure2", "Messages that a device sends", "messages a device (mean)", costs, func(r *experiments.Result) (float64, float64) { return r.MessagesPerDevice, 0 })
 			},
 		},
 		{
 			name: "Figure 3", title: "error of Gaussian densities", text: "Root mean square at the first 1,000 test records, against the exact density. Where the lines end is the error of the random features alone (0.0223 of 256), which no accounting changes.",
-			show: func(c Cells) ([]release.Table, []page.Chart) {
+			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return nil, overEpsilon(c, "figure3", "Error of Gaussian densities", "root mean square error of a density", queried, func(r *experiments.Result) (float64, float64) { return r.KDERMSE, r.KDERMSEStd })
 			},
 		},
 		{
 			name: "Figure 4", title: "the shuffler against none", text: "Labels at epsilon 5. Without a shuffler each bit protects itself, and all rounds share the budget. Of inner products that is better than the lemma's RR with a shuffler, whose constants cost more than a shuffler gives at this size: our local accountant, too, knows that a unit vector does not move all bits.",
-			show: func(c Cells) ([]release.Table, []page.Chart) {
+			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return alone(5, c), accuracies("figure4", 5, c.where(func(x experiments.Cell) bool {
 					return x.Density.Bitsum == experiments.Local || x.Density.Bitsum == "rr" && x.Density.Kernel.Name != "ip-rotated"
 				}), experiments.Local)
@@ -89,7 +89,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 		accuracy("8", 3),
 		{
 			name: "Beyond the tables", title: "what the accountant and the rotation bring, apart", text: "The same bits of inner products, added up by the same protocols, with the noise of either accounting, labels as they are. At epsilon 0.5 the accountant makes 80 of RR's 26, and the rotation 85 of these; of 3NB's 46 the rotation makes 83, and the accountant 84 of these.",
-			show: func(c Cells) ([]release.Table, []page.Chart) {
+			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return crossed(c.where(func(x experiments.Cell) bool {
 					return x.Density.Bitsum == "rr" || x.Density.Bitsum == "3nb" && x.Density.Accounting != experiments.AuthorsAccounting
 				}), "agnews_lsa256", []string{"ip-identity", "ip-rotated"}, 0), nil
@@ -97,7 +97,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 		},
 		{
 			name: "Beyond the tables, on smaller crowds", title: "one bit a coordinate", text: "AG news of 12,000 texts (2,971 respondents in the smallest class, d = 256) and SST-2 (20,201, d = 128), labels as they are. *Inner product, rotated* sends as many bits as there are dimensions, *Gaussian, paired* 4,096. The nearest class mean is post-processing: it costs nothing.",
-			show: func(c Cells) (tables []release.Table, _ []page.Chart) {
+			show: func(c Cells) (tables []release.Table, _ []figures.Chart) {
 				for _, set := range []string{"agnews", "sst2"} {
 					if _, ok := c.one(func(x experiments.Cell) bool {
 						return classified(x) && x.Dataset == set && x.Density.Kernel.Name == "gaussian-paired"
@@ -110,13 +110,13 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 		},
 		{
 			name: "Appendix A.3", title: "random signs in the place of the coordinates", text: "The paper's text projects a value on random signs before rounding; its authors' program does not. Labels at epsilon 5.",
-			show: func(c Cells) ([]release.Table, []page.Chart) {
+			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return crossed(c.where(func(x experiments.Cell) bool { return x.Density.Bitsum != experiments.Local }), "agnews_lsa256", []string{"ip-signs", "ip-identity"}, 5), nil
 			},
 		},
 		{
 			name: "Appendix B.2", title: "bits and the numbers that they are of", text: "Features on a grid of 1,024 steps in the place of bits: with Gaussian noise of one who holds the records, and with a discrete Gaussian of each device's own where nothing but sums is revealed (distributed discrete Gaussian; some 25 bits a channel). The paper expects little of numbers, as rounding is of low order beside the sampling of features. So it is for Gaussian densities. The coordinates of a vector are not sampled: rounding numbers of about 1/16 to bits costs 5 points by itself (80.5 for 85.1), which numbers save and rotating before rounding gives back (84.9). And a curator's noise on bits pays for each of them moving alone, where the numbers move together: RR's accountant knows that of bits too.",
-			show: func(c Cells) ([]release.Table, []page.Chart) {
+			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return crossed(c.where(func(x experiments.Cell) bool {
 					return x.Density.Bitsum != "3nb" && (x.Density.Bitsum != "rr" || x.Density.Accounting == calibrate.Exact)
 				}), "agnews_lsa256", []string{"gaussian", "ip-identity"}, 0), nil
@@ -124,7 +124,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 		},
 		{
 			name: "Theorem 3.3", title: "the error at any point, and projections", text: "The theorem's error holds at the worst point. Each release of densities prints that of its own sums, with the constants of its features in the place of powers of R and S, and `densities.csv` has intervals that hold for all its points at once. The remark after the theorem projects values first (kernel `gaussian-projected`): a device then spends d log d + I m on them and not I d.",
-			show: func(Cells) ([]release.Table, []page.Chart) { return anywhere(), nil },
+			show: func(Cells) ([]release.Table, []figures.Chart) { return anywhere(), nil },
 		},
 		{
 			name: "Appendix A.1.7", title: "variants of Theorem 3.2", text: "Three remarks, two of them about proofs. Pure sums compose to epsilon without a delta by basic composition: that is *Pure, the paper's* in the figures. The absolute error of RR in the place of its root mean square is Lemma 4.8's, which *RR, the paper's* uses. Biased sums add their bias: ours are debiased (Algorithm 2 as printed adds RR's messages as they are), and Pure's is divided out.",
@@ -133,7 +133,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 	}
 	for i, it := range p.items {
 		if it.show != nil {
-			p.items[i].show = func(c Cells) ([]release.Table, []page.Chart) { return it.show(pooled(c)) }
+			p.items[i].show = func(c Cells) ([]release.Table, []figures.Chart) { return it.show(pooled(c)) }
 		}
 	}
 	return p
@@ -142,7 +142,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 // beside returns an item with further tables.
 func beside(it item, more func(Cells) []release.Table) item {
 	show := it.show
-	it.show = func(c Cells) ([]release.Table, []page.Chart) {
+	it.show = func(c Cells) ([]release.Table, []figures.Chart) {
 		tables, figures := show(c)
 		return append(tables, more(c)...), figures
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/figures"
 	"github.com/confetti-dp/confetti/lab/ldc"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -21,9 +21,9 @@ Every epsilon is of one label exchanged for any other, and is the total of all t
 
 What is wrong as printed, how ours is trained, and peers: [labels-paper.md](../labels-paper.md).`,
 		items: []item{
-			{name: "Table 1", title: "rates", text: "The paper's are orders, without constants and logarithms. Ours beside them: the same order at these data sets' size, and what is lost of the accuracy without privacy. ClusterRR's are at a third of the row's epsilon, which is what its total leaves as its parameter: at the whole one they are smaller (11.8 for 27.6). The paper's row of peers is not here: what it is in numbers stands in [labels-paper.md](../labels-paper.md#peer-to-peer). Rates order mechanisms; they are not errors, and these order the two the wrong way round up to 1.", show: func(c Cells) ([]release.Table, []page.Chart) { return []release.Table{rates(c)}, nil }},
-			{name: "Figure 1", title: "accuracy against the labels' epsilon, and against the number of clusters", text: "MNIST and Fashion-MNIST; the third panel, CIFAR-10, was not measured: a fifth of its records is among our data, by which [ESA's page](esa.md) measures. ClusterRR and DP-SGD are a curator's; the others each device's own. As printed ClusterRR's noise and threshold give no guarantee. The last panel is at a total epsilon of 0.5.", show: func(c Cells) ([]release.Table, []page.Chart) { return labelsBy(c, 0) }},
-			{name: "Figure 2", title: "one digit against all others", text: "The paper does not say which digit; here it is 3. Who always says no is right for 89.9.", show: func(c Cells) ([]release.Table, []page.Chart) { return labelsBy(c, 4) }},
+			{name: "Table 1", title: "rates", text: "The paper's are orders, without constants and logarithms. Ours beside them: the same order at these data sets' size, and what is lost of the accuracy without privacy. ClusterRR's are at a third of the row's epsilon, which is what its total leaves as its parameter: at the whole one they are smaller (11.8 for 27.6). The paper's row of peers is not here: what it is in numbers stands in [labels-paper.md](../labels-paper.md#peer-to-peer). Rates order mechanisms; they are not errors, and these order the two the wrong way round up to 1.", show: func(c Cells) ([]release.Table, []figures.Chart) { return []release.Table{rates(c)}, nil }},
+			{name: "Figure 1", title: "accuracy against the labels' epsilon, and against the number of clusters", text: "MNIST and Fashion-MNIST; the third panel, CIFAR-10, was not measured: a fifth of its records is among our data, by which [ESA's page](esa.md) measures. ClusterRR and DP-SGD are a curator's; the others each device's own. As printed ClusterRR's noise and threshold give no guarantee. The last panel is at a total epsilon of 0.5.", show: func(c Cells) ([]release.Table, []figures.Chart) { return labelsBy(c, 0) }},
+			{name: "Figure 2", title: "one digit against all others", text: "The paper does not say which digit; here it is 3. Who always says no is right for 89.9.", show: func(c Cells) ([]release.Table, []figures.Chart) { return labelsBy(c, 4) }},
 		},
 	}
 }
@@ -32,23 +32,23 @@ What is wrong as printed, how ours is trained, and peers: [labels-paper.md](../l
 func told(l experiments.Labels) protocol {
 	switch {
 	case l.Method == experiments.ClusterRR && l.Constants == "paper":
-		return protocol{"ClusterRR as printed (no guarantee)", paper(page.Vermilion, page.Box)}
+		return protocol{"ClusterRR as printed (no guarantee)", paper(figures.Vermilion, figures.Box)}
 	case l.Method == experiments.ClusterRR:
-		return protocol{"ClusterRR (a curator)", line(page.Vermilion, page.Square)}
+		return protocol{"ClusterRR (a curator)", line(figures.Vermilion, figures.Square)}
 	case l.Method == experiments.DPSGD:
-		return protocol{"DP-SGD (a curator)", page.Look{Colour: page.Ink, Mark: page.Triangle, Dashed: true}}
+		return protocol{"DP-SGD (a curator)", figures.Look{Colour: figures.Ink, Mark: figures.Triangle, Dashed: true}}
 	case l.Method == experiments.UniformRR:
-		return protocol{"UniformRR (local)", paper(page.Blue, page.Ring)}
+		return protocol{"UniformRR (local)", paper(figures.Blue, figures.Ring)}
 	case l.Method == experiments.LikelihoodRR:
-		return protocol{"ours: RR by likelihood (local)", line(page.Blue, page.Circle)}
+		return protocol{"ours: RR by likelihood (local)", line(figures.Blue, figures.Circle)}
 	case l.Method == experiments.TwoStages:
-		return protocol{"LP-2ST (local)", line(page.Green, page.Triangle)}
+		return protocol{"LP-2ST (local)", line(figures.Green, figures.Triangle)}
 	}
-	return protocol{l.Method, line(page.Purple, page.Circle)}
+	return protocol{l.Method, line(figures.Purple, figures.Circle)}
 }
 
 // labelsBy returns the panels of a figure: accuracy over epsilon and, of all classes, over the number of clusters.
-func labelsBy(c Cells, against int) (tables []release.Table, figures []page.Chart) {
+func labelsBy(c Cells, against int) (tables []release.Table, figures []figures.Chart) {
 	const swept = 0.5
 	name, title := "figure1", "Accuracy against the labels' epsilon, "
 	if against > 0 {

@@ -5,43 +5,45 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/figures"
 	"github.com/confetti-dp/confetti/release"
 )
 
 // protocol is one in the words of people, with the look that it has in every figure.
 type protocol struct {
 	words string
-	look  page.Look
+	look  figures.Look
 }
 
 // line returns one that is measured, and paper one by a paper's accounting: hollow marks and dashes.
-func line(c page.Colour, m page.Mark) page.Look  { return page.Look{Colour: c, Mark: m} }
-func paper(c page.Colour, m page.Mark) page.Look { return page.Look{Colour: c, Mark: m, Dashed: true} }
+func line(c figures.Colour, m figures.Mark) figures.Look { return figures.Look{Colour: c, Mark: m} }
+func paper(c figures.Colour, m figures.Mark) figures.Look {
+	return figures.Look{Colour: c, Mark: m, Dashed: true}
+}
 
 var (
-	noPrivacy = protocol{"without privacy", page.Look{Colour: page.Grey, Mark: page.Plus}}
-	curator   = protocol{"a curator's noise", page.Look{Colour: page.Ink, Mark: page.Triangle, Dashed: true}}
-	holder    = protocol{"who holds the records", page.Look{Colour: page.Ink, Mark: page.Square, Dashed: true}}
-	numbers   = protocol{"sums of numbers, devices' noise", line(page.Ink, page.Circle)}
-	rotated   = protocol{"ours: rotated bits, RR", line(page.Purple, page.Circle)}
+	noPrivacy = protocol{"without privacy", figures.Look{Colour: figures.Grey, Mark: figures.Plus}}
+	curator   = protocol{"a curator's noise", figures.Look{Colour: figures.Ink, Mark: figures.Triangle, Dashed: true}}
+	holder    = protocol{"who holds the records", figures.Look{Colour: figures.Ink, Mark: figures.Square, Dashed: true}}
+	numbers   = protocol{"sums of numbers, devices' noise", line(figures.Ink, figures.Circle)}
+	rotated   = protocol{"ours: rotated bits, RR", line(figures.Purple, figures.Circle)}
 
-	rrExact      = protocol{"RR, exact", line(page.Blue, page.Circle)}
-	rrPaper      = protocol{"RR, the paper's", paper(page.Blue, page.Ring)}
-	rrUnproved   = protocol{"RR, the paper's (no proof)", paper(page.Blue, page.Plus)}
-	rrLocal      = protocol{"RR, no shuffler", paper(page.Sky, page.Ring)}
-	threeExact   = protocol{"3NB, exact", line(page.Vermilion, page.Square)}
-	threePaper   = protocol{"3NB, the paper's", paper(page.Vermilion, page.Box)}
-	threeAuthors = protocol{"3NB, authors' code", paper(page.Orange, page.Box)}
-	pureExact    = protocol{"Pure, exact", line(page.Green, page.Triangle)}
-	purePaper    = protocol{"Pure, the paper's", paper(page.Green, page.Pyramid)}
+	rrExact      = protocol{"RR, exact", line(figures.Blue, figures.Circle)}
+	rrPaper      = protocol{"RR, the paper's", paper(figures.Blue, figures.Ring)}
+	rrUnproved   = protocol{"RR, the paper's (no proof)", paper(figures.Blue, figures.Plus)}
+	rrLocal      = protocol{"RR, no shuffler", paper(figures.Sky, figures.Ring)}
+	threeExact   = protocol{"3NB, exact", line(figures.Vermilion, figures.Square)}
+	threePaper   = protocol{"3NB, the paper's", paper(figures.Vermilion, figures.Box)}
+	threeAuthors = protocol{"3NB, authors' code", paper(figures.Orange, figures.Box)}
+	pureExact    = protocol{"Pure, exact", line(figures.Green, figures.Triangle)}
+	purePaper    = protocol{"Pure, the paper's", paper(figures.Green, figures.Pyramid)}
 )
 
 // published returns how what a paper printed for a protocol is drawn: its colour, a cross, no line. of names the data where ours
 // stand in for them.
 func published(p protocol, of string) protocol {
-	return protocol{p.words + ", printed" + of, page.Look{Colour: p.look.Colour, Mark: page.Cross, Alone: true}}
+	return protocol{p.words + ", printed" + of, figures.Look{Colour: p.look.Colour, Mark: figures.Cross, Alone: true}}
 }
 
 // summed returns the protocol of a cell of densities.
@@ -79,12 +81,12 @@ func summed(m experiments.Measured) protocol {
 
 // chart puts points of protocols into a figure, in the order in which they come.
 type chart struct {
-	page.Chart
+	figures.Chart
 	at map[string]int
 }
 
 func newChart(name, title, alt string, x, y release.Axis) *chart {
-	return &chart{Chart: page.Chart{Figure: release.Figure{Name: name, Title: title, Alt: alt, Kind: release.Lines, X: x, Y: y}}, at: map[string]int{}}
+	return &chart{Chart: figures.Chart{Figure: release.Figure{Name: name, Title: title, Alt: alt, Kind: release.Lines, X: x, Y: y}}, at: map[string]int{}}
 }
 
 // add is a point with its deviation.
@@ -120,7 +122,7 @@ func (c *chart) apart(places []float64) {
 }
 
 // done returns the figure, in which lines without deviations have no band; false where there is nothing to draw.
-func (c *chart) done() (page.Chart, bool) {
+func (c *chart) done() (figures.Chart, bool) {
 	for i := range c.Series {
 		s, spread := &c.Series[i], false
 		for j := range s.Y {

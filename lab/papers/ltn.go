@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/figures"
 	"github.com/confetti-dp/confetti/lab/ltn"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -14,8 +14,8 @@ import (
 func ltnPaper() Paper {
 	clean := func(r *experiments.Recorded) (float64, float64) { return r.AccuracyClean, r.AccuracyCleanStd }
 	told := func(r *experiments.Recorded) (float64, float64) { return r.AccuracyTold, r.AccuracyToldStd }
-	shown := func(application, level string, sets []string, name string, of func(*experiments.Recorded) (float64, float64), printed map[string][2]float64) func(c Cells) ([]release.Table, []page.Chart) {
-		return func(c Cells) (tables []release.Table, figures []page.Chart) {
+	shown := func(application, level string, sets []string, name string, of func(*experiments.Recorded) (float64, float64), printed map[string][2]float64) func(c Cells) ([]release.Table, []figures.Chart) {
+		return func(c Cells) (tables []release.Table, figures []figures.Chart) {
 			for _, set := range sets {
 				at := noisy(c, set, application, level)
 				if t := ltn.Table(called(set), at); len(t.Rows) > 0 {
@@ -47,16 +47,16 @@ How, and what is missing: [noisy-records.md](../noisy-records.md).`,
 			{name: "Figure 5", title: "a decision boundary", text: "A drawing of the proof of its Appendix; nothing is measured in it."},
 			{name: "Figure 6", title: "decision boundaries of two functions", text: "A drawing of the proof of its Appendix; nothing is measured in it."},
 			{name: "Figure 7", title: "private accuracy, feature level", text: "As Figure 4, where the noisy code is turned back into a record. The picture has ten records, what their codes keep, and what codes keep with the noise of a local epsilon of 10, 5 and 2 (an encoder of three epochs: `confetti-lab encoder --dataset mnist --epochs 3`).\n\n![Ten handwritten digits; below them what their codes keep, which are the same digits; and three rows with noise, of which most are other digits.](ltn-codes-mnist.png)", show: shown(experiments.Collecting, experiments.FeatureLevel, pictures, "figure7", told, nil)},
-			{name: "Table 1", title: "where the encoder has to be private", text: "Whose records encoder and decoder are of, where these are private: the paper's needs, and how each is met here.", show: func(Cells) ([]release.Table, []page.Chart) {
+			{name: "Table 1", title: "where the encoder has to be private", text: "Whose records encoder and decoder are of, where these are private: the paper's needs, and how each is met here.", show: func(Cells) ([]release.Table, []figures.Chart) {
 				return []release.Table{needs()}, nil
 			}},
-			{name: "Table 2", title: "settings of DP-Adam", text: "What is made of private records, with the epsilon that these keep (delta 1e-5, one that counts for nothing in its place) beside the respondents'. Of symbols clusters by noisy k-means and a linear model by DP-SGD have half of it each; of codes the encoder's second stage by DP-Adam (`confetti-lab encoder --stages two`) has all of it, and LTN's two stages as printed keep nothing that is proved. `confetti-lab run ltn-table2` has the epochs that the paper's multipliers allow, too.", show: func(c Cells) ([]release.Table, []page.Chart) {
+			{name: "Table 2", title: "settings of DP-Adam", text: "What is made of private records, with the epsilon that these keep (delta 1e-5, one that counts for nothing in its place) beside the respondents'. Of symbols clusters by noisy k-means and a linear model by DP-SGD have half of it each; of codes the encoder's second stage by DP-Adam (`confetti-lab encoder --stages two`) has all of it, and LTN's two stages as printed keep nothing that is proved. `confetti-lab run ltn-table2` has the epochs that the paper's multipliers allow, too.", show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return []release.Table{ltn.Table(called("mnist"), centrally(c, "mnist"))}, nil
 			}},
-			{name: "Table 3", title: "settings for joining data", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 3).", show: func(c Cells) ([]release.Table, []page.Chart) {
+			{name: "Table 3", title: "settings for joining data", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 3).", show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return []release.Table{ltn.Table(called(ltn.LoansName), withSettings(c, ltn.LoansName, experiments.Joining))}, nil
 			}},
-			{name: "Table 4", title: "settings of the encoder", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 1: clip 10, noise of training 200, split 0.7).", show: func(c Cells) ([]release.Table, []page.Chart) {
+			{name: "Table 4", title: "settings of the encoder", text: "The settings that the paper's grid search chose, beside our one setting for all epsilons (in Figure 1: clip 10, noise of training 200, split 0.7).", show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return []release.Table{ltn.Table(called("mnist"), withSettings(c, "mnist", experiments.Collecting))}, nil
 			}},
 		},
@@ -117,28 +117,28 @@ func recording(r experiments.Records) protocol {
 	of := protocol{words: ltn.Told(r)}
 	switch {
 	case r.Level == experiments.FeatureLevel:
-		of.look = paper(page.Blue, page.Box)
+		of.look = paper(figures.Blue, figures.Box)
 	case r.Mechanism == experiments.Symbols:
-		of.look = line(page.Purple, page.Circle)
+		of.look = line(figures.Purple, figures.Circle)
 	case r.Mechanism == experiments.VLM:
-		of.look = line(page.Blue, page.Square)
+		of.look = line(figures.Blue, figures.Square)
 	case r.Mechanism == experiments.PrivUnit:
-		of.look = line(page.Green, page.Triangle)
+		of.look = line(figures.Green, figures.Triangle)
 	case r.Mechanism == experiments.PCA:
-		of.look = paper(page.Orange, page.Ring)
+		of.look = paper(figures.Orange, figures.Ring)
 	default:
-		of.look = paper(page.Ink, page.Pyramid)
+		of.look = paper(figures.Ink, figures.Pyramid)
 	}
 	return of
 }
 
 // atMost is the paper's bound, which stands for no measurement.
-var atMost = protocol{"at most, with noise of Laplace (equation 10)", page.Look{Colour: page.Grey, Mark: page.Plus, Dashed: true}}
+var atMost = protocol{"at most, with noise of Laplace (equation 10)", figures.Look{Colour: figures.Grey, Mark: figures.Plus, Dashed: true}}
 
 const tenDigits = 10 // classes
 
 // overLocal draws a number of each cell over the local epsilon.
-func overLocal(c Cells, name, title string, of func(*experiments.Recorded) (mean, std float64), printed map[string][2]float64) []page.Chart {
+func overLocal(c Cells, name, title string, of func(*experiments.Recorded) (mean, std float64), printed map[string][2]float64) []figures.Chart {
 	f := newChart(name, title, title+" against the local epsilon.", release.Axis{Label: "local epsilon", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
 	for _, m := range c {
 		if mean, std := of(m.Result.Recorded); mean > 0 {
@@ -151,10 +151,10 @@ func overLocal(c Cells, name, title string, of func(*experiments.Recorded) (mean
 		}
 	}
 	for words, at := range printed {
-		f.add(protocol{words, page.Look{Colour: page.Blue, Mark: page.Cross, Alone: true}}, at[0], at[1], 0)
+		f.add(protocol{words, figures.Look{Colour: figures.Blue, Mark: figures.Cross, Alone: true}}, at[0], at[1], 0)
 	}
 	if drawn, ok := f.done(); ok {
-		return []page.Chart{drawn}
+		return []figures.Chart{drawn}
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/figures"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -33,7 +33,7 @@ type item struct {
 	name  string // Table 3
 	title string
 	text  string // how ours is measured, or why it is not there
-	show  func(c Cells) (tables []release.Table, figures []page.Chart)
+	show  func(c Cells) (tables []release.Table, figures []figures.Chart)
 }
 
 // All returns the papers.
@@ -78,23 +78,23 @@ func (c Cells) one(pick func(experiments.Cell) bool) (experiments.Measured, bool
 func (p Paper) Write(folder, print string, cells Cells) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "# %s\n\n%s\n", p.Title, p.text)
-	var all []page.Chart
+	var all []figures.Chart
 	for _, it := range p.items {
 		fmt.Fprintf(&text, "\n## %s: %s\n\n%s\n", it.name, it.title, it.text)
 		if it.show == nil {
 			continue
 		}
-		tables, figures := it.show(cells)
-		if len(figures) == 0 && !slices.ContainsFunc(tables, func(t release.Table) bool { return len(t.Rows) > 0 }) {
+		tables, drawn := it.show(cells)
+		if len(drawn) == 0 && !slices.ContainsFunc(tables, func(t release.Table) bool { return len(t.Rows) > 0 }) {
 			fmt.Fprintf(&text, "\n**Not measured yet in this form**: the command above measures it.\n")
 		}
 		for _, t := range tables {
 			markdown(&text, t)
 		}
-		for _, f := range figures {
+		for _, f := range drawn {
 			f.Name = p.Name + "-" + f.Name
 			var b bytes.Buffer
-			if err := page.WriteChart(&b, f); err != nil {
+			if err := figures.Write(&b, f); err != nil {
 				return err
 			}
 			if err := atomicfile.Replace(filepath.Join(folder, f.Name+".svg"), b.Bytes(), 0o644); err != nil {
@@ -108,7 +108,7 @@ func (p Paper) Write(folder, print string, cells Cells) error {
 		fmt.Fprintf(&text, "\n## For print\n\n`cd lab && go run ./papers/draw -pdf FOLDER` writes all figures of this page as a PDF.\n")
 		if print != "" {
 			var b bytes.Buffer
-			if err := page.WriteCharts(&b, all); err != nil {
+			if err := figures.WritePDF(&b, all); err != nil {
 				return err
 			}
 			if err := atomicfile.Replace(filepath.Join(print, p.Name+"-figures.pdf"), b.Bytes(), 0o644); err != nil {

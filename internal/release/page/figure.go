@@ -80,7 +80,7 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 	}
 	p := plot.New()
 	p.BackgroundColor = nil
-	axes(p, f, c)
+	Axes(p, f, c)
 	for i, s := range f.Series {
 		if err := series(p, f, i, s); err != nil {
 			return fmt.Errorf("page: figure %s: %w", f.Name, err)
@@ -94,7 +94,7 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 			return fmt.Errorf("page: figure %s: %w", f.Name, err)
 		}
 	}
-	if err := ticks(p, f); err != nil {
+	if err := Ticks(p, f); err != nil {
 		return err
 	}
 	if !alone {
@@ -113,7 +113,7 @@ func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
 	p.Legend = plot.NewLegend()
 	if len(f.Series) > 1 || f.Grid != nil || known(f) { // beside the data, never over them
 		legend.Top, legend.Left = true, true
-		legend.TextStyle = style(11)
+		legend.TextStyle = Style(11)
 		legend.Padding = 3
 		r := legend.Rectangle(c)
 		const wider = 1.12 // a reader's font may be, than that by which it is measured
@@ -142,15 +142,17 @@ func roomForNames(p *plot.Plot, c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, out, 0, 0, 0)
 }
 
-func style(size float64) draw.TextStyle {
+// Style returns the font of a figure in its ink, in points.
+func Style(size float64) draw.TextStyle {
 	t := plot.New().Legend.TextStyle
 	t.Color = ink
 	t.Font = font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, vg.Length(size))
 	return t
 }
 
-func axes(p *plot.Plot, f release.Figure, c draw.Canvas) {
-	p.Title.TextStyle = style(14)
+// Axes gives a plot its axes and its grid, before the data are in.
+func Axes(p *plot.Plot, f release.Figure, c draw.Canvas) {
+	p.Title.TextStyle = Style(14)
 	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = draw.XCenter, draw.YTop
 	p.Title.Padding = 10
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
@@ -161,10 +163,10 @@ func axes(p *plot.Plot, f release.Figure, c draw.Canvas) {
 		a.Tick.LineStyle.Width = 0.6
 		a.Tick.Length = 4
 		x, y := a.Tick.Label.XAlign, a.Tick.Label.YAlign
-		a.Tick.Label = style(11)
+		a.Tick.Label = Style(11)
 		a.Tick.Label.XAlign, a.Tick.Label.YAlign = x, y
 		rotation := a.Label.TextStyle.Rotation
-		a.Label.TextStyle = style(11.5)
+		a.Label.TextStyle = Style(11.5)
 		a.Label.TextStyle.Rotation = rotation
 		a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign = draw.XCenter, draw.YBottom
 		a.Label.Padding = 6
@@ -209,7 +211,7 @@ func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 		p.Legend.Add(s.Label, points)
 		return marks(p, s.X, s)
 	}
-	if err := deviation(p, f, s, seriesColor(i), 0x33); err != nil {
+	if err := Deviation(p, f, s, seriesColor(i), 0x33); err != nil {
 		return err
 	}
 	curve, err := plotter.NewLine(xys(s.X, s.Y))
@@ -229,9 +231,9 @@ func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
 // their place.
 const mostBands = 4
 
-// deviation draws what lies between the low and the high ends of a line: a band as opaque as alpha, or bars; a single point
+// Deviation draws what lies between the low and the high ends of a line: a band as opaque as alpha, or bars; a single point
 // has a bar.
-func deviation(p *plot.Plot, f release.Figure, s release.Series, c color.RGBA, alpha uint8) error {
+func Deviation(p *plot.Plot, f release.Figure, s release.Series, c color.RGBA, alpha uint8) error {
 	banded := 0
 	for _, s := range f.Series {
 		if len(s.Low) > 0 {
@@ -239,7 +241,7 @@ func deviation(p *plot.Plot, f release.Figure, s release.Series, c color.RGBA, a
 		}
 	}
 	if len(s.Low) == 1 || banded > mostBands {
-		return errorBars(p, s.X, s, c, 3)
+		return ErrorBars(p, s.X, s, c, 3)
 	}
 	return band(p, s, color.NRGBA{c.R, c.G, c.B, alpha})
 }
@@ -311,7 +313,7 @@ func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 
 // marks are the errors of a series and, where it is known, the truth.
 func marks(p *plot.Plot, x []float64, s release.Series) error {
-	if err := errorBars(p, x, s, ink, 5); err != nil {
+	if err := ErrorBars(p, x, s, ink, 5); err != nil {
 		return err
 	}
 	if len(s.Truth) > 0 {
@@ -320,7 +322,8 @@ func marks(p *plot.Plot, x []float64, s release.Series) error {
 	return nil
 }
 
-func errorBars(p *plot.Plot, x []float64, s release.Series, c color.Color, cap vg.Length) error {
+// ErrorBars draws the intervals of a series as bars with caps.
+func ErrorBars(p *plot.Plot, x []float64, s release.Series, c color.Color, cap vg.Length) error {
 	if len(s.Low) == 0 {
 		return nil
 	}

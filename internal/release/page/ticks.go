@@ -15,8 +15,8 @@ import (
 // would run off a narrow drawing or take up half its height.
 const slanted = 16
 
-// ticks chooses the ranges and the labelled marks of both axes, once the data are in.
-func ticks(p *plot.Plot, f release.Figure) error {
+// Ticks chooses the ranges and the labelled marks of both axes, once the data are in.
+func Ticks(p *plot.Plot, f release.Figure) error {
 	if f.Kind == release.Bars {
 		marks := make(plot.ConstantTicks, len(f.Categories))
 		for i, c := range f.Categories {

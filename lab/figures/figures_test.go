@@ -1,4 +1,4 @@
-package page
+package figures
 
 import (
 	"bytes"
@@ -22,10 +22,10 @@ func TestAChartsLooks(t *testing.T) {
 	first, alone := chartOf("ours", "theirs", "a curator", "printed"), chartOf("theirs")
 	alone.Looks[0] = first.Looks[1]
 	var a, b bytes.Buffer
-	if err := WriteChart(&a, first); err != nil {
+	if err := Write(&a, first); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteChart(&b, alone); err != nil {
+	if err := Write(&b, alone); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range append([]string{"#D55E00", "Accuracy of everything"}, "ours", "theirs", "a curator", "printed") {
@@ -42,10 +42,10 @@ func TestAChartsLooks(t *testing.T) {
 func TestChartsAsPDF(t *testing.T) {
 	var a, b bytes.Buffer
 	charts := []Chart{chartOf("ours"), chartOf("theirs", "ours")}
-	if err := WriteCharts(&a, charts); err != nil {
+	if err := WritePDF(&a, charts); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteCharts(&b, charts); err != nil {
+	if err := WritePDF(&b, charts); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) || !bytes.HasPrefix(a.Bytes(), []byte("%PDF-")) || !bytes.Contains(a.Bytes(), []byte("/Count 2")) {
@@ -61,7 +61,7 @@ func TestNothingOfAChartIsCut(t *testing.T) {
 	} {
 		c := chartOf("ours", "theirs")
 		spoil(&c)
-		if err := WriteChart(&bytes.Buffer{}, c); err == nil || !strings.Contains(err.Error(), name) {
+		if err := Write(&bytes.Buffer{}, c); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("a %s that is too long: %v", name, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestNothingOfAChartIsCut(t *testing.T) {
 	for range 12 {
 		names = append(names, "a curator's noise on the same sums")
 	}
-	if err := WriteChart(&bytes.Buffer{}, chartOf(names...)); err != nil {
+	if err := Write(&bytes.Buffer{}, chartOf(names...)); err != nil {
 		t.Error(err)
 	}
 }
@@ -78,7 +78,7 @@ func TestNothingOfAChartIsCut(t *testing.T) {
 func TestBadCharts(t *testing.T) {
 	bad := chartOf("ours", "theirs")
 	bad.Looks = bad.Looks[:1]
-	if WriteChart(&bytes.Buffer{}, bad) == nil || WriteCharts(&bytes.Buffer{}, []Chart{bad}) == nil {
+	if Write(&bytes.Buffer{}, bad) == nil || WritePDF(&bytes.Buffer{}, []Chart{bad}) == nil {
 		t.Error("a chart of two lines and one look was drawn")
 	}
 }
@@ -91,7 +91,7 @@ func TestManyLinesHaveBars(t *testing.T) {
 		for i := range c.Looks {
 			c.Looks[i].Alone = false
 		}
-		if err := WriteChart(&b, c); err != nil {
+		if err := Write(&b, c); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
@@ -108,7 +108,7 @@ func TestManyLinesHaveBars(t *testing.T) {
 		*of = (*of)[:1]
 	}
 	var single bytes.Buffer
-	if err := WriteChart(&single, one); err != nil || bands(single.String()) != 0 || strings.Count(single.String(), "stroke:#0072B2") < 3 {
+	if err := Write(&single, one); err != nil || bands(single.String()) != 0 || strings.Count(single.String(), "stroke:#0072B2") < 3 {
 		t.Errorf("a point by itself has no bar (%v)", err)
 	}
 	strokes := func(svg, colour string) int { return strings.Count(svg, "stroke:"+colour) }
@@ -122,7 +122,7 @@ func TestAChartsPlaces(t *testing.T) {
 	c := chartOf("ours")
 	c.At = []float64{0.7, 1.7}
 	var b bytes.Buffer
-	if err := WriteChart(&b, c); err != nil || !strings.Contains(b.String(), ">0.7<") || !strings.Contains(b.String(), ">1.7<") {
+	if err := Write(&b, c); err != nil || !strings.Contains(b.String(), ">0.7<") || !strings.Contains(b.String(), ">1.7<") {
 		t.Errorf("%v %s", err, b.String())
 	}
 }

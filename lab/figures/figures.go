@@ -1,10 +1,13 @@
-package page
+// Package figures draws figures of lines for print, each line with a look of its own wherever it appears. Used by
+// lab/papers.
+package figures
 
 import (
 	"bytes"
 	"fmt"
 	"image/color"
 	"io"
+	"math"
 	"regexp"
 
 	"gonum.org/v1/plot"
@@ -15,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -40,6 +44,12 @@ const (
 	Sky
 	Ink
 	Grey
+)
+
+// The palette is Okabe and Ito's, as on a release's page.
+var (
+	palette = []color.RGBA{{0x00, 0x72, 0xb2, 0xff}, {0xd5, 0x5e, 0x00, 0xff}, {0x00, 0x9e, 0x73, 0xff}, {0xcc, 0x79, 0xa7, 0xff}, {0xe6, 0x9f, 0x00, 0xff}, {0x56, 0xb4, 0xe9, 0xff}}
+	ink     = color.RGBA{0x1f, 0x23, 0x28, 0xff}
 )
 
 func (c Colour) rgba() color.RGBA {
@@ -69,6 +79,26 @@ const (
 
 var markGlyphs = []draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, ring{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{}, draw.CrossGlyph{},
+}
+
+// ring is a circle that is drawn with a line as wide as an error bar's.
+type ring struct{}
+
+func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: 1.3})
+	var p vg.Path
+	p.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
+	p.Arc(at, style.Radius, 0, 2*math.Pi)
+	p.Close()
+	c.Stroke(p)
+}
+
+func xys(x, y []float64) plotter.XYs {
+	points := make(plotter.XYs, len(x))
+	for i := range x {
+		points[i] = plotter.XY{X: x[i], Y: y[i]}
+	}
+	return points
 }
 
 // Chart is a figure of lines for print, with a look for each of its series.
@@ -101,11 +131,11 @@ func (l Look) add(p *plot.Plot, f release.Figure, s release.Series) (named, erro
 	points.GlyphStyle = draw.GlyphStyle{Color: of, Radius: 2.6, Shape: markGlyphs[l.Mark]}
 	if l.Alone {
 		points.GlyphStyle.Radius = 4.5
-		err := errorBars(p, s.X, s, of, 5)
+		err := page.ErrorBars(p, s.X, s, of, 5)
 		p.Add(points)
 		return named{s.Label, []plot.Thumbnailer{points}}, err
 	}
-	if err := deviation(p, f, s, of, 0x1c); err != nil {
+	if err := page.Deviation(p, f, s, of, 0x1c); err != nil {
 		return named{}, err
 	}
 	line, err := plotter.NewLine(xys(s.X, s.Y))
@@ -114,7 +144,7 @@ func (l Look) add(p *plot.Plot, f release.Figure, s release.Series) (named, erro
 	}
 	line.LineStyle = draw.LineStyle{Color: of, Width: 1.2}
 	if l.Dashed {
-		line.Dashes = dashes[1]
+		line.Dashes = []vg.Length{6, 3}
 	}
 	p.Add(line, points)
 	return named{s.Label, []plot.Thumbnailer{line, points}}, nil
@@ -126,22 +156,22 @@ func (f Chart) draw(c draw.Canvas) error {
 		return err
 	}
 	if f.Kind != release.Lines || len(f.Looks) != len(f.Series) {
-		return fmt.Errorf("page: chart %s: give lines, and a look for each", f.Name)
+		return fmt.Errorf("chart %s: give lines, and a look for each", f.Name)
 	}
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	p := plot.New()
 	p.BackgroundColor = nil
-	axes(p, f.Figure, c)
+	page.Axes(p, f.Figure, c)
 	var all []named
 	for i, s := range f.Series {
 		e, err := f.Looks[i].add(p, f.Figure, s)
 		if err != nil {
-			return fmt.Errorf("page: chart %s: %w", f.Name, err)
+			return fmt.Errorf("chart %s: %w", f.Name, err)
 		}
 		all = append(all, e)
 	}
-	if err := ticks(p, f.Figure); err != nil {
+	if err := page.Ticks(p, f.Figure); err != nil {
 		return err
 	}
 	if len(f.At) > 0 {
@@ -153,10 +183,10 @@ func (f Chart) draw(c draw.Canvas) error {
 	}
 	p.X.Label.Text = f.X.Label
 	c = draw.Crop(c, 10, -14, 8, -8)
-	title := style(12.5)
+	title := page.Style(12.5)
 	title.XAlign, title.YAlign = draw.XLeft, draw.YTop
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Title)
-	up := style(9.5) // what is drawn upwards stands above the axis: turned and long, it would take room from the data
+	up := page.Style(9.5) // what is drawn upwards stands above the axis: turned and long, it would take room from the data
 	up.XAlign, up.YAlign = draw.XLeft, draw.YTop
 	c.FillText(up, vg.Point{X: c.Min.X, Y: c.Max.Y - 19}, f.Y.Label)
 	columns := legends(all, c.Size().X)
@@ -166,11 +196,11 @@ func (f Chart) draw(c draw.Canvas) error {
 	}
 	for what, wide := range map[string]vg.Length{"title": title.Width(f.Title), "label of y": up.Width(f.Y.Label), "label of x": p.X.Label.TextStyle.Width(f.X.Label), "legend": across} {
 		if wide > c.Size().X {
-			return fmt.Errorf("page: chart %s: the %s would be cut: shorten it", f.Name, what)
+			return fmt.Errorf("chart %s: the %s would be cut: shorten it", f.Name, what)
 		}
 	}
 	if height > c.Size().Y/2 {
-		return fmt.Errorf("page: chart %s: a legend of %d lines leaves no room for the data", f.Name, len(all))
+		return fmt.Errorf("chart %s: a legend of %d lines leaves no room for the data", f.Name, len(all))
 	}
 	x := c.Min.X
 	for _, l := range columns {
@@ -196,7 +226,7 @@ func legends(all []named, width vg.Length) []column {
 		each, wide := (len(all)+n-1)/n, vg.Length(0)
 		for from := 0; from < len(all); from += each {
 			l := column{Legend: plot.NewLegend()}
-			l.Top, l.Left, l.TextStyle, l.Padding, l.ThumbnailWidth = true, true, style(9.5), 2, 24
+			l.Top, l.Left, l.TextStyle, l.Padding, l.ThumbnailWidth = true, true, page.Style(9.5), 2, 24
 			for _, e := range all[from:min(from+each, len(all))] {
 				l.Add(e.words, e.thumbs...)
 			}
@@ -211,8 +241,8 @@ func legends(all []named, width vg.Length) []column {
 	}
 }
 
-// WriteChart draws a chart as SVG.
-func WriteChart(w io.Writer, f Chart) error {
+// Write draws a chart as SVG.
+func Write(w io.Writer, f Chart) error {
 	c := vgsvg.New(chartWidth, chartHeight)
 	if err := f.draw(draw.New(c)); err != nil {
 		return err
@@ -223,9 +253,9 @@ func WriteChart(w io.Writer, f Chart) error {
 
 var created = regexp.MustCompile(`/(CreationDate|ModDate) \(D:[0-9]{14}\)`)
 
-// WriteCharts draws charts as PDF, each on a page of its own size, with their font inside. The date of its
+// WritePDF draws charts as PDF, each on a page of its own size, with their font inside. The date of its
 // making is left out, so that the same numbers give the same file.
-func WriteCharts(w io.Writer, charts []Chart) error {
+func WritePDF(w io.Writer, charts []Chart) error {
 	c := vgpdf.New(chartWidth, chartHeight)
 	c.EmbedFonts(true)
 	for i, f := range charts {
