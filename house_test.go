@@ -25,7 +25,7 @@ var bars = map[string]int{
 	"exported names":  499,
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
-	"lines of the product": 126211,
+	"lines of the product": 125969,
 
 	"lines a device compiles":                 21512,
 	"lines of a histogram app":                32951,
