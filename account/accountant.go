@@ -206,18 +206,22 @@ func (o Options) pitch(uses []use) (pitch float64, of int) {
 		pitch *= wholePitches
 	}
 	alone := common.event.(plder).Spread() / PointsPerSpread
-	if l, ok := common.event.(latticed); ok {
+	l, ok := common.event.(latticed)
+	switch {
+	case ok:
 		if few := l.Lattice() / pitch; len(uses) == 1 && few < PointsPerSpread { // the largest loss matters
 			return l.Lattice() / math.Ceil(few), 1
 		}
 		alone = l.Lattice() / math.Ceil(l.Lattice()/alone)
+	case len(uses) > 1:
+		return pitch, 1
 	}
 	if len(uses) == 1 && !o.Whole {
 		return alone, 1
 	}
 	most := pitch / alone * (1 + 1e-9) // one that is the part's own may round below it
 	if len(uses) > 1 {
-		most = math.Min(most, math.Max(0.3*math.Sqrt(float64(common.rounds)), widest/alone/(1<<16)))
+		most = math.Min(most, math.Max(0.5*math.Sqrt(float64(common.rounds)), widest/alone/(1<<16)))
 	}
 	if pitch < alone*(1-1e-9) {
 		return pitch, 1

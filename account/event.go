@@ -170,8 +170,9 @@ func Delta(e Event, epsilon float64) (Guarantee, error) {
 	return Options{}.Delta(e, epsilon)
 }
 
-// Certify is Epsilon over every data set, without an envelope: for randomized
-// response every number of ones among the others. It may take seconds.
+// Certify is Epsilon over every data set: for randomized response every number of ones
+// among the others, or so many of them that what is left out of the others hardly counts.
+// It may take seconds. Guarantee.Certified says which.
 func Certify(e Event, delta float64) (Guarantee, error) {
 	return Options{Every: true}.Epsilon(e, delta)
 }
@@ -187,7 +188,7 @@ type Options struct {
 	Step    float64 // pitch of the grid of losses
 	Pitches int     // how many of its own pitches Step is to the commonest part of a composition; 0: not known
 	Neglect float64 // probability that may be charged to delta outright, each round
-	Every   bool    // over every data set, however long it takes
+	Every   bool    // over every data set, as closely as some seconds allow
 	Lower   bool    // a lower bound: one pair of data sets is enough
 	Whole   bool    // many points of the profile: loss distributions, if there are, before formulas
 }

@@ -57,8 +57,8 @@ const (
 // e^20 is half a billion to one.
 const Meaningless = 20
 
-// MaxUsers is how many respondents are counted with: windows of counts still fit memory.
-const MaxUsers = 1_000_000_000
+// MaxUsers is how many respondents are counted with: windows of counts still fit memory, and numbers a float64.
+const MaxUsers = 10_000_000_000
 
 // Guarantee is one differential-privacy statement with all that is needed to
 // recompute it. Natural logarithms throughout.

@@ -34,15 +34,15 @@ func randomly(r *rand.Rand) grows {
 	case kind < 10:
 		return grows{"rounds of randomized response", func(n int) account.Event {
 			return account.Repeat{Event: shuffle.RandomizedResponse{Users: n, Flip: flip}, Rounds: rounds}
-		}, shuffle.CountedOn}
+		}, func(n int) int { return shuffle.CountedOn(n, 1-flip, flip) }}
 	case kind < 20:
-		return grows{"randomized response", func(n int) account.Event { return shuffle.RandomizedResponse{Users: n, Flip: flip} }, shuffle.CountedOn}
+		return grows{"randomized response", func(n int) account.Event { return shuffle.RandomizedResponse{Users: n, Flip: flip} }, func(n int) int { return shuffle.CountedOn(n, 1-flip, flip) }}
 	case kind < 30:
-		return grows{"one-hot", func(n int) account.Event { return shuffle.OneHot{Users: n, Flip: flip, Adjacency: adjacency} }, shuffle.CountedOn}
+		return grows{"one-hot", func(n int) account.Event { return shuffle.OneHot{Users: n, Flip: flip, Adjacency: adjacency} }, func(n int) int { return shuffle.CountedOn(n, 1-flip, flip) }}
 	case kind < 48:
 		return grows{"asymmetric one-hot", func(n int) account.Event {
 			return shuffle.OneHot{Users: n, Flip: flip / 2, Keep: 0.5, Adjacency: adjacency}
-		}, shuffle.CountedOn}
+		}, func(n int) int { return shuffle.CountedOn(n, 0.5, flip/2) }}
 	case kind == 48:
 		return grows{"k-ary response", func(n int) account.Event { return KaryResponse{Users: n, K: symbols, Epsilon: local} }, countedOn}
 	}

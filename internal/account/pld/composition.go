@@ -153,7 +153,7 @@ func (c *Composition) Deltas(epsilons []float64, neglect float64) ([]float64, er
 			deltas = append(deltas, inf)
 			continue
 		}
-		stretch, err := c.stretch(rest)
+		stretch, err := c.stretch(rest, len(deltas) == 0)
 		if err != nil {
 			return nil, err
 		}
@@ -167,11 +167,12 @@ func (c *Composition) Deltas(epsilons []float64, neglect float64) ([]float64, er
 	return deltas, nil
 }
 
-// stretch answers the first of the epsilons, and the next ones for which one tilt has the digits.
-func (c *Composition) stretch(epsilons []float64) ([]float64, error) {
+// stretch answers the first of the epsilons, and the next ones for which one tilt has the digits: one
+// that was kept, or else a new one.
+func (c *Composition) stretch(epsilons []float64, kept bool) ([]float64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.kept) > 0 {
+	if kept && len(c.kept) > 0 {
 		deltas, enough, err := nearest(c.kept, epsilons[0]).deltas(epsilons)
 		if enough > 0 || err != nil {
 			return deltas[:enough], err

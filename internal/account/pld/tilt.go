@@ -38,15 +38,14 @@ const (
 // but 2*outside of the tilted mass.
 func (c *Composition) tilt(theta float64) (*tilted, error) {
 	step := c.parts[0].step
-	low, high := c.window(theta)
+	low, high, whole := c.window(theta)
 	width := high - low + 1
 	if width > maxWindow {
 		return nil, fmt.Errorf("pld: the composed loss spans %d steps, more than %d: choose a larger step", width, maxWindow)
 	}
-	t := &tilted{theta: theta, step: step, low: low, lower: c.parts[0].lower, mean: c.cumulants(theta).mean}
+	t := &tilted{theta: theta, step: step, low: low, lower: c.parts[0].lower, mean: whole.mean, k: whole.log}
 	if len(c.parts) == 1 && c.parts[0].rounds == 1 {
 		d := c.parts[0]
-		t.k = d.cumulants(theta).log
 		t.low = d.low
 		t.q = d.tilt(theta, t.k)
 		t.slack = 8 * roundoff
@@ -59,7 +58,6 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 	wrapped, factor, product, errorFactor := room.wrapped, room.factor, room.product, room.errorFactor
 	for _, p := range c.parts {
 		k := p.cumulants(theta).log
-		t.k += float64(p.rounds) * k
 		clear(wrapped)
 		for i, q := range p.tilt(theta, k) {
 			wrapped[mod(p.low+i, n)] += q
@@ -113,9 +111,9 @@ func (d *Distribution) tilt(theta, k float64) []float64 {
 
 // window finds, by Chernoff's bound on both sides, indices outside which the
 // tilted sum falls with probability at most outside each. Every trial t gives a
-// valid bound; the best lies near the Gaussian one.
-func (c *Composition) window(theta float64) (low, high int) {
-	k := c.cumulants(theta)
+// valid bound; the best lies near the Gaussian one. It returns the cumulants, too.
+func (c *Composition) window(theta float64) (low, high int, k cumulants) {
+	k = c.cumulants(theta)
 	step := c.parts[0].step
 	least, most := 0.0, 0.0 // the support itself, which may be narrower
 	for _, p := range c.parts {
@@ -131,7 +129,7 @@ func (c *Composition) window(theta float64) (low, high int) {
 			least = math.Max(least, math.Floor(-(c.cumulants(theta-t).log-k.log+need)/t/step))
 		}
 	}
-	return int(least), int(most)
+	return int(least), int(most), k
 }
 
 // mod returns i modulo n, from 0.

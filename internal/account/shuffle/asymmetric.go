@@ -39,11 +39,13 @@ func (e AsymmetricResponse) Terms() (account.Guarantee, error) {
 
 func (e AsymmetricResponse) bit() bit { return bit{e.Keep, 1 - e.Keep, e.Flip, 1 - e.Flip} }
 
-func (e AsymmetricResponse) Certificate(o account.Options) string { return certified(e.Users, o) }
+func (e AsymmetricResponse) Certificate(o account.Options) string {
+	return e.bit().certified(e.Users, o)
+}
 
 // spread takes the less noisy of a crowd of ones and one of zeros.
 func (e AsymmetricResponse) Spread() float64 {
-	variance := float64(CountedOn(e.Users)) * math.Min(e.Flip*(1-e.Flip), e.Keep*(1-e.Keep))
+	variance := float64(e.bit().counted(e.Users)) * math.Min(e.Flip*(1-e.Flip), e.Keep*(1-e.Keep))
 	b := e.bit()
 	return math.Min(max(b.local(), b.mirror().local()), (e.Keep-e.Flip)/math.Sqrt(variance))
 }
@@ -52,7 +54,7 @@ func (e AsymmetricResponse) Distributions(o account.Options) ([]*pld.Distributio
 	if o.Lower {
 		return e.bit().unanimous(e.Users, o)
 	}
-	h := e.bit().envelope(cover(e.Users, o), o)
+	h := e.bit().envelope(e.bit().cover(e.Users, o), o)
 	d, err := pld.FromCurves(h, h, o.Step)
 	return []*pld.Distribution{d}, err
 }
@@ -63,7 +65,7 @@ func (e AsymmetricResponse) Profile(rounds int, o account.Options) (profile.Curv
 		return nil, "", nil
 	case o.Lower:
 		return single{e.Users, e.bit(), o}, account.Lower, nil
-	case cover(e.Users, o).dropped > 0:
+	case e.bit().cover(e.Users, o).dropped > 0:
 		return single{e.Users, e.bit(), o}, account.Upper, nil
 	}
 	return single{e.Users, e.bit(), o}, account.Exact, nil

@@ -48,11 +48,11 @@ func (e BucketResponse) single() AsymmetricResponse {
 	return AsymmetricResponse{e.Users, 1 - e.Flip, 0.5}
 }
 
-func (e BucketResponse) Certificate(o account.Options) string { return certified(e.Users, o) }
+func (e BucketResponse) Certificate(o account.Options) string { return e.bit().certified(e.Users, o) }
 
 // spread has all others in one of the two buckets.
 func (e BucketResponse) Spread() float64 {
-	n, p := float64(CountedOn(e.Users)), e.Flip
+	n, p := float64(e.bit().counted(e.Users)), e.Flip
 	b := e.bit()
 	return math.Min(b.local()+b.mirror().local(), (0.5-p)*math.Sqrt(1/(n*p*(1-p))+4/n))
 }
@@ -71,7 +71,7 @@ func (e BucketResponse) Distributions(o account.Options) ([]*pld.Distribution, e
 		return e.lower(o)
 	}
 	// Whoever is left out of the cover is told to the observer.
-	e.Users = cover(e.Users, o).users
+	e.Users = e.bit().cover(e.Users, o).users
 	blocks, err := e.blocks(o)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ type block struct {
 
 // blocks returns the A_i.
 func (e BucketResponse) blocks(o account.Options) ([]block, error) {
-	b, c := e.bit(), cover(e.Users, o)
+	b, c := e.bit(), e.bit().cover(e.Users, o)
 	number := min(bucketBlocks, c.count())
 	blocks := make([]block, number)
 	falling, rising := make([][]float64, number), make([][]float64, number)

@@ -40,7 +40,7 @@ func (e movedBit) Distributions(o account.Options) ([]*pld.Distribution, error) 
 	// What both envelopes neglect stays below where the profile of both ends.
 	part := o
 	part.Neglect = o.Neglect / 4
-	there, gone := b.envelopes(cover(users, o), part)
+	there, gone := b.envelopes(b.cover(users, o), part)
 	falls, rises, err := directed(there, gone, o.Step)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func (e removedBit) Distributions(o account.Options) ([]*pld.Distribution, error
 	if o.Lower {
 		return e.AsymmetricResponse.Distributions(o)
 	}
-	there, gone := e.AsymmetricResponse.bit().envelopes(cover(e.Users, o), o)
+	there, gone := e.AsymmetricResponse.bit().envelopes(e.AsymmetricResponse.bit().cover(e.Users, o), o)
 	falls, rises, err := directed(there, gone, o.Step)
 	return []*pld.Distribution{falls, rises}, err
 }

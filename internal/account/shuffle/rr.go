@@ -59,10 +59,12 @@ func (e RandomizedResponse) RMSE() float64 {
 	return math.Sqrt(float64(e.Users)*e.Flip*(1-e.Flip)) / (1 - 2*e.Flip)
 }
 
-func (e RandomizedResponse) Certificate(o account.Options) string { return certified(e.Users, o) }
+func (e RandomizedResponse) Certificate(o account.Options) string {
+	return e.bit().certified(e.Users, o)
+}
 
-func certified(users int, o account.Options) string {
-	c := cover(users, o)
+func (b bit) certified(users int, o account.Options) string {
+	c := b.cover(users, o)
 	switch {
 	case o.Lower:
 		return "some data sets only"
@@ -73,7 +75,7 @@ func certified(users int, o account.Options) string {
 }
 
 func (e RandomizedResponse) Spread() float64 {
-	n, p := float64(CountedOn(e.Users)), e.Flip
+	n, p := float64(e.bit().counted(e.Users)), e.Flip
 	return math.Min(e.local(), (1-2*p)/math.Sqrt(n*p*(1-p)))
 }
 
@@ -94,7 +96,7 @@ func (e RandomizedResponse) Distributions(o account.Options) ([]*pld.Distributio
 		d, err := pld.FromAtoms([]pld.Atom{{Loss: e.local(), Mass: 1 - e.Flip}, {Loss: -e.local(), Mass: e.Flip}}, 0, o.Step)
 		return []*pld.Distribution{d}, err
 	}
-	h := e.bit().envelope(cover(e.Users, o), o)
+	h := e.bit().envelope(e.bit().cover(e.Users, o), o)
 	d, err := pld.FromCurves(h, h, o.Step)
 	return []*pld.Distribution{d}, err
 }

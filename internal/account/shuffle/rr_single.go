@@ -23,7 +23,7 @@ func (e RandomizedResponse) Profile(rounds int, o account.Options) (profile.Curv
 		return nil, "", nil
 	case o.Lower:
 		return single{e.Users, e.bit(), o}, account.Lower, nil
-	case cover(e.Users, o).dropped > 0:
+	case e.bit().cover(e.Users, o).dropped > 0:
 		return single{e.Users, e.bit(), o}, account.Upper, nil
 	}
 	return single{e.Users, e.bit(), o}, account.Exact, nil
@@ -71,7 +71,7 @@ func (s single) tail() float64 { return math.Max(s.o.Neglect/4, profile.MinTail)
 // w(t-1) and S(t), in both directions. A lower bound is content with the ends
 // and a spread of worlds.
 func (s single) most(value func(b bit, w, above float64) float64) float64 {
-	c := cover(s.users, s.o)
+	c := s.bit.cover(s.users, s.o)
 	count, ones := c.count(), c.ones
 	if s.o.Lower {
 		stride := max(1, s.users/64)
