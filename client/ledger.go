@@ -19,6 +19,7 @@ type Ledger struct {
 	Entries []Entry   `json:"entries"`           // one a plan, oldest first
 	Studies []Joined  `json:"studies,omitempty"` // of which the device answers one round
 
+	at        map[string]int // where the entry of a plan is
 	backstops map[[32]byte][]byte
 	journal   *journal.Journal
 	stamp     any // Store.Stamp of the journal
@@ -160,6 +161,7 @@ func (l *Ledger) spend(r record) bool {
 	if e.Statements, ok = recalled(kept); !ok {
 		return false
 	}
+	l.at[e.Plan] = len(l.Entries) // entry has made it
 	l.Entries = append(l.Entries, e)
 	return true
 }
@@ -175,8 +177,14 @@ func (l *Ledger) keeps(b *Backed) bool {
 
 // entry returns the one of the plan, or nil.
 func (l *Ledger) entry(plan string) *Entry {
-	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return e.Plan == plan })
-	if i < 0 {
+	if l.at == nil || len(l.at) != len(l.Entries) {
+		l.at = make(map[string]int, len(l.Entries))
+		for i, e := range l.Entries {
+			l.at[e.Plan] = i
+		}
+	}
+	i, ok := l.at[plan]
+	if !ok {
 		return nil
 	}
 	return &l.Entries[i]
