@@ -25,12 +25,12 @@ var bars = map[string]int{
 	"exported names":  499,
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
-	"lines of the product": 125969,
+	"lines of the product": 126016,
 
-	"lines a device compiles":                 21512,
-	"lines of a histogram app":                32951,
-	"lines a verifier of every kind compiles": 45696,
-	"lines of a histogram's verifier":         31514,
+	"lines a device compiles":                 21524,
+	"lines of a histogram app":                32998,
+	"lines a verifier of every kind compiles": 45735,
+	"lines of a histogram's verifier":         31553,
 	"lines a mixing party compiles":           24766,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
 	"lines an aggregator compiles":            24145,
