@@ -255,7 +255,7 @@ func checksum(frame []byte) uint32 {
 func (l *Log) find(at, all int64, last uint64) (behind int64, number uint64, found bool, err error) {
 	const step = 1 << 20
 	const need = frameHead + 9 // as far as the number
-	window := make([]byte, step+need)
+	window := make([]byte, min(step+need, all-at))
 	farthest := last + uint64(all-at)/(frameHead+Head) + 1
 	for begin := at + 1; begin < all; begin += step {
 		n, err := l.file.ReadAt(window[:min(int64(len(window)), all-begin)], begin)

@@ -128,9 +128,8 @@ type mover struct {
 }
 
 func (m *mover) move() error {
-	r := reader{sealer: m.s.sealer}
 	err := m.s.vol.log.Groups(hashchain.Walk{Skip: m.s.known.accepted()}, func(g hashchain.Group) error {
-		_, _, err := r.rows(g.At, g.Body, func(o op, p place) error {
+		_, _, err := m.s.sealer.rows(g.At, g.Body, func(o op, p place) error {
 			if now, there := m.s.index.find(o.t, o.key); !there || now.at != p.at {
 				return nil
 			}

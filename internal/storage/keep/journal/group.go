@@ -171,9 +171,9 @@ func (w *writer) trim() {
 	}
 }
 
-// openRow opens the row that b begins with and returns how long it is. What it returns lies
-// in dst's memory, if that has room.
-func openRow(dst, b []byte, aead cipher.AEAD, i uint32) (o op, n int, err error) {
+// openRow opens the row that b begins with, in its place, and returns how long it is. What it
+// returns lies in b's memory.
+func openRow(b []byte, aead cipher.AEAD, i uint32) (o op, n int, err error) {
 	if len(b) < rowHead {
 		return o, 0, fmt.Errorf("%w: a row is cut off", keep.ErrDamaged)
 	}
@@ -183,7 +183,7 @@ func openRow(dst, b []byte, aead cipher.AEAD, i uint32) (o op, n int, err error)
 	}
 	n = 4 + int(l)
 	nonce := nonceOf(i)
-	p, err := aead.Open(dst[:0], nonce[:], b[4:n], nil)
+	p, err := aead.Open(b[4:4], nonce[:], b[4:n], nil)
 	if err != nil {
 		return o, 0, fmt.Errorf("%w: a row is not what was written", keep.ErrDamaged)
 	}
@@ -198,26 +198,17 @@ func openRow(dst, b []byte, aead cipher.AEAD, i uint32) (o op, n int, err error)
 	return o, n, nil
 }
 
-// reader goes through the rows of groups.
-type reader struct {
-	sealer sealer
-	plain  []byte
-}
-
-// rows calls fn for the rows of a group whose body begins at a byte of its file. A value is
-// valid until fn returns.
-func (r *reader) rows(at int64, body []byte, fn func(op, place) error) (before, n uint64, err error) {
+// rows calls fn for the rows of a group whose body begins at a byte of its file, and opens them in
+// their places. A value is valid as long as the body.
+func (s sealer) rows(at int64, body []byte, fn func(op, place) error) (before, n uint64, err error) {
 	if len(body) < groupHead {
 		return 0, 0, fmt.Errorf("%w: a group of %d bytes", keep.ErrDamaged, len(body))
 	}
-	aead := r.sealer.group(body[:saltSize])
+	aead := s.group(body[:saltSize])
 	before = binary.BigEndian.Uint64(body[saltSize:])
 	back := groupHead
 	for back < len(body) && !padding(body[back:]) {
-		if need := len(body) - back; cap(r.plain) < need && cap(r.plain) < mostGroup {
-			r.plain = make([]byte, 0, min(need, mostGroup))
-		}
-		o, length, err := openRow(r.plain, body[back:], aead, uint32(n))
+		o, length, err := openRow(body[back:], aead, uint32(n))
 		if err != nil {
 			return 0, 0, fmt.Errorf("%w (byte %d)", err, at+int64(back))
 		}

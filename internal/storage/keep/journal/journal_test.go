@@ -286,9 +286,9 @@ func FuzzRows(f *testing.F) {
 	f.Add(w.body)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		costlimit.Heap(t, costlimit.Factor, len(body)+64<<10, func() {
-			r, again := reader{sealer: s}, writer{sealer: s}
+			again := writer{sealer: s}
 			again.begin(0)
-			before, n, err := r.rows(0, body, func(o op, p place) error {
+			before, n, err := s.rows(0, bytes.Clone(body), func(o op, p place) error {
 				if len(again.places) == 0 { // under the same salt
 					copy(again.body, body[:groupHead])
 					again.aead = s.group(body[:saltSize])
@@ -345,6 +345,40 @@ func TestAlone(t *testing.T) {
 	for _, c := range []struct{ locks, said, opens bool }{{true, false, true}, {true, true, true}, {false, true, true}, {false, false, false}} {
 		if err := alone(c.locks, c.said); (err == nil) != c.opens || err != nil && !strings.Contains(err.Error(), "--alone") {
 			t.Errorf("a lock: %t, said: %t: %v", c.locks, c.said, err)
+		}
+	}
+}
+
+// A shelf whose rows were all deleted, and left out of its file, is there, and goes on.
+func TestAShelfOfDeadRows(t *testing.T) {
+	w := newWorld(made(t), tiny)
+	if !w.start() {
+		t.Fatal(w.err)
+	}
+	w.create("a")
+	w.insert("a", keep.Row{Table: 1, Key: "k", Value: make([]byte, 10<<10)})
+	w.update("a", nil, "k")
+	w.store.Close()
+	for i := range 3 {
+		if size := len(w.disk.names["a"+rowsFile].cache); size > 1<<10 {
+			t.Fatalf("start %d: what is dead was not left out: %d bytes", i, size)
+		}
+		if !w.start() {
+			t.Fatal(w.err)
+		}
+		w.insert("a", keep.Row{Table: 1, Key: fmt.Sprint("more", i)})
+		w.store.Close()
+		if _, err := w.found(w.disk.clone()); err != nil {
+			t.Fatalf("start %d: %v", i, err)
+		}
+		if !w.start() {
+			t.Fatal(w.err)
+		}
+		w.update("a", map[string]string{"big": strings.Repeat("x", 10<<10)})
+		w.update("a", nil, "big", fmt.Sprint("more", i))
+		w.store.Close()
+		if _, err := w.found(w.disk); err != nil {
+			t.Fatalf("all dead, start %d: %v", i, err)
 		}
 	}
 }

@@ -151,13 +151,12 @@ func (s *shelf) replay(ctx context.Context, file hashchain.File, was check, asid
 	if aside {
 		walk.Skip = s.known.aside
 	}
-	r := reader{sealer: s.sealer}
 	tail, begun := int64(-1), false // where what the check does not know begins
 	log, err := layoutOf(s.name, s.secret).Open(file, walk, func(g hashchain.Group) error {
 		if ctx.Err() != nil {
 			return unavailable(ctx)
 		}
-		before, n, err := r.rows(g.At, g.Body, func(o op, p place) error {
+		before, n, err := s.sealer.rows(g.At, g.Body, func(o op, p place) error {
 			s.index.apply(o, p)
 			s.known.take(o)
 			if aside && s.known.Updated && len(s.known.Aside) > len(was.Aside) {
@@ -182,6 +181,9 @@ func (s *shelf) replay(ctx context.Context, file hashchain.File, was check, asid
 	}
 	if n := log.Torn(); n > 0 {
 		s.o.Log.Warn("a shelf ended in a piece of a write that nobody was answered for: it was cut off", "file", file.Name(), "bytes", n)
+	}
+	if !begun && len(s.known.Aside) == 0 {
+		s.known.Rows = was.Rows // a compaction has left out all, or there was nothing
 	}
 	if err := s.known.count(max(was.Rows, s.known.Rows), 0); err != nil {
 		return err

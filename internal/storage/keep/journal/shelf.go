@@ -93,7 +93,7 @@ func (v *volume) row(s sealer, p place) (op, error) {
 	if _, err := v.file.ReadAt(b, p.at); err != nil {
 		return op{}, lost(err)
 	}
-	o, n, err := openRow(b[4:4], b, group.aead, p.i&^byInsert)
+	o, n, err := openRow(b, group.aead, p.i&^byInsert)
 	if err == nil && n != len(b) {
 		err = fmt.Errorf("%w: a row is cut off", keep.ErrDamaged)
 	}
@@ -250,13 +250,12 @@ func (s *shelf) groups(ctx context.Context, fn func(op, place) error) error {
 	v.hold()
 	s.mu.RUnlock()
 	defer v.release()
-	r := reader{sealer: s.sealer}
 	var answer error // of fn, as it is
 	err := v.log.Groups(hashchain.Walk{Skip: skip}, func(g hashchain.Group) error {
 		if err := s.ready(ctx); err != nil {
 			return err
 		}
-		_, _, err := r.rows(g.At, g.Body, func(o op, p place) error {
+		_, _, err := s.sealer.rows(g.At, g.Body, func(o op, p place) error {
 			answer = fn(o, p)
 			return answer
 		})
