@@ -25,7 +25,7 @@ var bars = map[string]int{
 	"exported names":  499,
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
-	"lines of the product": 126016,
+	"lines of the product": 126007,
 
 	"lines a device compiles":                 21524,
 	"lines of a histogram app":                32998,
@@ -33,7 +33,7 @@ var bars = map[string]int{
 	"lines of a histogram's verifier":         31553,
 	"lines a mixing party compiles":           24766,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles":            24145,
+	"lines an aggregator compiles":            24136,
 
 	"comments that say what a function is": 560,
 	"long sentences in a thousand":         12,
