@@ -3,14 +3,16 @@ package inbox
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/shuffler/admission"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
 // Crowds are what becomes of the crowds of an epoch that is over.
@@ -62,20 +64,21 @@ func (e *Epoch) End(ctx context.Context, crowds Crowds, together int) (done bool
 	if err := e.o.Failpoint("epoch-marked"); err != nil {
 		return false, err
 	}
-	if err := e.inbox.Seal(ctx); err != nil {
+	if err := e.shelf().Seal(ctx); err != nil {
 		return false, err
 	}
 	if err := e.o.Failpoint("epoch-sealed"); err != nil {
 		return false, err
 	}
-	if err := e.endCrowds(ctx, crowds, together); errors.Is(err, queue.ErrDamaged) {
-		// Nothing more comes in: what can be read is all that there will be.
-		e.o.Log.Error("contributions are damaged on disk, and are set aside", "plan", e.plan.Name(), "instance", e.rules.Instance, "error", err.Error())
-		return false, errors.Join(err, e.inbox.SetAside(ctx))
+	if err := e.endCrowds(ctx, crowds, together); errors.Is(err, keep.ErrDamaged) {
+		if fault := e.setAside(ctx, err); fault != nil && !errors.Is(fault, err) {
+			err = errors.Join(err, fault)
+		}
+		return false, err
 	} else if err != nil {
 		return false, err
 	}
-	if err := e.keepMark(ctx, Mark{Closed: true, Purged: true, Lost: e.Lost(), revision: e.Mark().revision}); err != nil {
+	if err := e.keepMark(ctx, Mark{Closed: true, Purged: true, Lost: e.Lost(ctx)}); err != nil {
 		return false, err
 	}
 	if err := e.o.Failpoint("epoch-mixed"); err != nil {
@@ -85,9 +88,22 @@ func (e *Epoch) End(ctx context.Context, crowds Crowds, together int) (done bool
 	return err == nil, err
 }
 
+// setAside goes on without what is damaged: nothing more comes in, and what can be read is all that
+// there will be.
+func (e *Epoch) setAside(ctx context.Context, why error) error {
+	e.o.Log.Error("contributions are damaged on disk, and are set aside", "plan", e.plan.Name(), "instance", e.rules.Instance, "error", why.Error())
+	shelf, err := e.o.Rows.SetAside(ctx, ShelfName(e.o.Name), why)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.inbox = shelf
+	return nil
+}
+
 // empty drops the inbox, with the secret and all cover. The mark that it is not needed any
-// more comes before: killed behind this, the queue's server may give back an earlier record
-// of the inbox, which would be missed.
+// more comes before.
 func (e *Epoch) empty(ctx context.Context) error {
 	e.mu.Lock()
 	emptied := e.emptied
@@ -95,7 +111,7 @@ func (e *Epoch) empty(ctx context.Context) error {
 	if emptied {
 		return nil
 	}
-	if err := e.o.Queue.Drop(ctx, InboxName(e.o.Name)); err != nil {
+	if err := e.o.Rows.Forget(ctx, ShelfName(e.o.Name)); err != nil {
 		return err
 	}
 	if err := e.o.Failpoint("inbox-purged"); err != nil {
@@ -133,7 +149,7 @@ func (e *Epoch) endCrowds(ctx context.Context, crowds Crowds, together int) erro
 		if crowds.Decided(c) {
 			continue
 		}
-		kept, respondents, err := e.rules.Survivors(rng.New(), e.inbox.Count(c))
+		kept, respondents, err := e.survivors(ctx, c)
 		if errors.Is(err, admission.ErrWithheld) {
 			if err = crowds.Withhold(ctx, c); err == nil {
 				continue
@@ -155,6 +171,15 @@ func (e *Epoch) endCrowds(ctx context.Context, crowds Crowds, together int) erro
 		}}
 	}
 	return flush()
+}
+
+// survivors draws who stays of a crowd.
+func (e *Epoch) survivors(ctx context.Context, c uint32) (kept []bool, respondents int, err error) {
+	n, err := e.shelf().Count(ctx, contributions, c)
+	if err != nil {
+		return nil, 0, err
+	}
+	return e.rules.Survivors(rng.New(), n)
 }
 
 // mixDrawn reads the crowds of one pass and hands them on, one after the other. One that
@@ -205,7 +230,11 @@ func (e *Epoch) mixDrawn(ctx context.Context, crowds Crowds, pass map[uint32]*dr
 
 // readDrawn gives the envelopes of each contribution that stays, whose they are to keep.
 func (e *Epoch) readDrawn(ctx context.Context, pass map[uint32]*drawn, take func(*drawn, [][]byte) error) error {
-	err := e.inbox.Each(ctx, func(_ [16]byte, label uint32, body []byte) error {
+	err := e.shelf().InOrder(ctx, contributions, func(_ string, value []byte) error {
+		if len(value) < labelBytes {
+			return fmt.Errorf("%w: a contribution without a label", keep.ErrDamaged)
+		}
+		label, body := binary.BigEndian.Uint32(value), value[labelBytes:]
 		d := pass[label]
 		if d == nil {
 			return nil

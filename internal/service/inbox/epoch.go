@@ -10,8 +10,9 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/admission"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -20,10 +21,9 @@ import (
 // Options are what an epoch is made of.
 type Options struct {
 	serve.Common
-	Queue   *queue.Queue
-	Records *queue.Records
-	Name    string // of the entry, unique in the queue
-	Damage  queue.Damage
+	Rows *rows.Store
+	Room *rows.Room
+	Name string // of the entry, unique in the store
 
 	// How respondents are told apart, where the plan demands no single-use tokens.
 	Bearers      *serve.Bearers
@@ -39,7 +39,7 @@ type Mark struct {
 	Purged bool   `json:"purged"`         // contributions, and who sent them, are gone, or go before anything else is done
 	Lost   uint64 `json:"lost,omitempty"` // contributions that were damaged on disk and set aside
 
-	revision uint64
+	row []byte // as it is on disk; nil: there is none
 }
 
 // Epoch is the collection of one plan at the entry of one of its instances. Contributions
@@ -50,16 +50,16 @@ type Epoch struct {
 	plan  plan.Plan
 	rules admission.Rules
 	auth  serve.Authenticator // its secret goes with the inbox
-	inbox *queue.Inbox        // has a lock of its own; nil if an earlier process has emptied it
 
 	mu      sync.Mutex
+	inbox   keep.Shelf               // under mu; nil if an earlier process has emptied it
 	mark    Mark                     // under mu; written by the goroutine that closes and ends
 	emptied bool                     // under mu: the inbox is gone from the disk
 	covers  map[serve.Respondent]int // under mu; kept in this run, of each respondent who sent any
 }
 
 // Open makes or finds the inbox of an epoch and the secret that its respondents are
-// known by. The error is queue.ErrDamaged where the disk does not give it back, and a
+// known by. The error is keep.ErrDamaged where the disk does not give it back, and a
 // *wire.Problem where the plan asks too much.
 func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, error) {
 	e := &Epoch{o: o, plan: p, auth: serve.Authenticator{Bearers: o.Bearers, Certificates: o.Certificates}, covers: map[serve.Respondent]int{}}
@@ -67,7 +67,7 @@ func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, er
 	if e.rules, err = admission.NewRules(p, instance); err != nil {
 		return nil, err
 	}
-	if size, most := e.rules.ContributionSize(), o.Queue.MaxContent(); size > most {
+	if size, most := e.rules.ContributionSize(), keep.MaxValue-labelBytes; size > most {
 		return nil, wire.Problemf(wire.PlanRefused, "a contribution has %d bytes: the limit here is %d", size, most)
 	}
 	if text := p.Route.Instances()[instance].Hops[0].Tokens; text != "" {
@@ -77,34 +77,45 @@ func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, er
 		}
 		e.auth.Tokens, e.auth.Spent = &key, token.Context{Plan: e.rules.Plan, Instance: e.rules.Instance}
 	}
-	value, revision, err := o.Records.Get(ctx, RecordKey(o.Name))
-	if err != nil {
+	if err := e.Follow(ctx); err != nil {
 		return nil, err
-	}
-	if revision != 0 {
-		if e.mark, err = parseMark(value); err != nil {
-			return nil, fmt.Errorf("inbox: the record %s is damaged: %w", RecordKey(o.Name), err)
-		}
-		e.mark.revision = revision
 	}
 	if e.mark.Purged {
 		e.emptied = true
-		return e, o.Queue.Drop(ctx, InboxName(o.Name))
+		return e, o.Rows.Forget(ctx, ShelfName(o.Name))
 	}
-	if e.inbox, err = o.Queue.Inbox(ctx, InboxName(o.Name), o.Damage); err != nil {
+	if e.inbox, err = o.Rows.Shelf(ctx, ShelfName(o.Name)); err != nil {
 		return nil, err
 	}
 	// Respondents are known by hashes that nobody can make any more when the inbox
 	// is dropped.
-	e.auth.Secret = serve.NewSecret(e.inbox.Secret("respondents"))
+	secret, err := e.inbox.Secret(ctx, "respondents")
+	if err != nil {
+		return nil, err
+	}
+	e.auth.Secret = serve.NewSecret(secret)
 	return e, nil
 }
 
-// RecordKey is of the record that has an entry's Mark.
-func RecordKey(name string) string { return "epoch." + name }
+// Follow takes up the mark as it is, which another process may have written.
+func (e *Epoch) Follow(ctx context.Context) error {
+	value, there, err := e.o.Rows.Get(ctx, rows.Epochs, e.o.Name)
+	if err != nil || !there {
+		return err
+	}
+	m, err := parseMark(value)
+	if err != nil {
+		return fmt.Errorf("inbox: the mark of %s is damaged: %w", e.o.Name, err)
+	}
+	m.row = value
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.mark = m
+	return nil
+}
 
-// InboxName is of the inbox of an entry.
-func InboxName(name string) string { return "in_" + name }
+// ShelfName returns the name of the shelf of an entry's contributions.
+func ShelfName(name string) string { return "in-" + name }
 
 // parseMark reads a Mark.
 func parseMark(value []byte) (Mark, error) {
@@ -131,9 +142,10 @@ func (e *Epoch) keepMark(ctx context.Context, next Mark) error {
 	if err != nil {
 		panic("inbox: " + err.Error()) // numbers and booleans always encode
 	}
-	if next.revision, err = e.o.Records.Set(ctx, RecordKey(e.o.Name), value, e.Mark().revision); err != nil {
+	if err := e.o.Rows.Set(ctx, rows.Epochs, e.o.Name, value, e.Mark().row); err != nil {
 		return err
 	}
+	next.row = value
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.mark = next
@@ -143,15 +155,28 @@ func (e *Epoch) keepMark(ctx context.Context, next Mark) error {
 // Rules returns those of the contributions.
 func (e *Epoch) Rules() admission.Rules { return e.rules }
 
-// Inbox returns where contributions lie until the epoch is over; nil if an earlier process has
+// shelf returns where contributions lie until the epoch is over; nil if an earlier process has
 // emptied it.
-func (e *Epoch) Inbox() *queue.Inbox { return e.inbox }
+func (e *Epoch) shelf() keep.Shelf {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.inbox
+}
+
+// Count returns how many contributions a crowd has, 0 where nobody knows.
+func (e *Epoch) Count(ctx context.Context, crowd uint32) int {
+	shelf := e.shelf()
+	if shelf == nil {
+		return 0
+	}
+	n, _ := shelf.Count(ctx, contributions, crowd)
+	return n
+}
 
 // Lost returns how many contributions were damaged on disk and set aside.
-func (e *Epoch) Lost() uint64 {
-	if m := e.Mark(); e.inbox == nil || m.Purged {
+func (e *Epoch) Lost(ctx context.Context) uint64 {
+	if m := e.Mark(); e.shelf() == nil || m.Purged {
 		return m.Lost
 	}
-	contents, gaps := e.inbox.Aside()
-	return max(contents, uint64(min(gaps, 1))) // at least one, whatever can be known
+	return e.o.Rows.Lost(ctx, ShelfName(e.o.Name))
 }

@@ -3,13 +3,16 @@ package inbox
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
@@ -53,7 +56,7 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 		return err
 	}
 	size := e.rules.ContributionSize()
-	if err := e.o.Queue.Room(r.Context(), int64(size)); err != nil {
+	if err := e.o.Room.For(r.Context(), int64(size)); err != nil {
 		return Storage(err)
 	}
 	body, err := serve.ReadBody(w, r, int64(size))
@@ -94,11 +97,16 @@ func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [
 		}
 		key, label = coverKey(respondent, id), CoverLabel
 	}
-	again, err = e.inbox.Put(key, label, sum, body)
+	shelf := e.shelf()
+	if shelf == nil {
+		return false, wire.Problemf(wire.EpochOver, "the plan has closed")
+	}
+	// To the end, whatever becomes of the connection: whether it is there decides what comes again.
+	again, err = shelf.Insert(context.WithoutCancel(ctx), keep.Row{Table: contributions, Key: string(key[:]), Label: label, Value: labelled(label, body)})
 	switch {
-	case errors.Is(err, queue.ErrTaken):
+	case errors.Is(err, keep.ErrTaken):
 		return false, wire.Problemf(wire.AlreadyContributed, "another contribution of this respondent is here")
-	case errors.Is(err, queue.ErrSealed):
+	case errors.Is(err, keep.ErrSealed), errors.Is(err, keep.ErrDropped):
 		return false, wire.Problemf(wire.EpochOver, "the plan has closed")
 	case err != nil:
 		return false, Storage(err)
@@ -120,12 +128,24 @@ func (e *Epoch) coveredBy(respondent serve.Respondent) int {
 	return e.covers[respondent]
 }
 
-// Storage is the problem of a queue that could not keep something.
+// contributions is the table of an entry's shelf: respondentKey or coverKey -> label, contribution. Who
+// reads the keys of rows cannot tell cover from answers.
+const contributions keep.Table = 1
+
+const labelBytes = 4
+
+// labelled returns a contribution with its label before it, which whoever reads it in order is
+// not told otherwise.
+func labelled(label uint32, body []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(make([]byte, 0, labelBytes+len(body)), label), body...)
+}
+
+// Storage is the problem of a store that could not keep something.
 func Storage(err error) error {
 	switch {
-	case errors.Is(err, queue.ErrFull):
+	case errors.Is(err, keep.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return wire.Problemf(wire.StorageFull, "nothing was kept%w", quiet{err})
-	case errors.Is(err, queue.ErrUnavailable):
+	case errors.Is(err, keep.ErrUnavailable), errors.Is(err, rows.ErrChanged):
 		p := wire.Problemf(wire.Overloaded, "the storage does not answer%w", quiet{err})
 		p.RetryAfter = time.Second
 		return p

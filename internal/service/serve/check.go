@@ -27,8 +27,8 @@ func Closed(folder Path) error {
 	return nil
 }
 
-// SecretFile refuses a private key that everybody on the machine can read.
-func SecretFile(path Path) error {
+// secretFile refuses a private key that everybody on the machine can read.
+func secretFile(path Path) error {
 	status, err := os.Stat(string(path))
 	if err != nil || runtime.GOOS == "windows" {
 		return nil // whoever reads it says so

@@ -171,7 +171,7 @@ func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 	case !h.OpenPages:
 		fault("operators", errors.New("whoever reaches the service could read /metrics and see when somebody answers: name a file of bearer tokens (confetti token add), or set http.open_pages where only operators reach it"))
 	}
-	fault("key", SecretFile(h.Key))
+	fault("key", secretFile(h.Key))
 	c.TLS = TLS(certificate, clients)
 	return c, errors.Join(errs...)
 }

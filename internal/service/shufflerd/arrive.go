@@ -9,7 +9,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
-	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -22,9 +21,6 @@ import (
 // receiveManifest takes the manifest of a crowd's batch: 201 when all its parts are here,
 // 200 for the same again, and 202 with what is missing before.
 func (t *post) receiveManifest(w http.ResponseWriter, r *http.Request, leg wire.Leg) error {
-	if t.s.o.Blobs == nil {
-		return transfer.NoStore("mix.folder or mix.bucket")
-	}
 	receipts, err := transfer.ReadReceipts(w, r, leg, t.receiptKeys[:t.hop], true)
 	if err != nil {
 		return err
@@ -89,19 +85,20 @@ func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m rel
 	defer release()
 	state := t.state(c)
 	if state.Phase == "" || !bytes.Equal(state.In, digest[:]) {
-		// Nothing has left of one that was not here as a whole: its hop may have lost some of it.
-		if err := blobs.Delete(ctx, mixer.Folder(t.name, c)); err != nil {
+		if err := t.s.room.For(ctx, m.Head.Bytes()); err != nil {
 			return nil, false, inbox.Storage(err)
 		}
-		if err := t.s.o.Queue.Room(ctx, m.Head.Bytes()); err != nil {
+		laid, err := t.newLaid(ctx, m.Head)
+		if err != nil {
 			return nil, false, inbox.Storage(err)
 		}
-		laid := mixer.New(t.name, m.Head, t.s.o.PartBytes)
 		laid.Part = int(m.Parts[0].Envelopes)
 		if err := laid.KeepManifest(ctx, blobs, m.Bytes()); err != nil {
 			return nil, false, inbox.Storage(err)
 		}
-		state = crowd{Phase: arriving, In: digest[:], Laid: &laid, revision: state.revision}
+		// Nothing has left of one that was not here as a whole: its hop may have lost some of it.
+		earlier := state.Laid
+		state = crowd{Phase: arriving, In: digest[:], Laid: &laid}
 		for _, s := range receipts {
 			state.Receipts = append(state.Receipts, s.Bytes())
 		}
@@ -110,6 +107,11 @@ func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m rel
 		}
 		if err := t.s.o.Failpoint("manifest-kept"); err != nil {
 			return nil, false, err
+		}
+		if earlier != nil {
+			if err := blobs.Delete(ctx, earlier.Under); err != nil {
+				return nil, false, inbox.Storage(err)
+			}
 		}
 	}
 	if missing, err = state.Laid.Lacking(ctx, blobs, relay.MaxMissing); err != nil || len(missing) > 0 {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
 // A handover in parts that is interrupted anywhere, at either end, goes on with the parts
@@ -44,7 +43,7 @@ func TestAHandoverInPartsGoesOn(t *testing.T) {
 				t.Fatalf("%v: nothing failed", err)
 			}
 			if c.point == "part-kept" {
-				if st := w.hops[1].service.Statuses()[0].Crowds[0]; st.Phase != "arriving" {
+				if st := w.hops[1].service.Statuses(t.Context())[0].Crowds[0]; st.Phase != "arriving" {
 					t.Errorf("%+v", st)
 				}
 				held := httptest.NewRecorder()
@@ -203,34 +202,6 @@ func TestHostileParts(t *testing.T) {
 	}
 	wantCrowds(t, w, map[uint32][]string{0: sent(0, 1, 2, 3)})
 	w.settled(1)
-}
-
-// Who has no place for parts says what it reads, and the batch waits.
-func TestPartsNeedAStore(t *testing.T) {
-	w, receipts, m, _ := parting(t)
-	w.stop(1)
-	w.partBytes = 0
-	w.start(1)
-	r := httptest.NewRequest(http.MethodPut, wire.BatchPath(w.plan.Hash(), 0, 1, 0), bytes.NewReader(append(relay.MarshalReceipts(receipts, true), m.Bytes()...)))
-	r.Header.Set("Content-Type", wire.PartedType)
-	rec := httptest.NewRecorder()
-	w.hops[1].server.ServeHTTP(rec, r)
-	p := web.ReadProblem(rec.Result())
-	if p == nil || p.Code != wire.UnsupportedMediaType || rec.Header().Get("Accept") != wire.BatchType || !strings.Contains(p.Detail, "mix.folder") {
-		t.Errorf("%d %v", rec.Code, p)
-	}
-	if err := w.hops[0].service.Step(t.Context()); err == nil || !strings.Contains(err.Error(), "unsupported-media-type") {
-		t.Errorf("%v", err)
-	}
-	w.stop(1)
-	w.partBytes = 600
-	w.start(1)
-	for range 2 {
-		if err := w.step(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantCrowds(t, w, map[uint32][]string{0: sent(0, 1, 2, 3)})
 }
 
 // A hop of an earlier version hands over as a whole, whatever the size.

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/service/serve/cluster"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/service/witness"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -22,21 +24,22 @@ type Config struct {
 	serve.Settings
 	serve.Visited
 	Queue struct {
-		Folder      serve.Path `toml:"folder" eg:"/var/lib/confetti-ROLE/queue" help:"The embedded queue: one folder on a local disk of which fsync can be trusted."`
-		MaxBytes    int64      `toml:"max_bytes" or:"0" help:"Of disk that it may use; 0 is three quarters of what is free."`
-		URL         string     `toml:"url" or:"tls://nats-1:4222,tls://nats-2:4222,tls://nats-3:4222" help:"Instead of the folder: a NATS cluster with JetStream and sync_interval: always, and how often it keeps each message, 1 to 5 times; 0 is once."`
-		Replicas    int        `toml:"replicas" or:"3"`
-		Roots       serve.Path `toml:"roots" or:"nats.crt" help:"Of the cluster: its authorities (the system's without it), a client certificate with its key, and a credentials file of NATS."`
-		Certificate serve.Path `toml:"certificate" or:"nats-client.crt"`
-		Key         serve.Path `toml:"key" or:"nats-client.key"`
-		Credentials serve.Path `toml:"credentials" or:"nats.creds"`
+		Folder       serve.Path `toml:"folder" eg:"/var/lib/confetti-ROLE/queue" help:"One folder on a local disk of which fsync can be trusted, and of which no backup takes *.key."`
+		MaxBytes     int64      `toml:"max_bytes" or:"0" help:"Of disk that it may use; 0 is what there is."`
+		URL          string     `toml:"url" or:"postgres://confetti@database.example/hop?sslmode=verify-full&sslrootcert=/etc/confetti-ROLE/database.crt" help:"Instead of the folder: a PostgreSQL database, which any number of processes share. mix has the bodies then."`
+		PasswordFile serve.Path `toml:"password_file" or:"database.password" help:"The database's password, one line in a file that nobody else may read."`
+		KeysFolder   serve.Path `toml:"keys_folder" or:"/var/lib/confetti-ROLE/keys" help:"With url: where the keys of what is collected lie, a folder that all processes see, or a bucket, without versions and without backups. Without either they lie in the database, and what is deleted is gone when its archive and its backups are."`
+		KeysBucket   string     `toml:"keys_bucket" or:"s3://keys/ROLE?endpoint=https://s3.example.org&region=us-east-1"`
 	} `toml:"queue" help:"Where contributions and batches rest: folder, or url."`
 	Mix struct {
 		transfer.Place
 		Part int `toml:"part_bytes" or:"0" help:"Bytes of envelopes in a part, at least; some eight times as much memory is used. 0 is 16 MiB."`
-	} `toml:"mix" help:"How crowds that do not fit memory are mixed: their parts lie in a folder or a bucket. Without either they lie in \"parts\" in queue.folder, and with a cluster every crowd is mixed in memory."`
+	} `toml:"mix" help:"Where batches rest, and how crowds that do not fit memory are mixed: in parts, in a folder or a bucket. Without either they lie in \"blobs\" in queue.folder; queue.url needs one."`
 	Limits  Limits           `toml:"limits" help:"What peers can make the service do."`
 	Witness witness.Settings `toml:"witness"`
+
+	// Connect opens a database. A program without it has no PostgreSQL.
+	Connect shelves.Connect `toml:"-"`
 }
 
 // open reads what the configuration names, and starts nothing. The error joins
@@ -54,13 +57,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	errs = append(errs, err)
 	publishers, bearers, err := c.Visited.Open(c.Settings, &http, &common)
 	errs = append(errs, err)
-	if (c.Queue.Folder == "") == (c.Queue.URL == "") {
-		fault("queue", errors.New("set either folder, for the embedded queue, or url, of a cluster"))
-	}
-	if c.Queue.Replicas < 0 || c.Queue.Replicas > 5 || c.Queue.Folder != "" && c.Queue.Replicas > 1 || c.Queue.MaxBytes < 0 {
-		fault("queue", errors.New("a cluster has 1 to 5 replicas, the embedded queue 1, and no queue fewer than 0 bytes"))
-	}
-	fault("queue", cluster.Check(c.Queue.URL, c.Queue.Roots, c.Queue.Certificate, c.Queue.Key, c.Queue.Credentials))
+	fault("queue", c.checkQueue())
 	if c.Queue.Folder != "" {
 		fault("queue.folder", serve.Writable(c.Queue.Folder))
 	}
@@ -78,35 +75,84 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	return http, o, errors.Join(errs...)
 }
 
+// checkQueue says what is wrong with where contributions and batches are to rest.
+func (c Config) checkQueue() error {
+	q := c.Queue
+	switch {
+	case (q.Folder == "") == (q.URL == ""):
+		return errors.New("set either folder, or url, of a PostgreSQL database")
+	case q.MaxBytes < 0:
+		return errors.New("max_bytes is negative")
+	case q.Folder != "" && (q.PasswordFile != "" || !c.keysPlace().None()):
+		return errors.New("password_file, keys_folder and keys_bucket are for a database: set url, or leave them out")
+	case q.Folder != "":
+		return nil
+	case c.Connect == nil:
+		return errors.New("url: this program has no PostgreSQL in it: take the one whose name ends in -postgres")
+	case c.Mix.None():
+		return errors.New("with a database bodies lie elsewhere: set mix.folder or mix.bucket, for all processes")
+	}
+	_, err := c.database()
+	return errors.Join(err, c.keysPlace().Check("keys"))
+}
+
+// database returns the address of the database, with its password.
+func (c Config) database() (string, error) {
+	return serve.Rows{URL: c.Queue.URL, PasswordFile: c.Queue.PasswordFile}.DSN()
+}
+
+func (c Config) keysPlace() transfer.Place {
+	return transfer.Place{Folder: c.Queue.KeysFolder, Bucket: c.Queue.KeysBucket}
+}
+
 // Open reads what the configuration names.
 func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// keep opens the queue, and the store of parts if there is one.
-func (c Config) keep(ctx context.Context, o *Options, d queue.Damage) (err error) {
-	o.Damage = d
-	o.Queue, err = queue.Open(ctx, queue.Config{
-		Dir: string(c.Queue.Folder), MaxBytes: c.Queue.MaxBytes, URL: c.Queue.URL, Replicas: c.Queue.Replicas, Damage: d, Log: o.Log,
-		Roots: string(c.Queue.Roots), Certificate: string(c.Queue.Certificate), Key: string(c.Queue.Key), Credentials: string(c.Queue.Credentials),
-	})
+// keep opens the shelves, and the store of blobs.
+func (c Config) keep(ctx context.Context, o *Options, setAside bool) (err error) {
+	o.SetAside, o.MaxBytes, o.Folder = setAside, c.Queue.MaxBytes, string(c.Queue.Folder)
+	place := c.Mix.Place
+	if o.Folder != "" {
+		o.Store, err = rows.OpenFolder(o.Folder, journal.Options{Log: o.Log})
+		if place.None() {
+			place.Folder = serve.Path(filepath.Join(o.Folder, rows.BlobsFolder))
+		}
+	} else {
+		o.Store, err = c.openDatabase(ctx, o.Log)
+	}
+	if errors.Is(err, keep.ErrDamaged) {
+		return fmt.Errorf("%w: put it back as it was, or end its plans (docs/damaged-disks.md)", err)
+	}
 	if err != nil {
 		return err
 	}
-	place := c.Mix.Place
-	if place.None() && c.Queue.Folder != "" {
-		place.Folder = serve.Path(filepath.Join(string(c.Queue.Folder), "parts"))
-	}
 	if o.Blobs, err = place.Open(ctx); err != nil {
-		o.Queue.Close()
+		o.Store.Close()
 	}
 	return err
 }
 
-// verify reads a copy of the embedded queue as a start does, and every box of it.
+func (c Config) openDatabase(ctx context.Context, log *slog.Logger) (keep.Store, error) {
+	url, err := c.database()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.keysPlace().Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if keys == nil {
+		log.Warn("the keys of what is collected lie in the database: what is forgotten is gone when its archive, its standbys and its backups are: set queue.keys_folder or queue.keys_bucket")
+	}
+	return c.Connect(ctx, url, keys)
+}
+
+// verify reads a copy of the folder as a start does, and all of every shelf.
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	if c.Queue.Folder == "" {
-		return errors.New("shuffler: a cluster's disks are verified by its own tools: only a queue.folder can be read here")
+		return errors.New("shuffler: a database's disks are verified by its own tools (pg_amcheck): only a queue.folder can be read here")
 	}
 	copied, done, err := atomicfile.Copy(string(c.Queue.Folder), nil)
 	if err != nil {
@@ -114,19 +160,27 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	}
 	defer done()
 	c.Queue.Folder = serve.Path(copied)
-	if err := c.keep(ctx, &o, queue.Refuse); err != nil {
+	if err := c.keep(ctx, &o, false); err != nil {
 		return err
 	}
-	defer o.Queue.Close()
+	defer o.Store.Close()
+	names, err := o.Store.List(ctx)
+	if err != nil {
+		return err
+	}
 	var errs []error
-	err = o.Queue.Verify(ctx, func(name string, err error) {
+	for _, name := range append([]string{keep.Main}, names...) {
+		shelf, err := o.Store.Open(ctx, name)
+		if err == nil {
+			err = shelf.Check(ctx)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, damaged(err)))
-			return
+			continue
 		}
 		say(name + " is whole")
-	})
-	if err = errors.Join(append(errs, err)...); err != nil {
+	}
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	service, err := New(ctx, o)
@@ -142,10 +196,10 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 
 // run serves until the context ends.
 func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
-	if err := c.keep(ctx, &o, queue.Refuse); err != nil {
+	if err := c.keep(ctx, &o, false); err != nil {
 		return err
 	}
-	defer o.Queue.Close()
+	defer o.Store.Close()
 	o.Share = c.shared() == nil
 	service, err := New(ctx, o)
 	if err != nil {
@@ -156,12 +210,12 @@ func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
 		if service.disclosing() {
 			return ""
 		}
-		return string(c.Queue.Folder) // none where the queue is a cluster's
+		return string(c.Queue.Folder) // none where there is a database
 	}
 	return serve.Run(ctx, http, service.Run)
 }
 
-// SetAside is the configuration of a shuffler that mends its queue and ends.
+// SetAside is the configuration of a shuffler that mends its folder and ends.
 type SetAside struct{ Config }
 
 // Open reads what the configuration names.
@@ -169,13 +223,16 @@ func (c SetAside) Open(log *slog.Logger) (serve.Opened, error) {
 	return serve.Open(log, c.open, c.verify, c.mend)
 }
 
-// mend opens the queue, goes on without what is damaged in it, tells the log what that was,
+// mend opens the folder, goes on without what is damaged in it, tells the log what that was,
 // and ends.
 func (c SetAside) mend(ctx context.Context, _ serve.Config, o Options) error {
-	if err := c.keep(ctx, &o, queue.SetAside); err != nil {
+	if c.Queue.Folder == "" {
+		return errors.New("shuffler: only what is damaged in a queue.folder can be set aside: a database is put back by its own tools")
+	}
+	if err := c.keep(ctx, &o, true); err != nil {
 		return err
 	}
-	defer o.Queue.Close()
+	defer o.Store.Close()
 	service, err := New(ctx, o)
 	if err != nil {
 		return err
@@ -187,7 +244,7 @@ func (c SetAside) mend(ctx context.Context, _ serve.Config, o Options) error {
 }
 
 // Worker is a process that takes steps of a shuffler's crowds, with the shuffler's
-// configuration: any number of them, on machines that share the cluster and the parts.
+// configuration: any number of them, on machines that share the database and the parts.
 type Worker struct{ Config }
 
 // Open reads what the configuration names, and refuses one by which nothing is shared.
@@ -199,22 +256,25 @@ func (c Worker) Open(log *slog.Logger) (serve.Opened, error) {
 // shared says why workers cannot share in the mixing.
 func (c Config) shared() error {
 	if c.Queue.URL == "" || c.Mix.None() {
-		return errors.New("workers share a cluster and a folder or a bucket: set queue.url and mix.folder or mix.bucket, as the shuffler has them; an embedded queue is in one process")
+		return errors.New("workers share a database and a folder or a bucket: set queue.url and mix.folder or mix.bucket, as the shuffler has them; a queue.folder is one process's")
 	}
 	return nil
 }
 
 // work takes steps until the context ends; http.listen has its metrics.
 func (c Worker) work(ctx context.Context, http serve.Config, o Options) error {
-	if err := c.keep(ctx, &o, queue.Refuse); err != nil {
+	if err := c.keep(ctx, &o, false); err != nil {
 		return err
 	}
-	defer o.Queue.Close()
+	defer o.Store.Close()
 	work, err := NewWorker(ctx, o)
 	if err != nil {
 		return err
 	}
-	http.Ready = o.Queue.Healthy
+	http.Ready = func(ctx context.Context) error {
+		_, _, err := o.Store.Room(ctx)
+		return err
+	}
 	return serve.Run(ctx, http, work)
 }
 

@@ -23,16 +23,18 @@ func (w *world) cover(name string, body []byte) *http.Request {
 func (w *world) kept() map[string]int {
 	w.t.Helper()
 	labels := map[string]int{}
-	err := found(w.hops[0].service, w.plan.Hash()).posts[0].entry.Inbox().Each(context.Background(), func(_ [16]byte, label uint32, _ []byte) error {
-		if label == inbox.CoverLabel {
-			labels["cover"]++
-		} else {
-			labels[fmt.Sprint(label)]++
-		}
-		return nil
-	})
+	shelf, err := w.hops[0].store.Open(context.Background(), inbox.ShelfName(postName(w.plan.Hash(), 0, 0)))
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	for name, label := range map[string]uint32{"0": 0, "1": 1, "cover": inbox.CoverLabel} {
+		n, err := shelf.Count(context.Background(), 1, label)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if n > 0 {
+			labels[name] = n
+		}
 	}
 	return labels
 }
@@ -68,7 +70,7 @@ func TestCoverTakesTheStepsOfAnAnswer(t *testing.T) {
 		}
 	}
 	// What is not on disk is not acknowledged.
-	w.hops[0].queue.Close()
+	w.hops[0].store.Close()
 	for _, r := range []*http.Request{w.request("device3", body), w.cover("device3", body)} {
 		if status, _ := w.do(0, r); status < 500 {
 			t.Errorf("%s: %d without a disk", r.URL.Path, status)

@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -17,7 +17,7 @@ import (
 func (t *post) openEntry(ctx context.Context) (err error) {
 	o := t.s.o
 	t.entry, err = inbox.Open(ctx, t.plan, t.instance, inbox.Options{
-		Common: o.Common, Queue: o.Queue, Records: t.s.records, Name: t.name, Damage: o.Damage, Bearers: o.Bearers, Certificates: o.Certificates,
+		Common: o.Common, Rows: t.s.rows, Room: t.s.room, Name: t.name, Bearers: o.Bearers, Certificates: o.Certificates,
 		Kept: func(ctx context.Context) { t.s.meters.contributions.Add(1) },
 	})
 	return damaged(err)
@@ -25,7 +25,7 @@ func (t *post) openEntry(ctx context.Context) (err error) {
 
 // damaged says what can be done about what a disk does not give back.
 func damaged(err error) error {
-	if errors.Is(err, queue.ErrDamaged) {
+	if errors.Is(err, keep.ErrDamaged) {
 		err = fmt.Errorf("%w: mend the disk, or go on without what is damaged: --set-aside (docs/damaged-disks.md)", err)
 	}
 	return err
@@ -91,5 +91,9 @@ func (t *post) alone(ctx context.Context, fn func() error) error {
 func (t *post) withhold(ctx context.Context, c uint32, in []byte) error {
 	t.s.o.Log.Info("crowd withheld: fewer respondents than the plan's minimum", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", c)
 	t.s.meters.withheld.Add(1)
-	return t.mark(ctx, c, crowd{Phase: withheld, In: in})
+	before := t.state(c).Phase
+	if err := t.mark(ctx, c, crowd{Phase: withheld, In: in}); err != nil || before == "" { // a crash may have left something: tidy finds it
+		return err
+	}
+	return t.clear(ctx, c)
 }

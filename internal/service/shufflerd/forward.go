@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/transfer"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -52,7 +52,7 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 	if err := t.s.o.Failpoint("forwarded"); err != nil {
 		return err
 	}
-	if err := t.s.o.Queue.Drop(ctx, t.outName(c)); err != nil {
+	if err := t.clear(ctx, c); err != nil {
 		return err
 	}
 	return t.s.o.Failpoint("outbox-purged")
@@ -63,7 +63,7 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 // is that of a batch that goes in parts.
 func (t *post) there(ctx context.Context, c uint32, state crowd) (bool, relay.Manifest, error) {
 	manifest, err := t.walkBatch(ctx, c, state, io.Discard)
-	damaged := errors.Is(err, queue.ErrDamaged)
+	damaged := errors.Is(err, keep.ErrDamaged)
 	if err != nil && !damaged {
 		return false, manifest, err
 	}
@@ -226,7 +226,7 @@ func (t *post) readPart(ctx context.Context, c uint32, state crowd, m relay.Mani
 			return bytes.Join(rest.Envelopes[from:from+int(m.Parts[n].Envelopes)], nil), nil
 		}, err
 	}
-	box, err := t.s.o.Queue.Box(ctx, t.outName(c), queue.Refuse)
+	box, err := t.box(ctx, outKind, c, state.Box)
 	return func(n int) ([]byte, error) {
 		part, err := box.Stretch(ctx, int64(n)*m.PartBytes(0), m.PartBytes(n))
 		if err != nil {

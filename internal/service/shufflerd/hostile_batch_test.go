@@ -189,7 +189,7 @@ func TestGarbageIsWithheld(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCrowds(t, w, map[uint32][]string{})
-	if st := w.hops[1].service.Statuses()[0]; st.Crowds[0].Phase != "withheld" {
+	if st := w.hops[1].service.Statuses(t.Context())[0]; st.Crowds[0].Phase != "withheld" {
 		t.Errorf("%+v", st.Crowds[0])
 	}
 	w.settled(1)

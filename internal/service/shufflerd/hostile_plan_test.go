@@ -8,11 +8,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -107,7 +108,7 @@ func TestKeysOverlap(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.restart(0)
-	if s := w.hops[0].service; len(s.Statuses()) != 1 || len(s.Status(t.Context()).Alarms) != 1 {
+	if s := w.hops[0].service; len(s.Statuses(t.Context())) != 1 || len(s.Status(t.Context()).Alarms) != 1 {
 		t.Errorf("%+v", s.Status(t.Context()))
 	}
 }
@@ -130,13 +131,16 @@ func TestRetention(t *testing.T) {
 	ctx := context.Background()
 	for h, n := range w.hops {
 		w.settled(h)
-		n.service.records.Each(ctx, "", func(key string, _ []byte, _ uint64) error {
-			if !strings.HasPrefix(key, "gone.") {
-				t.Errorf("hop %d still has the record %s", h, key)
+		for _, table := range []keep.Table{rows.Plans, rows.Withdrawn, rows.Crowds, rows.Epochs, rows.Rounds} {
+			err := n.service.rows.Each(ctx, table, "", func(key string, _ []byte) error {
+				t.Errorf("hop %d still has the row %s of table %d", h, key, table)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
 			}
-			return nil
-		})
-		if len(n.service.Statuses()) > 0 {
+		}
+		if len(n.service.Statuses(t.Context())) > 0 {
 			t.Error("it is still served")
 		}
 		if err := n.service.Load(ctx, w.signed); err == nil {

@@ -132,7 +132,7 @@ func (broken) Read([]byte) (int, error) { return 0, errors.New("reset") }
 func TestStatusNamesNobody(t *testing.T) {
 	w := newWorld(t, 1, nil)
 	w.contribute(0, 1, 2, 3, 4, 5)
-	st := w.hops[0].service.Statuses()[0]
+	st := w.hops[0].service.Statuses(t.Context())[0]
 	if st.Crowds[0].About != "at least 4" || st.Crowds[1].About != "fewer than 3" || st.Phase != "collecting" {
 		t.Errorf("%+v", st)
 	}

@@ -2,6 +2,7 @@ package shufflerd
 
 import (
 	"context"
+	"fmt"
 	"maps"
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
@@ -38,4 +39,11 @@ func (s *Service) Private() map[string]bool {
 }
 
 // Ready says why nothing can be taken now.
-func (s *Service) Ready(ctx context.Context) error { return s.o.Queue.Healthy(ctx) }
+func (s *Service) Ready(ctx context.Context) error {
+	if s.disk != nil {
+		if err := s.disk.Err(); err != nil {
+			return fmt.Errorf("shuffler: %w", err)
+		}
+	}
+	return s.room.Healthy(ctx)
+}

@@ -1,6 +1,7 @@
 package shufflerd
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -9,9 +10,13 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
 )
@@ -44,36 +49,25 @@ type crowd struct {
 	Damaged int   `json:"damaged,omitempty"`
 	Before  int   `json:"before,omitempty"`
 
-	Laid *mixer.Crowd `json:"laid,omitempty"` // in parts: where they are, and the key
+	// Where the bodies are: of the batch that came, until it is mixed, and then of the one that
+	// leaves and of the tokens that were spent.
+	Box string `json:"box,omitempty"`
+
+	Laid *mixer.Crowd `json:"laid,omitempty"` // in parts: where they are; the key is on the crowd's shelf
 	Part uint64       `json:"part,omitempty"` // from mixed on: envelopes in each part of the batch that leaves; 0: it goes as a whole
+
+	Spent int `json:"spent,omitempty"` // from mixed on: tokens that counted
 
 	First []byte `json:"first,omitempty"` // SHA-256 of the batch that left before anything was set aside, if it did
 
-	revision uint64
+	row []byte // as it is on disk; nil: there is none
 }
 
-func (t *post) crowdKey(c uint32) string  { return fmt.Sprintf("crowd.%s.%d", t.name, c) }
-func (t *post) spentName() string         { return "spent_" + t.name }
-func (t *post) outName(c uint32) string   { return fmt.Sprintf("out_%s_%d", t.name, c) }
-func (t *post) batchName(c uint32) string { return fmt.Sprintf("in_%s_%d", t.name, c) }
+func (t *post) crowdKey(c uint32) string { return fmt.Sprintf("%s/%d", t.name, c) }
 
 // restore reads the marks of an earlier process.
 func (t *post) restore(ctx context.Context) error {
-	r := t.s.records
-	err := r.Each(ctx, "crowd."+t.name, func(key string, value []byte, revision uint64) error {
-		var c uint32
-		if _, err := fmt.Sscanf(key[len("crowd."+t.name):], ".%d", &c); err != nil || int(c) >= len(t.crowds) {
-			return fmt.Errorf("shuffler: the record %s is none of ours", key)
-		}
-		state, err := parseCrowd(value)
-		if err != nil {
-			return fmt.Errorf("shuffler: the record %s is damaged: %w", key, err)
-		}
-		state.revision = revision
-		t.crowds[c], t.changed[c] = state, t.s.o.Now()
-		return nil
-	})
-	if err != nil {
+	if err := t.refresh(ctx); err != nil {
 		return err
 	}
 	for c := range t.crowds {
@@ -81,27 +75,90 @@ func (t *post) restore(ctx context.Context) error {
 			return err
 		}
 	}
-	for c := range t.crowds {
-		if err := t.restoreSpent(ctx, uint32(c)); err != nil {
-			return err
-		}
-	}
 	return nil
 }
+
+// refresh reads the marks as they are, of which another process may have written some.
+func (t *post) refresh(ctx context.Context) error {
+	var mixedNow []uint32
+	err := t.s.rows.Each(ctx, rows.Crowds, t.name+"/", func(key string, value []byte) error {
+		c, err := strconv.ParseUint(key[len(t.name)+1:], 10, 32)
+		if err != nil || c >= uint64(len(t.crowds)) {
+			return fmt.Errorf("shuffler: the mark %s is none of ours", key)
+		}
+		state, err := t.parse(ctx, uint32(c), value)
+		if err != nil {
+			return err
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !t.busy[uint32(c)] && !bytes.Equal(t.crowds[c].row, value) {
+			if t.crowds[c].Box != state.Box && state.Spent > 0 {
+				mixedNow = append(mixedNow, uint32(c))
+			}
+			t.take(uint32(c), state)
+		}
+		return nil
+	})
+	for _, c := range mixedNow {
+		if err == nil {
+			err = t.restoreSpent(ctx, c)
+		}
+	}
+	return err
+}
+
+// parse reads the mark of a crowd, and the key of one that lies in parts.
+func (t *post) parse(ctx context.Context, c uint32, value []byte) (state crowd, err error) {
+	if state, err = parseCrowd(value); err != nil {
+		return state, fmt.Errorf("shuffler: the mark %s is damaged: %w", t.crowdKey(c), err)
+	}
+	state.row = value
+	if state.Laid != nil {
+		state.Laid.Key, err = t.s.rows.Key(ctx, t.name, c, orderOf(*state.Laid))
+	}
+	return state, err
+}
+
+// orderOf is what the key of a crowd in parts is for: another attempt has another order.
+func orderOf(laid mixer.Crowd) string { return "parts " + laid.Under }
+
+// newLaid names a crowd that is to lie in parts.
+func (t *post) newLaid(ctx context.Context, head envelope.Head) (laid mixer.Crowd, err error) {
+	laid = mixer.New(t.name, head, t.s.o.PartBytes)
+	laid.Key, err = t.s.rows.Key(ctx, t.name, head.Crowd, orderOf(laid))
+	return laid, err
+}
+
+// box returns a body of a crowd: "in", "out", or of tokens that were "spent".
+func (t *post) box(ctx context.Context, kind string, c uint32, attempt string) (b rows.Box, err error) {
+	b = rows.Box{Blobs: t.s.o.Blobs, Under: fmt.Sprintf("%s/%s", t.folder(kind, c), attempt)}
+	if kind == spentKind { // they outlive the crowd, or a token counts twice after a restart
+		b.Key, err = t.s.rows.SpentKey(ctx)
+	} else {
+		b.Key, err = t.s.rows.Key(ctx, t.name, c, "bodies")
+	}
+	return b, err
+}
+
+const inKind, outKind, spentKind = "in", "out", "spent"
+
+// folder returns what the names of a crowd's bodies of a kind begin with, of any attempt.
+func (t *post) folder(kind string, c uint32) string { return fmt.Sprintf("%s/%s/%d", t.name, kind, c) }
 
 // restoreSpent reads the tokens that counted for a crowd that has been mixed.
 func (t *post) restoreSpent(ctx context.Context, c uint32) error {
 	state := t.state(c)
-	if !t.demandsTokens() || state.Phase != mixed && state.Phase != forwarded {
+	if state.Spent == 0 || state.Phase != mixed && state.Phase != forwarded {
 		return nil
 	}
-	b, err := t.s.o.Queue.Box(ctx, t.spentName(), queue.Refuse)
+	b, err := t.box(ctx, spentKind, c, state.Box)
 	if err != nil {
 		return err
 	}
 	var spent []shuffler.TokenID
-	err = b.Each(ctx, fmt.Sprint(c), func(_ string, body []byte) error {
-		for ; len(body) >= 32; body = body[32:] {
+	err = b.Each(ctx, int64(state.Spent*tokenBytes), func(body []byte) error {
+		for ; len(body) >= tokenBytes; body = body[tokenBytes:] {
 			spent = append(spent, shuffler.TokenID(body))
 		}
 		return nil
@@ -109,21 +166,19 @@ func (t *post) restoreSpent(ctx context.Context, c uint32) error {
 	if err != nil {
 		return damaged(err)
 	}
-	r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
-	if err == nil && t.hop > 0 && len(spent) < int(r.Tokens) {
-		err = fmt.Errorf("%w: %d of the %d tokens that were spent for crowd %d are known", queue.ErrDamaged, len(spent), r.Tokens, c+1)
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spent[c] = spent
-	return damaged(err)
+	return nil
 }
+
+const tokenBytes = len(shuffler.TokenID{})
 
 // checkBatch reads the batch of a crowd that is on its way, and compares it with
 // what was signed. What is damaged is refused, or set aside.
 func (t *post) checkBatch(ctx context.Context, c uint32) error {
 	_, err := t.walkBatch(ctx, c, t.state(c), io.Discard)
-	if errors.Is(err, queue.ErrDamaged) && t.s.o.Damage == queue.SetAside {
+	if errors.Is(err, keep.ErrDamaged) && t.s.o.SetAside {
 		return t.setAside(ctx, c, err)
 	}
 	return damaged(err)
@@ -143,10 +198,12 @@ func parseCrowd(value []byte) (crowd, error) {
 	switch {
 	case c.Phase != "" && c.Phase != arriving && c.Phase != received && c.Phase != laidOut && c.Phase != mixed && c.Phase != forwarded && c.Phase != withheld:
 		return crowd{}, errors.New("there is no such phase")
-	case len(c.In) != 0 && len(c.In) != sha256.Size, c.Size < 0, c.Whole < 0, c.Damaged < 0, c.Before < 0:
+	case len(c.In) != 0 && len(c.In) != sha256.Size, c.Size < 0, c.Whole < 0, c.Damaged < 0, c.Before < 0, c.Spent < 0:
 		return crowd{}, errors.New("a digest or a size that none has")
 	case (c.Phase == arriving || c.Phase == received || c.Phase == mixed || c.Phase == forwarded) && len(c.Receipts) == 0:
 		return crowd{}, errors.New("without a receipt")
+	case (c.Phase == received || c.Phase == mixed || c.Phase == forwarded) != (c.Box != "") || c.Box != "" && !blob.IsName(c.Box):
+		return crowd{}, errors.New("a batch without a place, or the other way round")
 	case (c.Phase == laidOut || c.Phase == arriving) != (c.Laid != nil):
 		return crowd{}, errors.New("in parts without saying which, or the other way round")
 	case c.Laid != nil:
@@ -164,8 +221,8 @@ func (t *post) state(c uint32) crowd {
 
 // mark makes a crowd's new state last. After an error nobody knows: settle finds out.
 func (t *post) mark(ctx context.Context, c uint32, next crowd) (err error) {
-	next.revision, err = t.s.records.Set(ctx, t.crowdKey(c), next.value(), t.state(c).revision)
-	if err == nil {
+	next.row = next.value()
+	if err = t.s.rows.Set(ctx, rows.Crowds, t.crowdKey(c), next.row, t.state(c).row); err == nil {
 		err = t.s.o.Failpoint("marked " + string(next.Phase))
 	}
 	t.mu.Lock()
@@ -186,8 +243,13 @@ func (t *post) take(c uint32, next crowd) {
 	t.crowds[c] = next
 }
 
-// value returns the mark as it is written.
+// value returns the mark as it is written, without the key of a crowd in parts.
 func (c crowd) value() []byte {
+	if c.Laid != nil {
+		laid := *c.Laid
+		laid.Key = shuffler.Key{}
+		c.Laid = &laid
+	}
 	value, err := json.Marshal(c)
 	if err != nil {
 		panic("shuffler: " + err.Error()) // bytes and numbers always encode
@@ -196,8 +258,7 @@ func (c crowd) value() []byte {
 }
 
 // settle finds out what the marks of crowds are of which a write was not answered, before
-// anything is done by them. It writes what the mark was once more: then the write that was not
-// answered cannot come late; or that has come, and is the mark.
+// anything is done by them.
 func (t *post) settle(ctx context.Context) error {
 	t.mu.Lock()
 	unsure := slices.Sorted(maps.Keys(t.unsure))
@@ -216,14 +277,10 @@ func (t *post) settle(ctx context.Context) error {
 }
 
 func (t *post) settleOne(ctx context.Context, c uint32) (err error) {
-	state := t.state(c)
-	state.revision, err = t.s.records.Set(ctx, t.crowdKey(c), state.value(), state.revision)
-	if errors.Is(err, queue.ErrChanged) {
-		value, revision, failed := t.s.records.Get(ctx, t.crowdKey(c))
-		if failed == nil {
-			state, failed = parseCrowd(value)
-		}
-		state.revision, err = revision, failed
+	value, there, err := t.s.rows.Settled(ctx, rows.Crowds, t.crowdKey(c))
+	var state crowd
+	if err == nil && there {
+		state, err = t.parse(ctx, c, value)
 	}
 	if err != nil {
 		return err

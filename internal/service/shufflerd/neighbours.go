@@ -18,7 +18,7 @@ import (
 // crowd is mixed. Contributions that came after the copy was made are lost.
 
 // errOlder is the error of a folder that is older than what a neighbour has seen.
-var errOlder = errors.New("shuffler: the queue's folder is an older copy: put it back as it was last, or end the plan (docs/damaged-disks.md)")
+var errOlder = errors.New("shuffler: the hop's folder or database is an older copy: put it back as it was last, or end the plan (docs/damaged-disks.md)")
 
 // showHeld answers what this operator took and sent of a leg.
 func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/confetti-dp/confetti/internal/storage/queue"
 )
 
 // copied keeps a copy of a stopped hop's folder, and putBack puts it there again.
@@ -73,7 +71,7 @@ func TestAnOlderFolderDoesNotStart(t *testing.T) {
 		{1, "last, forwarded", false},
 	} {
 		w.putBack(c.hop, c.copy)
-		if err := w.tryStart(c.hop, queue.Refuse); errors.Is(err, errOlder) != c.older {
+		if err := w.tryStart(c.hop, false); errors.Is(err, errOlder) != c.older {
 			t.Errorf("%s: %v", c.copy, err)
 		}
 		if c.older {
@@ -94,7 +92,7 @@ func TestAnOlderFolderDoesNotStart(t *testing.T) {
 	// A neighbour that has forgotten is an alarm of the one that remembers.
 	w.stop(0)
 	w.putBack(1, "last, waiting")
-	if err := w.tryStart(1, queue.Refuse); err != nil { // nobody is there to tell, and the analyzer's answer comes
+	if err := w.tryStart(1, false); err != nil { // nobody is there to tell, and the analyzer's answer comes
 		if !errors.Is(err, errOlder) {
 			t.Fatal(err)
 		}

@@ -4,12 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/shuffler"
 )
@@ -37,7 +36,7 @@ func (t *post) mix(ctx context.Context, head envelope.Head, each func(func([]byt
 	case err != nil:
 		return err
 	}
-	if t.s.o.Blobs != nil && head.Bytes() > int64(t.s.o.PartBytes) {
+	if head.Bytes() > int64(t.s.o.PartBytes) {
 		return t.lay(ctx, head, each, came)
 	}
 	b := envelope.Batch{Plan: head.Plan, Instance: head.Instance, Crowd: head.Crowd, Hop: head.Hop, Respondents: head.Respondents}
@@ -76,11 +75,8 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if t.hop > 0 && len(came.Receipts) == 0 {
 		return errors.New("shuffler: a batch without receipts was kept")
 	}
-	q, name := t.s.o.Queue, t.outName(head.Crowd)
-	if err := q.Drop(ctx, name); err != nil { // of a process that got no further
-		return err
-	}
-	box, err := q.Box(ctx, name, queue.Refuse)
+	attempt := rows.Attempt()
+	box, err := t.box(ctx, outKind, head.Crowd, attempt)
 	if err != nil {
 		return err
 	}
@@ -93,14 +89,14 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err == nil {
 		err = write(to)
 	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = t.keepSpent(ctx, head.Crowd, attempt, spent)
+	}
 	if err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := t.keepSpent(ctx, head.Crowd, spent); err != nil {
-		return err
+		return errors.Join(err, box.Drop(context.WithoutCancel(ctx)))
 	}
 	receipt := relay.Receipt{
 		Plan: t.hash, Instance: uint16(t.instance), Hop: uint8(t.hop), Crowd: head.Crowd,
@@ -119,7 +115,7 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	if err := t.s.o.Failpoint("outbox-written"); err != nil {
 		return err
 	}
-	next := crowd{Phase: mixed, In: came.In, Size: w.Size(), Part: part, Before: came.Before}
+	next := crowd{Phase: mixed, In: came.In, Size: w.Size(), Part: part, Before: came.Before, Box: attempt, Spent: len(spent)}
 	next.Receipts = append(append(next.Receipts, came.Receipts...), receipt.Sign(t.sign).Bytes())
 	if err := t.mark(ctx, head.Crowd, next); err != nil {
 		return err
@@ -132,27 +128,17 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	return t.s.o.Failpoint("mixed")
 }
 
-// keepSpent writes down the tokens that counted for a crowd. What a process that
-// got no further wrote stays beside it: a token too many counts as spent.
-func (t *post) keepSpent(ctx context.Context, c uint32, ids []shuffler.TokenID) error {
-	if !t.demandsTokens() {
-		return nil
-	}
-	box, err := t.s.o.Queue.Box(ctx, t.spentName(), queue.Refuse)
+// keepSpent writes down the tokens that counted for a crowd.
+func (t *post) keepSpent(ctx context.Context, c uint32, attempt string, ids []shuffler.TokenID) error {
+	box, err := t.box(ctx, spentKind, c, attempt)
 	if err != nil {
 		return err
 	}
-	const most = queue.ChunkBody / 32
-	for len(ids) > 0 {
-		n := min(len(ids), most)
-		var body []byte
-		for _, id := range ids[:n] {
-			body = append(body, id[:]...)
-		}
-		if _, err := box.Put(ctx, fmt.Sprintf("%d-%x", c, sha256.Sum256(body)), fmt.Sprint(c), body); err != nil {
+	to := box.Chunks(ctx)
+	for _, id := range ids {
+		if _, err := to.Write(id[:]); err != nil {
 			return err
 		}
-		ids = ids[n:]
 	}
-	return nil
+	return to.Flush()
 }

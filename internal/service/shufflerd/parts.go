@@ -7,22 +7,23 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 )
 
 // A crowd that does not fit memory is laid out in parts, and mixed by the steps of package
-// mixer. Its key is in its mark, of which there is one: whatever is killed, whoever takes a
-// step takes it with that key, and it gives the same bytes. The key goes with the mark, when
-// the crowd lies in the outbox and before anything of it has left.
+// mixer. Its key is on the crowd's shelf, and its mark says for which attempt: whatever is killed,
+// whoever takes a step takes it with that key, and it gives the same bytes. The shelf is dropped
+// when the crowd has left.
 
 // lay writes a crowd's parts, and marks it as laid out. Without the mark what was written
 // is nothing.
 func (t *post) lay(ctx context.Context, head envelope.Head, each func(func([]byte) error) error, came crowd) error {
-	if err := t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, head.Crowd)); err != nil { // of a process that got no further
+	laid, err := t.newLaid(ctx, head)
+	if err != nil {
 		return err
 	}
-	laid := mixer.New(t.name, head, t.s.o.PartBytes)
 	if err := laid.Lay(ctx, t.s.o.Blobs, each); err != nil {
 		return err
 	}
@@ -40,9 +41,6 @@ func (t *post) lay(ctx context.Context, head envelope.Head, each func(func([]byt
 func (t *post) mixLaid(ctx context.Context, c uint32) error {
 	state := t.state(c)
 	laid, blobs := state.Laid, t.s.o.Blobs
-	if blobs == nil {
-		return errors.New("shuffler: a crowd lies in parts, and there is no store of blobs: configure the one it was laid out in")
-	}
 	hop, err := t.mixer()
 	if err != nil {
 		return err
@@ -53,7 +51,7 @@ func (t *post) mixLaid(ctx context.Context, c uint32) error {
 	}
 	if len(state.In) > 0 { // it may have come in parts, and nobody has looked at it as a crowd yet
 		if err := t.check(ctx, hop, head); errors.Is(err, shuffler.ErrWithheld) {
-			return errors.Join(t.withhold(ctx, c, state.In), t.clear(ctx, c))
+			return t.withhold(ctx, c, state.In)
 		} else if err != nil {
 			return err
 		}
@@ -91,10 +89,7 @@ func (t *post) mixLaid(ctx context.Context, c uint32) error {
 	}
 	did, err = hop.Leave(head, did, tokens)
 	if errors.Is(err, shuffler.ErrWithheld) {
-		if err := t.withhold(ctx, c, state.In); err != nil {
-			return err
-		}
-		return t.clear(ctx, c)
+		return t.withhold(ctx, c, state.In)
 	}
 	if err != nil {
 		return err
@@ -106,7 +101,10 @@ func (t *post) mixLaid(ctx context.Context, c uint32) error {
 	if err != nil {
 		return err
 	}
-	return t.clear(ctx, c)
+	if err := t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c)); err != nil {
+		return err
+	}
+	return t.s.o.Failpoint("parts-purged")
 }
 
 // inTurn takes steps of a crowd one after the other, until its plan is withdrawn.
@@ -125,14 +123,17 @@ func (t *post) inTurn(ctx context.Context, hop *shuffler.Hop, laid *mixer.Crowd,
 	return nil
 }
 
-// inParts returns how many bytes of envelopes lie in parts, or are to: a batch that arrives has
-// its room from its manifest on.
-func (s *Service) inParts() (n int64) {
+// inBlobs returns how many bytes of envelopes lie in blobs, or are to: a batch that arrives has its
+// room from its manifest on.
+func (s *Service) inBlobs() (n int64) {
 	for _, t := range s.posts() {
 		t.mu.Lock()
 		for _, state := range t.crowds {
-			if state.Laid != nil {
+			switch {
+			case state.Laid != nil:
 				n += int64(state.Laid.Envelopes) * int64(state.Laid.Size)
+			case state.Phase == received || state.Phase == mixed:
+				n += state.whole()
 			}
 		}
 		t.mu.Unlock()
@@ -140,12 +141,17 @@ func (s *Service) inParts() (n int64) {
 	return n
 }
 
-// clear deletes the blobs of a crowd.
+// clear destroys the key of a crowd that has left, or never will, and deletes what it opened.
 func (t *post) clear(ctx context.Context, c uint32) error {
-	if err := t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c)); err != nil {
+	if err := t.s.rows.Forget(ctx, rows.CrowdShelf(t.name, c)); err != nil {
 		return err
 	}
-	return t.s.o.Failpoint("parts-purged")
+	for _, under := range []string{t.folder(inKind, c), t.folder(outKind, c), mixer.Folder(t.name, c)} {
+		if err := t.s.o.Blobs.Delete(ctx, under); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lose destroys a crowd of which a part is lost: without it another order could leave than
@@ -156,30 +162,4 @@ func (t *post) lose(ctx context.Context, c uint32, why error) error {
 		return err
 	}
 	return t.clear(ctx, c)
-}
-
-// tidyBlobs deletes what a crash or a failure left of crowds that are not laid out.
-func (t *post) tidyBlobs(ctx context.Context) error {
-	if t.s.o.Blobs == nil {
-		return nil
-	}
-	names, err := t.s.o.Blobs.List(ctx, t.name)
-	if err != nil {
-		return err
-	}
-	left := map[uint32]bool{}
-	for _, name := range names {
-		if c, ok := mixer.CrowdOf(t.name, name); ok && int64(c) < int64(len(t.crowds)) && t.state(c).Laid == nil {
-			left[c] = true
-		}
-	}
-	for c := range left {
-		if t.claim(c) { // it is not coming in
-			if t.state(c).Laid == nil { // still
-				err = errors.Join(err, t.s.o.Blobs.Delete(ctx, mixer.Folder(t.name, c)))
-			}
-			t.release(c)
-		}
-	}
-	return err
 }

@@ -104,9 +104,9 @@ func TestPartsCountAsKept(t *testing.T) {
 	w.failpoint = func(h int, name string) error {
 		if name == "parts-marked" || name == "manifest-kept" {
 			s := w.hops[h].service
-			laid := s.inParts()
+			laid := s.inBlobs()
 			size, _, _ := found(s, w.plan.Hash()).posts[0].batchBounds(5)
-			kept, err := s.o.Queue.Bytes(t.Context())
+			kept, err := s.room.Bytes(t.Context())
 			if want := int64(5 * perDevice * size); laid != want || kept < want || err != nil {
 				t.Errorf("at hop %d %d bytes lie in parts and not %d, of %d that are kept, %v", h, laid, want, kept, err)
 			}
@@ -118,8 +118,8 @@ func TestPartsCountAsKept(t *testing.T) {
 	if err := w.step(); err != nil {
 		t.Fatal(err)
 	}
-	if len(seen) != 2 || w.hops[0].service.inParts() != 0 || w.hops[1].service.inParts() != 0 {
-		t.Errorf("%v, then %d and %d", seen, w.hops[0].service.inParts(), w.hops[1].service.inParts())
+	if len(seen) != 2 || w.hops[0].service.inBlobs() != 0 || w.hops[1].service.inBlobs() != 0 {
+		t.Errorf("%v, then %d and %d", seen, w.hops[0].service.inBlobs(), w.hops[1].service.inBlobs())
 	}
 }
 
@@ -130,14 +130,14 @@ func TestACrowdHasOneOrder(t *testing.T) {
 	w.endAndCrash(1, "step-done")
 	w.stop(1)
 	copied := t.TempDir()
-	for _, dir := range []string{"queue1", "blobs1"} {
+	for _, dir := range []string{"queue1"} {
 		if err := os.CopyFS(filepath.Join(copied, dir), os.DirFS(filepath.Join(w.dir, dir))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var first []byte
 	for crashAt := range 8 {
-		for _, dir := range []string{"queue1", "blobs1"} {
+		for _, dir := range []string{"queue1"} {
 			if err := errors.Join(os.RemoveAll(filepath.Join(w.dir, dir)), os.CopyFS(filepath.Join(w.dir, dir), os.DirFS(filepath.Join(copied, dir)))); err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestBlobsAreLost(t *testing.T) {
 					delete(want, 0)
 				}
 				wantCrowds(t, w, want)
-				st := w.hops[0].service.Statuses()[0].Crowds[0]
+				st := w.hops[0].service.Statuses(t.Context())[0].Crowds[0]
 				if st.Lost != c.gone {
 					t.Errorf("the operator is told %+v", st)
 				}
@@ -256,13 +256,6 @@ func TestTheStoreIsElsewhere(t *testing.T) {
 		t.Errorf("without its store: %v", err)
 	}
 	w.stop(0)
-	w.partBytes = 0
-	w.start(0)
-	if err := w.step(); err == nil || !strings.Contains(err.Error(), "there is no store of blobs") {
-		t.Errorf("without any store: %v", err)
-	}
-	w.stop(0)
-	w.partBytes = 600
 	if err := errors.Join(os.RemoveAll(w.blobs(0)), os.Rename(aside, w.blobs(0))); err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +282,7 @@ func TestPartsAreWithheld(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCrowds(t, w, map[uint32][]string{1: sent(5, 6, 7)})
-	if st := w.hops[0].service.Statuses()[0].Crowds[0]; st.Phase != "withheld" || st.Lost {
+	if st := w.hops[0].service.Statuses(t.Context())[0].Crowds[0]; st.Phase != "withheld" || st.Lost {
 		t.Errorf("%+v", st)
 	}
 	w.settled(0)
@@ -304,7 +297,7 @@ func TestPartsAreErased(t *testing.T) {
 		t.Fatal("nothing is laid out")
 	}
 	post := found(w.hops[1].service, w.plan.Hash()).posts[0]
-	if st := post.status().Crowds[0]; st.Phase != "mixing" {
+	if st := post.status(t.Context()).Crowds[0]; st.Phase != "mixing" {
 		t.Errorf("%+v", st)
 	}
 	if err := post.destroy(t.Context()); err != nil {

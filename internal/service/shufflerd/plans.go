@@ -1,18 +1,16 @@
 package shufflerd
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -24,17 +22,29 @@ type served struct {
 	posts []*post
 }
 
-// takeUp serves the plans of an earlier process.
+// takeUp serves the plans of an earlier process, or that another one has taken since.
 func (s *Service) takeUp(ctx context.Context) error {
-	err := s.records.Each(ctx, "withdrawn", func(key string, text []byte, _ uint64) error {
-		return s.withdrawals.Restore(strings.TrimPrefix(key, "withdrawn."), text)
+	s.plans.Loading.Lock()
+	defer s.plans.Loading.Unlock()
+	err := s.rows.Each(ctx, rows.Withdrawn, "", func(name string, text []byte) error {
+		if s.restored[name] {
+			return nil
+		}
+		s.restored[name] = true
+		return s.withdrawals.Restore(name, text)
 	})
 	if err != nil {
 		return err
 	}
+	known := map[string]bool{}
+	for _, signed := range s.plans.Known() {
+		known[planKey(signed.Plan.Hash())] = true
+	}
 	var texts [][]byte
-	err = s.records.Each(ctx, "plan", func(_ string, text []byte, _ uint64) error {
-		texts = append(texts, text)
+	err = s.rows.Each(ctx, rows.Plans, "", func(key string, text []byte) error {
+		if !known[key] {
+			texts = append(texts, text)
+		}
 		return nil
 	})
 	if err != nil {
@@ -46,7 +56,12 @@ func (s *Service) takeUp(ctx context.Context) error {
 			return fmt.Errorf("shuffler: a plan that was served before: %w", err)
 		}
 		hash := signed.Plan.Hash()
-		if _, withdrawn := s.withdrawals.Find(hash); withdrawn { // a crash came between
+		_, withdrawn := s.withdrawals.Find(hash)
+		_, gone, err := s.rows.Get(ctx, rows.Gone, planKey(hash))
+		if err != nil {
+			return err
+		}
+		if withdrawn || gone { // a crash came between
 			if err := s.destroyIdle(ctx, signed.Plan); err != nil {
 				return err
 			}
@@ -75,7 +90,7 @@ func (s *Service) takeUp(ctx context.Context) error {
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 	resign := func() error { return inbox.Storage(s.write(ctx, signed)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
-		if _, gone, err := s.records.Get(ctx, goneKey(signed.Plan.Hash())); err != nil || gone != 0 {
+		if _, gone, err := s.rows.Get(ctx, rows.Gone, planKey(signed.Plan.Hash())); err != nil || gone {
 			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
 		}
 		mine, err := s.claim(ctx, signed)
@@ -87,7 +102,7 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 				err = registry.Refused(err.Error())
 			}
 			if _, refused := errors.AsType[*wire.Problem](err); refused && mine { // another version may be served
-				err = errors.Join(err, s.records.Delete(ctx, roundKey(*signed.Plan.Round)))
+				err = errors.Join(err, s.rows.Delete(ctx, rows.Rounds, roundKey(*signed.Plan.Round)))
 			}
 			return err
 		}
@@ -104,14 +119,11 @@ func (s *Service) claim(ctx context.Context, signed plan.Signed) (mine bool, err
 		return false, nil
 	}
 	key := roundKey(*round)
-	if _, err := s.records.Set(ctx, key, hash[:], 0); !errors.Is(err, queue.ErrChanged) {
-		return err == nil, inbox.Storage(err)
+	err = s.rows.Set(ctx, rows.Rounds, key, hash[:], nil)
+	if errors.Is(err, rows.ErrChanged) {
+		return false, registry.RoundTaken(*round)
 	}
-	there, _, err := s.records.Get(ctx, key)
-	if err == nil && !bytes.Equal(there, hash[:]) {
-		err = registry.RoundTaken(*round)
-	}
-	return false, err
+	return err == nil, inbox.Storage(err)
 }
 
 // claimed claims the number of a round that an earlier process took. Where a build that took
@@ -127,23 +139,22 @@ func (s *Service) claimed(ctx context.Context, signed plan.Signed) error {
 
 // roundKey is of the plan that a round of a study is here. The record stays, as that of a plan
 // that is gone does.
-func roundKey(r plan.Round) string { return fmt.Sprintf("round.%s.%d", r.Study, r.Number) }
+func roundKey(r plan.Round) string { return fmt.Sprintf("%s/%d", r.Study, r.Number) }
 
 // write makes a plan last with its signatures.
 func (s *Service) write(ctx context.Context, signed plan.Signed) error {
-	hash := signed.Plan.Hash()
-	_, revision, err := s.records.Get(ctx, planKey(hash))
+	key := planKey(signed.Plan.Hash())
+	was, there, err := s.rows.Get(ctx, rows.Plans, key)
+	if !there {
+		was = nil
+	}
 	if err == nil {
-		_, err = s.records.Set(ctx, planKey(hash), signed.Marshal(), revision)
+		err = s.rows.Set(ctx, rows.Plans, key, signed.Marshal(), was)
 	}
 	return err
 }
 
-func planKey(hash [32]byte) string { return fmt.Sprintf("plan.%x", hash) }
-
-// goneKey is of a plan that was forgotten. The record stays: the clock may be wrong
-// now or have been then, and with its marks gone a crowd could be mixed twice.
-func goneKey(hash [32]byte) string { return fmt.Sprintf("gone.%x", hash) }
+func planKey(hash [32]byte) string { return fmt.Sprintf("%x", hash) }
 
 // add makes the plan's posts.
 func (s *Service) add(ctx context.Context, signed plan.Signed) error {
@@ -207,13 +218,19 @@ func (s *Service) forget(ctx context.Context, hash [32]byte) error {
 	return s.remove(ctx, hash)
 }
 
+// end marks a plan as one that was here, before anything of it is erased, for good: the clock may
+// be wrong now or have been then, and with its marks gone a crowd could be mixed twice.
+func (s *Service) end(ctx context.Context, hash [32]byte) error {
+	return s.rows.Set(ctx, rows.Gone, planKey(hash), nil, nil)
+}
+
 // remove takes a plan of which nothing is left off the disk, but for the mark that it
 // was here.
 func (s *Service) remove(ctx context.Context, hash [32]byte) error {
-	if _, err := s.records.Set(ctx, goneKey(hash), nil, 0); err != nil && !errors.Is(err, queue.ErrChanged) {
+	if err := s.end(ctx, hash); err != nil {
 		return err
 	}
-	if err := s.records.Delete(ctx, planKey(hash)); err != nil {
+	if err := s.rows.Delete(ctx, rows.Plans, planKey(hash)); err != nil {
 		return err
 	}
 	s.plans.Remove(hash)

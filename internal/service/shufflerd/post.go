@@ -130,9 +130,6 @@ func (t *post) next() plan.Party {
 	return t.plan.Analyzer
 }
 
-// demandsTokens reports whether tokens come inside this hop's layer.
-func (t *post) demandsTokens() bool { return t.plan.Slots(t.instance)[t.hop] > 0 }
-
 // mixer returns a hop that knows what has left. One serves for one crowd: after a
 // failure to write it would take the crowd for one that has left.
 func (t *post) mixer() (*shuffler.Hop, error) {

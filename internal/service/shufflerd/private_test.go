@@ -11,6 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/inbox"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -132,7 +133,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("hop %d counted %d tokens", h, r.Tokens)
 		}
 	}
-	if st := w.hops[1].service.Statuses()[0]; st.Crowds[1].Phase != "withheld" {
+	if st := w.hops[1].service.Statuses(t.Context())[0]; st.Crowds[1].Phase != "withheld" {
 		t.Errorf("the second hop lets a crowd of two tokens go: %+v", st.Crowds[1])
 	}
 	if len(found(w.hops[1].service, w.plan.Hash()).posts[0].spent[0]) != 4 {
@@ -154,7 +155,7 @@ func TestPrivateSizes(t *testing.T) {
 			all[d] = d
 		}
 		w.contribute(0, all...)
-		if st := w.hops[0].service.Statuses()[0]; st.Crowds[0].About != "private" || st.Crowds[1].About != "private" {
+		if st := w.hops[0].service.Statuses(t.Context())[0]; st.Crowds[0].About != "private" || st.Crowds[1].About != "private" {
 			t.Errorf("%+v", st.Crowds)
 		}
 		onDisk := func() string { return w.hops[0].service.Status(t.Context()).Facts[0].Value }
@@ -195,7 +196,7 @@ func TestPrivateSizes(t *testing.T) {
 			if int(r.Respondents) != stayed || int(r.In) != stayed*perDevice || r.Dropped+r.Duplicates != 0 {
 				t.Errorf("receipt of hop %d: %+v", h, r.Receipt)
 			}
-			if st := w.hops[h].service.Statuses()[0]; int(st.Crowds[0].Respondents) != stayed {
+			if st := w.hops[h].service.Statuses(t.Context())[0]; int(st.Crowds[0].Respondents) != stayed {
 				t.Errorf("status of hop %d: %+v", h, st)
 			}
 		}
@@ -214,9 +215,17 @@ func TestArrivalIsForgotten(t *testing.T) {
 	}
 	w.contribute(0, 2, 3)
 	p := found(w.hops[0].service, w.plan.Hash()).posts[0]
-	traces := []string{string(body[100:140]), string(p.entry.Inbox().Secret("respondents"))}
-	if err := p.entry.Inbox().Each(t.Context(), func(key [16]byte, _ uint32, _ []byte) error {
-		traces = append(traces, string(key[:]))
+	shelf, err := w.hops[0].store.Open(t.Context(), inbox.ShelfName(p.name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := shelf.Secret(t.Context(), "respondents")
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces := []string{string(body[100:140]), string(secret)}
+	if err := shelf.Each(t.Context(), 1, "", func(key string, _ []byte) error {
+		traces = append(traces, key)
 		return nil
 	}); err != nil || len(traces) != 5 {
 		t.Fatal(len(traces), err)
@@ -227,7 +236,7 @@ func TestArrivalIsForgotten(t *testing.T) {
 			t.Errorf("%q is in %v", text, files)
 		}
 	}
-	key, err := os.ReadFile(filepath.Join(folder, "inboxes", inbox.InboxName(p.name)+".key"))
+	key, err := os.ReadFile(filepath.Join(folder, rows.ShelvesFolder, inbox.ShelfName(p.name)+".key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +254,7 @@ func TestArrivalIsForgotten(t *testing.T) {
 			t.Errorf("traces are in %v", files)
 		}
 	}
-	if left, err := os.ReadDir(filepath.Join(folder, "inboxes")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(folder, rows.ShelvesFolder, "in-*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left: %v", left, err)
 	}
 }

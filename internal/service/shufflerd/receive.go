@@ -12,7 +12,8 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -102,19 +103,16 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 
 	// To the end, whatever becomes of the connection, once the body has come.
 	ctx := context.WithoutCancel(r.Context())
-	q, name := t.s.o.Queue, t.batchName(c)
-	if err := q.Room(ctx, int64(relay.PrefixSize(t.hop))+head.Bytes()); err != nil {
+	if err := t.s.room.For(ctx, int64(relay.PrefixSize(t.hop))+head.Bytes()); err != nil {
 		return false, inbox.Storage(err)
 	}
-	if err := q.Drop(ctx, name); err != nil { // of an attempt that was cut short
-		return false, inbox.Storage(err)
-	}
-	box, err := q.Box(ctx, name, queue.Refuse)
+	attempt := rows.Attempt()
+	box, err := t.box(ctx, inKind, c, attempt)
 	if err != nil {
 		return false, inbox.Storage(err)
 	}
 	drop := func(reason error) (bool, error) {
-		return false, errors.Join(reason, q.Drop(ctx, name))
+		return false, errors.Join(reason, box.Drop(ctx))
 	}
 	to := box.Chunks(ctx)
 	if _, err := to.Write(raw); err != nil {
@@ -132,7 +130,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	if err := t.s.o.Failpoint("batch-chunks-kept"); err != nil {
 		return false, err
 	}
-	next := crowd{Phase: received, In: digest[:], Size: to.Size()}
+	next := crowd{Phase: received, In: digest[:], Size: to.Size(), Box: attempt}
 	for _, s := range receipts {
 		next.Receipts = append(next.Receipts, s.Bytes())
 	}
@@ -143,7 +141,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 }
 
 // copyBody tells a body that does not come from a disk that does not take it.
-func copyBody(to *queue.Chunks, body io.Reader) error {
+func copyBody(to *rows.Chunks, body io.Reader) error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := body.Read(buf)
@@ -226,7 +224,7 @@ func (t *post) mixReceived(ctx context.Context, c uint32) error {
 		if err == nil {
 			err = t.mix(ctx, head, each, state)
 		}
-		if errors.Is(err, queue.ErrDamaged) {
+		if errors.Is(err, keep.ErrDamaged) {
 			return errors.Join(err, t.setAside(ctx, c, err))
 		}
 		return err
@@ -234,7 +232,7 @@ func (t *post) mixReceived(ctx context.Context, c uint32) error {
 	if err != nil {
 		return err
 	}
-	if err := t.s.o.Queue.Drop(ctx, t.batchName(c)); err != nil {
+	if err := t.s.o.Blobs.Delete(ctx, t.folder(inKind, c)); err != nil {
 		return err
 	}
 	return t.s.o.Failpoint("inbox-purged")

@@ -1,24 +1,25 @@
 package shufflerd
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // inboxFile is a file of the entry's inbox.
 func (w *world) inboxFile(kind string) string {
 	w.t.Helper()
-	paths, err := filepath.Glob(filepath.Join(w.dir, "queue0", "inboxes", "*."+kind))
+	paths, err := filepath.Glob(filepath.Join(w.folder(0), rows.ShelvesFolder, "in-*."+kind))
 	if err != nil || len(paths) != 1 {
 		w.t.Fatal(paths, err)
 	}
@@ -47,6 +48,12 @@ func (w *world) alarms(hop int) string {
 	return strings.Join(w.hops[hop].service.Status(context.Background()).Alarms, "\n")
 }
 
+// middle is within the third of five contributions, which stand behind a title.
+func middle(b []byte) int {
+	_, rest, _ := bytes.Cut(b, []byte("\n"))
+	return len(b) - len(rest)/2
+}
+
 // One byte that rots in the entry's queue while it is stopped cost a whole crowd,
 // and a file cut in half cost half of it without a word. The entry says what it is
 // and what to do, and the step costs what is damaged and no more.
@@ -57,10 +64,10 @@ func TestAnEntryWithADamagedInbox(t *testing.T) {
 		lost  string
 		left  []int // of five devices
 	}{
-		"a byte is changed": {"log", func(b []byte) []byte { b[len(b)/2] ^= 0xff; return b }, "1", []int{0, 1, 3, 4}},
-		"half is gone":      {"log", func(b []byte) []byte { return b[:len(b)/2] }, "3", nil}, // below n_min
-		"all is gone":       {"log", func([]byte) []byte { return []byte{} }, "5", nil},
-		"the log is gone":   {"log", func([]byte) []byte { return nil }, "5", nil},
+		"a byte is changed": {"rows", func(b []byte) []byte { b[middle(b)] ^= 0xff; return b }, "1", []int{0, 1, 3, 4}},
+		"half is gone":      {"rows", func(b []byte) []byte { return b[:middle(b)] }, "3", nil}, // below n_min
+		"all is gone":       {"rows", func([]byte) []byte { return []byte{} }, "5", nil},
+		"the rows are gone": {"rows", func([]byte) []byte { return nil }, "5", nil},
 		"the key is gone":   {"key", func([]byte) []byte { return nil }, "5", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,15 +75,15 @@ func TestAnEntryWithADamagedInbox(t *testing.T) {
 			w.contribute(0, 0, 1, 2, 3, 4)
 			w.stop(0)
 			w.spoil(c.kind, c.spoil)
-			err := w.tryStart(0, queue.Refuse)
-			if !errors.Is(err, queue.ErrDamaged) || !strings.Contains(err.Error(), "--set-aside") {
+			err := w.tryStart(0, false)
+			if !errors.Is(err, keep.ErrDamaged) || !strings.Contains(err.Error(), "--set-aside") {
 				t.Fatalf("it started: %v", err)
 			}
-			if err := w.tryStart(0, queue.SetAside); err != nil {
+			if err := w.tryStart(0, true); err != nil {
 				t.Fatal(err)
 			}
 			w.restart(0)
-			if st := w.hops[0].service.Statuses()[0]; st.Lost != c.lost || !strings.Contains(w.alarms(0), "set aside, "+c.lost+" in number") {
+			if st := w.hops[0].service.Statuses(t.Context())[0]; st.Lost != c.lost || !strings.Contains(w.alarms(0), "set aside, "+c.lost+" in number") {
 				t.Errorf("%q were lost; alarms: %s", st.Lost, w.alarms(0))
 			}
 			w.end()
@@ -90,7 +97,7 @@ func TestAnEntryWithADamagedInbox(t *testing.T) {
 			wantCrowds(t, w, want)
 			w.settled(0)
 			w.restart(0)
-			if st := w.hops[0].service.Statuses()[0]; st.Lost != c.lost {
+			if st := w.hops[0].service.Statuses(t.Context())[0]; st.Lost != c.lost {
 				t.Errorf("after the epoch it says that %q were lost", st.Lost)
 			}
 		})
@@ -103,20 +110,21 @@ func TestAnInboxThatRotsBeforeItIsMixed(t *testing.T) {
 	w := newWorld(t, 1, nil)
 	w.contribute(0, 0, 1, 2, 3, 4)
 	w.contribute(1, 5, 6, 7)
-	f, err := os.OpenFile(w.inboxFile("log"), os.O_RDWR, 0)
+	f, err := os.OpenFile(w.inboxFile("rows"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	status, err := f.Stat()
+	text, err := io.ReadAll(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteAt([]byte("rot"), status.Size()-20); err != nil { // of the last, in crowd 1
+	end := len(bytes.TrimRight(text, "\x00"))                          // there may be room for more
+	if _, err := f.WriteAt([]byte("rot"), int64(end)-20); err != nil { // of the last, in crowd 1
 		t.Fatal(err)
 	}
 	w.end()
-	if err := w.step(); !errors.Is(err, queue.ErrDamaged) {
+	if err := w.step(); !errors.Is(err, keep.ErrDamaged) {
 		t.Errorf("mixed: %v", err)
 	}
 	if err := w.step(); err != nil {
@@ -141,22 +149,11 @@ func TestADamagedBatch(t *testing.T) {
 		t.Fatal("the analyzer is out of reach")
 	}
 	w.stop(0)
-	blocks, err := filepath.Glob(filepath.Join(w.dir, "queue0", "jetstream", "$G", "streams", "confetti-box-out_*_0", "msgs", "*.blk"))
-	if err != nil || len(blocks) != 1 {
-		t.Fatal(blocks, err)
-	}
-	text, err := os.ReadFile(blocks[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	text[len(text)/2] ^= 0xff
-	if err := os.WriteFile(blocks[0], text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.tryStart(0, queue.Refuse); !errors.Is(err, queue.ErrDamaged) || !strings.Contains(err.Error(), "--set-aside") {
+	w.blot(0, outKind, 0)
+	if err := w.tryStart(0, false); !errors.Is(err, keep.ErrDamaged) || !strings.Contains(err.Error(), "--set-aside") {
 		t.Fatalf("it started: %v", err)
 	}
-	if err := w.tryStart(0, queue.SetAside); err != nil {
+	if err := w.tryStart(0, true); err != nil {
 		t.Fatal(err)
 	}
 	w.restart(0)
@@ -174,32 +171,26 @@ func TestADamagedBatch(t *testing.T) {
 // long is a plan whose batches have two chunks, of 12 devices.
 func long(p *plan.Plan) { p.Envelopes.PayloadBytes = 60_000 }
 
-// blot changes bytes of the only batch of a hop's boxes that begin so: at a share of
-// its block, or, for 0, the number of its second chunk.
-func (w *world) blot(hop int, begin string, share float64) {
+// chunk is the file of a chunk of the batch of a hop's first crowd.
+func (w *world) chunk(hop int, kind string, n int) string {
 	w.t.Helper()
-	blocks, err := filepath.Glob(filepath.Join(w.dir, fmt.Sprint("queue", hop), "jetstream", "$G", "streams", "confetti-box-"+begin+"*", "msgs", "*.blk"))
-	if err != nil || len(blocks) != 1 {
-		w.t.Fatal(blocks, err)
+	files, err := filepath.Glob(filepath.Join(w.blobs(hop), "*", kind, "0", "*", fmt.Sprint(n)))
+	if err != nil || len(files) != 1 {
+		w.t.Fatal(files, err)
 	}
-	f, err := os.OpenFile(blocks[0], os.O_RDWR, 0)
+	return files[0]
+}
+
+// blot changes bytes of a chunk.
+func (w *world) blot(hop int, kind string, n int) {
+	w.t.Helper()
+	path := w.chunk(hop, kind, n)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		text[len(text)/2] ^= 0xff
+		err = os.WriteFile(path, text, 0o600)
+	}
 	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer f.Close()
-	status, err := f.Stat()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	at := int64(share * float64(status.Size()))
-	if share == 0 {
-		var length [4]byte
-		if _, err := f.ReadAt(length[:], 0); err != nil {
-			w.t.Fatal(err)
-		}
-		at = int64(binary.LittleEndian.Uint32(length[:])&^(1<<31)) + 4 + 4 // the upper half of the number
-	}
-	if _, err := f.WriteAt([]byte("rot"), at); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -208,45 +199,41 @@ func (w *world) blot(hop int, begin string, share float64) {
 // it, loses the envelopes that are in the damaged chunk, and no others; one that is
 // left with too little is lost.
 func TestABatchThatRotsWhileAHopRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the queue's server keeps what it has read for ten seconds")
-	}
-	type rot struct {
+	for name, c := range map[string]struct {
 		hop   int // that has it
-		place float64
+		chunk int
+		gone  bool
 		aside int
 		alarm string
-	}
-	cases := map[string]rot{
-		"before it is mixed, the second chunk": {1, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
-		"before it is mixed, the first":        {1, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
-		"before it is mixed, a number":         {1, 0, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
-		"before it is sent, a number":          {0, 0, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
-		"before it is sent, the second chunk":  {0, 0.9, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
-		"before it is sent, the first":         {0, 0.3, 18, "the batch of crowd 1 was damaged on disk and is lost"},
-	}
-	worlds := map[string]*world{}
-	for name, c := range cases {
-		w := newWorld(t, 2, long)
-		w.contribute(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
-		w.end()
-		hop1 := w.hops[1]
-		if c.hop == 0 {
-			w.hops[1] = nil // out of reach
-		}
-		if err := w.hops[0].service.Step(t.Context()); (err == nil) != (c.hop == 1) {
-			t.Fatal(err)
-		}
-		w.hops[1] = hop1
-		w.blot(c.hop, []string{"out_", "in_"}[c.hop], c.place)
-		worlds[name] = w
-	}
-	time.Sleep(11 * time.Second)
-	for name, c := range cases {
+	}{
+		"before it is mixed, the second chunk":   {1, 1, false, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is mixed, the first":          {1, 0, false, 18, "the batch of crowd 1 was damaged on disk and is lost"},
+		"before it is mixed, the second is gone": {1, 1, true, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is sent, the second is gone":  {0, 1, true, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is sent, the second chunk":    {0, 1, false, 7, "of the batch of crowd 1, 7 envelopes were damaged"},
+		"before it is sent, the first":           {0, 0, false, 18, "the batch of crowd 1 was damaged on disk and is lost"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			w := worlds[name]
-			w.t = t
-			if err := w.step(); !errors.Is(err, queue.ErrDamaged) {
+			w := newWorld(t, 2, long)
+			w.contribute(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+			w.end()
+			hop1 := w.hops[1]
+			if c.hop == 0 {
+				w.hops[1] = nil // out of reach
+			}
+			if err := w.hops[0].service.Step(t.Context()); (err == nil) != (c.hop == 1) {
+				t.Fatal(err)
+			}
+			w.hops[1] = hop1
+			kind := []string{outKind, inKind}[c.hop]
+			if c.gone {
+				if err := os.Remove(w.chunk(c.hop, kind, c.chunk)); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				w.blot(c.hop, kind, c.chunk)
+			}
+			if err := w.step(); !errors.Is(err, keep.ErrDamaged) {
 				t.Errorf("it is not found: %v", err)
 			}
 			for range 3 {
@@ -286,33 +273,29 @@ func TestLostRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.stop(0)
-	records := filepath.Join(w.dir, "queue0", "jetstream", "$G", "streams", "confetti-records-shuffler")
+	marks := filepath.Join(w.folder(0), rows.ShelvesFolder, keep.Main+".rows")
 	for name, spoil := range map[string]func(text []byte) []byte{
 		"cut":   func(text []byte) []byte { return text[:len(text)/2] },
 		"empty": func(text []byte) []byte { return nil },
 		"early": func(text []byte) []byte { text[len(text)/10] ^= 0xff; return text },
 		"late":  func(text []byte) []byte { text[len(text)*9/10] ^= 0xff; return text },
 	} {
-		blocks, err := filepath.Glob(filepath.Join(records, "msgs", "*.blk"))
-		if err != nil || len(blocks) != 1 {
-			t.Fatal(blocks, err)
-		}
 		copied := filepath.Join(w.dir, "copy")
-		if err := os.CopyFS(copied, os.DirFS(filepath.Join(w.dir, "queue0"))); err != nil {
+		if err := os.CopyFS(copied, os.DirFS(w.folder(0))); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(blocks[0])
+		text, err := os.ReadFile(marks)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(blocks[0], spoil(text), 0o600); err != nil {
+		if err := os.WriteFile(marks, spoil(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.tryStart(0, queue.Refuse); !errors.Is(err, queue.ErrDamaged) {
+		if err := w.tryStart(0, false); !errors.Is(err, keep.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 			w.stop(0)
 		}
-		if err := errors.Join(os.RemoveAll(filepath.Join(w.dir, "queue0")), os.Rename(copied, filepath.Join(w.dir, "queue0"))); err != nil {
+		if err := errors.Join(os.RemoveAll(w.folder(0)), os.Rename(copied, w.folder(0))); err != nil {
 			t.Fatal(err)
 		}
 	}

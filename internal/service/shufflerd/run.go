@@ -3,13 +3,16 @@ package shufflerd
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
@@ -23,6 +26,7 @@ func (t *post) poke() {
 
 // run advances whenever there may be something to do.
 func (t *post) run(ctx context.Context) {
+	defer t.resign()
 	r := rng.New()
 	failures := 0
 	for ctx.Err() == nil {
@@ -43,6 +47,18 @@ func (t *post) run(ctx context.Context) {
 		case <-t.woken:
 		case <-time.After(wait):
 		}
+	}
+}
+
+// resign lets another process go on at once.
+func (t *post) resign() {
+	if t.s.worker == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), poll)
+	defer cancel()
+	if err := t.s.worker.steps.Resign(ctx, t.name); err != nil {
+		t.s.o.Log.Warn("another process goes on when a lease is over", "plan", t.plan.Name(), "error", err.Error())
 	}
 }
 
@@ -82,15 +98,43 @@ func backoff(r *rand.Rand, failures int, err error) time.Duration {
 	return d
 }
 
-// advance does what is due for the post.
+// advance does what is due for the post, unless another process does.
 func (t *post) advance(ctx context.Context) error {
 	t.working.Lock()
 	defer t.working.Unlock()
+	if t.s.worker == nil {
+		return t.carryOn(ctx)
+	}
+	led, err := t.s.worker.steps.Lead(ctx, t.name, func(ctx context.Context) error {
+		if err := t.follow(ctx); err != nil {
+			return err
+		}
+		return t.carryOn(ctx)
+	})
+	if err == nil && !led {
+		err = t.follow(ctx)
+	}
+	return err
+}
+
+// follow takes up the marks that another process has written.
+func (t *post) follow(ctx context.Context) error {
+	if err := t.refresh(ctx); err != nil || t.entry == nil {
+		return err
+	}
+	return t.entry.Follow(ctx)
+}
+
+// carryOn does what is due for the post. The caller holds working.
+func (t *post) carryOn(ctx context.Context) error {
 	if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
 		return t.destroy(ctx)
 	}
 	if t.s.plans.Past(t.plan) {
 		if err := t.settled(ctx); err != nil {
+			return err
+		}
+		if err := t.s.end(ctx, t.hash); err != nil {
 			return err
 		}
 		if err := t.erase(ctx); err != nil {
@@ -130,34 +174,94 @@ func (t *post) advance(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tidy drops the boxes that a crash or a failure left behind a mark.
+// tidy deletes what a crash or a failure left behind a mark. Where processes share the store, what
+// is there of a crowd may be what another one writes, until the mark says that it comes too late.
 func (t *post) tidy(ctx context.Context) error {
-	if err := t.tidyBlobs(ctx); err != nil {
+	left, err := t.left(ctx)
+	if err != nil {
 		return err
 	}
-	for begin, needed := range map[string]phase{"in_" + t.name + "_": received, "out_" + t.name + "_": mixed} {
-		names, err := t.s.o.Queue.Boxes(ctx, begin)
+	for _, c := range slices.Sorted(maps.Keys(left)) {
+		if !t.claim(c) {
+			continue // it is coming in
+		}
+		err := t.tidyCrowd(ctx, c, left[c])
+		t.release(c)
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			c, err := strconv.ParseUint(name[len(begin):], 10, 32)
-			if err != nil || c >= uint64(len(t.crowds)) {
-				return fmt.Errorf("shuffler: the box %s is none of ours", name)
-			}
-			if !t.claim(uint32(c)) {
-				continue // it is coming in
-			}
-			if t.state(uint32(c)).Phase != needed {
-				err = t.s.o.Queue.Drop(ctx, name)
-			}
-			t.release(uint32(c))
-			if err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+func (t *post) tidyCrowd(ctx context.Context, c uint32, attempts map[string]string) error {
+	state := t.state(c)
+	if state.Phase == forwarded || state.Phase == withheld {
+		return t.clear(ctx, c)
+	}
+	late := map[string]bool{ // kinds of which nobody needs another attempt
+		inKind: state.Phase == laidOut || state.Phase == mixed, partsKind: state.Phase == mixed,
+	}
+	for under, kind := range attempts {
+		live := kind == partsKind && state.Laid != nil && under == state.Laid.Under ||
+			kind == inKind && state.Phase == received && under == t.folder(inKind, c)+"/"+state.Box ||
+			kind == outKind && state.Phase == mixed && under == t.folder(outKind, c)+"/"+state.Box
+		if live || t.s.worker != nil && !late[kind] {
+			continue
+		}
+		if err := t.s.o.Blobs.Delete(ctx, under); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+const partsKind = "parts"
+
+// left returns the crowds of which a key or a body is there, with what the names of each body
+// begin with, and its kind.
+func (t *post) left(ctx context.Context) (map[uint32]map[string]string, error) {
+	names, err := t.s.rows.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	blobs, err := t.s.o.Blobs.List(ctx, t.name)
+	if err != nil {
+		return nil, err
+	}
+	left := map[uint32]map[string]string{}
+	of := func(number string) map[string]string {
+		c, err := strconv.ParseUint(number, 10, 32)
+		if err != nil || c >= uint64(len(t.crowds)) {
+			return nil
+		}
+		if left[uint32(c)] == nil {
+			left[uint32(c)] = map[string]string{}
+		}
+		return left[uint32(c)]
+	}
+	for _, name := range names {
+		if number, ours := rows.CrowdOfShelf(name, t.name); ours {
+			of(number)
+		}
+	}
+	for _, name := range blobs {
+		kind, parts := partsKind, strings.Split(name, "/")
+		if len(parts) > 3 && (parts[1] == inKind || parts[1] == outKind) {
+			kind = parts[1]
+		}
+		number, attempt := 1, 2
+		if kind != partsKind {
+			number, attempt = 2, 3
+		}
+		if len(parts) <= attempt+1 {
+			continue
+		}
+		if crowd := of(parts[number]); crowd != nil {
+			crowd[strings.Join(parts[:attempt+1], "/")] = kind
+		}
+	}
+	return left, nil
 }
 
 // claim keeps others from a crowd's inbox; false: somebody has it.

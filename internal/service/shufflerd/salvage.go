@@ -11,8 +11,9 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -23,19 +24,21 @@ import (
 // contributions of n_min respondents: one envelope damages one contribution at most.
 
 // boxed returns the box of a crowd's batch, and the SHA-256 that the batch was signed
-// with; an empty name: no batch is kept.
-func (t *post) boxed(c uint32, state crowd) (name string, want []byte, err error) {
+// with; nil: no batch is kept.
+func (t *post) boxed(ctx context.Context, c uint32, state crowd) (box rows.Box, want []byte, err error) {
 	switch state.Phase {
 	case received:
-		return t.batchName(c), state.In, nil
+		box, err = t.box(ctx, inKind, c, state.Box)
+		return box, state.In, err
 	case mixed:
 		r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1])
 		if err != nil {
-			return "", nil, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
+			return box, nil, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 		}
-		return t.outName(c), r.BatchOut[:], nil
+		box, err = t.box(ctx, outKind, c, state.Box)
+		return box, r.BatchOut[:], err
 	}
-	return "", nil, nil
+	return box, nil, nil
 }
 
 // head returns what stands before the batch of a crowd that was received, or is to leave,
@@ -46,7 +49,7 @@ func (t *post) head(c uint32, state crowd) (envelope.Head, error) {
 		return envelope.Head{}, fmt.Errorf("shuffler: a receipt that was kept: %w", err)
 	}
 	if r.Out < 1 {
-		return envelope.Head{}, fmt.Errorf("%w: the receipt of crowd %d is of a batch without envelopes", queue.ErrDamaged, c+1)
+		return envelope.Head{}, fmt.Errorf("%w: the receipt of crowd %d is of a batch without envelopes", keep.ErrDamaged, c+1)
 	}
 	return envelope.Head{
 		Plan: t.hash, Instance: uint16(t.instance), Hop: r.Hop + 1, Crowd: c, Respondents: r.Respondents, Envelopes: r.Out,
@@ -65,8 +68,8 @@ func (c crowd) before() int64 {
 // walkBatch reads the batch of a crowd through to w, and finds its manifest if it goes
 // in parts. ErrDamaged: it is not the one that was signed.
 func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer) (m relay.Manifest, err error) {
-	name, want, err := t.boxed(c, state)
-	if err != nil || name == "" {
+	box, want, err := t.boxed(ctx, c, state)
+	if err != nil || want == nil {
 		return m, err
 	}
 	head, err := t.head(c, state)
@@ -84,11 +87,7 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 			return m, err
 		}
 	} else {
-		box, err := t.s.o.Queue.Box(ctx, name, queue.Refuse)
-		if err != nil {
-			return m, err
-		}
-		err = box.Each(ctx, "", func(_ string, body []byte) error {
+		err := box.Each(ctx, state.Size, func(body []byte) error {
 			_, err := to.Write(body)
 			return err
 		})
@@ -98,7 +97,7 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 	}
 	digest, m := sum.Digest(head)
 	if !bytes.Equal(digest[:], want) {
-		return m, fmt.Errorf("%w: the batch of crowd %d (box %s) is not the one that was signed", queue.ErrDamaged, c+1, name)
+		return m, fmt.Errorf("%w: the batch of crowd %d (blobs %s) is not the one that was signed", keep.ErrDamaged, c+1, box.Under)
 	}
 	return m, nil
 }
@@ -117,7 +116,7 @@ func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.H
 			return nil
 		}, err
 	}
-	box, err := t.s.o.Queue.Box(ctx, t.batchName(c), queue.Refuse)
+	box, _, err := t.boxed(ctx, c, state)
 	if err != nil {
 		return envelope.Head{}, nil, err
 	}
@@ -127,7 +126,7 @@ func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.H
 	}
 	head, err := envelope.ParseHead(first)
 	if err != nil {
-		return head, nil, fmt.Errorf("%w: of the batch of crowd %d: %w", queue.ErrDamaged, c+1, err)
+		return head, nil, fmt.Errorf("%w: of the batch of crowd %d: %w", keep.ErrDamaged, c+1, err)
 	}
 	return head, func(take func([]byte) error) error {
 		cut := envelope.Cutter{Skip: envelope.HeadSize, Size: head.Size, Take: take}
@@ -141,7 +140,7 @@ func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.H
 func (t *post) rest(ctx context.Context, c uint32, state crowd) (envelope.Batch, error) {
 	saved, err := t.salvage(ctx, c, state)
 	if err == nil && len(saved.aside) > len(state.Aside) {
-		err = fmt.Errorf("%w: of the batch of crowd %d %d chunks were set aside, and %d are damaged", queue.ErrDamaged, c+1, len(state.Aside), len(saved.aside))
+		err = fmt.Errorf("%w: of the batch of crowd %d %d chunks were set aside, and %d are damaged", keep.ErrDamaged, c+1, len(state.Aside), len(saved.aside))
 	}
 	return saved.batch, err
 }
@@ -156,11 +155,7 @@ type salvaged struct {
 // salvage reads what can be read of a crowd's batch. If it is to be mixed, a damaged
 // envelope is there as one that does not open; if it is to be sent, it is left out.
 func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, err error) {
-	name, want, err := t.boxed(c, state)
-	if err != nil {
-		return s, err
-	}
-	box, err := t.s.o.Queue.Box(ctx, name, queue.SetAside)
+	box, want, err := t.boxed(ctx, c, state)
 	if err != nil {
 		return s, err
 	}
@@ -175,10 +170,10 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	size := int(state.whole()-state.before()) / number
 	data, sum, n := make([]byte, state.whole()), transfer.NewSum(state.Part, size), 0
 	for rest := data; len(rest) > 0; n++ {
-		part := rest[:min(len(rest), queue.ChunkBody)]
+		part := rest[:min(len(rest), rows.ChunkBody)]
 		rest = rest[len(part):]
 		body, err := box.Chunk(ctx, n)
-		if err != nil && !errors.Is(err, queue.ErrDamaged) {
+		if err != nil && !errors.Is(err, keep.ErrDamaged) {
 			return s, err
 		}
 		if err != nil || len(body) != len(part) || slices.Contains(state.Aside, n) {
@@ -198,7 +193,7 @@ func (t *post) salvage(ctx context.Context, c uint32, state crowd) (s salvaged, 
 	for i := range number {
 		from := int(state.before()) + i*size
 		one := data[from : from+size : from+size]
-		whole := !slices.ContainsFunc(s.aside, func(j int) bool { return from < (j+1)*queue.ChunkBody && from+size > j*queue.ChunkBody })
+		whole := !slices.ContainsFunc(s.aside, func(j int) bool { return from < (j+1)*rows.ChunkBody && from+size > j*rows.ChunkBody })
 		if !whole {
 			s.damaged++
 			if state.Phase == mixed {
@@ -231,7 +226,7 @@ func (t *post) setAside(ctx context.Context, c uint32, why error) error {
 	log.Error("a batch is damaged on disk", "chunks", len(saved.aside), "envelopes", saved.damaged, "error", why.Error())
 	if !t.holdsMinimum(saved) {
 		log.Error("a crowd is lost: what is left of it may be of fewer than the plan's minimum")
-		return t.mark(ctx, c, crowd{Phase: withheld, In: state.In, Lost: true, revision: state.revision})
+		return t.mark(ctx, c, crowd{Phase: withheld, In: state.In, Lost: true})
 	}
 	next := state
 	next.Whole, next.Aside, next.Damaged = state.whole(), saved.aside, saved.damaged

@@ -23,21 +23,26 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/witness"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// Options are what a service is made of. Queue, Keys, Publishers and Client must
+// Options are what a service is made of. Store, Blobs, Keys, Publishers and Client must
 // be set.
 type Options struct {
 	// Common has among the rest Client, which reaches the next hop and the analyzer;
 	// Retention of receipts and marks and of what could not be delivered, by default 30
 	// days; and Failpoint, which is called at each of Failpoints.
 	serve.Common
-	Queue      *queue.Queue
+	Store      keep.Store        // shelves of marks, keys and contributions
+	Blobs      blob.Store        // where batches rest, and a crowd of more than PartBytes in parts
+	MaxBytes   int64             // that both may hold; 0: what there is room for
+	Folder     string            // of both, whose disk is watched; "": it is not one of this machine's
 	Publishers *serve.Publishers // whose plans are served
 
 	// How respondents are told apart, where the plan demands no single-use tokens
@@ -45,15 +50,11 @@ type Options struct {
 	Bearers      *serve.Bearers
 	Certificates bool // of the authorities that the server's TLS knows
 
-	// Damage is what to do about contributions that are damaged on disk.
-	Damage queue.Damage
+	SetAside bool // go on without what is damaged on disk, for good
 
-	// Blobs is where a crowd of more than PartBytes is laid out in parts; nil: every crowd
-	// is mixed in memory. PartBytes 0 is mixer.PartBytes.
-	Blobs     blob.Store
-	PartBytes int
-	// Share has the steps of such crowds in the queue, for workers on Queue, Blobs and Keys
-	// that are other processes.
+	PartBytes int // 0 is mixer.PartBytes
+	// Share lets other processes work on Store and Blobs: services like this one, and workers,
+	// for which the steps of crowds in parts lie on a shelf.
 	Share     bool
 	StepLease time.Duration // for which a step is its taker's alone, unless that says more; 0 is 30 seconds
 
@@ -79,7 +80,6 @@ func (l Limits) Validate() error {
 }
 
 const (
-	recordsName      = "shuffler"
 	defaultRetention = 30 * 24 * time.Hour
 	poll             = time.Second // how late an epoch may end
 )
@@ -87,7 +87,9 @@ const (
 // Service is a running mixing operator. It is safe for concurrent use.
 type Service struct {
 	o        Options
-	records  *queue.Records
+	rows     *rows.Store
+	room     *rows.Room
+	disk     *atomicfile.Disk // nil: not this machine's
 	rates    *serve.Rates[serve.Respondent]
 	total    *serve.Rates[struct{}] // nil: no limit
 	meters   meters
@@ -96,36 +98,32 @@ type Service struct {
 	worker   *worker       // nil: steps are not shared
 
 	withdrawals *registry.Withdrawals
+	restored    map[string]bool // withdrawals that are in withdrawals; under Loading of plans
 	plans       *registry.Plans[*served]
 }
 
-// New opens a service on its queue and takes up what an earlier process left.
+// New opens a service on its store and takes up what an earlier process left.
 func New(ctx context.Context, o Options) (*Service, error) {
-	s, err := newService(ctx, o)
-	if err != nil && o.Queue != nil {
-		err = o.Queue.Starting(err)
-	}
-	return s, err
-}
-
-func newService(ctx context.Context, o Options) (*Service, error) {
-	if o.Queue == nil || o.Keys == "" || o.Publishers == nil || o.Client == nil {
-		return nil, errors.New("shuffler: a queue, a folder of keys, publishers and an HTTP client must be given")
+	if o.Store == nil || o.Blobs == nil || o.Keys == "" || o.Publishers == nil || o.Client == nil {
+		return nil, errors.New("shuffler: a store, one of blobs, a folder of keys, publishers and an HTTP client must be given")
 	}
 	o.Default(defaultRetention)
 	o.Limits.Default()
 	o.PartBytes = cmp.Or(o.PartBytes, mixer.PartBytes)
-	records, err := o.Queue.Records(ctx, recordsName)
+	records, err := rows.Open(ctx, o.Store, o.SetAside)
 	if err != nil {
 		return nil, err
 	}
 	s := &Service{
-		o: o, records: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: inbox.Together,
-		rates: o.Limits.Rates(),
+		o: o, rows: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: inbox.Together,
+		rates: o.Limits.Rates(), restored: map[string]bool{},
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
-	o.Queue.Beside(s.inParts)
+	s.room = rows.NewRoom(records, o.MaxBytes, s.inBlobs)
+	if o.Folder != "" {
+		s.disk = atomicfile.WatchDisk(o.Folder)
+	}
 	if o.Limits.Total > 0 {
 		s.total = serve.NewRates[struct{}](o.Limits.Total, max(1, int(o.Limits.Total)), 1)
 	}
@@ -134,10 +132,13 @@ func newService(ctx context.Context, o Options) (*Service, error) {
 			return nil, err
 		}
 	}
+	if err := records.CheckBlobs(ctx, o.Blobs); err != nil {
+		return nil, err
+	}
 	if err := s.takeUp(ctx); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s, records.Reach(ctx)
 }
 
 // post finds what this operator is in a plan, or the problem to answer with.
@@ -189,6 +190,11 @@ func (s *Service) Close(ctx context.Context, hash [32]byte) error {
 
 // Run carries everything on until the context ends. What fails is tried again.
 func (s *Service) Run(ctx context.Context) {
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	if s.worker != nil {
+		beside.Go(func() { s.follow(ctx) })
+	}
 	s.plans.Attend(ctx, func(p *served) {
 		var posts sync.WaitGroup
 		for _, t := range p.posts {
@@ -196,6 +202,19 @@ func (s *Service) Run(ctx context.Context) {
 		}
 		posts.Wait()
 	})
+}
+
+// follow takes up what other processes have taken, until the context ends.
+func (s *Service) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.takeUp(ctx); err != nil && ctx.Err() == nil {
+			s.o.Log.Warn("what other processes of this hop have taken is not known, and will be asked for again", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(poll):
+		}
+	}
 }
 
 // Step does once what is due and returns what failed: Run for tests that keep

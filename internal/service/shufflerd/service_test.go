@@ -42,7 +42,7 @@ func TestFromDevicesToAnalyzer(t *testing.T) {
 					t.Errorf("receipt of hop %d: %+v", h, r.Receipt)
 				}
 			}
-			st := w.hops[0].service.Statuses()[0]
+			st := w.hops[0].service.Statuses(t.Context())[0]
 			if st.Crowds[0].Phase != "forwarded" || st.Crowds[0].Respondents != 4 || st.Crowds[1].Phase != "withheld" || st.Crowds[1].Respondents != 0 {
 				t.Errorf("status %+v", st)
 			}
@@ -141,7 +141,7 @@ func TestNextOutOfReach(t *testing.T) {
 	if err := w.step(); err == nil {
 		t.Fatal("the analyzer is out of reach and nobody says so")
 	}
-	if st := w.hops[0].service.Statuses()[0]; st.Failing != "analyzer is out of reach" {
+	if st := w.hops[0].service.Statuses(t.Context())[0]; st.Failing != "analyzer is out of reach" {
 		t.Errorf("the operator is told %q", st.Failing)
 	}
 	w.restart(0)

@@ -53,18 +53,24 @@ type Crowd struct {
 }
 
 // Statuses lists all posts of all plans.
-func (s *Service) Statuses() []Status {
+func (s *Service) Statuses(ctx context.Context) []Status {
 	var all []Status
 	for _, t := range s.posts() {
-		all = append(all, t.status())
+		all = append(all, t.status(ctx))
 	}
 	return all
 }
 
-func (t *post) status() Status {
+func (t *post) status(ctx context.Context) Status {
 	var lost uint64
+	counts := make([]int, len(t.crowds))
 	if t.entry != nil {
-		lost = t.entry.Lost()
+		lost = t.entry.Lost(ctx)
+		for c := range counts {
+			if t.plan.Crowd.Deletion == nil && t.state(uint32(c)).Phase == "" {
+				counts[c] = t.entry.Count(ctx, uint32(c))
+			}
+		}
 	}
 	stopped := ""
 	if _, withdrawn := t.s.withdrawals.Find(t.hash); withdrawn {
@@ -101,7 +107,7 @@ func (t *post) status() Status {
 		case "":
 			one.Phase = "collecting"
 			if t.entry != nil {
-				one.About = t.about(t.entry.Inbox().Count(uint32(c)))
+				one.About = t.about(counts[c])
 			}
 		case mixed, forwarded:
 			if r, err := relay.ParseReceipt(state.Receipts[len(state.Receipts)-1]); err == nil {
@@ -134,7 +140,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 	page := &serve.Status{Alarms: s.plans.Unserved()}
 	if s.disclosing() {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: "private, as the sizes of crowds here are"})
-	} else if n, err := s.o.Queue.Bytes(ctx); err == nil {
+	} else if n, err := s.room.Bytes(ctx); err == nil {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)), Data: onDisk{n}})
 	}
 	if n, oldest := s.backlog(); n > 0 {
@@ -143,7 +149,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 	} else {
 		page.Facts = append(page.Facts, serve.Fact{Name: "backlog", Value: "no batch waits", Data: waiting{}})
 	}
-	for _, st := range s.Statuses() {
+	for _, st := range s.Statuses(ctx) {
 		where := fmt.Sprintf("%s instance %d hop %d", plan.Short(st.Plan), st.Instance+1, st.Hop+1)
 		if st.Failing != "" {
 			page.Alarms = append(page.Alarms, where+": "+st.Failing)
@@ -275,7 +281,7 @@ func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 	}
 	var all []Status
 	for _, t := range p.posts {
-		all = append(all, t.status())
+		all = append(all, t.status(r.Context()))
 	}
 	return serve.WriteJSON(w, all)
 }

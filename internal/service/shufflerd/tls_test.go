@@ -9,13 +9,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -70,16 +69,20 @@ func TestOverTLS(t *testing.T) {
 	var services []*Service
 	for h := range 2 {
 		w.stop(h)
-		q, err := queue.Open(ctx, queue.Config{Dir: filepath.Join(w.dir, fmt.Sprint("tls", h))})
+		store, err := w.keep(h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer q.Close()
+		defer store.Close()
+		blobs, err := blob.OpenFolder(w.blobs(h))
+		if err != nil {
+			t.Fatal(err)
+		}
 		bearers, err := serve.ReadBearers(w.bearers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(ctx, Options{Common: serve.Common{Keys: w.keys(h), Client: client}, Queue: q, Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers})
+		s, err := New(ctx, Options{Common: serve.Common{Keys: w.keys(h), Client: client}, Store: store, Blobs: blobs, Publishers: serve.Trust(w.signed.Publisher), Bearers: bearers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +159,7 @@ func TestOverTLS(t *testing.T) {
 			t.Errorf("the analyzer was reached over %s", proto)
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatalf("nothing arrived: %+v", services[0].Statuses())
+		t.Fatalf("nothing arrived: %+v", services[0].Statuses(t.Context()))
 	}
 	if got := w.read(0); len(got) != devices*perDevice {
 		t.Errorf("%d envelopes arrived", len(got))

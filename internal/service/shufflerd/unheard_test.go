@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
-// A mark that is on disk, and of which nobody has heard, as when a queue's cluster elects a
-// leader, is found out: the hop goes on by it, in the same process or in the next one, and
+// A mark that is on disk, and of which nobody has heard, as when a database goes away
+// behind a commit, is found out: the hop goes on by it, in the same process or in the next one, and
 // nothing is lost, doubled or left behind.
 func TestAMarkThatNobodyHasHeardOf(t *testing.T) {
 	for hop := range 2 {
@@ -37,7 +38,7 @@ func TestAMarkThatNobodyHasHeardOf(t *testing.T) {
 						w.failpoint = func(h int, name string) error {
 							if h == hop && name == "marked "+string(at) && unheard < 2 {
 								unheard++
-								return queue.ErrUnavailable
+								return keep.ErrUnavailable
 							}
 							return nil
 						}
@@ -63,20 +64,22 @@ func TestAMarkThatNobodyHasHeardOf(t *testing.T) {
 	}
 }
 
-// What was written before a mark was found out cannot come late.
+// A mark that another process has written is not written over.
 func TestALateMarkIsRefused(t *testing.T) {
 	w := newWorld(t, 1, nil)
 	post := found(w.hops[0].service, w.plan.Hash()).posts[0]
-	late := post.state(0).revision
-	post.unsure[0] = true
+	marks := w.hops[0].service.rows
+	if err := marks.Set(t.Context(), rows.Crowds, post.crowdKey(0), crowd{}.value(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := post.mark(t.Context(), 0, crowd{Phase: withheld}); !errors.Is(err, rows.ErrChanged) {
+		t.Errorf("a mark came late: %v", err)
+	}
 	if err := post.settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(post.unsure) > 0 {
+	if state := post.state(0); len(post.unsure) > 0 || state.Phase != "" || state.row == nil {
 		t.Error("it is not found out")
-	}
-	if _, err := w.hops[0].service.records.Set(t.Context(), post.crowdKey(0), crowd{Phase: withheld}.value(), late); !errors.Is(err, queue.ErrChanged) {
-		t.Errorf("a mark came late: %v", err)
 	}
 	w.contribute(0, 0, 1, 2)
 	w.end()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -38,13 +38,13 @@ func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again 
 	return again, nil
 }
 
-// withdrawnKey is of a withdrawal, early or final.
-func withdrawnKey(name string) string { return "withdrawn." + name }
-
 func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.SignedWithdrawal) error {
-	_, err := s.records.Set(ctx, withdrawnKey(name), w.Marshal(), 0)
-	if errors.Is(err, queue.ErrChanged) {
+	err := s.rows.Set(ctx, rows.Withdrawn, name, w.Marshal(), nil)
+	if errors.Is(err, rows.ErrChanged) {
 		err = nil // it was there
+	}
+	if err == nil {
+		s.restored[name] = true
 	}
 	return inbox.Storage(err)
 }
@@ -101,38 +101,32 @@ func postName(hash [32]byte, instance, hop int) string {
 	return fmt.Sprintf("%x_%d_%d", hash, instance, hop)
 }
 
-// erase deletes all boxes and marks of a post.
+// erase drops all shelves of a post, and deletes its blobs and marks.
 func (s *Service) erase(ctx context.Context, post string) error {
-	drop := []string{inbox.InboxName(post), "spent_" + post}
-	for _, begin := range []string{"in_" + post + "_", "out_" + post + "_"} {
-		names, err := s.o.Queue.Boxes(ctx, begin)
-		if err != nil {
-			return err
-		}
-		drop = append(drop, names...)
-	}
-	for _, name := range drop {
-		if err := s.o.Queue.Drop(ctx, name); err != nil {
-			return err
-		}
-	}
-	if s.o.Blobs != nil {
-		if err := s.o.Blobs.Delete(ctx, post); err != nil {
-			return err
-		}
-	}
-	var marks []string
-	err := s.records.Each(ctx, "crowd."+post, func(key string, _ []byte, _ uint64) error {
-		marks = append(marks, key)
-		return nil
-	})
+	shelves, err := s.rows.List(ctx)
 	if err != nil {
 		return err
 	}
-	for _, key := range append(marks, inbox.RecordKey(post)) {
-		if err := s.records.Delete(ctx, key); err != nil {
-			return err
+	for _, name := range shelves {
+		if _, crowd := rows.CrowdOfShelf(name, post); crowd || name == inbox.ShelfName(post) {
+			if err := s.rows.Forget(ctx, name); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	if err := s.o.Blobs.Delete(ctx, post); err != nil {
+		return err
+	}
+	var marks []string
+	err = s.rows.Each(ctx, rows.Crowds, post+"/", func(key string, _ []byte) error {
+		marks = append(marks, key)
+		return nil
+	})
+	if err == nil {
+		err = s.rows.Delete(ctx, rows.Crowds, marks...)
+	}
+	if err == nil {
+		err = s.rows.Delete(ctx, rows.Epochs, post)
+	}
+	return err
 }

@@ -12,15 +12,16 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// task is a step of a crowd as it lies in the queue. Where the crowd's parts are, and its
-// key, is in the crowd's mark alone.
+// task is a step of a crowd as it lies on the shelf of steps. Where the crowd's parts are is in
+// its mark alone, and its key on its own shelf.
 type task struct {
 	Plan     []byte     `json:"plan"` // its hash
 	Instance int        `json:"instance"`
@@ -36,13 +37,13 @@ func (t *post) share(ctx context.Context, c uint32, under string, steps []mixer.
 	still := make(map[mixer.Step]time.Time, len(steps))
 	for _, step := range steps {
 		at, before := asked[step]
-		if !before || time.Since(at) > 2*t.s.worker.lease {
+		if !before || time.Since(at) > 2*t.s.worker.steps.Lease() {
 			at = time.Now()
 			body, err := json.Marshal(task{t.hash[:], t.instance, t.hop, c, under, step})
 			if err != nil {
 				panic("shuffler: " + err.Error()) // bytes and numbers always encode
 			}
-			if err := t.s.worker.work.Add(ctx, fmt.Sprintf("%s_%d_%t_%d", t.name, c, step.Gather, step.Number), body); err != nil {
+			if err := t.s.worker.steps.Add(ctx, fmt.Sprintf("%s_%d_%t_%d", t.name, c, step.Gather, step.Number), body); err != nil {
 				return asked, err
 			}
 		}
@@ -67,13 +68,12 @@ func (t *post) share(ctx context.Context, c uint32, under string, steps []mixer.
 // worker takes steps of whatever crowds are laid out. It holds no state but what it has
 // read, and may be killed at any moment.
 type worker struct {
-	records *queue.Records
-	blobs   blob.Store
-	work    *queue.Work
-	lease   time.Duration
-	keys    string // folder
-	log     *slog.Logger
-	took    func(time.Duration) // by each step that was done
+	rows  *rows.Store
+	blobs blob.Store
+	steps *rows.Steps
+	keys  string // folder
+	log   *slog.Logger
+	took  func(time.Duration) // by each step that was done
 
 	mu   sync.Mutex
 	hops map[string]*shuffler.Hop // by the name of the post
@@ -81,14 +81,14 @@ type worker struct {
 
 // once waits for a step, at most so long, and takes it. It reports whether there was one.
 func (w *worker) once(ctx context.Context, wait time.Duration) (bool, error) {
-	taken, there, err := w.work.Take(ctx, wait)
+	taken, there, err := w.steps.Take(ctx, wait)
 	if err != nil || !there {
 		return false, err
 	}
 	return true, taken.Do(ctx, func(ctx context.Context) error {
 		var t task
 		if err := json.Unmarshal(taken.Body, &t); err != nil || len(t.Plan) != 32 {
-			w.log.Error("a task in the queue is none of ours")
+			w.log.Error("a step on the shelf is none of ours")
 			return nil
 		}
 		return w.do(ctx, t)
@@ -97,11 +97,11 @@ func (w *worker) once(ctx context.Context, wait time.Duration) (bool, error) {
 
 func (w *worker) do(ctx context.Context, t task) error {
 	name := postName([32]byte(t.Plan), t.Instance, t.Hop)
-	value, _, err := w.records.Get(ctx, fmt.Sprintf("crowd.%s.%d", name, t.Crowd))
+	value, there, err := w.rows.Get(ctx, rows.Crowds, fmt.Sprintf("%s/%d", name, t.Crowd))
 	if err != nil {
 		return err
 	}
-	if value == nil {
+	if !there {
 		return nil // the plan was forgotten
 	}
 	state, err := parseCrowd(value)
@@ -110,6 +110,13 @@ func (w *worker) do(ctx context.Context, t task) error {
 	}
 	if state.Phase != laidOut || state.Laid.Under != t.Under {
 		return nil // it was done meanwhile
+	}
+	state.Laid.Key, err = w.rows.Key(ctx, name, t.Crowd, orderOf(*state.Laid))
+	if errors.Is(err, keep.ErrDropped) {
+		return nil // likewise
+	}
+	if err != nil {
+		return err
 	}
 	hop, err := w.hop(ctx, name, t)
 	if err != nil {
@@ -140,8 +147,8 @@ func (w *worker) hop(ctx context.Context, name string, t task) (*shuffler.Hop, e
 	if h := w.hops[name]; h != nil {
 		return h, nil
 	}
-	text, revision, err := w.records.Get(ctx, planKey([32]byte(t.Plan)))
-	if err != nil || revision == 0 {
+	text, there, err := w.rows.Get(ctx, rows.Plans, planKey([32]byte(t.Plan)))
+	if err != nil || !there {
 		return nil, errors.Join(err, errors.New("shuffler: a step is of a plan that is not served"))
 	}
 	signed, err := plan.ParseSigned(text)
@@ -179,32 +186,34 @@ func (w *worker) run(ctx context.Context) {
 		w.log.Warn("a step was not done, and will be tried again", "error", err.Error())
 		select {
 		case <-ctx.Done():
-		case <-time.After(backoff(r, min(failures, 4), err)): // 3.2 s at most: the queue may be back
+		case <-time.After(backoff(r, min(failures, 4), err)): // 3.2 s at most: the store may be back
 		}
 	}
 }
 
-// NewWorker opens what a worker needs, of Options Keys, Queue and Blobs, and returns what
+// NewWorker opens what a worker needs, of Options Keys, Store and Blobs, and returns what
 // takes steps until the context ends: those of a service with Share.
 func NewWorker(ctx context.Context, o Options) (run func(context.Context), err error) {
 	o.Default(defaultRetention)
-	records, err := o.Queue.Records(ctx, recordsName)
+	store, err := rows.Open(ctx, o.Store, false)
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWorker(ctx, o, records)
-	return w.run, err
+	w, err := newWorker(ctx, o, store)
+	if err != nil {
+		return nil, err
+	}
+	return w.run, nil
 }
 
-// newWorker opens what a worker needs on a queue and a store.
-func newWorker(ctx context.Context, o Options, records *queue.Records) (*worker, error) {
-	lease := cmp.Or(o.StepLease, 30*time.Second)
-	work, err := o.Queue.Work(ctx, "steps", lease)
+// newWorker opens what a worker needs on a store.
+func newWorker(ctx context.Context, o Options, store *rows.Store) (*worker, error) {
+	steps, err := rows.OpenSteps(ctx, store, cmp.Or(o.StepLease, 30*time.Second))
 	if err != nil {
 		return nil, err
 	}
 	return &worker{
-		records: records, blobs: o.Blobs, work: work, lease: lease, keys: o.Keys, log: o.Log, hops: map[string]*shuffler.Hop{},
-		took: o.Metrics.Meter.Backlog("mixing_steps", work.Backlog),
+		rows: store, blobs: o.Blobs, steps: steps, keys: o.Keys, log: o.Log, hops: map[string]*shuffler.Hop{},
+		took: o.Metrics.Meter.Backlog("mixing_steps", steps.Backlog),
 	}, nil
 }

@@ -3,6 +3,7 @@ package shufflerd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,21 +11,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
-	"github.com/confetti-dp/confetti/internal/storage/queue/queuetest"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
-// What a process of this test is told that is a worker: the world's folder, the server and
+// What a process of this test is told that is a worker: the world's folder, the database and
 // how long it takes to write a blob.
 const (
 	workerDir  = "CONFETTI_TEST_WORKER_DIR"
@@ -53,11 +56,12 @@ func workerProcess() int {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
 	}
-	q, err := queue.Open(ctx, queue.Config{URL: os.Getenv(workerURL)})
+	w := &world{dir: os.Getenv(workerDir), url: os.Getenv(workerURL)}
+	store, err := w.keep(0)
 	if err != nil {
 		return fail(err)
 	}
-	blobs, err := blob.OpenFolder(filepath.Join(os.Getenv(workerDir), "blobs0"))
+	blobs, err := blob.OpenFolder(w.blobs(0))
 	if err != nil {
 		return fail(err)
 	}
@@ -65,7 +69,7 @@ func workerProcess() int {
 	if err != nil {
 		return fail(err)
 	}
-	work, err := NewWorker(ctx, Options{Common: serve.Common{Keys: filepath.Join(os.Getenv(workerDir), "keys0")}, Queue: q, Blobs: slow{blobs, wait}, StepLease: testLease})
+	work, err := NewWorker(ctx, Options{Common: serve.Common{Keys: filepath.Join(w.dir, "keys0")}, Store: store, Blobs: slow{blobs, wait}, StepLease: testLease})
 	if err != nil {
 		return fail(err)
 	}
@@ -73,8 +77,8 @@ func workerProcess() int {
 	return 0
 }
 
-// process is a worker that can be killed.
-func (w *world) process(wait time.Duration) *exec.Cmd {
+// worker is a process that can be killed.
+func (w *world) worker(wait time.Duration) *exec.Cmd {
 	w.t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), workerDir+"="+w.dir, workerURL+"="+w.url, workerSlow+"="+wait.String())
@@ -89,7 +93,7 @@ func (w *world) process(wait time.Duration) *exec.Cmd {
 // leaves is, byte for byte, what one process makes of the same parts and key.
 func TestKilledWorkersShareACrowd(t *testing.T) {
 	w := newWorld(t, 1, nil)
-	w.url, w.partBytes = queuetest.Server(t), 300
+	w.url, w.partBytes = postgrestest.Postgres(t), 300
 	w.stop(0)
 	w.fresh(0)
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
@@ -108,7 +112,7 @@ func TestKilledWorkersShareACrowd(t *testing.T) {
 	ended, killed := make(chan struct{}), 0
 	var workers sync.WaitGroup
 	for range 3 {
-		first, seed := w.process(50*time.Millisecond), r.Uint64()
+		first, seed := w.worker(50*time.Millisecond), r.Uint64()
 		workers.Go(func() {
 			c, wait := first, time.Duration(300+seed%500)*time.Millisecond
 			for {
@@ -123,7 +127,7 @@ func TestKilledWorkersShareACrowd(t *testing.T) {
 					w.mu.Lock()
 					killed++
 					w.mu.Unlock()
-					c = w.process(50 * time.Millisecond)
+					c = w.worker(50 * time.Millisecond)
 				}
 			}
 		})
@@ -190,7 +194,7 @@ func (w *world) metrics() string {
 // A worker that wakes up after the end finds nothing to do, and what it wrote disturbs nobody.
 func TestAWorkerWakesUpLate(t *testing.T) {
 	w := newWorld(t, 1, nil)
-	w.url, w.partBytes = queuetest.Server(t), 300
+	w.url, w.partBytes = postgrestest.Postgres(t), 300
 	w.stop(0)
 	w.fresh(0)
 	w.contribute(0, 0, 1, 2, 3, 4)
@@ -231,15 +235,117 @@ func TestAWorkerWakesUpLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.restart(0)
-	if err := w.step(); err != nil {
+	w.leads(0)
+	w.settled(0)
+}
+
+// leads steps until a hop's process leads, once nobody who did before says anything.
+func (w *world) leads(hop int) {
+	w.t.Helper()
+	post := found(w.hops[hop].service, w.plan.Hash()).posts[0]
+	for deadline := time.Now().Add(time.Minute); post.untidy || len(w.batches) == 0; time.Sleep(testLease / 10) {
+		if err := w.hops[hop].service.Step(context.Background()); err != nil {
+			w.t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatal("it does not lead")
+		}
+	}
+}
+
+// Two processes of a hop take contributions on one database, each once from a respondent. Whoever
+// of them leads mixes; when it is gone the other one does.
+func TestTwoEntriesOnOneDatabase(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.url = postgrestest.Postgres(t)
+	w.stop(0)
+	w.fresh(0)
+	one := w.hops[0]
+	two, err := w.process(0, false)
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer two.store.Close()
+	w.contribute(0, 0, 1)
+	body := w.contribution(0, 2)
+	w.hops[0] = two
+	if status, code := w.do(0, w.request("device2", body)); status != http.StatusCreated {
+		t.Errorf("%d %s", status, code)
+	}
+	if _, code := w.do(0, w.request("device0", body)); code != wire.AlreadyContributed {
+		t.Errorf("who has contributed to the other process: %q", code)
+	}
+	w.contribute(0, 3)
+	w.hops[0] = one
+	if status, _ := w.do(0, w.request("device2", body)); status != http.StatusOK {
+		t.Errorf("what the other one has taken: %d", status)
+	}
+	w.end()
+	w.failpoint = func(_ int, name string) error {
+		if name == "outbox-written" {
+			return errCrash
+		}
+		return nil
+	}
+	if err := one.service.Step(t.Context()); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	w.failpoint = nil
+	if err := two.service.Step(t.Context()); err != nil || len(w.batches) > 0 {
+		t.Fatalf("%d batches left from who does not lead: %v", len(w.batches), err)
+	}
+	w.hops[0] = two
+	if _, code := w.do(0, w.request("device4", w.contribution(0, 4))); code != wire.EpochOver {
+		t.Errorf("after the end: %q", code)
+	}
+	one.store.Close()
+	w.leads(0)
+	wantCrowds(t, w, map[uint32][]string{0: sent(0, 1, 2, 3)})
+	w.settled(0)
+}
+
+// Two processes that both lead, as where one was stopped for longer than its lease, let one order leave.
+func TestTwoLeaders(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.url = postgrestest.Postgres(t)
+	w.stop(0)
+	w.fresh(0)
+	w.contribute(0, 0, 1, 2, 3)
+	one := w.hops[0]
+	two, err := w.process(0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer two.store.Close()
+	w.end()
+	ctx, late := t.Context(), found(two.service, w.plan.Hash()).posts[0]
+	var first error
+	w.failpoint = func(_ int, name string) error {
+		if name == "outbox-written" { // it stands still here, and the other one overtakes
+			w.failpoint = nil
+			first = late.carryOn(ctx)
+		}
+		return nil
+	}
+	err = found(one.service, w.plan.Hash()).posts[0].carryOn(ctx)
+	if first != nil || !errors.Is(err, rows.ErrChanged) {
+		t.Errorf("the first: %v; the late one: %v", first, err)
+	}
+	left := w.read(0)
+	for range 2 {
+		if err := one.service.Step(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := w.read(0); !slices.Equal(got, left) || !slices.Equal(got, sent(0, 1, 2, 3)) {
+		t.Error("another batch has left, or somebody is missing")
 	}
 	w.settled(0)
 }
 
 // A worker needs what it shares, and says so before it starts.
 func TestWorkerConfiguration(t *testing.T) {
-	for _, c := range []Config{{}, func() (c Config) { c.Queue.URL = "nats://127.0.0.1:4222"; return c }(), func() (c Config) { c.Queue.Folder, c.Mix.Folder = "queue", "parts"; return c }()} {
+	for _, c := range []Config{{}, func() (c Config) { c.Queue.URL = "postgres://127.0.0.1/hop"; return c }(), func() (c Config) { c.Queue.Folder, c.Mix.Folder = "queue", "parts"; return c }()} {
 		opened, err := (Worker{c}).Open(slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), "set queue.url and mix.folder") {
 			t.Errorf("%v", err)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,8 +29,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -41,7 +46,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv(workerDir) != "" {
 		os.Exit(workerProcess())
 	}
-	goleak.VerifyTestMain(m)
+	code := postgrestest.Main(m, "fsync=on")
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 const (
@@ -70,7 +82,7 @@ type world struct {
 
 	publishers *serve.Publishers // whose plans hops take; nil: that of the plan, for good
 
-	url       string // of a server that all hops share; "": a folder for each
+	url       string // of a database that processes of a hop share; "": a folder for each
 	partBytes int    // of crowds in parts; 0: all are mixed in memory
 
 	hops []*node
@@ -93,7 +105,8 @@ type world struct {
 
 // node is a running service.
 type node struct {
-	queue   *queue.Queue
+	store   keep.Store
+	blobs   blob.Store
 	service *Service
 	server  *serve.Server
 }
@@ -182,27 +195,45 @@ func (w *world) keys(hop int) string {
 	return dir
 }
 
-func (w *world) blobs(hop int) string { return filepath.Join(w.dir, fmt.Sprint("blobs", hop)) }
+func (w *world) blobs(hop int) string { return filepath.Join(w.folder(hop), rows.BlobsFolder) }
 
 // start brings a hop up on what it left on disk.
 func (w *world) start(hop int) {
 	w.t.Helper()
-	if err := w.tryStart(hop, queue.Refuse); err != nil {
+	if err := w.tryStart(hop, false); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // tryStart is start where the disk may be damaged.
-func (w *world) tryStart(hop int, d queue.Damage) error {
+func (w *world) tryStart(hop int, setAside bool) error {
+	w.t.Helper()
+	n, err := w.process(hop, setAside)
+	if err == nil {
+		w.hops[hop] = n
+	}
+	return err
+}
+
+// keep opens what processes of a hop share.
+func (w *world) keep(hop int) (keep.Store, error) {
+	if w.url == "" {
+		return rows.OpenFolder(w.folder(hop), journal.Options{})
+	}
+	keys, err := blob.OpenFolder(filepath.Join(w.dir, fmt.Sprint("shelfkeys", hop)))
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Start(context.Background(), w.url, keys)
+}
+
+// process starts one of a hop's.
+func (w *world) process(hop int, setAside bool) (*node, error) {
 	w.t.Helper()
 	ctx := context.Background()
-	at := queue.Config{Dir: filepath.Join(w.dir, fmt.Sprint("queue", hop)), Damage: d}
-	if w.url != "" {
-		at = queue.Config{URL: w.url}
-	}
-	q, err := queue.Open(ctx, at)
+	store, err := w.keep(hop)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bearers, err := serve.ReadBearers(w.bearers)
 	if err != nil {
@@ -212,11 +243,9 @@ func (w *world) tryStart(hop int, d queue.Damage) error {
 	if w.clock {
 		watched = clock.Watch(func() time.Time { return w.now }, func() time.Duration { return w.mono })
 	}
-	var blobs blob.Store
-	if w.partBytes > 0 {
-		if blobs, err = blob.OpenFolder(w.blobs(hop)); err != nil {
-			w.t.Fatal(err)
-		}
+	blobs, err := blob.OpenFolder(w.blobs(hop))
+	if err != nil {
+		w.t.Fatal(err)
 	}
 	s, err := New(ctx, Options{
 		Blobs: blobs, PartBytes: w.partBytes, Share: w.url != "", StepLease: testLease,
@@ -229,23 +258,22 @@ func (w *world) tryStart(hop int, d queue.Damage) error {
 				return w.failpoint(hop, name)
 			},
 		},
-		Queue: q, Publishers: cmp.Or(w.publishers, serve.Trust(w.signed.Publisher)), Bearers: bearers, Limits: w.rates, Damage: d,
+		Store: store, Publishers: cmp.Or(w.publishers, serve.Trust(w.signed.Publisher)), Bearers: bearers, Limits: w.rates, SetAside: setAside,
 	})
 	if err != nil {
-		q.Close()
-		return err
+		store.Close()
+		return nil, err
 	}
 	server, err := serve.New(serve.Config{Name: "shuffler", Routes: s.Routes(), Private: s.Private(), Ready: s.Ready, Status: s.Status})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.hops[hop] = &node{q, s, server}
-	return nil
+	return &node{store, blobs, s, server}, nil
 }
 
 func (w *world) stop(hop int) {
 	if n := w.hops[hop]; n != nil {
-		n.queue.Close()
+		n.store.Close()
 		w.hops[hop] = nil
 	}
 }
@@ -377,18 +405,24 @@ func (w *world) step() error {
 // settled wants nothing left on the disk of a hop but marks.
 func (w *world) settled(hop int) {
 	w.t.Helper()
-	boxes, err := w.hops[hop].queue.Boxes(context.Background(), "")
+	shelves, err := w.hops[hop].store.List(context.Background())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	boxes = slices.DeleteFunc(boxes, func(name string) bool { return strings.HasPrefix(name, "spent_") })
-	if len(boxes) > 0 {
-		w.t.Errorf("hop %d still holds %v", hop, boxes)
+	left, err := w.hops[hop].blobs.List(context.Background(), postName(w.plan.Hash(), 0, hop))
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	if w.partBytes > 0 {
-		if left, err := os.ReadDir(filepath.Join(w.blobs(hop), postName(w.plan.Hash(), 0, hop))); err == nil && len(left) > 0 {
-			w.t.Errorf("hop %d still holds blobs of %d crowds", hop, len(left))
+	left = append(left, shelves...)
+	left = slices.DeleteFunc(left, func(name string) bool {
+		number, ofCrowd := rows.CrowdOfShelf(name, postName(w.plan.Hash(), 0, hop))
+		if c, err := strconv.Atoi(number); ofCrowd && err == nil { // a batch that was refused leaves the key to the next one
+			return found(w.hops[hop].service, w.plan.Hash()).posts[0].state(uint32(c)).Phase == ""
 		}
+		return strings.Contains(name, "/"+spentKind+"/") || name == "steps"
+	})
+	if len(left) > 0 {
+		w.t.Errorf("hop %d still holds %v", hop, left)
 	}
 }
 
@@ -406,7 +440,7 @@ func wantCrowds(t testing.TB, w *world, want map[uint32][]string) {
 // fresh starts a stopped hop on an empty disk, with the plan.
 func (w *world) fresh(hop int) {
 	w.t.Helper()
-	if err := os.RemoveAll(filepath.Join(w.dir, fmt.Sprint("queue", hop))); err != nil {
+	if err := os.RemoveAll(w.folder(hop)); err != nil {
 		w.t.Fatal(err)
 	}
 	w.start(hop)

@@ -17,8 +17,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"strconv"
-	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
@@ -28,7 +26,7 @@ import (
 // Crowd is a crowd whose parts are in a store: a mark that whoever mixes it must have.
 // Without it nothing of the crowd can be read any more.
 type Crowd struct {
-	Key         shuffler.Key `json:"key"`
+	Key         shuffler.Key `json:"key,omitzero"`
 	Under       string       `json:"under"` // what the names of its blobs begin with
 	Crowd       uint32       `json:"crowd"`
 	Envelopes   uint64       `json:"envelopes"`
@@ -58,14 +56,6 @@ func New(post string, head envelope.Head, partBytes int) Crowd {
 
 // Folder returns what the names of all blobs of a hop's crowd begin with, of any attempt.
 func Folder(post string, crowd uint32) string { return fmt.Sprintf("%s/%d", post, crowd) }
-
-// CrowdOf returns the crowd whose blob has the name.
-func CrowdOf(post, name string) (uint32, bool) {
-	rest, of := strings.CutPrefix(name, post+"/")
-	number, _, more := strings.Cut(rest, "/")
-	c, err := strconv.ParseUint(number, 10, 32)
-	return uint32(c), of && more && err == nil
-}
 
 // Parts returns how many there are.
 func (c Crowd) Parts() int { return (int(c.Envelopes) + c.Part - 1) / c.Part }

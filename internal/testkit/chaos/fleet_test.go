@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,8 +33,7 @@ import (
 )
 
 // fleet is one instance of one hop and an analyzer as a large collection has them, each part a
-// process: a cluster of three nodes of JetStream, a hop with three workers on it, an analyzer
-// with two workers on PostgreSQL. It takes one collection after the other.
+// process: a hop with three workers and an analyzer with two, each on a database of PostgreSQL. It takes one collection after the other.
 type fleet struct {
 	*town
 	whole    *testing.T // the town's is the part of it that runs
@@ -43,7 +41,6 @@ type fleet struct {
 	db       *rows.Store // the analyzer's, as this process reads it
 	lone     *lone
 	service  *blobtest.Service // that blobs are in; nil: they are in folders
-	addresses
 
 	over    chan struct{} // closed when nobody is started again
 	keepers sync.WaitGroup
@@ -55,23 +52,19 @@ type fleet struct {
 	slow   bool              // the analyzer leaves shards to its workers
 }
 
-// addresses are where the nodes of a cluster are, for clients and for each other.
-type addresses struct{ clients, peers []string }
-
 const fleetDevices, fleetCrowds = 12, 2
 
 // fleetCrowd is the crowd of a device: eight are in the first, four in the second.
 func fleetCrowd(d int) int { return d / 8 }
 
 var (
-	nodeNames    = []string{"node0", "node1", "node2"}
 	mixerNames   = []string{"mixer0", "mixer1", "mixer2"}
 	counterNames = []string{"counter0", "counter1"}
 )
 
 // everyPost names all processes, in the order in which they are started.
 func everyPost() []string {
-	return slices.Concat(nodeNames, []string{"hop0.0", "analyzer"}, mixerNames, counterNames)
+	return slices.Concat([]string{"hop0.0", "analyzer"}, mixerNames, counterNames)
 }
 
 func newFleet(t *testing.T, service *blobtest.Service) *fleet {
@@ -94,7 +87,7 @@ func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 		os.MkdirAll(filepath.Join(f.dir, "laid"), 0o700),
 	))
 	f.at(opens)
-	f.addresses = freePorts(t, len(nodeNames))
+	f.check(f.postgres.Schema("hop"))
 	for _, name := range everyPost() {
 		c := &child{order: order{Name: name, Dir: filepath.Join(f.dir, name), Ring: f.ring.dir, Home: f.dir}}
 		check(os.Mkdir(c.Dir, 0o700))
@@ -107,14 +100,8 @@ func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 		c.Station = f.station(name)
 	}
 	t.Cleanup(f.end)
-	// A node answers when it knows another.
-	var nodes sync.WaitGroup
-	for _, name := range nodeNames {
-		nodes.Go(func() { f.failed(f.children[name].start()) })
-	}
-	nodes.Wait()
-	for _, name := range everyPost()[len(nodeNames):] {
-		f.persist(f.children[name].start) // the cluster may have no leader yet
+	for _, name := range everyPost() {
+		f.persist(f.children[name].start)
 	}
 	for name := range f.children {
 		f.keepers.Go(func() { f.keep(name) })
@@ -133,21 +120,10 @@ func (f *fleet) check(err error) {
 	}
 }
 
-func (f *fleet) failed(err error) {
-	if err != nil {
-		f.t.Error(err)
-	}
-}
-
 // station is what a process shares.
 func (f *fleet) station(name string) *station {
 	s := &station{
-		Queue: strings.Join(f.clients, ","), Database: f.postgres.DSN(), Parts: f.place("parts"), Shards: f.place("shards"), Twin: f.twins[name],
-	}
-	if at := slices.Index(nodeNames, name); at >= 0 {
-		fmt.Sscanf(f.clients[at], "nats://127.0.0.1:%d", &s.Client)
-		fmt.Sscanf(f.peers[at], "127.0.0.1:%d", &s.Cluster)
-		s.Routes = f.peers
+		Queue: f.postgres.In("hop"), Keys: filepath.Join(f.dir, "keys"), Database: f.postgres.DSN(), Parts: f.place("parts"), Shards: f.place("shards"), Twin: f.twins[name],
 	}
 	if f.slow && name == "analyzer" {
 		s.Slow = 100 * time.Millisecond
@@ -161,25 +137,6 @@ func (f *fleet) place(of string) string {
 		return f.service.At(of)
 	}
 	return filepath.Join(f.dir, of)
-}
-
-// freePorts are two for each of so many nodes, which have to know each other's before they start.
-func freePorts(t testing.TB, n int) (a addresses) {
-	t.Helper()
-	for range n {
-		for _, to := range []*[]string{&a.clients, &a.peers} {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close() // after the last, so that no two are the same
-			*to = append(*to, l.Addr().String())
-		}
-	}
-	for i := range a.clients {
-		a.clients[i] = "nats://" + a.clients[i]
-	}
-	return a
 }
 
 // keep starts a process again whenever it has ended, as a supervisor does.

@@ -15,10 +15,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -30,16 +30,16 @@ import (
 // ownOrder takes steps like a worker, but orders each part under a key that it draws for the
 // attempt, as the shuffles of data engines do. What it writes is sealed as it should be.
 func (o order) ownOrder(ctx context.Context, options shufflerd.Options) error {
-	records, err := options.Queue.Records(ctx, "shuffler")
+	marks, err := hoprows.Open(ctx, options.Store, false)
 	if err != nil {
 		return err
 	}
-	work, err := options.Queue.Work(ctx, "steps", options.StepLease)
+	steps, err := hoprows.OpenSteps(ctx, marks, options.StepLease)
 	if err != nil {
 		return err
 	}
 	for {
-		taken, there, err := work.Take(ctx, time.Second)
+		taken, there, err := steps.Take(ctx, time.Second)
 		if err != nil || !there {
 			continue
 		}
@@ -54,15 +54,15 @@ func (o order) ownOrder(ctx context.Context, options shufflerd.Options) error {
 			}
 			post, rest, _ := strings.Cut(t.Under, "/")
 			crowd, _, _ := strings.Cut(rest, "/")
-			value, _, err := records.Get(ctx, "crowd."+post+"."+crowd)
-			if err != nil {
+			value, there, err := marks.Get(ctx, hoprows.Crowds, post+"/"+crowd)
+			if err != nil || !there {
 				return err
 			}
-			var mark struct{ Laid *mixer.Crowd }
-			if err := json.Unmarshal(value, &mark); err != nil || mark.Laid == nil {
+			laid, err := laidOf(ctx, marks, value)
+			if err != nil || laid == nil {
 				return err
 			}
-			text, _, err := records.Get(ctx, fmt.Sprintf("plan.%x", t.Plan))
+			text, _, err := marks.Get(ctx, hoprows.Plans, fmt.Sprintf("%x", t.Plan))
 			if err != nil {
 				return err
 			}
@@ -79,9 +79,9 @@ func (o order) ownOrder(ctx context.Context, options shufflerd.Options) error {
 				return err
 			}
 			if t.Step.Gather {
-				return mark.Laid.Do(ctx, hop, options.Blobs, t.Step)
+				return laid.Do(ctx, hop, options.Blobs, t.Step)
 			}
-			return scatterAnew(ctx, *mark.Laid, hop, options, t.Step.Number)
+			return scatterAnew(ctx, *laid, hop, options, t.Step.Number)
 		})
 	}
 }
@@ -120,23 +120,22 @@ func scatterAnew(ctx context.Context, c mixer.Crowd, hop *shuffler.Hop, o shuffl
 
 // forgetLaid is what a hop does when it starts that mixes a crowd anew, from what its devices
 // sent, where it finds one half mixed.
-func (o order) forgetLaid() error {
+func (s setting) forgetLaid() error {
 	ctx := context.Background()
-	q, err := queue.Open(ctx, queue.Config{URL: o.Station.Queue, Replicas: 3})
+	shelves, err := s.shelves(ctx)
 	if err != nil {
 		return err
 	}
-	defer q.Close()
-	records, err := q.Records(ctx, "shuffler")
+	defer shelves.Close()
+	marks, err := hoprows.Open(ctx, shelves, false)
 	if err != nil {
 		return err
 	}
-	return records.Each(ctx, "crowd", func(key string, value []byte, revision uint64) error {
+	return marks.Each(ctx, hoprows.Crowds, "", func(key string, value []byte) error {
 		if !strings.Contains(string(value), `"phase":"mixing"`) {
 			return nil
 		}
-		_, err := records.Set(ctx, key, []byte(`{"phase":""}`), revision)
-		return err
+		return marks.Set(ctx, hoprows.Crowds, key, []byte(`{"phase":""}`), value)
 	})
 }
 

@@ -190,16 +190,9 @@ func recordOf(name string) func([]byte) []byte {
 		}
 	}
 	switch {
-	case strings.HasSuffix(name, ".blk"): // of the queue: a length of four bytes comes first
-		return func(b []byte) []byte {
-			if len(b) < 4 {
-				return nil
-			}
-			return after(0, int(binary.LittleEndian.Uint32(b)&0x7fffffff))(b)
-		}
 	case strings.HasSuffix(name, "-wal"): // of SQLite: a header, then pages of 4096 bytes with headers of 24
 		return after(32, 24+4096)
-	case strings.HasSuffix(name, ".rows"): // of the issuer: a line, then groups with a length of four bytes
+	case strings.HasSuffix(name, ".rows"): // of a shelf: a line, then groups with a length of four bytes
 		return func(b []byte) []byte {
 			_, rest, _ := bytes.Cut(b, []byte("\n"))
 			if len(rest) < 4 {

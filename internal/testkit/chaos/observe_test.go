@@ -3,6 +3,7 @@ package chaos
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -279,17 +280,22 @@ func (w *world) checkDisks() {
 	}
 	for _, name := range w.services() {
 		n := w.nodes[name]
-		if n.queue == nil {
+		if n.shelves == nil {
 			continue
 		}
-		boxes, err := n.queue.Boxes(context.Background(), "")
-		boxes = slices.DeleteFunc(boxes, func(name string) bool {
-			return strings.HasPrefix(name, "spent_") || !strings.Contains(name, w.signed.Plan.Name())
-		})
-		if err != nil || len(boxes) > 0 {
-			w.violation("%s still holds %v, %v", name, boxes, err)
+		left, err := n.left(w.signed.Plan.Name())
+		left = slices.DeleteFunc(left, func(name string) bool { return strings.Contains(name, "/spent/") })
+		if err != nil || len(left) > 0 {
+			w.violation("%s still holds %v, %v", name, left, err)
 		}
 	}
+}
+
+// left returns the shelves and blobs of a plan at a hop.
+func (n *node) left(plan string) ([]string, error) {
+	shelves, err := n.shelves.List(context.Background())
+	blobs, failed := n.blobs.List(context.Background(), "")
+	return slices.DeleteFunc(append(shelves, blobs...), func(name string) bool { return !strings.Contains(name, plan) }), errors.Join(err, failed)
 }
 
 // readLedger tells the cells of what a device has said from its own ledger.

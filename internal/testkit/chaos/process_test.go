@@ -16,8 +16,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/issuer"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -33,8 +36,8 @@ type setting struct {
 	log        *slog.Logger      // nil: none
 
 	// Of a fleet: what workers share.
-	url   string     // of a cluster, in the place of the hop's disk
-	once  bool       // the cluster keeps one copy of each message, and not three
+	url   string     // of a PostgreSQL database, in the place of the hop's disk
+	keys  string     // folder of the keys of that one's shelves
 	dsn   string     // of a PostgreSQL database, in the place of the analyzer's disk
 	blobs blob.Store // nil: crowds and batches are in memory
 	bytes int        // of parts, or of shards
@@ -50,12 +53,13 @@ func (s setting) trust() *serve.Publishers {
 
 // process is a running service, whatever its role.
 type process struct {
-	config serve.Config
-	step   func(context.Context) error // does once what is due
-	run    func(context.Context)       // does it all the time
-	store  *rows.Store                 // the analyzer's
-	queue  *queue.Queue                // a hop's
-	stop   func()
+	config  serve.Config
+	step    func(context.Context) error // does once what is due
+	run     func(context.Context)       // does it all the time
+	store   *rows.Store                 // the analyzer's
+	shelves keep.Store                  // a hop's
+	blobs   blob.Store                  // likewise
+	stop    func()
 }
 
 // end lets go of everything that the process holds.
@@ -124,28 +128,39 @@ func launchAnalyzer(s setting) (process, error) {
 
 func launchHop(name string, s setting) (process, error) {
 	ctx := context.Background()
-	at := queue.Config{Dir: s.dir, MaxBytes: s.room}
-	if s.url != "" {
-		at = queue.Config{URL: s.url, Replicas: 3}
-		if s.once {
-			at.Replicas = 1
-		}
-	}
-	q, err := queue.Open(ctx, at)
+	shelves, err := s.shelves(ctx)
 	if err != nil {
 		return process{}, err
 	}
+	blobs := s.blobs
+	if blobs == nil {
+		if blobs, err = blob.OpenFolder(filepath.Join(s.dir, hoprows.BlobsFolder)); err != nil {
+			return process{}, err
+		}
+	}
 	h, err := shufflerd.New(ctx, shufflerd.Options{
-		Common: s.common(name), Queue: q, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
+		Common: s.common(name), Store: shelves, MaxBytes: s.room, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Operators: s.ring.people("operators"),
 		Limits: shufflerd.Limits{Visits: serve.Visits{Rate: 1e6, Burst: 1e6}},
-		Blobs:  s.blobs, PartBytes: s.bytes, Share: s.url != "", StepLease: s.lease,
+		Blobs:  blobs, PartBytes: s.bytes, Share: s.url != "", StepLease: s.lease,
 	})
 	if err != nil {
-		q.Close()
+		shelves.Close()
 		return process{}, err
 	}
 	return process{
 		config: serve.Config{Name: "shuffler", Routes: h.Routes(), Private: h.Private(), Ready: h.Ready, Status: h.Status},
-		step:   h.Step, run: h.Run, queue: q, stop: q.Close,
+		step:   h.Step, run: h.Run, shelves: shelves, blobs: blobs, stop: func() { shelves.Close() },
 	}, nil
+}
+
+// shelves opens a hop's.
+func (s setting) shelves(ctx context.Context) (keep.Store, error) {
+	if s.url == "" {
+		return hoprows.OpenFolder(s.dir, journal.Options{Log: s.log})
+	}
+	keys, err := blob.OpenFolder(s.keys)
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Start(ctx, s.url, keys)
 }

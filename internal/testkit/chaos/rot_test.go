@@ -20,6 +20,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/seeded"
+	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -41,7 +42,7 @@ func TestRottenDisks(t *testing.T) {
 	begin := time.Now()
 	var next atomic.Uint64
 	var wg sync.WaitGroup
-	for range 4 * runtime.GOMAXPROCS(0) { // a queue waits for a second before it takes a message for lost
+	for range 4 * runtime.GOMAXPROCS(0) { // disks wait
 		wg.Go(func() {
 			for {
 				i := next.Add(1) - 1
@@ -319,18 +320,16 @@ func kindOf(path string) string {
 	if filepath.Base(filepath.Dir(path)) == "spool" {
 		return "spool"
 	}
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 && !strings.HasPrefix(name, "records.") && name != "shelves.ledger" && name != "ledger.end" {
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 && name != "shelves.ledger" && name != "ledger.end" {
 		name = "*" + name[dot:]
 	}
-	if stream := filepath.Base(filepath.Dir(path)); strings.HasPrefix(stream, "confetti-") || stream == "msgs" {
-		if stream == "msgs" {
-			stream = filepath.Base(filepath.Dir(filepath.Dir(path)))
+	for _, of := range []string{"in", "out", "spent"} {
+		if strings.Contains(filepath.ToSlash(path), "/"+hoprows.BlobsFolder+"/") && strings.Contains(filepath.ToSlash(path), "/"+of+"/") {
+			return "blob of " + of
 		}
-		for _, of := range []string{"confetti-records-inboxes", "confetti-records-shuffler", "confetti-box-in", "confetti-box-out", "confetti-box-spent"} {
-			if strings.HasPrefix(stream, of) {
-				return of + " " + name
-			}
-		}
+	}
+	if kind, _, of := strings.Cut(filepath.Base(path), "-"); of && filepath.Base(filepath.Dir(path)) == hoprows.ShelvesFolder {
+		return kind + " " + name
 	}
 	return name
 }

@@ -24,7 +24,7 @@ var rottenTwins = map[string]struct {
 	"no digest walk": {func(w *world) {
 		rotten := map[string]bool{}
 		w.hide = func(n *node, path, whole string) error {
-			if !strings.Contains(path, "confetti-box-out") || filepath.Ext(path) != ".blk" {
+			if kindOf(path) != "blob of out" {
 				return nil
 			}
 			rotten[n.name] = true // and what the real one would find is hidden from it

@@ -253,10 +253,10 @@ func (w *world) happens(e event) {
 // fill restarts a hop on a disk with so much room left.
 func (w *world) fill(n *node, bytes int64) {
 	n.restart()
-	if n.queue == nil {
+	if n.shelves == nil {
 		return // it does not start, as was said
 	}
-	used, err := n.queue.Bytes(w.ctx())
+	used, _, err := n.shelves.Room(w.ctx())
 	if err != nil {
 		w.say("%s: %v", n.name, err)
 		return

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,30 +13,27 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
-	"github.com/confetti-dp/confetti/internal/storage/queue"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
 // station is what a process of a fleet shares with others, and what befalls it.
 type station struct {
-	Queue    string // URLs of the cluster's nodes
-	Database string // URL
+	Queue    string // URL of the hop's database
+	Keys     string // folder of the keys of its shelves
+	Database string // URL of the analyzer's
 	Parts    string // folder of the hop's parts, or URL of a bucket
 	Shards   string // of the analyzer's
 	Twin     string // the bug that it has; "": none
 	Slow     time.Duration
-
-	Client, Cluster int // ports of a node of the cluster
-	Routes          []string
 }
 
 // Sizes at which a crowd of a few kilobytes has a handful of parts and shards.
@@ -190,16 +186,12 @@ func (o order) post(s setting, f *fates) error {
 	ctx := context.Background()
 	run := func(ctx context.Context) { <-ctx.Done() }
 	switch kind := strings.TrimRight(o.Name, "0123456789"); kind {
-	case "node":
-		if err := o.node(); err != nil {
-			return err
-		}
 	case "mixer":
-		q, err := queue.Open(ctx, queue.Config{URL: o.Station.Queue, Replicas: 3})
+		shelves, err := s.shelves(ctx)
 		if err != nil {
 			return err
 		}
-		options := shufflerd.Options{Common: s.common("hop0.0"), Queue: q, Blobs: s.blobs, StepLease: fleetLease}
+		options := shufflerd.Options{Common: s.common("hop0.0"), Store: shelves, Blobs: s.blobs, StepLease: fleetLease}
 		if o.Station.Twin != "" {
 			run = func(ctx context.Context) { fail(o.ownOrder(ctx, options)) }
 		} else if run, err = shufflerd.NewWorker(ctx, options); err != nil {
@@ -236,27 +228,6 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// node starts a node of a cluster of JetStream.
-func (o order) node() error {
-	var routes []*url.URL
-	for _, at := range o.Station.Routes {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: at})
-	}
-	n, err := server.NewServer(&server.Options{
-		ServerName: o.Name, Host: "127.0.0.1", Port: o.Station.Client, NoSigs: true, NoLog: true, Routes: routes,
-		Cluster:   server.ClusterOpts{Name: "chaos", Host: "127.0.0.1", Port: o.Station.Cluster},
-		JetStream: true, StoreDir: o.Dir, SyncAlways: true, JetStreamMaxStore: 1 << 30,
-	})
-	if err != nil {
-		return err
-	}
-	n.Start()
-	if !n.ReadyForConnections(20 * time.Second) {
-		return errors.New("chaos: a node does not start")
-	}
-	return nil
-}
-
 // man gives a process of a fleet what it shares.
 func (o order) man(s setting) (setting, *fates, error) {
 	f := &fates{home: o.Home, name: o.Name}
@@ -265,7 +236,7 @@ func (o order) man(s setting) (setting, *fates, error) {
 		f.come(name, false)
 		return nil
 	}
-	s.url, s.dsn = o.Station.Queue, o.Station.Database
+	s.url, s.keys, s.dsn = o.Station.Queue, o.Station.Keys, o.Station.Database
 	place := o.Station.Parts
 	if o.Name == "analyzer" || strings.HasPrefix(o.Name, "counter") {
 		place = o.Station.Shards
@@ -285,9 +256,9 @@ func openBlobs(place string) (blob.Store, error) {
 
 // witness has a hop leave a copy of what a crowd is mixed from, its key included, when that is
 // settled: where the crowd is marked as laid out.
-func (o order) witness(q *queue.Queue) error {
+func (o order) witness(shelves keep.Store) error {
 	ctx := context.Background()
-	records, err := q.Records(ctx, "shuffler")
+	marks, err := hoprows.Open(ctx, shelves, false)
 	if err != nil {
 		return err
 	}
@@ -299,17 +270,15 @@ func (o order) witness(q *queue.Queue) error {
 	if err != nil {
 		return err
 	}
-	return records.Each(ctx, "crowd", func(_ string, value []byte, _ uint64) error {
-		var mark struct {
-			Laid *mixer.Crowd `json:"laid"`
-		}
-		if err := json.Unmarshal(value, &mark); err != nil || mark.Laid == nil {
+	return marks.Each(ctx, hoprows.Crowds, "", func(_ string, value []byte) error {
+		laid, err := laidOf(ctx, marks, value)
+		if err != nil || laid == nil {
 			return err
 		}
-		if there, err := alone.List(ctx, mark.Laid.Under); err != nil || len(there) > 0 {
+		if there, err := alone.List(ctx, laid.Under); err != nil || len(there) > 0 {
 			return err
 		}
-		names, err := from.List(ctx, mark.Laid.Under)
+		names, err := from.List(ctx, laid.Under)
 		if err != nil {
 			return err
 		}
@@ -322,12 +291,26 @@ func (o order) witness(q *queue.Queue) error {
 				return err
 			}
 		}
-		text, err := json.Marshal(mark.Laid)
+		text, err := json.Marshal(laid)
 		if err != nil {
 			return err
 		}
-		return atomicfile.Replace(filepath.Join(o.Home, "laid", strings.ReplaceAll(mark.Laid.Under, "/", "-")), text, 0o600)
+		return atomicfile.Replace(filepath.Join(o.Home, "laid", strings.ReplaceAll(laid.Under, "/", "-")), text, 0o600)
 	})
+}
+
+// laidOf reads in a crowd's mark where its parts are, and finds its key; nil: it lies in none.
+func laidOf(ctx context.Context, s *hoprows.Store, value []byte) (*mixer.Crowd, error) {
+	var mark struct {
+		Laid *mixer.Crowd `json:"laid"`
+	}
+	if err := json.Unmarshal(value, &mark); err != nil || mark.Laid == nil {
+		return nil, err
+	}
+	post, _, _ := strings.Cut(mark.Laid.Under, "/")
+	var err error
+	mark.Laid.Key, err = s.Key(ctx, post, mark.Laid.Crowd, "parts "+mark.Laid.Under)
+	return mark.Laid, err
 }
 
 // serveFleet is a process of a fleet.
@@ -349,15 +332,14 @@ func (o order) serveFleet(s setting) error {
 	come := s.failpoint
 	s.failpoint = func(name string) error {
 		if name == "parts-marked" {
-			if err := o.witness(p.queue); err != nil {
+			if err := o.witness(p.shelves); err != nil {
 				return err
 			}
 		}
 		return come(name)
 	}
-	s.once = o.Station.Twin == "one copy"
 	if o.Station.Twin == "anew" {
-		if err := o.forgetLaid(); err != nil {
+		if err := s.forgetLaid(); err != nil {
 			return err
 		}
 	}

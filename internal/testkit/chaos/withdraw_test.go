@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -200,14 +201,11 @@ func (w *withdrawing) gone(tb testing.TB) {
 				tb.Errorf("the budget's ledger has %d entries, %v", len(spent), err)
 			}
 		default:
-			for _, begin := range []string{"in_" + name, "out_" + name, "spent_" + name} {
-				left, err := n.queue.Boxes(ctx, begin)
-				if err != nil || len(left) > 0 {
-					tb.Errorf("%s has %v still, %v", at, left, err)
-				}
+			if left, err := n.left(name); err != nil || len(left) > 0 {
+				tb.Errorf("%s has %v still, %v", at, left, err)
 			}
 			// The key goes with what was encrypted under it.
-			if left, err := filepath.Glob(filepath.Join(n.dir, "inboxes", "*"+name+"*")); err != nil || len(left) > 0 {
+			if left, err := filepath.Glob(filepath.Join(n.dir, hoprows.ShelvesFolder, "*"+name+"*")); err != nil || len(left) > 0 {
 				tb.Errorf("%s has %v still, %v", at, left, err)
 			}
 		}

@@ -8,10 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/confetti-dp/confetti/internal/seeded"
 )
@@ -39,13 +35,15 @@ var mishaps = []struct {
 		dooms["analyzer"] = []doom{{"kill", 1, counts[seed%uint64(len(counts))]}, {"kill", 1 + r.IntN(2), counts[r.IntN(len(counts))]}}
 		return mishap{dooms: dooms}
 	}},
-	// PostgreSQL cuts all connections while a shard is counted, is stopped, and is killed, and
-	// starts again.
+	// PostgreSQL cuts all connections while a crowd is mixed and a shard is counted, is stopped, and
+	// is killed, and starts again.
 	{"the database goes away", func(seed uint64) mishap {
 		r := seeded.New(seed, 11)
 		times := 0
 		return mishap{
 			dooms: map[string][]doom{
+				"hop0.0": {{"call", 1, "epoch-marked"}, {"call", 1 + r.IntN(2), "parts-written"}, {"call", 1 + r.IntN(3), "step-done"}, {"call", 1, "outbox-written"}, {"call", 1, "next-acknowledged"}},
+				"mixer0": lives(r, 2, "call", "put", 6), "mixer1": lives(r, 2, "call", "get", 6),
 				"counter0": lives(r, 2, "call", "get", 3), "counter1": lives(r, 2, "call", "get", 3), "analyzer": {{"call", 1 + r.IntN(3), "part-dealt"}, {"call", 1, "shard-counted"}, {"call", 1, "batch-opened"}},
 			},
 			calls: func(f *fleet, who string) {
@@ -57,26 +55,6 @@ var mishaps = []struct {
 				default:
 					f.check(f.postgres.Restart(true, func() {}))
 				}
-			},
-		}
-	}},
-	// A node of the queue's cluster is killed while a crowd is mixed, loses its disk, and comes
-	// back with an empty one.
-	{"a node of the queue is lost", func(seed uint64) mishap {
-		r := seeded.New(seed, 12)
-		node := nodeNames[seed%uint64(len(nodeNames))]
-		gone := false
-		return mishap{
-			dooms: map[string][]doom{"hop0.0": {{"call", 1, "parts-written"}, {"call", 2 + r.IntN(3), "step-done"}}},
-			calls: func(f *fleet, who string) {
-				if !gone {
-					gone = true
-					f.kill(node)
-					f.check(os.RemoveAll(f.children[node].Dir))
-					f.check(os.Mkdir(f.children[node].Dir, 0o700))
-					return
-				}
-				f.revive(node)
 			},
 		}
 	}},
@@ -134,8 +112,8 @@ var mishaps = []struct {
 	}},
 }
 
-// Three workers mix a hop's crowds and two count the analyzer's, on PostgreSQL and a cluster of
-// JetStream, every one a process. Whatever befalls them: who has sent something is counted once,
+// Three workers mix a hop's crowds and two count the analyzer's, on PostgreSQL, every one a
+// process. Whatever befalls them: who has sent something is counted once,
 // a crowd has one order, and the release is that of one process, byte for byte. Fleets with one
 // bug of those that a system of this kind has are caught.
 func TestWorkers(t *testing.T) {
@@ -150,11 +128,7 @@ func TestWorkers(t *testing.T) {
 			}
 		}
 	}
-	twins := workerTwins
-	if *workerSeeds == 1 {
-		twins = twins[:len(twins)-1]
-	}
-	for _, twin := range twins {
+	for _, twin := range workerTwins {
 		if !f.try(t, twin.name, func(t *testing.T) { f.isCaught(t, twin) }) {
 			return
 		}
@@ -210,20 +184,6 @@ var workerTwins = []workerTwin{
 	{"the mark is written before its tally", map[string]string{"counter0": "mark first", "counter1": "mark first"}, true, func() mishap {
 		return mishap{dooms: map[string][]doom{"counter0": {{"kill", 1, "between"}}, "counter1": {{"kill", 1, "between"}}}}
 	}, "is counted 0 times"},
-	// The last one: its collection keeps the hop waiting for good. It is of the long run alone.
-	{"the queue keeps one copy of what devices sent", map[string]string{"hop0.0": "one copy"}, false, func() mishap {
-		return mishap{
-			waits: 20 * time.Second,
-			dooms: map[string][]doom{"hop0.0": {{"call", 1, "epoch-marked"}}},
-			calls: func(f *fleet, _ string) {
-				node := f.keeps("confetti-inbox-")
-				f.kill(node)
-				f.check(os.RemoveAll(f.children[node].Dir))
-				f.check(os.Mkdir(f.children[node].Dir, 0o700))
-				f.revive(node)
-			},
-		}
-	}, "has not come to its end"},
 }
 
 // isCaught wants a fleet with a bug to be told from one without.
@@ -245,31 +205,6 @@ func (f *fleet) isCaught(t *testing.T, twin workerTwin) {
 		f.become("", name)
 	}
 	f.become("", "analyzer")
-}
-
-// keeps is the node that keeps a stream of the collection, whose name begins so, alone.
-func (f *fleet) keeps(begin string) (node string) {
-	f.persist(func() error {
-		conn, err := nats.Connect(strings.Join(f.clients, ","))
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		js, err := jetstream.New(conn)
-		if err != nil {
-			return err
-		}
-		for s := range js.ListStreams(f.t.Context()).Info() {
-			if strings.HasPrefix(s.Config.Name, begin) && strings.Contains(s.Config.Name, f.signed.Plan.Name()) && s.Cluster != nil && s.Config.Replicas == 1 {
-				node = s.Cluster.Leader
-			}
-		}
-		if node == "" {
-			return fmt.Errorf("chaos: no node keeps %s", begin)
-		}
-		return nil
-	})
-	return node
 }
 
 // tell shows what processes have logged.

@@ -46,7 +46,7 @@ func (f configFlags) run(std terminal.Streams, c daemon.Service) error {
 
 type serveShuffler struct {
 	configFlags
-	SetAside bool `help:"Go on without what is damaged in the queue, for good, say what it was, and end." xor:"as"`
+	SetAside bool `help:"Go on without what is damaged in the folder, for good, say what it was, and end." xor:"as"`
 	Worker   bool `help:"Take steps of the mixing of large crowds, beside the shuffler of the same configuration." xor:"as"`
 }
 
@@ -56,12 +56,13 @@ func (serveShuffler) Help() string {
 
 func (c serveShuffler) Run(std terminal.Streams) error {
 	if c.Worker {
-		return c.run(std, &shufflerd.Worker{})
+		return c.run(std, &shufflerd.Worker{Config: shuffler()})
 	}
 	if c.SetAside {
-		return c.run(std, &shufflerd.SetAside{})
+		return c.run(std, &shufflerd.SetAside{Config: shuffler()})
 	}
-	return c.run(std, &shufflerd.Config{})
+	config := shuffler()
+	return c.run(std, &config)
 }
 
 type serveAnalyzer struct {
@@ -127,6 +128,9 @@ func (c serveHelper) Run(std terminal.Streams) error {
 	return c.run(std, aggregator(dap.Helper))
 }
 
+// shuffler returns one whose shelves may lie in PostgreSQL.
+func shuffler() shufflerd.Config { return shufflerd.Config{Connect: postgres.Start} }
+
 // aggregator returns one whose shelves may lie in PostgreSQL.
 func aggregator(role dap.Role) *aggregated.Config {
 	return &aggregated.Config{Role: role, Place: shelves.Place{Connect: postgres.Start}}
@@ -156,7 +160,8 @@ func Load(role, path, version string) (daemon.Service, error) {
 	var c daemon.Service
 	switch role {
 	case "shuffler":
-		c = &shufflerd.Config{}
+		config := shuffler()
+		c = &config
 	case "analyzer":
 		c = theAnalyzer(version)
 	case "issuer":

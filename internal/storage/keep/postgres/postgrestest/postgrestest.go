@@ -97,6 +97,12 @@ func NewServer(t testing.TB, settings ...string) Server {
 // DSN returns the URL of the server's database.
 func (s Server) DSN() string { return dsn(s.folder, "public") }
 
+// Schema makes a schema in the server's database.
+func (s Server) Schema(name string) error { return execute(s.DSN(), "CREATE SCHEMA "+name) }
+
+// In returns the URL of a schema of the server's database.
+func (s Server) In(schema string) string { return dsn(s.folder, schema) }
+
 // Folder returns where the server's socket is.
 func (s Server) Folder() string { return s.folder }
 
