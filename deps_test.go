@@ -39,9 +39,9 @@ var layers = [][]string{
 	{"internal/token", "internal/dap", "internal/ohttp"},
 	{"internal/wire"},
 	{"internal/wire/relay", "internal/wire/web", "internal/webmodule"},
-	{"internal/storage/keep", "internal/storage/queue", "internal/service/serve", "internal/storage/blob", "web"},
+	{"internal/storage/keep", "internal/service/serve", "internal/storage/blob", "web"},
 	{"internal/storage/blob/bucket", "internal/storage/keep/keeptest"},
-	{"internal/storage/keep/journal", "internal/storage/keep/postgres", "internal/service/serve/servetest", "internal/service/serve/cluster", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest", "internal/storage/queue/queuetest"},
+	{"internal/storage/keep/journal", "internal/storage/keep/postgres", "internal/service/serve/servetest", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest"},
 	{"internal/service/witness", "internal/service/shelves"},
 	{"internal/account/pld", "internal/account/profile", "internal/account/rdp"},
 	{"account", "internal/dp/noise", "internal/dp/tally", "internal/dp/encode"},
@@ -67,10 +67,10 @@ var layers = [][]string{
 	{"protocol", "question/all"},
 	{"protocol/design", "internal/release/statement"},
 	{"internal/shuffler/admission", "internal/simulate/distribution"},
-	{"internal/service/inbox"},
 	{"internal/testkit/example"},
 	{"client", "party/shuffler", "party/analyzer", "internal/service/issuer", "party/aggregator", "internal/service/planlog"},
-	{"internal/analyzer/parts", "internal/service/analyzerd/rows"},
+	{"internal/analyzer/parts", "internal/service/analyzerd/rows", "internal/service/shufflerd/rows"},
+	{"internal/service/inbox"},
 	{"internal/shuffler/mixer", "internal/analyzer/shards"},
 	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "internal/client/policy", "client/native"},
 	{"simulate", "internal/testkit/chaos", "internal/studio", "internal/client/page"},
@@ -99,7 +99,7 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/storage/queue", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/transfer", "internal/shuffler/admission", "internal/service/inbox", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strictjson"}
+var mixing = []string{"plan", "envelope", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/storage/keep", "internal/service/shelves", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/transfer", "internal/shuffler/admission", "internal/service/inbox", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strictjson"}
 
 // adding is all that an aggregator may be made of.
 var adding = []string{"plan", "envelope", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/shelves", "internal/storage/keep", "internal/storage/blob", "internal/prio3", "internal/dap", "internal/strictjson"}
@@ -115,7 +115,7 @@ var reaches = []reach{
 	{from: "cmd/confetti-aggregator-postgres", allowed: append([]string{"party/aggregator", "internal/service/aggregated", "cmd/internal/aggregator", "cmd/internal/daemon", "internal/once"}, adding...), because: "an aggregator must not be able to read what it adds"},
 	{from: "cmd/confetti-aggregator", to: []string{"internal/storage/keep/postgres"}, because: "the plain program has no database"},
 	{from: "client", to: []string{"party/analyzer", "internal/analyzer", "internal/service", "protocol/design"}, because: "a device carries no code that opens reports"},
-	{from: "client", to: []string{"internal/storage/keep", "internal/storage/queue", "internal/service/serve", "internal/release/page"}, because: "a device carries no service"},
+	{from: "client", to: []string{"internal/storage/keep", "internal/service/serve", "internal/release/page"}, because: "a device carries no service"},
 	{from: "client", to: []string{"internal/wire/relay"}, because: "what services tell each other is not for a device"},
 	{from: "party/analyzer", to: []string{"party/shuffler"}, because: "the roles meet only on the wire"},
 	{from: "client", to: []string{"internal/learn", "internal/release/results"}, because: "a device learns nothing, and describes nothing"},
@@ -128,7 +128,7 @@ var reaches = []reach{
 	{from: "party/analyzer", to: []string{"internal/seeded"}, because: "seeded randomness is for tests and simulations"},
 	{from: "account", to: []string{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/noise"}, because: "accounting consumes descriptions, not mechanisms"},
 	{from: "plan", allowed: []string{}, because: "a plan is data"},
-	{from: "cmd/confetti", to: []string{"cmd/internal/server", "internal/storage/keep", "internal/storage/queue", "internal/service/shufflerd", "internal/service/aggregated", "internal/service/issuer", "internal/service/planlog", "internal/service/console"}, because: "what people run is no service"},
+	{from: "cmd/confetti", to: []string{"cmd/internal/server", "internal/storage/keep", "internal/service/shufflerd", "internal/service/aggregated", "internal/service/issuer", "internal/service/planlog", "internal/service/console"}, because: "what people run is no service"},
 	{from: "client", to: []string{"internal/plan/author"}, because: "a device follows plans and reads one form of them"},
 }
 
@@ -143,7 +143,7 @@ var foreign = []struct {
 	{"gonum.org/v1/plot", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/internal/aggregator", "cmd/internal/daemon", "cmd/internal/commands", "internal/cli", "internal/once", "internal/testkit/badfile"}, "flags belong to the command"},
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
-	{"github.com/nats-io", []string{"internal/storage/queue"}, "a queue stands behind internal/storage/queue"},
+	{"github.com/nats-io", nil, "shelves stand behind internal/storage/keep"},
 	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},
 		{"github.com/jackc/pgx", []string{"internal/storage/keep/postgres"}, "a database stands behind internal/storage/keep"},
 }

@@ -1,6 +1,5 @@
 // Package hashchain keeps groups of bytes in order, each with its number and the SHA-256 of the one before, so that
-// what is missing or changed is seen. Used by internal/storage/keep/journal, internal/storage/queue
-// and internal/service/analyzerd/rows.
+// what is missing or changed is seen. Used by internal/storage/keep/journal and internal/service/analyzerd/rows.
 package hashchain
 
 import (

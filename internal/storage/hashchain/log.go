@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"sync"
 	"syscall"
-
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
 // Log is a chain in a file:
@@ -54,34 +51,9 @@ const (
 // kept, and a later one may succeed.
 var ErrFull = errors.New("hashchain: the disk is full")
 
-// Create makes the file of a log without groups; fs.ErrExist where there is a file.
-// A log that exists has its title: one without it was damaged.
-func Create(path, title string) error {
-	if err := atomicfile.Create(path, Layout{Title: title}.Begin(Point{}), 0o600); err != nil {
-		return fmt.Errorf("hashchain: %w", err)
-	}
-	return nil
-}
-
-// Open reads a log to its end and calls fn for the head and the body of each
-// group, which are valid until fn returns. What a crash has torn at the end, and
-// nobody was answered for, is cut off: see Torn. A body has at most so many bytes,
-// the same at each Open. Of the walk, Known and Skip count.
-func Open(path, title string, most int, walk Walk, fn func(head, body []byte) error) (*Log, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, fmt.Errorf("hashchain: %w", err)
-	}
-	l, err := Layout{Title: title, Most: most}.Open(file, walk, func(g Group) error { return fn(g.Head, g.Body) })
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	return l, nil
-}
-
-// Open reads the log in a file, like the function of that name. The file is the log's, if
-// there is no error.
+// Open reads the log in a file to its end and calls fn for each group, which is valid until fn
+// returns. What a crash has torn at the end, and nobody was answered for, is cut off: see Torn. Of
+// the walk, Known and Skip count. The file is the log's, if there is no error.
 func (layout Layout) Open(file File, walk Walk, fn func(Group) error) (*Log, error) {
 	l := &Log{file: file, layout: layout}
 	l.write = l.writeFile
@@ -131,12 +103,7 @@ func (l *Log) open(walk Walk, fn func(Group) error) (all int64, err error) {
 	return status.Size(), err
 }
 
-// Each calls fn for the groups that are there now, like Open, and changes nothing.
-func (l *Log) Each(walk Walk, fn func(head, body []byte) error) error {
-	return l.Groups(walk, func(g Group) error { return fn(g.Head, g.Body) })
-}
-
-// Groups goes along like Each, and says where each group stands.
+// Groups calls fn for the groups that are there now, like Open, and changes nothing.
 func (l *Log) Groups(walk Walk, fn func(Group) error) error {
 	l.mu.Lock()
 	size, end := l.size, l.end

@@ -32,7 +32,7 @@ var rooms = []struct {
 	{"internal/audit", []string{"internal/audit"}},
 	{"internal/audit/report", []string{"internal/audit/report"}},
 	{"internal/{wire, token, dap}", []string{"internal/wire", "internal/token", "internal/dap"}},
-	{"internal/storage", []string{"internal/storage/queue", "internal/storage/keep", "internal/storage/blob"}},
+	{"internal/storage", []string{"internal/storage/keep", "internal/storage/blob"}},
 	{"internal/service/{serve, registry, ...}", []string{"internal/service/serve", "internal/service/registry", "internal/service/session"}},
 	{"internal/service/shufflerd", []string{"internal/service/shufflerd", "internal/service/inbox"}},
 	{"internal/service/{transfer, witness}", []string{"internal/service/transfer", "internal/service/witness"}},
