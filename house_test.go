@@ -25,17 +25,17 @@ var bars = map[string]int{
 	"exported names":  499,
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
-	"lines of the product": 126007,
+	"lines of the product": 124326,
 
 	"lines a device compiles":                 21524,
 	"lines of a histogram app":                32998,
 	"lines a verifier of every kind compiles": 45735,
 	"lines of a histogram's verifier":         31553,
-	"lines a mixing party compiles":           24766,
+	"lines a mixing party compiles":           28356,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles":            24136,
+	"lines an aggregator compiles":            24102,
 
-	"comments that say what a function is": 560,
+	"comments that say what a function is": 548,
 	"long sentences in a thousand":         12,
 }
 
