@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // small is the length of a contribution of five envelopes.
@@ -145,16 +146,19 @@ func BenchmarkOpen(b *testing.B) {
 			}
 			s, store = nil, nil
 			var before, after runtime.MemStats
+			var processor time.Duration
 			for b.Loop() {
 				b.StopTimer()
 				runtime.GC()
 				runtime.ReadMemStats(&before)
+				used := costlimit.Used(b)
 				b.StartTimer()
 				again, err := openShelf(context.Background(), folder(dir), "in", Options{leastDead: leastDead, mostMoved: mostMoved}, false)
 				if err != nil || again.index.size() != c.rows {
 					b.Fatal(err)
 				}
 				b.StopTimer()
+				processor += costlimit.Used(b) - used
 				runtime.GC()
 				runtime.ReadMemStats(&after)
 				again.close(errClosed)
@@ -163,6 +167,7 @@ func BenchmarkOpen(b *testing.B) {
 			seconds := b.Elapsed().Seconds() / float64(b.N)
 			b.ReportMetric(float64(c.rows)/seconds, "rows/s")
 			b.ReportMetric(float64(c.rows)*float64(c.size)/seconds/1e6, "MB/s")
+			b.ReportMetric(processor.Seconds()/float64(b.N), "processor-s")
 			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(c.rows), "held-bytes/row")
 		})
 	}
