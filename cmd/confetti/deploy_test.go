@@ -68,7 +68,10 @@ func config(t *testing.T, role, text string) any {
 func settings(of reflect.Type) (names []string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
-		if !f.Anonymous && f.Tag.Get("toml") != "-" { // whose settings are the outer one's
+		if f.Tag.Get("toml") == "-" {
+			continue
+		}
+		if !f.Anonymous { // whose settings are the outer one's
 			names = append(names, f.Tag.Get("toml"))
 		}
 		switch inner := f.Type; inner.Kind() {

@@ -11,11 +11,11 @@ import (
 	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
-// Failed is the phase of a crowd whose sum can never be had: the two aggregators have not added
+// unattainable is the phase of a crowd whose sum can never be had: the two aggregators have not added
 // the same reports, or what one of them has is damaged. Asked again they would say the same, so
 // that nobody asks before a restart or before the operator closes the plan once more. The remedy
 // is a withdrawal.
-const Failed = "failed"
+const unattainable = "failed"
 
 // enough is how many times in a row a sum must fail: what was spoilt on the way is not spoilt
 // again and again.

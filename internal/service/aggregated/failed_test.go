@@ -143,9 +143,9 @@ func TestASumThatCanNeverBeHad(t *testing.T) {
 				if *n != first {
 					t.Errorf("the helper is asked %d times more", *n-first)
 				}
-				w.says(dap.Leader, Failed)
+				w.says(dap.Leader, unattainable)
 				if damage.role == dap.Helper {
-					w.says(dap.Helper, Failed)
+					w.says(dap.Helper, unattainable)
 				}
 				if status, body, _ := w.collected(); status != http.StatusGone || !bytes.Contains(body, []byte(wire.SumFailed)) {
 					t.Errorf("the analyzer is answered %d: %s", status, body)
@@ -159,7 +159,7 @@ func TestASumThatCanNeverBeHad(t *testing.T) {
 					for range enough {
 						w.step()
 					}
-					w.says(dap.Leader, Failed)
+					w.says(dap.Leader, unattainable)
 				}
 				mend()
 				found(w.nodes[dap.Leader].service, w.plan.Hash()).retry()
@@ -304,7 +304,7 @@ func TestARestoredAggregatorDoesNotStart(t *testing.T) {
 			if own, err := c.of.kept.Share(t.Context(), 0, rows.Own); own != nil || err != nil {
 				t.Errorf("noise is drawn again: %v", err)
 			}
-			w.says(role, Failed)
+			w.says(role, unattainable)
 			if !strings.Contains(c.failed(), "older copy") {
 				t.Errorf("it fails for %q", c.failed())
 			}
@@ -402,6 +402,6 @@ func TestAHelperKnowsALeaderThatDrewAnew(t *testing.T) {
 			t.Fatal("the helper takes another share of the leader")
 		}
 	}
-	w.says(dap.Leader, Failed)
+	w.says(dap.Leader, unattainable)
 	w.says(dap.Helper, HandedOn)
 }

@@ -180,7 +180,7 @@ type Status struct {
 // The phases of a crowd that are for good.
 const (
 	HandedOn = "handed on"
-	Withheld = "withheld"
+	withheld = "withheld"
 )
 
 // CrowdStatus is a Status's crowd.
@@ -216,11 +216,11 @@ func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool, known 
 	st := CrowdStatus{Crowd: c.number, Failure: c.failed()}
 	switch {
 	case slices.Contains(known.Steps, rows.Withheld):
-		st.Phase = Withheld
+		st.Phase = withheld
 	case slices.Contains(known.Steps, s.leaves()):
 		st.Phase, st.Reports, st.Refused = HandedOn, known.Reports, known.Refused
 	case st.Failure != "":
-		st.Phase = Failed
+		st.Phase = unattainable
 	case s.o.Role == dap.Leader && !closed:
 		n, err := c.of.kept.Reports(ctx, c.number)
 		st.Phase, st.About = "collecting", about(n, c.Minimum)
