@@ -33,7 +33,7 @@ import (
 var layers = [][]string{
 	{"internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/testkit/costlimit", "internal/testkit/crosscheck", "internal/sanitize", "internal/tools/sbom", "internal/tools/doctest", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strictjson", "internal/once", "internal/formula"},
 	{"internal/storage/atomicfile/atomicfiletest", "internal/seeded", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/hashchain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/nn", "internal/service/serve/metrics"},
-	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/dataset"},
+	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/dataset", "internal/table/columnar", "internal/table/stream"},
 	{"plan", "envelope"},
 	{"internal/plan/author"},
 	{"internal/token", "internal/dap", "internal/ohttp"},
@@ -81,10 +81,10 @@ var layers = [][]string{
 	{"cmd/internal/daemon"},
 	{"internal/cli/terminal", "cmd/confetti-shuffler", "cmd/internal/aggregator", "cmd/confetti-web"},
 	{"cmd/confetti-aggregator", "cmd/confetti-aggregator-postgres"},
-	{"internal/cli/flags", "internal/testkit/badfile", "cmd/internal/commands", "cmd/internal/plans", "cmd/internal/rounds", "cmd/confetti/internal/releases", "cmd/internal/card"},
-	{"cmd/internal/trial", "cmd/confetti/internal/plan/describe"},
+	{"internal/cli/flags", "internal/testkit/badfile", "cmd/internal/commands", "cmd/confetti/internal/beside", "cmd/internal/plans", "cmd/internal/rounds", "cmd/internal/card"},
+	{"cmd/internal/trial", "cmd/confetti/internal/plan/describe", "cmd/confetti/internal/releases"},
 	{"cmd/internal/services", "cmd/confetti/internal/plan/draft"},
-	{"cmd/confetti/internal", "cmd/internal/server/roles", "cmd/internal/server/count", "cmd/internal/server/operate", "cmd/internal/server/planlog", "cmd/internal/server/token"}, // a package for each group of commands
+	{"cmd/confetti/internal", "cmd/internal/server/roles", "cmd/internal/server/count", "cmd/internal/server/operate", "cmd/internal/server/parquet", "cmd/internal/server/planlog", "cmd/internal/server/token"}, // a package for each group of commands
 	{"cmd/confetti/internal/collect", "cmd/internal/server/up", "cmd/internal/server/party"},
 	{"cmd/internal/server"},
 	{"cmd/confetti", "cmd/confetti-server"},
@@ -142,6 +142,7 @@ var foreign = []struct {
 	{"crypto/rand", []string{"internal/rng", "cmd/confetti/internal/plan"}, "adversary-visible randomness comes from internal/rng only"},
 	{"gonum.org/v1/plot", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/confetti-shuffler", "cmd/internal/aggregator", "cmd/internal/daemon", "cmd/internal/commands", "internal/cli", "internal/once", "internal/testkit/badfile"}, "flags belong to the command"},
+	{"github.com/parquet-go/parquet-go", []string{"internal/table/columnar"}, "Parquet stands behind internal/table/columnar, which people's program has the other one link"},
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", nil, "shelves stand behind internal/storage/keep"},
 	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},

@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/commands"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/table"
 	_ "github.com/confetti-dp/confetti/question/all"
 	document "github.com/confetti-dp/confetti/release"
 )
@@ -54,6 +55,7 @@ var program = commands.Program{
 }
 
 func main() {
+	table.Parquet = beside.ReadParquet
 	std := terminal.Streams{Out: os.Stdout, Err: os.Stderr, Version: document.Software()}
 	if args := commands.Meant(os.Args[1:]); beside.Has(args) {
 		os.Exit(beside.Start(os.Args[1:], os.Stderr))

@@ -28,8 +28,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
-// table writes made-up records.
-func table(ts *testscript.TestScript, neg bool, args []string) {
+// makeTable writes made-up records.
+func makeTable(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: table FILE ROWS COLUMNS")
 	}

@@ -12,12 +12,15 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/server"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
+	"github.com/confetti-dp/confetti/internal/table"
+	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 	document "github.com/confetti-dp/confetti/release"
 )
 
 func TestMain(m *testing.M) {
 	os.Setenv("GOTMPDIR", atomicfiletest.Memory()) // where scripts work
+	table.Parquet = columnar.Open                  // of commands that run in this process; main has the other program read
 	testscript.Main(m, map[string]func(){
 		"confetti":        main,
 		"confetti-server": serving,
@@ -70,7 +73,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scripts.Exits, "json": scripts.JSON, "table": table, "columns": columns, "images": images, "network": network, "inferred": inferred, "people": people, "until": scripts.Until,
+			"exits": scripts.Exits, "json": scripts.JSON, "table": makeTable, "columns": columns, "images": images, "network": network, "inferred": inferred, "people": people, "until": scripts.Until,
 			"keep": keep, "prepend": prepend, "logged": logged, "ports": ports,
 		},
 	})

@@ -94,24 +94,6 @@ func TestEmptyCellsAreWhatTheCallerSays(t *testing.T) {
 	if err != nil || fmt.Sprint(table.X.Data, table.Labels) != "[1 2 -1 4] [x y]" {
 		t.Errorf("%+v, %v", table, err)
 	}
-	type row struct {
-		A *float64 `parquet:"a"`
-		B int32    `parquet:"b"`
-		C *string  `parquet:"c,optional"`
-	}
-	one, x := 1.0, "x"
-	file := parquetOf(t, row{&one, 2, &x}, row{nil, 4, &x}, row{&one, 6, nil})
-	table, err = decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Label: "c", Missing: missing(t, "skip")})
-	if err != nil || fmt.Sprint(table.X.Data, table.X.Rows, table.Labels) != "[1 2] 1 [x]" {
-		t.Errorf("%+v, %v", table, err)
-	}
-	table, err = decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Drop: []string{"c"}, Missing: missing(t, "value=9")})
-	if err != nil || fmt.Sprint(table.X.Data, table.X.Rows) != "[1 2 9 4 1 6] 3" {
-		t.Errorf("%+v, %v", table, err)
-	}
-	if _, err = decodeParquet(bytes.NewReader(file), int64(len(file)), Choice{Drop: []string{"c"}, Missing: missing(t, "value=x")}); err == nil {
-		t.Error("a text was taken for a number")
-	}
 }
 
 // In a table of one column an empty line is somebody's answer: of sets, nothing.

@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/commands"
 	"github.com/confetti-dp/confetti/cmd/internal/server/count"
 	"github.com/confetti-dp/confetti/cmd/internal/server/operate"
+	"github.com/confetti-dp/confetti/cmd/internal/server/parquet"
 	"github.com/confetti-dp/confetti/cmd/internal/server/party"
 	"github.com/confetti-dp/confetti/cmd/internal/server/planlog"
 	"github.com/confetti-dp/confetti/cmd/internal/server/roles"
@@ -27,6 +28,7 @@ type table struct {
 	Log      planlog.Command `cmd:"" help:"The public log of plans, by which everybody is shown the same."`
 	Count    count.Command   `cmd:"" help:"Count a batch that lies in parts, as a worker of an engine that others run."`
 	Analyzer roles.Analyzer  `cmd:"" help:"Back an analyzer up, and restore it."`
+	Parquet  parquet.Command `cmd:"" help:"Tables as Parquet, which are read and written for confetti."`
 
 	commands.Version
 }

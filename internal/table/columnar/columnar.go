@@ -1,5 +1,5 @@
-// Package columnar writes the tables of releases as Parquet, with a type for each column and the digest of the
-// published CSV. Used by cmd/confetti/internal/release, cmd/confetti/internal/releases and internal/service/console.
+// Package columnar reads Parquet, and writes the tables of releases so, with a type for each column and the digest of
+// the published CSV. Used by cmd/internal/server/parquet, internal/service/console and lab/cmd/confetti-lab.
 package columnar
 
 import (
@@ -15,7 +15,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -36,14 +35,6 @@ const (
 	sourceKey = "confetti.source"
 	DigestKey = "confetti.sha256"
 )
-
-const extension = ".csv"
-
-// Name returns that of the Parquet file beside a table of this name; ok is false of what is no CSV.
-func Name(file string) (name string, ok bool) {
-	base, ok := strings.CutSuffix(file, extension)
-	return base + ".parquet", ok
-}
 
 // batch is how many rows are written at once, and group how many are held until they are.
 const (

@@ -152,12 +152,3 @@ func TestWhatIsNoTableIsRefused(t *testing.T) {
 		}
 	}
 }
-
-func TestName(t *testing.T) {
-	if name, ok := Name("counts.csv"); name != "counts.parquet" || !ok {
-		t.Error(name, ok)
-	}
-	if _, ok := Name("model.nn"); ok {
-		t.Error("a model has columns")
-	}
-}

@@ -14,6 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/once"
 	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/table"
+	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/advise"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/train"
@@ -31,6 +33,7 @@ type cli struct {
 }
 
 func main() {
+	table.Parquet = columnar.Open
 	os.Exit(run(os.Args[1:], terminal.Streams{Out: os.Stdout, Err: os.Stderr}))
 }
 

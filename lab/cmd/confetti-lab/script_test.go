@@ -52,13 +52,13 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scripts.Exits, "json": scripts.JSON, "until": scripts.Until, "table": table, "numbered": numbered,
+			"exits": scripts.Exits, "json": scripts.JSON, "until": scripts.Until, "table": makeTable, "numbered": numbered,
 		},
 	})
 }
 
-// table writes records whose numbers lie around 1 or -1, by their class.
-func table(ts *testscript.TestScript, neg bool, args []string) {
+// makeTable writes records whose numbers lie around 1 or -1, by their class.
+func makeTable(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: table FILE ROWS COLUMNS")
 	}

@@ -1,5 +1,5 @@
-// Package beside starts confetti-server, where it stands beside confetti, for the commands that are in it. Used by
-// cmd/confetti.
+// Package beside starts confetti-server, where it stands beside confetti, for the commands that are in it, and for
+// tables as Parquet. Used by cmd/confetti, cmd/confetti/internal/release and cmd/confetti/internal/releases.
 package beside
 
 import (
@@ -17,7 +17,7 @@ import (
 const program = "confetti-server"
 
 // Commands names what confetti-server does.
-var Commands = []string{"up", "serve", "party", "token", "top", "alarms", "log", "count", "analyzer"}
+var Commands = []string{"up", "serve", "party", "token", "top", "alarms", "log", "count", "analyzer", "parquet"}
 
 // About says in the help where these commands are.
 func About() string {

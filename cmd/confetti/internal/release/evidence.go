@@ -12,14 +12,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -28,22 +29,22 @@ import (
 )
 
 // evidence finds it in a folder, or where it is published, and asks whom the flags name.
-func (c releaseVerify) evidence(version string) (e verify.Evidence, err error) {
+func (c releaseVerify) evidence(std terminal.Streams) (e verify.Evidence, err error) {
 	if strings.HasPrefix(c.From, "https://") {
 		e, err = c.fetch()
 	} else {
-		e, err = c.kept()
+		e, err = c.kept(std.Err)
 	}
 	if err != nil {
 		return e, err
 	}
-	e.Plan, e.Version, e.Columns, e.Answers, e.Words = c.Plan, version, columnar.Same, results.Again, results.Words
+	e.Plan, e.Version, e.Columns, e.Answers, e.Words = c.Plan, std.Version, beside.SameParquet, results.Again, results.Words
 	if c.Page != "" {
 		e.Draw = func(signed plan.Signed, json, audit []byte) ([]byte, error) {
 			r, err := releases.Read(signed, json, audit)
 			var b bytes.Buffer
 			if err == nil {
-				err = page.WriteOf(&b, r, json, version)
+				err = page.WriteOf(&b, r, json, std.Version)
 			}
 			return b.Bytes(), err
 		}
@@ -55,7 +56,7 @@ func (c releaseVerify) evidence(version string) (e verify.Evidence, err error) {
 }
 
 // kept reads the folder that release fetch wrote.
-func (c releaseVerify) kept() (verify.Evidence, error) {
+func (c releaseVerify) kept(told io.Writer) (verify.Evidence, error) {
 	if c.Roots != "" && c.Log == "" {
 		return verify.Evidence{}, terminal.Usagef("--roots is of the address of an analyzer or of a log: leave it out for a folder alone")
 	}
@@ -64,14 +65,20 @@ func (c releaseVerify) kept() (verify.Evidence, error) {
 		return verify.Evidence{}, err
 	}
 	ours := append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, relay.WithdrawalFile)
+	var tables []string // as Parquet
 	for _, name := range verify.Published {
-		if columns, ok := columnar.Name(name); ok {
-			ours = append(ours, columns)
+		if columns, ok := sheets.Parquet(name); ok {
+			tables = append(tables, columns)
 		}
 	}
 	e := verify.Evidence{Files: map[string][]byte{}, State: c.keptState}
 	for _, entry := range entries {
-		if !slices.Contains(ours, entry.Name()) {
+		if slices.Contains(tables, entry.Name()) {
+			if !beside.There() {
+				fmt.Fprintf(told, "note: %s is not compared with the table that was signed for: confetti-server, which reads it, is not beside confetti\n", entry.Name())
+				continue
+			}
+		} else if !slices.Contains(ours, entry.Name()) {
 			e.Others = append(e.Others, entry.Name())
 			continue
 		}

@@ -45,7 +45,7 @@ Example:
 }
 
 func (c releaseVerify) Run(std terminal.Streams) error {
-	e, err := c.evidence(std.Version)
+	e, err := c.evidence(std)
 	if err != nil {
 		return err
 	}

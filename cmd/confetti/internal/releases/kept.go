@@ -24,7 +24,7 @@ func Keep(std terminal.Streams, dir string, files map[string][]byte) error {
 		errs := []error{os.MkdirAll(dir, 0o755)}
 		for _, name := range append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, verify.StateFile, relay.WithdrawalFile) {
 			text, there := files[name]
-			errs = append(errs, put(dir, name, text, there))
+			errs = append(errs, put(std.Err, dir, name, text, there))
 		}
 		return errors.Join(errs...)
 	})

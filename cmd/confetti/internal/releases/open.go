@@ -48,7 +48,7 @@ func Open(path string) (r release.Release, err error) {
 		path = filepath.Join(path, release.JSONFile)
 	}
 	var texts [][]byte // of the release, its plan twice, its audit
-	for _, file := range []string{path, beside(path, verify.SignedFile), beside(path, verify.PlanFile), beside(path, release.AuditFile)} {
+	for _, file := range []string{path, nextTo(path, verify.SignedFile), nextTo(path, verify.PlanFile), nextTo(path, release.AuditFile)} {
 		text, err := atomicfile.Read(file)
 		switch missing := errors.Is(err, fs.ErrNotExist); {
 		case missing && file == path:
@@ -71,4 +71,4 @@ func Open(path string) (r release.Release, err error) {
 	return r, nil
 }
 
-func beside(path, name string) string { return filepath.Join(filepath.Dir(path), name) }
+func nextTo(path, name string) string { return filepath.Join(filepath.Dir(path), name) }

@@ -3,7 +3,6 @@
 package releases
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
@@ -48,22 +47,28 @@ func Sheet(m question.Model, public results.Public, r *release.Release) (results
 	return s, err
 }
 
-// put writes a file of a release, and of a table the same as Parquet; what is not of this
-// release is of another one, and goes.
-func put(dir, name string, text []byte, there bool) error {
-	files := map[string][]byte{name: text}
-	if columns, ok := columnar.Name(name); ok {
-		var b bytes.Buffer
-		if there {
-			if err := columnar.Write(&b, name, bytes.NewReader(text)); err != nil {
+// put writes a file of a release, and of a table the same as Parquet, where confetti-server is there to do that; what
+// is not of this release is of another one, and goes.
+func put(to io.Writer, dir, name string, text []byte, there bool) error {
+	files := map[string][]byte{name: nil}
+	if there {
+		files[name] = append([]byte{}, text...)
+	}
+	if columns, ok := sheets.Parquet(name); ok {
+		files[columns] = nil
+		if there && beside.There() {
+			file, err := beside.WriteParquet(name, text)
+			if err != nil {
 				return err
 			}
+			files[columns] = file
+		} else if there {
+			fmt.Fprintf(to, "note: no %s: confetti-server, which writes it, is not beside confetti; %s has the same\n", columns, name)
 		}
-		files[columns] = b.Bytes()
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if there {
+		if text != nil {
 			if err := atomicfile.Replace(path, text, 0o644); err != nil {
 				return err
 			}
@@ -87,7 +92,7 @@ func Save(std terminal.Streams, dir string, r release.Release, p plan.Plan, t re
 			if of {
 				text = t.Text
 			}
-			if err := put(dir, file, text, of); err != nil {
+			if err := put(std.Err, dir, file, text, of); err != nil {
 				return err
 			}
 		}

@@ -74,5 +74,6 @@ func TestWhatIsHeavyStandsInOneProgram(t *testing.T) {
 var heavy = map[string][]string{
 	"github.com/transparency-dev/tessera": {"confetti-server"},
 	"github.com/coreos/go-oidc/v3":        {"confetti-server"},
+	"github.com/parquet-go/parquet-go":    {"confetti-server"},
 	"rsc.io/qr":                           {"confetti-server"},
 }

@@ -1,5 +1,3 @@
-//go:build !js
-
 package table
 
 import (
@@ -7,49 +5,69 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
-
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 )
 
-func readParquet(path string, choice Choice) (*Records, error) {
-	f, size, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return decodeParquet(f, size, choice)
+// Typed is a table whose columns have types, as Parquet's do.
+type Typed struct {
+	Columns []TypedColumn
+	Rows    int64
+	Next    func() ([]Cell, error) // a record: its cells in the order of the columns; io.EOF behind the last
+	Close   func() error
 }
 
-// decodeParquet reads numeric columns, or one column of lists of numbers. The
-// library has panicked on damaged files; here that is an error.
-func decodeParquet(r io.ReaderAt, size int64, choice Choice) (t *Records, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			t, err = nil, errors.New("damaged parquet file")
-		}
-	}()
-	if err := checkFooter(r, size); err != nil {
+// TypedColumn is one of its columns.
+type TypedColumn struct {
+	Name  string
+	Plain bool // what is stored is the number that is meant, unlike decimals, dates and times
+	Lists int  // how deep its numbers lie in lists
+}
+
+// Cell is one value of a record.
+type Cell struct {
+	Column int
+	Null   bool
+	Number float64
+	Text   string // of the column of labels
+}
+
+// Parquet opens a file, and gives the texts of the column that has labels. A program that reads such
+// files sets it once, at its start; nil: this program reads none.
+var Parquet func(path, label string) (*Typed, error)
+
+func readParquet(path string, choice Choice) (*Records, error) {
+	if Parquet == nil {
+		return nil, errors.New("Parquet is not read here: save it as CSV")
+	}
+	f, err := Parquet(path, choice.Label)
+	if err != nil {
 		return nil, err
 	}
-	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return nil, errors.New("not a parquet file, or a damaged one")
-	}
-	c, err := chooseColumns(file.Schema(), choice)
+	t, err := f.records(choice)
+	return t, errors.Join(err, f.Close())
+}
+
+// records reads numeric columns, or one column of lists of numbers.
+func (f *Typed) records(choice Choice) (*Records, error) {
+	c, err := f.choose(choice)
 	if err != nil {
 		return nil, err
 	}
-	if n := file.NumRows(); n < 1 || n > maxElements/int64(max(1, len(c.names))) {
+	if n := f.Rows; n < 1 || n > maxElements/int64(max(1, len(c.names))) {
 		return nil, fmt.Errorf("holds %d rows of %d columns: at least 1 row and at most %d numbers can be read", n, len(c.names), maxElements)
 	}
-	t = &Records{any: choice.Any}
+	t := &Records{any: choice.Any}
 	if !c.list {
 		t.Columns, c.width = c.names, len(c.names)
 	}
-	for _, group := range file.RowGroups() {
-		if err := c.readGroup(t, group); err != nil {
+	for {
+		record, err := f.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := c.read(t, record); err != nil {
 			return nil, err
 		}
 	}
@@ -75,20 +93,20 @@ type columns struct {
 	faults       Faults
 }
 
-func chooseColumns(schema *parquet.Schema, choice Choice) (*columns, error) {
+// choose finds the columns that a choice takes.
+func (f *Typed) choose(choice Choice) (*columns, error) {
 	c := &columns{choice: choice, label: -1}
-	for _, path := range schema.Columns() {
-		c.index = append(c.index, strings.Join(path, "."))
+	for _, column := range f.Columns {
+		c.index = append(c.index, column.Name)
 	}
 	var err error
 	if c.taken, err = choice.features(c.index); err != nil {
 		return c, err
 	}
-	for i, path := range schema.Columns() {
-		leaf, _ := schema.Lookup(path...)
-		name := c.index[i]
+	for i, column := range f.Columns {
+		name := column.Name
 		if choice.Label != "" && name == choice.Label {
-			if leaf.MaxRepetitionLevel > 0 {
+			if column.Lists > 0 {
 				return c, fmt.Errorf("label column %q holds lists", name)
 			}
 			c.label = i
@@ -97,13 +115,13 @@ func chooseColumns(schema *parquet.Schema, choice Choice) (*columns, error) {
 		if !c.taken[i] {
 			continue
 		}
-		if !plainNumber(leaf.Node.Type()) {
+		if !column.Plain {
 			return c, fmt.Errorf("column %q is not a plain number: %s", name, featureRemedy)
 		}
-		if leaf.MaxRepetitionLevel > 1 {
+		if column.Lists > 1 {
 			return c, fmt.Errorf("column %q holds lists of lists", name)
 		}
-		c.list = c.list || leaf.MaxRepetitionLevel == 1
+		c.list = c.list || column.Lists == 1
 		c.names = append(c.names, name)
 	}
 	switch {
@@ -115,45 +133,8 @@ func chooseColumns(schema *parquet.Schema, choice Choice) (*columns, error) {
 	return c, nil
 }
 
-// plainNumber reports whether what is stored is what is meant, unlike decimals,
-// dates and times, which are stored as integers. Unsigned integers above 16 bits
-// are stored as signed ones.
-func plainNumber(t parquet.Type) bool {
-	switch t.Kind() {
-	case parquet.Boolean, parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
-	default:
-		return false
-	}
-	logical := t.LogicalType()
-	if logical == nil || logical.Value == nil {
-		return true
-	}
-	integer, ok := logical.Value.(*format.IntType)
-	return ok && (integer.IsSigned || integer.BitWidth <= 16)
-}
-
-func (c *columns) readGroup(t *Records, group parquet.RowGroup) error {
-	in := group.Rows()
-	defer in.Close()
-	buf := make([]parquet.Row, 256)
-	for {
-		n, err := in.ReadRows(buf)
-		for _, record := range buf[:n] {
-			if err := c.read(t, record); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return errors.New("damaged parquet file")
-		}
-	}
-}
-
 // read appends a record. Its values come in the order of the columns.
-func (c *columns) read(t *Records, record parquet.Row) error {
+func (c *columns) read(t *Records, record []Cell) error {
 	c.row++
 	before, label, labels, lacks, fills := len(t.X.Data), "", 0, false, 0
 	fill := 0.0
@@ -164,31 +145,31 @@ func (c *columns) read(t *Records, record parquet.Row) error {
 		}
 	}
 	for _, v := range record {
-		at := v.Column()
+		at := v.Column
 		if at != c.label && !c.taken[at] {
 			continue
 		}
 		x := 0.0
 		switch {
-		case v.IsNull() && c.choice.Missing.skip:
+		case v.Null && c.choice.Missing.skip:
 			lacks = true
 			continue
-		case v.IsNull() && at == c.label:
+		case v.Null && at == c.label:
 			c.faults.add("row", c.row, "", "no label", "")
 			labels++
 			continue
-		case v.IsNull() && (!c.choice.Missing.fill || c.list):
+		case v.Null && (!c.choice.Missing.fill || c.list):
 			c.faults.add("row", c.row, c.index[at], "is missing", missingRemedy)
 			continue
 		case at == c.label:
-			label = strings.Clone(v.String())
+			label = v.Text
 			labels++
 			continue
-		case v.IsNull():
+		case v.Null:
 			x = fill
 			fills++
 		default:
-			x = number(v)
+			x = v.Number
 		}
 		if err := t.grow(x); errors.Is(err, errTooMany) {
 			return err
@@ -218,21 +199,4 @@ func (c *columns) read(t *Records, record parquet.Row) error {
 		t.Labels = append(t.Labels, label)
 	}
 	return nil
-}
-
-func number(v parquet.Value) float64 {
-	switch v.Kind() {
-	case parquet.Boolean:
-		if v.Boolean() {
-			return 1
-		}
-		return 0
-	case parquet.Int32:
-		return float64(v.Int32())
-	case parquet.Int64:
-		return float64(v.Int64())
-	case parquet.Float:
-		return float64(v.Float())
-	}
-	return v.Double()
 }

@@ -1,6 +1,4 @@
-//go:build !js
-
-package table
+package columnar
 
 import (
 	"encoding/binary"
@@ -22,7 +20,7 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	if _, err := r.ReadAt(tail[:], size-8); err != nil || string(tail[4:]) != "PAR1" {
 		return damaged
 	}
-	length := int64(le.Uint32(tail[:4]))
+	length := int64(binary.LittleEndian.Uint32(tail[:4]))
 	if length > size-12 || length > maxFooter {
 		return damaged
 	}
