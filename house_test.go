@@ -24,7 +24,8 @@ var bars = map[string]int{
 	"public packages": 22,
 	"exported names":  499,
 
-	// Raised by two storage engines behind one seam (issue 31), before what they replace goes.
+	// Raised by two storage engines behind one seam (issue 31), before what they replace goes; by a program for people
+	// and one for operators, and by tables that go from one to the other.
 	"lines of the product": 124326,
 
 	"lines a device compiles":                 21524,
@@ -111,7 +112,7 @@ var states = regexp.MustCompile(`^\w+(\.\w+)? (is|are|was|were|has|have)\b`)
 // stating counts function comments that say what a function is, where they should say what it does.
 func stating(tree fs.FS) (n int) {
 	fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.Contains(name, "third_party/") {
 			return err
 		}
 		text, err := fs.ReadFile(tree, name)

@@ -34,7 +34,7 @@ func documents(tree fs.FS) (map[string]*documented, error) {
 			return err
 		}
 		if d.IsDir() {
-			if base := path.Base(name); name != "." && (strings.HasPrefix(base, ".") || slices.Contains([]string{"testdata", "out", "bin", "node_modules"}, base)) {
+			if base := path.Base(name); name != "." && (strings.HasPrefix(base, ".") || slices.Contains([]string{"testdata", "third_party", "out", "bin", "node_modules"}, base)) {
 				return fs.SkipDir
 			}
 			if _, err := fs.Stat(tree, path.Join(name, "go.mod")); name != "." && name != "lab" && err == nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+	"github.com/confetti-dp/confetti/internal/third_party/circl/vdaf/prio3/arith/fp128"
 )
 
 // MaxEncoded bounds the numbers that a vector is encoded to.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+	"github.com/confetti-dp/confetti/internal/third_party/circl/vdaf/prio3/arith/fp128"
 )
 
 // An element of the field of p = 2^128 - 28 2^64 + 1 is two words, the lower first. What

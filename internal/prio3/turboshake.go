@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+	"github.com/confetti-dp/confetti/internal/third_party/circl/vdaf/prio3/arith/fp128"
 )
 
 // turboShake128 is the extendable output function of RFC 9861, section 2, with the

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+	"github.com/confetti-dp/confetti/internal/third_party/circl/vdaf/prio3/arith/fp128"
 )
 
 // Vector is an aggregator's share of a vector, or of the sum of some: without the

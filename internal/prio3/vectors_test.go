@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
+	"github.com/confetti-dp/confetti/internal/third_party/circl/vdaf/prio3/arith/fp128"
 )
 
 type hexBytes []byte

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/cloudflare/circl/blindsign/blindrsa"
+	"github.com/confetti-dp/confetti/internal/third_party/circl/blindsign/blindrsa"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
 )

@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/cloudflare/circl/blindsign/blindrsa"
+	"github.com/confetti-dp/confetti/internal/third_party/circl/blindsign/blindrsa"
 
 	"github.com/confetti-dp/confetti/internal/rng"
 )

@@ -10,7 +10,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/confetti-dp/confetti/internal/formula"
 )
@@ -23,12 +22,6 @@ const (
 	SumsFile      = "sums.csv"
 	ModelFile     = "model.nn"
 )
-
-// Parquet returns the name of the Parquet file beside a table of this name; ok is false of what is no CSV.
-func Parquet(file string) (name string, ok bool) {
-	base, ok := strings.CutSuffix(file, ".csv")
-	return base + ".parquet", ok
-}
 
 // ValueCount is how many respondents hold one value: what a spreadsheet has a row for.
 type ValueCount struct {

@@ -30,7 +30,7 @@ func Read(tree fs.FS) (Imports, error) {
 			return err
 		}
 		if d.IsDir() {
-			if base := path.Base(name); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "out" || base == "bin") {
+			if base := path.Base(name); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "third_party" || base == "out" || base == "bin") {
 				return fs.SkipDir
 			}
 			if _, err := fs.Stat(tree, path.Join(name, "go.mod")); name != "." && err == nil {

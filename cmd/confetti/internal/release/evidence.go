@@ -18,7 +18,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"
-	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -67,7 +66,7 @@ func (c releaseVerify) kept(told io.Writer) (verify.Evidence, error) {
 	ours := append(slices.Clone(verify.Published), verify.SignedFile, verify.PlanFile, relay.WithdrawalFile)
 	var tables []string // as Parquet
 	for _, name := range verify.Published {
-		if columns, ok := sheets.Parquet(name); ok {
+		if columns, ok := releases.Parquet(name); ok {
 			tables = append(tables, columns)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -47,6 +48,12 @@ func Sheet(m question.Model, public results.Public, r *release.Release) (results
 	return s, err
 }
 
+// Parquet returns the name of the Parquet file beside a table of this name; ok is false of what is no CSV.
+func Parquet(file string) (name string, ok bool) {
+	base, ok := strings.CutSuffix(file, ".csv")
+	return base + ".parquet", ok
+}
+
 // put writes a file of a release, and of a table the same as Parquet, where confetti-server is there to do that; what
 // is not of this release is of another one, and goes.
 func put(to io.Writer, dir, name string, text []byte, there bool) error {
@@ -54,7 +61,7 @@ func put(to io.Writer, dir, name string, text []byte, there bool) error {
 	if there {
 		files[name] = append([]byte{}, text...)
 	}
-	if columns, ok := sheets.Parquet(name); ok {
+	if columns, ok := Parquet(name); ok {
 		files[columns] = nil
 		if there && beside.There() {
 			file, err := beside.WriteParquet(name, text)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/table/stream"
 )
@@ -49,14 +48,13 @@ func (write) Help() string {
 }
 
 func (c write) Run(std terminal.Streams) error {
-	f, err := table.Open(c.Table)
+	text, err := atomicfile.Read(c.Table) // which bounds it: a cell without an end takes no memory
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: check the path", err)
 	}
-	defer f.Close()
 	var b bytes.Buffer // so that nothing half is printed
-	if err := columnar.Write(&b, filepath.Base(c.Table), f); err != nil {
-		return err
+	if err := columnar.Write(&b, filepath.Base(c.Table), bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("%s: %w", c.Table, err)
 	}
 	_, err = io.Copy(std.Out, &b)
 	return err
