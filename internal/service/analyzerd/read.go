@@ -21,10 +21,7 @@ type (
 	State      = progress.State
 	Plan       = progress.Plan
 	Withdrawal = progress.Withdrawal
-	Progress   = progress.Progress
-	Batch      = progress.Batch
 	Budget     = progress.Budget
-	Spent      = progress.Spent
 )
 
 // How far a plan has come.
@@ -189,9 +186,9 @@ func (s *Service) getStatus(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := Progress{Plan: s.describe(r.Context(), p), Crowds: o.crowds, Instances: o.instances, Batches: []Batch{}}
+	out := progress.Progress{Plan: s.describe(r.Context(), p), Crowds: o.crowds, Instances: o.instances, Batches: []progress.Batch{}}
 	for _, b := range batches {
-		out.Batches = append(out.Batches, Batch{Instance: b.Instance, Crowd: b.Crowd, Respondents: b.Respondents, Whole: b.Smallest, Dropped: b.Dropped, Counted: b.Counted})
+		out.Batches = append(out.Batches, progress.Batch{Instance: b.Instance, Crowd: b.Crowd, Respondents: b.Respondents, Whole: b.Smallest, Dropped: b.Dropped, Counted: b.Counted})
 	}
 	return serve.WriteJSON(w, out)
 }

@@ -321,7 +321,7 @@ func TestARoundThatWasSleptThrough(t *testing.T) {
 
 // Every round is charged to the population with the first, where everybody may answer all.
 func TestAStudyOfEveryRoundIsChargedWhole(t *testing.T) {
-	charged := func(takes string, budget float64) (int, analyzerd.Spent) {
+	charged := func(takes string, budget float64) (int, progress.Spent) {
 		c := collect(t, nil)
 		studied(t, c, func(s *plan.Study) { s.Takes = takes })
 		r := start(t, t.TempDir()+"/shelves", c)
@@ -332,7 +332,7 @@ func TestAStudyOfEveryRoundIsChargedWhole(t *testing.T) {
 		if err != nil || (w.Code == created) != (len(b.Plans) == 1) {
 			t.Fatalf("%d, %+v, %v", w.Code, b.Plans, err)
 		}
-		return w.Code, append(b.Plans, analyzerd.Spent{})[0]
+		return w.Code, append(b.Plans, progress.Spent{})[0]
 	}
 	_, one := charged(plan.TakesOne, 100)
 	_, all := charged(plan.TakesAll, 100)

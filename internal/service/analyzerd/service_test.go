@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/analyzer"
@@ -35,7 +36,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 		if w := r.get(wire.PlanPath(c.signed.Plan.Hash())); w.Body.String() != string(c.signed.Marshal()) {
 			t.Errorf("the signed plan came back as %.100s", w.Body)
 		}
-		var progress analyzerd.Progress
+		var progress progress.Progress
 		if err := json.Unmarshal(r.get(wire.StatusPath(c.signed.Plan.Hash())).Body.Bytes(), &progress); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
@@ -111,7 +112,7 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 // budgetData is a population's gauge, for programs.
 type budgetData struct {
 	Population string         `json:"population"`
-	Allowed    Spent          `json:"allowed"`
+	Allowed    progress.Spent          `json:"allowed"`
 	Shares     account.Shares `json:"shares"`
 	More       int            `json:"more_like_the_last"`
 	Plans      int            `json:"plans"`
