@@ -112,7 +112,7 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 // budgetData is a population's gauge, for programs.
 type budgetData struct {
 	Population string         `json:"population"`
-	Allowed    progress.Spent          `json:"allowed"`
+	Allowed    progress.Spent `json:"allowed"`
 	Shares     account.Shares `json:"shares"`
 	More       int            `json:"more_like_the_last"`
 	Plans      int            `json:"plans"`
