@@ -221,7 +221,7 @@ var wider = map[string]struct{ names, imports int }{
 	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64}, "internal/service/serve": {names: 92},
 
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
-	"internal/service/aggregated": {imports: 18}, "internal/service/analyzerd": {imports: 29}, "internal/service/shufflerd": {imports: 19}, "internal/service/console": {imports: 25},
+	"internal/service/aggregated": {imports: 18}, "internal/service/analyzerd": {imports: 29}, "internal/service/shufflerd": {imports: 21}, "internal/service/console": {imports: 25},
 	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
 	"internal/audit": {imports: 26}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 26},
 	// Commands.
