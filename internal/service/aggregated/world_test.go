@@ -92,7 +92,7 @@ func open(place string) (keep.Store, error) {
 	if err := shelves.Make(place); err != nil && !errors.Is(err, keep.ErrExists) {
 		return nil, err
 	}
-	return shelves.Folder(place, serve.Common{})
+	return shelves.Folder(place, serve.Common{}, true)
 }
 
 // node is a running service.

@@ -68,7 +68,7 @@ func openStore(o Options) (keep.Store, error) {
 		return nil, fmt.Errorf("issuer: %s was kept by an earlier version, which this one does not read: let that version end its plans, then start with an empty folder", old[0])
 	}
 	path := filepath.Join(o.Folder, shelvesFolder)
-	store, err := shelves.Folder(path, o.Common)
+	store, err := shelves.Folder(path, o.Common, true)
 	return store, explained(err)
 }
 

@@ -16,11 +16,10 @@ const youth = 24 * time.Hour
 
 // Folder opens the store in a folder. Where there is none it makes one if the operator says so
 // (Begin.New), or if every key of the service was made within a day: then nothing can have been
-// kept before. Elsewhere an empty folder is refused, since what was in it is lost. What leaves,
-// and what was spent, must not be lost with the last second: the checks are written with each
-// write.
-func Folder(folder string, c serve.Common) (keep.Store, error) {
-	o := journal.Options{Log: c.Log, Prompt: true, Alone: c.Begin.Alone}
+// kept before. Elsewhere an empty folder is refused, since what was in it is lost. prompt is
+// journal.Options.Prompt, for shelves on which nothing may be lost with the last second.
+func Folder(folder string, c serve.Common, prompt bool) (keep.Store, error) {
+	o := journal.Options{Log: c.Log, Prompt: prompt, Alone: c.Begin.Alone}
 	store, err := journal.Open(folder, o)
 	switch {
 	case err == nil && c.Begin.New:

@@ -57,7 +57,7 @@ func TestAnEmptyFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "shelves")
 			common := serve.Common{Keys: c.keys}
-			s, err := Folder(folder, common)
+			s, err := Folder(folder, common, true)
 			if c.made {
 				if err != nil {
 					t.Fatal(err)
@@ -72,7 +72,7 @@ func TestAnEmptyFolder(t *testing.T) {
 				t.Errorf("made: %v", err)
 			}
 			common.Begin.New = true
-			s, err = Folder(folder, common)
+			s, err = Folder(folder, common, true)
 			if c.made {
 				if !errors.Is(err, keep.ErrExists) {
 					t.Errorf("a store over a store: %v", err)
@@ -83,7 +83,7 @@ func TestAnEmptyFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			common.Begin.New = false
-			if s, err = Folder(folder, common); err != nil {
+			if s, err = Folder(folder, common, true); err != nil {
 				t.Fatal("the next start: ", err)
 			}
 			s.Close()

@@ -1,5 +1,6 @@
 // Package shelves opens what a service must not lose, as its configuration says: shelves in a folder, or in a
-// PostgreSQL database. Used by internal/service/aggregated and internal/service/issuer.
+// PostgreSQL database. Used by internal/service/aggregated, internal/service/issuer
+// and internal/service/shufflerd.
 package shelves
 
 import (
@@ -81,7 +82,7 @@ func (s Place) Open(ctx context.Context, c serve.Common) (keep.Store, error) {
 		if err := earlier(string(s.Database)); err != nil {
 			return nil, err
 		}
-		return Folder(string(s.Database), c)
+		return Folder(string(s.Database), c, true)
 	}
 	address, err := s.address()
 	if err != nil {

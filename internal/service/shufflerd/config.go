@@ -15,7 +15,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/witness"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -115,7 +114,7 @@ func (c Config) keep(ctx context.Context, o *Options, setAside bool) (err error)
 	o.SetAside, o.MaxBytes, o.Folder = setAside, c.Queue.MaxBytes, string(c.Queue.Folder)
 	place := c.Mix.Place
 	if o.Folder != "" {
-		o.Store, err = rows.OpenFolder(o.Folder, journal.Options{Log: o.Log})
+		o.Store, err = rows.OpenFolder(o.Folder, o.Common)
 		if place.None() {
 			place.Folder = serve.Path(filepath.Join(o.Folder, rows.BlobsFolder))
 		}

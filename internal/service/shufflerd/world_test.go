@@ -32,7 +32,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -218,7 +217,7 @@ func (w *world) tryStart(hop int, setAside bool) error {
 // keep opens what processes of a hop share.
 func (w *world) keep(hop int) (keep.Store, error) {
 	if w.url == "" {
-		return rows.OpenFolder(w.folder(hop), journal.Options{})
+		return rows.OpenFolder(w.folder(hop), serve.Common{Keys: w.keys(hop)})
 	}
 	keys, err := blob.OpenFolder(filepath.Join(w.dir, fmt.Sprint("shelfkeys", hop)))
 	if err != nil {

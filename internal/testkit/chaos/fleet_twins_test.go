@@ -122,7 +122,7 @@ func scatterAnew(ctx context.Context, c mixer.Crowd, hop *shuffler.Hop, o shuffl
 // sent, where it finds one half mixed.
 func (s setting) forgetLaid() error {
 	ctx := context.Background()
-	shelves, err := s.shelves(ctx)
+	shelves, err := s.shelves(ctx, "") // in a database
 	if err != nil {
 		return err
 	}

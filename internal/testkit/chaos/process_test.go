@@ -19,7 +19,6 @@ import (
 	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -128,7 +127,7 @@ func launchAnalyzer(s setting) (process, error) {
 
 func launchHop(name string, s setting) (process, error) {
 	ctx := context.Background()
-	shelves, err := s.shelves(ctx)
+	shelves, err := s.shelves(ctx, name)
 	if err != nil {
 		return process{}, err
 	}
@@ -154,9 +153,9 @@ func launchHop(name string, s setting) (process, error) {
 }
 
 // shelves opens a hop's.
-func (s setting) shelves(ctx context.Context) (keep.Store, error) {
+func (s setting) shelves(ctx context.Context, name string) (keep.Store, error) {
 	if s.url == "" {
-		return hoprows.OpenFolder(s.dir, journal.Options{Log: s.log})
+		return hoprows.OpenFolder(s.dir, s.common(name))
 	}
 	keys, err := blob.OpenFolder(s.keys)
 	if err != nil {

@@ -187,7 +187,7 @@ func (o order) post(s setting, f *fates) error {
 	run := func(ctx context.Context) { <-ctx.Done() }
 	switch kind := strings.TrimRight(o.Name, "0123456789"); kind {
 	case "mixer":
-		shelves, err := s.shelves(ctx)
+		shelves, err := s.shelves(ctx, o.Name)
 		if err != nil {
 			return err
 		}

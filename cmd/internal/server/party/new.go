@@ -215,7 +215,7 @@ func (c partyNew) service(listen string) error {
 func (c partyNew) role() string {
 	switch c.Role {
 	case card.Shuffler:
-		return fmt.Sprintf("bearers = '%s'\nqueue.folder = 'queue'\n", respondentsFile)
+		return fmt.Sprintf("bearers = '%s'\nqueue.folder = '%s'\n", respondentsFile, roles.QueueFolder)
 	case card.Leader:
 		return fmt.Sprintf("bearers = '%s'\ndatabase = '%s'\npair = '%s'\n", respondentsFile, roles.ShelvesFolder, pairFile)
 	case card.Helper:

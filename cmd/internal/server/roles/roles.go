@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
+	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -140,6 +141,7 @@ func aggregator(role dap.Role) *aggregated.Config {
 const (
 	MarksFolder   = "marks"   // of an issuer
 	ShelvesFolder = "shelves" // of aggregators
+	QueueFolder   = "queue"   // of shufflers
 )
 
 // Make makes what a role keeps things in, without which it would not start, in the folder of a
@@ -148,6 +150,8 @@ func Make(role, folder string) error {
 	switch role {
 	case "issuer":
 		return issuer.Make(filepath.Join(folder, MarksFolder))
+	case "shuffler":
+		return rows.Make(filepath.Join(folder, QueueFolder))
 	case "leader", "helper":
 		return shelves.Make(filepath.Join(folder, ShelvesFolder))
 	}

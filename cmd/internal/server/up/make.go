@@ -370,7 +370,7 @@ func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study, summed boo
 func partyConfig(p plans.Party) string {
 	switch p.Role {
 	case "shuffler":
-		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\nqueue.folder = 'queue'\n", trial.Publishers, trial.Bearers)
+		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\nqueue.folder = '%s'\n", trial.Publishers, trial.Bearers, roles.QueueFolder)
 	case "leader":
 		return fmt.Sprintf("publishers_file = '../%s'\nbearers = '../%s'\ncollectors = 'collectors'\ndatabase = '%s'\npair = '%s'\n", trial.Publishers, trial.Bearers, roles.ShelvesFolder, pairFile)
 	case "helper":

@@ -3,15 +3,15 @@ package rows
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 )
 
 // Folders in that of a hop without a database.
@@ -20,24 +20,21 @@ const (
 	BlobsFolder   = "blobs"
 )
 
-// OpenFolder opens the shelves in a hop's folder, and makes them in one that has none: what a
-// lost folder had taken and sent, its neighbours know.
-func OpenFolder(dir string, o journal.Options) (keep.Store, error) {
+// OpenFolder opens the shelves in a hop's folder. What guards privacy is on main, whose check is
+// always prompt.
+func OpenFolder(dir string, c serve.Common) (keep.Store, error) {
 	if err := refuseEarlier(dir); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, ShelvesFolder)
-	s, err := journal.Open(path, o)
-	if errors.Is(err, keep.ErrMissing) {
-		if err = journal.Create(path); err == nil {
-			s, err = journal.Open(path, o)
-		}
-	}
+	s, err := shelves.Folder(filepath.Join(dir, ShelvesFolder), c, false)
 	if err != nil {
 		return nil, fmt.Errorf("shuffler: %w", err)
 	}
 	return s, nil
 }
+
+// Make makes the shelves in the folder of a hop whose keys were just made.
+func Make(dir string) error { return shelves.Make(filepath.Join(dir, ShelvesFolder)) }
 
 // earlier is the way out of what another version has kept.
 const earlier = "was kept by an earlier version, which this one does not read: let that version end its plans, then start with an empty"

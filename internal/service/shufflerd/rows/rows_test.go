@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
 	"github.com/confetti-dp/confetti/party/shuffler"
 )
 
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 func open(t *testing.T) (*Store, string) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := OpenFolder(dir, journal.Options{})
+	s, err := OpenFolder(dir, serve.Common{Begin: serve.Begin{New: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestEarlierFolders(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		_, err := OpenFolder(dir, journal.Options{})
+		_, err := OpenFolder(dir, serve.Common{Begin: serve.Begin{New: true}})
 		if err == nil || !strings.Contains(err.Error(), name+" was kept by an earlier version") || !strings.Contains(err.Error(), "end its plans") {
 			t.Errorf("%s: %v", name, err)
 		}
