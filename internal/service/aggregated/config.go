@@ -104,7 +104,7 @@ func (c Config) start(ctx context.Context, o Options) (service *Service, err err
 		o.Disk = atomicfile.WatchDisk(string(c.Place.Database))
 	}
 	if service, err = New(ctx, o); err == nil {
-		err = service.compareAll(ctx)
+		err = service.Compare(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, o.Store.Close())

@@ -274,13 +274,13 @@ func TestARestoredAggregatorDoesNotStart(t *testing.T) {
 			first := w.finish()
 			w.meddle = nil
 			for _, role := range []dap.Role{dap.Leader, dap.Helper} {
-				if err := w.nodes[role].service.compareAll(t.Context()); err != nil {
+				if err := w.nodes[role].service.Compare(t.Context()); err != nil {
 					t.Errorf("aggregator %d, which is as it was: %v", role, err)
 				}
 			}
 			older()
 			s := w.nodes[role].service
-			err := s.compareAll(t.Context())
+			err := s.Compare(t.Context())
 			if !errors.Is(err, errOlder) || !strings.Contains(err.Error(), "withdraw its plans") || strings.Contains(err.Error(), "backup") || strings.Contains(err.Error(), "restore") {
 				t.Errorf("it starts: %v", err)
 			}
@@ -344,13 +344,13 @@ func TestAnAnalyzerKnowsWhatWasDrawn(t *testing.T) {
 			return rec.Result()
 		}
 		s := w.nodes[role].service
-		if err := s.compareAll(t.Context()); err != nil {
+		if err := s.Compare(t.Context()); err != nil {
 			t.Errorf("aggregator %d, which is as it was: %v", role, err)
 		}
 		w.kill(dap.Leader + dap.Helper - role)
 		older()
 		s = w.nodes[role].service
-		if err := s.compareAll(t.Context()); !errors.Is(err, errOlder) {
+		if err := s.Compare(t.Context()); !errors.Is(err, errOlder) {
 			t.Errorf("aggregator %d starts: %v", role, err)
 		}
 		// And on a new folder, to which the plan is brought again.
@@ -377,7 +377,7 @@ func TestAFolderThatIsPutBack(t *testing.T) {
 	w.kill(dap.Helper)
 	w.databases[dap.Helper] = older
 	w.start(dap.Helper)
-	if err := w.nodes[dap.Helper].service.compareAll(t.Context()); !errors.Is(err, errOlder) {
+	if err := w.nodes[dap.Helper].service.Compare(t.Context()); !errors.Is(err, errOlder) {
 		t.Errorf("it starts: %v", err)
 	}
 }

@@ -80,8 +80,8 @@ func (s *Service) neighbours(p *served) []*registry.Neighbour {
 	return []*registry.Neighbour{analyzer, on(route.Leader.Operator, route.Leader.URL, toAnalyzer)}
 }
 
-// compareAll asks the neighbours of every plan which shares they were given.
-func (s *Service) compareAll(ctx context.Context) error {
+// Compare asks the neighbours of every plan which shares they were given.
+func (s *Service) Compare(ctx context.Context) error {
 	all, _ := s.plans.All()
 	if err := registry.CompareAll(all, func(p *served) error { return s.compare(ctx, p) }); err != nil {
 		return fmt.Errorf("aggregator: %w: have the publishers withdraw its plans, and begin with a new database (docs/incidents.md)", err)

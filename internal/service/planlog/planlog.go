@@ -25,7 +25,9 @@ import (
 	"github.com/transparency-dev/formats/log"
 	"github.com/transparency-dev/tessera"
 	"github.com/transparency-dev/tessera/api"
+	"github.com/transparency-dev/tessera/api/layout"
 	"github.com/transparency-dev/tessera/client"
+	"github.com/transparency-dev/tessera/fsck"
 	"github.com/transparency-dev/tessera/storage/posix"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -74,7 +76,10 @@ type Service struct {
 // integrates is how long entries wait for others before they are written together.
 const integrates = 50 * time.Millisecond
 
-// New opens a log, and takes up what an earlier process has written.
+var errDamaged = errors.New("log: its folder cannot be opened or is damaged: put it back as it was")
+
+// New opens a log, and takes up what an earlier process has written. It reads all of it: over a
+// part of the tree that is damaged nothing could be added, which would be seen weeks later.
 func New(ctx context.Context, o Options) (*Service, error) {
 	o.Default(0)
 	signer, verifier, err := named(o.Key, o.Name)
@@ -91,14 +96,18 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		return nil, fmt.Errorf("log: %w", err)
 	}
 	s := &Service{o: o, verifier: verifier, indexes: map[[32]byte]tessera.IndexFuture{}, plans: map[[32]byte][]plan.Entry{}}
-	if err := s.open(ctx, signer); err != nil {
+	shown, err := s.shown()
+	if err == nil {
+		err = s.open(ctx, signer)
+	}
+	if err != nil {
 		held.Close()
 		return nil, err
 	}
 	end := s.stop
 	s.stop = func() error { defer held.Close(); return end() }
-	if err := s.index(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if err := s.index(ctx, shown); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", errDamaged, err), s.Close())
 	}
 	return s, nil
 }
@@ -138,7 +147,7 @@ func (s *Service) open(ctx context.Context, signer note.Signer) error {
 		WithWitnesses(witnesses, nil))
 	if err != nil {
 		cancel()
-		return fmt.Errorf("log: %w", err)
+		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	s.append, s.read = a, read
 	s.published = tessera.NewPublicationAwaiter(ctx, read.ReadCheckpoint, integrates)
@@ -174,18 +183,52 @@ func group(all []Witness, least int) (tessera.WitnessGroup, error) {
 	return g, nil
 }
 
-// index reads where the entries of earlier processes are.
-func (s *Service) index(ctx context.Context) error {
-	size, err := s.read.IntegratedSize(ctx)
-	if err != nil {
-		return fmt.Errorf("log: %w", err)
+// treeState is the file in which the library keeps how large the tree is.
+const treeState = ".state/treeState"
+
+// shown returns how many entries the checkpoint has that lies in the folder; 0 where there is none.
+// Without its state the library would begin a second tree over it.
+func (s *Service) shown() (uint64, error) {
+	text, err := os.ReadFile(filepath.Join(s.o.Folder, layout.CheckpointPath))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
 	}
-	return entries(ctx, s.read.ReadEntryBundle, size, func(i uint64, text []byte) error {
+	if err == nil {
+		_, err = os.Stat(filepath.Join(s.o.Folder, filepath.FromSlash(treeState)))
+	}
+	var c *log.Checkpoint
+	if err == nil {
+		c, _, _, err = log.ParseCheckpoint(text, s.verifier.Name(), s.verifier)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return c.Size, nil
+}
+
+// index reads where the entries of earlier processes are, the tree over them and their texts. There
+// must be at least as many as somebody was shown.
+func (s *Service) index(ctx context.Context, shown uint64) error {
+	size, err := s.read.IntegratedSize(ctx)
+	if err == nil && size < shown {
+		err = fmt.Errorf("%d entries were shown, and the tree has %d", shown, size)
+	}
+	if err != nil {
+		return err
+	}
+	err = entries(ctx, s.read.ReadEntryBundle, size, func(i uint64, text []byte) error {
 		e, err := plan.ParseEntry(text)
 		s.indexes[e.Digest] = func() (tessera.Index, error) { return tessera.Index{Index: i}, nil }
 		s.plans[e.Plan] = append(s.plans[e.Plan], e)
 		return err
 	})
+	if err != nil || size == 0 {
+		return err
+	}
+	if err := fsck.New(s.verifier.Name(), s.verifier, s.read, hashes, fsck.Opts{}).Check(ctx); err != nil {
+		return err
+	}
+	return entries(ctx, s.read.ReadEntryBundle, size, s.whole)
 }
 
 // entries calls one for each entry of a log of so many, in order.

@@ -101,7 +101,7 @@ func checkDrawn(t *testing.T, seed uint64, s schedule) {
 		return
 	}
 	small, tries := shrink(s, func(c schedule) bool { return c.fails(nil) })
-	t.Errorf("seed %d: %s\nAfter %d tries to make it shorter:\n%v\n(go test ./internal/chaos -run %s -chaos.seed %d -v tells the whole of it)",
+	t.Errorf("seed %d: %s\nAfter %d tries to make it shorter:\n%v\n(go test ./internal/testkit/chaos -run %s -chaos.seed %d -v tells the whole of it)",
 		seed, strings.Join(w.violations, "; "), tries, small, t.Name(), seed)
 }
 

@@ -1,11 +1,12 @@
-// Package chaos proves the services together: devices report through a real issuer, real hops and a real analyzer,
-// while machines, disks, clocks and links fail. Used by developers and CI, since it has tests only.
+// Package chaos proves the services together: devices report through a real issuer, real hops or aggregators, a real
+// analyzer and a real log, while machines, disks, clocks and links fail. Used by developers and CI, since it has tests only.
 //
 // What the analyzer has counted in the end is compared with what was acknowledged, one respondent at a time.
 //
 //	go test ./internal/testkit/chaos                            what CI runs
 //	go test ./internal/testkit/chaos -chaos.schedules 5000      more schedules
 //	go test ./internal/testkit/chaos -chaos.seed 17 -v          one of them, told step by step
+//	go test ./internal/testkit/chaos -run 'Sums$' -chaos.sums 10000 -timeout 3h         aggregators, issuer, analyzer and log
 //	go test ./internal/testkit/chaos -run RottenDisks -chaos.rotten 1000 -timeout 1h    disks that rot
 //	go test ./internal/testkit/chaos -run Workers -v -chaos.workers 20 -timeout 1h      workers that share crowds and batches
 //	go test ./internal/testkit/chaos -run Load -v -load.envelopes 5000000 -timeout 60m

@@ -3,8 +3,10 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
+	"testing"
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/envelope"
@@ -108,4 +110,37 @@ func (w *world) stranger(d int, kind string) {
 		}
 	}
 	w.hand("", cell, c, authorization)
+}
+
+// Tokens that nobody has signed count at no hop behind the entry, which takes the one that it asked
+// for: a crowd of one respondent and such a forgery does not leave, and the one of two does. A rot
+// schedule, seed 1027, came by it and took the hop to be wrong.
+func TestTokensThatNobodySigned(t *testing.T) {
+	for devices, leaves := range map[int]bool{1: false, 2: true} {
+		s := schedule{shape: shape{tokens: true, minimum: 2, devices: maxDevices, crowds: 1, hops: []int{2}}}
+		for d := range devices {
+			s.events = append(s.events, event{do: "report", who: deviceName(d)})
+		}
+		// What the last one sends does not arrive, and somebody has its token.
+		s.events = append(s.events, event{do: "link", who: hopName(0, 0), at: "cut", n: 1}, event{do: "report", who: deviceName(devices)}, event{do: "second", who: deviceName(devices)})
+		w, err := s.run(fmt.Sprint("forged ", devices), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range w.violations {
+			t.Error(v)
+		}
+		taken := 0
+		for _, c := range w.said {
+			if c.kept {
+				taken++
+			}
+		}
+		if taken != devices+1 {
+			t.Errorf("the entry has taken %d contributions, and not %d with the forgery", taken, devices+1)
+		}
+		if left := len(w.sent) == 2; left != leaves { // of the entry, and of the hop behind it
+			t.Errorf("with %d respondents %d batches left", devices, len(w.sent))
+		}
+	}
 }

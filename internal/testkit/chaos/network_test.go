@@ -84,7 +84,7 @@ func (n *network) send(x *parcel) (*http.Response, error) {
 	if n.tap != nil {
 		n.tap(x)
 	}
-	if strings.Contains(x.path, "/contributions/") {
+	if strings.Contains(x.path, "/contributions/") || strings.HasSuffix(x.path, "/reports") {
 		n.past = append(n.past, x)
 	}
 	switch fault {

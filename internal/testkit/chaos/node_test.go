@@ -111,8 +111,13 @@ func (n *node) start() (err error) {
 	if n.kind() == "device" { // it opens its folder each time
 		return nil
 	}
+	planLog := ""
+	if n.w.shape.logged {
+		planLog = address("log")
+	}
 	n.process, err = launch(n.name, setting{
-		ring: n.w.ring, publishers: n.w.publishers, dir: n.dir, room: n.room, now: n.now, failpoint: n.failpoint, network: n.w.net.from(n.name),
+		planLog: planLog,
+		ring:    n.w.ring, publishers: n.w.publishers, dir: n.dir, room: n.room, now: n.now, failpoint: n.failpoint, network: n.w.net.from(n.name),
 	})
 	if err != nil {
 		return err

@@ -59,6 +59,9 @@ func (w *world) observeBatch(x *parcel) {
 // heard sees every answer that a service gives, whether or not it gets through.
 func (w *world) heard(x *parcel, res *http.Response) {
 	w.maybe(x)
+	if w.shape.sum {
+		w.heardSum(x, res)
+	}
 	if res.StatusCode >= 300 {
 		text, _ := io.ReadAll(res.Body) // from memory
 		res.Body = io.NopCloser(bytes.NewReader(text))
@@ -95,6 +98,10 @@ func (w *world) maybe(x *parcel) {
 // has come of it. Crashes that are still to come, come.
 func (w *world) finish() {
 	w.heal()
+	if w.shape.sum {
+		w.concludeSum()
+		return
+	}
 	w.conclude()
 	if w.shape.rounds > 0 {
 		w.finishStudy()

@@ -33,6 +33,7 @@ type setting struct {
 	failpoint  func(string) error
 	network    http.RoundTripper // to the next hop and the analyzer
 	log        *slog.Logger      // nil: none
+	planLog    string            // address of the public log; "": there is none
 
 	// Of a fleet: what workers share.
 	url   string     // of a PostgreSQL database, in the place of the hop's disk
@@ -77,6 +78,10 @@ func launch(name string, s setting) (process, error) {
 		return launchAnalyzer(s)
 	case strings.HasPrefix(name, "hop"):
 		return launchHop(name, s)
+	case name == "leader" || name == "helper":
+		return launchAggregator(name, s)
+	case name == "log":
+		return launchLog(s)
 	}
 	panic("chaos: no service " + name)
 }
@@ -109,7 +114,7 @@ func launchAnalyzer(s setting) (process, error) {
 		Publishers: []analyzerd.Publisher{{Name: "Research", Key: s.ring.trusted(), Population: "all"}, {Name: "Another", Key: plan.Publisher(s.ring.stranger().Public().(ed25519.PublicKey)), Population: "all"}},
 		Trust:      s.trust(), Coordinator: s.ring.coordinator(),
 		Populations: map[string]analyzerd.Population{"all": {Epsilon: 1e7, Delta: 0.9, Adjacency: account.Replacement}},
-		Software:    "chaos", Blobs: s.blobs, ShardBytes: s.bytes, ShardLease: s.lease,
+		Software:    "chaos", PlanLog: s.planLog, Blobs: s.blobs, ShardBytes: s.bytes, ShardLease: s.lease,
 	})
 	if err != nil {
 		db.Close()

@@ -42,6 +42,7 @@ type ring struct {
 	open      [maxInstances][maxHops]envelope.PrivateKey
 	sign      [maxInstances][maxHops]relay.SignKey
 	tokens    [maxInstances][maxHops]token.PrivateKey
+	pair      pairKeys
 	bearers   []string // of the devices
 	operator  string   // bearer token of the analyzer's
 }
@@ -99,6 +100,7 @@ func (r *ring) make() (err error) {
 		}
 	}
 	wg.Wait()
+	err = errors.Join(err, r.makePair())
 	names := make([]string, maxDevices)
 	for d := range names {
 		names[d] = deviceName(d)
@@ -139,6 +141,8 @@ type shape struct {
 	sent    int    // envelopes of a contribution; 0: two
 	rounds  int    // of a study, at most; 0: it is asked once
 	takes   string // of a study
+	sum     bool   // two aggregators in the place of hops
+	logged  bool   // of a sum: the plan and its release stand in a public log
 }
 
 // plan is a collection of that shape. The question is k-ary randomized response

@@ -231,9 +231,16 @@ func (w *world) happens(e event) {
 			w.net.deliver(x, len(x.body))
 		}
 	case "second":
+		if w.shape.sum {
+			w.secondReport(d)
+			return
+		}
 		w.second(d)
 	case "stranger":
 		w.stranger(d, e.at)
+	case "withdraw":
+		n.restart()
+		w.withdrawSum(e.who)
 	case "full":
 		w.fill(n, int64(e.n))
 	case "rot":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -51,6 +52,7 @@ type world struct {
 	sent       map[string][32]byte // digest of the batch that left for a hop and crowd
 	tokens     map[int]bool        // devices that have got some
 	left       map[place]bool      // from whose entry something has left
+	sums       sumsSeen
 	violations []string
 	broken     error // the harness itself
 	log        []string
@@ -85,7 +87,11 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 	}
 	w.net = &network{w: w, fault: map[string][]string{}}
 	var err error
-	if w.signed, err = w.ring.plan(title, s, address, plan.Times{Opens: opens, Closes: closes}); err == nil && s.rounds > 0 {
+	planned := w.ring.plan
+	if s.sum {
+		planned = w.ring.sumPlan
+	}
+	if w.signed, err = planned(title, s, address, plan.Times{Opens: opens, Closes: closes}); err == nil && s.rounds > 0 {
 		w.signed, err = w.ring.firstRound(w.signed.Plan, s)
 	}
 	if err != nil {
@@ -145,7 +151,14 @@ func (w *world) services() []string {
 			names = append(names, hopName(i, h))
 		}
 	}
-	return append(names, "analyzer")
+	if w.shape.sum {
+		names = append(names, "leader", "helper")
+	}
+	names = append(names, "analyzer")
+	if w.shape.logged {
+		names = append(names, "log")
+	}
+	return names
 }
 
 // register brings a service the plan, as its publisher does.
@@ -232,6 +245,9 @@ func (w *world) options(d int, cancel context.CancelFunc) client.Options {
 		Publishers: plan.Trust(w.ring.trusted()), Store: native.Folder{Path: n.dir}, Bearer: w.ring.bearers[d], Now: n.now, Failpoint: n.failpoint, Delay: client.NoDelay,
 		Caps:      client.Caps{Plan: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Window: client.Cap{Epsilon: 100, Delta: 0.1, Local: 100}, Period: time.Hour},
 		Transport: &native.Transport{RoundTripper: &hasty{w.net.from(n.name), cancel}},
+	}
+	if w.shape.sum {
+		o.Caps.Plan.Local, o.Caps.Window.Local = math.Inf(1), math.Inf(1) // both aggregators together have everything
 	}
 	if len(w.shape.hops) > 1 {
 		o.Policy = policy.File(w.policy(w.instanceOf(d)))

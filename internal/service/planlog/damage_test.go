@@ -1,0 +1,91 @@
+package planlog_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/service/planlog"
+)
+
+// A file of the log's folder in which a bit is another one, that is cut or gone is found at the
+// start, or does no harm: the log goes on and has all that it had.
+func TestEveryFileOfALog(t *testing.T) {
+	w := newWorld(t)
+	w.options.Witnesses, w.options.Least, w.policy.Witnesses = nil, 0, nil
+	w.log.Close()
+	alone := w.options
+	alone.Folder = t.TempDir()
+	s := w.start(alone)
+	for i := range 3 {
+		w.logged(s, fmt.Sprint("plan ", i))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	err := filepath.WalkDir(alone.Folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, strings.TrimPrefix(path, alone.Folder))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, whole := 0, 0
+	for _, file := range files {
+		for how, spoil := range map[string]func([]byte) []byte{
+			"first bit": func(b []byte) []byte { b[0] ^= 1; return b },
+			"middle":    func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
+			"last bit":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+			"half":      func(b []byte) []byte { return b[:len(b)/2] },
+			"gone":      nil,
+		} {
+			o := alone
+			o.Folder = t.TempDir()
+			if err := os.CopyFS(o.Folder, os.DirFS(alone.Folder)); err != nil {
+				t.Fatal(err)
+			}
+			at := filepath.Join(o.Folder, file)
+			text, err := os.ReadFile(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case spoil == nil:
+				err = os.Remove(at)
+			case len(text) > 0:
+				err = os.WriteFile(at, spoil(text), 0o600)
+			default:
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := planlog.New(t.Context(), o)
+			if err != nil {
+				refused++
+				if !strings.Contains(err.Error(), "damaged") {
+					t.Errorf("%s, %s: %v", file, how, err)
+				}
+				continue
+			}
+			whole++
+			e, err := s.Add(t.Context(), w.signed("another"))
+			if err != nil || e.Index != 3 {
+				t.Errorf("%s, %s: the log takes no entry: %d, %v", file, how, e.Index, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if refused < 30 || whole == 0 {
+		t.Errorf("of %d files: %d refused, %d passed", len(files), refused, whole)
+	}
+	t.Logf("%d files: %d refused, %d without harm", len(files), refused, whole)
+}
