@@ -62,12 +62,11 @@ func (p Population) entry(b rows.Spending) account.Spending {
 	if err != nil {
 		return account.Spending{Epsilon: math.Inf(1), Delta: 1, Domination: account.Domination{Shift: math.Inf(1), Tail: 1, Adjacency: p.Adjacency}}
 	}
-	s := account.Spending{Epsilon: g.Epsilon, Delta: g.Delta, Domination: account.DominateKnown(g.Epsilon, g.Delta, p.Adjacency)}
 	d := account.Domination{Shift: b.Shift, Tail: b.Tail, Adjacency: account.Adjacency(b.Dominated)}
-	if d, err := d.Under(p.Adjacency); err == nil { // the operator may have changed the budget's
-		s.Domination = d
+	if d, err = d.Under(p.Adjacency); err != nil { // nor is the certified one of those neighbours
+		d = account.DominateKnown(g.Epsilon, g.Delta, p.Adjacency)
 	}
-	return s
+	return account.Spending{Epsilon: g.Epsilon, Delta: g.Delta, Domination: d}
 }
 
 func (p Population) entries(spent []rows.Spending) []account.Spending {
