@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // A backup of either engine is restored into either, while the service goes on.
@@ -113,9 +114,10 @@ func TestASpoiltBackupIsRefused(t *testing.T) {
 	check(t, err)
 	spoilt := filepath.Join(t.TempDir(), "spoilt.rows")
 	into := databases["folder"](t)
+	r := rand.New(rand.NewPCG(1, 1))
 	for at := range whole {
 		b := append([]byte{}, whole...)
-		b[at] ^= 1 << rand.N(8)
+		b[at] ^= 1 << r.IntN(8)
 		check(t, os.WriteFile(spoilt, b, 0o600))
 		if err := Restore(t.Context(), into, spoilt); err == nil {
 			t.Fatalf("byte %d of %d has changed, and nobody noticed", at, len(whole))
@@ -136,7 +138,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add([]byte(backupTitle + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		check(t, os.WriteFile(path, text, 0o600))
-		readBackup(path, row.check)
+		costlimit.Heap(t, costlimit.Factor, len(text)+1<<20, func() { readBackup(path, row.check) }) // it reads by the MiB
 	})
 }
 
@@ -147,7 +149,7 @@ func FuzzImport(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "backup.db")
 	f.Fuzz(func(t *testing.T, text []byte) {
 		check(t, os.WriteFile(path, text, 0o600))
-		earlierLedger(path)
+		costlimit.Heap(t, costlimit.Factor, len(text)+1<<12, func() { earlierLedger(path) })
 	})
 }
 

@@ -118,11 +118,12 @@ func TestAFlippedBitInAFolder(t *testing.T) {
 		return err
 	}))
 	named := map[string]int{}
+	r := rand.New(rand.NewPCG(1, 1))
 	for path, text := range whole {
 		for range *flips {
-			at := rand.N(len(text))
+			at := r.IntN(len(text))
 			spoilt := bytes.Clone(text)
-			spoilt[at] ^= 1 << rand.N(8)
+			spoilt[at] ^= 1 << r.IntN(8)
 			what := fmt.Sprintf("%s, byte %d of %d", filepath.Base(path), at, len(text))
 
 			s, err := Open(t.Context(), c) // it flips in a file that is open
@@ -204,17 +205,18 @@ func TestAFlippedBitInADatabase(t *testing.T) {
 			t.Errorf("no row of table %d", n)
 		}
 	}
+	r := rand.New(rand.NewPCG(1, 1))
 	for _, p := range places {
 		for range *flips {
-			column := []string{"k", "v", "sum"}[rand.N(3)]
+			column := []string{"k", "v", "sum"}[r.IntN(3)]
 			var row string
 			var size int
 			check(t, db.QueryRow(t.Context(), fmt.Sprintf("SELECT ctid::text, coalesce(length(%s), 0) FROM %s WHERE t = $1 ORDER BY random() LIMIT 1", column, p.table), p.t).Scan(&row, &size))
 			if size == 0 {
 				continue
 			}
-			at := rand.N(size)
-			flip := fmt.Sprintf("UPDATE %s SET %s = set_byte(%[2]s, %d, get_byte(%[2]s, %[3]d) # %d) WHERE ctid = $1 RETURNING ctid::text", p.table, column, at, 1<<rand.N(8))
+			at := r.IntN(size)
+			flip := fmt.Sprintf("UPDATE %s SET %s = set_byte(%[2]s, %d, get_byte(%[2]s, %[3]d) # %d) WHERE ctid = $1 RETURNING ctid::text", p.table, column, at, 1<<r.IntN(8))
 			check(t, db.QueryRow(t.Context(), flip, row).Scan(&row))
 			what := fmt.Sprintf("table %d of %s, byte %d of %s", p.t, p.table, at, column)
 			if !judge(t, what+", open", want, s, nil) {
