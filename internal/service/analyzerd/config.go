@@ -145,7 +145,7 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 // verify reads a copy of the folder, or a PostgreSQL database, as a start does, and asks the last
 // hops. It says what is whole; the error joins what is not.
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
-	at, err := c.Place(o.Log)
+	at, err := c.place(o.Log)
 	if err != nil {
 		return fmt.Errorf("analyzer: %w", err)
 	}
@@ -174,12 +174,6 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	return err
 }
 
-// Place returns where the data rest.
-func (c Config) Place(log *slog.Logger) (rows.Config, error) {
-	dsn, err := c.DSN()
-	return rows.Config{DSN: dsn, Ledger: string(c.Ledger), Log: log}, err
-}
-
 // run serves until the context ends.
 func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
 	service, err := c.start(ctx, o)
@@ -202,7 +196,7 @@ func (c Config) start(ctx context.Context, o Options) (service *Service, err err
 			return nil, fmt.Errorf("analyzer: %w", err)
 		}
 	}
-	at, err := c.Place(o.Log)
+	at, err := c.place(o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("analyzer: %w", err)
 	}

@@ -2,12 +2,10 @@ package roles
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 )
 
@@ -37,17 +35,12 @@ func (c analyzerBackup) Run(std terminal.Streams) error {
 }
 
 // Backup writes a consistent copy of the database that an analyzer's configuration names.
-func Backup(ctx context.Context, config, file string) (err error) {
-	at, err := place(config)
+func Backup(ctx context.Context, config, file string) error {
+	c, err := read(config)
 	if err != nil {
 		return err
 	}
-	s, done, err := rows.OpenCopy(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	return s.Backup(ctx, file)
+	return c.Backup(ctx, file)
 }
 
 type analyzerRestore struct {
@@ -62,9 +55,9 @@ func (analyzerRestore) Help() string {
 func (c analyzerRestore) Run(std terminal.Streams) error {
 	ctx, stop := terminal.UntilStopped()
 	defer stop()
-	at, err := place(c.Config)
+	at, err := read(c.Config)
 	if err == nil {
-		err = rows.Restore(ctx, at, c.File)
+		err = at.Restore(ctx, c.File)
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(std.Out, "everything of %s is there again\n", c.File)
@@ -88,25 +81,24 @@ func (ledgerImport) Help() string {
 func (c ledgerImport) Run(std terminal.Streams) error {
 	ctx, stop := terminal.UntilStopped()
 	defer stop()
-	at, err := place(c.Config)
+	at, err := read(c.Config)
 	if err != nil {
 		return err
 	}
-	n, err := rows.ImportLedger(ctx, at, c.File)
+	n, err := at.ImportLedger(ctx, c.File)
 	if err == nil {
 		_, err = fmt.Fprintf(std.Out, "%d entries of the ledger of %s count on\n", n, c.File)
 	}
 	return err
 }
 
-// place reads where an analyzer's configuration has its data.
-func place(path string) (at rows.Config, err error) {
-	var c analyzerd.Config
+// read reads an analyzer's configuration, as far as it says where the data rest.
+func read(path string) (c analyzerd.Config, err error) {
 	if err := serve.ReadConfig(path, &c); err != nil {
-		return at, terminal.Usage(err)
+		return c, terminal.Usage(err)
 	}
-	if at, err = c.Place(nil); err != nil {
-		return at, terminal.Usage(fmt.Errorf("%s: %w", path, err))
+	if _, err = c.DSN(); err != nil {
+		err = terminal.Usage(fmt.Errorf("%s: %w", path, err))
 	}
-	return at, nil
+	return c, err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func TestMain(m *testing.M) {
@@ -278,7 +279,9 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 func FuzzCrowd(f *testing.F) {
 	f.Add(Crowd{Steps: []string{Own}, Reports: 7, Refused: 1}.marshal())
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := parseCrowd(text)
+		var c Crowd
+		var err error
+		costlimit.Heap(t, costlimit.Factor, len(text), func() { c, err = parseCrowd(text) })
 		if err == nil && !bytes.Equal(c.marshal(), text) || err != nil && !errors.Is(err, keep.ErrDamaged) {
 			t.Errorf("%x: %+v, %v", text, c, err)
 		}

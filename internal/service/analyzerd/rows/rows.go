@@ -1,5 +1,5 @@
 // Package rows says what an analyzer keeps on shelves: plans, the budget ledger, tallies, verdicts, releases and
-// studies. Used by internal/service/analyzerd, internal/analyzer/shards and cmd/internal/server/roles.
+// studies. Used by internal/service/analyzerd and internal/analyzer/shards.
 //
 // The shelf main holds what is for good, and each plan has a shelf of what was counted, which is dropped when its
 // retention is over. Rows are written once and never changed, but for leases of shards. What state a plan is in

@@ -1,0 +1,48 @@
+package analyzerd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
+)
+
+// place returns where the data rest.
+func (c Config) place(log *slog.Logger) (rows.Config, error) {
+	dsn, err := c.DSN()
+	return rows.Config{DSN: dsn, Ledger: string(c.Ledger), Log: log}, err
+}
+
+// Backup writes a consistent copy of everything to a new file, while the service may run.
+func (c Config) Backup(ctx context.Context, file string) (err error) {
+	at, err := c.place(nil)
+	if err != nil {
+		return err
+	}
+	s, done, err := rows.OpenCopy(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return s.Backup(ctx, file)
+}
+
+// Restore fills an empty database from a backup, all or nothing.
+func (c Config) Restore(ctx context.Context, file string) error {
+	at, err := c.place(nil)
+	if err == nil {
+		err = rows.Restore(ctx, at, file)
+	}
+	return err
+}
+
+// ImportLedger begins an empty database with the budgets that a backup of an earlier version has,
+// and returns how many entries those are.
+func (c Config) ImportLedger(ctx context.Context, file string) (int, error) {
+	at, err := c.place(nil)
+	if err != nil {
+		return 0, err
+	}
+	return rows.ImportLedger(ctx, at, file)
+}
