@@ -26,7 +26,7 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam (issue 31), before what they replace goes; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 124775,
+	"lines of the product": 124808,
 
 	"lines a device compiles":                 21524,
 	"lines of a histogram app":                32998,
