@@ -206,14 +206,15 @@ func (o Options) pitch(uses []use) (pitch float64, of int) {
 		pitch *= wholePitches
 	}
 	alone := common.event.(plder).Spread() / PointsPerSpread
+	message := slices.ContainsFunc(uses, func(u use) bool { return u.rounds == 1 }) // opened, beside the rounds of others
 	l, ok := common.event.(latticed)
-	switch {
-	case ok:
+	if ok {
 		if few := l.Lattice() / pitch; len(uses) == 1 && few < PointsPerSpread { // the largest loss matters
 			return l.Lattice() / math.Ceil(few), 1
 		}
 		alone = l.Lattice() / math.Ceil(l.Lattice()/alone)
-	case len(uses) > 1:
+	}
+	if len(uses) > 1 && !(ok && message) {
 		return pitch, 1
 	}
 	if len(uses) == 1 && !o.Whole {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/native"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/protocol/design"
 )
 
@@ -61,12 +62,14 @@ func BenchmarkForecast(b *testing.B) {
 				b.Fatal(err)
 			}
 			p.Budget.Epsilon *= 1.01 // what is calibrated to n may pass its budget at n + 1, by parts of a million
+			before := costlimit.Used(b)
 			for b.Loop() {
 				p.Crowd.Minimum += p.Crowd.Minimum / 400 // the accountant has not been asked of it, nor of what it keeps for it
 				if _, _, err := client.Forecast(p, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric(float64((costlimit.Used(b)-before).Microseconds())/1e3/float64(b.N), "processor-ms/op")
 		})
 	}
 }

@@ -24,7 +24,7 @@ func TestACheckFindsEachLawOnce(t *testing.T) {
 	if _, _, err := client.Forecast(p, nil); err != nil {
 		t.Fatal(err)
 	}
-	if terms := prob.Counted() - before; terms > 15_000_000 {
+	if terms := prob.Counted() - before; terms > 20_000_000 {
 		t.Errorf("%d terms", terms)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // loss zero. It keeps the distributions and convolves them tilted towards the
 // answer (see tilt), so that a delta of 1e-100 has as many good digits as one of
 // 1e-2. What it convolved answers later questions too, for which it has the digits:
-// an answer depends on earlier questions by 1e-8 of itself, on the side of the composition.
+// an answer depends on earlier questions by 1e-9 of itself, on the side of the composition.
 type Composition struct {
 	parts []part
 
@@ -173,7 +173,7 @@ func (c *Composition) stretch(epsilons []float64, kept bool) ([]float64, error) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if kept && len(c.kept) > 0 {
-		deltas, enough, err := nearest(c.kept, epsilons[0]).deltas(epsilons)
+		deltas, enough, err := nearest(c.kept, epsilons[0]).deltas(epsilons, keptDigits)
 		if enough > 0 || err != nil {
 			return deltas[:enough], err
 		}
@@ -183,7 +183,7 @@ func (c *Composition) stretch(epsilons []float64, kept bool) ([]float64, error) 
 		return nil, err
 	}
 	c.keep(t)
-	deltas, enough, err := t.deltas(epsilons)
+	deltas, enough, err := t.deltas(epsilons, digits)
 	if err != nil {
 		return nil, err
 	}

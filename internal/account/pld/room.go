@@ -37,21 +37,18 @@ func (r *room) free() {
 	pool.(*sync.Pool).Put(r)
 }
 
-// smooth returns the least even number from n on that has no prime factors but 2, 3 and 5: a
+// smooth returns the least number from n on that is a power of two, or three or five times one: a
 // transform of that length takes few steps.
 func smooth(n int) int {
-	best := 2
-	for best < n {
-		best *= 2
+	m := 4
+	for m < n {
+		m *= 2
 	}
-	for fives := 2; fives < best; fives *= 5 {
-		for threes := fives; threes < best; threes *= 3 {
-			m := threes
-			for m < n {
-				m *= 2
-			}
-			best = min(best, m)
-		}
+	switch {
+	case m/8*5 >= n:
+		return m / 8 * 5
+	case m/4*3 >= n:
+		return m / 4 * 3
 	}
-	return best
+	return m
 }

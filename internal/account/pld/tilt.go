@@ -59,8 +59,12 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 	for _, p := range c.parts {
 		k := p.cumulants(theta).log
 		clear(wrapped)
-		for i, q := range p.tilt(theta, k) {
-			wrapped[mod(p.low+i, n)] += q
+		at := mod(p.low, n)
+		for _, q := range p.tilt(theta, k) {
+			wrapped[at] += q
+			if at++; at == n {
+				at = 0
+			}
 		}
 		room.fft.Coefficients(factor, wrapped)
 		for j, z := range factor {
@@ -92,8 +96,12 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 	t.slack = 4*roundoff*float64(bits.Len(uint(n)))*math.Sqrt(e) + 2*outside
 	sum := room.fft.Sequence(wrapped, product)
 	t.q = make([]float64, width)
+	at := mod(low, n)
 	for i := range t.q {
-		t.q[i] = max(0, sum[mod(low+i, n)]/float64(n))
+		t.q[i] = max(0, sum[at]/float64(n))
+		if at++; at == n {
+			at = 0
+		}
 	}
 	return t, nil
 }
@@ -160,16 +168,19 @@ func (t *tilted) signed() float64 {
 	return t.slack
 }
 
-// digits is the share of an answer that the slack may make up before another tilt is
-// worth its convolution.
-const digits = 1e-8
+// The share of an answer that the slack may make up before another tilt is worth its convolution:
+// of a new one's neighbours, and of what was convolved for another question.
+const (
+	digits     = 1e-8
+	keptDigits = 1e-9
+)
 
 // deltas returns delta at each of the epsilons, which do not fall, and for how many of the
 // first ones this tilt has digits. Delta is the sum over l > epsilon of (1 - e^(epsilon-l)) p(l),
 // over finite losses. For theta >= 0 no tilted unit weighs more than e^(K - theta epsilon), so the
 // slack does not either. One walk down collects, over the losses l above epsilon, the sums of
 // q e^(-theta (l - epsilon)) and of the same times e^(epsilon - l).
-func (t *tilted) deltas(epsilons []float64) (deltas []float64, enough int, err error) {
+func (t *tilted) deltas(epsilons []float64, digits float64) (deltas []float64, enough int, err error) {
 	deltas, enough = make([]float64, len(epsilons)), len(epsilons)
 	up, down, before := 0.0, 0.0, math.Inf(1)
 	i := len(t.q) - 1
