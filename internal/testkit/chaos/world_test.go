@@ -178,7 +178,15 @@ func (w *world) close() {
 	for _, n := range w.nodes {
 		n.end()
 	}
-	w.broken = errors.Join(w.broken, os.RemoveAll(w.dir))
+	err := os.RemoveAll(w.dir)
+	for range 50 { // a log's library still writes a little when it has been stopped
+		if err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+		err = os.RemoveAll(w.dir)
+	}
+	w.broken = errors.Join(w.broken, err)
 }
 
 func (w *world) say(format string, a ...any) {
