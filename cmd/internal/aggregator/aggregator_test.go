@@ -32,7 +32,7 @@ func TestTheBinaryCannotReadAnswers(t *testing.T) {
 		}
 	}
 	// The same look at a program that could.
-	if found := linked.Readers(linked.Build(t, "../../confetti-shuffler/testdata/reader")); !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
+	if found := linked.Readers(linked.Build(t, "../shuffler/testdata/reader")); !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
 		t.Errorf("in a program that could read answers only %v was found", found)
 	}
 }

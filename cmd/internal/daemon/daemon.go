@@ -1,5 +1,5 @@
 // Package daemon parses the flags of a service's program, checks or runs its configuration, and chooses its exit
-// code. Used by cmd/internal/server/roles, cmd/confetti-shuffler and cmd/internal/aggregator.
+// code. Used by cmd/internal/server/roles, cmd/internal/shuffler and cmd/internal/aggregator.
 package daemon
 
 import (

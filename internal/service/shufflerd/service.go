@@ -1,5 +1,5 @@
 // Package shufflerd runs a mixing hop as a service: it takes contributions and batches, keeps them on disk, and
-// carries every crowd to the next hop. Used by cmd/confetti-shuffler and cmd/internal/server/roles.
+// carries every crowd to the next hop. Used by cmd/internal/shuffler and cmd/internal/server/roles.
 //
 // Each crowd goes through
 //

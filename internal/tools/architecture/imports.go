@@ -15,7 +15,7 @@ import (
 const Module = "github.com/confetti-dp/confetti/"
 
 // Programs are what is built and shipped.
-var Programs = []string{"cmd/confetti", "cmd/confetti-server", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/confetti-aggregator-postgres"}
+var Programs = []string{"cmd/confetti", "cmd/confetti-server", "cmd/confetti-shuffler", "cmd/confetti-shuffler-postgres", "cmd/confetti-aggregator", "cmd/confetti-aggregator-postgres"}
 
 // Imports maps each of our packages, by its folder, to what its files import,
 // tests left out. Our own packages stand without the module's path.

@@ -18,7 +18,7 @@ import (
 )
 
 // Commands are the programs that are shipped, as packages of the main module.
-var commands = []string{"cmd/confetti", "cmd/confetti-server", "cmd/confetti-shuffler", "cmd/confetti-aggregator", "cmd/confetti-aggregator-postgres"}
+var commands = []string{"cmd/confetti", "cmd/confetti-server", "cmd/confetti-shuffler", "cmd/confetti-shuffler-postgres", "cmd/confetti-aggregator", "cmd/confetti-aggregator-postgres"}
 
 // platform is that of the container images. Other systems link the same modules, but
 // for a few of the standard library's neighbours.

@@ -1,4 +1,4 @@
-// Package linked lists which of our packages a linked program contains. Used by tests of cmd/confetti-shuffler and
+// Package linked lists which of our packages a linked program contains. Used by tests of cmd/internal/shuffler and
 // cmd/internal/aggregator, which must not be able to read what they carry.
 package linked
 

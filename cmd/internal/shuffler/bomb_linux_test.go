@@ -1,4 +1,4 @@
-package main
+package shuffler
 
 import (
 	"bytes"
@@ -81,7 +81,7 @@ operators = 'operators'
 	if err != nil {
 		t.Fatal(err)
 	}
-	hop := exec.Command(build(t, "."), "--config", filepath.Join(dir, "c.toml"))
+	hop := exec.Command(build(t, "../../confetti-shuffler"), "--config", filepath.Join(dir, "c.toml"))
 	hop.Stdout, hop.Stderr = log, log
 	if err := hop.Start(); err != nil {
 		t.Fatal(err)

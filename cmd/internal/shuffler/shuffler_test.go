@@ -1,4 +1,4 @@
-package main
+package shuffler
 
 import (
 	"bytes"
@@ -29,14 +29,20 @@ func build(t *testing.T, command string) string {
 // What the import test says of the source, the linked program shows again.
 func TestTheBinaryCannotReadReports(t *testing.T) {
 	if testing.Short() {
-		t.Skip("links two programs")
+		t.Skip("links three programs")
 	}
-	mixer := linked.Packages(t, build(t, "."))
-	if !slices.Contains(mixer, "internal/service/shufflerd") || !slices.Contains(mixer, "envelope") {
-		t.Fatalf("the binary's symbols do not show what is in it: %v", mixer)
-	}
-	if found := linked.Readers(mixer); len(found) > 0 {
-		t.Errorf("the mixing hop's binary contains %v", found)
+	const database = "internal/storage/keep/postgres"
+	for _, program := range []string{"confetti-shuffler", "confetti-shuffler-postgres"} {
+		mixer := linked.Build(t, "../../"+program)
+		if !slices.Contains(mixer, "internal/service/shufflerd") || !slices.Contains(mixer, "envelope") {
+			t.Fatalf("the symbols of %s do not show what is in it: %v", program, mixer)
+		}
+		if found := linked.Readers(mixer); len(found) > 0 {
+			t.Errorf("%s contains %v", program, found)
+		}
+		if is := slices.Contains(mixer, database); is != (program != "confetti-shuffler") {
+			t.Errorf("%s contains %s: %t", program, database, is)
+		}
 	}
 	// The same look at a program that could.
 	if found := linked.Readers(linked.Build(t, "./testdata/reader")); !slices.Contains(found, "internal/dp/fragment") || !slices.Contains(found, "internal/dp/tally") || !slices.Contains(found, "protocol") {
@@ -46,24 +52,24 @@ func TestTheBinaryCannotReadReports(t *testing.T) {
 
 // The command lines under deploy are ones that this program takes.
 func TestDeployedCommandLines(t *testing.T) {
-	unit, err := os.ReadFile("../../deploy/systemd/confetti-shuffler.service")
+	unit, err := os.ReadFile("../../../deploy/systemd/confetti-shuffler.service")
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, err := os.ReadFile("../../deploy/systemd/confetti-shuffler-worker@.service")
+	worker, err := os.ReadFile("../../../deploy/systemd/confetti-shuffler-worker@.service")
 	if err != nil {
 		t.Fatal(err)
 	}
 	unit = append(unit, worker...)
-	compose, err := os.ReadFile("../../deploy/compose.yaml")
+	compose, err := os.ReadFile("../../../deploy/compose.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	chart, err := os.ReadFile("../../deploy/helm/confetti/templates/statefulset.yaml")
+	chart, err := os.ReadFile("../../../deploy/helm/confetti/templates/statefulset.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := regexp.MustCompile(`ExecStart(?:Pre)?=/usr/bin/confetti-shuffler (.*)`).FindAllSubmatch(unit, -1)
+	lines := regexp.MustCompile(`ExecStart(?:Pre)?=/usr/bin/confetti-shuffler(?:-postgres)? (.*)`).FindAllSubmatch(unit, -1)
 	lines = append(lines, regexp.MustCompile(`command: \[("--config".*)\]`).FindAllSubmatch(compose, -1)...)
 	lines = append(lines, regexp.MustCompile(`args: \[("--(?:config|worker)".*)\]`).FindAllSubmatch(chart, -1)...)
 	if len(lines) != 7 {
@@ -99,7 +105,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"--config", bad}, 2, []string{"http.listen"}},
 	} {
 		var out, err bytes.Buffer
-		if code := run(c.args, &out, &err); code != c.code {
+		if code := Run("confetti-shuffler", nil, c.args, &out, &err); code != c.code {
 			t.Errorf("%v: exit code %d, want %d", c.args, code, c.code)
 		}
 		for _, s := range c.says {
