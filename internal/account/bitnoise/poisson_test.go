@@ -18,13 +18,13 @@ func TestIntegerNoiseEnumerated(t *testing.T) {
 		event account.Event
 		p, q  world
 	}{
-		"discrete Laplace, unit": {additive.DiscreteLaplace{0.7, 1},
+		"discrete Laplace, unit": {additive.DiscreteLaplace{Noise: 0.7, Sensitivity: 1},
 			func(x int) float64 { return math.Exp(-0.7*math.Abs(float64(x-1))) * math.Tanh(0.35) },
 			func(x int) float64 { return math.Exp(-0.7*math.Abs(float64(x))) * math.Tanh(0.35) }},
-		"discrete Laplace, three": {additive.DiscreteLaplace{0.4, 3},
+		"discrete Laplace, three": {additive.DiscreteLaplace{Noise: 0.4, Sensitivity: 3},
 			func(x int) float64 { return math.Exp(-0.4*math.Abs(float64(x-3))) * math.Tanh(0.2) },
 			func(x int) float64 { return math.Exp(-0.4*math.Abs(float64(x))) * math.Tanh(0.2) }},
-		"discrete Gaussian": {additive.DiscreteGaussian{2.5, 2},
+		"discrete Gaussian": {additive.DiscreteGaussian{Sigma: 2.5, Sensitivity: 2},
 			func(x int) float64 { return discreteNormal(x-2, 2.5) },
 			func(x int) float64 { return discreteNormal(x, 2.5) }},
 		"Poisson": {PoissonSum{10, 20},
@@ -104,13 +104,13 @@ func TestPoissonMean(t *testing.T) {
 
 func TestNoiseRefusesHostileParameters(t *testing.T) {
 	for _, x := range accounttest.Hostile {
-		for _, e := range []account.Event{central.Laplace{x, 1}, central.Laplace{1, x}, additive.DiscreteLaplace{x, 1}, additive.DiscreteGaussian{x, 1},
+		for _, e := range []account.Event{central.Laplace{Scale: x, Sensitivity: 1}, central.Laplace{Scale: 1, Sensitivity: x}, additive.DiscreteLaplace{Noise: x, Sensitivity: 1}, additive.DiscreteGaussian{Sigma: x, Sensitivity: 1},
 			PoissonSum{10, x}} {
 			if g, err := account.Epsilon(e, 1e-6); err == nil {
 				t.Errorf("%+v gives %v", e, g)
 			}
 		}
-		for _, e := range []account.Event{central.Laplace{1, 1}, additive.DiscreteLaplace{1, 1}, additive.DiscreteGaussian{1, 1}, PoissonSum{10, 100}} {
+		for _, e := range []account.Event{central.Laplace{Scale: 1, Sensitivity: 1}, additive.DiscreteLaplace{Noise: 1, Sensitivity: 1}, additive.DiscreteGaussian{Sigma: 1, Sensitivity: 1}, PoissonSum{10, 100}} {
 			if g, err := account.Epsilon(e, x); err == nil {
 				t.Errorf("%+v at delta %v gives %v", e, x, g)
 			}
@@ -119,7 +119,7 @@ func TestNoiseRefusesHostileParameters(t *testing.T) {
 			t.Errorf("epsilon %v was taken", x)
 		}
 	}
-	for _, e := range []account.Event{additive.DiscreteLaplace{1, 0}, additive.DiscreteLaplace{1, -1}, additive.DiscreteGaussian{1, 0}, additive.DiscreteGaussian{1, 1 << 40}, PoissonSum{0, 10}, PoissonSum{-1, 10}} {
+	for _, e := range []account.Event{additive.DiscreteLaplace{Noise: 1, Sensitivity: 0}, additive.DiscreteLaplace{Noise: 1, Sensitivity: -1}, additive.DiscreteGaussian{Sigma: 1, Sensitivity: 0}, additive.DiscreteGaussian{Sigma: 1, Sensitivity: 1 << 40}, PoissonSum{0, 10}, PoissonSum{-1, 10}} {
 		if g, err := account.Epsilon(e, 1e-6); err == nil {
 			t.Errorf("%+v gives %v", e, g)
 		}

@@ -40,14 +40,14 @@ func TestLaplace(t *testing.T) {
 
 func TestDiscreteLaplaceIsKOV(t *testing.T) {
 	for _, k := range []int{1, 7, 100, 768} {
-		g, err := account.Epsilon(account.Repeat{Event: additive.DiscreteLaplace{0.05, 1}, Rounds: k}, 1e-6)
+		g, err := account.Epsilon(account.Repeat{Event: additive.DiscreteLaplace{Noise: 0.05, Sensitivity: 1}, Rounds: k}, 1e-6)
 		kov, err2 := profile.KairouzOhViswanath(0.05, 0, k, 1e-6)
 		if err != nil || err2 != nil || g.Bound != account.Exact {
 			t.Fatal(g, err, err2)
 		}
 		accounttest.Within(t, "epsilon", g.Epsilon, kov, 1e-12)
 		// The engine, which does not know the formula.
-		d, err := additive.DiscreteLaplace{0.05, 1}.Distributions(account.Options{Step: 0.05 / 64})
+		d, err := additive.DiscreteLaplace{Noise: 0.05, Sensitivity: 1}.Distributions(account.Options{Step: 0.05 / 64})
 		if err != nil || len(d) != 1 {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestDiscreteLaplaceIsKOV(t *testing.T) {
 		accounttest.Within(t, "engine", engine, kov, 1e-9)
 	}
 	// A wide Laplace on the integers is the continuous one.
-	a, err := account.Epsilon(additive.DiscreteLaplace{1e-4, 10000}, 1e-6)
+	a, err := account.Epsilon(additive.DiscreteLaplace{Noise: 1e-4, Sensitivity: 10000}, 1e-6)
 	b, err2 := account.Epsilon(Laplace{1e4, 1e4}, 1e-6)
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
@@ -71,7 +71,7 @@ func TestDiscreteLaplaceIsKOV(t *testing.T) {
 }
 
 func TestDiscreteGaussianIsGaussian(t *testing.T) {
-	a, err := account.Epsilon(additive.DiscreteGaussian{1000, 1000}, 1e-6)
+	a, err := account.Epsilon(additive.DiscreteGaussian{Sigma: 1000, Sensitivity: 1000}, 1e-6)
 	b, err2 := account.Epsilon(Gaussian{1, 1}, 1e-6)
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
