@@ -400,7 +400,7 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("the images are built with another Go than go.mod's %s", version)
 	}
 	stages := regexp.MustCompile(`FROM scratch AS (\S+)\n`).FindAllStringSubmatch(text, -1)
-	if len(stages) != 5 {
+	if len(stages) != 6 {
 		t.Fatalf("final stages: %v", stages)
 	}
 	for _, s := range stages {

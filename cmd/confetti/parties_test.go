@@ -265,7 +265,8 @@ func furnished(as func(user int) string) func(*testscript.Env) error {
 	return func(e *testscript.Env) error {
 		err := known(e.WorkDir)
 		if programs, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator)); as(0) != "" {
-			err = errors.Join(err, passable(programs), passable(e.WorkDir))
+			// As on any machine, each may make temporary files.
+			err = errors.Join(err, passable(programs), passable(e.WorkDir), os.Chmod(e.Getenv("TMPDIR"), os.ModeSticky|0o777))
 		}
 		return err
 	}

@@ -72,7 +72,7 @@ func TestTables(t *testing.T) {
 		{filepath.Join(dir, "none.csv"), "", "does not exist"},
 		{dir, "", "cannot be read"},
 		{file("x.xlsx", nil), "", `type ".xlsx"`},
-		{file("bad.parquet", nil), "", "bad.parquet: Parquet is not read here"},
+		{file("bad.parquet", nil), "", "bad.parquet: no Parquet is read here"},
 	} {
 		if _, err := ReadRecords(c.path, Choice{Label: c.label}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.path, err, c.want)

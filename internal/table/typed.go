@@ -36,7 +36,7 @@ var Parquet func(path, label string) (*Typed, error)
 
 func readParquet(path string, choice Choice) (*Records, error) {
 	if Parquet == nil {
-		return nil, errors.New("Parquet is not read here: save it as CSV")
+		return nil, errors.New("no Parquet is read here: save it as CSV")
 	}
 	f, err := Parquet(path, choice.Label)
 	if err != nil {

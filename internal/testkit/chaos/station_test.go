@@ -184,7 +184,7 @@ func fixed(home string) func() time.Time {
 // post is the process of a fleet that is no service: it works until it is killed.
 func (o order) post(s setting, f *fates) error {
 	ctx := context.Background()
-	run := func(ctx context.Context) { <-ctx.Done() }
+	var run func(context.Context)
 	switch kind := strings.TrimRight(o.Name, "0123456789"); kind {
 	case "mixer":
 		shelves, err := s.shelves(ctx, o.Name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -155,15 +154,6 @@ func launchLog(s setting) (process, error) {
 		config: serve.Config{Name: "log", Routes: l.Routes(), Ready: l.Ready, Status: l.Status},
 		step:   func(context.Context) error { return nil }, run: func(context.Context) {}, stop: func() { l.Close() },
 	}, nil
-}
-
-// post makes a request of a node and returns the answer; nil: there is none.
-func (w *world) post(from, to, method, path string, header http.Header, body []byte) *http.Response {
-	res, err := w.net.deliver(&parcel{from, to, method, path, header, body}, len(body))
-	if err != nil {
-		return nil
-	}
-	return res
 }
 
 // withdrawn reports whether a service has taken the withdrawal.

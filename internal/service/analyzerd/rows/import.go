@@ -73,6 +73,7 @@ func earlierLedger(path string) ([]Spending, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer f.file.Close()
 	spent := map[string]Spending{}
 	err = f.table("spendings", func(values []any) error {
 		b, ok := earlierSpending(values)

@@ -15,7 +15,8 @@ var errNoSQLite = errors.New("analyzer: import: the file is no backup of an earl
 
 // sqliteFile is such a file.
 type sqliteFile struct {
-	bytes []byte
+	file  *os.File
+	pages int
 	page  int          // bytes of a page
 	use   int          // of them, that hold something
 	seen  map[int]bool // pages of the tree that is read: none comes twice
@@ -24,28 +25,45 @@ type sqliteFile struct {
 // mostBackup is how many bytes of a backup are read.
 const mostBackup = 4 << 30
 
+// openSQLite opens such a file, which the caller closes, and refuses what does not begin as one.
 func openSQLite(path string) (f sqliteFile, err error) {
-	status, err := os.Stat(path)
+	if f.file, err = os.Open(path); err != nil {
+		return f, fmt.Errorf("analyzer: import: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			f.file.Close()
+		}
+	}()
+	status, err := f.file.Stat()
 	if err != nil {
 		return f, fmt.Errorf("analyzer: import: %w", err)
 	}
-	if status.Size() > mostBackup {
+	head := make([]byte, 100)
+	if _, err := f.file.ReadAt(head, 0); err != nil || status.Size() > mostBackup || string(head[:len(sqliteHead)]) != sqliteHead {
 		return f, errNoSQLite
 	}
-	if f.bytes, err = os.ReadFile(path); err != nil {
-		return f, fmt.Errorf("analyzer: import: %w", err)
-	}
-	if len(f.bytes) < 100 || string(f.bytes[:len(sqliteHead)]) != sqliteHead {
-		return f, errNoSQLite
-	}
-	if f.page = int(binary.BigEndian.Uint16(f.bytes[16:])); f.page == 1 {
+	if f.page = int(binary.BigEndian.Uint16(head[16:])); f.page == 1 {
 		f.page = 1 << 16
 	}
-	f.use = f.page - int(f.bytes[20])
-	if f.page < 512 || f.page&(f.page-1) != 0 || f.use < 480 || len(f.bytes)%f.page != 0 {
+	f.use = f.page - int(head[20])
+	if f.page < 512 || f.page&(f.page-1) != 0 || f.use < 480 || status.Size()%int64(f.page) != 0 {
 		return f, errNoSQLite
 	}
+	f.pages = int(status.Size()) / f.page
 	return f, nil
+}
+
+// at returns the page of a number.
+func (f sqliteFile) at(number int) ([]byte, error) {
+	if number < 1 || number > f.pages {
+		return nil, errNoSQLite
+	}
+	page := make([]byte, f.page)
+	if _, err := f.file.ReadAt(page, int64(number-1)*int64(f.page)); err != nil {
+		return nil, fmt.Errorf("analyzer: import: %w", err)
+	}
+	return page, nil
 }
 
 // table calls fn for the values of each row of a table: nil, int64, float64, string or []byte.
@@ -84,11 +102,14 @@ const (
 
 // tree calls fn for each row of the tree below a page.
 func (f sqliteFile) tree(number, depth int, fn func([]any) error) error {
-	if number < 1 || number > len(f.bytes)/f.page || depth > deepest || f.seen[number] {
+	if depth > deepest || f.seen[number] {
 		return errNoSQLite
 	}
+	page, err := f.at(number)
+	if err != nil {
+		return err
+	}
 	f.seen[number] = true
-	page := f.bytes[(number-1)*f.page:][:f.page]
 	head, size := 0, 8
 	if number == 1 {
 		head = 100
@@ -107,7 +128,6 @@ func (f sqliteFile) tree(number, depth int, fn func([]any) error) error {
 		if at+4 > len(page) {
 			return errNoSQLite
 		}
-		var err error
 		if kind == interiorPage {
 			err = f.tree(int(binary.BigEndian.Uint32(page[at:])), depth+1, fn)
 		} else {
@@ -130,7 +150,7 @@ func (f sqliteFile) tree(number, depth int, fn func([]any) error) error {
 func (f sqliteFile) record(cell []byte) ([]byte, error) {
 	length, n := sqliteNumber(cell)
 	_, m := sqliteNumber(cell[n:])
-	if n == 0 || m == 0 || length > uint64(len(f.bytes)) {
+	if n == 0 || m == 0 || length > uint64(f.pages)*uint64(f.page) {
 		return nil, errNoSQLite
 	}
 	cell, size := cell[n+m:], int(length)
@@ -153,10 +173,10 @@ func (f sqliteFile) record(cell []byte) ([]byte, error) {
 	record := append([]byte{}, cell[:local]...)
 	next := int(binary.BigEndian.Uint32(cell[local:]))
 	for len(record) < size {
-		if next < 2 || next > len(f.bytes)/f.page {
-			return nil, errNoSQLite
+		page, err := f.at(next)
+		if err != nil {
+			return nil, err
 		}
-		page := f.bytes[(next-1)*f.page:][:f.use]
 		next = int(binary.BigEndian.Uint32(page))
 		record = append(record, page[4:min(f.use, 4+size-len(record))]...)
 	}

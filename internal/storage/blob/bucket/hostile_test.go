@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/blob/blobtest"
 	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // against opens a bucket of a service that answers as a function does; nil: a transport will be set.
@@ -315,7 +316,9 @@ func FuzzListing(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		b := against(t, nil)
 		b.SetTransport(says(text))
-		names, err := b.List(t.Context(), "")
+		var names []string
+		var err error
+		costlimit.Heap(t, costlimit.Factor, len(text)+64<<10, func() { names, err = b.List(t.Context(), "") })
 		if err != nil && len(names) > 0 || !slices.IsSorted(names) || !slices.Equal(names, slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !blob.IsName(n) })) {
 			t.Errorf("%q, %v", names, err)
 		}

@@ -30,11 +30,11 @@ func Build(t *testing.T, program string) []string {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return Packages(t, binary)
+	return packages(t, binary)
 }
 
-// Packages returns the packages of ours that have code or data in a binary with symbols.
-func Packages(t *testing.T, binary string) []string {
+// packages returns the packages of ours that have code or data in a binary with symbols.
+func packages(t *testing.T, binary string) []string {
 	t.Helper()
 	f, err := elf.Open(binary)
 	if err != nil {
