@@ -24,9 +24,9 @@ var bars = map[string]int{
 	"public packages": 22,
 	"exported names":  499,
 
-	// Raised by two storage engines behind one seam (issue 31), before what they replace goes; by a program for people
+	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 124841,
+	"lines of the product": 124862,
 
 	"lines a device compiles":                 21533,
 	"lines of a histogram app":                33007,
