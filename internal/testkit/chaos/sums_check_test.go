@@ -375,9 +375,10 @@ func (w *world) checkGone() {
 		if name == "log" {
 			continue
 		}
-		status, code, _ := w.ask(name, http.MethodGet, wire.PlanPath(w.signed.Plan.Hash()), "", nil)
+		// It may have lost the plan, and must not take it again.
+		status, code, _ := w.ask(name, http.MethodPut, wire.PlanPath(w.signed.Plan.Hash()), wire.PlanType(w.signed), w.signed.Marshal())
 		if code != wire.PlanWithdrawn && !(name == "analyzer" && w.sums.released) {
-			w.violation("%s shows a plan that is withdrawn: %d %s", name, status, code)
+			w.violation("%s takes a plan that is withdrawn: %d %s", name, status, code)
 		}
 	}
 	for _, name := range aggregators {
