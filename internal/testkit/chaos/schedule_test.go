@@ -152,7 +152,7 @@ func trouble(r *rand.Rand, s shape, pick func() string) []event {
 var failpoints = map[string][]string{
 	"device":   client.Failpoints,
 	"issuer":   {"before mark", "after mark"},
-	"analyzer": append(slices.Clone(analyzerd.Failpoints), "store/count", "store/count/committed", "store/close", "store/close/committed", "store/decide", "store/decide/committed"),
+	"analyzer": append(slices.Clone(analyzerd.Failpoints), "rows/count", "rows/count/committed", "rows/seal", "rows/close", "rows/close/committed", "rows/decide", "rows/decide/committed"),
 	"entry":    slices.DeleteFunc(slices.Clone(shufflerd.Failpoints), func(p string) bool { return strings.HasPrefix(p, "batch-") }),
 	"hop": slices.DeleteFunc(slices.Clone(shufflerd.Failpoints), func(p string) bool {
 		return strings.HasPrefix(p, "contribution-") || strings.HasPrefix(p, "epoch-")

@@ -31,7 +31,7 @@ var mishaps = []struct {
 		}
 		hop := []string{"epoch-sealed", "parts-written", "parts-marked", "step-done", "epoch-mixed", "outbox-written", "mixed", "parts-purged", "part-sent", "next-acknowledged", "forwarded"}
 		dooms["hop0.0"] = []doom{{"kill", 1, hop[seed%uint64(len(hop))]}, {"kill", 1 + r.IntN(3), hop[r.IntN(len(hop))]}}
-		counts := []string{"manifest-kept", "part-dealt", "batch-dealt", "shard-counted", "batch-opened", "store/count", "store/count/committed", "shards-added"}
+		counts := []string{"manifest-kept", "part-dealt", "batch-dealt", "shard-counted", "batch-opened", "rows/count", "rows/count/committed", "shards-added"}
 		dooms["analyzer"] = []doom{{"kill", 1, counts[seed%uint64(len(counts))]}, {"kill", 1 + r.IntN(2), counts[r.IntN(len(counts))]}}
 		return mishap{dooms: dooms}
 	}},
