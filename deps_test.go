@@ -148,7 +148,7 @@ var foreign = []struct {
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", nil, "shelves stand behind internal/storage/keep"},
 	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},
-		{"github.com/jackc/pgx", []string{"internal/storage/keep/postgres"}, "a database stands behind internal/storage/keep"},
+	{"github.com/jackc/pgx", []string{"internal/storage/keep/postgres"}, "a database stands behind internal/storage/keep"},
 }
 
 // below reports whether pkg is name or lies below it.
