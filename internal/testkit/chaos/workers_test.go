@@ -175,11 +175,9 @@ var workerTwins = []workerTwin{
 	{"a hop mixes anew what it finds half mixed", map[string]string{"hop0.0": "anew"}, false, func() mishap {
 		return mishap{dooms: map[string][]doom{"hop0.0": {{"kill", 1, "parts-marked"}}}}
 	}, "was laid out to be mixed 2 times"},
-	{"the tally is written before its mark", map[string]string{"counter0": "tally first", "counter1": "tally first"}, true, func() mishap {
-		return mishap{
-			dooms: map[string][]doom{"counter0": {{"call", 1, "between"}}, "counter1": {{"call", 1, "between"}}},
-			calls: func(f *fleet, who string) { f.check(f.postgres.Terminate()) },
-		}
+	{"the tally is written before its mark", map[string]string{"counter0": "tally first", "counter1": "idle"}, true, func() mishap {
+		// counter0 has a second shard of a batch, since counter1 takes none.
+		return mishap{dooms: map[string][]doom{"counter0": {{"kill", 1, "between"}}}}
 	}, "is counted 2 times"},
 	{"the mark is written before its tally", map[string]string{"counter0": "mark first", "counter1": "mark first"}, true, func() mishap {
 		return mishap{dooms: map[string][]doom{"counter0": {{"kill", 1, "between"}}, "counter1": {{"kill", 1, "between"}}}}
