@@ -28,7 +28,8 @@ const (
 
 const ownerKey = "owner" // -> whose shelves they are
 
-// Tables of a plan's shelves: the first four, and the leader's sums, of its shelf of reports.
+// Tables of a plan's two shelves. A leader's shelf of reports has 1 to 4 and 7; the plan's own has the others, and a
+// helper's 7.
 const (
 	reportsTable keep.Table = 1 // respondent -> name of the report, by Insert
 	namesTable   keep.Table = 2 // name -> crowd, by Insert, labelled with the crowd
@@ -46,8 +47,8 @@ const (
 	reportsPrefix = "reports-"
 )
 
-// Failpoints are the steps that the function given to Open is called at: before each write, and
-// behind it.
+// Failpoints are the steps of a collection that the function given to Open is called at: before each write, and
+// behind it. It is called at writes that serve, erase and revoke a plan too, which no schedule of tests draws.
 var Failpoints = []string{
 	"rows/take", "rows/take/committed", // a report
 	"rows/close", "rows/close/committed", // no more of them

@@ -12,6 +12,9 @@
 //	numbered              which plan a round of a study is
 //	rounds                of a study: what follows it
 //	announcements         that has come to every service
+//	states, signed        what a round starts from, and who else signed its plan
+//	gone, withdrawn       it was dropped, or ended by its publisher
+//	parts, shards, counts what of a batch was dealt to workers, and counted
 //
 // What belongs together is one Update of one shelf. The engine compares each row with its digest, over place and
 // content, whenever it is read.
@@ -83,7 +86,8 @@ const (
 	shelfPrefix = "plan-"
 )
 
-// Failpoints are the steps that Config.Failpoint is called at: before each write, and behind it.
+// Failpoints are the steps of a collection that Config.Failpoint is called at: before each write, and behind it. It
+// is called at writes of later signatures and withdrawals too, which no schedule of tests draws.
 var Failpoints = []string{
 	"rows/register", "rows/register/committed",
 	"rows/count", "rows/count/committed",

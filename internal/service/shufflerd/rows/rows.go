@@ -19,13 +19,13 @@ import (
 
 // Tables of main.
 const (
-	Plans     keep.Table = 1 + iota // HASH -> signed plan
-	Gone                            // HASH -> nothing: it was served, and is not again
-	Withdrawn                       // NAME -> statement
-	Crowds                          // POST/CROWD -> mark
-	Epochs                          // POST -> mark
-	Rounds                          // STUDY/NUMBER -> HASH
-	starts                          // reached -> nothing
+	Plans     keep.Table = 1 // HASH -> signed plan
+	Gone      keep.Table = 2 // HASH -> nothing: it was served, and is not again
+	Withdrawn keep.Table = 3 // NAME -> statement
+	Crowds    keep.Table = 4 // POST/CROWD -> mark
+	Epochs    keep.Table = 5 // POST -> mark
+	Rounds    keep.Table = 6 // STUDY/NUMBER -> HASH
+	starts    keep.Table = 7 // reached -> nothing
 )
 
 // ErrChanged is the error of a Set whose row was changed, or made, by somebody else since it

@@ -29,8 +29,8 @@ type Steps struct {
 
 // Tables of the shelf of steps.
 const (
-	tasks keep.Table = 1 + iota // name -> held
-	posts                       // of those that are never done
+	tasks keep.Table = 1 // name -> held
+	posts keep.Table = 2 // of those that are never done
 )
 
 // held is a task on the shelf.

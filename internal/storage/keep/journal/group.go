@@ -46,10 +46,11 @@ const (
 // kind says what a row does.
 type kind byte
 
+// These numbers are on disk.
 const (
-	put      kind = iota // by Update
-	inserted             // by Insert
-	deleted
+	put      kind = 0 // by Update
+	inserted kind = 1 // by Insert
+	deleted  kind = 2
 )
 
 // own is the table of the engine's own rows.

@@ -81,11 +81,12 @@ type entry struct {
 // state says of a shelf what becomes of its files. Its row is on main before they change.
 type state byte
 
+// These numbers are on disk.
 const (
-	unknown state = iota // no such row
-	begun
-	there
-	dropped
+	unknown state = 0 // no such row
+	begun   state = 1
+	there   state = 2
+	dropped state = 3
 )
 
 const stateKey = "shelf/"

@@ -1,5 +1,6 @@
 // Package postgres keeps shelves in a PostgreSQL database, which any number of processes open: a table for each
-// shelf, so that none waits for another's. Used by cmd/confetti-aggregator-postgres and cmd/internal/server/roles.
+// shelf, so that none waits for another's. Used by cmd/confetti-aggregator-postgres,
+// cmd/confetti-shuffler-postgres, cmd/internal/server/roles and internal/service/analyzerd/rows.
 //
 // Every transaction says what it needs of the server: READ COMMITTED, a commit that waits
 // for the disk and for the standbys, warnings. Locks and settings are a transaction's, and no

@@ -20,12 +20,12 @@ type transaction struct {
 	ended bool
 }
 
-// states of a shelf. One that is dropping has a table still.
+// states of a shelf, as the database has them. One that is dropping has a table still.
 const (
-	isOpen = iota
-	isSealed
-	isDropping
-	isDropped
+	isOpen     = 0
+	isSealed   = 1
+	isDropping = 2
+	isDropped  = 3
 )
 
 // status is what stands in a shelf's row.
