@@ -401,11 +401,12 @@ func (f *fleet) wake() (stopped int) {
 		}
 		stopped++
 		c := f.children[name]
-		c.mu.Lock()
-		err := c.cmd.Process.Signal(syscall.SIGCONT)
-		c.mu.Unlock()
-		f.check(err)
 		f.persist(func() error {
+			// Again each time: it says that it stops before it does.
+			c.mu.Lock()
+			err := c.cmd.Process.Signal(syscall.SIGCONT)
+			c.mu.Unlock()
+			f.check(err)
 			if f.notes(name, "awake") < n {
 				return fmt.Errorf("chaos: %s is not awake", name)
 			}
