@@ -101,7 +101,7 @@ var mishaps = []struct {
 		r := seeded.New(seed, 15)
 		return mishap{
 			dooms: map[string][]doom{
-				"mixer0": lives(r, 1, "stop", "put", 6), "mixer1": lives(r, 1, "stop", "put", 3), "counter0": lives(r, 1, "stop", "get", 2),
+				"mixer0": lives(r, 1, "stop", "put", 2), "mixer1": {{"stop", 1, "put"}}, "counter0": {{"stop", 1, "get"}}, // early: a quick hop leaves them little
 			},
 			after: func(f *fleet, _ []byte) {
 				if f.wake() == 0 {
