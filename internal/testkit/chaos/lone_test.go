@@ -73,10 +73,11 @@ func (l *lone) register(signed plan.Signed) {
 // released is the lone release of the collection, or what keeps it from one: that not all of
 // the fleet's batches are what it makes of them itself.
 func (l *lone) released() []byte {
-	if err := l.step(context.Background()); err != nil {
-		return []byte(err.Error())
+	err := l.step(context.Background()) // which speaks of earlier plans too, of which a crowd was lost
+	if answer := l.ask(http.MethodGet, "/v1/releases/"+l.signed.Plan.Name()+".json", "", nil); answer.Code == http.StatusOK {
+		return answer.Body.Bytes()
 	}
-	return l.ask(http.MethodGet, "/v1/releases/"+l.signed.Plan.Name()+".json", "", nil).Body.Bytes()
+	return fmt.Append(nil, "there is none: ", err)
 }
 
 // compare says what is wrong with what has come of each crowd: who sent something is in it once;

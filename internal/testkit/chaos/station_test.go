@@ -107,6 +107,16 @@ func (f *fates) come(point string, blobs bool) {
 	}
 }
 
+// rise tells that a process that was stopped has done what it was at.
+func (f *fates) rise() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.woken {
+		f.woken = false
+		f.note("awake")
+	}
+}
+
 func (f *fates) leave(dooms []doom) {
 	text, err := json.Marshal(dooms)
 	if err == nil {
@@ -152,7 +162,9 @@ func (m mortal) Put(ctx context.Context, name string, body []byte) error {
 func (m mortal) Get(ctx context.Context, name string) ([]byte, error) {
 	m.fates.come("get", true)
 	time.Sleep(m.slow)
-	return m.Store.Get(ctx, name)
+	body, err := m.Store.Get(ctx, name)
+	m.fates.rise()
+	return body, err
 }
 
 func (m mortal) List(ctx context.Context, under string) ([]string, error) {
