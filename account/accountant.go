@@ -181,8 +181,8 @@ func Join(a, b string) string {
 // sixth on average: 1/135,000 of it, so epsilon by about 4e-6 of itself.
 const PointsPerSpread = 150
 
-// wholePitches is how many pitches a profile of which many points are wanted takes for one: the error
-// is 6e-5 of epsilon, and each point takes a quarter of the time.
+// wholePitches coarsens the grid of a profile of which many points are wanted: the error is 6e-5 of epsilon, and
+// each point takes a quarter of the time.
 const wholePitches = 4
 
 // pitch returns that of the grid of a composition, and how many pitches it is of the grid that its

@@ -266,7 +266,7 @@ type underGauss struct {
 	tail    float64
 }
 
-// knot is a point of the profile.
+// knot holds a point of the profile.
 type knot struct{ epsilon, h float64 }
 
 const dominationCells = 200

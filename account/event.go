@@ -170,8 +170,8 @@ func Delta(e Event, epsilon float64) (Guarantee, error) {
 	return Options{}.Delta(e, epsilon)
 }
 
-// Certify is Epsilon over every data set: for randomized response every number of ones
-// among the others, or so many of them that what is left out of the others hardly counts.
+// Certify returns an Epsilon that holds over every data set: for randomized response it asks about every number of
+// ones among the others, or about so many that the rest hardly counts.
 // It may take seconds. Guarantee.Certified says which.
 func Certify(e Event, delta float64) (Guarantee, error) {
 	return Options{Every: true}.Epsilon(e, delta)

@@ -57,7 +57,7 @@ const (
 // e^20 is half a billion to one.
 const Meaningless = 20
 
-// MaxUsers is how many respondents are counted with: windows of counts still fit memory, and numbers a float64.
+// MaxUsers bounds the respondents of an event: windows of counts still fit memory, and numbers a float64.
 const MaxUsers = 10_000_000_000
 
 // Guarantee is one differential-privacy statement with all that is needed to

@@ -10,5 +10,5 @@ import (
 
 func TestMain(m *testing.M) {
 	atomicfiletest.InMemory()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent")) // of a JavaScript engine
 }

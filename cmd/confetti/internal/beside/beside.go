@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// program has the commands of operators.
+// program names the program with the commands of operators.
 const program = "confetti-server"
 
 // Commands names what confetti-server does.
