@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"testing"
@@ -123,6 +124,62 @@ func TestMemoryWhileDamageIsFound(t *testing.T) {
 			t.Errorf("byte %d: %d bytes at the start and %d by Check: at most %d are allowed", at, peak, live, mostMemory)
 		}
 		t.Logf("byte %d: %d and %d MB", at, peak>>20, live>>20)
+	}
+}
+
+// mostIndexed is what a million rows with keys of 16 bytes may take in memory.
+const mostIndexed = 110_000_000
+
+// An index of a million rows takes at most 110 MB, also where each row is a group of its own; one of whole places
+// takes more. Each place comes back as it was.
+func TestAMillionRowsTakeAtMost110MB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a few seconds of processor time")
+	}
+	const rows = 1_000_000
+	held := func(build func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		build()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		return after.HeapAlloc - before.HeapAlloc
+	}
+	for _, group := range []int{1, 64} {
+		x := &index{}
+		placeOf := func(i int) place {
+			back := uint32(groupHead + i%group*86)
+			return place{titleLine + int64(i/group)<<13 + int64(back), 86, back, uint32(i % group), i%3 > 0, uint32(i % 5)}
+		}
+		took := held(func() {
+			for i := range rows {
+				o := op{t: 1, key: numbered(i), label: uint32(i % 5), kind: put}
+				if i%3 > 0 {
+					o.kind = inserted
+				}
+				x.apply(o, placeOf(i))
+			}
+		})
+		if took > mostIndexed {
+			t.Errorf("groups of %d: %d bytes", group, took)
+		}
+		for i := range rows {
+			if p, there := x.find(1, numbered(i)); !there || p != placeOf(i) {
+				t.Fatalf("row %d lies at %v, and %v is found", i, placeOf(i), p)
+			}
+		}
+		t.Logf("groups of %d: %d bytes", group, took)
+	}
+	var whole map[string]place
+	took := held(func() {
+		whole = map[string]place{}
+		for i := range rows {
+			whole[numbered(i)] = place{at: int64(i)}
+		}
+	})
+	if took <= mostIndexed {
+		t.Errorf("%d whole places take %d bytes: the bar tells nothing", len(whole), took)
 	}
 }
 

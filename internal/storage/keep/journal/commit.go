@@ -144,7 +144,7 @@ func (b *batch) insert(j *job) {
 	there, same := 0, 0
 	for _, r := range j.rows {
 		o, over := b.find(r.Table, r.Key)
-		if _, known := b.s.index.find(r.Table, r.Key); known && !over {
+		if !over && b.s.index.at(r.Table, r.Key) > 0 {
 			j.retry = true // it was written since the caller looked, who reads it
 			return
 		}

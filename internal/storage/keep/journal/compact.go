@@ -130,7 +130,7 @@ type mover struct {
 func (m *mover) move() error {
 	err := m.s.vol.log.Groups(hashchain.Walk{Skip: m.s.known.accepted()}, func(g hashchain.Group) error {
 		_, _, err := m.s.sealer.rows(g.At, g.Body, func(o op, p place) error {
-			if now, there := m.s.index.find(o.t, o.key); !there || now.at != p.at {
+			if m.s.index.at(o.t, o.key) != p.at {
 				return nil
 			}
 			return m.add(o)

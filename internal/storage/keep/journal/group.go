@@ -69,16 +69,13 @@ func (o op) size() int { return len(o.key) + len(o.value) + keep.RowMore }
 
 // place says where a row lies in its file.
 type place struct {
-	at    int64
-	n     uint32 // bytes
-	back  uint32 // to the beginning of the group's body
-	i     uint32 // among the group's rows; the highest bit: Insert wrote it
-	label uint32
+	at       int64
+	n        uint32 // bytes
+	back     uint32 // to the beginning of the group's body
+	i        uint32 // among the group's rows
+	inserted bool   // by Insert
+	label    uint32
 }
-
-const byInsert = 1 << 31
-
-func (p place) inserted() bool { return p.i&byInsert != 0 }
 
 // secret is what a shelf's key gives: the keys of its groups, and secrets for purposes. It
 // never prints itself.
@@ -148,11 +145,7 @@ func (w *writer) add(o op) {
 	w.body = binary.BigEndian.AppendUint32(w.body, uint32(len(w.plain)+tagSize))
 	nonce := nonceOf(i)
 	w.body = w.aead.Seal(w.body, nonce[:], w.plain, nil)
-	p := place{at: int64(from), n: uint32(len(w.body) - from), back: uint32(from), i: i, label: o.label}
-	if o.kind == inserted {
-		p.i |= byInsert
-	}
-	w.places = append(w.places, p)
+	w.places = append(w.places, place{int64(from), uint32(len(w.body) - from), uint32(from), i, o.kind == inserted, o.label})
 }
 
 // pad fills the body with zeros until it ends so many bytes before a multiple of a block.
@@ -213,11 +206,7 @@ func (s sealer) rows(at int64, body []byte, fn func(op, place) error) (before, n
 		if err != nil {
 			return 0, 0, fmt.Errorf("%w (byte %d)", err, at+int64(back))
 		}
-		p := place{at: at + int64(back), n: uint32(length), back: uint32(back), i: uint32(n), label: o.label}
-		if o.kind == inserted {
-			p.i |= byInsert
-		}
-		if err := fn(o, p); err != nil {
+		if err := fn(o, place{at + int64(back), uint32(length), uint32(back), uint32(n), o.kind == inserted, o.label}); err != nil {
 			return 0, 0, err
 		}
 		back += length

@@ -14,12 +14,36 @@ import (
 // at least shares it.
 type index struct {
 	tables [16]table
-	live   int64 // bytes of rows
+	groups []int64 // where the bodies of groups begin, in order: of a row's the last before it
+	live   int64   // bytes of rows
 }
+
+// packed is a place but for its group, in 16 bytes: with a place whole a million rows take a sixth more memory.
+type packed struct{ where, what uint64 }
+
+// Bits of a packed place: a file may have 2^44 bytes, 16 TiB, and a group so many rows and bytes.
+const (
+	rowBits = 20
+	_       = uint(1<<rowBits - mostBody/rowHead)
+	_       = uint(1<<31 - mostBody)
+)
+
+func (p place) pack() packed {
+	c := packed{uint64(p.at)<<rowBits | uint64(p.i), uint64(p.n)<<33 | uint64(p.label)}
+	if p.inserted {
+		c.what |= 1 << 32
+	}
+	return c
+}
+
+func (c packed) at() int64      { return int64(c.where >> rowBits) }
+func (c packed) n() int64       { return int64(c.what >> 33) }
+func (c packed) inserted() bool { return c.what>>32&1 > 0 }
+func (c packed) label() uint32  { return uint32(c.what) }
 
 // table is the rows of a table.
 type table struct {
-	rows   map[string]place
+	rows   map[string]packed
 	counts map[uint32]int // of Insert's rows, by label
 
 	// Keys in order, once somebody has asked for them: sorted runs, each at least twice as
@@ -35,10 +59,10 @@ func (x *index) apply(o op, p place) {
 	t := &x.tables[o.t]
 	was, there := t.rows[o.key]
 	if there {
-		x.live -= int64(was.n)
+		x.live -= was.n()
 		if was.inserted() {
-			if t.counts[was.label]--; t.counts[was.label] == 0 {
-				delete(t.counts, was.label)
+			if t.counts[was.label()]--; t.counts[was.label()] == 0 {
+				delete(t.counts, was.label())
 			}
 		}
 	}
@@ -47,11 +71,14 @@ func (x *index) apply(o op, p place) {
 		return
 	}
 	if t.rows == nil {
-		t.rows, t.counts = map[string]place{}, map[uint32]int{}
+		t.rows, t.counts = map[string]packed{}, map[uint32]int{}
 	}
-	t.rows[o.key] = p
+	if begin := p.at - int64(p.back); len(x.groups) == 0 || x.groups[len(x.groups)-1] < begin {
+		x.groups = append(x.groups, begin)
+	}
+	t.rows[o.key] = p.pack()
 	x.live += int64(p.n)
-	if p.inserted() {
+	if p.inserted {
 		t.counts[p.label]++
 	}
 	if t.asked && !there {
@@ -59,9 +86,16 @@ func (x *index) apply(o op, p place) {
 	}
 }
 
-func (x *index) find(t keep.Table, key string) (place, bool) {
-	p, there := x.tables[t].rows[key]
-	return p, there
+// at returns where a row begins; 0: it is not there.
+func (x *index) at(t keep.Table, key string) int64 { return x.tables[t].rows[key].at() }
+
+func (x *index) find(t keep.Table, key string) (p place, there bool) {
+	c, there := x.tables[t].rows[key]
+	if !there {
+		return p, false
+	}
+	n, _ := slices.BinarySearch(x.groups, c.at())
+	return place{c.at(), uint32(c.n()), uint32(c.at() - x.groups[n-1]), uint32(c.where & (1<<rowBits - 1)), c.inserted(), c.label()}, true
 }
 
 func (x *index) count(t keep.Table, label uint32) int { return x.tables[t].counts[label] }

@@ -200,8 +200,7 @@ func (s *shelf) replay(ctx context.Context, file hashchain.File, was check, asid
 	}
 	s.vol = newVolume(log, file)
 	s.known.End = log.End()
-	_, sealed := s.index.find(own, sealedKey)
-	s.known.Sealed = sealed || was.Sealed
+	s.known.Sealed = s.index.at(own, sealedKey) > 0 || was.Sealed
 	same := was.End.Number == s.known.End.Number && was.Rows == s.known.Rows && was.Sealed == s.known.Sealed && was.Updated == s.known.Updated && len(was.Aside) == len(s.known.Aside)
 	if same {
 		return nil

@@ -93,7 +93,7 @@ func (v *volume) row(s sealer, p place) (op, error) {
 	if _, err := v.file.ReadAt(b, p.at); err != nil {
 		return op{}, lost(err)
 	}
-	o, n, err := openRow(b, group.aead, p.i&^byInsert)
+	o, n, err := openRow(b, group.aead, p.i)
 	if err == nil && n != len(b) {
 		err = fmt.Errorf("%w: a row is cut off", keep.ErrDamaged)
 	}
@@ -150,7 +150,7 @@ func (s *shelf) read(t keep.Table, key string) (o op, there bool, err error) {
 // rowAt reads the row at a place, which must be the one under that key.
 func (s *shelf) rowAt(v *volume, p place, t keep.Table, key string) (op, bool, error) {
 	o, err := v.row(s.sealer, p)
-	if err == nil && (o.t != t || o.key != key || o.kind == deleted || o.label != p.label || (o.kind == inserted) != p.inserted()) {
+	if err == nil && (o.t != t || o.key != key || o.kind == deleted || o.label != p.label || (o.kind == inserted) != p.inserted) {
 		err = fmt.Errorf("%w: another row stands in its place", keep.ErrDamaged)
 	}
 	if err != nil {
@@ -228,9 +228,9 @@ func (s *shelf) InOrder(ctx context.Context, t keep.Table, fn func(key string, v
 			return nil
 		}
 		s.mu.RLock()
-		now, there := s.index.find(t, o.key)
+		now := s.index.at(t, o.key)
 		s.mu.RUnlock()
-		if !there || now.at != p.at {
+		if now != p.at {
 			return nil
 		}
 		return fn(o.key, o.value)
@@ -332,7 +332,7 @@ func (s *shelf) there(rows []keep.Row) (again, some bool, err error) {
 	}
 	for i, p := range places {
 		r := rows[i]
-		if p.label != r.Label || !p.inserted() {
+		if p.label != r.Label || !p.inserted {
 			return false, true, keep.ErrTaken
 		}
 		o, _, err := s.rowAt(v, p, r.Table, r.Key)

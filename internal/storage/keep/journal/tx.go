@@ -172,7 +172,7 @@ func (t *tx) Delete(table keep.Table, key string) {
 	if t.fail(keep.CheckKey(table, key)) != nil {
 		return
 	}
-	_, there := t.s.index.find(table, key)
+	there := t.s.index.at(table, key) > 0
 	if o, over := t.changed(table, key); over {
 		there = o.kind != deleted
 	}
