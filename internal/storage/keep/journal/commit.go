@@ -17,20 +17,20 @@ import (
 // as many wait as were there before, or until half the time of a write has passed. When
 // nobody waits, the next is written at once.
 func (s *shelf) run() {
-	l := &s.line
-	defer close(l.done)
+	q := &s.queue
+	defer close(q.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		timer.Reset(max(l.took/2, shortest))
+		timer.Reset(max(q.took/2, shortest))
 		select {
-		case <-l.wake:
+		case <-q.wake:
 		case <-timer.C:
-			if l.idle() {
-				<-l.wake
+			if q.idle() {
+				<-q.wake
 			}
 		}
-		if l.ended() {
+		if q.ended() {
 			return
 		}
 		runtime.Gosched() // who can run joins first: else one of them and this one take turns on a single core
@@ -41,7 +41,7 @@ func (s *shelf) run() {
 // commit writes one group and answers all who are in it.
 func (s *shelf) commit() {
 	r := &round{built: make(chan struct{})}
-	group := s.line.take(r)
+	group := s.queue.take(r)
 	if len(group) == 0 {
 		return
 	}
@@ -54,19 +54,19 @@ func (s *shelf) commit() {
 		}
 		b.add(group[n])
 	}
-	s.line.back(group[n:])
+	s.queue.back(group[n:])
 	group = group[:n]
 	err := s.write(b, r)
 	b.end()
-	s.line.next(group)
-	for _, j := range group {
+	s.queue.next(group)
+	for _, req := range group {
 		if err != nil { // what it was told may rest on what was not written
-			j.again, j.retry, j.err = false, false, err
+			req.again, req.retry, req.err = false, false, err
 		}
-		close(j.done)
+		close(req.done)
 	}
 	if err == nil {
-		s.compactIfDue()
+		s.compactIfDue(s.o.mostMoved)
 	}
 }
 
@@ -123,12 +123,12 @@ func (b *batch) put(o op) {
 	b.size += o.size()
 }
 
-func (b *batch) add(j *job) {
+func (b *batch) add(req *request) {
 	switch {
-	case j.tx != nil:
-		b.update(j)
-	case j.rows != nil:
-		b.insert(j)
+	case req.tx != nil:
+		b.update(req)
+	case req.rows != nil:
+		b.insert(req)
 	case !b.sealed:
 		b.put(op{t: own, kind: put, key: sealedKey})
 		b.sealed = true
@@ -136,16 +136,16 @@ func (b *batch) add(j *job) {
 }
 
 // insert adds the rows of an Insert, all or none.
-func (b *batch) insert(j *job) {
+func (b *batch) insert(req *request) {
 	if b.sealed {
-		j.err = keep.ErrSealed
+		req.err = keep.ErrSealed
 		return
 	}
 	there, same := 0, 0
-	for _, r := range j.rows {
+	for _, r := range req.rows {
 		o, over := b.find(r.Table, r.Key)
 		if !over && b.s.index.at(r.Table, r.Key) > 0 {
-			j.retry = true // it was written since the caller looked, who reads it
+			req.retry = true // it was written since the caller looked, who reads it
 			return
 		}
 		if over && o.kind != deleted {
@@ -157,30 +157,30 @@ func (b *batch) insert(j *job) {
 	}
 	switch {
 	case there == 0:
-		for _, r := range j.rows {
+		for _, r := range req.rows {
 			b.put(op{t: r.Table, kind: inserted, label: r.Label, key: r.Key, value: r.Value})
 		}
-	case same == len(j.rows):
-		j.again = true
+	case same == len(req.rows):
+		req.again = true
 	default:
-		j.err = keep.ErrTaken
+		req.err = keep.ErrTaken
 	}
 }
 
 // update lets the caller run fn, and adds what it put and deleted.
-func (b *batch) update(j *job) {
-	l := &b.s.line
-	l.mu.Lock()
-	j.running = !j.left
-	l.mu.Unlock()
-	if !j.running {
+func (b *batch) update(req *request) {
+	q := &b.s.queue
+	q.mu.Lock()
+	req.running = !req.left
+	q.mu.Unlock()
+	if !req.running {
 		return
 	}
-	j.tx.batch = b
-	close(j.turn)
-	<-j.ran
-	if j.err == nil {
-		for _, o := range j.tx.ops {
+	req.tx.batch = b
+	close(req.turn)
+	<-req.ran
+	if req.err == nil {
+		for _, o := range req.tx.ops {
 			b.put(o)
 		}
 	}
@@ -209,7 +209,7 @@ func (s *shelf) write(b *batch, r *round) error {
 	}
 	at, start := s.vol.log.Next(), time.Now()
 	err = s.vol.log.Append(s.writer.body)
-	s.line.took = (3*s.line.took + time.Since(start)) / 4
+	s.queue.took = (3*s.queue.took + time.Since(start)) / 4
 	switch {
 	case errors.Is(err, hashchain.ErrFull):
 		return keep.ErrFull
@@ -252,16 +252,21 @@ func (s *shelf) fail(err error) error {
 	return s.broken
 }
 
-// enter gives a job to the committer. Its caller waits no longer than the context.
-func (s *shelf) enter(ctx context.Context, j *job) error {
-	if err := s.line.join(j); err != nil {
+// enter gives a request to the committer and waits for its answer.
+func (s *shelf) enter(ctx context.Context, req *request) error {
+	if err := s.queue.join(req); err != nil {
 		return err
 	}
+	return s.answer(ctx, req)
+}
+
+// answer waits for the answer to a request, no longer than the context.
+func (s *shelf) answer(ctx context.Context, req *request) error {
 	select {
-	case <-j.done:
-		return j.err
+	case <-req.done:
+		return req.err
 	case <-ctx.Done():
-		s.line.leave(j)
+		s.queue.leave(req)
 		return unavailable(ctx)
 	}
 }

@@ -32,10 +32,10 @@ func (s *shelf) due() bool {
 	return dead >= s.o.leastDead && dead >= size/2
 }
 
-// compactIfDue writes the file anew where that is worth it. A failure is no failed write:
-// what is on disk stays there, and the next try is later.
-func (s *shelf) compactIfDue() {
-	if !s.due() || s.vol.log.Next() > s.o.mostMoved || time.Now().Before(s.later) {
+// compactIfDue writes a file of so many bytes at most anew where that is worth it. A failure is no
+// failed write: what is on disk stays there, and the next try is later.
+func (s *shelf) compactIfDue(most int64) {
+	if !s.due() || s.vol.log.Next() > most || time.Now().Before(s.later) {
 		return
 	}
 	if !s.moving.TryLock() {
@@ -48,18 +48,6 @@ func (s *shelf) compactIfDue() {
 		}
 		s.later = time.Now().Add(retryAfter)
 	}
-}
-
-// compactAtStart does so for a shelf that nobody has yet, of any size.
-func (s *shelf) compactAtStart() error {
-	if !s.due() {
-		return nil
-	}
-	if err := s.compact(); err != nil {
-		s.o.Log.Warn("a shelf cannot be written anew without what is dead in it, and takes more of the disk than it needs", "shelf", s.name, "error", err.Error())
-		s.later = time.Now().Add(retryAfter)
-	}
-	return s.broken
 }
 
 // compact writes what lives into a new file, in the order in which it lay, which takes the
@@ -77,14 +65,17 @@ func (s *shelf) compact() error {
 	if err := write(s.disk, name, layout.Begin(end)); err != nil {
 		return errors.Join(err, remove(s.disk, name))
 	}
-	file, err := s.disk.Open(name)
+	opened, err := s.disk.Open(name)
 	if err != nil {
 		return errors.Join(err, remove(s.disk, name))
 	}
-	file = renamed{file, s.name + rowsFile}
+	file := &moved{File: opened, name: s.name + rowsFile}
 	m := mover{s: s, index: &index{}, rows: s.known.Rows, writer: writer{sealer: s.sealer}}
 	if m.log, err = layout.Open(file, hashchain.Walk{}, nil); err == nil {
 		err = m.move()
+	}
+	if err == nil {
+		file.whole, err = true, opened.Sync()
 	}
 	if err == nil {
 		err = s.disk.Rename(name, s.name+rowsFile)
@@ -108,13 +99,22 @@ func (s *shelf) compact() error {
 	return nil
 }
 
-// renamed is a file that will have another name than it was opened by.
-type renamed struct {
+// moved is a file that will have another name than it was opened by. Until it is whole nothing
+// of it needs to be on disk.
+type moved struct {
 	hashchain.File
-	name string
+	name  string
+	whole bool
 }
 
-func (r renamed) Name() string { return r.name }
+func (m *moved) Name() string { return m.name }
+
+func (m *moved) Sync() error {
+	if !m.whole {
+		return nil
+	}
+	return m.File.Sync()
+}
 
 // mover copies the rows that live into another log.
 type mover struct {

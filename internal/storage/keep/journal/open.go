@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math"
 	"slices"
 	"time"
 
@@ -91,10 +92,11 @@ func layoutOf(name string, s secret) hashchain.Layout {
 // in them, for good.
 func openShelf(ctx context.Context, d disk, name string, o Options, aside bool) (*shelf, error) {
 	s := &shelf{disk: d, name: name, o: o, prompt: o.Prompt || name == keep.Main, index: &index{}}
-	s.line = line{target: 1, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s.queue = queue{target: 1, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	err := s.load(ctx, aside)
 	if err == nil {
-		err = s.compactAtStart()
+		s.compactIfDue(math.MaxInt64)
+		err = s.broken
 	}
 	if err != nil {
 		s.letGo()
@@ -258,13 +260,13 @@ func (s *shelf) saveLate() {
 
 // close ends the shelf: what waits, and every later call, is answered with the reason.
 func (s *shelf) close(why error) error {
-	s.line.mu.Lock()
-	if s.line.closed == nil {
-		s.line.closed = why
+	s.queue.mu.Lock()
+	if s.queue.closed == nil {
+		s.queue.closed = why
 	}
-	s.line.poke()
-	s.line.mu.Unlock()
-	<-s.line.done
+	s.queue.poke()
+	s.queue.mu.Unlock()
+	<-s.queue.done
 	s.mu.Lock()
 	if s.gone != nil {
 		s.mu.Unlock()

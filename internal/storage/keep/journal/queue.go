@@ -16,8 +16,8 @@ const (
 	shortest = 20 * time.Microsecond
 )
 
-// job is an Insert, an Update or a Seal that waits for the committer.
-type job struct {
+// request is an Insert, an Update or a Seal that waits for the committer.
+type request struct {
 	rows []keep.Row // of an Insert
 	tx   *tx        // of an Update
 	size int
@@ -28,22 +28,22 @@ type job struct {
 	retry     bool // ask once more: meanwhile a row came under one of the keys
 	err       error
 
-	// Under the line's lock.
+	// Under the queue's lock.
 	round   *round // in which it is; nil: it waits
 	running bool   // fn's turn has come
 	left    bool   // nobody waits for it
 }
 
-// round is a group that is being built. What jobs point to is not read any more when built
+// round is a group that is being built. What requests point to is not read any more when built
 // is closed.
 type round struct{ built chan struct{} }
 
-// line is those who wait for the committer.
-type line struct {
+// queue is those who wait for the committer.
+type queue struct {
 	mu      sync.Mutex
-	waiting []*job
+	waiting []*request
 	target  int // how many wait when the committer is woken; 0: it is at work
-	bytes   int // of jobs that are not answered
+	bytes   int // of requests that are not answered
 	closed  error
 
 	wake chan struct{}
@@ -51,47 +51,47 @@ type line struct {
 	took time.Duration // of the committer
 }
 
-// join puts a job into the line.
-func (l *line) join(j *job) error {
-	j.done = make(chan struct{})
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// join puts a request into the queue.
+func (q *queue) join(req *request) error {
+	req.done = make(chan struct{})
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	switch {
-	case l.closed != nil:
-		return l.closed
-	case l.bytes+j.size > maxBehind:
+	case q.closed != nil:
+		return q.closed
+	case q.bytes+req.size > maxBehind:
 		return fmt.Errorf("%w: the disk is behind", keep.ErrUnavailable)
 	}
-	l.waiting = append(l.waiting, j)
-	l.bytes += j.size
-	if len(l.waiting) == l.target || l.bytes > mostGroup {
-		l.poke()
+	q.waiting = append(q.waiting, req)
+	q.bytes += req.size
+	if len(q.waiting) == q.target || q.bytes > mostGroup {
+		q.poke()
 	}
 	return nil
 }
 
-func (l *line) poke() {
+func (q *queue) poke() {
 	select {
-	case l.wake <- struct{}{}:
+	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
-// leave takes a job out of the line whose caller waits no more, or waits until the committer
+// leave takes a request out of the queue whose caller waits no more, or waits until the committer
 // has no use for what it points to.
-func (l *line) leave(j *job) {
+func (q *queue) leave(req *request) {
 	for {
-		l.mu.Lock()
-		r := j.round
-		j.left = r == nil
-		l.mu.Unlock()
+		q.mu.Lock()
+		r := req.round
+		req.left = r == nil
+		q.mu.Unlock()
 		if r == nil {
 			return
 		}
 		<-r.built
-		l.mu.Lock()
-		in := j.round == r // else it was put back into the line
-		l.mu.Unlock()
+		q.mu.Lock()
+		in := req.round == r // else it was put back into the queue
+		q.mu.Unlock()
 		if in {
 			return
 		}
@@ -99,70 +99,70 @@ func (l *line) leave(j *job) {
 }
 
 // idle reports whether nobody waits, and has the next one wake the committer.
-func (l *line) idle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.waiting) > 0 {
+func (q *queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) > 0 {
 		return false
 	}
-	l.target = 1
+	q.target = 1
 	return true
 }
 
 // ended reports whether the shelf is closed, and answers those who wait.
-func (l *line) ended() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed == nil {
+func (q *queue) ended() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed == nil {
 		return false
 	}
-	for _, j := range l.waiting {
-		j.err = l.closed
-		close(j.done)
+	for _, req := range q.waiting {
+		req.err = q.closed
+		close(req.done)
 	}
-	l.waiting = nil
+	q.waiting = nil
 	return true
 }
 
 // take returns who waits.
-func (l *line) take(r *round) (group []*job) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	group = l.waiting[:0]
-	for _, j := range l.waiting {
-		if j.left {
-			l.bytes -= j.size
+func (q *queue) take(r *round) (group []*request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	group = q.waiting[:0]
+	for _, req := range q.waiting {
+		if req.left {
+			q.bytes -= req.size
 			continue
 		}
-		j.round = r
-		group = append(group, j)
+		req.round = r
+		group = append(group, req)
 	}
-	l.waiting, l.target = nil, 0
+	q.waiting, q.target = nil, 0
 	return group
 }
 
-// back puts those back at the head of the line for whom a group had no room.
-func (l *line) back(rest []*job) {
+// back puts those back at the head of the queue for whom a group had no room.
+func (q *queue) back(rest []*request) {
 	if len(rest) == 0 {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, j := range rest {
-		j.round = nil
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, req := range rest {
+		req.round = nil
 	}
-	l.waiting = append(rest[:len(rest):len(rest)], l.waiting...)
+	q.waiting = append(rest[:len(rest):len(rest)], q.waiting...)
 }
 
 // next takes note of who was answered, and wakes the committer when nearly as many wait.
-func (l *line) next(group []*job) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, j := range group {
-		l.bytes -= j.size
+func (q *queue) next(group []*request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, req := range group {
+		q.bytes -= req.size
 	}
-	l.target = max(1, (len(group)+len(l.waiting))*15/16)
-	if len(l.waiting) >= l.target || l.bytes > mostGroup {
-		l.poke()
+	q.target = max(1, (len(group)+len(q.waiting))*15/16)
+	if len(q.waiting) >= q.target || q.bytes > mostGroup {
+		q.poke()
 	}
 }

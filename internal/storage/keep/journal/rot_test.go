@@ -104,6 +104,42 @@ func TestRotInAnOpenStore(t *testing.T) {
 	}
 }
 
+// wrongOnce is a file whose next read is wrong by a bit.
+type wrongOnce struct {
+	hashchain.File
+	wrong bool
+}
+
+func (f *wrongOnce) ReadAt(b []byte, at int64) (int, error) {
+	n, err := f.File.ReadAt(b, at)
+	if f.wrong && n > 0 {
+		b[0], f.wrong = b[0]^1, false
+	}
+	return n, err
+}
+
+// What is read wrong once, as by a cable, is right when it is read again: also the salt of a group, from which its
+// key comes.
+func TestAReadThatIsWrongOnce(t *testing.T) {
+	w, _ := chained(t, Options{}, 3)
+	if !w.start() {
+		t.Fatal(w.err)
+	}
+	defer w.store.Close()
+	s := w.shelf("in").(*shelf)
+	file := &wrongOnce{File: s.vol.file}
+	s.vol.file = file
+	for i := range 3 { // whose salt is read first
+		file.wrong = true
+		if _, _, err := s.Get(t.Context(), 1, fmt.Sprint(i)); !errors.Is(err, keep.ErrDamaged) || file.wrong {
+			t.Errorf("row %d: %v", i, err)
+		}
+		if value, there, err := s.Get(t.Context(), 1, fmt.Sprint(i)); err != nil || !there || string(value) != "value" {
+			t.Errorf("row %d again: %q, %t, %v", i, value, there, err)
+		}
+	}
+}
+
 // chained returns a store whose shelf "in" has groups of one row each, as a process leaves it
 // that is killed within a second of them.
 func chained(t testing.TB, o Options, n int) (w *world, begins []int64) {

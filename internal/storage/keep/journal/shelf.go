@@ -24,7 +24,7 @@ type shelf struct {
 	secret secret
 	sealer sealer
 	check  *checkFile
-	line   line
+	queue  queue
 	writer writer // of the committer, as batch is
 	batch  batch
 
@@ -80,14 +80,14 @@ func (v *volume) release() error {
 
 // row reads the row at a place.
 func (v *volume) row(s sealer, p place) (op, error) {
-	group := v.last.Load()
+	last := v.last.Load()
+	group := last
 	if begin := p.at - int64(p.back); group == nil || group.at != begin {
 		var salt [saltSize]byte
 		if _, err := v.file.ReadAt(salt[:], begin); err != nil {
 			return op{}, lost(err)
 		}
 		group = &lastGroup{begin, s.group(salt[:])}
-		v.last.Store(group)
 	}
 	b := make([]byte, p.n)
 	if _, err := v.file.ReadAt(b, p.at); err != nil {
@@ -97,7 +97,13 @@ func (v *volume) row(s sealer, p place) (op, error) {
 	if err == nil && n != len(b) {
 		err = fmt.Errorf("%w: a row is cut off", keep.ErrDamaged)
 	}
-	return o, err
+	if err != nil {
+		return o, err
+	}
+	if group != last {
+		v.last.Store(group) // it opens a row: its salt was not read wrong
+	}
+	return o, nil
 }
 
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
@@ -297,12 +303,12 @@ func (s *shelf) Insert(ctx context.Context, rows ...keep.Row) (again bool, err e
 		if there || err != nil {
 			return again, err
 		}
-		j := &job{rows: rows, size: size}
-		if err := s.enter(ctx, j); err != nil {
+		req := &request{rows: rows, size: size}
+		if err := s.enter(ctx, req); err != nil {
 			return false, err
 		}
-		if !j.retry {
-			return j.again, nil
+		if !req.retry {
+			return req.again, nil
 		}
 	}
 }
@@ -351,7 +357,7 @@ func (s *shelf) Seal(ctx context.Context) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	return s.enter(ctx, &job{size: keep.RowMore})
+	return s.enter(ctx, &request{size: keep.RowMore})
 }
 
 // Secret implements keep.Shelf.

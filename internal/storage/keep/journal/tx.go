@@ -16,13 +16,10 @@ type tx struct {
 	s     *shelf
 	batch *batch // of the calls before it in the group
 	ops   []op
-	mine  map[rowName]int // of ops, once they are many
+	own   map[rowName]int // where in ops a row is
 	size  int
 	fault error
 }
-
-// few is how many ops are searched one by one.
-const few = 8
 
 // errUnfinished is the error of an fn that did not return.
 var errUnfinished = errors.New("journal: the function of an Update did not return")
@@ -36,54 +33,48 @@ func (s *shelf) update(ctx context.Context, fn func(*tx) error) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	j := &job{tx: &tx{s: s}, turn: make(chan struct{}), ran: make(chan struct{}), size: keep.RowMore}
-	if err := s.line.join(j); err != nil {
+	req := &request{tx: &tx{s: s}, turn: make(chan struct{}), ran: make(chan struct{}), size: keep.RowMore}
+	if err := s.queue.join(req); err != nil {
 		return err
 	}
 	select {
-	case <-j.turn:
-	case <-j.done:
-		return j.err
+	case <-req.turn:
+	case <-req.done:
+		return req.err
 	case <-ctx.Done():
-		if s.line.giveUp(j) {
+		if s.queue.giveUp(req) {
 			return unavailable(ctx)
 		}
-		<-j.turn
+		<-req.turn
 	}
-	j.run(ctx, fn)
-	select {
-	case <-j.done:
-		return j.err
-	case <-ctx.Done():
-		s.line.leave(j)
-		return unavailable(ctx)
-	}
+	req.run(ctx, fn)
+	return s.answer(ctx, req)
 }
 
-// giveUp takes an Update out of the line whose turn has not come.
-func (l *line) giveUp(j *job) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	j.left = !j.running
-	return j.left
+// giveUp takes an Update out of the queue whose turn has not come.
+func (q *queue) giveUp(req *request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	req.left = !req.running
+	return req.left
 }
 
 // run runs fn in its turn.
-func (j *job) run(ctx context.Context, fn func(*tx) error) {
-	defer close(j.ran)
-	j.err = errUnfinished
+func (req *request) run(ctx context.Context, fn func(*tx) error) {
+	defer close(req.ran)
+	req.err = errUnfinished
 	if ctx.Err() != nil {
-		j.err = unavailable(ctx)
+		req.err = unavailable(ctx)
 		return
 	}
-	err := fn(j.tx)
+	err := fn(req.tx)
 	if err == nil {
-		err = j.tx.fault
+		err = req.tx.fault
 	}
 	if err == nil {
-		err = keep.CheckSize(j.tx.size)
+		err = keep.CheckSize(req.tx.size)
 	}
-	j.err = err
+	req.err = err
 }
 
 // Sealed implements keep.Tx.
@@ -108,7 +99,7 @@ func (t *tx) get(table keep.Table, key string) ([]byte, bool, error) {
 
 // changed returns what this Update or a call before it in the group made of a row.
 func (t *tx) changed(table keep.Table, key string) (op, bool) {
-	if i := t.find(table, key); i >= 0 {
+	if i, own := t.own[rowName{table, key}]; own {
 		return t.ops[i], true
 	}
 	return t.batch.find(table, key)
@@ -182,31 +173,16 @@ func (t *tx) Delete(table keep.Table, key string) {
 }
 
 func (t *tx) set(o op) {
-	if i := t.find(o.t, o.key); i >= 0 {
-		t.size += o.size() - t.ops[i].size()
+	name := rowName{o.t, o.key}
+	t.size += o.size()
+	if i, own := t.own[name]; own {
+		t.size -= t.ops[i].size()
 		t.ops[i] = o
 		return
 	}
-	if t.mine != nil {
-		t.mine[rowName{o.t, o.key}] = len(t.ops)
+	if t.own == nil {
+		t.own = map[rowName]int{}
 	}
-	t.size += o.size()
+	t.own[name] = len(t.ops)
 	t.ops = append(t.ops, o)
-}
-
-// find returns where in ops a row is; -1: nowhere.
-func (t *tx) find(table keep.Table, key string) int {
-	if len(t.ops) > few && t.mine == nil {
-		t.mine = make(map[rowName]int, 2*len(t.ops))
-		for i, o := range t.ops {
-			t.mine[rowName{o.t, o.key}] = i
-		}
-	}
-	if t.mine != nil {
-		if i, there := t.mine[rowName{table, key}]; there {
-			return i
-		}
-		return -1
-	}
-	return slices.IndexFunc(t.ops, func(o op) bool { return o.t == table && o.key == key })
 }
