@@ -26,15 +26,15 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 124892,
+	"lines of the product": 124881,
 
 	"lines a device compiles":                 21533,
 	"lines of a histogram app":                33007,
 	"lines a verifier of every kind compiles": 45744,
 	"lines of a histogram's verifier":         31562,
-	"lines a mixing party compiles":           26474,
+	"lines a mixing party compiles":           26463,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 24127,
+	"lines an aggregator compiles": 24116,
 
 	"comments that say what a function is": 546,
 	"long sentences in a thousand":         11,
@@ -199,7 +199,7 @@ func TestTheHouseIsMeasured(t *testing.T) {
 	}
 	tree["README.md"] = &fstest.MapFile{Data: []byte("# Title\n\nShort it is. " + strings.Repeat("word ", 36) + "end.\n")}
 	now, err := measured(tree)
-	want := map[string]int{"long sentences in a thousand": 11, "root folders": 3, "public packages": 2, "exported names": 2, "lines of the product": 124892, "lines a device compiles": 12, "comments that say what a function is": 1}
+	want := map[string]int{"long sentences in a thousand": 11, "root folders": 3, "public packages": 2, "exported names": 2, "lines of the product": 124881, "lines a device compiles": 12, "comments that say what a function is": 1}
 	if err != nil {
 		t.Fatal(err)
 	}
