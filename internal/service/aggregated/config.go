@@ -76,7 +76,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 		return fmt.Errorf("aggregator: %w", err)
 	}
 	defer done()
-	c.Place = copied
+	c.Place, o.Begin.Copy = copied, true
 	service, err := c.start(ctx, o)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // place returns where the data rest.
 func (c Config) place(log *slog.Logger) (rows.Config, error) {
 	dsn, err := c.DSN()
-	return rows.Config{DSN: dsn, Ledger: string(c.Ledger), Log: log}, err
+	return rows.Config{DSN: dsn, Ledger: string(c.Ledger), Log: log, Keys: string(c.Keys), Begin: c.Begin}, err
 }
 
 // Backup writes a consistent copy of everything to a new file, while the service may run.

@@ -94,7 +94,7 @@ func (c Config) verify(_ context.Context, o Options, say func(string)) error {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	defer done()
-	o.Folder = copied
+	o.Folder, o.Begin.Copy = copied, true
 	s, err := New(o)
 	if err != nil {
 		return err

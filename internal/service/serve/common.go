@@ -47,6 +47,7 @@ type Common struct {
 type Begin struct {
 	New   bool // makes what it keeps things in, which must not be there
 	Alone bool // goes on where the system has no lock against a second process
+	Copy  bool // reads a copy of it, and makes nothing
 }
 
 // SetBegin says how the service may begin.

@@ -90,3 +90,62 @@ func TestAnEmptyFolder(t *testing.T) {
 		})
 	}
 }
+
+// A folder that is lost within a day of its keys is not made anew: a note beside them says that it was there. Without
+// the note it is, as it is where keys take none.
+func TestAFolderIsLostOnItsFirstDay(t *testing.T) {
+	common := serve.Common{Keys: keys(t, time.Minute)}
+	folder := filepath.Join(t.TempDir(), "shelves")
+	start := func() error {
+		s, err := Folder(folder, common, true)
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	}
+	lose := func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	common.Begin.Copy = true
+	if err := start(); !errors.Is(err, keep.ErrMissing) {
+		t.Errorf("a copy without a store: %v", err)
+	}
+	if err := Make(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(); err != nil {
+		t.Errorf("a copy: %v", err)
+	}
+	if _, err := os.Stat(note(common.Keys, folder)); err == nil {
+		t.Error("a copy leaves a note")
+	}
+	common.Begin.Copy = false
+	for range 2 {
+		if err := start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lose()
+	err := start()
+	if !errors.Is(err, keep.ErrMissing) || !strings.Contains(err.Error(), "--new") || !strings.Contains(err.Error(), note(common.Keys, folder)) {
+		t.Errorf("lost: %v", err)
+	}
+	common.Begin.New = true
+	if err := start(); err != nil {
+		t.Errorf("--new: %v", err)
+	}
+	common.Begin.New = false
+	lose()
+	if err := os.Remove(note(common.Keys, folder)); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(); err != nil {
+		t.Errorf("without the note: %v", err)
+	}
+	other := filepath.Join(t.TempDir(), "shelves")
+	if err := begun(common.Keys, other); err != nil {
+		t.Errorf("a note is of one folder: %v", err)
+	}
+}

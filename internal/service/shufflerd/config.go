@@ -158,7 +158,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 		return fmt.Errorf("shuffler: %w", err)
 	}
 	defer done()
-	c.Queue.Folder = serve.Path(copied)
+	c.Queue.Folder, o.Begin.Copy = serve.Path(copied), true
 	if err := c.keep(ctx, &o, false); err != nil {
 		return err
 	}

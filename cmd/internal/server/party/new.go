@@ -223,7 +223,7 @@ func (c partyNew) role() string {
 	case card.Issuer:
 		return fmt.Sprintf("bearers = '%s'\nfolder = '%s'\n", respondentsFile, roles.MarksFolder)
 	}
-	return "database = 'shelves'\n"
+	return fmt.Sprintf("database = '%s'\n", roles.ShelvesFolder)
 }
 
 // edge returns the settings of a gateway. The relay's networks are for its operator to tell.

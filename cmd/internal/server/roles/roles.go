@@ -140,7 +140,7 @@ func aggregator(role dap.Role) *aggregated.Config {
 // Where a role keeps things whose configuration a command writes, beside that.
 const (
 	MarksFolder   = "marks"   // of an issuer
-	ShelvesFolder = "shelves" // of aggregators
+	ShelvesFolder = "shelves" // of aggregators and analyzers
 	QueueFolder   = "queue"   // of shufflers
 )
 
@@ -152,7 +152,7 @@ func Make(role, folder string) error {
 		return issuer.Make(filepath.Join(folder, MarksFolder))
 	case "shuffler":
 		return rows.Make(filepath.Join(folder, QueueFolder))
-	case "leader", "helper":
+	case "leader", "helper", "analyzer":
 		return shelves.Make(filepath.Join(folder, ShelvesFolder))
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
@@ -21,7 +23,7 @@ import (
 // Config says where the data rest.
 type Config struct {
 	// DSN is the path of a folder, which one process opens, or the URL of a PostgreSQL
-	// database: postgres://user@host/database. The store is made where there is none.
+	// database: postgres://user@host/database. In a database the store is made where there is none.
 	DSN string
 	// Ledger is a file on this machine's disk that says how far the budget ledger has
 	// come; "": beside a folder its name and ".ledger", and none with PostgreSQL.
@@ -30,6 +32,11 @@ type Config struct {
 	// done as a crash would. nil: none.
 	Failpoint func(name string) error
 	Log       *slog.Logger // nil: nobody is told
+
+	// Keys and Begin are those of the service whose folder it is: shelves.Folder refuses one that
+	// may have been lost. Without Keys the store is made in any folder that has none.
+	Keys  string
+	Begin serve.Begin
 }
 
 func (c Config) database() bool {
@@ -57,7 +64,10 @@ func open(ctx context.Context, c Config, fill bool) (s *Store, err error) {
 		s.store, err = openDatabase(ctx, c.DSN)
 	} else {
 		s.end = cmp.Or(s.end, filepath.Clean(c.DSN)+".ledger")
-		s.store, err = openFolder(c.DSN, c.Log, !fill && s.known().Number > 0)
+		if fill {
+			c.Keys = "" // a command fills what is empty
+		}
+		s.store, err = openFolder(c, !fill && s.known().Number > 0)
 	}
 	if err != nil {
 		return nil, err
@@ -110,31 +120,31 @@ func (s *Store) takeUp(ctx context.Context, fill bool) error {
 	return s.mendEnd(ctx)
 }
 
-// openFolder opens the shelves in a folder. Where there are none it makes them, unless a ledger
-// was there.
-func openFolder(path string, log *slog.Logger, spent bool) (keep.Store, error) {
-	if path == "" {
+// openFolder opens the shelves in a folder, or makes them. Where a ledger was there they are never
+// made.
+func openFolder(c Config, spent bool) (s keep.Store, err error) {
+	if c.DSN == "" {
 		return nil, errors.New("analyzer: no database: give the path of a folder, or a postgres:// URL")
 	}
-	if err := refuseEarlier(path); err != nil {
+	if err := refuseEarlier(c.DSN); err != nil {
 		return nil, err
 	}
-	// The check of each shelf is written with each write: a mark that goes with the last second
-	// is a batch that is counted twice.
-	o := journal.Options{Log: log, Prompt: true}
-	s, err := journal.Open(path, o)
-	if errors.Is(err, keep.ErrMissing) {
-		if spent {
-			return nil, fmt.Errorf("%w: %s is empty", ErrLedger, path)
-		}
-		if err = journal.Create(path); err == nil {
-			s, err = journal.Open(path, o)
+	if c.Begin.Copy = c.Begin.Copy || spent; c.Keys == "" && !c.Begin.Copy {
+		if err = journal.Create(c.DSN); errors.Is(err, keep.ErrExists) {
+			err = nil
 		}
 	}
-	if errors.Is(err, atomicfile.ErrLocked) {
+	if err == nil {
+		// The check of each shelf is written with each write: a mark that goes with the last second
+		// is a batch that is counted twice.
+		s, err = shelves.Folder(c.DSN, serve.Common{Keys: c.Keys, Begin: c.Begin, Log: c.Log}, true)
+	}
+	switch {
+	case spent && errors.Is(err, keep.ErrMissing):
+		return nil, fmt.Errorf("%w: %s is empty", ErrLedger, c.DSN)
+	case errors.Is(err, atomicfile.ErrLocked):
 		return nil, fmt.Errorf("analyzer: %w: a folder is one process's: stop the other, or let several share a PostgreSQL database", err)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("analyzer: %w", err)
 	}
 	return s, nil
@@ -198,7 +208,7 @@ func OpenCopy(ctx context.Context, c Config) (s *Store, done func() error, err e
 		return nil, nil, fmt.Errorf("analyzer: %w", err)
 	}
 	ledger := cmp.Or(c.Ledger, filepath.Clean(c.DSN)+".ledger")
-	c.DSN, c.Ledger = copied, copied+".ledger"
+	c.DSN, c.Ledger, c.Begin.Copy = copied, copied+".ledger", true
 	if text, failed := os.ReadFile(ledger); failed == nil {
 		err = os.WriteFile(c.Ledger, text, 0o600)
 	} else if !errors.Is(failed, fs.ErrNotExist) {

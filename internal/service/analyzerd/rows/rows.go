@@ -75,7 +75,7 @@ const (
 	marksTable    keep.Table = 1 // CROWD/INSTANCE -> mark of a batch
 	talliesTable  keep.Table = 2 // CROWD/INSTANCE/BATCH/PART -> part of its tally
 	shardsTable   keep.Table = 3 // CROWD/INSTANCE/SHARD -> lease, or what was counted
-	countsTable   keep.Table = 4 // CROWD/INSTANCE/SHARD/ATTEMPT/PART -> part of that tally
+	countsTable   keep.Table = 4 // CROWD/INSTANCE/SHARD/ATTEMPT/DIGEST/PART -> part of that tally
 	attemptsTable keep.Table = 5 // CROWD/INSTANCE/BATCH -> attempt that stands
 )
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/keyfile"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -382,6 +383,44 @@ func TestASpoiltLedgerIsNotCarriedOver(t *testing.T) {
 }
 
 // What an earlier version kept is refused by name, with the way out.
+// A folder without a store is the first of a service whose keys are young, or of one that says so; never of one whose
+// ledger is known.
+func TestAFolderIsBegunOnce(t *testing.T) {
+	keys := t.TempDir()
+	check(t, keyfile.Create(filepath.Join(keys, "a.json"), keyfile.File{Suite: "x25519"}))
+	c := Config{DSN: filepath.Join(t.TempDir(), "shelves"), Keys: keys}
+	begin := func(fresh bool) error {
+		c.Begin.New = fresh
+		s, err := Open(t.Context(), c)
+		if err == nil {
+			err = s.Close()
+		}
+		return err
+	}
+	check(t, begin(false))
+	if err := begin(true); !errors.Is(err, keep.ErrExists) {
+		t.Errorf("--new over a store: %v", err)
+	}
+	check(t, os.RemoveAll(c.DSN))
+	if err := begin(false); !errors.Is(err, keep.ErrMissing) {
+		t.Errorf("lost: %v", err)
+	}
+	check(t, begin(true))
+	c.Begin.New = false
+	s := opened(t, c)
+	register(t, s, 1)
+	check(t, s.Close())
+	check(t, os.RemoveAll(c.DSN))
+	for _, fresh := range []bool{false, true} {
+		if err := begin(fresh); !errors.Is(err, ErrLedger) {
+			t.Errorf("lost with a ledger that is known, --new %t: %v", fresh, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(c.DSN, "main.rows")); err == nil {
+		t.Error("a store was made")
+	}
+}
+
 func TestEarlierDatabasesAreRefused(t *testing.T) {
 	path := golden(t, "earlier.db.gz")
 	if _, err := Open(t.Context(), Config{DSN: path}); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "analyzer ledger import") {

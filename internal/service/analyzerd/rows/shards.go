@@ -27,8 +27,8 @@ type Shard struct {
 
 func (sh Shard) at() string { return place(sh.Crowd, sh.Instance, sh.Shard) }
 
-// counts returns where the tally of a shard is.
-func (sh Shard) counts() string { return sh.at() + "/" + sh.Attempt }
+// counts returns where a tally of a shard is: what a late worker counts otherwise lies elsewhere.
+func (sh Shard) counts(tally body) string { return sh.at() + "/" + sh.Attempt + "/" + tally.SHA256 }
 
 // ShardCount is what was counted of a shard.
 type ShardCount struct {
@@ -237,14 +237,15 @@ func (s *Store) Lease(ctx context.Context, now time.Time, lease time.Duration) (
 // or the attempt that dealt it does not stand any more.
 func (s *Store) CountShard(ctx context.Context, sh Shard, c ShardCount) (fresh bool, err error) {
 	err = s.on(ctx, sh.Plan, func(shelf keep.Shelf) error {
-		return s.writeParts(ctx, shelf, "shard", []content{{countsTable, sh.counts(), c.Tally}}, func(tx keep.Tx) (bool, error) {
+		tally := bodyOf(c.Tally)
+		return s.writeParts(ctx, shelf, "shard", []content{{countsTable, sh.counts(tally), c.Tally}}, func(tx keep.Tx) (bool, error) {
 			fresh = false
 			var r shardRow
 			there, err := getter(tx.Get).read(shardsTable, sh.at(), &r)
 			if err != nil || !there || r.Counted || r.Attempt != sh.Attempt || r.Shards != sh.Shards || r.SHA256 != hex.EncodeToString(sh.SHA256[:]) {
 				return false, err
 			}
-			r.Counted, r.Opened, r.Dropped, r.Tally = true, c.Opened, c.Dropped, bodyOf(c.Tally)
+			r.Counted, r.Opened, r.Dropped, r.Tally = true, c.Opened, c.Dropped, tally
 			fresh = true
 			return true, put(tx, shardsTable, sh.at(), r)
 		})
@@ -259,7 +260,7 @@ func (s *Store) ShardCounts(ctx context.Context, b Batch, name string, fn func(S
 			if !r.Counted || r.Attempt != name {
 				return nil
 			}
-			tally, err := readParts(of(ctx, shelf), countsTable, sh.counts(), r.Tally)
+			tally, err := readParts(of(ctx, shelf), countsTable, sh.counts(r.Tally), r.Tally)
 			if err != nil {
 				return err
 			}
@@ -301,7 +302,7 @@ func (s *Store) Unshare(ctx context.Context, b Batch, name string) (stood bool, 
 // forgetParts deletes the tally of a shard.
 func forgetParts(tx keep.Tx, sh Shard, r shardRow) error {
 	for n := range (r.Tally.Length + partLength - 1) / partLength {
-		tx.Delete(countsTable, partKey(sh.counts(), n))
+		tx.Delete(countsTable, partKey(sh.counts(r.Tally), n))
 	}
 	return nil
 }
