@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -37,14 +38,14 @@ import (
 // sealing, opening and mixing are measured in envelope and shuffler.
 
 // beside alternates ours with the floor, so that both meet the same weather on
-// a shared machine, and reports nanoseconds an item for each and their ratio.
+// a shared machine, and reports nanoseconds of the processor an item for each and their ratio.
 func beside(b *testing.B, items int, ours, floor func()) {
 	var spent [2]time.Duration
 	for b.Loop() {
 		for i, f := range []func(){ours, floor} {
-			start := time.Now()
+			start := costlimit.Used(b)
 			f()
-			spent[i] += time.Since(start)
+			spent[i] += costlimit.Used(b) - start
 		}
 	}
 	n := float64(b.N * items)

@@ -183,6 +183,7 @@ type Opener struct {
 	info []byte
 	enc  int // length of the encapsulated key, bytes
 	size int
+	fast *lanes // nil: crypto/ecdh multiplies alone
 }
 
 // NewOpener prepares to open envelopes of exactly size bytes as they reach the
@@ -196,7 +197,7 @@ func NewOpener(key PrivateKey, plan [32]byte, instance uint16, hop uint8, size i
 		return nil, fmt.Errorf("envelope: no envelope of suite %q has %d bytes: the layer alone takes %d, the limit is %d", key.suite, size, overhead, MaxSize)
 	}
 	c := Context{Plan: plan, Instance: instance, Hop: hop}
-	return &Opener{key: key.key(), info: c.info(key.suite), enc: overhead - tagSize, size: size}, nil
+	return &Opener{key: key.key(), info: c.info(key.suite), enc: overhead - tagSize, size: size, fast: newLanes(key)}, nil
 }
 
 // Open returns what is under the layer: its slot, if it has one, and then the
@@ -205,7 +206,11 @@ func (o *Opener) Open(crowd uint32, envelope []byte) ([]byte, error) {
 	if len(envelope) != o.size {
 		return nil, &SizeError{Got: len(envelope), Want: o.size}
 	}
-	recipient, err := hpke.NewRecipient(envelope[:o.enc], o.key, kdf, aead, o.info)
+	return o.open(o.key, crowd, envelope)
+}
+
+func (o *Opener) open(key hpke.PrivateKey, crowd uint32, envelope []byte) ([]byte, error) {
+	recipient, err := hpke.NewRecipient(envelope[:o.enc], key, kdf, aead, o.info)
 	if err != nil {
 		return nil, ErrOpen // an encapsulated key that is no valid point
 	}

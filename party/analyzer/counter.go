@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -103,13 +104,8 @@ const portion = 256
 
 // open returns the payloads of those envelopes that open.
 func (c *Counter) open(h envelope.Head, envelopes [][]byte) [][]byte {
-	payloads := make([][]byte, 0, len(envelopes))
-	for _, e := range envelopes {
-		if payload, err := c.openers[h.Instance].Open(h.Crowd, e); err == nil {
-			payloads = append(payloads, payload)
-		}
-	}
-	return payloads
+	payloads := c.openers[h.Instance].OpenAll(h.Crowd, envelopes)
+	return slices.DeleteFunc(payloads, func(p []byte) bool { return p == nil })
 }
 
 // count returns how many payloads it could count.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func TestHopRefuses(t *testing.T) {
@@ -90,7 +91,7 @@ func BenchmarkMix(b *testing.B) {
 			w := newWorld(b, suite, 1, 2)
 			batch := w.collect(b, 0, 0, 100)
 			bare := newBare(b, suite, len(batch.Envelopes[0]))
-			var clock stopwatch
+			clock := stopwatch{b: b}
 			for b.Loop() {
 				clock.start()
 				if _, _, err := w.hop(b, 0, 0).Mix(batch); err != nil {
@@ -107,15 +108,15 @@ func BenchmarkMix(b *testing.B) {
 	}
 }
 
-// stopwatch times a mixer beside bare HPKE.
+// stopwatch takes a mixer's processor time beside that of bare HPKE.
 type stopwatch struct {
-	begun      time.Time
-	mix, opens time.Duration
+	b                 *testing.B
+	begun, mix, opens time.Duration
 }
 
-func (s *stopwatch) start()  { s.begun = time.Now() }
-func (s *stopwatch) mixed()  { s.mix += time.Since(s.begun); s.start() }
-func (s *stopwatch) opened() { s.opens += time.Since(s.begun) }
+func (s *stopwatch) start()  { s.begun = costlimit.Used(s.b) }
+func (s *stopwatch) mixed()  { s.mix += costlimit.Used(s.b) - s.begun; s.start() }
+func (s *stopwatch) opened() { s.opens += costlimit.Used(s.b) - s.begun }
 
 func (s *stopwatch) report(b *testing.B, envelopes int) {
 	b.ReportMetric(float64(s.mix.Nanoseconds())/float64(envelopes), "ns/envelope")

@@ -104,6 +104,9 @@ type opened struct {
 	dropped int // envelopes that did not open
 }
 
+// portion is how many envelopes a core opens at a time.
+const portion = 64
+
 // open takes this hop's layer off, on all cores.
 func (h *Hop) open(k Key, crowd uint32, envelopes [][]byte) opened {
 	all, there := make([]record, len(envelopes)), make([]bool, len(envelopes))
@@ -114,15 +117,17 @@ func (h *Hop) open(k Key, crowd uint32, envelopes [][]byte) opened {
 		ids[w] = map[TokenID]struct{}{}
 		wg.Go(func() {
 			place := ordering(key)
-			for i := w; i < len(envelopes); i += len(ids) {
-				inner, err := h.opener.Open(crowd, envelopes[i])
-				if err != nil {
-					continue
+			for from := w * portion; from < len(envelopes); from += len(ids) * portion {
+				to := min(from+portion, len(envelopes))
+				for i, inner := range h.opener.OpenAll(crowd, envelopes[from:to]) {
+					if inner == nil {
+						continue
+					}
+					if id, ok := h.token(inner[:slot]); ok {
+						ids[w][id] = struct{}{}
+					}
+					all[from+i], there[from+i] = record{place(envelopes[from+i]), inner[slot:]}, true
 				}
-				if id, ok := h.token(inner[:slot]); ok {
-					ids[w][id] = struct{}{}
-				}
-				all[i], there[i] = record{place(envelopes[i]), inner[slot:]}, true
 			}
 		})
 	}

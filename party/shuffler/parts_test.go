@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+	"github.com/confetti-dp/confetti/internal/x25519"
 )
 
 // keyOf is a key that a test draws again.
@@ -314,6 +315,29 @@ func TestPartsEqualTheWhole(t *testing.T) {
 	})
 }
 
+// What leaves a hop is the same, byte for byte, whoever multiplies.
+func TestMixedByLanesAndWithout(t *testing.T) {
+	for _, suite := range []envelope.Suite{envelope.X25519, envelope.XWing} {
+		w := newWorld(t, suite, 1, 2)
+		b := w.collect(t, 0, 0, 40)
+		b.Envelopes[7], b.Envelopes[70] = slices.Clone(b.Envelopes[8]), slices.Clone(b.Envelopes[9])
+		b.Envelopes[70][40] ^= 1
+		mixed := func(way string) (envelope.Batch, Receipt) {
+			t.Setenv(x25519.Switch, way)
+			out, did, err := w.hop(t, 0, 0).mix(keyOf(1), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out, did
+		}
+		got, did := mixed("")
+		want, standard := mixed("standard")
+		if did != standard || did.Dropped != 1 || did.Duplicates != 1 || !slices.EqualFunc(got.Envelopes, want.Envelopes, bytes.Equal) {
+			t.Errorf("%s: %d leave and %+v, with crypto/ecdh %d and %+v", suite, len(got.Envelopes), did, len(want.Envelopes), standard)
+		}
+	}
+}
+
 // Tokens count once, though two parts have them, and in whatever bucket.
 func TestTokensInParts(t *testing.T) {
 	w := newTokenWorld(t)
@@ -401,7 +425,7 @@ func BenchmarkParts(b *testing.B) {
 	batch, hop, k := w.collect(b, 0, 0, 1000), w.hop(b, 0, 0), NewKey()
 	bare := newBare(b, envelope.X25519, len(batch.Envelopes[0]))
 	const buckets = 16
-	var clock stopwatch
+	clock := stopwatch{b: b}
 	for b.Loop() {
 		clock.start()
 		s, err := hop.Scatter(k, 0, batch.Envelopes, buckets)

@@ -75,6 +75,35 @@ func Mean(t testing.TB, mean, variance float64, draws []float64) {
 	}
 }
 
+// SameMean checks that two kinds of draws have one mean, by Welch's t, whose law is near normal for so many draws.
+//
+// Among n draws of each kind it catches means that are 6.2 sqrt(2/n) standard deviations apart nine times in ten.
+func SameMean(t testing.TB, a, b []float64) {
+	t.Helper()
+	if len(a) < 100 || len(b) < 100 {
+		panic(fmt.Sprintf("stattest: no comparison of the means of %d and %d draws", len(a), len(b)))
+	}
+	moments := func(draws []float64) (mean, spread float64) {
+		n := float64(len(draws))
+		for _, x := range draws {
+			mean += x / n
+		}
+		for _, x := range draws {
+			spread += (x - mean) * (x - mean) / (n * (n - 1))
+		}
+		return mean, spread
+	}
+	m, v := moments(a)
+	n, w := moments(b)
+	z := (m - n) / math.Sqrt(v+w)
+	if m == n {
+		z = 0
+	}
+	if p := math.Erfc(math.Abs(z) / math.Sqrt2); !(p >= Alpha) {
+		t.Errorf("means of %d and %d draws are %v and %v: t = %.2f, p = %.2g", len(a), len(b), m, n, z, p)
+	}
+}
+
 // Caught runs a check on a broken twin and fails unless the check does. This is
 // the test of the test: it shows that the check has the power it claims.
 func Caught(t testing.TB, check func(tb testing.TB)) {

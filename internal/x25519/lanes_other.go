@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package x25519
+
+const wide = false
+
+func eight(*[Width][32]byte, *[256]byte, *[Width][32]byte) {
+	panic("x25519: no lanes on this processor: ask Lanes first")
+}
