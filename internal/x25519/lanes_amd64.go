@@ -12,7 +12,7 @@ var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512IFMA
 // element holds a number modulo 2^255 - 19 for each lane, by limbs of 51 bits.
 type element [5][Width]uint64
 
-// state holds what the ladder works on, in the order that gen.go knows.
+// state holds what the ladder works on, in the order that generate_test.go knows.
 type state struct{ x1, x2, z2, x3, z3, a, b, c, d, aa, bb, e, da, cb, t element }
 
 // ladder leaves the products of x1 in x2, not yet reduced, and clears its registers. The state must be ready:

@@ -25,6 +25,6 @@ func TestMemoryIsCleared(t *testing.T) {
 func TestStateIsWhatTheGeneratorKnows(t *testing.T) {
 	var s state
 	if unsafe.Sizeof(s) != 15*320 || unsafe.Offsetof(s.z3) != 4*320 || unsafe.Offsetof(s.t) != 14*320 || unsafe.Offsetof(s.e) != 11*320 {
-		t.Error("gen.go has another layout of the state")
+		t.Error("generate_test.go has another layout of the state")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-//go:generate sh -c "go run gen.go > lanes_amd64.s"
+//go:generate go test -run Generated -args -update
 
 // Switch names the environment variable that turns all arithmetic of this package off, in every program, where it
 // reads "standard".

@@ -34,7 +34,7 @@ func unhex(t testing.TB, text string) (b [32]byte) {
 	return [32]byte(raw)
 }
 
-// standard is the product by crypto/ecdh, and zeros for a point of small order.
+// standard returns the product by crypto/ecdh, and zeros for a point of small order.
 func standard(t testing.TB, scalar, point [32]byte) (out [32]byte) {
 	t.Helper()
 	key, err := ecdh.X25519().NewPrivateKey(scalar[:])
@@ -358,21 +358,6 @@ func FuzzProducts(f *testing.F) {
 			}
 		}
 	})
-}
-
-// lanes_amd64.s is what gen.go writes.
-func TestGenerated(t *testing.T) {
-	want, err := exec.Command("go", "run", "gen.go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("lanes_amd64.s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("lanes_amd64.s is not what gen.go writes: go generate ./internal/x25519")
-	}
 }
 
 // leak returns the first instruction whose time or address could depend on a secret: a jump on anything but a counter,

@@ -41,7 +41,7 @@ var rooms = []struct {
 	{"internal/{table, dataset}", []string{"internal/table", "internal/dataset"}},
 	{"internal/{rng, prob, clock, ...}", []string{
 		"internal/rng", "internal/prob", "internal/clock", "internal/floats", "internal/kernel", "internal/sanitize", "internal/strictjson", "internal/seeded",
-		"internal/keyfile", "internal/prio3", "internal/nn", "internal/storage/atomicfile", "internal/storage/hashchain",
+		"internal/keyfile", "internal/prio3", "internal/x25519", "internal/nn", "internal/storage/atomicfile", "internal/storage/hashchain",
 	}},
 }
 
