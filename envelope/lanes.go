@@ -8,7 +8,6 @@ import (
 	"crypto/sha3"
 	"crypto/subtle"
 	"errors"
-	"log/slog"
 
 	"github.com/confetti-dp/confetti/internal/x25519"
 )
@@ -82,8 +81,7 @@ func newLanes(key PrivateKey) *lanes {
 		return nil
 	}
 	return &lanes{products: x25519.NewScalar(scalar).Products, public: scalar.PublicKey(), private: private, fault: func() {
-		x25519.Distrust()
-		slog.Error("an envelope did not open with a product of our own arithmetic, and opens with crypto/ecdh: lanes are off until this program is started again", "switch", x25519.Switch+"=standard")
+		x25519.Distrust("envelope: one did not open with a product of our own arithmetic, and opens with crypto/ecdh: lanes are off until this program is started again")
 	}}
 }
 

@@ -2,12 +2,15 @@ package x25519
 
 import (
 	"encoding/binary"
+	"log"
 
 	"golang.org/x/sys/cpu"
 )
 
 // wide reports whether the processor has every set that lanes_amd64.s uses: KMOVB and KXORB are of DQ.
 var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512IFMA
+
+func report(why string) { log.Print(why) }
 
 // element holds a number modulo 2^255 - 19 for each lane, by limbs of 51 bits.
 type element [5][Width]uint64

@@ -20,8 +20,11 @@ const Switch = "CONFETTI_CURVE"
 
 var distrusted atomic.Bool
 
-// Distrust turns the arithmetic of this package off for the rest of the process.
-func Distrust() { distrusted.Store(true) }
+// Distrust turns the arithmetic of this package off for the rest of the process, and says why in its log.
+func Distrust(why string) {
+	distrusted.Store(true)
+	report(why)
+}
 
 // Trusted reports whether this package may be used: nobody turned it off, and crypto/ecdh is not demanded by FIPS 140.
 func Trusted() bool {

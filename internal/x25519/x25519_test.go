@@ -311,7 +311,7 @@ func TestSwitch(t *testing.T) {
 	}
 	t.Setenv(Switch, "")
 	t.Cleanup(func() { distrusted.Store(false) })
-	Distrust()
+	Distrust("a test does")
 	if Trusted() || Lanes() {
 		t.Error("a fault does not turn them off")
 	}
