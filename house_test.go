@@ -26,18 +26,18 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 124931,
+	"lines of the product": 125292,
 
-	"lines a device compiles":                 21533,
-	"lines of a histogram app":                33007,
-	"lines a verifier of every kind compiles": 45744,
-	"lines of a histogram's verifier":         31562,
-	"lines a mixing party compiles":           26502,
+	"lines a device compiles":                 21893,
+	"lines of a histogram app":                33367,
+	"lines a verifier of every kind compiles": 46104,
+	"lines of a histogram's verifier":         31922,
+	"lines a mixing party compiles":           26867,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 24155,
+	"lines an aggregator compiles": 24515,
 
 	"comments that say what a function is": 546,
-	"long sentences in a thousand":         11,
+	"long sentences in a thousand":         12,
 }
 
 // helpers are packages for tests alone, and what keeps the house: they are no product.
