@@ -274,6 +274,7 @@ func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) re
 		}
 		s.Parts = append(s.Parts, spoken(part))
 	}
+	s.Said = tell(c.pipeline.protocol.Question, s.Parts)
 	return record{Kind: kindSpent, At: now, Plan: c.name, Spent: s, Backstops: m.staged}
 }
 

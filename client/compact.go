@@ -18,6 +18,7 @@ func (l *Ledger) compact(store Store, now time.Time, o Options) error {
 		}
 		if size > o.LedgerBytes || now.Sub(e.At) > o.LedgerAge {
 			forget[e.Plan] = true
+			size -= len(e.Said)
 			for _, p := range e.Parts {
 				size -= p.bytes()
 			}
@@ -36,7 +37,7 @@ func (l *Ledger) compact(store Store, now time.Time, o Options) error {
 			return err
 		}
 		if r.Kind == kindSpent && forget[r.Plan] {
-			r.Spent.Forgotten = true
+			r.Spent.Forgotten, r.Spent.Said = true, ""
 			for i := range r.Spent.Parts {
 				r.Spent.Parts[i] = spokenPart{Instance: r.Spent.Parts[i].Instance}
 			}
@@ -62,7 +63,7 @@ func (p Part) bytes() int {
 }
 
 func (e *Entry) forget() {
-	e.Forgotten = true
+	e.Forgotten, e.Said = true, ""
 	for i := range e.Parts {
 		e.Parts[i].Messages, e.Parts[i].said = nil, spokenPart{Instance: e.Parts[i].Instance}
 	}

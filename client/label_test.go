@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,6 +64,9 @@ func TestTheLedgerSaysWhatThePlanSays(t *testing.T) {
 		t.Errorf("charged %+v", of)
 	}
 	l := ledger(t, o)
+	if said := l.Entries[0].Said; !strings.HasPrefix(said, "coffee; one such word in ") && !strings.HasPrefix(said, "tea; one such word in ") {
+		t.Errorf("a device that was opened again says %q of its label", said)
+	}
 	rooms := []client.Room{l.Room(time.Now(), client.Caps{Window: client.Cap{Local: 3}, Period: time.Hour}, nil)}
 	var shown, paged bytes.Buffer
 	if err := words.Show(&shown, l, 0.5); err != nil {
@@ -76,6 +80,9 @@ func TestTheLedgerSaysWhatThePlanSays(t *testing.T) {
 			if verdict := s.Guarantee.Verdict(); !strings.Contains(verdict, "(label)") || !strings.Contains(said, verdict) {
 				t.Errorf("%s: %s is promised %q and the ledger says\n%s", name, s.Observer, verdict, said)
 			}
+		}
+		if !strings.Contains(strings.ToLower(said), "you said") || !strings.Contains(html.UnescapeString(said), l.Entries[0].Said) {
+			t.Errorf("%s: not a word of %q in\n%s", name, l.Entries[0].Said, said)
 		}
 		if strings.Contains(said, account.NoProtection) || !strings.Contains(said, "the label") && !strings.Contains(said, "your label") {
 			t.Errorf("%s:\n%s", name, said)

@@ -48,12 +48,15 @@ type Entry struct {
 	Statements []account.Statement `json:"statements"`
 	Crowd      int                 `json:"crowd"` // which whoever takes the answer saw
 	CrowdName  string              `json:"crowd_name"`
-	Expires    time.Time           `json:"expires"`         // what still waits then is dropped
-	Parts      []Part              `json:"parts"`           // one a contribution
-	Study      string              `json:"study,omitempty"` // the study's name, where the plan is a round of one
-	Round      int                 `json:"round,omitempty"`
-	Covered    bool                `json:"covered,omitempty"` // Charge is a part of what the study's first answer was charged
-	Forgotten  bool                `json:"forgotten"`         // the messages were deleted, for their age or the ledger's size
+	Expires    time.Time           `json:"expires"` // what still waits then is dropped
+	Parts      []Part              `json:"parts"`   // one a contribution
+	// Said is what they say, for a sentence that begins with "you said". It was written with the
+	// answer; empty where an earlier version wrote that.
+	Said      string `json:"said,omitempty"`
+	Study     string `json:"study,omitempty"` // the study's name, where the plan is a round of one
+	Round     int    `json:"round,omitempty"`
+	Covered   bool   `json:"covered,omitempty"` // Charge is a part of what the study's first answer was charged
+	Forgotten bool   `json:"forgotten"`         // the messages were deleted, for their age or the ledger's size
 }
 
 // Backed says which backstop an answer in report fragments came from.
@@ -145,7 +148,7 @@ func (l *Ledger) spend(r record) bool {
 	if s.Backed != nil && !l.keeps(s.Backed) || s.Covered && l.first(s.Study) == nil {
 		return false
 	}
-	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered}
+	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered, Said: s.Said}
 	for _, p := range s.Parts {
 		said, ok := p.current()
 		if !ok {

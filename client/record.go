@@ -53,6 +53,7 @@ type spending struct {
 	Study      string       `json:"study,omitempty"`
 	Round      int          `json:"round,omitempty"`
 	Covered    bool         `json:"covered,omitempty"`
+	Said       string       `json:"said,omitempty"` // none in the records of versions that did not keep it
 }
 
 type keptBackstop struct {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // spokenPart is what the journal has of a part: the body of each message, once, and what it
@@ -120,4 +122,22 @@ func (s spokenPart) current() (c spokenPart, ok bool) {
 		}
 	}
 	return spoken(p), true
+}
+
+// inShares is said of an answer that is summed, whose vector may be the value itself.
+const inShares = "an answer in two sealed shares, one for each aggregator; one share alone says nothing"
+
+// tell returns in words what the parts of a report say; "" where their question has none.
+func tell(q question.Question, parts []spokenPart) string {
+	var bodies [][]byte
+	for _, p := range parts {
+		if p.Vector != nil {
+			return inShares
+		}
+		bodies = append(bodies, p.said()...)
+	}
+	if d, ok := q.(question.Describer); ok {
+		return sanitize.Text(d.Tell(bodies))
+	}
+	return ""
 }

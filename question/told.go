@@ -1,7 +1,9 @@
 package question
 
-// Describer is a question whose messages can be said in words.
+// Describer is a question whose reports can be said in words.
 type Describer interface {
-	// Tell is the body of a message in words, such as "colour: green"; "" of one that has none.
-	Tell(body []byte) string
+	// Tell returns what the messages of one report say, for a sentence that begins with "you
+	// said": "green, blue; one such word in five is the coin's". Messages that no device of the
+	// plan sends are left out.
+	Tell(bodies [][]byte) string
 }

@@ -113,13 +113,18 @@ func TestAPollWithSeveralPhones(t *testing.T) {
 			t.Fatalf("phone %d says %q; %q", i, text, phone.Found())
 		}
 		phone.Do(chromedp.WaitVisible("#told"))
-		if text := webtest.Ask(phone, chromedp.Text("#told")); !strings.HasPrefix(text, "You chose “"+choice+"”.") {
+		text := webtest.Ask(phone, chromedp.Text("#told"))
+		said, found := strings.CutPrefix(text, "You chose “"+choice+"”. ")
+		if !found || !strings.HasPrefix(said, "Your phone said: ") {
 			t.Errorf("phone %d reads %q", i, text)
 		}
 		if i == 0 { // the same phone again has answered
 			phone.Do(chromedp.Reload(), chromedp.WaitVisible("#said"))
 			if text := webtest.Ask(phone, chromedp.Text("#outcome")); !strings.Contains(text, "has answered already") {
 				t.Errorf("opened again the phone says %q", text)
+			}
+			if text := webtest.Ask(phone, chromedp.Text("#told")); text != said {
+				t.Errorf("opened again the phone reads %q, not %q", text, said)
 			}
 		}
 		room.Do(webtest.Until(fmt.Sprintf(`document.querySelector(".count")?.textContent === "%d"`, i+1)))

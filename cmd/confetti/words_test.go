@@ -160,6 +160,9 @@ func TestSurfacesAgree(t *testing.T) {
 				t.Fatalf("%d guarantees in JSON, %v", len(document.Guarantees), err)
 			}
 			ledger := answered(t, a)
+			if !strings.Contains(ledger, "you said ") || strings.Contains(ledger, "in hexadecimal") {
+				t.Errorf("the ledger has no words:\n%s", ledger)
+			}
 			for i, s := range a.release.Guarantees {
 				g := s.Guarantee
 				says := func(surface, text, want string) {

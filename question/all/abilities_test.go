@@ -36,12 +36,12 @@ var mustHave = map[string]struct {
 	question question.Question
 	names    string
 }{
-	"density":   {(*density.Question)(nil), "Estimated Parser Summer"},
-	"gradient":  {(*gradient.Question)(nil), "Parser Stateful Stepper Summer"},
+	"density":   {(*density.Question)(nil), "Estimated Parser Summer Describer"},
+	"gradient":  {(*gradient.Question)(nil), "Parser Stateful Stepper Summer Describer"},
 	"histogram": {(*histogram.Question)(nil), "Memoizer Comparer Estimated Parser Stateful Stepper Summer Describer"},
-	"label":     {(*label.Question)(nil), "Parser Stateful"},
-	"latent":    {(*latent.Question)(nil), "Estimated Parser Stateful"},
-	"vector":    {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer"},
+	"label":     {(*label.Question)(nil), "Parser Stateful Describer"},
+	"latent":    {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
+	"vector":    {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer Describer"},
 }
 
 func has(q any) string {

@@ -39,6 +39,8 @@ type varying interface {
 type flipping interface {
 	// RoundAndRandomize rounds features to bits and flips these, in one draw for each.
 	RoundAndRandomize(r *rand.Rand, mapped []float32, symbols []uint8)
+	// flipped returns the chance that a bit is.
+	flipped() float64
 	// LocalEpsilon returns what all of one device's bits of f tell; infinity where none is flipped.
 	LocalEpsilon(f *kernelmap.Features) float64
 	// within fills in at least the noise with which these tell no more than epsilon.

@@ -43,6 +43,8 @@ func (flips) paper(b plan.Bitsum, f *kernelmap.Features, t calibrate.Target, a c
 	return b, g, err
 }
 
+func (m flips) flipped() float64 { return m.Flip }
+
 func (m flips) LocalEpsilon(f *kernelmap.Features) float64 { return kde.LocalEpsilon(f, m.Flip) }
 
 func (flips) within(b plan.Bitsum, f *kernelmap.Features, epsilon float64) (plan.Bitsum, error) {

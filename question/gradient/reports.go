@@ -28,6 +28,7 @@ type reporter interface {
 	mean(t tally.Tally, n int) (mean []float64, err float64, failed error)
 	event(honest int) account.Event
 	local() account.Guarantee
+	tell(messages int) string // in words what so many say
 }
 
 // newReporter returns that of a valid plan for a model of so many numbers.

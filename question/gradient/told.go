@@ -1,7 +1,10 @@
 package gradient
 
 import (
+	"math"
+
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -35,4 +38,21 @@ func (q *Question) Ones(s question.Symbol) []float64 {
 	v.scale(s.(symbol), unit)
 	v.mechanism.Ones(unit, ones)
 	return ones
+}
+
+// Tell returns that it is a step (question.Describer): what a direction or its bits mean takes the model.
+func (q *Question) Tell(bodies [][]byte) string {
+	if len(bodies) == 0 {
+		return terms.Nothing
+	}
+	return "one step of a model, " + q.report.tell(len(bodies))
+}
+
+// tell: on the wrong side of a direction lie at least as many as a local epsilon asks for.
+func (d directions) tell(int) string {
+	return "as a direction near it; at least " + terms.Coin(1/(1+math.Exp(d.local().Epsilon)), "direction")
+}
+
+func (v vectors) tell(messages int) string {
+	return "as " + terms.Count(messages, "sign") + " of its numbers mixed; at least " + terms.Coin(v.mechanism.Spec().Flip, "sign")
 }

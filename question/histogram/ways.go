@@ -18,7 +18,6 @@ const randomizerAt = "question.histogram.randomizer."
 type way struct {
 	asymmetric bool // of its bits one that is set is sent half of the time
 	compared   bool // it is worth comparing where a plan names none
-	tells      bool // a channel is a cell, and a message says that it is held
 
 	// fields are its own parameters, and valid checks them.
 	fields []string
@@ -44,9 +43,9 @@ var (
 
 // ways are the randomizers.
 var ways = map[string]way{
-	"one-hot":            {compared: true, tells: true, fields: bitFields, valid: validBits},
-	"one-hot-asymmetric": {asymmetric: true, compared: true, tells: true, fields: bitFields, valid: validBits},
-	"krr": {compared: true, tells: true, new: func(z plan.Randomizer, size int) (made, error) {
+	"one-hot":            {compared: true, fields: bitFields, valid: validBits},
+	"one-hot-asymmetric": {asymmetric: true, compared: true, fields: bitFields, valid: validBits},
+	"krr": {compared: true, new: func(z plan.Randomizer, size int) (made, error) {
 		k, e := float64(size), math.Exp(z.Epsilon)
 		return made{kary{randomize.KRR{K: size, Epsilon: z.Epsilon}}, 1, &estimate.Cell{Keep: e / (e + k - 1), Flip: 1 / (e + k - 1)}}, nil
 	}},

@@ -5,6 +5,7 @@ import "github.com/confetti-dp/confetti/question"
 // The abilities that protocol finds by assertion: one whose signature changed does not compile
 // here.
 var (
-	_ question.Parser   = (*Question)(nil)
-	_ question.Stateful = (*Question)(nil)
+	_ question.Parser    = (*Question)(nil)
+	_ question.Stateful  = (*Question)(nil)
+	_ question.Describer = (*Question)(nil)
 )

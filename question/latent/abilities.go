@@ -8,4 +8,5 @@ var (
 	_ question.Estimated = (*Question)(nil)
 	_ question.Parser    = (*Question)(nil)
 	_ question.Stateful  = (*Question)(nil)
+	_ question.Describer = (*Question)(nil)
 )

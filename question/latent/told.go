@@ -2,10 +2,72 @@ package latent
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 
+	"github.com/confetti-dp/confetti/internal/question/terms"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
+
+// Tell returns the clusters and classes that were said, or that a vector was (question.Describer).
+func (q *Question) Tell(bodies [][]byte) string {
+	switch r := q.report.(type) {
+	case *vectors:
+		return q.tellVector(r, bodies, 0)
+	case *numbered:
+		if r.vectors != nil {
+			return q.tellVector(r.vectors, bodies, numberBytes)
+		}
+		var names []string
+		for _, body := range bodies {
+			for symbol := range r.symbols.K {
+				if len(body) >= r.size() && r.symbols.Holds(body[numberBytes:r.size()], symbol) {
+					names = append(names, q.name(symbol))
+				}
+			}
+		}
+		if len(names) == 0 {
+			return terms.Nothing
+		}
+		w, e := float64(r.symbols.W), math.Exp(r.symbols.Epsilon)
+		return terms.List(names) + "; " + terms.Coin(1-e/(w*e+float64(r.symbols.K)-w), "word")
+	}
+	return q.Inner().TellBy(bodies, func(_, symbol int) string { return q.name(symbol) })
+}
+
+// tellVector reads the class behind the first so many bytes of the one message.
+func (q *Question) tellVector(v *vectors, bodies [][]byte, before int) string {
+	for _, body := range bodies {
+		if len(body) < before+v.Size() {
+			continue
+		}
+		_, class, err := v.Split(body[before : before+v.Size()])
+		if err != nil {
+			continue
+		}
+		said := fmt.Sprintf("the %d numbers of an encoder, with noise in each", q.ask.Vector.Dim)
+		if v.Class.K > 0 {
+			said += "; and " + q.ask.Classes[class] + "; " + terms.Coin(1-v.Class.Prob(0, 0), "word")
+		}
+		return said
+	}
+	return terms.Nothing
+}
+
+// name returns that of a symbol, such as "cluster 4, spam".
+func (q *Question) name(symbol int) string {
+	if q.ask.Report == plan.LatentRight {
+		return []string{"the model is wrong", "the model is right"}[symbol]
+	}
+	k := max(1, len(q.ask.Classes))
+	names := []string{fmt.Sprintf("cluster %d", symbol/k+1)}
+	if len(q.ask.Classes) > 0 {
+		names = append(names, q.ask.Classes[symbol%k])
+	}
+	return strings.Join(names, " with ")
+}
 
 // Prob gives the probability of a report that stands by itself when a device holds the symbol, up to a factor;
 // 0 of a report that says something in sum, or has another length.

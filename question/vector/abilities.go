@@ -10,4 +10,5 @@ var (
 	_ question.Stager    = (*Question)(nil)
 	_ question.Stateful  = (*Question)(nil)
 	_ question.Summer    = (*Question)(nil)
+	_ question.Describer = (*Question)(nil)
 )

@@ -50,6 +50,7 @@
  * @property {number} parts Contributions that wait.
  * @property {string} [next] When deliver may get on.
  * @property {string} [why] It waits.
+ * @property {string} [said] What the device said, for a sentence that begins with "you said": "green, blue; one such word in five is the coin's". It is in the ledger too, and not what was answered.
  * @property {boolean} [fits] Whether the plan has room for the answer; if not, what it has for such an answer is sent. It is there where this device has drawn the answer since it was opened. Show it to nobody else.
  */
 
@@ -146,7 +147,7 @@ export class Device {
   }
 
   /**
-   * All that this device has agreed to, spent and said; words says the same to a person.
+   * All that this device has agreed to, spent and said; words says the same to a person, and an entry's said is that of an Outcome.
    * @returns {Promise<{opted_in: boolean, entries: Record<string, any>[], words: string} & Record<string, any>>}
    */
   ledger() {

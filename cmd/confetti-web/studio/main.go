@@ -19,13 +19,10 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/release/results"
-	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/internal/studio"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 	_ "github.com/confetti-dp/confetti/question/all"
 	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/release/verify"
@@ -89,14 +86,6 @@ func main() {
 				Shows string `json:"shows"`
 			}{found, verify.Shows}, err
 		}),
-		// tell(plan, bodies): what messages of a device say in words; bodies are in base64.
-		"tell": answering(func(args []js.Value) (any, error) {
-			var bodies [][]byte
-			if err := strictjson.JSON([]byte(args[1].String()), &bodies); err != nil {
-				return nil, err
-			}
-			return told([]byte(args[0].String()), bodies)
-		}),
 	})
 	select {} // until the worker ends
 }
@@ -125,29 +114,4 @@ func answering(f func([]js.Value) (any, error)) js.Func {
 		}
 		return string(text)
 	})
-}
-
-// told returns what each message of a device that answered the plan says.
-func told(signed []byte, bodies [][]byte) ([]string, error) {
-	s, err := plan.ParseSigned(signed)
-	if err != nil {
-		return nil, err
-	}
-	proto, err := protocol.New(s.Plan)
-	if err != nil {
-		return nil, err
-	}
-	q, ok := proto.Question.(question.Describer)
-	all := []string{}
-	for _, body := range bodies {
-		words := ""
-		if ok {
-			words = q.Tell(body)
-		}
-		if words == "" {
-			return nil, errors.New("the messages of this plan have no words")
-		}
-		all = append(all, sanitize.Text(words))
-	}
-	return all, nil
 }

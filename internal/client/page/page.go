@@ -18,8 +18,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Options say what is beside the ledger.
@@ -27,7 +25,7 @@ type Options struct {
 	Prior float64       // how firmly somebody believed something of an answer before, in (0, 1)
 	Rooms []client.Room // what is left of the budgets
 	// Plans are those that were answered, as far as they are at hand: of these the page says
-	// messages in words, who carried them, and where the result is.
+	// who carried them, and where the result is.
 	Plans []plan.Plan
 	Off   string // the command that switches the device off
 }
@@ -66,7 +64,7 @@ type meter struct {
 type answer struct {
 	client.Entry
 	Beliefs []belief
-	Said    []said
+	Bodies  []said
 	Carried []string // operators, in the order that the answer passed them
 	Address []string // who saw the device's network address, where a relay hid it
 	Result  string   // address of the release's page
@@ -90,7 +88,6 @@ type belief struct {
 
 // said is a message, and how often it was said.
 type said struct {
-	Words string // "" where there are none
 	Body  string // in hexadecimal
 	Times int
 }
@@ -129,38 +126,31 @@ func answered(e client.Entry, o Options) answer {
 			Facts: s.Guarantee.Facts(), Verdict: s.Guarantee.Verdict(),
 		})
 	}
-	var told question.Describer
 	if i := slices.IndexFunc(o.Plans, func(p plan.Plan) bool { return p.Name() == e.Plan }); i >= 0 {
 		p := o.Plans[i]
 		a.Carried, a.Address = carriers(p), words.Addresses(p)
 		if strings.HasPrefix(p.Analyzer.URL, "https://") {
 			a.Result = p.Analyzer.URL + "/v1/releases/" + e.Plan + ".html"
 		}
-		if proto, err := protocol.New(p); err == nil {
-			told, _ = proto.Question.(question.Describer)
-		}
 	}
 	for _, p := range e.Parts {
 		for _, m := range p.Messages {
-			a.say(m, told)
+			a.say(m)
 		}
 	}
 	return a
 }
 
 // say adds a message to what was said.
-func (a *answer) say(body []byte, told question.Describer) {
+func (a *answer) say(body []byte) {
 	one := said{Body: hex.EncodeToString(body), Times: 1}
-	if told != nil {
-		one.Words = told.Tell(body)
-	}
-	for i, other := range a.Said {
+	for i, other := range a.Bodies {
 		if other.Body == one.Body {
-			a.Said[i].Times++
+			a.Bodies[i].Times++
 			return
 		}
 	}
-	a.Said = append(a.Said, one)
+	a.Bodies = append(a.Bodies, one)
 }
 
 // carriers returns the operators of the way, each once.

@@ -30,7 +30,7 @@ func drawn(t *testing.T, change func(*client.Ledger, *Options)) string {
 			{Observer: account.EveryoneColludes, Guarantee: account.Guarantee{Epsilon: math.Inf(1), Adjacency: account.Replacement}},
 			{Observer: account.ShufflerHonest, Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Replacement}},
 		},
-		Parts: []client.Part{{State: client.Sent, Messages: said.Bodies}},
+		Said: "<coffee>; one such word in five is the coin's", Parts: []client.Part{{State: client.Sent, Messages: said.Bodies}},
 	}}}
 	o := Options{Prior: 0.5, Plans: []plan.Plan{p}, Off: "confetti ledger opt-out device", Rooms: []client.Room{l.Room(l.Entries[0].At, client.DefaultCaps, nil)}}
 	if change != nil {
@@ -45,7 +45,7 @@ func drawn(t *testing.T, change func(*client.Ledger, *Options)) string {
 
 func TestThePageSaysWhatWasSaid(t *testing.T) {
 	text := drawn(t, nil)
-	for _, want := range []string{"drink: coffee", "&lt;b&gt;Which drink?", "between 26.8\u00a0% and 73.2\u00a0%", "no limit", "confetti ledger opt-out device", "https://analyzer.example/v1/releases/", "sent", "% spent"} {
+	for _, want := range []string{"You said: &lt;coffee&gt;; one such word in five is the coin&#39;s.", "<details><summary>The messages", "&lt;b&gt;Which drink?", "between 26.8\u00a0% and 73.2\u00a0%", "no limit", "confetti ledger opt-out device", "https://analyzer.example/v1/releases/", "sent", "% spent"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
@@ -53,9 +53,9 @@ func TestThePageSaysWhatWasSaid(t *testing.T) {
 	if strings.Contains(text, "<script") || regexp.MustCompile(`(src|href)="http:`).MatchString(text) {
 		t.Error("the page loads something")
 	}
-	// Without the plan the bodies stand there as they are.
-	if text := drawn(t, func(_ *client.Ledger, o *Options) { o.Plans = nil }); strings.Contains(text, "coffee") || !strings.Contains(text, "<code>") {
-		t.Errorf("without the plan:\n%s", text)
+	// What an earlier version wrote down without words stands there as it was sent.
+	if text := drawn(t, func(l *client.Ledger, _ *Options) { l.Entries[0].Said = "" }); strings.Contains(text, "You said") || !strings.Contains(text, "<details open><summary>The messages") {
+		t.Errorf("without words:\n%s", text)
 	}
 	// Whose relay hid the address is said where there was one.
 	if strings.Contains(text, "Network address") {

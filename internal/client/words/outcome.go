@@ -22,6 +22,7 @@ type Outcome struct {
 	Parts int       `json:"parts"` // contributions that wait
 	Next  time.Time `json:"next,omitzero"`
 	Why   string    `json:"why,omitempty"`
+	Said  string    `json:"said,omitempty"` // client.Entry's
 	Fits  *bool     `json:"fits,omitempty"` // whether the plan has room for the answer; nil: not known any more
 }
 
@@ -29,7 +30,7 @@ type Outcome struct {
 // delivery said err, and of which it is known whether it fits (nil: it is not). What was dropped is
 // an error, whatever else was sent.
 func Became(err error, e client.Entry, fits *bool) (Outcome, error) {
-	o := Outcome{State: Delivered, Fits: fits}
+	o := Outcome{State: Delivered, Said: e.Said, Fits: fits}
 	if fits != nil && *fits {
 		o.State = Sent
 	} else if fits != nil {

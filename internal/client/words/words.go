@@ -109,8 +109,11 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 			fmt.Fprintf(b, "                     Note: %s\n", sanitize.Text(s.Note))
 		}
 	}
+	if e.Said != "" {
+		fmt.Fprintf(b, "  you said  %s\n", sanitize.Text(e.Said))
+	}
 	for _, p := range e.Parts {
-		showPart(b, p, e.Forgotten)
+		showPart(b, p, e)
 	}
 }
 
@@ -177,7 +180,8 @@ func Between(low, high float64) string {
 	return fmt.Sprintf("between %.4g\u00a0%% and %.4g\u00a0%%", math.Floor(1000*low)/10, math.Ceil(1000*high)/10)
 }
 
-func showPart(b *strings.Builder, p client.Part, forgotten bool) {
+// showPart prints messages in hexadecimal where an earlier version wrote them down without words.
+func showPart(b *strings.Builder, p client.Part, e client.Entry) {
 	fmt.Fprintf(b, "  through instance %d: %s", p.Instance+1, p.State)
 	if !p.Ended.IsZero() {
 		fmt.Fprintf(b, " on %s", date(p.Ended))
@@ -186,8 +190,11 @@ func showPart(b *strings.Builder, p client.Part, forgotten bool) {
 		fmt.Fprintf(b, " (%s)", sanitize.Text(p.Reason))
 	}
 	switch {
-	case forgotten:
+	case e.Forgotten:
 		b.WriteString("; the messages were deleted for their age or the ledger's size\n")
+		return
+	case e.Said != "":
+		fmt.Fprintf(b, "; %s\n", count(len(p.Messages)))
 		return
 	case p.Summed():
 		b.WriteString("; a vector in two shares, one for each aggregator, kept shut with the device's secret\n")
@@ -208,4 +215,12 @@ func showPart(b *strings.Builder, p client.Part, forgotten bool) {
 		line += " " + word
 	}
 	b.WriteString(line + "\n")
+}
+
+// count says how many messages a part has.
+func count(messages int) string {
+	if messages == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", messages)
 }

@@ -264,9 +264,9 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 		Cards               []words.Card
 		Without, Plan       string
 		Minimum             int
-		Leaves, Said        string
+		Leaves              string
 	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: words.Cards(one.promise.Statements), Plan: p.Name(), Minimum: p.Crowd.Minimum}
-	body.Leaves, body.Said = leaving(p.Route, body.Cards)
+	body.Leaves = leaving(p.Route, body.Cards)
 	switch {
 	case c.o.Room.Device == nil:
 		body.Without = c.o.Room.Without

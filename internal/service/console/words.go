@@ -118,18 +118,15 @@ var aboutFiles = map[string]string{
 	"study.json":        "all rounds of the study so far",
 }
 
-// leaving says what leaves a phone, and once it was sent, what it was: empty where its messages can be read to
-// their person. The cards are those of the plan's promise.
-func leaving(r plan.Route, cards []words.Card) (leaves, said string) {
+// leaving says what leaves a phone. The cards are those of the plan's promise.
+func leaving(r plan.Route, cards []words.Card) string {
 	if r.Sum == nil {
-		return "Your answer stays on this phone. What leaves it is randomized, and sealed.", ""
+		return "Your answer stays on this phone. What leaves it is randomized, and sealed."
 	}
 	if slices.ContainsFunc(cards, func(c words.Card) bool { return !c.Kept }) { // it is told to whoever has both shares
-		return "Your answer leaves this phone in two shares, each sealed for another aggregator. One share alone tells nothing; both together are your answer.",
-			"Your phone sent it in two sealed shares, one for each aggregator. One share alone tells nothing, and nobody reads a number before there is noise in the sum of all."
+		return "Your answer leaves this phone in two shares, each sealed for another aggregator. One share alone tells nothing; both together are your answer."
 	}
-	return "Your answer stays on this phone. What leaves it is randomized, and split in two shares, each sealed for another aggregator.",
-		"Your phone randomized it, and sent that in two sealed shares, one for each aggregator. One share alone tells nothing."
+	return "Your answer stays on this phone. What leaves it is randomized, and split in two shares, each sealed for another aggregator."
 }
 
 // passing says to the room how answers come to be counted, and what is done once nobody can answer any more.

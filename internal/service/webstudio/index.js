@@ -10,7 +10,7 @@ export class Studio {
 
   /**
    * Calls a function of cmd/confetti-web/studio.
-   * @param {"read" | "draw" | "verify" | "tell"} call
+   * @param {"read" | "draw" | "verify"} call
    * @param {...unknown} args
    * @returns {Promise<any>}
    */

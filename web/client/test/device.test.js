@@ -27,12 +27,16 @@ test("a device answers once, with consent", { skip: why }, async () => {
   assert.deepEqual((await device.ledger()).entries, []);
   await assert.rejects(device.report({ colour: "green" }), { code: "not-opted-in" });
   await assert.rejects(device.report({ color: "green" }, { consent: true }), /no answer to "colour"/);
-  assert.deepEqual(await device.report({ colour: "green" }, { consent: true }), { state: "sent", parts: 0, fits: true });
+  const { said, ...outcome } = await device.report({ colour: "green" }, { consent: true });
+  assert.deepEqual(outcome, { state: "sent", parts: 0, fits: true });
   await assert.rejects(device.report({ colour: "red" }), { code: "answered" });
   const ledger = await device.ledger();
   assert.equal(ledger.entries.length, 1);
   assert.equal(ledger.entries[0]?.["parts"][0].state, "sent");
   assert.match(ledger.words, /Which colour do you like best\?/);
+  assert.match(said ?? "", /the coin's$|^nothing, as happens by chance$/);
+  assert.equal(ledger.entries[0]?.["said"], said);
+  assert.ok(ledger.words.includes(`you said  ${said}`));
   await device.optOut();
   assert.equal((await device.ledger()).opted_in, false);
   device.close();
@@ -40,6 +44,7 @@ test("a device answers once, with consent", { skip: why }, async () => {
 
   const again = await open(options(2 * each), memory); // the ledger outlives the worker
   await assert.rejects(again.report({ colour: "red" }, { consent: true }), { code: "answered" });
+  assert.equal((await again.ledger()).entries[0]?.["said"], said);
   again.close();
 });
 

@@ -31,7 +31,7 @@ type ledgerShow struct {
 	Plan   string   `help:"A plan, signed or not: say whether it would fit." type:"path" placeholder:"FILE"`
 	JSON   bool     `help:"Print JSON." xor:"form"`
 	HTML   bool     `help:"Print a page for the person whose device it is." name:"html" xor:"form"`
-	Asked  []string `help:"With --html: signed plans that were answered, so that the page says messages in words, and who carried them; those in the folder are read anyway." type:"path" placeholder:"FILE"`
+	Asked  []string `help:"With --html: signed plans that were answered, so that the page says who carried them; those in the folder are read anyway." type:"path" placeholder:"FILE"`
 }
 
 func (ledgerShow) Help() string {
@@ -157,6 +157,7 @@ type shownEntry struct {
 	Reused    bool          `json:"reused"`
 	Crowd     string        `json:"crowd"`
 	Observers []seen        `json:"observers"`
+	Said      string        `json:"said,omitempty"` // in words
 	Forgotten bool          `json:"forgotten"`
 	Parts     []shownPart   `json:"parts"`
 }
@@ -181,7 +182,7 @@ func ledgerView(l *client.Ledger, prior float64) shownLedger {
 	for _, e := range l.Entries {
 		one := shownEntry{
 			At: e.At, Plan: e.Plan, Title: e.Title, Publisher: e.Publisher, Charge: e.Charge,
-			Reused: e.Reused, Crowd: e.CrowdName, Forgotten: e.Forgotten,
+			Reused: e.Reused, Crowd: e.CrowdName, Said: e.Said, Forgotten: e.Forgotten,
 		}
 		for _, s := range e.Statements {
 			low, high := words.Believed(s.Guarantee, prior)

@@ -8,7 +8,6 @@ if (form) {
   const failed = (error) => { say(`${error.message}`); button.disabled = false; };
   const { open } = await import("/answer/device/index.js");
   let device;
-  let signed; // the plan
   let chose = ""; // in this visit; it is kept nowhere
   const start = async () => {
     const join = () => fetch("/answer/join", { method: "POST", headers: { Accept: "application/json" } });
@@ -21,26 +20,15 @@ if (form) {
     }
     if (!joined.ok) throw new Error(await joined.text());
     const { plan, publishers, bearer } = await joined.json();
-    signed = plan;
     return open({ plan, publishers, bearer, delay: 0, wait: 60, store: "confetti-room" });
   };
-  // What the phone said in words, which takes the program of the studio's page, where there is one.
-  const tell = async (ledger) => {
+  // What the ledger keeps of what the phone said, after a reload too.
+  const tell = (ledger) => {
+    const said = ledger.entries?.at(-1)?.said;
+    if (!said) return;
     const line = document.getElementById("told");
-    const put = (said) => {
-      line.textContent = `${chose ? `You chose “${chose}”. ` : ""}${said}`;
-      line.hidden = false;
-    };
-    if (form.dataset.said) { put(form.dataset.said); return; } // shares say nothing by themselves
-    const bodies = ledger.entries?.at(-1)?.parts?.flatMap((p) => p.messages ?? []) ?? [];
-    try {
-      const { Studio } = await import("/studio/index.js");
-      const told = (await new Studio().ask("tell", signed, JSON.stringify(bodies))).map((t) => t.slice(field.length + 2));
-      const words = told.length === 0 ? "nothing that can be counted" : told.map((t) => `“${t}”`).join(" and ");
-      put(`Your phone said ${words}. It draws what it says at random, so that nobody can be sure of your answer.`);
-    } catch {
-      // It stands in the ledger below.
-    }
+    line.textContent = `${chose ? `You chose “${chose}”. ` : ""}Your phone said: ${said}.`;
+    line.hidden = false;
   };
   const show = async (sentence) => {
     const ledger = await device.ledger();
@@ -48,7 +36,7 @@ if (form) {
     document.getElementById("words").textContent = ledger.words;
     document.getElementById("said").hidden = false;
     form.hidden = true;
-    if (sentence !== switchedOff) await tell(ledger);
+    if (sentence !== switchedOff) tell(ledger);
   };
   const became = {
     sent: "Sent. Whoever took it cannot read it.",
