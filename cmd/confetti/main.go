@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/budget"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/device"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/explain"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/keys"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/predict"
@@ -37,6 +38,7 @@ type cli struct {
 	Collect    collect.Command `cmd:"" help:"Collect from your own data."`
 	Predict    predict.Command `cmd:"" help:"What a model says of records."`
 	Release    release.Command `cmd:"" help:"Look at releases."`
+	Explain    explain.Command `cmd:"" help:"What a word of the documentation means."`
 	Keys       keys.Command    `cmd:"" help:"Make and show key files."`
 	Publishers keys.Publishers `cmd:"" help:"Whose plans are taken: keys of publishers, their ends and revocations."`
 	Submit     device.Submit   `cmd:"" help:"Answer a plan, as a device does."`

@@ -1,0 +1,53 @@
+// Package explain implements confetti explain: what a word of the documentation means. Used by cmd/confetti, for
+// everybody.
+package explain
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+)
+
+// page is a copy of docs/words.md, which lies outside what a package can embed.
+//
+//go:embed words.md
+var page string
+
+// Command prints what a word means.
+type Command struct {
+	Term []string `arg:"" optional:"" help:"A word, such as crowd or ledger of budgets; none: all of them."`
+}
+
+func (Command) Help() string { return "Example:\n  confetti explain epsilon\n  confetti explain" }
+
+// Run prints one sentence and an example, or the list of words.
+func (c Command) Run(std terminal.Streams) error {
+	names, meaning := read(page)
+	if len(c.Term) == 0 {
+		_, err := fmt.Fprintln(std.Out, strings.Join(names, "\n"))
+		return err
+	}
+	term := strings.ToLower(strings.Join(c.Term, " "))
+	text, known := meaning[term]
+	if one, plural := strings.CutSuffix(term, "s"); !known && plural {
+		text, known = meaning[one]
+	}
+	if !known {
+		return terminal.Usagef("there is no word %q here%s: confetti explain lists all", sanitize.Text(term), sanitize.DidYouMean(term, names))
+	}
+	_, err := fmt.Fprintln(std.Out, text)
+	return err
+}
+
+// read returns the words of the page in order, and what each means.
+func read(page string) (names []string, meaning map[string]string) {
+	meaning = map[string]string{}
+	for _, section := range strings.Split(page, "\n## ")[1:] {
+		name, text, _ := strings.Cut(section, "\n")
+		names, meaning[name] = append(names, name), strings.NewReplacer("`", "", "*", "").Replace(strings.TrimSpace(text))
+	}
+	return names, meaning
+}
