@@ -6,7 +6,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -137,7 +136,7 @@ func tell(q question.Question, parts []spokenPart) string {
 		bodies = append(bodies, p.said()...)
 	}
 	if d, ok := q.(question.Describer); ok {
-		return sanitize.Text(d.Tell(bodies))
+		return d.Tell(bodies)
 	}
 	return ""
 }

@@ -37,7 +37,7 @@ func digits(v float64) string {
 // The table of what a collection costs follows from its formulas, and these from what was
 // measured, on the pages that say so.
 func TestWhatACollectionCosts(t *testing.T) {
-	scale, performance := read(t, "scale.md"), read(t, "performance.md")
+	scale, performance := unlinked(read(t, "scale.md")), unlinked(read(t, "performance.md"))
 	opening := measured(t, scale, `\| bare HPKE opening, before \| ([0-9.]+) \|`)
 	mixing := measured(t, scale, `\| 1 worker \| ([0-9.]+) \|`) - opening
 	accepting := measured(t, performance, `\| accept, on disk \| [^|]*\| \| ([0-9.]+) µs an envelope \|`)

@@ -91,6 +91,11 @@ func linkedWords(text, to string, names []string, uses map[string]*regexp.Regexp
 	return text
 }
 
+// unlinked returns a page without the links that linkedWords makes.
+func unlinked(text string) string {
+	return regexp.MustCompile(`\[([^\]]*)\]\([a-z./]*words\.md#[^)]*\)`).ReplaceAllString(text, "$1")
+}
+
 // Whoever meets a word for the first time on a page can look it up there.
 func TestTheFirstUseOfAWordIsLinked(t *testing.T) {
 	names, _ := words(t)

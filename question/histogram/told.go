@@ -46,9 +46,9 @@ func (h *Question) TellBy(bodies [][]byte, name func(attribute, cell int) string
 		for j, cell := range cells {
 			names[j] = name(i, cell)
 		}
-		clause := terms.List(names)
+		clause := terms.List(names...)
 		if len(h.attributes) > 1 {
-			clause = h.attributes[i].name + ": " + clause
+			clause = terms.List(h.attributes[i].name) + ": " + clause
 		}
 		clauses, coin = append(clauses, clause), min(coin, h.coin(i, t))
 	}

@@ -14,7 +14,7 @@ func (q *Question) Tell(bodies [][]byte) string {
 	e := q.report.(*each)
 	for _, body := range bodies {
 		if channel, _, err := tally.ParseMessage(body); err == nil && int(channel) < e.records*e.K {
-			return q.ask.Classes[int(channel)%e.K] + "; " + terms.Coin(1-e.KRR.Prob(0, 0), "word")
+			return terms.List(q.ask.Classes[int(channel)%e.K]) + "; " + terms.Coin(1-e.KRR.Prob(0, 0), "word")
 		}
 	}
 	return terms.Nothing

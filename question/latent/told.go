@@ -32,7 +32,7 @@ func (q *Question) Tell(bodies [][]byte) string {
 			return terms.Nothing
 		}
 		w, e := float64(r.symbols.W), math.Exp(r.symbols.Epsilon)
-		return terms.List(names) + "; " + terms.Coin(1-e/(w*e+float64(r.symbols.K)-w), "word")
+		return terms.List(names...) + "; " + terms.Coin(1-e/(w*e+float64(r.symbols.K)-w), "word")
 	}
 	return q.Inner().TellBy(bodies, func(_, symbol int) string { return q.name(symbol) })
 }
@@ -49,7 +49,7 @@ func (q *Question) tellVector(v *vectors, bodies [][]byte, before int) string {
 		}
 		said := fmt.Sprintf("the %d numbers of an encoder, with noise in each", q.ask.Vector.Dim)
 		if v.Class.K > 0 {
-			said += "; and " + q.ask.Classes[class] + "; " + terms.Coin(1-v.Class.Prob(0, 0), "word")
+			said += "; and " + terms.List(q.ask.Classes[class]) + "; " + terms.Coin(1-v.Class.Prob(0, 0), "word")
 		}
 		return said
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/confetti-dp/confetti/internal/sanitize"
 )
 
 // Nothing is said where chance left out all that a device holds, and put nothing in its place.
@@ -12,12 +14,12 @@ const Nothing = "nothing, as happens by chance"
 // Listed is how many words a sentence lists.
 const Listed = 12
 
-// List returns words for a sentence.
-func List(words []string) string {
+// List returns words of a plan's for a sentence, none of which commands a terminal.
+func List(words ...string) string {
 	if len(words) > Listed {
-		return strings.Join(words[:Listed], ", ") + " and more"
+		return List(words[:Listed]...) + " and more"
 	}
-	return strings.Join(words, ", ")
+	return sanitize.Text(strings.Join(words, ", "))
 }
 
 // Coin says which share of the words, or bits, that devices say is not what their people hold: "one such

@@ -19,10 +19,13 @@ func TestTheCoinIsRoundedDown(t *testing.T) {
 
 func TestASentenceListsFew(t *testing.T) {
 	words := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}
-	if got := List(words[:12]); got != "a, b, c, d, e, f, g, h, i, j, k, l" {
+	if got := List(words[:12]...); got != "a, b, c, d, e, f, g, h, i, j, k, l" {
 		t.Error(got)
 	}
-	if got := List(words); got != "a, b, c, d, e, f, g, h, i, j, k, l and more" {
+	if got := List(words...); got != "a, b, c, d, e, f, g, h, i, j, k, l and more" {
+		t.Error(got)
+	}
+	if got := List("a\x1b[2J", "b"); got != `a\x1b[2J, b` {
 		t.Error(got)
 	}
 	if got := []string{Count(0, "bit"), Count(1, "bit"), Count(12, "bit"), Count(13, "bit")}; got[0] != "no bits" || got[1] != "one bit" || got[2] != "twelve bits" || got[3] != "13 bits" {
