@@ -17,4 +17,6 @@ func (h *Question) Said() (held, other, coin float64) {
 }
 
 // SpokenFor are the cells that reports speak for, of the first attribute.
-func (h *Question) SpokenFor(channels []uint32) []int { return told(h.randomizers[0].(teller), channels) }
+func (h *Question) SpokenFor(channels []uint32) []int {
+	return told(h.randomizers[0].(teller), channels)
+}
