@@ -1,8 +1,8 @@
 package journal
 
 import (
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -46,11 +46,11 @@ type table struct {
 	rows   map[string]packed
 	counts map[uint32]int // of Insert's rows, by label
 
-	// Keys in order, once somebody has asked for them: sorted runs, each at least twice as
-	// long as the next, and behind them what came since. A key may be of a row that is gone.
+	// Keys in order, once somebody has asked for them, and those that came since. A key may be of
+	// a row that is gone.
 	mu    sync.Mutex
 	asked bool
-	runs  [][]string
+	keys  []string
 	fresh []string
 }
 
@@ -109,77 +109,46 @@ func (x *index) size() (n int) {
 }
 
 // keys returns the keys of a table that begin with the prefix, in order.
-func (x *index) keys(t keep.Table, prefix string) []string {
+func (x *index) keys(t keep.Table, prefix string) (keys []string) {
 	tab := &x.tables[t]
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
 	tab.sort()
-	var keys []string
-	parts := 0
-	for _, run := range tab.runs {
-		from := sort.SearchStrings(run, prefix)
-		before := len(keys)
-		for _, key := range run[from:] {
-			if !strings.HasPrefix(key, prefix) {
-				break
-			}
-			if _, there := tab.rows[key]; there {
-				keys = append(keys, key)
-			}
+	from, _ := slices.BinarySearch(tab.keys, prefix)
+	for _, key := range tab.keys[from:] {
+		if !strings.HasPrefix(key, prefix) {
+			break
 		}
-		if len(keys) > before {
-			parts++
+		if _, there := tab.rows[key]; there {
+			keys = append(keys, key)
 		}
-	}
-	if parts > 1 {
-		slices.Sort(keys)
-		keys = slices.Compact(keys) // one that was deleted and came again may be in two runs
 	}
 	return keys
 }
 
-// sort brings what came since into the runs. Each key is merged as often as a run doubles.
+// sort brings what came since into the order, and leaves out keys of rows that are gone.
 func (t *table) sort() {
 	if !t.asked {
-		t.asked = true
-		for key := range t.rows {
-			t.fresh = append(t.fresh, key)
-		}
+		t.asked, t.fresh = true, slices.Collect(maps.Keys(t.rows))
 	}
 	if len(t.fresh) == 0 {
 		return
 	}
 	slices.Sort(t.fresh)
-	t.fresh = slices.Compact(t.fresh) // one may have come twice
-	t.runs = append(t.runs, t.fresh)
-	t.fresh = nil
-	for n := len(t.runs); n > 1 && len(t.runs[n-2]) < 2*len(t.runs[n-1]); n = len(t.runs) {
-		t.runs = append(t.runs[:n-2], t.merge(t.runs[n-2], t.runs[n-1]))
-	}
-}
-
-// merge merges two runs and leaves out keys of rows that are gone.
-func (t *table) merge(a, b []string) []string {
-	m := make([]string, 0, len(a)+len(b))
-	add := func(key string) {
-		if _, there := t.rows[key]; there && (len(m) == 0 || m[len(m)-1] != key) {
-			m = append(m, key)
+	a, b := t.keys, t.fresh
+	more := len(a)+len(b) > len(t.rows) // some are gone, or came twice
+	t.keys, t.fresh = make([]string, 0, len(t.rows)), nil
+	for len(a)+len(b) > 0 {
+		if len(a) == 0 || len(b) > 0 && b[0] < a[0] {
+			a, b = b, a
 		}
-	}
-	for len(a) > 0 && len(b) > 0 {
-		if a[0] <= b[0] {
-			add(a[0])
-			a = a[1:]
-		} else {
-			add(b[0])
-			b = b[1:]
+		key := a[0]
+		a = a[1:]
+		if more {
+			if _, there := t.rows[key]; !there || len(t.keys) > 0 && t.keys[len(t.keys)-1] == key {
+				continue
+			}
 		}
+		t.keys = append(t.keys, key)
 	}
-	for _, key := range a {
-		add(key)
-	}
-	for _, key := range b {
-		add(key)
-	}
-	return m
 }
