@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/admission"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -138,10 +139,7 @@ func (e *Epoch) Mark() Mark {
 
 // keepMark makes the next mark last.
 func (e *Epoch) keepMark(ctx context.Context, next Mark) error {
-	value, err := json.Marshal(next)
-	if err != nil {
-		panic("inbox: " + err.Error()) // numbers and booleans always encode
-	}
+	value := shelves.Marshal(next)
 	if err := e.o.Rows.Set(ctx, rows.Epochs, e.o.Name, value, e.Mark().row); err != nil {
 		return err
 	}

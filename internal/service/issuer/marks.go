@@ -96,16 +96,11 @@ func openMarks(ctx context.Context, store keep.Store, scope [32]byte, create boo
 	}
 	known := secret.Respondent("log", fmt.Appendf(nil, "%x", scope))
 	err = shelf.Update(ctx, func(tx keep.Tx) error {
-		is, bound, err := tx.Get(boundTable, boundKey)
-		switch {
-		case err != nil:
-			return err
-		case !bound:
-			tx.Put(boundTable, boundKey, known[:8])
-		case !bytes.Equal(is, known[:8]):
-			return fmt.Errorf("%w: respondents.key is another one than the marks were made under", keep.ErrDamaged)
+		is, err := shelves.First(tx, boundTable, boundKey, known[:8])
+		if err == nil && !bytes.Equal(is, known[:8]) {
+			err = fmt.Errorf("%w: respondents.key is another one than the marks were made under", keep.ErrDamaged)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, explained(err)

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
@@ -250,11 +251,7 @@ func (c crowd) value() []byte {
 		laid.Key = shuffler.Key{}
 		c.Laid = &laid
 	}
-	value, err := json.Marshal(c)
-	if err != nil {
-		panic("shuffler: " + err.Error()) // bytes and numbers always encode
-	}
-	return value
+	return shelves.Marshal(c)
 }
 
 // settle finds out what the marks of crowds are of which a write was not answered, before

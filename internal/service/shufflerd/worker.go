@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
@@ -39,10 +40,7 @@ func (t *post) share(ctx context.Context, c uint32, under string, steps []mixer.
 		at, before := asked[step]
 		if !before || time.Since(at) > 2*t.s.worker.steps.Lease() {
 			at = time.Now()
-			body, err := json.Marshal(task{t.hash[:], t.instance, t.hop, c, under, step})
-			if err != nil {
-				panic("shuffler: " + err.Error()) // bytes and numbers always encode
-			}
+			body := shelves.Marshal(task{t.hash[:], t.instance, t.hop, c, under, step})
 			if err := t.s.worker.steps.Add(ctx, fmt.Sprintf("%s_%d_%t_%d", t.name, c, step.Gather, step.Number), body); err != nil {
 				return asked, err
 			}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -87,16 +88,11 @@ func Open(ctx context.Context, store keep.Store, owner string, leader bool, fail
 	}
 	s := &Store{store: store, main: main, leader: leader, fail: failpoint}
 	err = main.Update(ctx, func(tx keep.Tx) error {
-		is, there, err := tx.Get(ownerTable, ownerKey)
-		switch {
-		case err != nil:
-			return err
-		case !there:
-			tx.Put(ownerTable, ownerKey, []byte(owner))
-		case string(is) != owner:
-			return fmt.Errorf("the database is that of a %s, and this is a %s: give each its own", is, owner)
+		is, err := shelves.First(tx, ownerTable, ownerKey, []byte(owner))
+		if err == nil && string(is) != owner {
+			err = fmt.Errorf("the database is that of a %s, and this is a %s: give each its own", is, owner)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -166,15 +162,13 @@ func (s *Store) Serve(ctx context.Context, p Served) error {
 	return s.write(ctx, "serve", func() error {
 		return s.main.Update(ctx, func(tx keep.Tx) error {
 			if p.Round != (Round{}) {
-				key := fmt.Sprintf("%s/%d", p.Round.Study, p.Round.Number)
-				is, there, err := tx.Get(roundsTable, key)
+				is, err := shelves.First(tx, roundsTable, fmt.Sprintf("%s/%d", p.Round.Study, p.Round.Number), []byte(p.Name))
+				if err == nil && string(is) != p.Name {
+					err = fmt.Errorf("%w: round %d is plan %s", ErrRound, p.Round.Number, is)
+				}
 				if err != nil {
 					return err
 				}
-				if there && string(is) != p.Name {
-					return fmt.Errorf("%w: round %d is plan %s", ErrRound, p.Round.Number, is)
-				}
-				tx.Put(roundsTable, key, []byte(p.Name))
 			}
 			tx.Put(plansTable, p.Name, p.Signed)
 			return nil
@@ -210,7 +204,8 @@ func (s *Store) Erase(ctx context.Context, plan string, statement []byte) error 
 			if statement == nil {
 				return nil
 			}
-			return revoke(tx, plan, statement)
+			_, err := shelves.First(tx, withdrawnTable, plan, statement)
+			return err
 		})
 		for _, prefix := range []string{reportsPrefix, planPrefix} {
 			if err == nil {
@@ -227,16 +222,11 @@ func (s *Store) Erase(ctx context.Context, plan string, statement []byte) error 
 // Revoke keeps the withdrawal of a plan under a name. The first of a name stays.
 func (s *Store) Revoke(ctx context.Context, name string, statement []byte) error {
 	return s.write(ctx, "revoke", func() error {
-		return s.main.Update(ctx, func(tx keep.Tx) error { return revoke(tx, name, statement) })
+		return s.main.Update(ctx, func(tx keep.Tx) error {
+			_, err := shelves.First(tx, withdrawnTable, name, statement)
+			return err
+		})
 	})
-}
-
-func revoke(tx keep.Tx, name string, statement []byte) error {
-	_, there, err := tx.Get(withdrawnTable, name)
-	if err == nil && !there {
-		tx.Put(withdrawnTable, name, statement)
-	}
-	return err
 }
 
 // Revocations calls fn for the name and text of every withdrawal that was kept.

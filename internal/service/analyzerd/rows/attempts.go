@@ -3,7 +3,6 @@ package rows
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -25,14 +24,11 @@ type attempt struct {
 // forGood is until when a batch is held whose shards are there: until they are forgotten.
 var forGood = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// attempt returns where the attempt at a batch is.
-func (b Batch) attempt() string { return fmt.Sprintf("%s/%x", b.at(), b.SHA256) }
-
 // Attempt names the attempt at a batch that stands; "": nobody has begun.
 func (s *Store) Attempt(ctx context.Context, b Batch) (name string, err error) {
 	err = s.on(ctx, b.Plan, func(shelf keep.Shelf) error {
 		var a attempt
-		_, err := of(ctx, shelf).read(attemptsTable, b.attempt(), &a)
+		_, err := of(ctx, shelf).read(attemptsTable, b.itself(), &a)
 		name = a.Attempt
 		return err
 	})
@@ -49,7 +45,7 @@ func (s *Store) Begin(ctx context.Context, b Batch, name string, now time.Time, 
 	}
 	err = shelf.Update(ctx, func(tx keep.Tx) error {
 		var a attempt
-		there, err := getter(tx.Get).read(attemptsTable, b.attempt(), &a)
+		there, err := getter(tx.Get).read(attemptsTable, b.itself(), &a)
 		before = a.Attempt
 		switch {
 		case err != nil:
@@ -59,7 +55,7 @@ func (s *Store) Begin(ctx context.Context, b Batch, name string, now time.Time, 
 		case there && a.Held.After(now):
 			return ErrUnderWay
 		}
-		return put(tx, attemptsTable, b.attempt(), attempt{name, now.Add(alone).UTC()})
+		return put(tx, attemptsTable, b.itself(), attempt{name, now.Add(alone).UTC()})
 	})
 	return before, over(err)
 }
@@ -75,12 +71,12 @@ func (s *Store) Hold(ctx context.Context, b Batch, name string, until time.Time)
 
 func hold(tx keep.Tx, b Batch, name string, until time.Time) error {
 	var a attempt
-	there, err := getter(tx.Get).read(attemptsTable, b.attempt(), &a)
+	there, err := getter(tx.Get).read(attemptsTable, b.itself(), &a)
 	if err == nil && (!there || a.Attempt != name) {
 		err = ErrUnderWay
 	}
 	if err != nil {
 		return err
 	}
-	return put(tx, attemptsTable, b.attempt(), attempt{name, until.UTC()})
+	return put(tx, attemptsTable, b.itself(), attempt{name, until.UTC()})
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -39,8 +39,8 @@ type mark struct {
 // at returns where the mark of a batch is.
 func (b Batch) at() string { return place(b.Crowd, b.Instance) }
 
-// tally returns where the tally of a batch is.
-func (b Batch) tally() string { return fmt.Sprintf("%s/%x", b.at(), b.SHA256) }
+// itself returns where the tally of a batch is, and the attempt to count it.
+func (b Batch) itself() string { return fmt.Sprintf("%s/%x", b.at(), b.SHA256) }
 
 func (b Batch) mark(tally []byte) mark {
 	return mark{hex.EncodeToString(b.SHA256[:]), b.Receipts, b.Respondents, b.Smallest, b.Dropped, b.Counted.UTC().Truncate(time.Microsecond), bodyOf(tally)}
@@ -49,12 +49,22 @@ func (b Batch) mark(tally []byte) mark {
 // batch returns what a mark says, which stands at a key.
 func (m mark) batch(plan, key string) (b Batch, err error) {
 	b = Batch{Plan: plan, Receipts: m.Receipts, Respondents: m.Respondents, Smallest: m.Smallest, Dropped: m.Dropped, Counted: m.Counted}
-	_, err = fmt.Sscanf(key, "%d/%d", &b.Crowd, &b.Instance)
-	digest, failed := hex.DecodeString(m.SHA256)
-	if err != nil || failed != nil || copy(b.SHA256[:], digest) != len(digest) || len(digest) != len(b.SHA256) {
-		return b, fmt.Errorf("%w: the mark of a batch is none", keep.ErrDamaged)
+	if _, err = fmt.Sscanf(key, "%d/%d", &b.Crowd, &b.Instance); err == nil {
+		b.SHA256, err = digestOf(m.SHA256)
 	}
-	return b, nil
+	if err != nil {
+		err = fmt.Errorf("%w: the mark of a batch is none", keep.ErrDamaged)
+	}
+	return b, err
+}
+
+// digestOf reads a SHA-256 in hex.
+func digestOf(text string) (digest [sha256.Size]byte, err error) {
+	b, err := hex.DecodeString(text)
+	if err == nil && copy(digest[:], b) != len(b) || len(b) != len(digest) {
+		err = hex.ErrLength
+	}
+	return digest, err
 }
 
 // Taken finds out whether a batch may be counted: New if so, Again if this very
@@ -104,13 +114,10 @@ func (s *Store) Count(ctx context.Context, b Batch, tally []byte) (Outcome, erro
 		return outcome, err
 	}
 	shelf, err := s.made(ctx, b.Plan)
-	if errors.Is(err, errGone) {
-		return Failed, errOver
-	}
 	if err != nil {
-		return Failed, err
+		return Failed, over(err)
 	}
-	err = s.writeParts(ctx, shelf, "count", []content{{talliesTable, b.tally(), tally}}, func(tx keep.Tx) (bool, error) {
+	err = s.writeParts(ctx, shelf, "count", []content{{talliesTable, b.itself(), tally}}, func(tx keep.Tx) (bool, error) {
 		if outcome, err = b.taken(tx.Get); outcome != New {
 			return false, err
 		}
@@ -119,11 +126,8 @@ func (s *Store) Count(ctx context.Context, b Batch, tally []byte) (Outcome, erro
 		}
 		return true, put(tx, marksTable, b.at(), b.mark(tally))
 	})
-	if errors.Is(err, keep.ErrDropped) {
-		err = errOver
-	}
 	if err != nil {
-		return Failed, err
+		return Failed, over(err)
 	}
 	return outcome, nil
 }
@@ -161,7 +165,7 @@ func (s *Store) Batches(ctx context.Context, plan string) (all []Batch, err erro
 	err = s.on(ctx, plan, func(shelf keep.Shelf) error {
 		return shelf.Each(ctx, marksTable, "", func(key string, text []byte) error {
 			var m mark
-			if err := decode(marksTable, text, &m); err != nil {
+			if err := shelves.Unmarshal(marksTable, text, &m); err != nil {
 				return err
 			}
 			b, err := m.batch(plan, key)
@@ -181,7 +185,7 @@ func (s *Store) Tally(ctx context.Context, b Batch) (tally []byte, err error) {
 		var m mark
 		there, err := of(ctx, shelf).read(marksTable, b.at(), &m)
 		if err == nil && there {
-			tally, err = readParts(of(ctx, shelf), talliesTable, b.tally(), m.Tally)
+			tally, err = readParts(of(ctx, shelf), talliesTable, b.itself(), m.Tally)
 		}
 		return err
 	})

@@ -23,30 +23,18 @@ func ImportLedger(ctx context.Context, c Config, path string) (int, error) {
 		return 0, err
 	}
 	return len(spent), fill(ctx, c, "an import of a ledger", func(s *Store) error {
-		end := hashchain.Begin(ledgerTitle)
-		for some := range slices.Chunk(spent, 1000) {
-			err := s.main.Update(ctx, func(tx keep.Tx) error {
-				at := end
-				for _, b := range some {
-					row, behind, err := entry{Spending: b, Imported: true}.next(at)
-					if err != nil {
-						return err
-					}
-					at = behind
-					tx.Put(ledgerTable, entryKey(at.Number), row)
-				}
-				return nil
-			})
+		f, end := filler{ctx: ctx, s: s}, hashchain.Begin(ledgerTitle)
+		for _, b := range spent {
+			text, behind, err := entry{Spending: b, Imported: true}.next(end)
+			if err == nil {
+				err = f.add(row{shelf: keep.Main, table: ledgerTable, key: entryKey(behind.Number), value: text})
+			}
 			if err != nil {
 				return err
 			}
-			for _, b := range some {
-				if _, end, err = (entry{Spending: b, Imported: true}).next(end); err != nil {
-					return err
-				}
-			}
+			end = behind
 		}
-		return nil
+		return f.flush()
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 )
@@ -73,7 +74,7 @@ func parseEntry(before hashchain.Point, row []byte) (e entry, behind hashchain.P
 	if err != nil {
 		return e, before, err
 	}
-	return e, walk.End, decode(ledgerTable, text, &e)
+	return e, walk.End, shelves.Unmarshal(ledgerTable, text, &e)
 }
 
 // ledger is what this process has read of the chain.
@@ -110,7 +111,7 @@ func (s *Store) walk(ctx context.Context) (*ledger, error) {
 			if l.wrong == "" {
 				l.wrong = fmt.Sprintf("its entry %d is another one than it was, or missing", l.end.Number+1)
 			}
-			if len(row) < hashchain.Head || decode(ledgerTable, row[hashchain.Head:], &e) != nil {
+			if len(row) < hashchain.Head || shelves.Unmarshal(ledgerTable, row[hashchain.Head:], &e) != nil {
 				return nil
 			}
 			end = l.end

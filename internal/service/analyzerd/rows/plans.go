@@ -237,9 +237,7 @@ func (s *Store) spending(ctx context.Context, name string) (Spending, error) {
 // Signed returns a plan with its publishers' newest signatures, as it came, or ErrUnknown. It may
 // have megabytes, which is why nothing else reads it.
 func (s *Store) Signed(ctx context.Context, name string) ([]byte, error) {
-	signed, there, err := newest(of(ctx, s.main), func(t keep.Table, prefix string, fn func(string, []byte) error) error {
-		return s.main.Each(ctx, t, prefix, fn)
-	}, name)
+	signed, there, err := newest(of(ctx, s.main), eachOf(ctx, s.main), name)
 	if err == nil && !there {
 		err = fmt.Errorf("%w: no plan %s is registered", ErrUnknown, name)
 	}
@@ -247,7 +245,7 @@ func (s *Store) Signed(ctx context.Context, name string) ([]byte, error) {
 }
 
 // newest returns a plan under its newest signatures.
-func newest(get getter, each func(keep.Table, string, func(string, []byte) error) error, name string) (signed []byte, there bool, err error) {
+func newest(get getter, each eachRow, name string) (signed []byte, there bool, err error) {
 	if signed, there, err = get(plansTable, name); err != nil || !there {
 		return nil, false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -23,17 +24,11 @@ var ErrRound = errors.New("analyzer: another plan is that round of its study")
 // number keeps which plan a round is, once, in the Update that takes the plan up. Where another
 // plan has the number, it returns ErrRound.
 func number(tx keep.Tx, r Round, plan string) error {
-	key := r.Study + "/" + place(r.Number)
-	there, is, err := tx.Get(numberedTable, key)
-	switch {
-	case err != nil:
-		return err
-	case !is:
-		tx.Put(numberedTable, key, []byte(plan))
-	case string(there) != plan:
-		return fmt.Errorf("%w: round %d is plan %s", ErrRound, r.Number, there)
+	is, err := shelves.First(tx, numberedTable, r.Study+"/"+place(r.Number), []byte(plan))
+	if err == nil && string(is) != plan {
+		err = fmt.Errorf("%w: round %d is plan %s", ErrRound, r.Number, is)
 	}
-	return nil
+	return err
 }
 
 // Rounds returns the plans that the registered rounds of a study are, by number.

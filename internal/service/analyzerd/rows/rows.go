@@ -21,7 +21,6 @@
 package rows
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +29,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
@@ -313,19 +313,9 @@ func of(ctx context.Context, shelf keep.Shelf) getter {
 func (get getter) read(t keep.Table, key string, row any) (there bool, err error) {
 	text, there, err := get(t, key)
 	if err == nil && there {
-		err = decode(t, text, row)
+		err = shelves.Unmarshal(t, text, row)
 	}
 	return there, err
-}
-
-// decode reads what encode wrote, and nothing else.
-func decode(t keep.Table, text []byte, row any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(row); err != nil {
-		return fmt.Errorf("%w: a row of table %d is none that this version writes", keep.ErrDamaged, t)
-	}
-	return nil
 }
 
 // put writes a row of JSON.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -51,12 +52,13 @@ type shardRow struct {
 // shard returns what a row says, which stands at a key.
 func (r shardRow) shard(plan, key string) (sh Shard, err error) {
 	sh = Shard{Plan: plan, Shards: r.Shards, Attempt: r.Attempt}
-	_, err = fmt.Sscanf(key, "%d/%d/%d", &sh.Crowd, &sh.Instance, &sh.Shard)
-	digest, failed := hex.DecodeString(r.SHA256)
-	if err != nil || failed != nil || copy(sh.SHA256[:], digest) != len(digest) || len(digest) != len(sh.SHA256) {
-		return sh, fmt.Errorf("%w: the row of a shard is none", keep.ErrDamaged)
+	if _, err = fmt.Sscanf(key, "%d/%d/%d", &sh.Crowd, &sh.Instance, &sh.Shard); err == nil {
+		sh.SHA256, err = digestOf(r.SHA256)
 	}
-	return sh, nil
+	if err != nil {
+		err = fmt.Errorf("%w: the row of a shard is none", keep.ErrDamaged)
+	}
+	return sh, err
 }
 
 // eachRow is how a shelf, and an Update, goes through the rows of a table.
@@ -72,7 +74,7 @@ func eachOf(ctx context.Context, shelf keep.Shelf) eachRow {
 func (each eachRow) shards(plan, prefix string, fn func(Shard, shardRow) error) error {
 	return each(shardsTable, prefix, func(key string, text []byte) error {
 		var r shardRow
-		if err := decode(shardsTable, text, &r); err != nil {
+		if err := shelves.Unmarshal(shardsTable, text, &r); err != nil {
 			return err
 		}
 		sh, err := r.shard(plan, key)
@@ -277,21 +279,20 @@ func (s *Store) Unshare(ctx context.Context, b Batch, name string) (stood bool, 
 			stood = false
 			digest := hex.EncodeToString(b.SHA256[:])
 			err := eachRow(tx.Each).shards(b.Plan, b.at()+"/", func(sh Shard, r shardRow) error {
-				if r.Attempt != name || r.SHA256 != digest {
-					return nil
+				if r.Attempt == name && r.SHA256 == digest {
+					stood = true
+					forget(tx, sh, r)
 				}
-				stood = true
-				tx.Delete(shardsTable, sh.at())
-				return forgetParts(tx, sh, r)
+				return nil
 			})
 			if err != nil {
 				return err
 			}
 			var a attempt
-			there, err := getter(tx.Get).read(attemptsTable, b.attempt(), &a)
+			there, err := getter(tx.Get).read(attemptsTable, b.itself(), &a)
 			if err == nil && there && a.Attempt == name {
 				stood = true
-				tx.Delete(attemptsTable, b.attempt())
+				tx.Delete(attemptsTable, b.itself())
 			}
 			return err
 		})
@@ -299,12 +300,12 @@ func (s *Store) Unshare(ctx context.Context, b Batch, name string) (stood bool, 
 	return stood, err
 }
 
-// forgetParts deletes the tally of a shard.
-func forgetParts(tx keep.Tx, sh Shard, r shardRow) error {
+// forget deletes a shard and its tally.
+func forget(tx keep.Tx, sh Shard, r shardRow) {
+	tx.Delete(shardsTable, sh.at())
 	for n := range (r.Tally.Length + partLength - 1) / partLength {
 		tx.Delete(countsTable, partKey(sh.counts(r.Tally), n))
 	}
-	return nil
 }
 
 // Unfinished names the plans that take no batches any more and have shards still.
@@ -336,8 +337,8 @@ func (s *Store) Finish(ctx context.Context, plan string) error {
 	return s.on(ctx, plan, func(shelf keep.Shelf) error {
 		return shelf.Update(ctx, func(tx keep.Tx) error {
 			err := eachRow(tx.Each).shards(plan, "", func(sh Shard, r shardRow) error {
-				tx.Delete(shardsTable, sh.at())
-				return forgetParts(tx, sh, r)
+				forget(tx, sh, r)
+				return nil
 			})
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -14,15 +15,10 @@ func (s *Store) Withdrawals(ctx context.Context, fn func(name string, text []byt
 
 // KeepWithdrawal writes a withdrawal under a name. The first of a name stays.
 func (s *Store) KeepWithdrawal(ctx context.Context, name string, text []byte) error {
-	return s.write(ctx, s.main, "withdraw", func(tx keep.Tx) error { return keepWithdrawal(tx, name, text) })
-}
-
-func keepWithdrawal(tx keep.Tx, name string, text []byte) error {
-	_, there, err := tx.Get(withdrawnTable, name)
-	if err == nil && !there {
-		tx.Put(withdrawnTable, name, text)
-	}
-	return err
+	return s.write(ctx, s.main, "withdraw", func(tx keep.Tx) error {
+		_, err := shelves.First(tx, withdrawnTable, name, text)
+		return err
+	})
 }
 
 // Withdraw keeps the withdrawal of a plan and, in the same step, ends it: it takes no
@@ -41,7 +37,7 @@ func (s *Store) Withdraw(ctx context.Context, plan string, text []byte, reason s
 	}
 	here := false
 	err := s.write(ctx, s.main, "withdraw", func(tx keep.Tx) (err error) {
-		if err := keepWithdrawal(tx, plan, text); err != nil {
+		if _, err := shelves.First(tx, withdrawnTable, plan, text); err != nil {
 			return err
 		}
 		if _, here, err = tx.Get(plansTable, plan); err != nil || !here {

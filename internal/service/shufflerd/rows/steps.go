@@ -2,12 +2,11 @@ package rows
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -68,27 +67,13 @@ func OpenSteps(ctx context.Context, s *Store, lease time.Duration) (*Steps, erro
 func (s *Steps) Lease() time.Duration { return s.lease }
 
 func parseHeld(value []byte) (h held, err error) {
-	if json.Unmarshal(value, &h) != nil {
-		return held{}, fmt.Errorf("%w: a step", keep.ErrDamaged)
-	}
-	return h, nil
-}
-
-func (h held) value() []byte {
-	value, err := json.Marshal(h)
-	if err != nil {
-		panic("shuffler: " + err.Error()) // bytes and numbers always encode
-	}
-	return value
+	return h, shelves.Unmarshal(tasks, value, &h)
 }
 
 // Add puts a task there under a name, unless it is there and nobody has done it yet.
 func (s *Steps) Add(ctx context.Context, name string, body []byte) error {
 	return s.shelf.Update(ctx, func(tx keep.Tx) error {
-		_, there, err := tx.Get(tasks, name)
-		if err == nil && !there {
-			tx.Put(tasks, name, held{Body: body, Added: time.Now()}.value())
-		}
+		_, err := shelves.First(tx, tasks, name, shelves.Marshal(held{Body: body, Added: time.Now()}))
 		return err
 	})
 }
@@ -191,7 +176,7 @@ func (s *Steps) take(ctx context.Context) (task Task, there bool, err error) {
 // hold writes that a task is this process's.
 func (s *Steps) hold(tx keep.Tx, t keep.Table, name string, h held) Task {
 	h.By, h.Beat = s.me, h.Beat+1
-	tx.Put(t, name, h.value())
+	tx.Put(t, name, shelves.Marshal(h))
 	return Task{h.Body, s, t, name, h.Beat}
 }
 
@@ -242,7 +227,7 @@ func (s *Steps) change(ctx context.Context, t keep.Table, name string, next func
 			return nil
 		}
 		h.Beat++
-		tx.Put(t, name, h.value())
+		tx.Put(t, name, shelves.Marshal(h))
 		return nil
 	})
 }
