@@ -89,7 +89,7 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 // verify reads a copy of the folder as a start does, and asks the hops. It says what is
 // whole; the error says what is not.
 func (c Config) verify(_ context.Context, o Options, say func(string)) error {
-	copied, done, err := atomicfile.Copy(o.Folder, nil)
+	copied, done, err := atomicfile.Copy(o.Folder)
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}

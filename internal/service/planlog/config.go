@@ -61,7 +61,7 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 // verify opens a copy of the log, which reads every entry and text of it, and says what is whole;
 // the error says what is not.
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
-	copied, done, err := atomicfile.Copy(o.Folder, nil)
+	copied, done, err := atomicfile.Copy(o.Folder)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}

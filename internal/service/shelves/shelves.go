@@ -35,7 +35,7 @@ type Connect func(ctx context.Context, url string, keys blob.Store) (keep.Store,
 func (s Place) Check() error {
 	_, err := s.address()
 	if err == nil && s.Database != "" {
-		if err = earlier(string(s.Database)); err == nil {
+		if err = Earlier(string(s.Database), way); err == nil {
 			err = serve.Writable(s.Database)
 		}
 	}
@@ -56,8 +56,11 @@ func (s Place) address() (string, error) {
 	return serve.Rows{Database: s.Database, URL: s.URL, PasswordFile: s.PasswordFile}.DSN()
 }
 
-// earlier refuses what an earlier version kept.
-func earlier(path string) error {
+// SQLite is what a file of an earlier version begins with.
+const SQLite = "SQLite format 3\x00"
+
+// Earlier refuses a file where a folder is to be, and says the way out of what an earlier version kept in one.
+func Earlier(path, way string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -69,17 +72,20 @@ func earlier(path string) error {
 	if status, err := f.Stat(); err != nil || status.IsDir() {
 		return err
 	}
-	head := make([]byte, 15)
-	if _, err := io.ReadFull(f, head); err == nil && string(head) == "SQLite format 3" {
-		return fmt.Errorf("%s is a file of SQLite, which was kept by an earlier version and which this one does not read: let that version end its plans, then name an empty folder", path)
+	head := make([]byte, len(SQLite))
+	if _, err := io.ReadFull(f, head); err == nil && string(head) == SQLite {
+		return fmt.Errorf("%s is a file of SQLite, which was kept by an earlier version and which this one does not read: let that version end its plans%s", path, way)
 	}
 	return fmt.Errorf("%s is a file: name a folder", path)
 }
 
+// way is that of a service which has no more to carry over.
+const way = ", then name an empty folder"
+
 // Open opens the store, as Folder does where it lies in a folder.
 func (s Place) Open(ctx context.Context, c serve.Common) (keep.Store, error) {
 	if s.Database != "" {
-		if err := earlier(string(s.Database)); err != nil {
+		if err := Earlier(string(s.Database), way); err != nil {
 			return nil, err
 		}
 		return Folder(string(s.Database), c, true)
@@ -104,10 +110,10 @@ func (s Place) Copy() (copied Place, done func(), err error) {
 	if s.Database == "" {
 		return s, func() {}, nil
 	}
-	if err := earlier(string(s.Database)); err != nil {
+	if err := Earlier(string(s.Database), way); err != nil {
 		return s, nil, err
 	}
-	path, done, err := atomicfile.Copy(string(s.Database), nil)
+	path, done, err := atomicfile.Copy(string(s.Database))
 	s.Database = serve.Path(path)
 	return s, done, err
 }

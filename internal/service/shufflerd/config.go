@@ -153,7 +153,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	if c.Queue.Folder == "" {
 		return errors.New("shuffler: a database's disks are verified by its own tools (pg_amcheck): only a queue.folder can be read here")
 	}
-	copied, done, err := atomicfile.Copy(string(c.Queue.Folder), nil)
+	copied, done, err := atomicfile.Copy(string(c.Queue.Folder))
 	if err != nil {
 		return fmt.Errorf("shuffler: %w", err)
 	}

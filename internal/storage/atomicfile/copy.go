@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 )
 
-// Copy copies what is in a folder, or those of its files that keep wants (nil: all),
-// into one in the system's temporary folder, so that it can be looked at by what
-// mends as it reads. It keeps other processes that Lock out while it copies. done
+// Copy copies what is in a folder into one in the system's temporary folder, so that it can be
+// looked at by what mends as it reads. It keeps other processes that Lock out while it copies. done
 // overwrites the copy and removes it.
-func Copy(folder string, keep func(name string) bool) (copied string, done func(), err error) {
+func Copy(folder string) (copied string, done func(), err error) {
 	lock, err := Lock(folder)
 	if errors.Is(err, ErrLocked) {
 		return "", nil, fmt.Errorf("%w: stop the service first", err)
@@ -37,7 +36,7 @@ func Copy(folder string, keep func(name string) bool) (copied string, done func(
 		switch {
 		case d.IsDir():
 			return os.MkdirAll(to, 0o700)
-		case d.Name() == "lock", !d.Type().IsRegular(), keep != nil && !keep(rest):
+		case d.Name() == "lock", !d.Type().IsRegular():
 			return nil
 		}
 		return copyFile(path, to)

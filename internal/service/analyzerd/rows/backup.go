@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -179,7 +180,7 @@ func readBackup(path string, fn func(row) error) error {
 	r, left := bufio.NewReaderSize(file, 1<<20), status.Size()
 	title := make([]byte, len(backupTitle)+1)
 	if _, err := io.ReadFull(r, title); err != nil || string(title) != backupTitle+"\n" {
-		if strings.HasPrefix(string(title), sqliteHead) {
+		if strings.HasPrefix(string(title), shelves.SQLite) {
 			return fmt.Errorf("%w: it was written by an earlier version: carry its budgets over (confetti analyzer ledger import)", errNoBackup)
 		}
 		return errNoBackup

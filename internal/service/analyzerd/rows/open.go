@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -126,8 +125,8 @@ func openFolder(c Config, spent bool) (s keep.Store, err error) {
 	if c.DSN == "" {
 		return nil, errors.New("analyzer: no database: give the path of a folder, or a postgres:// URL")
 	}
-	if err := refuseEarlier(c.DSN); err != nil {
-		return nil, err
+	if err := shelves.Earlier(c.DSN, way); err != nil {
+		return nil, fmt.Errorf("analyzer: %w", err)
 	}
 	if c.Begin.Copy = c.Begin.Copy || spent; c.Keys == "" && !c.Begin.Copy {
 		if err = journal.Create(c.DSN); errors.Is(err, keep.ErrExists) {
@@ -164,28 +163,8 @@ func openDatabase(ctx context.Context, url string) (keep.Store, error) {
 	return s, nil
 }
 
-// sqliteHead is what a file of SQLite begins with.
-const sqliteHead = "SQLite format 3\x00"
-
-// refuseEarlier refuses what an earlier version kept.
-func refuseEarlier(path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("analyzer: %w", err)
-	}
-	defer f.Close()
-	if status, err := f.Stat(); err != nil || status.IsDir() {
-		return err
-	}
-	head := make([]byte, len(sqliteHead))
-	if _, err := io.ReadFull(f, head); err == nil && string(head) == sqliteHead {
-		return fmt.Errorf("analyzer: %s is a file of SQLite, which was kept by an earlier version and which this one does not read: let that version end its plans and write a backup, name an empty folder, and carry the budgets over (confetti analyzer ledger import)", path)
-	}
-	return fmt.Errorf("analyzer: %s is a file: name a folder", path)
-}
+// way is the one out of what an earlier version kept.
+const way = " and write a backup, name an empty folder, and carry the budgets over (confetti analyzer ledger import)"
 
 // OpenCopy opens a copy of a folder, while its service may run, or the database itself, for who
 // reads it as a start does. done closes it and removes the copy.
@@ -197,8 +176,8 @@ func OpenCopy(ctx context.Context, c Config) (s *Store, done func() error, err e
 		}
 		return s, s.Close, nil
 	}
-	if err := refuseEarlier(c.DSN); err != nil {
-		return nil, nil, err
+	if err := shelves.Earlier(c.DSN, way); err != nil {
+		return nil, nil, fmt.Errorf("analyzer: %w", err)
 	}
 	if _, err := os.Stat(c.DSN); err != nil {
 		return nil, nil, err // or an empty one would be made, which is whole

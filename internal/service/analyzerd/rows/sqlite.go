@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 )
 
 // A backup of an earlier version is a file of SQLite as "VACUUM INTO" writes it: without free
@@ -40,7 +42,7 @@ func openSQLite(path string) (f sqliteFile, err error) {
 		return f, fmt.Errorf("analyzer: import: %w", err)
 	}
 	head := make([]byte, 100)
-	if _, err := f.file.ReadAt(head, 0); err != nil || status.Size() > mostBackup || string(head[:len(sqliteHead)]) != sqliteHead {
+	if _, err := f.file.ReadAt(head, 0); err != nil || status.Size() > mostBackup || string(head[:len(shelves.SQLite)]) != shelves.SQLite {
 		return f, errNoSQLite
 	}
 	if f.page = int(binary.BigEndian.Uint16(head[16:])); f.page == 1 {
