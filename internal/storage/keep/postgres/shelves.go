@@ -71,7 +71,7 @@ func (s *store) add(ctx context.Context, tx *transaction, name string) (st statu
 
 func keyName(shelf string, number int64) string { return shelf + "/" + strconv.FormatInt(number, 10) }
 
-const statusColumns = "SELECT number, state, tabled, key FROM confetti_shelves WHERE shelf = $1"
+const statusColumns = "SELECT number, state, tabled, key, sum = " + digest + " FROM confetti_shelves WHERE shelf = $1"
 
 // status reads the row of a shelf: keep.ErrMissing where there is none.
 func (s *store) status(ctx context.Context, q querier, name string) (status, error) {
@@ -79,11 +79,19 @@ func (s *store) status(ctx context.Context, q querier, name string) (status, err
 }
 
 func scanStatus(name string, row pgx.Row) (st status, err error) {
-	err = row.Scan(&st.number, &st.state, &st.tabled, &st.key)
+	var whole bool
+	err = row.Scan(&st.number, &st.state, &st.tabled, &st.key, &whole)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return st, fmt.Errorf("%w: %s", keep.ErrMissing, name)
 	}
+	if err == nil && !whole {
+		err = rotten(name)
+	}
 	return st, err
+}
+
+func rotten(name string) error {
+	return fmt.Errorf("%w: the row of shelf %s is not what was written", keep.ErrDamaged, name)
 }
 
 func (s *store) Open(ctx context.Context, name string) (keep.Shelf, error) {
@@ -160,11 +168,20 @@ func (s *store) List(ctx context.Context) (names []string, err error) {
 	}
 	defer end()
 	err = s.read(ctx, func() error {
-		rows, err := s.pool.Query(ctx, "SELECT shelf FROM confetti_shelves WHERE state < $1 AND shelf <> $2 ORDER BY shelf", isDropping, keep.Main)
+		rows, err := s.pool.Query(ctx, "SELECT shelf, sum = "+digest+" FROM confetti_shelves WHERE (state < $1 OR sum <> "+digest+") AND shelf <> $2 ORDER BY shelf", isDropping, keep.Main)
 		if err != nil {
 			return err
 		}
-		names, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		names = nil
+		var name string
+		var whole bool
+		_, err = pgx.ForEachRow(rows, []any{&name, &whole}, func() error {
+			if !whole {
+				return rotten(name)
+			}
+			names = append(names, name)
+			return nil
+		})
 		return err
 	})
 	return names, err
@@ -230,19 +247,23 @@ func (s *store) finishDrop(ctx context.Context, name string, number int64) error
 
 // finishDrops finishes what was begun, but for tables that are read: the next start does.
 func (s *store) finishDrops(ctx context.Context) error {
-	rows, err := s.pool.Query(ctx, "SELECT shelf, number FROM confetti_shelves WHERE state = $1", isDropping)
+	rows, err := s.pool.Query(ctx, "SELECT shelf, number, sum = "+digest+" FROM confetti_shelves WHERE state = $1", isDropping)
 	if err != nil {
 		return explain(ctx, err)
 	}
 	type left struct {
 		Shelf  string
 		Number int64
+		Whole  bool
 	}
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[left])
 	if err != nil {
 		return explain(ctx, err)
 	}
 	for _, l := range all {
+		if !l.Whole {
+			return rotten(l.Shelf)
+		}
 		if err := s.finishDrop(ctx, l.Shelf, l.Number); err != nil && !errors.Is(err, keep.ErrUnavailable) {
 			return err
 		}
