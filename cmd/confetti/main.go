@@ -29,37 +29,43 @@ import (
 
 // cli lists every command.
 type cli struct {
-	Demo       collect.Demo    `cmd:"" help:"The whole loop: devices, shuffler, analyzer, and a page with the result."`
-	Plan       plan.Command    `cmd:"" help:"Author, check and show plans."`
-	Study      study.Command   `cmd:"" help:"Ask in rounds, one after the other."`
-	Account    account.Command `cmd:"" help:"Privacy accounting: what a mechanism gives, and what it needs."`
-	Audit      account.Audit   `cmd:"" help:"Attack what ships, and print the epsilon found beside the one claimed."`
-	Sample     collect.Sample  `cmd:"" help:"Write a made-up table to try things out with."`
-	Collect    collect.Command `cmd:"" help:"Collect from your own data."`
-	Predict    predict.Command `cmd:"" help:"What a model says of records."`
-	Release    release.Command `cmd:"" help:"Look at releases."`
-	Explain    explain.Command `cmd:"" help:"What a word of the documentation means."`
-	Keys       keys.Command    `cmd:"" help:"Make and show key files."`
-	Publishers keys.Publishers `cmd:"" help:"Whose plans are taken: keys of publishers, their ends and revocations."`
-	Submit     device.Submit   `cmd:"" help:"Answer a plan, as a device does."`
-	Ledger     device.Ledger   `cmd:"" help:"What a device has agreed to, spent and said."`
-	Budget     budget.Command  `cmd:"" help:"What populations have spent."`
+	Demo    collect.Demo    `cmd:"" group:"Start here" help:"The whole loop: devices, shuffler, analyzer, and a page with the result."`
+	Sample  collect.Sample  `cmd:"" group:"Start here" help:"Write a made-up table to try things out with."`
+	Collect collect.Command `cmd:"" group:"Start here" help:"Collect from your own data."`
 
-	commands.Version
+	Plan    plan.Command    `cmd:"" group:"Ask" help:"Author, check and show plans."`
+	Study   study.Command   `cmd:"" group:"Ask" help:"Ask in rounds, one after the other."`
+	Account account.Command `cmd:"" group:"Ask" help:"Privacy accounting: what a mechanism gives, and what it needs."`
+	Audit   account.Audit   `cmd:"" group:"Ask" help:"Attack what ships, and print the epsilon found beside the one claimed."`
+	Budget  budget.Command  `cmd:"" group:"Ask" help:"What populations have spent."`
+
+	Submit device.Submit `cmd:"" group:"Answer" help:"Answer a plan, as a device does."`
+	Ledger device.Ledger `cmd:"" group:"Answer" help:"What a device has agreed to, spent and said."`
+
+	Release release.Command `cmd:"" group:"Look, and check" help:"Look at releases."`
+	Predict predict.Command `cmd:"" group:"Look, and check" help:"What a model says of records."`
+	Explain explain.Command `cmd:"" group:"Look, and check" help:"What a word of the documentation means."`
+
+	Keys       keys.Command    `cmd:"" group:"Keys, and whom to trust" help:"Make and show key files."`
+	Publishers keys.Publishers `cmd:"" group:"Keys, and whom to trust" help:"Whose plans are taken: keys of publishers, their ends and revocations."`
+
+	commands.Common
 }
 
 // program is confetti.
 var program = commands.Program{
-	Name:  "confetti",
-	About: "Collect statistics and train models from end users without anyone ever seeing a user's data.\n\n" + beside.About(),
-	Table: reflect.TypeFor[cli](),
-	Vars:  kong.Vars{"kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "mechanisms": account.Mechanisms(), "calibrated": account.Calibrated(), "attacked": account.Attacked()},
+	Name:   "confetti",
+	About:  "Collect statistics and train models from end users without anyone ever seeing a user's data.\n\n" + beside.About(),
+	Begin:  "confetti demo shows the whole loop, and confetti up trial runs one for an app or a page to answer.",
+	Others: beside.Commands,
+	Table:  reflect.TypeFor[cli](),
+	Vars:   kong.Vars{"kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "mechanisms": account.Mechanisms(), "calibrated": account.Calibrated(), "attacked": account.Attacked()},
 }
 
 func main() {
 	table.Parquet = beside.ReadParquet
 	std := terminal.Streams{Out: os.Stdout, Err: os.Stderr, Version: document.Software()}
-	if args := commands.Meant(os.Args[1:]); beside.Has(args) {
+	if beside.Has(commands.About(os.Args[1:])) {
 		os.Exit(beside.Start(os.Args[1:], os.Stderr))
 	}
 	os.Exit(program.Run(os.Args[1:], std))

@@ -19,7 +19,7 @@ import (
 
 // run is confetti without the process: where it would start confetti-server, that is in this process too.
 func run(args []string, std terminal.Streams) int {
-	if beside.Has(commands.Meant(args)) {
+	if beside.Has(commands.About(args)) {
 		return server.Program.Run(args, std)
 	}
 	return program.Run(args, std)
@@ -42,6 +42,59 @@ func TestTheOtherProgramHasItsCommands(t *testing.T) {
 	for _, name := range program.Names() {
 		if slices.Contains(beside.Commands, name) {
 			t.Errorf("both programs have %s", name)
+		}
+	}
+}
+
+// wordless are the commands without --json, and why.
+var wordless = map[string]string{
+	"help": "its words are for people", "completion": "a shell reads it",
+	"publishers add": "it prints nothing", "publishers require": "it prints nothing", "publishers log": "it prints nothing",
+	"serve shuffler": "a service: it logs", "serve analyzer": "a service: it logs", "serve issuer": "a service: it logs", "serve log": "a service: it logs",
+	"serve leader": "a service: it logs", "serve helper": "a service: it logs", "serve console": "a service: it logs",
+	"serve example": "a configuration in its own form",
+	"parquet read": "confetti reads it", "parquet write": "a file of its own form", "parquet compare": "its exit code is all",
+	"complete-words": "a shell reads it",
+}
+
+// Every command that prints a result prints it as JSON too.
+func TestEveryResultIsJSONToo(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range programs {
+		for _, c := range leaves(parser(t, p).Model.Node) {
+			path := strings.Join(strings.Fields(c.FullPath())[1:], " ")
+			seen[path] = true
+			has := slices.ContainsFunc(c.AllFlags(false), func(group []*kong.Flag) bool {
+				return slices.ContainsFunc(group, func(f *kong.Flag) bool { return f.Name == "json" && f.IsBool() })
+			})
+			if why := wordless[path]; has == (why != "") {
+				t.Errorf("%s has --json: %v; why it has none: %q", c.FullPath(), has, why)
+			}
+		}
+	}
+	for path := range wordless {
+		if !seen[path] {
+			t.Errorf("there is no command %s", path)
+		}
+	}
+}
+
+// The list of commands begins with those for newcomers, and each command stands in a group.
+func TestHelpBeginsWithWhereToStart(t *testing.T) {
+	for _, p := range programs {
+		all := parser(t, p).Model.Children
+		if g := all[0].Group; g == nil || g.Key != commands.First || p.Begin == "" {
+			t.Errorf("%s begins with %s, in %v", p.Name, all[0].Name, g)
+		}
+		for _, c := range all {
+			if c.Group == nil && !c.Hidden {
+				t.Errorf("%s is in no group", c.FullPath())
+			}
+		}
+		var out bytes.Buffer
+		p.Run([]string{"help"}, terminal.Streams{Out: &out, Err: &out})
+		if strings.Contains(out.String(), "Commands:") || !strings.Contains(out.String(), "\n"+commands.First+"\n") {
+			t.Errorf("%s", &out)
 		}
 	}
 }

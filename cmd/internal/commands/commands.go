@@ -26,17 +26,16 @@ type Program struct {
 	// its flags.
 	Table reflect.Type
 	Vars  kong.Vars // what helps and enums of the table name
-}
-
-// Version is the flag that each table has beside its commands.
-type Version struct {
-	Version kong.VersionFlag `help:"Print the version."`
+	// Others are commands that another program does, which this one starts.
+	Others []string
+	// Begin says what to try first, above the commands of the first group.
+	Begin string
 }
 
 // Run parses args, runs the command, and returns the exit code.
 func (p Program) Run(args []string, std terminal.Streams) int {
 	code, exited := 0, false
-	args = Meant(args)
+	args = Whole(args)
 	parser := p.Parser(p.Only(args), std, func(c int) { code, exited = c, true })
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -58,6 +57,9 @@ func (p Program) Run(args []string, std terminal.Streams) int {
 		return 2
 	}
 	if err := ctx.Run(); err != nil {
+		if e, is := errors.AsType[ended](err); is {
+			return int(e)
+		}
 		fmt.Fprintf(std.Err, "%s: %s\n", p.Name, sanitize.Lines(err.Error()))
 		var u terminal.UsageError
 		if errors.As(err, &u) {
@@ -71,15 +73,26 @@ func (p Program) Run(args []string, std terminal.Streams) int {
 	return 0
 }
 
-// Meant reads help and version as the flags that they are, and a number below zero behind a flag as
-// the flag's: no flag's letter is a digit, and whoever takes the number says what is wrong with it.
-func Meant(args []string) []string {
+// About returns the command that a line is about, without a help before it, and without what a shell asks before
+// a command that it completes: "" where there is none.
+func About(args []string) string {
 	switch {
-	case len(args) > 0 && args[0] == "help":
-		return append(slices.Clone(args[1:]), "--help")
-	case len(args) == 1 && args[0] == "version":
-		return []string{"--version"}
+	case len(args) > 1 && args[0] == "help":
+		return args[1]
+	case len(args) > 3 && args[0] == "complete-words": // --, the command, a word
+		if args[2] == "help" {
+			return args[3]
+		}
+		return args[2]
+	case len(args) > 0:
+		return args[0]
 	}
+	return ""
+}
+
+// Whole reads a number below zero behind a flag as the flag's: no flag's letter is a digit, and whoever takes the
+// number says what is wrong with it.
+func Whole(args []string) []string {
 	var all []string
 	for i, a := range args {
 		if a == "--" {
@@ -93,6 +106,9 @@ func Meant(args []string) []string {
 	}
 	return all
 }
+
+// First is the group of commands that a newcomer begins with.
+const First = "Start here"
 
 // Names returns the commands of the table, in its order.
 func (p Program) Names() (all []string) {
@@ -113,9 +129,12 @@ func (p Program) Only(args []string) any {
 	for i := range p.Table.NumField() {
 		f := p.Table.Field(i)
 		if len(args) > 0 && !f.Anonymous && strings.ToLower(f.Name) == args[0] {
-			version, _ := reflect.TypeFor[Version]().FieldByName("Version")
+			version, _ := reflect.TypeFor[Common]().FieldByName("Flag")
 			return reflect.New(reflect.StructOf([]reflect.StructField{f, version})).Interface()
 		}
+	}
+	if len(args) > 0 && slices.Contains([]string{"help", "version", "completion", "complete-words"}, args[0]) {
+		return new(Common)
 	}
 	return p.All()
 }
@@ -128,13 +147,17 @@ func (p Program) Parser(table any, std terminal.Streams, exit func(code int)) *k
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(exit),
-		kong.Bind(std),
+		kong.Bind(std, p),
+		kong.ExplicitGroups([]kong.Group{{Key: First, Title: First, Description: p.Begin}}),
 		once.Given(),
 		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(moment)),
-		kong.Vars{"version": std.Version}.CloneWith(p.Vars),
+		kong.Vars{"version": std.Version, "program": p.Name}.CloneWith(p.Vars),
 	)
 	if err != nil {
 		panic(p.Name + ": " + err.Error()) // a fault in the command structs themselves
+	}
+	for _, c := range parser.Model.Children {
+		c.Detail = strings.ReplaceAll(c.Detail, "${program}", p.Name)
 	}
 	return parser
 }

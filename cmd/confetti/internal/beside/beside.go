@@ -24,8 +24,8 @@ func About() string {
 	return "Of " + program + ", which is started where it stands beside confetti: " + strings.Join(Commands, ", ") + "."
 }
 
-// Has reports whether a command line begins with one of them.
-func Has(args []string) bool { return len(args) > 0 && slices.Contains(Commands, args[0]) }
+// Has reports whether a command is one of them.
+func Has(command string) bool { return slices.Contains(Commands, command) }
 
 // Start has confetti-server do what args say, in the place of this process, and returns the exit
 // code where that is not possible.

@@ -16,6 +16,7 @@ type Sample struct {
 	File string `arg:"" help:"Where to write the table." type:"path"`
 	Rows int    `help:"Respondents." default:"20000"`
 	Seed uint64 `help:"The same seed gives the same table." default:"1"`
+	terminal.Form
 }
 
 func (Sample) Help() string {
@@ -41,6 +42,8 @@ func (c Sample) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.Out, "%d made-up respondents are in %s: drawn at random, and of nobody\n", c.Rows, c.File)
-	return err
+	return c.Print(std, struct {
+		File string `json:"file"`
+		Rows int    `json:"rows"`
+	}{c.File, c.Rows}, "%d made-up respondents are in %s: drawn at random, and of nobody\n", c.Rows, c.File)
 }

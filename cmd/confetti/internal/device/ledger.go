@@ -202,6 +202,7 @@ func ledgerView(l *client.Ledger, prior float64) shownLedger {
 
 type ledgerOptIn struct {
 	Folder string `arg:"" help:"The device's folder; made if it is not there." type:"path" placeholder:"DIR"`
+	terminal.Form
 }
 
 func (ledgerOptIn) Help() string { return "Example:\n  confetti ledger opt-in ~/.confetti" }
@@ -210,12 +211,18 @@ func (c ledgerOptIn) Run(std terminal.Streams) error {
 	if err := client.Consent(native.Folder{Path: c.Folder}, true); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(std.Out, "this device answers plans of the publishers that it is told to trust; to stop:\n  confetti ledger opt-out %s\n", c.Folder)
-	return err
+	return c.Print(std, consent{c.Folder, true}, "this device answers plans of the publishers that it is told to trust; to stop:\n  confetti ledger opt-out %s\n", c.Folder)
+}
+
+// consent is what a device has been told.
+type consent struct {
+	Folder string `json:"folder"`
+	In     bool   `json:"in"`
 }
 
 type ledgerOptOut struct {
 	Folder string `arg:"" help:"The device's folder." type:"path" placeholder:"DIR"`
+	terminal.Form
 }
 
 func (ledgerOptOut) Help() string { return "Example:\n  confetti ledger opt-out ~/.confetti" }
@@ -224,6 +231,5 @@ func (c ledgerOptOut) Run(std terminal.Streams) error {
 	if err := client.Consent(native.Folder{Path: c.Folder}, false); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(std.Out, "this device answers nothing any more; what had not been sent is gone")
-	return err
+	return c.Print(std, consent{c.Folder, false}, "this device answers nothing any more; what had not been sent is gone\n")
 }

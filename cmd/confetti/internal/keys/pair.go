@@ -14,6 +14,7 @@ import (
 
 type keysPair struct {
 	File string `arg:"" help:"Where to write the secret (mode 0600), in a folder that is made (mode 0700) if it is not there." type:"path"`
+	terminal.Form
 }
 
 func (keysPair) Help() string {
@@ -36,6 +37,7 @@ func (c keysPair) Run(std terminal.Streams) error {
 	} else if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(std.Out, "%s is for the leader and the helper, and for nobody else\n", c.File)
-	return err
+	return c.Print(std, struct {
+		File string `json:"file"`
+	}{c.File}, "%s is for the leader and the helper, and for nobody else\n", c.File)
 }

@@ -59,6 +59,7 @@ type publishersRevoke struct {
 	File string    `arg:"" help:"The file of publishers." type:"path"`
 	Key  string    `arg:"" help:"The public key, which is in the file."`
 	At   time.Time `help:"Since when it is not trusted: since it was stolen, as far as you know (RFC 3339); now without it." placeholder:"TIME"`
+	terminal.Form
 }
 
 func (publishersRevoke) Help() string {
@@ -102,8 +103,10 @@ func (c publishersRevoke) Run(std terminal.Streams) error {
 	if err := replacePublishers(c.File, []byte(strings.Join(lines, ""))); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.Out, "revoked as of %s\n", c.At.Format(time.RFC3339))
-	return err
+	return c.Print(std, struct {
+		Key     string    `json:"key"`
+		Revoked time.Time `json:"revoked"`
+	}{c.Key, c.At}, "revoked as of %s\n", c.At.Format(time.RFC3339))
 }
 
 type publishersRequire struct {

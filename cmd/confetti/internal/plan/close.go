@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
@@ -14,12 +13,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 type planClose struct {
 	services.SignedPlan
 	services.Operator
 	Wait time.Duration `help:"How long to wait until every crowd has reached the analyzer, before it closes too." default:"10m"`
+	terminal.Form
 }
 
 func (planClose) Help() string {
@@ -51,31 +52,46 @@ func (c planClose) Run(std terminal.Streams) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
 	left, err := s.CloseEntries(ctx, signed.Plan, func(name string) {
-		fmt.Fprintf(std.Out, "%s takes no more contributions\n", sanitize.Text(name))
+		fmt.Fprintf(c.Words(std), "%s takes no more contributions\n", sanitize.Text(name))
 	})
 	if err != nil {
 		return err
 	}
 	analyzer := plans.Parties(signed.Plan)[0]
 	if len(left) > 0 {
-		return c.remains(std.Out, append(left, analyzer))
+		return c.remains(std, signed.Plan, append(left, analyzer))
 	}
 	state, err := s.Verdict(ctx, signed.Plan)
 	switch {
 	case errors.Is(err, services.ErrNotOurs):
-		return c.remains(std.Out, []plans.Party{analyzer})
+		return c.remains(std, signed.Plan, []plans.Party{analyzer})
 	case err != nil:
 		return err
 	case state.State == progress.Withheld:
 		return fmt.Errorf("nothing is released: %s", state.Reason)
 	}
-	_, err = fmt.Fprintf(std.Out, "%s; to get the release:\n  confetti release fetch %s\n", sanitize.Text(string(state.State)), c.again())
-	return err
+	return c.Print(std, closed{Plan: signed.Plan.Name(), State: string(state.State)}, "%s; to get the release:\n  confetti release fetch %s\n", sanitize.Text(string(state.State)), c.again())
+}
+
+// closed is how far a collection is closed.
+type closed struct {
+	Plan  string `json:"plan"`
+	State string `json:"state"`
+	Open  []open `json:"open,omitempty"` // services that are not closed yet, the analyzer last
+}
+
+// open is a service that its own operator closes.
+type open struct {
+	Name string `json:"name"`
+	Role string `json:"role"`
+	URL  string `json:"url"`
 }
 
 // remains says who must close the collection too, the analyzer last, and what to send them.
-func (c planClose) remains(out io.Writer, left []plans.Party) error {
+func (c planClose) remains(std terminal.Streams, p plan.Plan, left []plans.Party) error {
+	out, result := c.Words(std), closed{Plan: p.Name(), State: string(progress.Open)}
 	for _, party := range left {
+		result.Open = append(result.Open, open{party.Name, party.Role, party.URL})
 		when := ""
 		if party.Role == "analyzer" {
 			when = ", last"
@@ -83,6 +99,9 @@ func (c planClose) remains(out io.Writer, left []plans.Party) error {
 		fmt.Fprintf(out, "open still: %s at %s, which its operator closes%s\n", sanitize.Text(party.Name), sanitize.Text(party.URL), when)
 	}
 	fmt.Fprint(out, "Send each the signed plan and this line, in which roots.pem and operator.tokens are its own:\n  confetti plan close plan.signed.json --roots roots.pem --tokens operator.tokens\n")
+	if err := c.Print(std, result, ""); err != nil {
+		return err
+	}
 	return terminal.Unfinishedf("not closed yet: %s open still", serve.Count(len(left), "party is", "parties are"))
 }
 

@@ -23,6 +23,7 @@ type planSign struct {
 	Out    string    `help:"Where to write the signed plan." required:"" type:"path" placeholder:"FILE"`
 	Opens  time.Time `help:"When the collection opens; as the plan says without it." placeholder:"TIME"`
 	Closes time.Time `help:"When it closes; as the plan says without it." placeholder:"TIME"`
+	terminal.Form
 }
 
 func (planSign) Help() string {
@@ -47,15 +48,29 @@ func (c planSign) Run(std terminal.Streams) error {
 	if closes := signed.Plan.Times.Closes; closes.Before(time.Now()) {
 		fmt.Fprintf(std.Err, "note: the collection closed at %s: no device answers it any more\n", closes.UTC().Format(time.RFC3339))
 	}
-	fmt.Fprintf(std.Out, "plan       %s\n", signed.Plan.Name())
+	says := fmt.Sprintf("plan       %s\n", signed.Plan.Name())
 	for _, one := range signed.Signers() {
-		fmt.Fprintf(std.Out, "publisher  %s\n", one)
+		says += fmt.Sprintf("publisher  %s\n", one)
 	}
-	if missing := signed.Plan.Signatures - 1 - len(signed.Others); missing > 0 {
-		fmt.Fprintf(std.Out, "it asks for %d signatures: %d more must sign %s\n", signed.Plan.Signatures, missing, c.Out)
+	missing := max(0, signed.Plan.Signatures-1-len(signed.Others))
+	if missing > 0 {
+		says += fmt.Sprintf("it asks for %d signatures: %d more must sign %s\n", signed.Plan.Signatures, missing, c.Out)
 	}
-	return nil
+	return c.Print(std, struct {
+		signedBy
+		File    string `json:"file"`
+		Missing int    `json:"missing"` // signatures that the plan asks for still
+	}{signers(signed), c.Out, missing}, "%s", says)
 }
+
+// signedBy is what a command says of a signed plan.
+type signedBy struct {
+	Plan       string   `json:"plan"`
+	Publishers []string `json:"publishers"`
+}
+
+// signers names a plan, and who has signed it.
+func signers(p plan.Signed) signedBy { return signedBy{p.Plan.Name(), p.Signers()} }
 
 // signed returns the plan with one signature more.
 func (c planSign) signed(key relay.SignKey) (plan.Signed, error) {
@@ -97,6 +112,7 @@ func (c planSign) signed(key relay.SignKey) (plan.Signed, error) {
 type planVerify struct {
 	File string `arg:"" help:"A signed plan." type:"path"`
 	flags.Trust
+	terminal.Form
 }
 
 func (planVerify) Help() string {
@@ -117,14 +133,14 @@ func (c planVerify) Run(std terminal.Streams) error {
 	if err := protocol.Check(signed.Plan); err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	_, err = fmt.Fprintf(std.Out, "plan       %s\npublisher  %s\nthe signature is the publisher's, and the promise holds\n", signed.Plan.Name(), strings.Join(signed.Signers(), " "))
-	return err
+	return c.Print(std, signers(signed), "plan       %s\npublisher  %s\nthe signature is the publisher's, and the promise holds\n", signed.Plan.Name(), strings.Join(signed.Signers(), " "))
 }
 
 type planRegister struct {
 	services.SignedPlan
 	services.Operator
 	State string `help:"The public state that the plan names, as the first round of a study may." type:"path" placeholder:"FILE"`
+	terminal.Form
 }
 
 func (planRegister) Help() string {
@@ -146,5 +162,8 @@ func (c planRegister) Run(std terminal.Streams) error {
 		return err
 	}
 	defer done()
-	return s.Register(ctx, std.Out, signed, c.State)
+	if err := s.Register(ctx, c.Words(std), signed, c.State); err != nil {
+		return err
+	}
+	return c.Print(std, signers(signed), "")
 }

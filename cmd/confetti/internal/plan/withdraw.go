@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -28,6 +29,7 @@ type planWithdraw struct {
 	Out       string `help:"Write the signed withdrawal here and send nothing: the key may be on a machine without a network." type:"path" placeholder:"FILE"`
 	Log       string `help:"Address of a public log that has the plan: everybody sees there that it is withdrawn." placeholder:"URL"`
 	Statement string `help:"Send this signed withdrawal, in the place of --key and --reason." type:"path" placeholder:"FILE"`
+	terminal.Form
 }
 
 func (planWithdraw) Help() string {
@@ -64,10 +66,19 @@ func (c planWithdraw) Run(std terminal.Streams) error {
 			}
 			return err
 		}
-		_, err := fmt.Fprintf(std.Out, "plan  %s\nthe withdrawal is signed; nobody has it yet\n", signed.Plan.Name())
+		return c.Print(std, withdrawn{Plan: signed.Plan.Name(), File: c.Out}, "plan  %s\nthe withdrawal is signed; nobody has it yet\n", signed.Plan.Name())
+	}
+	if err := c.send(c.Words(std), signed.Plan, statement); err != nil {
 		return err
 	}
-	return c.send(std, signed.Plan, statement)
+	return c.Print(std, withdrawn{Plan: signed.Plan.Name(), Sent: true}, "")
+}
+
+// withdrawn is what became of a withdrawal.
+type withdrawn struct {
+	Plan string `json:"plan"`
+	File string `json:"file,omitempty"` // where it lies, signed
+	Sent bool   `json:"sent"`           // everybody whom the plan names has it
 }
 
 func (c planWithdraw) statement(signed plan.Signed) (plan.SignedWithdrawal, error) {
@@ -104,7 +115,7 @@ func (c planWithdraw) statement(signed plan.Signed) (plan.SignedWithdrawal, erro
 
 // send brings the withdrawal to everybody whom the plan names, entries first: there
 // most is stopped.
-func (c planWithdraw) send(std terminal.Streams, p plan.Plan, w plan.SignedWithdrawal) error {
+func (c planWithdraw) send(out io.Writer, p plan.Plan, w plan.SignedWithdrawal) error {
 	s, ctx, done, err := c.Reach()
 	if err != nil {
 		return err
@@ -127,16 +138,16 @@ func (c planWithdraw) send(std terminal.Streams, p plan.Plan, w plan.SignedWithd
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s does not have the withdrawal: %w", sanitize.Text(one.Name), err))
 		case status == http.StatusCreated:
-			fmt.Fprintf(std.Out, "%s has stopped the plan for good\n", sanitize.Text(one.Name))
+			fmt.Fprintf(out, "%s has stopped the plan for good\n", sanitize.Text(one.Name))
 		default:
-			fmt.Fprintf(std.Out, "%s had stopped the plan already\n", sanitize.Text(one.Name))
+			fmt.Fprintf(out, "%s had stopped the plan already\n", sanitize.Text(one.Name))
 		}
 	}
 	if c.Log != "" {
 		if _, _, err := s.Do(ctx, http.MethodPut, c.Log+wire.WithdrawalPath(w.Plan), wire.WithdrawalType, w.Marshal()); err != nil {
 			errs = append(errs, fmt.Errorf("the log does not have the withdrawal: %w", err))
 		} else {
-			fmt.Fprintln(std.Out, "the log has the withdrawal")
+			fmt.Fprintln(out, "the log has the withdrawal")
 		}
 	}
 	if len(errs) > 0 {

@@ -1,8 +1,6 @@
 package release
 
 import (
-	"fmt"
-
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/services"
@@ -13,6 +11,7 @@ type releaseFetch struct {
 	services.SignedPlan
 	services.Flags
 	Out string `help:"Folder for release.json, release.html, counts.csv (and the same as counts.parquet), receipts.json and the plan, with its public state." required:"" type:"path" placeholder:"DIR"`
+	terminal.Form
 }
 
 func (releaseFetch) Help() string {
@@ -42,6 +41,9 @@ func (c releaseFetch) Run(std terminal.Streams) error {
 	if err := releases.Keep(std, c.Out, files); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.Out, "the release is in %s; to see it, and to check it:\n  confetti release show %s\n  confetti release verify %s --publisher %s\n", c.Out, c.Out, c.Out, signed.Publisher)
-	return err
+	return c.Print(std, struct {
+		Folder    string `json:"folder"`
+		Plan      string `json:"plan"`
+		Publisher string `json:"publisher"` // who is expected to have signed it
+	}{c.Out, signed.Plan.Name(), signed.Publisher}, "the release is in %s; to see it, and to check it:\n  confetti release show %s\n  confetti release verify %s --publisher %s\n", c.Out, c.Out, c.Out, signed.Publisher)
 }

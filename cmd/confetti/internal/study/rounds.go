@@ -107,6 +107,7 @@ func stands(r progress.Plan) string {
 type studyFetch struct {
 	ask
 	Out string `help:"Folder for the newest round, and a folder below it for the release of each." required:"" type:"path" placeholder:"DIR"`
+	terminal.Form
 }
 
 func (studyFetch) Help() string {
@@ -128,7 +129,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 	}
 	for _, r := range rounds {
 		if r.State != progress.Released {
-			fmt.Fprintf(std.Out, "round %d is %s\n", r.Round, sanitize.Text(stands(r)))
+			fmt.Fprintf(c.Words(std), "round %d is %s\n", r.Round, sanitize.Text(stands(r)))
 			continue
 		}
 		if err := c.fetch(ctx, std, s, signed, r); err != nil {
@@ -142,14 +143,17 @@ func (c studyFetch) Run(std terminal.Streams) error {
 	if newest == nil {
 		newest = &signed
 	}
-	return errors.Join(os.MkdirAll(c.Out, 0o755), atomicfile.Replace(filepath.Join(c.Out, verify.SignedFile), append(newest.Marshal(), '\n'), 0o644))
+	if err := errors.Join(os.MkdirAll(c.Out, 0o755), atomicfile.Replace(filepath.Join(c.Out, verify.SignedFile), append(newest.Marshal(), '\n'), 0o644)); err != nil {
+		return err
+	}
+	return c.Print(std, map[string]any{"rounds": rounds}, "")
 }
 
 // fetch gets the release of one round, where it is not here.
 func (c studyFetch) fetch(ctx context.Context, std terminal.Streams, s *services.Services, signed plan.Signed, r progress.Plan) error {
 	dir := filepath.Join(c.Out, fmt.Sprintf("round-%d", r.Round))
 	if kept, err := plan.ReadSigned(filepath.Join(dir, verify.SignedFile)); err == nil && kept.Plan.Name() == r.Plan {
-		fmt.Fprintf(std.Out, "round %d is in %s\n", r.Round, dir)
+		fmt.Fprintf(c.Words(std), "round %d is in %s\n", r.Round, dir)
 		return nil
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -163,7 +167,7 @@ func (c studyFetch) fetch(ctx context.Context, std terminal.Streams, s *services
 		err = releases.Keep(std, dir, files)
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(std.Out, "the release of round %d is in %s: confetti release verify %s\n", r.Round, dir, dir)
+		_, err = fmt.Fprintf(c.Words(std), "the release of round %d is in %s: confetti release verify %s\n", r.Round, dir, dir)
 	}
 	return err
 }

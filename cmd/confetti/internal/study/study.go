@@ -30,6 +30,7 @@ type firstRound struct {
 	Opens time.Time `help:"When the first round opens; now without it." placeholder:"TIME"`
 	Out   string    `help:"Where to write the first round, which has the whole study in it; or the study by itself." required:"" type:"path" placeholder:"FILE"`
 	State string    `help:"Where to write the public state that the first round asks with, where the question has one." type:"path" placeholder:"FILE"`
+	terminal.Form
 }
 
 // opens returns when a study or round opens: now where nothing else is said.
@@ -102,8 +103,8 @@ func (c studySign) Run(std terminal.Streams) error {
 	if err := taken(atomicfile.Create(c.Out, append(signed.Marshal(), '\n'), 0o644)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.Out, "study        %s\npublisher    %s\ncoordinator  %s\nfirst round  confetti study begin, by the coordinator\n", study.Name(), signed.Signatures[0].Publisher, public)
-	return err
+	result := begun{Study: study.Name(), Publisher: signed.Signatures[0].Publisher, Coordinator: public}
+	return c.Print(std, result, "study        %s\npublisher    %s\ncoordinator  %s\nfirst round  confetti study begin, by the coordinator\n", result.Study, result.Publisher, result.Coordinator)
 }
 
 type studyBegin struct {
@@ -141,6 +142,14 @@ func (c studyBegin) Run(std terminal.Streams) error {
 	return c.begin(std, signed, plan.Times{Opens: opens, Closes: c.Closes.UTC()}, key)
 }
 
+// begun is a study, and its first round where there is one.
+type begun struct {
+	Study       string `json:"study"`
+	Round       string `json:"round,omitempty"`
+	Publisher   string `json:"publisher"`
+	Coordinator string `json:"coordinator"`
+}
+
 // begin makes the first round, writes it, and says what it costs.
 func (c firstRound) begin(std terminal.Streams, study plan.SignedStudy, times plan.Times, coordinator relay.SignKey) error {
 	round, state, err := rounds.First(study, times, coordinator)
@@ -155,7 +164,10 @@ func (c firstRound) begin(std terminal.Streams, study plan.SignedStudy, times pl
 	if err := terminal.Uninterrupted(func() error { return c.save(round, state) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.Out, "study        %s\nround 1      %s\npublisher    %s\ncoordinator  %s\n", round.Plan.Round.Study, round.Plan.Name(), round.Publisher, round.Study.Coordinator)
+	result := begun{round.Plan.Round.Study, round.Plan.Name(), round.Publisher, round.Study.Coordinator}
+	if err := c.Print(std, result, "study        %s\nround 1      %s\npublisher    %s\ncoordinator  %s\n", result.Study, result.Round, result.Publisher, result.Coordinator); err != nil {
+		return err
+	}
 	return rounds.Costs(std.Err, round)
 }
 

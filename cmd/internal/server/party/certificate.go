@@ -19,6 +19,7 @@ type partyCertificate struct {
 	Days         int    `help:"How long it is good." default:"365"`
 	Authority    string `help:"PEM file of the organisation's own authority, which signs it; without, it signs itself." type:"path" placeholder:"FILE"`
 	AuthorityKey string `help:"PEM file of the authority's private key." type:"path" placeholder:"FILE"`
+	terminal.Form
 }
 
 func (partyCertificate) Help() string {
@@ -56,8 +57,12 @@ func (c partyCertificate) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.Out, "%s is the certificate of %s for %s, and %s its private key\n", c.File, c.Host, serve.Count(c.Days, "day", "days"), c.Key)
-	return err
+	return c.Print(std, struct {
+		File string `json:"file"`
+		Key  string `json:"key"`
+		Host string `json:"host"`
+		Days int    `json:"days"`
+	}{c.File, c.Key, c.Host, c.Days}, "%s is the certificate of %s for %s, and %s its private key\n", c.File, c.Host, serve.Count(c.Days, "day", "days"), c.Key)
 }
 
 func (c partyCertificate) make() (certificate, key []byte, err error) {

@@ -46,6 +46,7 @@ type partyNew struct {
 	Epsilon float64 `help:"Of an analyzer: what one person may be charged by all plans together." placeholder:"E"`
 	Delta   float64 `help:"Of an analyzer: beside it." default:"1e-4"`
 	Public  bool    `help:"Make no certificate: server.crt and server.key will come from an authority that systems know (ACME)."`
+	terminal.Form
 }
 
 func (partyNew) Help() string {
@@ -85,7 +86,7 @@ func (c partyNew) Run(std terminal.Streams) error {
 	if err := os.MkdirAll(c.path(keysFolder), 0o700); err != nil {
 		return err
 	}
-	made := partyCard{File: c.path(cardFile), of: c.of, Keys: c.path(keysFolder)}
+	made := partyCard{File: c.path(cardFile), of: c.of, Keys: c.path(keysFolder), Form: c.Form}
 	if c.Role == card.Leader {
 		made.Pair = c.path(pairFile)
 	}
@@ -97,7 +98,7 @@ func (c partyNew) Run(std terminal.Streams) error {
 	}
 	err = errors.Join(os.Chmod(c.Dir, 0o700), c.keys(), c.gateway(made.Gateway))
 	if err == nil && made.Certificate != "" {
-		err = partyCertificate{File: made.Certificate, Key: c.path(keyFile), Host: host, Days: 365}.Run(std)
+		err = partyCertificate{File: made.Certificate, Key: c.path(keyFile), Host: host, Days: 365}.Run(terminal.Streams{Out: c.Words(std), Err: std.Err})
 	}
 	if err == nil && host != "" {
 		err = c.service(listen)

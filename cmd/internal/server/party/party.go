@@ -60,6 +60,7 @@ type partyCard struct {
 	Certificate string   `help:"PEM file of the service's certificate, which others then trust alone; without, they trust whom their systems know, as for a certificate by ACME." type:"path" placeholder:"FILE"`
 	Pair        string   `help:"Of a leader: the secret of the pair (confetti keys pair)." type:"path" placeholder:"FILE"`
 	Gateway     string   `help:"Of a party with a --relay: the key file of its gateway, in the folder that its setting gateway names." type:"path" placeholder:"FILE"`
+	terminal.Form
 }
 
 func (partyCard) Help() string {
@@ -88,8 +89,7 @@ func (c partyCard) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.Out, "%s is the card of %s, %s; tell others its id over another way:\n  %s\n", c.File, sanitize.Text(made.Name), made.Role, made.ID())
-	return err
+	return c.Print(std, shown(made), "%s is the card of %s, %s; tell others its id over another way:\n  %s\n", c.File, sanitize.Text(made.Name), made.Role, made.ID())
 }
 
 // write returns the card's text.
@@ -194,9 +194,18 @@ func readCertificate(file string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
+// shown returns a card as JSON has it, with its id.
+func shown(c card.Card) any {
+	return struct {
+		ID          string `json:"id"`
+		Fingerprint string `json:"fingerprint,omitempty"`
+		card.Card
+	}{c.ID(), c.Fingerprint(), c}
+}
+
 type partyShow struct {
 	File string `arg:"" help:"A party's card." type:"path"`
-	JSON bool   `help:"Print JSON."`
+	terminal.Form
 }
 
 func (partyShow) Help() string {
@@ -213,11 +222,7 @@ func (c partyShow) Run(std terminal.Streams) error {
 		return err
 	}
 	if c.JSON {
-		return terminal.WriteJSON(std.Out, struct {
-			ID          string `json:"id"`
-			Fingerprint string `json:"fingerprint,omitempty"`
-			card.Card
-		}{one.ID(), one.Fingerprint(), one})
+		return terminal.WriteJSON(std.Out, shown(one))
 	}
 	row := func(name, value string) {
 		if value != "" {

@@ -20,6 +20,7 @@ import (
 type partyTrust struct {
 	Dir  string   `arg:"" help:"The party's folder: confetti party new." type:"path"`
 	Card []string `arg:"" help:"Cards of others, whose ids you have compared with them." type:"path"`
+	terminal.Form
 }
 
 func (partyTrust) Help() string {
@@ -48,13 +49,18 @@ func (c partyTrust) Run(std terminal.Streams) error {
 	if err := os.MkdirAll(filepath.Join(c.Dir, othersFolder), 0o700); err != nil {
 		return err
 	}
-	for _, one := range cards {
+	result := make([]any, len(cards))
+	for i, one := range cards {
 		if err := c.take(own, one); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.Out, "trusts %s, %s, %s\n", sanitize.Text(one.Name), one.Role, one.ID())
+		result[i] = shown(one)
+		fmt.Fprintf(c.Words(std), "trusts %s, %s, %s\n", sanitize.Text(one.Name), one.Role, one.ID())
 	}
-	return c.roots()
+	if err := c.roots(); err != nil {
+		return err
+	}
+	return c.Print(std, map[string]any{"trusts": result}, "")
 }
 
 // take does with one card what its role asks for, and keeps it.

@@ -40,6 +40,7 @@ type show struct {
 	File    string `arg:"" help:"A key file: confetti keys new --for receipts." type:"path"`
 	Name    string `help:"Name under which it signs checkpoints, such as log.example/plans." required:""`
 	Witness bool   `help:"It is the key of a witness, who signs what the log of somebody else is."`
+	terminal.Form
 }
 
 func (show) Help() string {
@@ -60,8 +61,9 @@ func (c show) Run(std terminal.Streams) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintln(std.Out, text)
-	return err
+	return c.Print(std, struct {
+		Key string `json:"key"`
+	}{text}, "%s\n", text)
 }
 
 // reached says how a log is reached.
@@ -81,6 +83,7 @@ type add struct {
 	Plan string `arg:"" help:"A signed plan." type:"path"`
 	reached
 	Out string `help:"Where to write the plan with the evidence." required:"" type:"path" placeholder:"FILE"`
+	terminal.Form
 }
 
 func (add) Help() string {
@@ -113,8 +116,11 @@ func (c add) Run(std terminal.Streams) error {
 	} else if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.Out, "plan   %s\nentry  %d\n", signed.Plan.Name(), e.Index)
-	return err
+	return c.Print(std, struct {
+		Plan  string `json:"plan"`
+		Entry int64  `json:"entry"`
+		File  string `json:"file"`
+	}{signed.Plan.Name(), e.Index, c.Out}, "plan   %s\nentry  %d\n", signed.Plan.Name(), e.Index)
 }
 
 type audit struct {

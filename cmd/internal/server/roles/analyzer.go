@@ -18,6 +18,7 @@ type Analyzer struct {
 type analyzerBackup struct {
 	Config string `help:"The analyzer's configuration." required:"" type:"path" placeholder:"FILE"`
 	File   string `arg:"" help:"Where to write the backup, a file; it must not be there yet." type:"path"`
+	terminal.Form
 }
 
 func (analyzerBackup) Help() string {
@@ -30,8 +31,13 @@ func (c analyzerBackup) Run(std terminal.Streams) error {
 	if err := Backup(ctx, c.Config, c.File); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(std.Out, "everything is in %s\n", c.File)
-	return err
+	return c.Print(std, kept{File: c.File}, "everything is in %s\n", c.File)
+}
+
+// kept is a backup, and what was taken of it.
+type kept struct {
+	File    string `json:"file"`
+	Entries int    `json:"entries,omitempty"` // of the ledger, where it alone was taken
 }
 
 // Backup writes a consistent copy of the database that an analyzer's configuration names.
@@ -46,6 +52,7 @@ func Backup(ctx context.Context, config, file string) error {
 type analyzerRestore struct {
 	Config string `help:"The analyzer's configuration." required:"" type:"path" placeholder:"FILE"`
 	File   string `arg:"" help:"The backup." type:"path"`
+	terminal.Form
 }
 
 func (analyzerRestore) Help() string {
@@ -60,7 +67,7 @@ func (c analyzerRestore) Run(std terminal.Streams) error {
 		err = at.Restore(ctx, c.File)
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(std.Out, "everything of %s is there again\n", c.File)
+		err = c.Print(std, kept{File: c.File}, "everything of %s is there again\n", c.File)
 	}
 	return err
 }
@@ -72,6 +79,7 @@ type analyzerLedger struct {
 type ledgerImport struct {
 	Config string `help:"The analyzer's configuration." required:"" type:"path" placeholder:"FILE"`
 	File   string `arg:"" help:"The backup, a file of SQLite." type:"path"`
+	terminal.Form
 }
 
 func (ledgerImport) Help() string {
@@ -87,7 +95,7 @@ func (c ledgerImport) Run(std terminal.Streams) error {
 	}
 	n, err := at.ImportLedger(ctx, c.File)
 	if err == nil {
-		_, err = fmt.Fprintf(std.Out, "%d entries of the ledger of %s count on\n", n, c.File)
+		err = c.Print(std, kept{c.File, int(n)}, "%d entries of the ledger of %s count on\n", n, c.File)
 	}
 	return err
 }

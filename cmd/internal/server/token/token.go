@@ -3,8 +3,8 @@
 package token
 
 import (
-	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -22,6 +22,7 @@ type tokenAdd struct {
 	File string   `arg:"" help:"The service's file of bearers; it gets the tokens' hashes." type:"path"`
 	Name []string `arg:"" help:"Whose each token is. Several tokens may be of one name, who is one respondent."`
 	At   string   `help:"Of operators: the service's address, https://host:port, which stands before each token then, as --tokens reads it." placeholder:"URL"`
+	terminal.Form
 }
 
 func (tokenAdd) Help() string {
@@ -45,12 +46,18 @@ func (c tokenAdd) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range tokens {
-		if _, err := fmt.Fprintln(std.Out, before+t); err != nil {
-			return err
-		}
+	result := make([]drawn, len(tokens))
+	for i, t := range tokens {
+		result[i] = drawn{c.Name[i], c.At, t}
 	}
-	return nil
+	return c.Print(std, map[string]any{"tokens": result}, "%s\n", before+strings.Join(tokens, "\n"+before))
+}
+
+// drawn is a token, which is kept nowhere else.
+type drawn struct {
+	Name  string `json:"name"`
+	At    string `json:"at,omitempty"`
+	Token string `json:"token"`
 }
 
 type tokenLinks struct {
@@ -58,6 +65,7 @@ type tokenLinks struct {
 	Plan   string `required:"" placeholder:"FILE" help:"The signed plan that they are for." type:"path"`
 	Number int    `default:"1" help:"How many."`
 	URL    string `placeholder:"URL" help:"The page that they open, before the code; without it codes alone are printed."`
+	terminal.Form
 }
 
 func (tokenLinks) Help() string {
@@ -96,10 +104,8 @@ func (c tokenLinks) Run(std terminal.Streams) error {
 	if c.URL != "" {
 		before = c.URL + "#confetti="
 	}
-	for _, code := range codes {
-		if _, err := fmt.Fprintln(std.Out, before+code); err != nil {
-			return err
-		}
+	for i := range codes {
+		codes[i] = before + codes[i]
 	}
-	return nil
+	return c.Print(std, map[string]any{"links": codes}, "%s\n", strings.Join(codes, "\n"))
 }
