@@ -68,7 +68,8 @@ type Client struct {
 	mu       sync.Mutex // of what follows, which is not safe for concurrent use
 	pipeline *Pipeline
 	rand     *rand.Rand
-	unfit    error // of the last Answer
+	unfit    error      // of the last Answer
+	taken    [][][]byte // tokens that were asked for before the answer was drawn; nil: to be asked for
 }
 
 // Open checks a plan and prepares to answer it. It refuses a plan that no trusted
@@ -173,7 +174,14 @@ func (c *Client) Close() { c.options.idle() }
 // Where the entry hop takes tokens a *WaitingError is the rule, since a
 // contribution waits out its delay: call Deliver at its Next.
 func (c *Client) Report(ctx context.Context, v question.Value) error {
-	err := c.Answer(v)
+	v, err := c.value(v)
+	if err == nil {
+		err = c.granted(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	err = c.Answer(v)
 	if errors.Is(err, ErrAnswered) {
 		if waiting, unreadable := c.parts(Waiting); unreadable != nil || len(waiting) == 0 {
 			return errors.Join(err, unreadable)
@@ -205,11 +213,9 @@ func (c *Client) Answer(v question.Value) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unfit = nil
-	if named, is := v.(Answers); is {
-		var err error
-		if v, err = named.value(c.pipeline.protocol.Question); err != nil {
-			return err
-		}
+	v, err := c.value(v)
+	if err != nil {
+		return err
 	}
 	return c.locked(func(l *Ledger, now time.Time) error {
 		policy, instances, err := c.allowed(l, now)
@@ -219,14 +225,10 @@ func (c *Client) Answer(v question.Value) error {
 		if err := c.refuses(l, now); err != nil {
 			return err
 		}
-		caps := []Caps{c.options.Caps}
-		if policy.Caps != nil {
-			caps = append(caps, *policy.Caps)
-		}
 		if err := c.takesRound(l, now); err != nil {
 			return err
 		}
-		stands, err := c.affords(l, now, caps, c.cost)
+		stands, err := c.affords(l, now, c.caps(policy), c.cost)
 		if err != nil {
 			return err
 		}
@@ -250,6 +252,22 @@ func (c *Client) Answer(v question.Value) error {
 		c.unfit = a.Unfit
 		return c.options.Failpoint("answer-spent")
 	})
+}
+
+// value returns what is answered, where answers are by name.
+func (c *Client) value(v question.Value) (question.Value, error) {
+	if named, is := v.(Answers); is {
+		return named.value(c.pipeline.protocol.Question)
+	}
+	return v, nil
+}
+
+// caps returns those of the program, and the policy's.
+func (c *Client) caps(p Policy) []Caps {
+	if p.Caps != nil {
+		return []Caps{c.options.Caps, *p.Caps}
+	}
+	return []Caps{c.options.Caps}
 }
 
 // spending returns the record of an answer.

@@ -37,7 +37,7 @@ func (e *WaitingError) Error() string {
 func (e *WaitingError) Unwrap() error { return e.Cause }
 
 // ErrDelayed is the Cause where nothing has failed and a random delay is not over.
-var ErrDelayed = errors.New("until a random delay is over, times would tell whose contribution it is")
+var ErrDelayed = errors.New("until a random delay is over, times would tell whose contribution it is: deliver it then, or in a trial set Options.Delay to NoDelay")
 
 // DroppedError says that a contribution will never count. What it cost stays
 // spent: it may have been sent.
@@ -305,9 +305,14 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spool.Contribu
 	if part.Instance >= len(c.signed.Plan.Route.Ways()) || part.Summed() != (c.pipeline.tasks != nil) || crowd < 0 || crowd >= c.signed.Plan.Crowds() {
 		return spool.Contribution{}, journal.ErrDamaged // the name is a hash of the plan
 	}
-	tokens, err := c.tokens(ctx)
-	if err != nil {
-		return spool.Contribution{}, err
+	c.mu.Lock()
+	tokens := c.taken
+	c.mu.Unlock()
+	if tokens == nil {
+		var err error
+		if tokens, err = c.tokens(ctx); err != nil {
+			return spool.Contribution{}, err
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

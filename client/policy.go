@@ -21,7 +21,7 @@ var (
 	ErrOff        = errors.New("client: refused: collection is switched off on this device")
 	ErrAnswered   = errors.New("client: refused: this plan was answered before, and one answer of a respondent counts")
 	ErrNotOpen    = errors.New("client: refused: the collection has not opened yet")
-	ErrClosed     = errors.New("client: refused: the collection is over")
+	ErrClosed     = errors.New("client: refused: the collection is over: ask for the address of the next one")
 )
 
 // Policy is what the administrator of a device allows, whatever its user agreed

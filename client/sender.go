@@ -162,7 +162,7 @@ func exchange(ctx context.Context, t Transport, r Request, read func(io.Reader) 
 	}
 	defer answer.Body.Close()
 	if answer.Status >= 400 {
-		return wire.ReadProblem(answer.Status, answer.Type, answer.RetryAfter, answer.Body)
+		return refused(wire.ReadProblem(answer.Status, answer.Type, answer.RetryAfter, answer.Body))
 	}
 	if answer.Status >= 300 {
 		return fmt.Errorf("client: the service answers with status %d, where nothing but the answer is expected", answer.Status)

@@ -122,8 +122,20 @@ func (p Publishers) enough(signers []string, least int, wrong func(PublisherKey)
 	if least > 1 {
 		bad = append([]string{fmt.Sprintf("it needs the signatures of %d publishers who are trusted here, and has %d", least, len(good))}, bad...)
 	}
-	return errors.New("plan: " + strings.Join(bad, "; "))
+	return untrusted("plan: " + strings.Join(bad, "; "))
 }
+
+// ErrUntrusted is what errors are that say that too few trusted publishers have signed.
+var ErrUntrusted = errors.New("plan: too few trusted publishers have signed it")
+
+// untrusted says who is not trusted, and why.
+type untrusted string
+
+// Error says it.
+func (u untrusted) Error() string { return string(u) }
+
+// Is reports that it is ErrUntrusted.
+func (u untrusted) Is(target error) bool { return target == ErrUntrusted }
 
 // A file of publishers has a first line
 //

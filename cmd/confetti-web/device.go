@@ -157,7 +157,14 @@ func (d *device) became(err error) (any, error) {
 	if unreadable != nil {
 		return nil, errors.Join(err, unreadable)
 	}
-	return words.Became(err, e, d.fits)
+	outcome, failed := words.Became(err, e, d.fits)
+	if failed != nil || outcome.State != words.Waiting {
+		return outcome, failed
+	}
+	return struct {
+		words.Outcome
+		Code string `json:"code"`
+	}{outcome, code(err)}, nil
 }
 
 func (d *device) report(text string) (any, error) {

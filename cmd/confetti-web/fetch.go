@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/url"
 	"syscall/js"
 
 	"github.com/confetti-dp/confetti/client"
@@ -38,7 +40,7 @@ func (fetch) Do(ctx context.Context, r client.Request) (answer client.Response, 
 	v, err := await(js.Global().Call("fetch", r.URL, how))
 	if err != nil {
 		stop()
-		return answer, errors.Join(ctx.Err(), err)
+		return answer, errors.Join(ctx.Err(), why(r.URL, err))
 	}
 	header := func(name string) string {
 		if h := v.Get("headers").Call("get", name); !h.IsNull() {
@@ -51,6 +53,26 @@ func (fetch) Do(ctx context.Context, r client.Request) (answer client.Response, 
 		answer.Body = &stream{reader: body.Call("getReader"), stop: stop}
 	}
 	return answer, nil
+}
+
+// What a browser does not tell apart, and a page can: both are a failed fetch.
+var (
+	errOrigin = errors.New("the service does not let pages of this origin ask: have its operator name the origin in origins, or start a trial with --origin")
+	errAway   = errors.New("the service cannot be reached, or this browser does not know its certificate: open its address in a tab, and try again")
+)
+
+// why finds out whether a service is there and lets this page not ask. It asks for what everybody may see, without
+// anything of the device, and cannot read the answer.
+func why(address string, err error) error {
+	u, parsed := url.Parse(address)
+	if parsed != nil {
+		return err
+	}
+	_, silent := await(js.Global().Call("fetch", u.Scheme+"://"+u.Host+"/healthz", map[string]any{"mode": "no-cors", "credentials": "omit", "cache": "no-store", "referrerPolicy": "no-referrer"}))
+	if silent != nil {
+		return fmt.Errorf("%w: %s: %w", errAway, u.Host, err)
+	}
+	return fmt.Errorf("%w %s: %s: %w", errOrigin, js.Global().Get("origin").String(), u.Host, err)
 }
 
 type eof struct{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // promise runs f, which may wait, and is what becomes of it. Its errors are JavaScript's,
@@ -61,6 +62,8 @@ var codes = []struct {
 	code string
 }{
 	{client.ErrNotOptedIn, "not-opted-in"}, {client.ErrAnswered, "answered"}, {client.ErrNotOpen, "not-open"}, {client.ErrClosed, "closed"},
+	{client.ErrCredential, "credential"}, {client.ErrFull, "full"}, {client.ErrDelayed, "delay"}, {plan.ErrUntrusted, "publisher"},
+	{errOrigin, "origin"}, {errAway, "unreachable"},
 }
 
 func code(err error) string {

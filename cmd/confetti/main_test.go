@@ -53,7 +53,7 @@ var wordless = map[string]string{
 	"serve shuffler": "a service: it logs", "serve analyzer": "a service: it logs", "serve issuer": "a service: it logs", "serve log": "a service: it logs",
 	"serve leader": "a service: it logs", "serve helper": "a service: it logs", "serve console": "a service: it logs",
 	"serve example": "a configuration in its own form",
-	"parquet read": "confetti reads it", "parquet write": "a file of its own form", "parquet compare": "its exit code is all",
+	"parquet read":  "confetti reads it", "parquet write": "a file of its own form", "parquet compare": "its exit code is all",
 	"complete-words": "a shell reads it",
 }
 

@@ -51,12 +51,13 @@
  * @property {string} [next] When deliver may get on.
  * @property {string} [why] It waits.
  * @property {string} [said] What the device said, for a sentence that begins with "you said": "green, blue; one such word in five is the coin's". It is in the ledger too, and not what was answered.
+ * @property {string} [code] Of a wait, as of a DeviceError: "delay", "full", "unreachable", "origin", "credential" and others.
  * @property {boolean} [fits] Whether the plan has room for the answer; if not, what it has for such an answer is sent. It is there where this device has drawn the answer since it was opened. Show it to nobody else.
  */
 
 /** @typedef {Record<string, string | number | (string | number)[]>} Answers By the names that the plan asks by. */
 
-/** An error of the device. Its code is one to branch on: "not-opted-in", "answered", "not-open", "closed", "spent", "dropped", "ended", one of docs/wire-http.md, or "failed". */
+/** An error of the device. Its code is one to branch on: "credential", "origin", "unreachable", "publisher", "full", "not-opted-in", "answered", "not-open", "closed", "spent", "dropped", "ended", one of docs/wire-http.md, or "failed". docs/browsers.md has what to do about each. */
 export class DeviceError extends Error {
   /** @param {string} message @param {string} code */
   constructor(message, code) {

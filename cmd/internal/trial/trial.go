@@ -29,6 +29,7 @@ const (
 	Coordinator = "coordinator.json" // signs the rounds of a study; in the analyzer's folder
 	Log         = "log"
 	State       = "state" // public, of a study's first round
+	App         = "app.json"
 	Population  = "everybody"
 	Host        = "127.0.0.1"
 	Name        = "trial" // operator of every party

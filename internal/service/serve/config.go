@@ -144,7 +144,7 @@ func (h HTTP) Open(name string, logger *slog.Logger) (Config, error) {
 		err = errors.New("need host:port, such as 127.0.0.1:8443")
 	}
 	fault("listen", err)
-	fault("origins", checkOrigins(h.Origins))
+	fault("origins", CheckOrigins(h.Origins))
 	if h.Debug != "" {
 		fault("debug", loopback(h.Debug))
 	}

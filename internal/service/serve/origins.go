@@ -48,8 +48,8 @@ func checkOrigin(origin string) error {
 	return nil
 }
 
-// checkOrigins joins what is wrong with all.
-func checkOrigins(all []string) error {
+// CheckOrigins joins what is wrong with all.
+func CheckOrigins(all []string) error {
 	var errs []error
 	for i, o := range all {
 		if errs = append(errs, checkOrigin(o)); slices.Contains(all[:i], o) {

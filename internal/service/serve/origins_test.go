@@ -141,16 +141,16 @@ func TestOtherPagesReadNothing(t *testing.T) {
 
 func TestOriginsAreWrittenAsBrowsersDo(t *testing.T) {
 	for _, good := range []string{app, other, "https://app.example.org:8443", "http://127.0.0.1:3000", "http://[::1]:3000", "https://[2001:db8::1]"} {
-		if err := checkOrigins([]string{good}); err != nil {
+		if err := CheckOrigins([]string{good}); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
 	for _, bad := range []string{"*", "null", "", "app.example.org", "https://", "https://*.example.org", app + "/", app + "/page", app + ":443", app + ":", "http://localhost:80", "HTTPS://app.example.org", "https://App.example.org", "http://app.example.org", "file:///x", "https://u@app.example.org", app + "?x", app + "#x", app + "," + app, " " + app} {
-		if checkOrigins([]string{bad}) == nil {
+		if CheckOrigins([]string{bad}) == nil {
 			t.Errorf("%q is taken", bad)
 		}
 	}
-	if checkOrigins([]string{app, app}) == nil {
+	if CheckOrigins([]string{app, app}) == nil {
 		t.Error("an origin stands there twice")
 	}
 	var said bytes.Buffer

@@ -94,7 +94,8 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	if err := settle(t, &p, c.tokens()); err != nil {
 		return err
 	}
-	if err := tokens(t, p, c.Devices); err != nil {
+	bearer, err := tokens(t, p, c.Devices)
+	if err != nil {
 		return err
 	}
 	if p.Route.Sum != nil {
@@ -103,7 +104,7 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 		}
 	}
 	for _, one := range plans.Parties(p) {
-		if err := equip(t, one, ca, c.Rounds > 0, p.Route.Sum != nil); err != nil {
+		if err := c.equip(t, one, ca, p.Route.Sum != nil); err != nil {
 			return err
 		}
 	}
@@ -125,9 +126,13 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 		return err
 	}
 	if c.Rounds > 0 {
-		return c.study(t, p, times, publisher)
+		return c.study(t, p, times, publisher, bearer)
 	}
-	return atomicfile.Replace(t.Path(trial.Plan), append(plan.Sign(p, publisher.Private()).Marshal(), '\n'), 0o600)
+	signed := plan.Sign(p, publisher.Private())
+	if err := c.keepApp(t, signed, bearer); err != nil {
+		return err
+	}
+	return atomicfile.Replace(t.Path(trial.Plan), append(signed.Marshal(), '\n'), 0o600)
 }
 
 // keepState copies the public state of a plan that names one, and is no study's.
@@ -153,7 +158,7 @@ func (c Command) keepState(t trial.Folder, p plan.Plan) error {
 
 // study makes the plan a study of the trial's, and its first round the trial's plan. The
 // rounds have as much time between them as the analyzer may take to conclude one.
-func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher relay.SignKey) error {
+func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher relay.SignKey, bearer string) error {
 	coordinator, err := relay.GenerateSignKey()
 	if err != nil {
 		return err
@@ -170,6 +175,9 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 	first, state, err := rounds.First(plan.SignStudy(asked, publisher.Private()), times, coordinator)
 	if err == nil && state != nil {
 		err = atomicfile.Replace(t.Path(trial.State), state, 0o600)
+	}
+	if err == nil {
+		err = c.keepApp(t, first, bearer)
 	}
 	if err != nil {
 		return err
@@ -319,11 +327,11 @@ func listen() (l net.Listener, err error) {
 	return net.Listen("tcp", net.JoinHostPort(trial.Host, "0"))
 }
 
-// tokens draws the operator's and the devices' bearer tokens.
-func tokens(t trial.Folder, p plan.Plan, devices int) error {
+// tokens draws the operator's and the devices' bearer tokens, and returns that of an app.
+func tokens(t trial.Folder, p plan.Plan, devices int) (app string, err error) {
 	operator, err := serve.AddBearer(rng.New(), t.Path(trial.Operators), "operator")
 	if err != nil {
-		return err
+		return "", err
 	}
 	var lines []byte
 	for _, one := range plans.Parties(p) {
@@ -333,24 +341,25 @@ func tokens(t trial.Folder, p plan.Plan, devices int) error {
 	for i := range names {
 		names[i] = fmt.Sprintf("device-%06d", i+1)
 	}
-	tokens, err := serve.AddBearers(rng.New(), t.Path(trial.Bearers), names...)
+	tokens, err := serve.AddBearers(rng.New(), t.Path(trial.Bearers), append(names, "app")...)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return errors.Join(
+	tokens, app = tokens[:devices], tokens[devices]
+	return app, errors.Join(
 		atomicfile.Replace(t.Path(trial.Tokens), lines, 0o600),
 		atomicfile.Replace(t.Path(trial.Devices), []byte(strings.Join(tokens, "\n")+"\n"), 0o600),
 	)
 }
 
 // equip gives a party its certificate and its configuration.
-func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study, summed bool) error {
+func (c Command) equip(t trial.Folder, p plans.Party, ca *serve.Authority, summed bool) error {
 	certificate, key, err := ca.Server(trial.Host)
 	if err != nil {
 		return err
 	}
 	config := partyConfig(p)
-	if study && p.Role == "analyzer" {
+	if c.Rounds > 0 && p.Role == "analyzer" {
 		config = fmt.Sprintf("coordinator = '%s'\n", trial.Coordinator) + config
 	}
 	if summed && p.Role == "analyzer" {
@@ -358,6 +367,9 @@ func equip(t trial.Folder, p plans.Party, ca *serve.Authority, study, summed boo
 	}
 	address, _ := strings.CutPrefix(p.URL, "https://")
 	text := fmt.Sprintf("keys = 'keys'\nroots = '../%s'\n%s\n[http]\nlisten = '%s'\ncertificate = 'server.crt'\nkey = 'server.key'\noperators = '../%s'\n", trial.Roots, config, address, trial.Operators)
+	if len(c.Origin) > 0 {
+		text += fmt.Sprintf("origins = ['%s']\n", strings.Join(c.Origin, "', '"))
+	}
 	return errors.Join(
 		atomicfile.Replace(filepath.Join(t.Of(p), "server.crt"), certificate, 0o600),
 		atomicfile.Replace(filepath.Join(t.Of(p), "server.key"), key, 0o600),

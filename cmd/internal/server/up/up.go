@@ -39,8 +39,11 @@ type Command struct {
 	Open bool   `help:"Show the trial in a browser too, as a live poll: a screen for the room, and a page on which phones answer."`
 	LAN  string `help:"With --open: let phones on the network in, at this address of this machine. Without it the pages are this machine's alone." name:"lan" placeholder:"ADDRESS"`
 
+	Origin []string `help:"Let pages of this origin answer, such as http://localhost:8000; once for each." placeholder:"URL"`
+
 	Rounds int `help:"Ask in so many rounds at most, one after the other by themselves (a study), each open as long as --closes says; 0: once." default:"0" placeholder:"N"`
 	rounds.Terms
+	terminal.Form
 }
 
 func (Command) Help() string {
@@ -51,6 +54,7 @@ trial shows how it works and is no collection: one operator has all the keys.
 Example:
   confetti-server up trial --closes 10m
   confetti-server up summed --route sum --devices 500
+  confetti-server up paged --origin http://localhost:8000
   confetti-server up poll --open --lan 192.168.0.7`
 }
 
@@ -65,6 +69,9 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 	if _, err := c.lanAddress(); err != nil {
 		return err
 	}
+	if err := serve.CheckOrigins(c.Origin); err != nil {
+		return terminal.Usage(fmt.Errorf("--origin: %w", err))
+	}
 	t := trial.Folder(c.Dir)
 	if _, err := os.Stat(t.Path(trial.Plan)); errors.Is(err, os.ErrNotExist) {
 		if err := c.Make(t); err != nil {
@@ -74,6 +81,10 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 		return err
 	}
 	signed, err := plans.ReadSigned(t.Path(trial.Plan))
+	if err != nil {
+		return err
+	}
+	asked, err := c.readApp(t)
 	if err != nil {
 		return err
 	}
@@ -106,7 +117,7 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 			}
 		})
 	}
-	err = c.attend(ctx, std, logger, t, signed)
+	err = c.attend(ctx, std, logger, t, signed, asked)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause // the service's own error, rather than that it was out of reach
 	}
@@ -118,7 +129,9 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 
 // attend waits until all services answer, gives them the plan, tells what to do
 // next, and says when there is a release.
-func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Logger, t trial.Folder, signed plan.Signed) error {
+func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Logger, t trial.Folder, signed plan.Signed, asked app) error {
+	result := std
+	std.Out = c.Words(std)
 	s, err := services.Operator{Flags: services.Flags{Dir: string(t)}}.Open()
 	if err != nil {
 		return err
@@ -151,6 +164,12 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Log
 		return err
 	}
 	fmt.Fprintf(std.Out, "In a browser, which the link lets in once and which does not know the trial's authority (%s):\n  %s\n", t.Path(trial.Roots), link)
+	if !over {
+		asked.write(t, std.Out)
+	}
+	if err := c.Print(result, asked, ""); err != nil {
+		return err
+	}
 	if c.Open {
 		ctx, stop := context.WithCancel(ctx)
 		done, err := c.open(ctx, std, log, t, signed, s)
