@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // Folder is the folder of confetti up. Every party has a folder in it, with the
@@ -38,6 +40,14 @@ const (
 // Path is below the folder.
 func (t Folder) Path(elements ...string) string {
 	return filepath.Join(append([]string{string(t)}, elements...)...)
+}
+
+// Address returns where the analyzer has a plan, or the study that it is a round of.
+func Address(signed plan.Signed) string {
+	if signed.Study != nil {
+		return signed.Plan.Analyzer.URL + wire.StudyPath(signed.Study.Hash())
+	}
+	return signed.Plan.Analyzer.URL + wire.PlanPath(signed.Plan.Hash())
 }
 
 // Round returns the file of a round of a study.

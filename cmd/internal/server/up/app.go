@@ -10,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -26,11 +25,7 @@ type app struct {
 
 // keepApp writes it for a plan that is signed, with the token.
 func (c Command) keepApp(t trial.Folder, signed plan.Signed, bearer string) error {
-	a := app{Publishers: []string{signed.Publisher}, Bearer: bearer, Roots: t.Path(trial.Roots), Origins: append([]string{}, c.Origin...)}
-	a.Plan = signed.Plan.Analyzer.URL + wire.PlanPath(signed.Plan.Hash())
-	if signed.Study != nil {
-		a.Plan = signed.Plan.Analyzer.URL + wire.StudyPath(signed.Study.Hash())
-	}
+	a := app{Plan: trial.Address(signed), Publishers: []string{signed.Publisher}, Bearer: bearer, Roots: t.Path(trial.Roots), Origins: append([]string{}, c.Origin...)}
 	text, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
 		return err
