@@ -4,7 +4,6 @@ package explain
 
 import (
 	_ "embed"
-	"fmt"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -19,6 +18,7 @@ var page string
 // Command prints what a word means.
 type Command struct {
 	Term []string `arg:"" optional:"" help:"A word, such as crowd or ledger of budgets; none: all of them."`
+	terminal.Form
 }
 
 func (Command) Help() string { return "Example:\n  confetti explain epsilon\n  confetti explain" }
@@ -27,8 +27,7 @@ func (Command) Help() string { return "Example:\n  confetti explain epsilon\n  c
 func (c Command) Run(std terminal.Streams) error {
 	names, meaning := read(page)
 	if len(c.Term) == 0 {
-		_, err := fmt.Fprintln(std.Out, strings.Join(names, "\n"))
-		return err
+		return c.Print(std, map[string]any{"words": names}, "%s\n", strings.Join(names, "\n"))
 	}
 	term := strings.ToLower(strings.Join(c.Term, " "))
 	text, known := meaning[term]
@@ -38,8 +37,7 @@ func (c Command) Run(std terminal.Streams) error {
 	if !known {
 		return terminal.Usagef("there is no word %q here%s: confetti explain lists all", sanitize.Text(term), sanitize.DidYouMean(term, names))
 	}
-	_, err := fmt.Fprintln(std.Out, text)
-	return err
+	return c.Print(std, map[string]any{"word": term, "means": text}, "%s\n", text)
 }
 
 // read returns the words of the page in order, and what each means.
