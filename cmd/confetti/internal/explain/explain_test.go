@@ -39,7 +39,7 @@ func TestAWordIsExplained(t *testing.T) {
 		"ledger of budgets": "What the plans of a population have spent, at its analyzer. Example: confetti budget show.\n",
 	} {
 		var out strings.Builder
-		if err := (Command{strings.Fields(term)}).Run(terminal.Streams{Out: &out}); err != nil || out.String() != want {
+		if err := (Command{Term: strings.Fields(term)}).Run(terminal.Streams{Out: &out}); err != nil || out.String() != want {
 			t.Errorf("%s: %q, %v", term, out.String(), err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestAWordIsExplained(t *testing.T) {
 		t.Errorf("the list: %q, %v", out.String(), err)
 	}
 	for term, want := range map[string]string{"epsilom": `"epsilon"`, "backstopp": `"backstop"`, "zebra": "confetti explain lists all"} {
-		if err := (Command{[]string{term}}).Run(terminal.Streams{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (Command{Term: []string{term}}).Run(terminal.Streams{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", term, err, want)
 		}
 	}
