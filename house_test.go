@@ -22,22 +22,22 @@ import (
 var bars = map[string]int{
 	"root folders":    15,
 	"public packages": 22,
-	"exported names":  499,
+	"exported names":  502,
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 125622,
+	"lines of the product": 126273,
 
-	"lines a device compiles":                 21972,
-	"lines of a histogram app":                33558,
-	"lines a verifier of every kind compiles": 46437,
-	"lines of a histogram's verifier":         32088,
-	"lines a mixing party compiles":           26855,
+	"lines a device compiles":                 22075,
+	"lines of a histogram app":                33661,
+	"lines a verifier of every kind compiles": 46449,
+	"lines of a histogram's verifier":         32100,
+	"lines a mixing party compiles":           26867,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 24515,
+	"lines an aggregator compiles": 24527,
 
 	"comments that say what a function is": 546,
-	"long sentences in a thousand":         12,
+	"long sentences in a thousand":         11,
 }
 
 // helpers are packages for tests alone, and what keeps the house: they are no product.
