@@ -41,8 +41,8 @@ func TestGenerated(t *testing.T) {
 var fields = []string{"x1", "x2", "z2", "x3", "z3", "a", "b", "c", "d", "aa", "bb", "e", "da", "cb", "t"}
 
 const (
-	limb  = 64
-	field = 5 * limb
+	limb   = 64
+	number = 5 * limb
 )
 
 var out strings.Builder
@@ -231,24 +231,24 @@ func routine(name, does string, write func()) {
 	write()
 }
 
-func point(register, name string) {
+func locate(register, name string) {
 	for i, f := range fields {
 		if f == name {
-			op("LEAQ %d(DI), %s", field*i, register)
+			op("LEAQ %d(DI), %s", number*i, register)
 			return
 		}
 	}
-	panic("no field " + name)
+	panic("no number " + name)
 }
 
 // call runs a routine on numbers of the state; with one operand it stands on both sides.
 func call(name, result string, operands ...string) {
 	if result != "" {
-		point(to, result)
+		locate(to, result)
 	}
-	point(left, operands[0])
+	locate(left, operands[0])
 	if len(operands) > 1 {
-		point(right, operands[1])
+		locate(right, operands[1])
 	}
 	op("CALL %s<>(SB)", name)
 }
@@ -261,7 +261,7 @@ func squares(result, operand string, n int) {
 	if n > 1 {
 		loops++
 		op("MOVQ $%d, CX", n-1)
-		point(left, result)
+		locate(left, result)
 		line("square%d:", loops)
 		op("CALL square<>(SB)")
 		op("DECQ CX")

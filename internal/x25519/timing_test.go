@@ -78,7 +78,7 @@ func branching(scalars, points *[Width][32]byte) {
 	}
 }
 
-// The time of eight products does not tell a fixed secret from random ones, and a branch on its bits would.
+// The time of eight products, by lanes and by tables, does not tell a fixed secret from random ones, and a branch on its bits would.
 func TestTiming(t *testing.T) {
 	if *timing == 0 {
 		t.Skip("-timing 100000 times the lanes, on a quiet machine")
@@ -86,6 +86,13 @@ func TestTiming(t *testing.T) {
 	needLanes(t)
 	r := stattest.Rand(t)
 	fixed, random := timed(r, *timing, func(scalars, points *[Width][32]byte) { times(scalars, points) })
+	alike(t, fixed, random)
+	var public, shared [Width][32]byte
+	fixed, random = timed(r, *timing, func(scalars, _ *[Width][32]byte) {
+		if err := base().pairs(public[:], shared[:], scalars[:]); err != nil {
+			t.Fatal(err)
+		}
+	})
 	alike(t, fixed, random)
 	stattest.Caught(t, func(tb testing.TB) {
 		fixed, random := timed(r, *timing, branching)

@@ -1,5 +1,5 @@
-// Package x25519 multiplies many points of Curve25519 by one secret, eight at a time where the processor can. Used by
-// envelope, which believes no product that opens nothing.
+// Package x25519 multiplies many points of Curve25519 by one secret, and one by many secrets: in eight lanes where the
+// processor has them, by tables otherwise. Used by envelope, which believes no product that opens nothing.
 package x25519
 
 import (

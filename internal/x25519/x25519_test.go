@@ -351,7 +351,7 @@ func FuzzProducts(f *testing.F) {
 			points[l][16] ^= byte(l)
 		}
 		var out [Width][32]byte
-		costlimit.Heap(t, len(scalar)+len(point), costlimit.Factor, func() { out = times(&scalars, &points) })
+		costlimit.Heap(t, costlimit.Factor, len(scalar)+len(point), func() { out = times(&scalars, &points) })
 		for l := range out {
 			if want := standard(t, scalars[l], points[l]); out[l] != want {
 				t.Errorf("%x times %x is %x, want %x", scalars[l], points[l], out[l], want)
