@@ -159,7 +159,7 @@ func (c *Pipeline) Seal(crowd int, part Packed, tokens [][]byte) (Sealed, error)
 	}
 	fragments := part.Payloads
 	out := Sealed{Contribution: envelope.Contribution{
-		Plan: c.protocol.Hash, Instance: uint16(part.Instance), Crowd: uint32(crowd), Envelopes: make([][]byte, len(fragments)),
+		Plan: c.protocol.Hash, Instance: uint16(part.Instance), Crowd: uint32(crowd),
 	}}
 	slots := make([][][]byte, len(fragments))
 	for hop, token := range tokens {
@@ -178,10 +178,8 @@ func (c *Pipeline) Seal(crowd int, part Packed, tokens [][]byte) (Sealed, error)
 		}
 		slots[at][hop] = token
 	}
-	for i, f := range fragments {
-		if out.Envelopes[i], err = sealer.SealWith(f, slots[i]); err != nil {
-			return Sealed{}, err
-		}
+	if out.Envelopes, err = sealer.SealAll(fragments, slots); err != nil {
+		return Sealed{}, err
 	}
 	return out, nil
 }

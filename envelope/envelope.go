@@ -11,6 +11,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/x25519"
 )
 
 const (
@@ -87,8 +91,8 @@ func Size(layers []Layer, payload int) int {
 	return payload
 }
 
-// Sealer seals the messages of one (plan, instance, crowd). It holds no secret
-// and no state, and is safe for concurrent use.
+// Sealer seals the messages of one (plan, instance, crowd). It holds no secret,
+// and is safe for concurrent use.
 type Sealer struct {
 	payload int
 	layers  []preparedLayer // outermost first
@@ -99,6 +103,7 @@ type preparedLayer struct {
 	key  hpke.PublicKey
 	info []byte
 	slot int
+	many func() *sender // made for the first who seal many; nil where crypto/hpke has to seal
 }
 
 // NewSealer prepares the layers, outermost first and the analyzer's last, for
@@ -124,7 +129,11 @@ func NewSealer(layers []Layer, payload int) (*Sealer, error) {
 		if l.Slot < 0 || l.Slot > MaxSize {
 			return nil, fmt.Errorf("envelope: layer %d has a slot of %d bytes: need 0 to %d", h, l.Slot, MaxSize)
 		}
-		s.layers = append(s.layers, preparedLayer{l.Key.key, l.info(l.Key.suite), l.Slot})
+		p := preparedLayer{key: l.Key.key, info: l.info(l.Key.suite), slot: l.Slot, many: func() *sender { return nil }}
+		if l.Key.suite == X25519 {
+			p.many = sync.OnceValue(func() *sender { return newSender(p.key.Bytes(), p.info) })
+		}
+		s.layers = append(s.layers, p)
 	}
 	if size := Size(layers, payload); payload < 0 || size > MaxSize {
 		return nil, fmt.Errorf("envelope: a payload of %d bytes under %d layers makes %d bytes: the limit is %d", payload, len(layers), size, MaxSize)
@@ -139,32 +148,76 @@ func (s *Sealer) Seal(payload []byte) ([]byte, error) { return s.SealWith(payloa
 // SealWith is Seal with what goes into the slots, by layer: nil leaves one
 // empty. Whether a slot is empty shows only to the one who opens its layer.
 func (s *Sealer) SealWith(payload []byte, slots [][]byte) ([]byte, error) {
-	if len(payload) != s.payload {
-		return nil, fmt.Errorf("envelope: a payload of %d bytes where all have %d: pad it", len(payload), s.payload)
+	all, err := s.SealAll([][]byte{payload}, [][][]byte{slots})
+	if err != nil {
+		return nil, err
 	}
-	sealed := payload
+	return all[0], nil
+}
+
+// SealAll does what SealWith does for many payloads; nil leaves all slots empty. From 64 on it is the faster by far in
+// the suite x25519.
+func (s *Sealer) SealAll(payloads [][]byte, slots [][][]byte) ([][]byte, error) {
+	for _, p := range payloads {
+		if len(p) != s.payload {
+			return nil, fmt.Errorf("envelope: a payload of %d bytes where all have %d: pad it", len(p), s.payload)
+		}
+	}
+	sealed := slices.Clone(payloads)
 	for h := len(s.layers) - 1; h >= 0; h-- {
-		enc, sender, err := hpke.NewSender(s.layers[h].key, kdf, aead, s.layers[h].info)
-		if err != nil {
-			return nil, fmt.Errorf("envelope: seal layer %d: %w", h, err)
-		}
-		if slot := s.layers[h].slot; slot > 0 {
-			inner := make([]byte, slot, slot+len(sealed))
-			if h < len(slots) && slots[h] != nil {
-				if len(slots[h]) != slot {
-					return nil, fmt.Errorf("envelope: %d bytes for the slot of layer %d, which has %d", len(slots[h]), h, slot)
-				}
-				copy(inner, slots[h])
+		l := s.layers[h]
+		for i := range sealed {
+			var own [][]byte
+			if slots != nil {
+				own = slots[i]
 			}
-			sealed = append(inner, sealed...)
+			inner, err := l.inner(h, sealed[i], own)
+			if err != nil {
+				return nil, err
+			}
+			sealed[i] = inner
 		}
-		ct, err := sender.Seal(s.aad, sealed)
-		if err != nil {
+		if err := l.seal(s.aad, sealed); err != nil {
 			return nil, fmt.Errorf("envelope: seal layer %d: %w", h, err)
 		}
-		sealed = append(enc, ct...)
 	}
 	return sealed, nil
+}
+
+// inner returns what layer h seals: its slot, if it has one, and what is sealed already.
+func (l preparedLayer) inner(h int, sealed []byte, slots [][]byte) ([]byte, error) {
+	if l.slot == 0 {
+		return sealed, nil
+	}
+	inner := make([]byte, l.slot, l.slot+len(sealed))
+	if h < len(slots) && slots[h] != nil {
+		if len(slots[h]) != l.slot {
+			return nil, fmt.Errorf("envelope: %d bytes for the slot of layer %d, which has %d", len(slots[h]), h, l.slot)
+		}
+		copy(inner, slots[h])
+	}
+	return append(inner, sealed...), nil
+}
+
+// seal replaces each message by its layer.
+func (l preparedLayer) seal(aad []byte, messages [][]byte) error {
+	if len(messages) >= worthwhile && x25519.Trusted() {
+		if s := l.many(); s != nil {
+			return s.sealAll(aad, messages)
+		}
+	}
+	for i, m := range messages {
+		enc, sender, err := hpke.NewSender(l.key, kdf, aead, l.info)
+		if err != nil {
+			return err
+		}
+		ct, err := sender.Seal(aad, m)
+		if err != nil {
+			return err
+		}
+		messages[i] = append(enc, ct...)
+	}
+	return nil
 }
 
 // Seal seals a single payload. For more than one, prepare a Sealer.

@@ -104,7 +104,7 @@ func (m Module) build(ctx context.Context) (dir string, err error) {
 
 // sparing has the compiler copy functions into their callers in our packages and in those that
 // seal, where time goes, and nowhere else: it makes a module a twelfth smaller.
-var sparing = []string{"-gcflags=all=-l", "-gcflags=github.com/confetti-dp/confetti/...=", "-gcflags=crypto/...="}
+var sparing = []string{"-gcflags=all=-l", "-gcflags=github.com/confetti-dp/confetti/...=", "-gcflags=crypto/...=", "-gcflags=filippo.io/edwards25519/...="}
 
 func run(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, args...)
