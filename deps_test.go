@@ -141,7 +141,7 @@ var foreign = []struct {
 	because string
 }{
 	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
-	{"crypto/rand", []string{"internal/rng", "cmd/confetti/internal/plan"}, "adversary-visible randomness comes from internal/rng only"},
+	{"crypto/rand", []string{"internal/rng", "cmd/confetti/internal/plan", "internal/x25519"}, "adversary-visible randomness comes from internal/rng only"},
 	{"gonum.org/v1/plot", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/internal/shuffler", "cmd/internal/aggregator", "cmd/internal/daemon", "cmd/internal/commands", "internal/cli", "internal/once", "internal/testkit/badfile"}, "flags belong to the command"},
 	{"github.com/parquet-go/parquet-go", []string{"internal/table/columnar"}, "Parquet stands behind internal/table/columnar, which people's program has the other one link"},

@@ -37,7 +37,7 @@ func newSender(public, info []byte) *sender {
 	return &sender{key, public, append(context, labeledExtract(suiteID, nil, "info_hash", info)...)}
 }
 
-// labeledExtract is LabeledExtract of section 4.
+// labeledExtract computes LabeledExtract of section 4.
 func labeledExtract(suite, salt []byte, label string, ikm []byte) []byte {
 	prk, err := hkdf.Extract(sha256.New, labeled(nil, suite, label, ikm), salt)
 	if err != nil {
@@ -46,7 +46,7 @@ func labeledExtract(suite, salt []byte, label string, ikm []byte) []byte {
 	return prk
 }
 
-// labeledExpand is LabeledExpand of section 4.
+// labeledExpand computes LabeledExpand of section 4.
 func labeledExpand(suite, prk []byte, label string, info []byte, length int) []byte {
 	out, err := hkdf.Expand(sha256.New, prk, string(labeled(binary.BigEndian.AppendUint16(nil, uint16(length)), suite, label, info)), length)
 	if err != nil {

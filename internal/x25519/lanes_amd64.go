@@ -13,7 +13,7 @@ var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512IFMA
 func report(why string) { log.Print(why) }
 
 // element holds a number modulo 2^255 - 19 for each lane, by limbs of 51 bits.
-type element [5][Width]uint64
+type element [5][width]uint64
 
 // state holds what the ladder works on, in the order that generate_test.go knows.
 type state struct{ x1, x2, z2, x3, z3, a, b, c, d, aa, bb, e, da, cb, t element }
@@ -61,12 +61,12 @@ func (e *element) get(lane int, b *[32]byte) {
 }
 
 // eight runs one ladder in each lane, and clears all that depends on the scalars.
-func eight(out *[Width][32]byte, swaps *[256]byte, points *[Width][32]byte) {
+func eight(out *[width][32]byte, swaps *[256]byte, points *[width][32]byte) {
 	s := new(state) // on the heap: objects of this size begin at multiples of 64
 	s.multiply(out, swaps, points)
 }
 
-func (s *state) multiply(out *[Width][32]byte, swaps *[256]byte, points *[Width][32]byte) {
+func (s *state) multiply(out *[width][32]byte, swaps *[256]byte, points *[width][32]byte) {
 	for l := range points {
 		s.x1.set(l, &points[l])
 		s.x2[0][l], s.z3[0][l] = 1, 1

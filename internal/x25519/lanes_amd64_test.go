@@ -8,7 +8,7 @@ import (
 // What a batch worked on is gone from memory when it ends.
 func TestMemoryIsCleared(t *testing.T) {
 	needLanes(t)
-	var out, points [Width][32]byte
+	var out, points [width][32]byte
 	points[3][0] = 9
 	swaps := swapsOf(&points)
 	s := new(state)

@@ -7,6 +7,6 @@ const wide = false
 // report says nothing: without lanes there is no fault, and a module for browsers is the smaller.
 func report(string) {}
 
-func eight(*[Width][32]byte, *[256]byte, *[Width][32]byte) {
+func eight(*[width][32]byte, *[256]byte, *[width][32]byte) {
 	panic("x25519: no lanes on this processor: ask Lanes first")
 }

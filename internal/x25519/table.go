@@ -49,7 +49,7 @@ func (k *Key) pairs(public, shared, secrets [][32]byte) error {
 	if k.table != nil {
 		return k.table.pairs(public, shared, secrets)
 	}
-	var base, own, scalars, out [Width][32]byte
+	var base, own, scalars, out [width][32]byte
 	for l := range base {
 		base[l][0], own[l] = 9, k.point
 	}

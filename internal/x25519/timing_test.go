@@ -15,12 +15,12 @@ var timing = flag.Int("timing", 0, "how often to time the lanes with a fixed and
 // timed calls f with a fixed secret and with random ones, in random order, and returns how long each call took. Inputs
 // are made beforehand and alike, and points are random for both kinds: the method of dudect (Reparaz, Balasch and
 // Verbauwhede, 2017).
-func timed(r *rand.Rand, n int, f func(scalars, points *[Width][32]byte)) (fixed, random []float64) {
+func timed(r *rand.Rand, n int, f func(scalars, points *[width][32]byte)) (fixed, random []float64) {
 	type input struct {
 		random          bool
-		scalars, points [Width][32]byte
+		scalars, points [width][32]byte
 	}
-	draw := func(b *[Width][32]byte) {
+	draw := func(b *[width][32]byte) {
 		for l := range b {
 			for i := range b[l] {
 				b[l][i] = byte(r.Uint32())
@@ -33,7 +33,7 @@ func timed(r *rand.Rand, n int, f func(scalars, points *[Width][32]byte)) (fixed
 		draw(&in.points)
 		draw(&in.scalars)
 		if in.random = r.IntN(2) == 1; !in.random {
-			in.scalars = [Width][32]byte{} // clamped: a single one
+			in.scalars = [width][32]byte{} // clamped: a single one
 		}
 	}
 	for i := range inputs {
@@ -65,7 +65,7 @@ func alike(t testing.TB, fixed, random []float64) {
 var sink uint64
 
 // branching is a twin that does more for each bit that is set.
-func branching(scalars, points *[Width][32]byte) {
+func branching(scalars, points *[width][32]byte) {
 	times(scalars, points)
 	for _, b := range scalars[0] {
 		for i := range 8 {
@@ -85,10 +85,10 @@ func TestTiming(t *testing.T) {
 	}
 	needLanes(t)
 	r := stattest.Rand(t)
-	fixed, random := timed(r, *timing, func(scalars, points *[Width][32]byte) { times(scalars, points) })
+	fixed, random := timed(r, *timing, func(scalars, points *[width][32]byte) { times(scalars, points) })
 	alike(t, fixed, random)
-	var public, shared [Width][32]byte
-	fixed, random = timed(r, *timing, func(scalars, _ *[Width][32]byte) {
+	var public, shared [width][32]byte
+	fixed, random = timed(r, *timing, func(scalars, _ *[width][32]byte) {
 		if err := base().pairs(public[:], shared[:], scalars[:]); err != nil {
 			t.Fatal(err)
 		}

@@ -37,11 +37,11 @@ func Lanes() bool { return Trusted() && sound() }
 
 var sound = sync.OnceValue(func() bool { return wide && known(eight) })
 
-// Width is how many products one call of the lanes makes.
-const Width = 8
+// width is how many products one call of the lanes makes.
+const width = 8
 
 // ladders multiplies eight points by the scalars of the swaps.
-type ladders func(out *[Width][32]byte, swaps *[256]byte, points *[Width][32]byte)
+type ladders func(out *[width][32]byte, swaps *[256]byte, points *[width][32]byte)
 
 // known reports whether both products of RFC 7748, section 5.2, come out in every lane. Neighbours have the other one.
 func known(multiply ladders) bool {
@@ -61,7 +61,7 @@ func known(multiply ladders) bool {
 		examples[i].scalar, examples[i].point, examples[i].product = [32]byte(b), [32]byte(b[32:]), [32]byte(b[64:])
 	}
 	for first := range examples {
-		var scalars, points, out [Width][32]byte
+		var scalars, points, out [width][32]byte
 		for l := range points {
 			e := examples[(first+l)%2]
 			scalars[l], points[l] = e.scalar, e.point
@@ -78,8 +78,8 @@ func known(multiply ladders) bool {
 }
 
 // swapsOf returns what the ladder exchanges before each step, a bit for each lane, of clamped scalars.
-func swapsOf(scalars *[Width][32]byte) (swaps [256]byte) {
-	var words [Width][4]uint64
+func swapsOf(scalars *[width][32]byte) (swaps [256]byte) {
+	var words [width][4]uint64
 	for l, s := range scalars {
 		for i := range words[l] {
 			words[l][i] = binary.LittleEndian.Uint64(s[8*i:])
@@ -106,7 +106,7 @@ type Scalar struct{ swaps [256]byte }
 
 // NewScalar prepares the scalar of a private key of crypto/ecdh.
 func NewScalar(key *ecdh.PrivateKey) *Scalar {
-	var all [Width][32]byte
+	var all [width][32]byte
 	raw := key.Bytes()
 	for l := range all {
 		copy(all[l][:], raw)
@@ -120,7 +120,7 @@ func NewScalar(key *ecdh.PrivateKey) *Scalar {
 // Products writes the product with each point to its place, by eight lanes: only where Lanes says so. A point of small
 // order gives zeros, which no caller may use.
 func (s *Scalar) Products(out, points [][32]byte) {
-	var at, product [Width][32]byte
+	var at, product [width][32]byte
 	for len(points) > 0 {
 		n := copy(at[:], points)
 		clear(at[n:])

@@ -52,7 +52,7 @@ func standard(t testing.TB, scalar, point [32]byte) (out [32]byte) {
 }
 
 // times multiplies eight pairs.
-func times(scalars, points *[Width][32]byte) (out [Width][32]byte) {
+func times(scalars, points *[width][32]byte) (out [width][32]byte) {
 	swaps := swapsOf(scalars)
 	eight(&out, &swaps, points)
 	return out
@@ -61,8 +61,8 @@ func times(scalars, points *[Width][32]byte) (out [Width][32]byte) {
 // everywhere holds a product in each lane by itself, beside neighbours of another kind.
 func everywhere(t *testing.T, name string, scalar, point, want [32]byte) {
 	t.Helper()
-	for lane := range Width {
-		var scalars, points [Width][32]byte
+	for lane := range width {
+		var scalars, points [width][32]byte
 		for l := range points {
 			scalars[l][0], points[l][0] = byte(l+1), 9
 		}
@@ -78,7 +78,7 @@ func TestLoopOfRFC7748(t *testing.T) {
 	needLanes(t)
 	k, u := [32]byte{9}, [32]byte{9}
 	for round := 1; round <= 1000; round++ {
-		var scalars, points [Width][32]byte
+		var scalars, points [width][32]byte
 		for l := range points {
 			scalars[l], points[l] = k, u
 		}
@@ -219,7 +219,7 @@ func TestLanesAreApart(t *testing.T) {
 	needLanes(t)
 	r := stattest.Rand(t)
 	for range 200 {
-		var scalars, points [Width][32]byte
+		var scalars, points [width][32]byte
 		for l := range points {
 			for i := range 32 {
 				scalars[l][i], points[l][i] = byte(r.Uint32()), byte(r.Uint32())
@@ -260,7 +260,7 @@ func TestAnyNumberOfProducts(t *testing.T) {
 
 // The check at the start passes what is right, and fails what is wrong in a single lane.
 func TestKnownAnswers(t *testing.T) {
-	slow := func(out *[Width][32]byte, swaps *[256]byte, points *[Width][32]byte) {
+	slow := func(out *[width][32]byte, swaps *[256]byte, points *[width][32]byte) {
 		for l := range out {
 			out[l] = standard(t, scalarOf(swaps, l), points[l])
 		}
@@ -268,17 +268,17 @@ func TestKnownAnswers(t *testing.T) {
 	if !known(slow) {
 		t.Fatal("crypto/ecdh fails the known answers")
 	}
-	for lane := range Width {
-		if known(func(out *[Width][32]byte, swaps *[256]byte, points *[Width][32]byte) {
+	for lane := range width {
+		if known(func(out *[width][32]byte, swaps *[256]byte, points *[width][32]byte) {
 			slow(out, swaps, points)
 			out[lane][31] ^= 1
 		}) {
 			t.Errorf("a wrong bit in lane %d is not seen", lane)
 		}
-		if known(func(out *[Width][32]byte, swaps *[256]byte, points *[Width][32]byte) {
+		if known(func(out *[width][32]byte, swaps *[256]byte, points *[width][32]byte) {
 			slow(out, swaps, points)
-			out[lane] = out[(lane+2)%Width] // a neighbour's, of the same example
-			out[(lane+1)%Width] = out[lane]
+			out[lane] = out[(lane+2)%width] // a neighbour's, of the same example
+			out[(lane+1)%width] = out[lane]
 		}) {
 			t.Errorf("lane %d has its neighbour's product, and it is not seen", lane)
 		}
@@ -344,13 +344,13 @@ func FuzzProducts(f *testing.F) {
 		if len(scalar) != 32 || len(point) != 32 {
 			t.Skip()
 		}
-		var scalars, points [Width][32]byte
+		var scalars, points [width][32]byte
 		for l := range points { // each lane has another neighbour of what was asked
 			scalars[l], points[l] = [32]byte(scalar), [32]byte(point)
 			scalars[l][8] ^= byte(l)
 			points[l][16] ^= byte(l)
 		}
-		var out [Width][32]byte
+		var out [width][32]byte
 		costlimit.Heap(t, costlimit.Factor, len(scalar)+len(point), func() { out = times(&scalars, &points) })
 		for l := range out {
 			if want := standard(t, scalars[l], points[l]); out[l] != want {
