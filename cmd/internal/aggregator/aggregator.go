@@ -23,7 +23,7 @@ func Run(name string, connect shelves.Connect, args []string, out, err io.Writer
 	return daemon.Main(name, "Add up answers that arrive in shares, without being able to read them.", &c, func(out, logs io.Writer) error {
 		return c.Start(&aggregated.Config{
 			Role:  map[string]dap.Role{"leader": dap.Leader, "helper": dap.Helper}[c.Role],
-			Place: shelves.Place{Connect: connect},
+			Place: shelves.Place{Server: shelves.Server{Connect: connect}},
 		}, out, logs)
 	}, args, out, err)
 }

@@ -114,6 +114,9 @@ func (c Config) start(ctx context.Context, o Options) (service *Service, err err
 
 // run serves until the context ends.
 func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
+	if c.Place.Database == "" {
+		o.Lease = lease
+	}
 	service, err := c.start(ctx, o)
 	if err != nil {
 		return err

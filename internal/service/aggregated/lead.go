@@ -36,6 +36,24 @@ func (s *Service) lead(ctx context.Context, p *served) error {
 	if forgotten {
 		return nil
 	}
+	if s.steps == nil {
+		return s.handOn(ctx, p)
+	}
+	led, err := s.steps.Lead(ctx, p.name, func(ctx context.Context) error { return s.handOn(ctx, p) })
+	if !led {
+		return storage(err)
+	}
+	// Whoever tries next finds for itself what never succeeds, and can say so.
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll)
+	defer cancel()
+	if err := s.steps.Resign(end, p.name); err != nil {
+		s.o.Log.Warn("another process goes on when a lease is over", "plan", p.name, "error", err.Error())
+	}
+	return err
+}
+
+// handOn adds up what came of a closed plan, and forgets the reports when both shares are there.
+func (s *Service) handOn(ctx context.Context, p *served) error {
 	var errs []error
 	failed := false
 	for _, c := range p.crowds {
@@ -66,6 +84,14 @@ func (s *Service) end(ctx context.Context, p *served) (done bool, err error) {
 	p.mu.Lock()
 	closed := p.closed
 	p.mu.Unlock()
+	if !closed && s.steps != nil { // another process may have closed it
+		if closed, err = p.kept.Closed(ctx); err != nil {
+			return false, storage(err)
+		}
+		p.mu.Lock()
+		p.closed = closed
+		p.mu.Unlock()
+	}
 	if closed {
 		return true, nil
 	}

@@ -1,6 +1,7 @@
 package aggregated
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -58,47 +59,93 @@ type crowd struct {
 // batch returns the one batch that a task has.
 func (c *crowd) batch() dap.BatchID { return dap.BatchID(c.ID) }
 
-// takeUp serves the plans of an earlier process.
+// takeUp serves the plans of an earlier process, or that another one has taken since, and ends
+// those that another one has withdrawn.
 func (s *Service) takeUp(ctx context.Context) error {
+	s.plans.Loading.Lock()
+	defer s.plans.Loading.Unlock()
 	if err := s.rows.Revocations(ctx, s.withdrawals.Restore); err != nil {
 		return err
+	}
+	known := map[string][]byte{}
+	for _, signed := range s.plans.Known() {
+		known[signed.Plan.Name()] = signed.Marshal()
+		if _, err := s.stays(ctx, signed); err != nil {
+			return err
+		}
 	}
 	all, err := s.rows.All(ctx)
 	if err != nil {
 		return err
 	}
+	var errs []error // of one plan, which keeps no other out
 	for _, one := range all {
-		signed, err := plan.ParseSigned(one.Signed)
-		if err != nil {
-			return fmt.Errorf("a plan that was served before: %w", err)
+		if !bytes.Equal(known[one.Name], one.Signed) {
+			errs = append(errs, s.takeOne(ctx, one))
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// stays reports whether a plan is not withdrawn. One that is, is erased.
+func (s *Service) stays(ctx context.Context, signed plan.Signed) (bool, error) {
+	hash := signed.Plan.Hash()
+	err := s.withdrawals.Admit(ctx, hash, signed.Signers())
+	w, withdrawn := s.withdrawals.Find(hash)
+	if !withdrawn {
+		return err == nil, err
+	}
+	if _, known := s.plans.Signed(hash); known {
+		return false, s.keepWithdrawal(ctx, signed.Plan.Name(), w)
+	}
+	return false, storage(s.rows.Erase(ctx, signed.Plan.Name(), w.Marshal()))
+}
+
+func (s *Service) takeOne(ctx context.Context, one rows.Served) error {
+	signed, err := plan.ParseSigned(one.Signed)
+	if err != nil {
+		return fmt.Errorf("a plan that was served before: %w", err)
+	}
+	if stays, err := s.stays(ctx, signed); !stays {
+		return err
+	}
+	if p, here := s.plans.Find(signed.Plan.Hash()); here { // it goes on under other signatures
+		s.plans.Add(signed, p)
+		return nil
+	}
+	if s.steps == nil { // a process that writes beside others could undo what they have written
 		if err := s.claimed(ctx, signed, one); err != nil {
 			return err
 		}
-		kept, err := s.rows.Plan(ctx, one.Name)
-		if errors.Is(err, keep.ErrDamaged) { // the others go on
-			s.o.Log.Error("a plan is not served: what is kept of it is damaged", "plan", one.Name, "error", err.Error())
-			s.plans.Idle(signed, fmt.Sprintf("what is kept of it is damaged on disk (%v): withdraw it", err))
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = s.add(ctx, signed, kept)
-		if p, ok := errors.AsType[*wire.Problem](err); ok {
-			// A key that was taken away stops its plans, not the others.
-			s.plans.Idle(signed, p.Detail)
-		} else if err != nil {
-			return err
-		}
 	}
-	return nil
+	kept, err := s.rows.Plan(ctx, one.Name)
+	if errors.Is(err, keep.ErrDamaged) { // the others go on
+		if gone, unread := s.rows.Gone(ctx, one.Name); unread != nil || gone { // meanwhile
+			return unread
+		}
+		s.o.Log.Error("a plan is not served: what is kept of it is damaged", "plan", one.Name, "error", err.Error())
+		s.plans.Idle(signed, fmt.Sprintf("what is kept of it is damaged on disk (%v): withdraw it", err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = s.add(ctx, signed, kept)
+	if p, ok := errors.AsType[*wire.Problem](err); ok && p.Code == wire.PlanRefused {
+		// A key that was taken away stops its plans, not the others.
+		s.plans.Idle(signed, p.Detail)
+		return nil
+	}
+	return err
 }
 
 // Load serves a plan from now on, restarts included. Loading it again is no error; with
 // other signatures it goes on under those, if under the earlier ones it may not. A
 // *wire.Problem says what is wrong with the plan.
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
+	if err := s.abreast(ctx); err != nil {
+		return err
+	}
 	one := rows.Served{Name: signed.Plan.Name(), Signed: signed.Marshal(), Round: roundOf(signed)}
 	resign := func() error { return storage(s.rows.Serve(ctx, one)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
@@ -300,6 +347,9 @@ func (s *Service) erase(ctx context.Context, p *served, withdrawal []byte) error
 // Withdraw ends a plan for good, as one of its publishers says: what came is deleted, and
 // nothing of it leaves. When it returns, that is on disk.
 func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
+	if err := s.abreast(ctx); err != nil {
+		return false, err
+	}
 	s.plans.Loading.Lock()
 	defer s.plans.Loading.Unlock()
 	return s.plans.Withdraw(ctx, s.o.Common, w)

@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -39,6 +40,7 @@ type Options struct {
 	Role       dap.Role          // dap.Leader or dap.Helper
 	Store      keep.Store        // whose owner the service becomes
 	Disk       *atomicfile.Disk  // of the store's folder; nil: it lies elsewhere
+	Lease      time.Duration     // for which a plan is added up by one process alone, where others have Store too; 0: none has
 	Publishers *serve.Publishers // whose plans are served
 	Pair       aggregator.Pair   // the secret that both aggregators have
 
@@ -65,6 +67,7 @@ var Failpoints = []string{
 }
 
 const (
+	lease            = 30 * time.Second
 	defaultRetention = 30 * 24 * time.Hour
 	poll             = time.Second // how late a collection may end
 )
@@ -73,6 +76,7 @@ const (
 type Service struct {
 	o       Options
 	rows    *rows.Store
+	steps   *shelves.Steps // by which one process at a time adds a plan up; nil: this one is alone
 	rates   *serve.Rates[serve.Respondent]
 	buffers sync.Pool // of *[]byte
 	most    int       // reports of a job: the constant, but for tests
@@ -113,6 +117,11 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if s.rows, err = rows.Open(ctx, o.Store, s.Role(), o.Role == dap.Leader, o.Failpoint); err != nil {
 		return nil, explained(err)
 	}
+	if o.Lease > 0 {
+		if s.steps, err = shelves.OpenSteps(ctx, o.Store, o.Lease); err != nil {
+			return nil, explained(err)
+		}
+	}
 	return s, explained(s.takeUp(ctx))
 }
 
@@ -129,7 +138,33 @@ func (s *Service) hop() uint8 { return uint8(s.o.Role - dap.Leader) }
 
 // Run carries everything on until the context ends. What fails is tried again.
 func (s *Service) Run(ctx context.Context) {
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	if s.steps != nil {
+		beside.Go(func() { s.follow(ctx) })
+	}
 	s.plans.Attend(ctx, func(p *served) { s.attend(ctx, p) })
+}
+
+// follow takes up what other processes have taken, until the context ends.
+func (s *Service) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.takeUp(ctx); err != nil && ctx.Err() == nil {
+			s.o.Log.Warn("what other processes of this aggregator have taken is not known, and will be asked for again", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(poll):
+		}
+	}
+}
+
+// abreast takes up what other processes have taken, before this one decides on a plan.
+func (s *Service) abreast(ctx context.Context) error {
+	if s.steps == nil {
+		return nil
+	}
+	return storage(s.takeUp(ctx))
 }
 
 // Step does once what is due and returns what failed: Run for tests that keep their own

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,7 +24,9 @@ import (
 // are written, not times: with times, whoever took the file could tell whose contribution
 // an entry hop took when. It goes with the plan's marks. A mark, and not a line here, is what keeps
 // a respondent from a second token.
-const auditKind = "audit"
+func (s *Service) auditPath(scope [32]byte) string {
+	return filepath.Join(s.o.Folder, fmt.Sprintf("%x.audit", scope))
+}
 
 // auditLine is one decision.
 type auditLine struct {
@@ -69,7 +72,7 @@ func (s *Service) note(p *served, who *serve.Respondent, err error) {
 		hash := s.auth.Secret.Respondent("audit", append(who[:], p.scope[:]...))
 		line.Respondent = hex.EncodeToString(hash[:16])
 	}
-	s.audit.write(s.path(p.scope, auditKind), line)
+	s.audit.write(s.auditPath(p.scope), line)
 }
 
 func (a *audit) write(path string, line auditLine) {

@@ -3,24 +3,25 @@ package issuer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 )
 
 // Config is an issuer's configuration file.
 type Config struct {
 	serve.Settings
-	serve.Visited `set:"bearers"`      // one way to know people has to be there
-	Folder        serve.Path           `toml:"folder" eg:"/var/lib/confetti-ROLE" help:"Where plans rest, and marks of who has got tokens."`
-	Links         serve.Path           `toml:"links" or:"links" help:"Hashes of the codes of links, each of which one person opens (confetti token links). Of bearers, http.clients, links, oidc and assertions exactly one is set."`
-	Limits        serve.Visits         `toml:"limits" help:"What peers can make the service do."`
-	OIDC          *identity.OIDC       `toml:"oidc" help:"People are known by the identity tokens of an OpenID provider."`
-	Assertions    *identity.Assertions `toml:"assertions" help:"Or by what the app's own backend has signed for each request."`
+	serve.Visited `set:"bearers"` // one way to know people has to be there
+	Folder        serve.Path      `toml:"folder" eg:"/var/lib/confetti-ROLE" help:"Where plans rest, and marks of who has got tokens, and of this process what became of requests."`
+	shelves.Server
+	Links      serve.Path           `toml:"links" or:"links" help:"Hashes of the codes of links, each of which one person opens (confetti token links). Of bearers, http.clients, links, oidc and assertions exactly one is set."`
+	Limits     serve.Visits         `toml:"limits" help:"What peers can make the service do."`
+	OIDC       *identity.OIDC       `toml:"oidc" help:"People are known by the identity tokens of an OpenID provider."`
+	Assertions *identity.Assertions `toml:"assertions" help:"Or by what the app's own backend has signed for each request."`
 }
 
 // open reads what the configuration names, and starts nothing. The error joins
@@ -39,7 +40,8 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	if c.Folder == "" {
 		fault("folder", errors.New("name a folder for plans and marks"))
 	} else {
-		fault("folder", serve.Writable(c.Folder))
+		fault("folder", errors.Join(serve.Writable(c.Folder), earlier(string(c.Folder))))
+		errs = append(errs, c.place().Check())
 	}
 	publishers, bearers, err := c.Visited.Open(c.Settings, &http, &common)
 	errs = append(errs, err)
@@ -52,6 +54,15 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	return http, Options{
 		Common: common, Folder: string(c.Folder), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Identity: who, Limits: c.Limits,
 	}, errors.Join(errs...)
+}
+
+// place returns where the shelves are.
+func (c Config) place() shelves.Place {
+	p := shelves.Place{Server: c.Server}
+	if c.URL == "" {
+		p.Database = serve.Path(filepath.Join(string(c.Folder), shelvesFolder))
+	}
+	return p
 }
 
 // identity opens the one way to tell people that is set; nil if none is. others says that
@@ -86,21 +97,27 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// verify reads a copy of the folder as a start does, and asks the hops. It says what is
-// whole; the error says what is not.
-func (c Config) verify(_ context.Context, o Options, say func(string)) error {
-	copied, done, err := atomicfile.Copy(o.Folder)
+// verify reads a copy of the folder, or a database, as a start does, and asks the hops. It says
+// what is whole; the error says what is not.
+func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
+	place, done, err := c.place().Copy()
 	if err != nil {
-		return fmt.Errorf("issuer: %w", err)
+		return explained(err)
 	}
 	defer done()
-	o.Folder, o.Begin.Copy = copied, true
+	o.Begin.Copy = true
+	if o.Store, err = place.Open(ctx, o.Common); err != nil {
+		return explained(err)
+	}
 	s, err := New(o)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	for _, p := range s.sorted() {
+		if err := p.marks.shelf.Check(ctx); err != nil {
+			return explained(err)
+		}
 		say(p.plan.Name() + " and its marks are whole")
 	}
 	for _, name := range s.orphans() {
@@ -111,7 +128,12 @@ func (c Config) verify(_ context.Context, o Options, say func(string)) error {
 }
 
 // run serves until the context ends.
-func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
+func (c Config) run(ctx context.Context, http serve.Config, o Options) (err error) {
+	if c.URL != "" {
+		if o.Store, err = c.place().Open(ctx, o.Common); err != nil {
+			return explained(err)
+		}
+	}
 	service, err := New(o)
 	if err != nil {
 		return err

@@ -33,9 +33,12 @@ func (s *Service) Routes() map[string]serve.Handler {
 func (s *Service) Private() map[string]bool { return map[string]bool{wire.TokensPattern: true} }
 
 // Ready says why nothing can be signed now.
-func (s *Service) Ready(context.Context) error {
+func (s *Service) Ready(ctx context.Context) error {
 	if err := s.disk.Err(); err != nil {
 		return fmt.Errorf("issuer: %w", err)
+	}
+	if _, _, err := s.main.Get(ctx, plansTable, "ready"); err != nil {
+		return err
 	}
 	for _, p := range s.sorted() {
 		if err := p.marks.healthy(); err != nil {

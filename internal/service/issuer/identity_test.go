@@ -174,7 +174,7 @@ func TestAuditLog(t *testing.T) {
 	}
 	p.now = p.now.Add(2 * time.Second)
 	p.issue("eve", asks)
-	path := p.service.path(p.plan.Hash(), auditKind)
+	path := p.service.auditPath(p.plan.Hash())
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatal(info, err)
 	}
@@ -216,7 +216,7 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.service.note(&served{plan: p.plan, scope: [32]byte{9}}, &who, nil)
-	elsewhere, err := os.ReadFile(p.service.path([32]byte{9}, auditKind))
+	elsewhere, err := os.ReadFile(p.service.auditPath([32]byte{9}))
 	if err != nil || strings.Contains(string(elsewhere), lines[0].Respondent) {
 		t.Errorf("a person can be followed from plan to plan: %s %v", elsewhere, err)
 	}

@@ -12,17 +12,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
@@ -35,7 +33,8 @@ type Options struct {
 	// after which tokens can neither be had nor spent; and Failpoint, which is called
 	// "before mark" and "after mark".
 	serve.Common
-	Folder     string            // where it keeps plans and marks, on this machine's disk
+	Folder     string            // on this machine's disk: where it keeps plans and marks, and what became of requests
+	Store      keep.Store        // of plans and marks, which other processes share and whose owner the service becomes; nil: one in Folder
 	Publishers *serve.Publishers // whose plans are served
 
 	Bearers      *serve.Bearers
@@ -48,6 +47,7 @@ type Options struct {
 const (
 	defaultRetention = 24 * time.Hour
 	sweepEvery       = time.Minute // how late a plan may be forgotten
+	poll             = time.Second // how late a process learns what others have taken
 )
 
 // Service is a running issuer. It is safe for concurrent use.
@@ -58,8 +58,8 @@ type Service struct {
 	rates  *serve.Rates[serve.Respondent]
 	issued *metrics.Counter
 	disk   *atomicfile.Disk
-	lock   *os.File
 	store  keep.Store
+	main   keep.Shelf
 
 	withdrawals *registry.Withdrawals
 	plans       *registry.Plans[*served]
@@ -86,54 +86,45 @@ func New(o Options) (*Service, error) {
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	s.plans.Closes = closes
 	var err error
-	if s.lock, err = atomicfile.Lock(o.Folder); errors.Is(err, atomicfile.ErrLocked) {
-		return nil, fmt.Errorf("issuer: %w: two issuers with a log each would give a respondent two tokens; stop one, or give it a folder and keys of its own", err)
-	} else if err != nil {
-		return nil, fmt.Errorf("issuer: %w", err)
+	if s.store = o.Store; s.store == nil {
+		if s.store, err = openStore(o); err != nil {
+			return nil, err
+		}
 	}
-	var secret serve.Secret
-	if s.store, err = openStore(s.o); err == nil {
-		secret, err = s.openSecret()
-	}
-	if err == nil {
-		s.auth = serve.Authenticator{Secret: secret, Bearers: o.Bearers, Certificates: o.Certificates}
-		err = s.takeUp()
-	}
-	if err == nil {
-		err = s.compare()
-	}
-	if err != nil {
-		s.Close()
-		return nil, err
+	if err = s.begin(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// openSecret reads the secret that respondents are known by, or draws one if
-// nobody is known yet: under a new one everybody would get a second token.
-func (s *Service) openSecret() (serve.Secret, error) {
-	path := filepath.Join(s.o.Folder, "respondents.key")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if names, err := s.store.List(context.Background()); err != nil || len(names) > 0 {
-			return serve.Secret{}, errors.Join(err, fmt.Errorf("issuer: %s is missing, and without it nobody on the %d shelves beside it would be known again: %s", path, len(names), lostMarks))
-		}
+// begin takes up what is on the shelves. The secret that respondents are known by lies with them:
+// under another one everybody would get a second token.
+func (s *Service) begin() (err error) {
+	ctx := context.Background()
+	if s.main, err = shelves.Main(ctx, s.store, "issuer"); err != nil {
+		return explained(err)
 	}
-	return serve.OpenSecret(rng.New(), path)
+	secret, err := s.main.Secret(ctx, "respondents")
+	if err != nil {
+		return explained(err)
+	}
+	s.auth = serve.Authenticator{Secret: serve.NewSecret(secret), Bearers: s.o.Bearers, Certificates: s.o.Certificates}
+	if err := s.takeUp(ctx); err != nil {
+		return err
+	}
+	for _, name := range s.orphans() {
+		s.o.Log.Warn(orphaned, "shelf", name)
+	}
+	return s.compare()
 }
 
 // lostMarks is the step to take when it is not known any more who has a token.
-const lostMarks = "put it back as it was, and respondents.key with it; if it is lost, end the plan (docs/damaged-disks.md)"
+const lostMarks = "put it back as it was; if it is lost, end the plan: have it withdrawn (docs/damaged-disks.md)"
 
 const orphaned = "marks of issued tokens are here without their plan: register the plan again; if it is over, they are forgotten then"
 
-// Close lets go of the folder. No request may be under way.
-func (s *Service) Close() error {
-	var err error
-	if s.store != nil {
-		err = s.store.Close()
-	}
-	return errors.Join(err, s.lock.Close())
-}
+// Close lets go of the shelves. No request may be under way.
+func (s *Service) Close() error { return s.store.Close() }
 
 // errNoKey is the error of a plan one of whose keys is not in the folder.
 var errNoKey = errors.New("is not here")

@@ -3,15 +3,14 @@ package issuer
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -21,16 +20,12 @@ import (
 // the issuer's secret keys: who and what, nobody else can tell or forge.
 type mark struct{ who, what [16]byte }
 
-// Tables of a shelf of marks, which has the name plan-HASH of its scope.
-const (
-	marksTable keep.Table = 1 // who -> what, by Insert
-	boundTable keep.Table = 2 // boundKey -> what the respondents' secret is known by
-)
+// marksTable is the one of a shelf of marks, which has the name plan-HASH of its scope.
+const marksTable keep.Table = 1 // who -> what, by Insert
 
 const (
 	shelvesFolder = "shelves" // of the issuer's folder
 	shelfPrefix   = "plan-"
-	boundKey      = "respondents"
 )
 
 func shelfName(scope [32]byte) string { return fmt.Sprintf("%s%x", shelfPrefix, scope) }
@@ -58,54 +53,61 @@ func Make(folder string) error {
 	return explained(shelves.Make(filepath.Join(folder, shelvesFolder)))
 }
 
+// earlier refuses a folder in which an earlier version kept files of its own.
+func earlier(folder string) error {
+	for _, kind := range []string{"*.log", "*.plan", "respondents.key"} {
+		old, err := filepath.Glob(filepath.Join(folder, kind))
+		if err != nil {
+			return fmt.Errorf("issuer: %w", err)
+		}
+		if len(old) > 0 {
+			return fmt.Errorf("issuer: %s was kept by an earlier version, which this one does not read: let that version end its plans, then start with an empty folder", old[0])
+		}
+	}
+	return nil
+}
+
 // openStore opens the shelves in the issuer's folder.
 func openStore(o Options) (keep.Store, error) {
-	old, err := filepath.Glob(filepath.Join(o.Folder, "*.log"))
-	if err != nil {
-		return nil, fmt.Errorf("issuer: %w", err)
-	}
-	if len(old) > 0 {
-		return nil, fmt.Errorf("issuer: %s was kept by an earlier version, which this one does not read: let that version end its plans, then start with an empty folder", old[0])
+	if err := earlier(o.Folder); err != nil {
+		return nil, err
 	}
 	path := filepath.Join(o.Folder, shelvesFolder)
 	store, err := shelves.Folder(path, o.Common, true)
 	return store, explained(err)
 }
 
-// explained says what to do about damage.
+// explained says what to do about damage, and what to answer where the store refuses.
 func explained(err error) error {
-	if errors.Is(err, keep.ErrDamaged) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, keep.ErrDamaged):
 		return fmt.Errorf("issuer: %w; without it respondents could be given a second token: %s", err, lostMarks)
+	case errors.Is(err, keep.ErrFull):
+		return wire.Problemf(wire.StorageFull, "nothing was kept")
+	case errors.Is(err, keep.ErrUnavailable):
+		p := wire.Problemf(wire.Overloaded, "it is not known whether it was kept: the store does not answer")
+		p.RetryAfter = 5 * time.Second
+		return p
 	}
-	if err != nil {
-		return fmt.Errorf("issuer: %w", err)
-	}
-	return nil
+	return fmt.Errorf("issuer: %w", err)
 }
 
-// openMarks opens the shelf of a scope, or makes it, and binds it to the secret that its
-// respondents are known by: under another one they would all be new.
-func openMarks(ctx context.Context, store keep.Store, scope [32]byte, create bool, secret serve.Secret) (*marks, error) {
-	open := store.Open
+// openMarks opens the shelf of a scope, or makes it; made: nobody had.
+func openMarks(ctx context.Context, store keep.Store, scope [32]byte, create bool) (m *marks, made bool, err error) {
+	var shelf keep.Shelf
 	if create {
-		open = store.Create
+		shelf, err = store.Create(ctx, shelfName(scope))
+		made = err == nil
 	}
-	shelf, err := open(ctx, shelfName(scope))
+	if !create || errors.Is(err, keep.ErrExists) {
+		shelf, err = store.Open(ctx, shelfName(scope))
+	}
 	if err != nil {
-		return nil, explained(err)
+		return nil, false, err
 	}
-	known := secret.Respondent("log", fmt.Appendf(nil, "%x", scope))
-	err = shelf.Update(ctx, func(tx keep.Tx) error {
-		is, err := shelves.First(tx, boundTable, boundKey, known[:8])
-		if err == nil && !bytes.Equal(is, known[:8]) {
-			err = fmt.Errorf("%w: respondents.key is another one than the marks were made under", keep.ErrDamaged)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, explained(err)
-	}
-	return &marks{shelf: shelf}, nil
+	return &marks{shelf: shelf}, made, nil
 }
 
 // fresh returns those of some marks that are not there; errTaken.
@@ -168,6 +170,8 @@ func (m *marks) fail(err error) error {
 		return m.over
 	case errors.Is(err, keep.ErrFull):
 		return wire.Problemf(wire.StorageFull, "the marks of issued tokens do not fit")
+	case errors.Is(err, keep.ErrDropped): // by another process
+		return wire.Problemf(wire.EpochOver, "the plan is over")
 	}
 	m.failed = fmt.Errorf("issuer: the marks of issued tokens: %w", err)
 	return m.failed
@@ -201,10 +205,13 @@ func (m *marks) end(why error) {
 
 // orphans returns the shelves of plans that are not served.
 func (s *Service) orphans() (names []string) {
-	all, _ := s.store.List(context.Background())
+	ctx := context.Background()
+	all, _ := s.store.List(ctx)
 	for _, name := range all {
-		scope, err := hex.DecodeString(strings.TrimPrefix(name, shelfPrefix))
-		if err == nil && len(scope) == 32 && s.alone([32]byte{}, [32]byte(scope)) {
+		scope, ours := strings.CutPrefix(name, shelfPrefix)
+		here := false
+		err := s.main.Each(ctx, scopesTable, scope+"/", func(string, []byte) error { here = true; return nil })
+		if ours && !here && err == nil {
 			names = append(names, name)
 		}
 	}

@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -46,11 +44,7 @@ func open(t testing.TB, folder string) (m *marks, done func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := serve.OpenSecret(rng.New(), filepath.Join(folder, "respondents.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m, err = openMarks(context.Background(), store, [32]byte{1}, len(names) == 0, secret); err != nil {
+	if m, _, err = openMarks(context.Background(), store, [32]byte{1}, len(names) == 0); err != nil {
 		t.Fatal(err)
 	}
 	return m, func() { store.Close() }
@@ -211,23 +205,24 @@ func TestKilledWriter(t *testing.T) {
 func TestAFolderOfAnEarlierVersion(t *testing.T) {
 	w := newWorld(t)
 	w.service.Close()
-	old := strings.Repeat("ab", 32) + ".log"
-	if err := os.WriteFile(filepath.Join(w.options.Folder, old), []byte("confetti-issued/v2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	before := disk(t, w.options.Folder)
-	s, err := New(w.options)
-	if err == nil {
-		s.Close()
-	}
-	if err == nil || !strings.Contains(err.Error(), old) || !strings.Contains(err.Error(), "earlier version") {
-		t.Errorf("it says: %v", err)
-	}
-	if disk(t, w.options.Folder) != before {
-		t.Error("it changed the folder that it refused")
-	}
-	if err := os.Remove(filepath.Join(w.options.Folder, old)); err != nil {
-		t.Fatal(err)
+	for _, old := range []string{strings.Repeat("ab", 32) + ".log", strings.Repeat("ab", 32) + ".plan", "respondents.key"} {
+		if err := os.WriteFile(filepath.Join(w.options.Folder, old), []byte("text\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := disk(t, w.options.Folder)
+		s, err := New(w.options)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), old) || !strings.Contains(err.Error(), "earlier version") {
+			t.Errorf("%s: it says: %v", old, err)
+		}
+		if disk(t, w.options.Folder) != before {
+			t.Errorf("%s: it changed the folder that it refused", old)
+		}
+		if err := os.Remove(filepath.Join(w.options.Folder, old)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.open()
 }

@@ -2,16 +2,12 @@ package issuer
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -27,6 +23,15 @@ import (
 // them, the study stands for its rounds: whoever has a token has one in all of them,
 // and may use it in any. Where everybody may answer all, there is no such thing as one
 // token a round, and hops have to know respondents otherwise.
+
+// Tables of main.
+const (
+	plansTable     keep.Table = 1 // NAME -> the signed plan
+	withdrawnTable keep.Table = 3 // NAME -> the statement
+	roundsTable    keep.Table = 4 // STUDY/NUMBER -> the plan's name, for good
+	keysTable      keep.Table = 5 // digest of a key of tokens -> the scope that it signs for, for good
+	scopesTable    keep.Table = 6 // SCOPE/NAME of a plan of it that is here
+)
 
 // scope returns what a respondent gets one token of: the plan, or the study.
 func scope(signed plan.Signed) [32]byte {
@@ -47,54 +52,67 @@ func (s *Service) sharing(hash, scope [32]byte) *marks {
 	return nil
 }
 
-// alone reports that no other plan of the scope is here, served or not.
-func (s *Service) alone(hash, of [32]byte) bool {
-	return !slices.ContainsFunc(s.plans.Known(), func(p plan.Signed) bool { return p.Plan.Hash() != hash && scope(p) == of })
-}
+func scopeKey(scope [32]byte, name string) string { return fmt.Sprintf("%x/%s", scope, name) }
 
-// unclaimed returns the files of those of the plan's keys that have no plan yet. marked
-// says whether the plan's own marks are here.
-func (s *Service) unclaimed(p plan.Plan, scope [32]byte, marked bool) (paths []string, err error) {
-	for i, hops := range p.Route.Ways() {
+// claimed calls each with every row that says what a plan claims for good: its keys, and its
+// number in its study.
+func claimed(signed plan.Signed, each func(t keep.Table, key string, value []byte, taken error)) {
+	of := scope(signed)
+	for i, hops := range signed.Plan.Route.Ways() {
 		for h, party := range hops {
-			if party.Tokens == "" {
-				continue
-			}
-			path := filepath.Join(s.o.Folder, fmt.Sprintf("%x.key", sha256.Sum256([]byte(party.Tokens))))
-			text, err := os.ReadFile(path)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				paths = append(paths, path)
-			case err != nil:
-				return nil, fmt.Errorf("issuer: %w", err)
-			case !bytes.Equal(text, owner(scope)):
-				return nil, wire.Problemf(wire.PlanRefused, "the key of the tokens of instance %d, hop %d is another plan's: each plan needs keys of its own", i+1, h+1)
-			case !marked:
-				return nil, wire.Problemf(wire.PlanRefused, "the plan was served here before, and whom it gave tokens is not known any more: give it a new name, and new keys")
+			if party.Tokens != "" {
+				each(keysTable, fmt.Sprintf("%x", sha256.Sum256([]byte(party.Tokens))), of[:],
+					wire.Problemf(wire.PlanRefused, "the key of the tokens of instance %d, hop %d is another plan's: each plan needs keys of its own", i+1, h+1))
 			}
 		}
 	}
-	return paths, nil
+	if r := signed.Plan.Round; r != nil {
+		each(roundsTable, fmt.Sprintf("%s/%d", r.Study, r.Number), []byte(signed.Plan.Name()), registry.RoundTaken(*r))
+	}
 }
 
-func claim(paths []string, scope [32]byte) error {
-	for _, path := range paths {
-		if err := atomicfile.Create(path, owner(scope), 0o600); err != nil {
-			return fmt.Errorf("issuer: %w", err)
+// claimable says why a plan cannot have what it claims, as get reads it. marked says whether the
+// plan's own marks are here.
+func claimable(signed plan.Signed, marked bool, get func(t keep.Table, key string) ([]byte, bool, error)) (err error) {
+	claimed(signed, func(t keep.Table, key string, value []byte, taken error) {
+		if err != nil {
+			return
 		}
-	}
-	return nil
-}
-
-func owner(scope [32]byte) []byte { return fmt.Appendf(nil, "%x\n", scope) }
-
-// claimed claims the number of a round that an earlier process took. Where a build that took
-// several versions left some, they go on.
-func (s *Service) claimed(p plan.Plan) error {
-	err := registry.ClaimRound(s.o.Folder, p)
-	if _, taken := errors.AsType[*wire.Problem](err); taken {
-		s.o.Log.Warn("several versions of a round are served: have their publisher withdraw all but one", "plan", p.Name())
-		return nil
-	}
+		is, there, failed := get(t, key)
+		switch {
+		case failed != nil:
+			err = failed
+		case there && !bytes.Equal(is, value):
+			err = taken
+		case there && t == keysTable && !marked:
+			err = wire.Problemf(wire.PlanRefused, "the plan was served here before, and whom it gave tokens is not known any more: give it a new name, and new keys")
+		}
+	})
 	return err
+}
+
+// write makes a plan last with its signatures and all that it claims, whichever process comes
+// first.
+func (s *Service) write(ctx context.Context, signed plan.Signed, marked bool) error {
+	return explained(s.main.Update(ctx, func(tx keep.Tx) error {
+		if err := claimable(signed, marked, tx.Get); err != nil {
+			return err
+		}
+		claimed(signed, func(t keep.Table, key string, value []byte, _ error) { tx.Put(t, key, value) })
+		name := signed.Plan.Name()
+		tx.Put(plansTable, name, signed.Marshal())
+		tx.Put(scopesTable, scopeKey(scope(signed), name), nil)
+		return nil
+	}))
+}
+
+// erase deletes a plan, whose claims stay. last: no other plan of its scope is here.
+func (s *Service) erase(ctx context.Context, name string, scope [32]byte) (last bool, err error) {
+	err = s.main.Update(ctx, func(tx keep.Tx) error {
+		tx.Delete(plansTable, name)
+		tx.Delete(scopesTable, scopeKey(scope, name))
+		last = true
+		return tx.Each(scopesTable, scopeKey(scope, ""), func(string, []byte) error { last = false; return nil })
+	})
+	return last, explained(err)
 }

@@ -1,16 +1,14 @@
 package issuer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
+	"time"
 
-	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -31,81 +29,115 @@ type hop struct {
 	hop      uint8
 }
 
-// takeUp serves the plans that are in the folder.
-func (s *Service) takeUp() error {
-	if err := s.restoreWithdrawals(); err != nil {
+// takeUp serves the plans of an earlier process, or that another one has taken since, and ends
+// those that another one has withdrawn.
+func (s *Service) takeUp(ctx context.Context) error {
+	s.plans.Loading.Lock()
+	defer s.plans.Loading.Unlock()
+	restore := func(name string, text []byte) error { return s.withdrawals.Restore(name, bytes.Clone(text)) }
+	if err := s.main.Each(ctx, withdrawnTable, "", restore); err != nil {
+		return explained(err)
+	}
+	known := map[string][]byte{}
+	for _, signed := range s.plans.Known() {
+		known[signed.Plan.Name()] = signed.Marshal()
+		if _, err := s.stays(ctx, signed); err != nil {
+			return err
+		}
+	}
+	var texts [][]byte
+	err := s.main.Each(ctx, plansTable, "", func(name string, text []byte) error {
+		if !bytes.Equal(known[name], text) {
+			texts = append(texts, bytes.Clone(text))
+		}
+		return nil
+	})
+	if err != nil {
+		return explained(err)
+	}
+	var errs []error // of one plan, which keeps no other out
+	for _, text := range texts {
+		errs = append(errs, s.takeOne(ctx, text))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Service) takeOne(ctx context.Context, text []byte) error {
+	signed, err := plan.ParseSigned(text)
+	if err != nil {
+		return fmt.Errorf("issuer: a plan that was served before: %w", err)
+	}
+	if stays, err := s.stays(ctx, signed); !stays {
 		return err
 	}
-	paths, err := filepath.Glob(filepath.Join(s.o.Folder, "*.plan"))
+	if p, here := s.plans.Find(signed.Plan.Hash()); here { // it goes on under other signatures
+		s.plans.Add(signed, p)
+		return nil
+	}
+	err = s.add(ctx, signed, true, func(bool) error { return nil })
+	switch {
+	case errors.Is(err, errNoKey):
+		// A key that was taken away stops its plans, not the others.
+		s.plans.Idle(signed, web.AsProblem(err).Detail)
+		return nil
+	case errors.Is(err, keep.ErrDamaged): // nor does what is lost of one
+		s.o.Log.Error("a plan is not served: who has its tokens is damaged", "plan", signed.Plan.Name(), "error", err.Error())
+		s.plans.Idle(signed, err.Error())
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("issuer: %w", err)
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("issuer: %w", err)
-		}
-		signed, err := plan.ParseSigned(text)
-		if err == nil {
-			// They did when it came: has the disk changed it?
-			err = signed.Verify(plan.Trust(signed.Signers()...))
-		}
-		if err == nil && path != s.path(signed.Plan.Hash(), "plan") {
-			err = errors.New("it is another plan than its name says")
-		}
-		if err != nil {
-			return fmt.Errorf("issuer: %s is damaged: put it back as it was, or remove it and register the plan again: %w", path, err)
-		}
-		hash := signed.Plan.Hash()
-		if _, withdrawn := s.withdrawals.Find(hash); withdrawn { // a crash came between
-			if err := s.remove(hash, scope(signed)); err != nil {
-				return err
-			}
-			continue
-		}
-		err = s.add(signed, true, func() error { return s.claimed(signed.Plan) })
-		if errors.Is(err, errNoKey) {
-			// A key that was taken away stops its plans, not the others.
-			s.plans.Idle(signed, web.AsProblem(err).Detail)
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("issuer: %s, which was served before: %w", path, err)
-		}
-	}
-	for _, name := range s.orphans() {
-		s.o.Log.Warn(orphaned, "shelf", name)
+		return fmt.Errorf("issuer: the plan %s, which was served before: %w", signed.Plan.Name(), err)
 	}
 	return nil
+}
+
+// stays reports whether a plan is not withdrawn. One that is, is ended.
+func (s *Service) stays(ctx context.Context, signed plan.Signed) (bool, error) {
+	hash := signed.Plan.Hash()
+	err := s.withdrawals.Admit(ctx, hash, signed.Signers())
+	if _, withdrawn := s.withdrawals.Find(hash); !withdrawn {
+		return err == nil, err
+	}
+	return false, s.end(ctx, hash, scope(signed), func(p *served) { p.marks.end(s.withdrawals.Err(hash)) })
+}
+
+// follow takes up what other processes have taken, until the context ends.
+func (s *Service) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.takeUp(ctx); err != nil && ctx.Err() == nil {
+			s.o.Log.Warn("what other processes of this issuer have taken is not known, and will be asked for again", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(poll):
+		}
+	}
+}
+
+// abreast takes up what other processes have taken, before this one decides on a plan.
+func (s *Service) abreast(ctx context.Context) error {
+	if s.o.Store == nil {
+		return nil
+	}
+	return s.takeUp(ctx)
 }
 
 // Load serves a plan from now on, restarts included. Loading it again is no
 // error; with other signatures it goes on under those, if under the earlier ones it
 // may not. A *wire.Problem says what is wrong with the plan.
 func (s *Service) Load(signed plan.Signed) error {
-	write := func() error { return s.write(signed) } // last: a plan that is on disk can be served
-	_, before := s.plans.Signed(signed.Plan.Hash())
-	return s.plans.Load(context.Background(), signed, write, func() error { return s.add(signed, before, write) })
-}
-
-// write makes a plan last with its signatures. A round's number is claimed first.
-func (s *Service) write(signed plan.Signed) error {
-	if err := registry.ClaimRound(s.o.Folder, signed.Plan); err != nil {
+	ctx := context.Background()
+	if err := s.abreast(ctx); err != nil {
 		return err
 	}
-	if err := atomicfile.Replace(s.path(signed.Plan.Hash(), "plan"), signed.Marshal(), 0o600); err != nil {
-		return fmt.Errorf("issuer: %w", err)
-	}
-	return nil
-}
-
-func (s *Service) path(hash [32]byte, kind string) string {
-	return filepath.Join(s.o.Folder, fmt.Sprintf("%x.%s", hash, kind))
+	write := func(marked bool) error { return s.write(ctx, signed, marked) } // last: a plan that is on disk can be served
+	_, before := s.plans.Signed(signed.Plan.Hash())
+	return s.plans.Load(ctx, signed, func() error { return write(true) }, func() error { return s.add(ctx, signed, before, write) })
 }
 
 // add finds the plan's keys, opens its marks, which are here if the plan was served before,
 // and serves the plan once it lasts.
-func (s *Service) add(signed plan.Signed, before bool, last func() error) error {
+func (s *Service) add(ctx context.Context, signed plan.Signed, before bool, last func(marked bool) error) error {
 	keys, err := serve.TokenKeys(s.o.Keys)
 	if err != nil {
 		return err
@@ -136,37 +168,34 @@ func (s *Service) add(signed plan.Signed, before bool, last func() error) error 
 		return wire.Problemf(wire.PlanRefused, "a study of which everybody answers all rounds has the same keys in each, and a respondent could use the tokens of all in one: have its hops demand no tokens")
 	}
 	if p.marks = s.sharing(signed.Plan.Hash(), p.scope); p.marks != nil { // an earlier round claimed the keys
-		if err := last(); err != nil {
+		if err := last(true); err != nil {
 			return err
 		}
 		s.plans.Add(signed, p)
 		return nil
 	}
-	ctx := context.Background()
 	here, err := s.store.List(ctx)
 	if err != nil {
-		return fmt.Errorf("issuer: %w", err)
+		return explained(err)
 	}
 	marked := slices.Contains(here, shelfName(p.scope))
 	if !marked && before {
 		return fmt.Errorf("issuer: the shelf %s is missing: %s", shelfName(p.scope), lostMarks)
 	}
-	free, err := s.unclaimed(signed.Plan, p.scope, marked)
-	if err != nil {
-		return err
+	get := func(t keep.Table, key string) ([]byte, bool, error) { return s.main.Get(ctx, t, key) }
+	if err := claimable(signed, marked, get); err != nil {
+		return explained(err)
 	}
 	// The shelf first: a plan whose keys are claimed has had one.
-	p.marks, err = openMarks(ctx, s.store, p.scope, !marked, s.auth.Secret)
+	made := false
+	p.marks, made, err = openMarks(ctx, s.store, p.scope, !marked)
 	if errors.Is(err, keep.ErrDropped) {
 		return wire.Problemf(wire.PlanRefused, "the plan was served here before, and whom it gave tokens is forgotten: give it a new name, and new keys")
 	}
 	if err != nil {
-		return err
+		return explained(err)
 	}
-	if err = claim(free, p.scope); err == nil {
-		err = last()
-	}
-	if err != nil {
+	if err := last(!made); err != nil {
 		return err
 	}
 	s.plans.Add(signed, p)

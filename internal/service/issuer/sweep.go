@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
@@ -26,6 +27,11 @@ func closes(signed plan.Signed) time.Time {
 
 // Run forgets plans whose retention is over, until the context ends.
 func (s *Service) Run(ctx context.Context) {
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	if s.o.Store != nil {
+		beside.Go(func() { s.follow(ctx) })
+	}
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
@@ -74,7 +80,7 @@ func (s *Service) agreed(p plan.Plan) error {
 func (s *Service) forget(hash, scope [32]byte) error {
 	s.plans.Loading.Lock()
 	defer s.plans.Loading.Unlock()
-	return s.end(hash, scope, func(p *served) { p.marks.end(errOver) })
+	return s.end(context.Background(), hash, scope, func(p *served) { p.marks.end(errOver) })
 }
 
 // errOver is the error of a request that was under way when its plan was forgotten.
@@ -82,33 +88,27 @@ var errOver = errors.New("issuer: the plan was forgotten meanwhile")
 
 // end serves a plan no more, and ends the marks where no other round shares them. The caller
 // holds Loading.
-func (s *Service) end(hash, scope [32]byte, last func(p *served)) error {
+func (s *Service) end(ctx context.Context, hash, scope [32]byte, last func(p *served)) error {
 	if p, here := s.plans.Find(hash); here && s.sharing(hash, scope) == nil {
 		last(p)
 	}
 	s.plans.Remove(hash)
-	return s.remove(hash, scope)
+	return s.remove(ctx, hash, scope)
 }
 
-// remove deletes the files of a plan. The files of its keys stay: they sign for no
-// other plan, ever.
-// Those of the marks stay while another round of its study is served.
-func (s *Service) remove(hash, scope [32]byte) error {
-	var errs []error
+// remove deletes a plan. What it claims stays: its keys sign for no other plan, ever. The marks
+// stay while another round of its study is served, by whatever process.
+func (s *Service) remove(ctx context.Context, hash, scope [32]byte) error {
 	// The plan first: without it the marks are nobody's, and no restart serves it.
-	paths := []string{s.path(hash, "plan")}
-	if s.alone(hash, scope) {
-		paths = append(paths, s.path(scope, auditKind))
+	last, err := s.erase(ctx, fmt.Sprintf("%x", hash), scope)
+	if err != nil || !last {
+		return err
 	}
-	for _, path := range paths {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("issuer: %w", err))
-		}
+	if err := s.store.Drop(ctx, shelfName(scope)); err != nil && !errors.Is(err, keep.ErrMissing) {
+		return explained(err)
 	}
-	if s.alone(hash, scope) {
-		if err := s.store.Drop(context.Background(), shelfName(scope)); err != nil && !errors.Is(err, keep.ErrMissing) {
-			errs = append(errs, fmt.Errorf("issuer: %w", err))
-		}
+	if err := os.Remove(s.auditPath(scope)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("issuer: %w", err)
 	}
-	return errors.Join(errs...)
+	return nil
 }

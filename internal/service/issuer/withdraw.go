@@ -2,23 +2,20 @@ package issuer
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/plan"
 )
-
-// withdrawn ends the name of a file that holds a withdrawal.
-const withdrawn = ".withdrawn"
 
 // Withdraw ends a plan for good, as one of its publishers says: no token is signed any
 // more, and who has some is forgotten. When it returns, that is on disk and holds after
 // every restart. again says that the plan was withdrawn before. The error is a
 // *wire.Problem where the withdrawal is at fault.
 func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
+	if err := s.abreast(ctx); err != nil {
+		return false, err
+	}
 	s.plans.Loading.Lock()
 	defer s.plans.Loading.Unlock()
 	signed, here := s.plans.Signed(w.Plan)
@@ -28,31 +25,14 @@ func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again 
 	if err := s.o.Failpoint("withdrawn"); err != nil {
 		return false, err
 	}
-	return again, s.end(w.Plan, scope(signed), func(p *served) { p.marks.end(s.withdrawals.Err(w.Plan)) })
+	return again, s.end(ctx, w.Plan, scope(signed), func(p *served) { p.marks.end(s.withdrawals.Err(w.Plan)) })
 }
 
-func (s *Service) keepWithdrawal(_ context.Context, name string, w plan.SignedWithdrawal) error {
-	if err := atomicfile.Replace(filepath.Join(s.o.Folder, name+withdrawn), w.Marshal(), 0o600); err != nil {
-		return fmt.Errorf("issuer: %w", err)
-	}
-	return nil
-}
-
-func (s *Service) restoreWithdrawals() error {
-	paths, err := filepath.Glob(filepath.Join(s.o.Folder, "*"+withdrawn))
-	if err != nil {
-		return fmt.Errorf("issuer: %w", err)
-	}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("issuer: %w", err)
-		}
-		if err := s.withdrawals.Restore(strings.TrimSuffix(filepath.Base(path), withdrawn), text); err != nil {
-			return fmt.Errorf("issuer: %s: %w", path, err)
-		}
-	}
-	return nil
+func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.SignedWithdrawal) error {
+	return explained(s.main.Update(ctx, func(tx keep.Tx) error {
+		_, err := shelves.First(tx, withdrawnTable, name, w.Marshal())
+		return err
+	}))
 }
 
 // unserved says which plans are here and not served, and why; and why those that are over

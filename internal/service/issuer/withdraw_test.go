@@ -101,49 +101,14 @@ func TestAnIdlePlanEnds(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := os.Stat(w.service.path(w.plan.Hash(), "plan")); err == nil {
-			t.Errorf("withdrawn %v: the plan is still here", withdrawn)
+		if _, here, err := w.service.main.Get(t.Context(), plansTable, w.plan.Name()); here || err != nil {
+			t.Errorf("withdrawn %v: the plan is still here, %v", withdrawn, err)
 		}
 		left, err := filepath.Glob(filepath.Join(w.options.Folder, shelvesFolder, shelfPrefix+"*"))
 		if err != nil || len(left) > 0 {
 			t.Errorf("withdrawn %v: %v are still here, %v", withdrawn, left, err)
 		}
 	}
-}
-
-// A damaged withdrawal refuses to start, by name: without it the plan would be served.
-func TestADamagedWithdrawalIsRefused(t *testing.T) {
-	w := newWorld(t)
-	s, err := plan.Withdraw(plan.Withdrawal{Plan: w.plan.Hash(), At: opens, Reason: "stolen"}, w.publisher)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.service.Withdraw(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	w.service.Close()
-	path := filepath.Join(w.options.Folder, w.plan.Name()+withdrawn)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(text); i += 7 {
-		text[i] ^= 1
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if service, err := New(w.options); err == nil {
-			service.Close()
-			t.Errorf("byte %d is changed, and it starts", i)
-		} else if !strings.Contains(err.Error(), path) {
-			t.Errorf("byte %d: %v", i, err)
-		}
-		text[i] ^= 1
-	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.open()
 }
 
 // A key that is revoked before the plan closes signs for no plan that comes, and the

@@ -31,6 +31,7 @@ type Withdrawals struct {
 	keep func(ctx context.Context, name string, w plan.SignedWithdrawal) error
 
 	mu    sync.Mutex
+	names map[string]bool // of all that are kept
 	final map[[32]byte]plan.SignedWithdrawal
 	early map[[32]byte][]plan.SignedWithdrawal
 	had   map[string]int // early ones, by publisher
@@ -39,11 +40,16 @@ type Withdrawals struct {
 // NewWithdrawals begins with none. keep makes one last under a name, before it counts;
 // a final one has the plan's name and nothing else: see Final.
 func NewWithdrawals(keep func(ctx context.Context, name string, w plan.SignedWithdrawal) error) *Withdrawals {
-	return &Withdrawals{keep: keep, final: map[[32]byte]plan.SignedWithdrawal{}, early: map[[32]byte][]plan.SignedWithdrawal{}, had: map[string]int{}}
+	return &Withdrawals{keep: keep, names: map[string]bool{}, final: map[[32]byte]plan.SignedWithdrawal{}, early: map[[32]byte][]plan.SignedWithdrawal{}, had: map[string]int{}}
 }
 
-// Restore takes up what an earlier process kept.
+// Restore takes up what an earlier process kept, or another one has kept since. Again is no error.
 func (x *Withdrawals) Restore(name string, text []byte) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.names[name] {
+		return nil
+	}
 	w, err := plan.ParseWithdrawal(text)
 	if err == nil && name != finalName(w) && name != earlyName(w) {
 		err = fmt.Errorf("it is another withdrawal than its name says")
@@ -51,8 +57,6 @@ func (x *Withdrawals) Restore(name string, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("serve: the withdrawal %s is damaged: put it back as it was: %w", name, err)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	x.put(name, w)
 	return nil
 }
@@ -67,6 +71,7 @@ func Final(name string) bool { return !strings.Contains(name, "_") }
 
 // put remembers one. The caller holds mu.
 func (x *Withdrawals) put(name string, w plan.SignedWithdrawal) {
+	x.names[name] = true
 	if Final(name) {
 		x.final[w.Plan] = w
 	} else {

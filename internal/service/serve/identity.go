@@ -3,14 +3,9 @@ package serve
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io/fs"
-	"math/rand/v2"
 	"net/http"
 
-	"github.com/confetti-dp/confetti/internal/rng"
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -21,46 +16,6 @@ type Respondent [sha256.Size]byte
 
 // Secret keys the hashes of one service. It never prints itself.
 type Secret struct{ key func() []byte }
-
-const (
-	secretSize   = 32
-	secretFormat = "confetti-respondents/v1 "
-)
-
-// OpenSecret reads the secret at the path, or draws one and keeps it there. A
-// service that loses it forgets whom it has heard.
-func OpenSecret(r *rand.Rand, path string) (Secret, error) {
-	text, err := readPrivate(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		key := make([]byte, secretSize)
-		rng.Reader(r).Read(key)
-		if err := atomicfile.Replace(path, []byte(secretFormat+base64url.EncodeToString(key)+"\n"), 0o600); err != nil {
-			return Secret{}, fmt.Errorf("serve: %w", err)
-		}
-		return NewSecret(key), nil
-	}
-	if err != nil {
-		return Secret{}, err
-	}
-	key, err := parseSecret(string(text))
-	if err != nil {
-		return Secret{}, fmt.Errorf("serve: %s: %w", path, err)
-	}
-	return NewSecret(key), nil
-}
-
-func parseSecret(text string) ([]byte, error) {
-	n := len(secretFormat) + 43
-	if len(text) != n+1 || text[:len(secretFormat)] != secretFormat || text[n] != '\n' {
-		return nil, errors.New("not the secret of a service: restore it from a copy, or remove it before the next plan opens")
-	}
-	key, err := base64url.DecodeString(text[len(secretFormat):n])
-	// Go's decoder passes over line ends, even a strict one.
-	if err != nil || base64url.EncodeToString(key) != text[len(secretFormat):n] {
-		return nil, errors.New("not the secret of a service: restore it from a copy, or remove it before the next plan opens")
-	}
-	return key, nil
-}
 
 // NewSecret returns the secret with these bytes.
 func NewSecret(key []byte) Secret { return Secret{func() []byte { return key }} }

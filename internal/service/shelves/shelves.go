@@ -1,5 +1,5 @@
-// Package shelves opens what a service must not lose, as its configuration says: shelves in a folder, or in a
-// PostgreSQL database. Used by internal/service/aggregated, internal/service/issuer
+// Package shelves opens what a service must not lose, as its configuration says, in a folder or in a PostgreSQL
+// database, and shares work among processes on one. Used by internal/service/aggregated, internal/service/issuer
 // and internal/service/shufflerd.
 package shelves
 
@@ -18,13 +18,38 @@ import (
 
 // Place is the settings of a service whose data rest on shelves.
 type Place struct {
-	Database     serve.Path `toml:"database" eg:"/var/lib/confetti-ROLE/shelves" help:"A folder on a local disk of which fsync can be trusted."`
-	URL          string     `toml:"url" or:"postgres://confetti@database.example/confetti?sslmode=verify-full&sslrootcert=/etc/confetti-ROLE/database.crt" help:"Instead of the folder: a PostgreSQL database."`
+	Database serve.Path `toml:"database" eg:"/var/lib/confetti-ROLE/shelves" help:"A folder on a local disk of which fsync can be trusted."`
+	Server
+}
+
+// Server is the settings of a PostgreSQL database, which any number of processes share.
+type Server struct {
+	URL          string     `toml:"url" or:"postgres://confetti@database.example/confetti?sslmode=verify-full&sslrootcert=/etc/confetti-ROLE/database.crt" help:"Instead of the folder: a PostgreSQL database, which any number of processes share."`
 	PasswordFile serve.Path `toml:"password_file" or:"database.password" help:"The database's password, one line in a file that nobody else may read."`
 	ShelfKeys    serve.Path `toml:"shelf_keys" or:"/var/lib/confetti-ROLE/keys" help:"With url: a folder without versions and backups, where keys lie of what is to be forgotten. Without it what is deleted is forgotten when the database's archive and backups are."`
 
 	// Connect opens a database. A program without it has no PostgreSQL.
 	Connect Connect `toml:"-"`
+}
+
+// Tables of every service's main shelf that no service gives another meaning.
+const ownerTable keep.Table = 15
+
+const ownerKey = "owner" // -> whose shelves they are
+
+// Main opens the main shelf of a store for a role, and refuses one of another role.
+func Main(ctx context.Context, store keep.Store, role string) (keep.Shelf, error) {
+	main, err := store.Open(ctx, keep.Main)
+	if err != nil {
+		return nil, err
+	}
+	return main, main.Update(ctx, func(tx keep.Tx) error {
+		is, err := First(tx, ownerTable, ownerKey, []byte(role))
+		if err == nil && string(is) != role {
+			err = fmt.Errorf("the database is that of a %s, and this is a %s: give each its own", is, role)
+		}
+		return err
+	})
 }
 
 // Connect opens the store in a PostgreSQL database, and makes it in one that has none. Keys of

@@ -51,12 +51,12 @@ func TestSettings(t *testing.T) {
 		want string // "" where nothing is wrong
 	}{
 		{Place{Database: folder}, ""},
-		{Place{URL: url, Connect: connect}, ""},
-		{Place{URL: url, ShelfKeys: folder, Connect: connect}, ""},
-		{Place{URL: url}, "-postgres"},
+		{Place{Server: Server{URL: url, Connect: connect}}, ""},
+		{Place{Server: Server{URL: url, ShelfKeys: folder, Connect: connect}}, ""},
+		{Place{Server: Server{URL: url}}, "-postgres"},
 		{Place{}, "either database"},
-		{Place{Database: folder, URL: url, Connect: connect}, "either database"},
-		{Place{Database: folder, ShelfKeys: folder}, "shelf_keys"},
+		{Place{Database: folder, Server: Server{URL: url, Connect: connect}}, "either database"},
+		{Place{Database: folder, Server: Server{ShelfKeys: folder}}, "shelf_keys"},
 	} {
 		if err := c.Place.Check(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.Place, err, c.want)

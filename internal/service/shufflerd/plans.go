@@ -26,14 +26,7 @@ type served struct {
 func (s *Service) takeUp(ctx context.Context) error {
 	s.plans.Loading.Lock()
 	defer s.plans.Loading.Unlock()
-	err := s.rows.Each(ctx, rows.Withdrawn, "", func(name string, text []byte) error {
-		if s.restored[name] {
-			return nil
-		}
-		s.restored[name] = true
-		return s.withdrawals.Restore(name, text)
-	})
-	if err != nil {
+	if err := s.rows.Each(ctx, rows.Withdrawn, "", s.withdrawals.Restore); err != nil {
 		return err
 	}
 	known := map[string]bool{}
@@ -41,7 +34,7 @@ func (s *Service) takeUp(ctx context.Context) error {
 		known[planKey(signed.Plan.Hash())] = true
 	}
 	var texts [][]byte
-	err = s.rows.Each(ctx, rows.Plans, "", func(key string, text []byte) error {
+	err := s.rows.Each(ctx, rows.Plans, "", func(key string, text []byte) error {
 		if !known[key] {
 			texts = append(texts, text)
 		}

@@ -98,7 +98,6 @@ type Service struct {
 	worker   *worker       // nil: steps are not shared
 
 	withdrawals *registry.Withdrawals
-	restored    map[string]bool // withdrawals that are in withdrawals; under Loading of plans
 	plans       *registry.Plans[*served]
 }
 
@@ -116,7 +115,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	}
 	s := &Service{
 		o: o, rows: records, meters: newMeters(o.Metrics), mixing: make(chan struct{}, 1), together: inbox.Together,
-		rates: o.Limits.Rates(), restored: map[string]bool{},
+		rates: o.Limits.Rates(),
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)

@@ -43,9 +43,6 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	if errors.Is(err, rows.ErrChanged) {
 		err = nil // it was there
 	}
-	if err == nil {
-		s.restored[name] = true
-	}
 	return inbox.Storage(err)
 }
 

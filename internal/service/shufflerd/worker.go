@@ -68,7 +68,7 @@ func (t *post) share(ctx context.Context, c uint32, under string, steps []mixer.
 type worker struct {
 	rows  *rows.Store
 	blobs blob.Store
-	steps *rows.Steps
+	steps *shelves.Steps
 	keys  string // folder
 	log   *slog.Logger
 	took  func(time.Duration) // by each step that was done
@@ -206,7 +206,7 @@ func NewWorker(ctx context.Context, o Options) (run func(context.Context), err e
 
 // newWorker opens what a worker needs on a store.
 func newWorker(ctx context.Context, o Options, store *rows.Store) (*worker, error) {
-	steps, err := rows.OpenSteps(ctx, store, cmp.Or(o.StepLease, 30*time.Second))
+	steps, err := shelves.OpenSteps(ctx, store, cmp.Or(o.StepLease, 30*time.Second))
 	if err != nil {
 		return nil, err
 	}

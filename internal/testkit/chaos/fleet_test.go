@@ -36,6 +36,7 @@ import (
 // process: a hop with three workers and an analyzer with two, each on a database of PostgreSQL. It takes one collection after the other.
 type fleet struct {
 	*town
+	names    []string   // of all processes, in the order in which they are started
 	whole    *testing.T // the town's is the part of it that runs
 	postgres postgrestest.Server
 	db       *rows.Store // the analyzer's, as this process reads it
@@ -69,11 +70,24 @@ func everyPost() []string {
 
 func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 	t.Helper()
+	f := muster(t, everyPost(), shape{hops: []int{1}, minimum: 2, devices: fleetDevices, crowds: fleetCrowds, sent: 8})
+	f.service = service
+	f.check(f.postgres.Schema("hop"))
+	f.launch(func(name string) bool { return name == "analyzer" || strings.HasPrefix(name, "hop") })
+	var err error
+	f.db, err = rows.Open(t.Context(), rows.Config{DSN: f.postgres.DSN()})
+	f.check(err)
+	t.Cleanup(func() { f.db.Close() })
+	f.lone = newLone(f)
+	return f
+}
+
+// muster makes a fleet of which no process runs yet.
+func muster(t *testing.T, names []string, s shape) *fleet {
+	t.Helper()
 	f := &fleet{
-		service: service, postgres: postgrestest.NewServer(t, "fsync=on", "max_connections=300"), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
-		town: &town{t: t, children: map[string]*child{}, world: &world{
-			ring: rings(), dir: t.TempDir(), shape: shape{hops: []int{1}, minimum: 2, devices: fleetDevices, crowds: fleetCrowds, sent: 8},
-		}},
+		whole: t, names: names, postgres: postgrestest.NewServer(t, "fsync=on", "max_connections=300"), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
+		town: &town{t: t, children: map[string]*child{}, world: &world{ring: rings(), dir: t.TempDir(), shape: s}},
 	}
 	check := f.check
 	var err error
@@ -87,30 +101,30 @@ func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 		os.MkdirAll(filepath.Join(f.dir, "laid"), 0o700),
 	))
 	f.at(opens)
-	f.check(f.postgres.Schema("hop"))
-	for _, name := range everyPost() {
+	return f
+}
+
+// launch starts all processes, and starts those again that end. Those that serve have an address.
+func (f *fleet) launch(serves func(name string) bool) {
+	for _, name := range f.names {
 		c := &child{order: order{Name: name, Dir: filepath.Join(f.dir, name), Ring: f.ring.dir, Home: f.dir}}
-		check(os.Mkdir(c.Dir, 0o700))
-		if name == "analyzer" || strings.HasPrefix(name, "hop") {
+		f.check(os.Mkdir(c.Dir, 0o700))
+		if serves(name) {
+			var err error
 			c.link, err = newLink(seeded.New(1))
-			check(err)
+			f.check(err)
 			c.link.healed = true // the network is not what this is about
 		}
 		f.children[name] = c
 		c.Station = f.station(name)
 	}
-	t.Cleanup(f.end)
-	for _, name := range everyPost() {
+	f.whole.Cleanup(f.end)
+	for _, name := range f.names {
 		f.persist(f.children[name].start)
 	}
 	for name := range f.children {
 		f.keepers.Go(func() { f.keep(name) })
 	}
-	f.db, err = rows.Open(t.Context(), rows.Config{DSN: f.postgres.DSN()})
-	check(err)
-	t.Cleanup(func() { f.db.Close() })
-	f.lone = newLone(f)
-	return f
 }
 
 func (f *fleet) check(err error) {
@@ -124,6 +138,12 @@ func (f *fleet) check(err error) {
 func (f *fleet) station(name string) *station {
 	s := &station{
 		Queue: f.postgres.In("hop"), Keys: filepath.Join(f.dir, "keys"), Database: f.postgres.DSN(), Parts: f.place("parts"), Shards: f.place("shards"), Twin: f.twins[name],
+	}
+	if role := strings.TrimRight(name, "012"); slices.Contains(seats, role) {
+		s.Queue, s.Keys, s.Parts, s.Shards = f.postgres.In(role), filepath.Join(f.dir, role+"-keys"), "", ""
+		if f.slow {
+			s.Slow = 2 * fleetLease
+		}
 	}
 	if f.slow && name == "analyzer" {
 		s.Slow = 100 * time.Millisecond
@@ -286,15 +306,8 @@ type mishap struct {
 func (f *fleet) run(m mishap) (violations []string) {
 	f.t.Helper()
 	f.collect()
-	for _, name := range everyPost() {
-		for _, kind := range []string{"dooms", "met", "stopped", "awake", "calls"} {
-			os.Remove(filepath.Join(f.dir, name+"."+kind))
-		}
-		if dooms := m.dooms[name]; len(dooms) > 0 {
-			text, err := json.Marshal(dooms)
-			f.check(err)
-			f.check(atomicfile.Replace(filepath.Join(f.dir, name+".dooms"), text, 0o600))
-		}
+	for _, name := range f.names {
+		f.doom(name, m.dooms[name])
 	}
 	closes := f.signed.Plan.Times.Closes
 	f.at(closes.Add(time.Minute))
@@ -331,10 +344,23 @@ func (f *fleet) run(m mishap) (violations []string) {
 	return append(violations, f.tidied()...)
 }
 
+// doom gives a process what befalls it next, and forgets what has befallen it.
+func (f *fleet) doom(name string, dooms []doom) {
+	f.t.Helper()
+	for _, kind := range []string{"dooms", "met", "stopped", "awake", "calls", "jobs"} {
+		os.Remove(filepath.Join(f.dir, name+"."+kind))
+	}
+	if len(dooms) > 0 {
+		text, err := json.Marshal(dooms)
+		f.check(err)
+		f.check(atomicfile.Replace(filepath.Join(f.dir, name+".dooms"), text, 0o600))
+	}
+}
+
 // until waits for something, and does meanwhile what is called for.
 func (f *fleet) until(m mishap, done func() bool) bool {
 	for deadline := time.Now().Add(cmp.Or(m.waits, patience)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		for _, name := range everyPost() {
+		for _, name := range f.names {
 			if f.notes(name, "calls") > 0 {
 				m.calls(f, name)
 				f.check(os.Remove(filepath.Join(f.dir, name+".calls")))
@@ -349,7 +375,7 @@ func (f *fleet) until(m mishap, done func() bool) bool {
 
 // met is how many dooms of a mishap have come.
 func (f *fleet) met() (n int) {
-	for _, name := range everyPost() {
+	for _, name := range f.names {
 		n += f.notes(name, "met")
 	}
 	return n
@@ -394,7 +420,7 @@ func (f *fleet) said(lost map[int]bool) bool {
 // wake lets processes go on that have stopped, and waits until they have done what they were at.
 func (f *fleet) wake() (stopped int) {
 	f.t.Helper()
-	for _, name := range everyPost() {
+	for _, name := range f.names {
 		n := f.notes(name, "stopped")
 		if n == 0 {
 			continue

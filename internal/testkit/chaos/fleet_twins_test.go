@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd"
 	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
@@ -34,7 +35,7 @@ func (o order) ownOrder(ctx context.Context, options shufflerd.Options) error {
 	if err != nil {
 		return err
 	}
-	steps, err := hoprows.OpenSteps(ctx, marks, options.StepLease)
+	steps, err := shelves.OpenSteps(ctx, marks, options.StepLease)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ type link struct {
 
 	mu     sync.Mutex
 	target string
+	others []string // of several that it leads to in turn, in the place of target
 	rand   *rand.Rand
 	healed bool
 	open   map[net.Conn]bool
@@ -98,6 +99,10 @@ func (k *link) draw() (f fate, target string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	target = k.target
+	if len(k.others) > 0 {
+		target = k.others[0]
+		k.others = append(k.others[1:], target)
+	}
 	if k.healed {
 		return f, target
 	}

@@ -32,6 +32,7 @@ type node struct {
 	past   []string       // copies of the disk, whole, from when it was stopped before
 	offset time.Duration
 	room   int64 // bytes that a hop's queue may use; 0: as it likes
+	writes int   // for which an aggregator's disk has room; negative: for all
 
 	process
 	handler http.Handler
@@ -97,6 +98,7 @@ func (n *node) restart() {
 		return
 	}
 	n.w.say("%s starts again", n.name)
+	n.writes = -1 // its operator has made room
 	n.end()
 	if err := os.RemoveAll(n.dir); err != nil {
 		n.w.broken = errors.Join(n.w.broken, err)
@@ -117,7 +119,7 @@ func (n *node) start() (err error) {
 	}
 	n.process, err = launch(n.name, setting{
 		planLog: planLog,
-		ring:    n.w.ring, publishers: n.w.publishers, dir: n.dir, room: n.room, now: n.now, failpoint: n.failpoint, network: n.w.net.from(n.name),
+		ring:    n.w.ring, publishers: n.w.publishers, dir: n.dir, room: n.room, writes: &n.writes, lies: &n.w.lies, now: n.now, failpoint: n.failpoint, network: n.w.net.from(n.name),
 	})
 	if err != nil {
 		return err

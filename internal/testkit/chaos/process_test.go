@@ -29,6 +29,8 @@ type setting struct {
 	publishers *serve.Publishers // nil: the ring's
 	dir        string            // its disk
 	room       int64             // bytes that a hop's queue may use; 0: as it likes
+	writes     *int              // for which an aggregator's disk has room; negative, nil: for all
+	lies       *bool             // a twin's disk
 	now        func() time.Time
 	failpoint  func(string) error
 	network    http.RoundTripper // to the next hop and the analyzer
@@ -42,6 +44,7 @@ type setting struct {
 	blobs blob.Store // nil: crowds and batches are in memory
 	bytes int        // of parts, or of shards
 	lease time.Duration
+	twin  string // the bug of the store; "": none
 }
 
 func (s setting) trust() *serve.Publishers {
@@ -92,8 +95,12 @@ func (s setting) common(name string) serve.Common {
 }
 
 func launchIssuer(s setting) (process, error) {
+	store, err := s.sharedStore("issuer")
+	if err != nil {
+		return process{}, err
+	}
 	i, err := issuer.New(issuer.Options{
-		Common: s.common("issuer"), Folder: s.dir, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Limits: serve.Visits{Rate: 1e6, Burst: 1e6},
+		Common: s.common("issuer"), Folder: s.dir, Store: store, Publishers: s.trust(), Bearers: s.ring.people("respondents"), Limits: serve.Visits{Rate: 1e6, Burst: 1e6},
 	})
 	if err != nil {
 		return process{}, err

@@ -55,7 +55,7 @@ var rottenTwins = map[string]struct {
 	// The issuer draws a new secret where it finds none, and knows nobody again.
 	"a silent new secret": {func(w *world) {
 		w.hide = func(n *node, path, _ string) error {
-			if filepath.Base(path) != "respondents.key" {
+			if filepath.Base(path) != "main.key" {
 				return nil
 			}
 			files, err := filepath.Glob(filepath.Join(n.dir, "*"))

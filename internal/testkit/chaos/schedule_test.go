@@ -257,9 +257,13 @@ func (w *world) happens(e event) {
 	}
 }
 
-// fill restarts a hop on a disk with so much room left.
+// fill restarts a hop on a disk with so much room left. An aggregator's has room for so many writes.
 func (w *world) fill(n *node, bytes int64) {
 	n.restart()
+	if w.shape.sum {
+		n.writes = int(bytes) // from now on, without a restart
+		return
+	}
 	if n.shelves == nil {
 		return // it does not start, as was said
 	}

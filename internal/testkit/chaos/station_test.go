@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -253,6 +254,9 @@ func (o order) man(s setting) (setting, *fates, error) {
 	if o.Name == "analyzer" || strings.HasPrefix(o.Name, "counter") {
 		place = o.Station.Shards
 	}
+	if place == "" {
+		return s, f, nil
+	}
 	blobs, err := openBlobs(place)
 	s.blobs = mortal{blobs, f, o.Station.Slow}
 	return s, f, err
@@ -332,6 +336,9 @@ func (o order) serveFleet(s setting) error {
 		return err
 	}
 	s.lease = fleetLease
+	if role := strings.TrimRight(o.Name, "012"); slices.Contains(seats, role) {
+		return o.seat(role, s, f)
+	}
 	switch {
 	case o.Name == "analyzer":
 		s.bytes = fleetShard

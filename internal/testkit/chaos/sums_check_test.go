@@ -176,6 +176,9 @@ func (w *world) release() []byte {
 // concludeSum lets a collection over sums come to its end, and checks what has come of it.
 func (w *world) concludeSum() {
 	at := w.signed.Plan.Times.Closes
+	for _, n := range w.nodes {
+		n.writes = -1 // there is room again, and nobody is started for it
+	}
 	for round := 0; round < 3 && w.now.Before(at); round++ {
 		for d := range w.shape.devices {
 			w.again(d)

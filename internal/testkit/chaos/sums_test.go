@@ -64,7 +64,7 @@ func TestSums(t *testing.T) {
 	if n < 200 || *firstSeed != 1 {
 		return
 	}
-	want := []string{"sum left", "release compared", "report acknowledged", "log entry of a plan", "log entry of a release"}
+	want := []string{"disk of an aggregator full", "answer " + string(wire.StorageFull), "sum left", "release compared", "report acknowledged", "log entry of a plan", "log entry of a release"}
 	for _, name := range []string{"issuer", "leader", "helper", "analyzer", "log"} {
 		want = append(want, "withdrawn at "+name)
 	}
@@ -185,8 +185,11 @@ func sumTrouble(r *rand.Rand, s shape, pick func() string, withdrawn bool) []eve
 		kinds := []string{"flip", "cut", "empty", "gone", "rolled back"}
 		return []event{{do: "rot", who: who, at: kinds[r.IntN(len(kinds))], n: r.IntN(1_000_000)}}
 	case 11:
-		if withdrawn {
+		switch {
+		case withdrawn:
 			return []event{{do: "withdraw", who: who}}
+		case slices.Contains(aggregators, who): // until somebody starts it again, or all is over
+			return []event{{do: "full", who: who, n: torn % 6}}
 		}
 		return []event{{do: "step", who: who}}
 	default:
@@ -208,6 +211,7 @@ var sumTwins = map[string]func(*world){
 			return nil
 		}
 	},
+	"a leader passes over what does not fit its disk": func(w *world) { w.lies = true },
 	"a leader takes whoever comes": func(w *world) {
 		w.twin = func(x *parcel) *http.Response {
 			if x.to == "leader" && x.from == "outside" && !w.shape.tokens {

@@ -112,14 +112,20 @@ func (r *ring) sumPlan(title string, s shape, address func(name string) string, 
 }
 
 func launchAggregator(name string, s setting) (process, error) {
-	store, err := shelves.Folder(s.dir, s.common(name), true)
+	store, err := s.sharedStore(name)
+	if store == nil && err == nil {
+		store, err = shelves.Folder(s.dir, s.common(name), true)
+	}
 	if err != nil {
 		return process{}, err
+	}
+	if s.writes != nil {
+		store = narrow{store, s.writes, s.lies}
 	}
 	role := map[string]dap.Role{"leader": dap.Leader, "helper": dap.Helper}[name]
 	o := aggregated.Options{
 		Common: s.common(name), Role: role, Store: store, Publishers: s.trust(), Pair: aggregator.NewPair([32]byte{1}),
-		Operators: s.ring.people("operators"), Limits: serve.Visits{Rate: 1e6, Burst: 1e6},
+		Operators: s.ring.people("operators"), Limits: serve.Visits{Rate: 1e6, Burst: 1e6}, Lease: s.lease,
 	}
 	if role == dap.Leader {
 		o.Bearers = s.ring.people("respondents")

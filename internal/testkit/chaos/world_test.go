@@ -46,6 +46,7 @@ type world struct {
 	// hide is a twin's way to pass over a file that has rotted: it changes what else
 	// would tell. whole is the disk as it was; nil: nothing is hidden.
 	hide    func(n *node, path, whole string) error
+	lies    bool                // of a twin: an aggregator's full disk passes over what does not fit
 	twinned func(n *node) error // of a twin, when an issuer has started on a rotten disk; nil: nothing
 
 	said       map[[32]byte]*contribution
@@ -111,7 +112,7 @@ func newWorldOf(s shape, title string, publishers *serve.Publishers) (*world, er
 		}
 	}
 	for _, name := range w.names() {
-		n := &node{w: w, name: name, dir: filepath.Join(w.dir, name), armed: map[string]int{}}
+		n := &node{w: w, name: name, dir: filepath.Join(w.dir, name), armed: map[string]int{}, writes: -1}
 		w.nodes[name] = n
 		if err := os.Mkdir(n.dir, 0o700); err != nil {
 			return w, err

@@ -99,7 +99,7 @@ func (serveIssuer) Help() string {
 	return "Example:\n  confetti-server serve issuer --config issuer.toml --check"
 }
 
-func (c serveIssuer) Run(std terminal.Streams) error { return c.run(std, &issuer.Config{}) }
+func (c serveIssuer) Run(std terminal.Streams) error { return c.run(std, theIssuer()) }
 
 type serveLog struct{ configFlags }
 
@@ -132,9 +132,14 @@ func (c serveHelper) Run(std terminal.Streams) error {
 // shuffler returns one whose shelves may lie in PostgreSQL.
 func shuffler() shufflerd.Config { return shufflerd.Config{Connect: postgres.Start} }
 
+// theIssuer returns one whose shelves may lie in PostgreSQL.
+func theIssuer() *issuer.Config {
+	return &issuer.Config{Server: shelves.Server{Connect: postgres.Start}}
+}
+
 // aggregator returns one whose shelves may lie in PostgreSQL.
 func aggregator(role dap.Role) *aggregated.Config {
-	return &aggregated.Config{Role: role, Place: shelves.Place{Connect: postgres.Start}}
+	return &aggregated.Config{Role: role, Place: shelves.Place{Server: shelves.Server{Connect: postgres.Start}}}
 }
 
 // Where a role keeps things whose configuration a command writes, beside that.
@@ -169,7 +174,7 @@ func Load(role, path, version string) (daemon.Service, error) {
 	case "analyzer":
 		c = theAnalyzer(version)
 	case "issuer":
-		c = &issuer.Config{}
+		c = theIssuer()
 	case "leader":
 		c = aggregator(dap.Leader)
 	case "helper":

@@ -24,10 +24,7 @@ const (
 	goneTable      keep.Table = 2 // -> nothing: it is never taken up again
 	withdrawnTable keep.Table = 3 // -> the statement
 	roundsTable    keep.Table = 4 // STUDY/NUMBER -> the plan's name
-	ownerTable     keep.Table = 15
 )
-
-const ownerKey = "owner" // -> whose shelves they are
 
 // Tables of a plan's two shelves. A leader's shelf of reports has 1 to 4 and 7; the plan's own has the others, and a
 // helper's 7.
@@ -82,21 +79,11 @@ type Store struct {
 
 // Open opens the shelves of the named aggregator, and finishes what a crash has left of an Erase.
 func Open(ctx context.Context, store keep.Store, owner string, leader bool, failpoint func(string) error) (*Store, error) {
-	main, err := store.Open(ctx, keep.Main)
+	main, err := shelves.Main(ctx, store, owner)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{store: store, main: main, leader: leader, fail: failpoint}
-	err = main.Update(ctx, func(tx keep.Tx) error {
-		is, err := shelves.First(tx, ownerTable, ownerKey, []byte(owner))
-		if err == nil && string(is) != owner {
-			err = fmt.Errorf("the database is that of a %s, and this is a %s: give each its own", is, owner)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
 	names, err := store.List(ctx)
 	if err != nil {
 		return nil, err
@@ -116,7 +103,7 @@ func Open(ctx context.Context, store keep.Store, owner string, leader bool, fail
 
 // Ready asks the store whether it answers, and says why the last write was refused.
 func (s *Store) Ready(ctx context.Context) error {
-	if _, _, err := s.main.Get(ctx, ownerTable, ownerKey); err != nil {
+	if _, _, err := s.main.Get(ctx, goneTable, "ready"); err != nil {
 		return err
 	}
 	s.mu.Lock()

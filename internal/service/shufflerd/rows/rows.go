@@ -1,5 +1,5 @@
-// Package rows keeps what a mixing hop must not forget on shelves: marks on main, a key for each crowd, and steps that
-// workers share. Used by internal/service/inbox and internal/service/shufflerd.
+// Package rows keeps what a mixing hop must not forget on shelves: marks on main, and a key for each crowd. Used by
+// internal/service/inbox and internal/service/shufflerd.
 //
 // A row of main is never a secret that must go: only a shelf that is dropped is forgotten. The
 // key of a crowd is that of a shelf of its own.

@@ -1,12 +1,13 @@
-package rows
+package shelves
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -55,25 +56,30 @@ const (
 )
 
 // OpenSteps opens the shelf of steps, and makes it if it is not there.
-func OpenSteps(ctx context.Context, s *Store, lease time.Duration) (*Steps, error) {
-	shelf, err := s.Shelf(ctx, stepsShelf)
+func OpenSteps(ctx context.Context, store keep.Store, lease time.Duration) (*Steps, error) {
+	shelf, err := store.Open(ctx, stepsShelf)
+	if errors.Is(err, keep.ErrMissing) {
+		if shelf, err = store.Create(ctx, stepsShelf); errors.Is(err, keep.ErrExists) { // another process was quicker
+			shelf, err = store.Open(ctx, stepsShelf)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Steps{shelf: shelf, lease: lease, me: Attempt(), seen: map[string]sighting{}}, nil
+	return &Steps{shelf: shelf, lease: lease, me: fmt.Sprintf("%016x", rng.New().Uint64()), seen: map[string]sighting{}}, nil
 }
 
 // Lease returns how long a task stays its holder's.
 func (s *Steps) Lease() time.Duration { return s.lease }
 
 func parseHeld(value []byte) (h held, err error) {
-	return h, shelves.Unmarshal(tasks, value, &h)
+	return h, Unmarshal(tasks, value, &h)
 }
 
 // Add puts a task there under a name, unless it is there and nobody has done it yet.
 func (s *Steps) Add(ctx context.Context, name string, body []byte) error {
 	return s.shelf.Update(ctx, func(tx keep.Tx) error {
-		_, err := shelves.First(tx, tasks, name, shelves.Marshal(held{Body: body, Added: time.Now()}))
+		_, err := First(tx, tasks, name, Marshal(held{Body: body, Added: time.Now()}))
 		return err
 	})
 }
@@ -105,7 +111,7 @@ type Task struct {
 }
 
 // errFree ends a reading: there is a free task.
-var errFree = errors.New("shuffler: a task is free")
+var errFree = errors.New("shelves: a task is free")
 
 // Take waits for a task, at most so long; false: there was none.
 func (s *Steps) Take(ctx context.Context, wait time.Duration) (task Task, there bool, err error) {
@@ -176,7 +182,7 @@ func (s *Steps) take(ctx context.Context) (task Task, there bool, err error) {
 // hold writes that a task is this process's.
 func (s *Steps) hold(tx keep.Tx, t keep.Table, name string, h held) Task {
 	h.By, h.Beat = s.me, h.Beat+1
-	tx.Put(t, name, shelves.Marshal(h))
+	tx.Put(t, name, Marshal(h))
 	return Task{h.Body, s, t, name, h.Beat}
 }
 
@@ -227,7 +233,7 @@ func (s *Steps) change(ctx context.Context, t keep.Table, name string, next func
 			return nil
 		}
 		h.Beat++
-		tx.Put(t, name, shelves.Marshal(h))
+		tx.Put(t, name, Marshal(h))
 		return nil
 	})
 }
