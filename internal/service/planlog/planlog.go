@@ -28,7 +28,6 @@ import (
 	"github.com/transparency-dev/tessera/api/layout"
 	"github.com/transparency-dev/tessera/client"
 	"github.com/transparency-dev/tessera/fsck"
-	"github.com/transparency-dev/tessera/storage/posix"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -136,7 +135,7 @@ func (s *Service) open(ctx context.Context, signer note.Signer) error {
 	if err != nil {
 		return err
 	}
-	driver, err := posix.New(ctx, posix.Config{Path: s.o.Folder, HTTPClient: s.o.Client})
+	driver, err := disk(ctx, s.o)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
