@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/plan/author"
@@ -28,18 +28,18 @@ import (
 // Drawn is what a collection of people who answer as the rows do would publish, drawn once from its
 // exact law, and what it costs. Shares are of all people of a crowd.
 type Drawn struct {
-	People  int          `json:"people"` // in all
-	Rows    int          `json:"rows"`
-	Left    int          `json:"left"`   // rows that were left out for empty cells
-	Crowds  []string     `json:"crowds"` // that the plan names; none: there is one
-	Tables  []Table      `json:"tables"` // one for each thing that is asked
-	Answer  []string     `json:"answer"` // a sentence for each of them
-	Cards   []words.Card `json:"cards"`
-	Cost    []Line       `json:"cost"`
-	Plan    string       `json:"plan"`    // TOML
-	Lacks   []Lacks      `json:"lacks"`   // what it is not complete without
-	Chosen  string       `json:"chosen"`  // see Choice.Answer
-	Collect string       `json:"collect"` // see Choice.Collect
+	People  int           `json:"people"` // in all
+	Rows    int           `json:"rows"`
+	Left    int           `json:"left"`   // rows that were left out for empty cells
+	Crowds  []string      `json:"crowds"` // that the plan names; none: there is one
+	Tables  []Table       `json:"tables"` // one for each thing that is asked
+	Answer  []string      `json:"answer"` // a sentence for each of them
+	Cards   []belief.Card `json:"cards"`
+	Cost    []Line        `json:"cost"`
+	Plan    string        `json:"plan"`    // TOML
+	Lacks   []Lacks       `json:"lacks"`   // what it is not complete without
+	Chosen  string        `json:"chosen"`  // see Choice.Answer
+	Collect string        `json:"collect"` // see Choice.Collect
 	// Adjacency is what the plan's epsilon is of.
 	Adjacency string `json:"adjacency"`
 }
@@ -103,7 +103,7 @@ func (s *Sheet) Draw(c Choice) (Drawn, error) {
 	if err != nil {
 		return Drawn{}, err
 	}
-	d := Drawn{Rows: r.n, Left: r.left, Crowds: r.crowds, Collect: p.Question.Histogram.Collect, Adjacency: p.Budget.Adjacency, Cards: words.Cards(promise.Statements), Lacks: lacking(p)}
+	d := Drawn{Rows: r.n, Left: r.left, Crowds: r.crowds, Collect: p.Question.Histogram.Collect, Adjacency: p.Budget.Adjacency, Cards: belief.Cards(promise.Statements), Lacks: lacking(p)}
 	if !c.noised() {
 		d.Chosen = p.Question.Histogram.Randomizer.Name
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
@@ -63,7 +64,7 @@ type meter struct {
 // answer is one plan that was answered.
 type answer struct {
 	client.Entry
-	Beliefs []belief
+	Beliefs []seen
 	Bodies  []said
 	Carried []string // operators, in the order that the answer passed them
 	Address []string // who saw the device's network address, where a relay hid it
@@ -74,8 +75,8 @@ type answer struct {
 	About   string // what the beliefs are about
 }
 
-// belief is what one observer can make of a belief.
-type belief struct {
+// seen is what one observer can make of a belief.
+type seen struct {
 	account.Statement
 	Who       string
 	Low       float64 // in percent
@@ -120,9 +121,9 @@ func Write(w io.Writer, l *client.Ledger, o Options) error {
 func answered(e client.Entry, o Options) answer {
 	a := answer{Entry: e, Waits: e.Waiting(), Summed: slices.ContainsFunc(e.Parts, client.Part.Summed), Saw: words.Saw(e), About: words.About(e)}
 	for _, s := range e.Statements {
-		low, high := words.Believed(s.Guarantee, o.Prior)
-		a.Beliefs = append(a.Beliefs, belief{
-			Statement: s, Who: words.Who(s.Observer), Low: 100 * low, High: 100 * high, Words: words.Between(low, high), Limitless: high == 1 && low == 0,
+		low, high := belief.Believed(s.Guarantee, o.Prior)
+		a.Beliefs = append(a.Beliefs, seen{
+			Statement: s, Who: belief.Who(s.Observer), Low: 100 * low, High: 100 * high, Words: belief.Between(low, high), Limitless: high == 1 && low == 0,
 			Facts: s.Guarantee.Facts(), Verdict: s.Guarantee.Verdict(),
 		})
 	}
@@ -170,4 +171,4 @@ func carriers(p plan.Plan) (all []string) {
 }
 
 // Width returns that of the bar, in percent.
-func (b belief) Width() float64 { return max(0.5, b.High-b.Low) }
+func (b seen) Width() float64 { return max(0.5, b.High-b.Low) }

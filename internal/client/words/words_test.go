@@ -11,7 +11,6 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 func TestShowIsGolden(t *testing.T) {
@@ -46,30 +45,5 @@ func TestShowIsGolden(t *testing.T) {
 		if Show(&b, l, prior) == nil {
 			t.Errorf("a prior of %v", prior)
 		}
-	}
-}
-
-// Bayes' rule over every mechanism of two answers and two things to see whose
-// likelihoods differ by at most e^epsilon: no posterior leaves the interval, and
-// randomized response reaches both ends.
-func TestBelief(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		prior := rapid.Float64Range(1e-6, 1-1e-6).Draw(t, "prior")
-		epsilon := rapid.Float64Range(0, 30).Draw(t, "epsilon")
-		p := rapid.Float64Range(1e-9, 1).Draw(t, "p")
-		q := p * math.Exp(epsilon*rapid.Float64Range(-1, 1).Draw(t, "ratio"))
-		low, high := belief(prior, epsilon)
-		posterior := prior / (prior + (1-prior)*q/p)
-		if posterior < low*(1-1e-12) || posterior > high*(1+1e-12) {
-			t.Fatalf("%v is outside [%v, %v]", posterior, low, high)
-		}
-		flip := 1 / (1 + math.Exp(epsilon))
-		keep := 1 - flip
-		if top := prior * keep / (prior*keep + (1-prior)*flip); epsilon < 20 && math.Abs(top-high) > 1e-6 {
-			t.Fatalf("randomized response reaches %v, not %v", top, high)
-		}
-	})
-	if low, high := belief(0.3, -1); low != 0 || high != 1 {
-		t.Errorf("without a limit: [%v, %v]", low, high)
 	}
 }

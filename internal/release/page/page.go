@@ -20,6 +20,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/release/pagemarks"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/release"
@@ -42,6 +43,15 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"width":       width,
 	"unbroken":    func(s string) string { return strings.ReplaceAll(s, "± ", "±\u00a0") },
 	"legend":      legend,
+	"chart":       chart,
+	"answer":      answer,
+	"people":      people,
+	"cards":       belief.Cards,
+	"day":         func(t time.Time) string { return t.UTC().Format("2 January 2006") },
+	"upper":       func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
+	"blocks":      func(n int) []bool { return []bool{n > 0, n > 1, n > 2} },
+	"lower":       strings.ToLower,
+	"share":       func(x float64) string { return fmt.Sprintf("%.2f%%", 100*x) },
 	"lead":        lead,
 	"wide":        func(f release.Figure) (template.HTML, error) { return inline(f, 680, 320) },
 	"narrow":      func(f release.Figure) (template.HTML, error) { return inline(f, 360, 270) },
@@ -80,12 +90,10 @@ func WriteOf(w io.Writer, r release.Release, json []byte, software string) error
 	return err
 }
 
-// lead returns the name of the figure that stands above all else, "" if there is none.
+// lead returns the name of the figure that stands above all else, "" if rows or nothing do.
 func lead(r release.Release) string {
-	for _, s := range r.Sections {
-		for _, f := range s.Figures {
-			return f.Name
-		}
+	if f := leading(r); f != nil && chart(r) == nil {
+		return f.Name
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
@@ -119,11 +119,11 @@ var aboutFiles = map[string]string{
 }
 
 // leaving says what leaves a phone. The cards are those of the plan's promise.
-func leaving(r plan.Route, cards []words.Card) string {
+func leaving(r plan.Route, cards []belief.Card) string {
 	if r.Sum == nil {
 		return "Your answer stays on this phone. What leaves it is randomized, and sealed."
 	}
-	if slices.ContainsFunc(cards, func(c words.Card) bool { return !c.Kept }) { // it is told to whoever has both shares
+	if slices.ContainsFunc(cards, func(c belief.Card) bool { return !c.Kept }) { // it is told to whoever has both shares
 		return "Your answer leaves this phone in two shares, each sealed for another aggregator. One share alone tells nothing; both together are your answer."
 	}
 	return "Your answer stays on this phone. What leaves it is randomized, and split in two shares, each sealed for another aggregator."

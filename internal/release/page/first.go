@@ -1,0 +1,284 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// What a reader sees before scrolling: an answer in words of what is sure, and rows of bars.
+
+// mostRows bounds how many values a page draws before it is unfolded.
+const mostRows = 12
+
+// row is one value: solid as far as it is sure, light as far as it may go, with a mark at the best guess.
+type row struct {
+	Name, Value, Range, Truth string
+	Sure, Perhaps, Mark       float64 // in percent of the axis: where sure ends, how far on perhaps goes, and the best guess
+}
+
+// rows are a chart.
+type rows struct {
+	Rows  []row
+	Ticks []string // from zero, at even distances
+	Unit  string
+	Note  string
+}
+
+// ranged reports whether a figure is one of counts with ranges.
+func ranged(f *release.Figure) bool {
+	return f != nil && f.Kind == release.Bars && len(f.Series) == 1 && len(f.Series[0].Low) == len(f.Categories) && len(f.Series[0].High) == len(f.Categories) && len(f.Categories) > 0
+}
+
+// leading returns the figure that stands above all else, nil if there is none.
+func leading(r release.Release) *release.Figure {
+	for _, s := range r.Sections {
+		for i := range s.Figures {
+			return &s.Figures[i]
+		}
+	}
+	return nil
+}
+
+func number(x float64) string { return numerals.FormatNumber(math.Round(x)) }
+
+// chart returns the rows of the leading figure, or of three shares; nil of what has neither.
+func chart(r release.Release) *rows {
+	if three := beside(r); three != nil {
+		return three
+	}
+	f := leading(r)
+	if !ranged(f) {
+		return nil
+	}
+	s := f.Series[0]
+	top := 0.
+	for _, high := range s.High {
+		top = max(top, high)
+	}
+	step := even(top / 4)
+	axis := step * math.Ceil(top/step)
+	if !(axis > 0) {
+		return nil
+	}
+	at := func(x float64) float64 { return 100 * min(1, max(0, x/axis)) }
+	out := &rows{Unit: "people", Note: f.Title + ". Their width is the noise that protects people; it says nothing of who was not asked."}
+	for i, name := range f.Categories[:min(mostRows, len(f.Categories))] {
+		one := row{
+			Name: name, Value: number(max(0, s.Y[i])), Range: number(max(0, s.Low[i])) + " to " + number(max(0, s.High[i])),
+			Sure: at(s.Low[i]), Perhaps: at(s.High[i]) - at(s.Low[i]), Mark: at(s.Y[i]),
+		}
+		if i < len(s.Truth) {
+			one.Truth = "truth " + number(s.Truth[i])
+		}
+		out.Rows = append(out.Rows, one)
+	}
+	if more := len(f.Categories) - mostRows; more > 0 {
+		out.Note = fmt.Sprintf("The %d largest; the others stand below. ", mostRows) + out.Note
+	}
+	for x := 0.; x <= axis*(1+1e-9); x += step {
+		out.Ticks = append(out.Ticks, number(x))
+	}
+	return out
+}
+
+// even returns the next of 1, 2, 2.5 and 5 times a power of ten, at least one: people are whole.
+func even(x float64) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(max(1, x)))))
+	for _, m := range []float64{1, 2, 2.5, 5} {
+		if m*unit >= x && m*unit == math.Trunc(m*unit) {
+			return m * unit
+		}
+	}
+	return 10 * unit
+}
+
+// metric returns one of so many by its name, nil where it is not there.
+func metric(all []release.Metric, name string) *release.Metric {
+	if i := slices.IndexFunc(all, func(m release.Metric) bool { return m.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// metricOf returns a metric of a release by its name; nil where it has none.
+func metricOf(r release.Release, names ...string) *release.Metric {
+	for _, name := range names {
+		for _, all := range append([][]release.Metric{r.Headline}, sectionMetrics(r)...) {
+			if m := metric(all, name); m != nil && m.Unit == release.Share {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+func sectionMetrics(r release.Release) (all [][]release.Metric) {
+	for _, s := range r.Sections {
+		all = append(all, s.Metrics)
+	}
+	return all
+}
+
+// classes returns how many a learner tells apart, by the rows of what it takes for what; 0 where no table says that.
+func classes(r release.Release) int {
+	for _, s := range r.Sections {
+		for _, t := range s.Tables {
+			if t.Heat && len(t.Rows) > 1 && len(t.Rows) == len(t.Columns)-1 {
+				return len(t.Rows)
+			}
+		}
+	}
+	return 0
+}
+
+// beside returns what a learner gets right by chance, with privacy, and without; nil of what learns no classes.
+func beside(r release.Release) *rows {
+	private := metricOf(r, "accuracy")
+	if private == nil {
+		return nil
+	}
+	out := &rows{Ticks: []string{"0", "25", "50", "75", "100"}, Unit: "% right", Note: "Of public records with a known class. "}
+	add := func(name string, m release.Metric) {
+		low, high := m.Value, m.Value
+		if m.Level > 0 {
+			low, high = m.Low, m.High
+		}
+		one := row{Name: name, Value: percent(m.Value), Sure: 100 * low, Perhaps: 100 * (high - low), Mark: 100 * m.Value}
+		if m.Level > 0 {
+			one.Range = percent(low) + " to " + percent(high)
+		}
+		out.Rows = append(out.Rows, one)
+	}
+	if k := classes(r); k > 0 {
+		add("By chance", release.Metric{Value: 1 / float64(k)})
+		out.Note += fmt.Sprintf("Chance is one guess among %d classes. ", k)
+	}
+	add("With privacy", *private)
+	if without := metricOf(r, "accuracy_no_privacy", "accuracy_exact"); without != nil {
+		add("Without", *without)
+	} else {
+		out.Note += "What a learner would get without privacy is not known: nobody has the records."
+	}
+	return out
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f\u00a0%%", 100*share) }
+
+// Answer says in words what is sure: its first sentence, and what else.
+func Answer(r release.Release) (first, more string) {
+	if three := beside(r); three != nil {
+		var all []string
+		for _, one := range three.Rows {
+			if one.Name == "With privacy" {
+				first = one.Range
+				if first == "" {
+					first = one.Value
+				}
+				first += " right with privacy."
+				continue
+			}
+			all = append(all, fmt.Sprintf("%s: %s", one.Name, one.Value))
+		}
+		if len(all) > 0 {
+			more = strings.Join(all, "; ") + "."
+		}
+		return first, more
+	}
+	f := leading(r)
+	if !ranged(f) {
+		var all []string
+		for _, m := range r.Headline[:min(2, len(r.Headline))] {
+			all = append(all, m.Label+": "+m.String())
+		}
+		if len(all) == 0 {
+			return "", ""
+		}
+		return strings.Join(all, "; ") + ".", ""
+	}
+	first, more = ranks(f.Categories, f.Series[0])
+	ranging := 0
+	for _, s := range r.Sections {
+		if len(s.Figures) > 0 && s.Figures[0].Kind == release.Bars {
+			ranging++
+		}
+	}
+	if ranging > 1 {
+		first = r.Sections[0].Title + ": " + first
+	}
+	if n := metric(r.Headline, "respondents"); n != nil && n.Value > 0 && len(r.Crowds) < 2 {
+		first = strings.TrimSuffix(first, ".") + " of " + number(n.Value) + " people."
+	}
+	return first, more
+}
+
+var ordinals = []string{"first", "second", "third"}
+
+// ranks says which values surely come first, second and third, and which are too close to tell.
+func ranks(names []string, s release.Series) (first, more string) {
+	order := make([]int, len(names))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Y[b], s.Y[a]) })
+	// tied are the values from a place on that may stand there.
+	tied := func(place int) []string {
+		var all []string
+		for _, i := range order[place:] {
+			if s.High[i] >= s.Low[order[place]] {
+				all = append(all, "“"+names[i]+"”")
+			}
+		}
+		return all
+	}
+	tie := func(all []string) string {
+		if len(all) > 4 {
+			return fmt.Sprintf("any of %d", len(all))
+		}
+		return strings.Join(all, " or ")
+	}
+	i := order[0]
+	if all := tied(0); len(all) > 1 {
+		return "Too close to tell what comes first: " + tie(all) + ".", ""
+	}
+	first = fmt.Sprintf("“%s” comes first: %s to %s.", names[i], number(max(0, s.Low[i])), number(max(0, s.High[i])))
+	var sure []string
+	for place := 1; place < min(len(order), len(ordinals)); place++ {
+		all := tied(place)
+		if len(all) > 1 {
+			if len(sure) > 0 {
+				more = strings.Join(sure, ", ") + ". "
+			}
+			return first, more + "Then " + tie(all) + ": too close to tell."
+		}
+		sure = append(sure, all[0]+" is "+ordinals[place])
+	}
+	if len(sure) > 0 {
+		more = strings.Join(sure, ", ") + "."
+	}
+	return first, more
+}
+
+// answer returns Answer for the page.
+func answer(r release.Release) template.HTML {
+	first, more := Answer(r)
+	out := "<strong>" + template.HTMLEscapeString(first) + "</strong>"
+	if more != "" {
+		out += " " + template.HTMLEscapeString(more)
+	}
+	return template.HTML(out)
+}
+
+// people says how many answered, "" where that is not known or not for everybody.
+func people(r release.Release) string {
+	if n := metric(r.Headline, "respondents"); n != nil && n.Value > 0 {
+		return number(n.Value) + " people answered"
+	}
+	return ""
+}
