@@ -92,9 +92,9 @@ func (r Release) Banners() []Banner {
 	const truth = " The truth is known here, and stands beside the estimates."
 	switch {
 	case r.Source == Simulation && r.Full:
-		all = append(all, Banner{"Simulation.", "Simulated devices answered from a table. All parties ran in one process, and every message was made, sealed or proved, mixed or added up, and opened." + truth})
+		all = append(all, Banner{"Simulation: do not publish.", "Simulated devices answered from a table. All parties ran in one process, and every message was made, sealed or proved, mixed or added up, and opened." + truth})
 	case r.Source == Simulation:
-		all = append(all, Banner{"Simulation.", "No device was asked, and none was simulated. The counts were drawn from the law of what devices would send that hold the rows of a table." + truth})
+		all = append(all, Banner{"Simulation: do not publish.", "No device was asked, and none was simulated. The counts were drawn from the law of what devices would send that hold the rows of a table." + truth})
 	case r.Source == Trial:
 		all = append(all, Banner{"Trial.", "One operator holds the keys of all parties, and could have found out who said what. What is promised where one of them is honest holds once several operators run them."})
 	}

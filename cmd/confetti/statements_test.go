@@ -18,8 +18,8 @@ import (
 
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/cmd/internal/rounds"
+	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/client/words"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -213,7 +213,7 @@ func (s *stating) surfaces(t *testing.T, inRounds bool) (all []surface) {
 		}
 	}
 	add("release", shown.String(), `^  OBSERVER: (.*(?:\n  \S.*)*)$`)
-	add("release page", paged.String(), `<h3>OBSERVER</h3>(?s:.*?)<p class="verdict">(.*?)</p>`)
+	add("release page", paged.String(), `<dt>OBSERVER</dt><dd>(.*?)</dd>`)
 	stored, err := release.Read(&kept)
 	if err != nil {
 		t.Fatal(err)
@@ -224,9 +224,11 @@ func (s *stating) surfaces(t *testing.T, inRounds bool) (all []surface) {
 	}
 	all = append(all, numbers)
 	cards := surface{name: "cards of pages"}
-	for _, card := range words.Cards(r.Guarantees) {
-		cards.says = append(cards.says, observed{card.Observer, card.Verdict})
-		cards.text += card.Who + card.Note + card.Meaning
+	for _, card := range belief.Cards(r.Guarantees) {
+		for _, observer := range card.Observers {
+			cards.says = append(cards.says, observed{observer, card.Verdict})
+		}
+		cards.text += strings.Join(card.Who, "") + card.Note + card.Meaning
 	}
 	return append(all, cards)
 }

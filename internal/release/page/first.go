@@ -152,7 +152,7 @@ func beside(r release.Release) *rows {
 		}
 		one := row{Name: name, Value: percent(m.Value), Sure: 100 * low, Perhaps: 100 * (high - low), Mark: 100 * m.Value}
 		if m.Level > 0 {
-			one.Range = percent(low) + " to " + percent(high)
+			one.Range = strings.TrimSuffix(percent(low), "\u00a0%") + " to " + percent(high)
 		}
 		out.Rows = append(out.Rows, one)
 	}
@@ -161,13 +161,16 @@ func beside(r release.Release) *rows {
 		out.Note += fmt.Sprintf("Chance is one guess among %d classes. ", k)
 	}
 	add("With privacy", *private)
-	if without := metricOf(r, "accuracy_no_privacy", "accuracy_exact"); without != nil {
-		add("Without", *without)
+	if m := metricOf(r, "accuracy_no_privacy", "accuracy_exact"); m != nil {
+		add(without, *m)
 	} else {
 		out.Note += "What a learner would get without privacy is not known: nobody has the records."
 	}
 	return out
 }
+
+// without names what a learner gets that sees the records.
+const without = "Without"
 
 func percent(share float64) string { return fmt.Sprintf("%.1f\u00a0%%", 100*share) }
 
@@ -184,10 +187,14 @@ func Answer(r release.Release) (first, more string) {
 				first += " right with privacy."
 				continue
 			}
-			all = append(all, fmt.Sprintf("%s: %s", one.Name, one.Value))
+			name := one.Name
+			if name == without {
+				name = "without privacy"
+			}
+			all = append(all, name+" "+one.Value)
 		}
 		if len(all) > 0 {
-			more = strings.Join(all, "; ") + "."
+			more = strings.Join(all, ", ") + "."
 		}
 		return first, more
 	}

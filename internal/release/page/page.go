@@ -20,6 +20,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/release/pagemarks"
 	"github.com/confetti-dp/confetti/internal/sanitize"
@@ -32,8 +33,13 @@ var releaseHTML string
 //go:embed page.css
 var pageCSS string
 
+// CardsCSS styles what Cards draws; it takes the page's own ground, card, ink, soft, line and faint.
+//
+//go:embed cards.css
+var CardsCSS string
+
 var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
-	"style":       func() template.CSS { return template.CSS(pageCSS) },
+	"style":       func() template.CSS { return template.CSS(pageCSS + CardsCSS) },
 	"madeBy":      func(software string) template.HTML { return template.HTML(madeBy(software)) },
 	"digestName":  func() string { return pagemarks.DigestName },
 	"machineDate": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -65,6 +71,13 @@ func WriteHTML(w io.Writer, r release.Release) error {
 		return err
 	}
 	return WriteOf(w, r, text.Bytes(), r.Provenance.Software)
+}
+
+// Cards draws promises, one card for each that differs.
+func Cards(all []account.Statement) (template.HTML, error) {
+	var b bytes.Buffer
+	err := releasePage.ExecuteTemplate(&b, "cards", belief.Cards(all))
+	return template.HTML(b.String()), err
 }
 
 // madeBy begins a page: with the name and version of the program that has drawn it.

@@ -115,3 +115,51 @@ func TestPageEscapes(t *testing.T) {
 		t.Errorf("a terminal could be commanded by a title: %v", err)
 	}
 }
+
+// An answer says what is sure: nothing is first whose range meets another's, and all that may be are named.
+func TestTheAnswerSaysWhatIsSure(t *testing.T) {
+	for _, c := range []struct {
+		low, best, high []float64
+		first, more     string
+	}{
+		{[]float64{442, 261, 192, 109, 87}, []float64{462, 281, 212, 130, 108}, []float64{482, 301, 232, 149, 127}, "“a” comes first: 442 to 482.", "“b” is second, “c” is third."},
+		{[]float64{90, 85}, []float64{100, 95}, []float64{110, 105}, "Too close to tell what comes first: “a” or “b”.", ""},
+		{[]float64{400, 90, 85}, []float64{410, 100, 95}, []float64{420, 110, 105}, "“a” comes first: 400 to 420.", "Then “b” or “c”: too close to tell."},
+		{[]float64{-9, -9, -9, -9, -9}, []float64{1, 1, 1, 1, 1}, []float64{9, 9, 9, 9, 9}, "Too close to tell what comes first: any of 5.", ""},
+		{[]float64{-3}, []float64{2}, []float64{7}, "“a” comes first: 0 to 7.", ""},
+	} {
+		names := []string{"a", "b", "c", "d", "e"}[:len(c.best)]
+		first, more := ranks(names, release.Series{Low: c.low, Y: c.best, High: c.high})
+		if first != c.first || more != c.more {
+			t.Errorf("%v: %q %q, want %q %q", c.best, first, more, c.first, c.more)
+		}
+	}
+}
+
+// A learner opens with what chance, privacy and none give; without is not drawn where nobody knows it.
+func TestALearnerOpensWithThreeBars(t *testing.T) {
+	r := sample(t)
+	r.Headline = append(r.Headline, release.Metric{Name: "accuracy_exact", Label: "Best accuracy", Unit: release.Share, Value: 0.92})
+	html := paged(t, r)
+	for _, want := range []string{`<span class="name">With privacy</span>`, `<span class="name">Without</span>`, "83.8 to 85.4\u00a0% right with privacy.", "without privacy 92.0\u00a0%"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if html := paged(t, sample(t)); strings.Contains(html, `<span class="name">Without</span>`) || !strings.Contains(html, "is not known: nobody has the records") {
+		t.Error("the page says what a learner would get that nobody has run")
+	}
+}
+
+// Equal guarantees are one card, before anything that folds.
+func TestEqualGuaranteesAreDrawnOnce(t *testing.T) {
+	r := sample(t)
+	r.Guarantees = append(r.Guarantees, r.Guarantees[0])
+	if a, b := strings.Count(paged(t, sample(t)), "<article"), strings.Count(paged(t, r), "<article"); a != b || a == 0 {
+		t.Errorf("%d cards, and %d with one promise said twice", a, b)
+	}
+	html := paged(t, r)
+	if at, folds := strings.Index(html, `class="cards"`), strings.Index(html, `class="folds"`); at < 0 || folds < at || strings.Index(html, "<h1>") > at {
+		t.Error("the page does not say its answer, then who is protected, then the rest")
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/belief"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
@@ -256,7 +256,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 		Minimum     int
 		Unfit       string
 		Progress    *progress
-		Cards       []belief.Card
+		Cards       []account.Statement
 		Ways        [][]domain
 		Issuer      *domain
 		Budget      plan.Budget
@@ -269,7 +269,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 	}{
 		Plan: p, Closing: closing(p, c.o.Now()), Asked: one.protocol.Words().Asked, Offers: results.Offered(signed.Plan.Question),
 		Crowds: signed.Plan.Crowd.Names, Minimum: signed.Plan.Crowd.Minimum, Unfit: one.protocol.Words().Unfit,
-		Cards: belief.Cards(one.promise.Statements), Ways: ways, Issuer: issuer, Budget: signed.Plan.Budget, Cost: statement.Cost(one.protocol),
+		Cards: one.promise.Statements, Ways: ways, Issuer: issuer, Budget: signed.Plan.Budget, Cost: statement.Cost(one.protocol),
 		Publishers: signed.Signers(), Assumptions: one.protocol.Words().Assumptions, Summed: signed.Plan.Route.Sum != nil, Analyzer: c.o.Analyzer,
 	}
 	if signed.Study != nil {

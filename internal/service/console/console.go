@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/session"
@@ -183,6 +184,11 @@ func New(o Options) (*Console, error) {
 	files := http.FileServerFS(static)
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=300")
+		if r.URL.Path == "cards.css" {
+			w.Header().Set("Content-Type", "text/css; charset=utf-8")
+			_, _ = io.WriteString(w, drawn.CardsCSS)
+			return
+		}
 		files.ServeHTTP(w, r)
 	})))
 	page("GET /", func(http.ResponseWriter, *http.Request) error { return errNoPage })

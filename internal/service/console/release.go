@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/belief"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/sanitize"
@@ -60,7 +60,7 @@ type releaseView struct {
 	Grouping   bool // values can be put together
 	Groups     []groupResult
 	Refused    string // why they cannot
-	Cards      []belief.Card
+	Cards      []account.Statement
 	Files      []string
 	Figures    []string
 	Respondent int
@@ -95,7 +95,7 @@ func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := releaseView{Plan: p, released: out, Answer: out.answer(), Cards: belief.Cards(out.Guarantees), Files: offered(p.Formats)}
+	v := releaseView{Plan: p, released: out, Answer: out.answer(), Cards: out.Guarantees, Files: offered(p.Formats)}
 	if slices.Contains(p.Formats, "study.json") {
 		if v.WithdrawnRounds, err = c.analyzer.withdrawn(r.Context(), p); err != nil {
 			return err

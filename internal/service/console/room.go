@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/belief"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
@@ -261,11 +261,11 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 	body := struct {
 		Title, Asked, Field string
 		Answers             []string
-		Cards               []belief.Card
+		Cards               []account.Statement
 		Without, Plan       string
 		Minimum             int
 		Leaves              string
-	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: belief.Cards(one.promise.Statements), Plan: p.Name(), Minimum: p.Crowd.Minimum}
+	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: one.promise.Statements, Plan: p.Name(), Minimum: p.Crowd.Minimum}
 	body.Leaves = leaving(p.Route, body.Cards)
 	switch {
 	case c.o.Room.Device == nil:

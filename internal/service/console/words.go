@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/belief"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/release/numerals"
+	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -29,6 +30,7 @@ var funcs = template.FuncMap{
 	"upper":   func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
 	"percent": func(x float64) string { return fmt.Sprintf("%.2f%%", 100*min(1, max(0, x))) },
 	"about":   func(format string) string { return aboutFiles[format] },
+	"cards":   drawn.Cards,
 	"coded":   url.PathEscape, // what a script reads back as it is, with nothing in it that does not show
 	"sub":     func(a, b int) int { return a - b },
 	"add":     func(a, b int) int { return a + b },
@@ -118,12 +120,12 @@ var aboutFiles = map[string]string{
 	"study.json":        "all rounds of the study so far",
 }
 
-// leaving says what leaves a phone. The cards are those of the plan's promise.
-func leaving(r plan.Route, cards []belief.Card) string {
+// leaving says what leaves a phone. What is promised is the plan's.
+func leaving(r plan.Route, promised []account.Statement) string {
 	if r.Sum == nil {
 		return "Your answer stays on this phone. What leaves it is randomized, and sealed."
 	}
-	if slices.ContainsFunc(cards, func(c belief.Card) bool { return !c.Kept }) { // it is told to whoever has both shares
+	if slices.ContainsFunc(promised, func(s account.Statement) bool { return !s.Guarantee.Meaningful() }) { // it is told to whoever has both shares
 		return "Your answer leaves this phone in two shares, each sealed for another aggregator. One share alone tells nothing; both together are your answer."
 	}
 	return "Your answer stays on this phone. What leaves it is randomized, and split in two shares, each sealed for another aggregator."

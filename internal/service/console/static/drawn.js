@@ -56,16 +56,18 @@ export function showTables(into, tables) {
 
 const other = (t) => t.crowds.length > 1;
 
+/** Draws promises as the pages of releases do. */
 export function showCards(into, cards) {
   into.replaceChildren(...cards.map((c) => {
-    const a = element("article", c.kept ? (c.weak ? "weak" : "kept") : "none", element("h3", "", c.observer[0].toUpperCase() + c.observer.slice(1)), element("p", "who", c.who), element("p", "verdict", c.belief ?? c.verdict));
-    if (c.belief) {
-      const bar = svg("svg", { class: "belief", width: "100%", height: 16, "aria-hidden": "true" });
-      bar.append(svg("rect", { class: "track", y: 6, width: "100%", height: 4, rx: 2 }), svg("rect", { class: "fill", x: `${100 * c.low}%`, width: `${100 * (c.high - c.low)}%`, y: 3, height: 10, rx: 5 }), svg("rect", { class: "goal", x: "50%", width: 2, height: 16 }));
-      a.append(bar, element("p", "soft small", "That is how sure this onlooker can become of anything about a person that was even odds before."), element("p", "", `${c.verdict[0].toUpperCase()}${c.verdict.slice(1)}.`));
-    }
-    a.append(element("p", "", c.meaning));
+    const blocks = element("span", "blocks", ...[0, 1, 2].map((i) => element("i", i < c.strength.blocks ? "full" : "")));
+    blocks.setAttribute("aria-hidden", "true");
+    const bar = svg("svg", { class: "belief", width: "100%", height: 12, "aria-hidden": "true" });
+    bar.append(svg("rect", { class: "track", width: "100%", height: 12 }), svg("rect", { class: "fill", x: `${100 * c.low}%`, width: `${100 * (c.high - c.low)}%`, height: 12 }), svg("rect", { class: "even", x: "50%", width: 1.5, height: 12 }));
+    const ends = element("p", "ends", element("span", "", c.from ?? "0 %"), element("span", "", "even odds"), element("span", "", c.to ?? "100 %"));
+    ends.setAttribute("aria-hidden", "true");
+    const a = element("article", c.strength.word.toLowerCase(), element("p", "chip", blocks, `${c.of === "label" ? "Of the label alone: " : ""}${c.strength.word}`), element("h3", "", c.title), element("p", "sure", c.sure), bar, ends, ...c.who.map((w) => element("p", "who", w)));
     if (c.note) a.append(element("p", "note", c.note));
+    a.append(element("details", "", element("summary", "", element("span", "", c.verdict)), element("p", "meaning", c.meaning)));
     return a;
   }));
 }
