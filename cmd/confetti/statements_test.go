@@ -230,6 +230,11 @@ func (s *stating) surfaces(t *testing.T, inRounds bool) (all []surface) {
 		}
 		cards.text += strings.Join(card.Who, "") + card.Note + card.Meaning
 	}
+	for _, one := range append(all, cards) { // cards stand by strength
+		slices.SortFunc(one.says, func(a, b observed) int {
+			return slices.Index(observers, a.observer) - slices.Index(observers, b.observer)
+		})
+	}
 	return append(all, cards)
 }
 

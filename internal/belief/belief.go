@@ -1,5 +1,5 @@
 // Package belief says how sure somebody can become of something about a person, and how strong a promise is. Used by
-// internal/release/page, internal/client, internal/studio, internal/service/console and cmd/confetti/internal/device.
+// internal/release/page, internal/client and internal/studio.
 package belief
 
 import (

@@ -1,5 +1,5 @@
 // Package words writes what a device has agreed to, spent and said as sentences for its owner. Used by
-// internal/client/page, internal/service/console, internal/studio and cmd/confetti/internal/device.
+// internal/client/page, cmd/confetti-web and cmd/confetti/internal.
 package words
 
 import (
@@ -16,6 +16,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 )
+
+// Believed returns how firmly something can be believed after an answer (belief.Believed).
+func Believed(g account.Guarantee, prior float64) (low, high float64) {
+	return belief.Believed(g, prior)
+}
 
 // Show writes the ledger as plain text: what was agreed to and spent, every
 // message that was said, and how far it can be believed by someone whose belief
@@ -69,7 +74,7 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 	fmt.Fprintf(b, "            if all conspire, %s\n", local)
 	fmt.Fprintf(b, "  Something about the %s that was believed with %.4g%% before can be believed afterwards by each observer:\n", About(e), 100*prior)
 	for i, s := range e.Statements {
-		low, high := belief.Believed(s.Guarantee, prior)
+		low, high := Believed(s.Guarantee, prior)
 		but := ""
 		if s.Guarantee.Delta > 0 {
 			but = fmt.Sprintf(" (but for a chance of delta, %.3g)", s.Guarantee.Delta)

@@ -11,7 +11,6 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
-	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/page"
 	"github.com/confetti-dp/confetti/internal/client/policy"
@@ -186,7 +185,7 @@ func ledgerView(l *client.Ledger, prior float64) shownLedger {
 			Reused: e.Reused, Crowd: e.CrowdName, Said: e.Said, Forgotten: e.Forgotten,
 		}
 		for _, s := range e.Statements {
-			low, high := belief.Believed(s.Guarantee, prior)
+			low, high := words.Believed(s.Guarantee, prior)
 			one.Observers = append(one.Observers, seen{s, [2]float64{low, high}})
 		}
 		for _, p := range e.Parts {
