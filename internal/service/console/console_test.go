@@ -169,7 +169,7 @@ func TestCollectionsAreListed(t *testing.T) {
 	_, text := get(t, c, "/")
 	wants(t, text, "How do you come to work?", "at least 4096", "/releases/"+crowds, "51 of 100", "withheld", "published")
 	_, text = get(t, c, "/plans/"+asked)
-	wants(t, text, "coffee", "Everyone colludes", "Shuffler honest", "Your device", "confetti plan check", "at least 4096")
+	wants(t, text, "coffee", "Everybody on the way together", "Whoever reads the result", "Your device", "confetti plan check", "at least 4096")
 	// Where nobody may know how many came, nothing is told, whatever the hop says.
 	_, text = get(t, c, "/releases/"+asked) // of a collection that is open
 	if strings.Contains(text, "Put values") {
