@@ -47,7 +47,7 @@ func (c collectSimulate) save(std terminal.Streams, given *kong.Context, r relea
 			return err
 		}
 	}
-	fmt.Fprintf(std.Err, "page: %s\n", filepath.Join(c.Out, page.PageFile))
+	fmt.Fprintf(std.Err, "simulation: do not publish: it knows the truth, and asked nobody\npage: %s\n", filepath.Join(c.Out, page.PageFile))
 	return nil
 }
 
