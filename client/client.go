@@ -139,6 +139,9 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.compact(c.now(), o); err != nil {
+		return nil, err
+	}
 	l.journal.Reached() // where that was lost
 	return c, c.keep(l)
 }

@@ -1,70 +1,54 @@
 package client
 
-import (
-	"time"
+import "time"
 
-	"github.com/confetti-dp/confetti/client/internal/journal"
-)
-
-// compact makes the ledger forget the messages of what has ended, where they are
-// too old or the ledger is too large, oldest first. What was spent, and the
-// backstops, it never forgets.
-func (l *Ledger) compact(store Store, now time.Time, o Options) error {
-	forget := map[string]bool{}
-	size := l.journal.Size()
-	for _, e := range l.Entries { // oldest first
-		if e.Waiting() || e.Forgotten {
-			continue
-		}
-		if size > o.LedgerBytes || now.Sub(e.At) > o.LedgerAge {
-			forget[e.Plan] = true
-			size -= len(e.Said)
-			for _, p := range e.Parts {
-				size -= p.bytes()
-			}
-		}
+// compact writes the ledger anew where much of it is records, which are read slowly, and
+// forgets messages meanwhile: those that are too old, and where the ledger is too large, the
+// oldest ones. What was spent, and the backstops, it never forgets.
+func (l *Ledger) compact(now time.Time, o Options) error {
+	size, lines := l.journal.Size(), l.journal.Lines()
+	overdue := false
+	for _, e := range l.Entries {
+		overdue = overdue || e.mayForget() && now.Sub(e.At) > o.LedgerAge+o.LedgerAge/slack
 	}
-	if len(forget) == 0 {
+	if !overdue && lines <= min(fewLines+size/slack, o.LedgerBytes/slack) {
 		return nil
 	}
-	_, records, err := journal.Read(store)
-	if err != nil {
-		return err
-	}
-	for i, line := range records {
-		r, err := parseRecord(line)
-		if err != nil {
-			return err
+	for i := range l.Entries {
+		if e := &l.Entries[i]; e.mayForget() && now.Sub(e.At) > o.LedgerAge {
+			e.forget()
 		}
-		if r.Kind == kindSpent && forget[r.Plan] {
-			r.Spent.Forgotten, r.Spent.Said = true, ""
-			for i := range r.Spent.Parts {
-				r.Spent.Parts[i] = spokenPart{Instance: r.Spent.Parts[i].Instance}
-			}
-			if records[i], err = r.line(); err != nil {
-				return err
+	}
+	whole := l.compacted()
+	if size = len(whole); size > o.LedgerBytes {
+		for i := range l.Entries { // oldest first
+			if e := &l.Entries[i]; e.mayForget() && size > o.LedgerBytes-o.LedgerBytes/slack {
+				size -= e.forget()
 			}
 		}
+		whole = l.compacted()
 	}
-	if err := l.journal.Replace(records); err != nil {
-		return err
-	}
-	for i, e := range l.Entries {
-		if forget[e.Plan] {
-			l.Entries[i].forget()
-		}
-	}
-	return nil
+	return l.journal.Replace(whole)
 }
 
-// bytes returns what the messages of a part take up in the journal, as base64.
-func (p Part) bytes() int {
-	return 4 * (len(p.said.Bodies) + len(p.said.Dummies) + len(p.said.Vector) + len(p.said.Messages)) / 3
-}
+// A ledger is written anew for fewLines bytes of records and a part of what it has, so that
+// each answer pays for a small part of that. It is late by such a part of its limits.
+const (
+	fewLines = 32 << 10
+	slack    = 32
+)
 
-func (e *Entry) forget() {
+// mayForget reports whether the entry has messages that are of no more use.
+func (e Entry) mayForget() bool { return !e.Forgotten && !e.Waiting() }
+
+// forget deletes the messages, and returns how many bytes they had.
+func (e *Entry) forget() (bytes int) {
+	bytes = len(e.Said)
 	e.Forgotten, e.Said = true, ""
 	for i := range e.Parts {
-		e.Parts[i].Messages, e.Parts[i].said = nil, spokenPart{Instance: e.Parts[i].Instance}
+		s := &e.Parts[i].said
+		bytes += len(s.Bodies) + len(s.Dummies) + len(s.Vector) + len(s.Messages)
+		e.Parts[i].Messages, *s = nil, spokenPart{Instance: s.Instance}
 	}
+	return bytes
 }

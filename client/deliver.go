@@ -190,7 +190,7 @@ func (c *Client) send(ctx context.Context, s spool.Contribution) error {
 			if err := c.store.Remove(spool.Name(c.name, instance)); err != nil {
 				return err
 			}
-			return l.compact(c.store, now, c.options)
+			return l.compact(now, c.options)
 		})
 	case refused && final(problem.Code):
 		return c.drop(instance, fmt.Sprintf("the entry hop says %s", problem.Code))

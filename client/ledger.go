@@ -20,6 +20,8 @@ type Ledger struct {
 	Studies []Joined  `json:"studies,omitempty"` // of which the device answers one round
 
 	at        map[string]int // where the entry of a plan is
+	firsts    map[string]int // where the first of a study is, which was charged for all rounds
+	drawn     map[string]int // where a study is among Studies
 	backstops map[[32]byte][]byte
 	journal   *journal.Journal
 	stamp     any // Store.Stamp of the journal
@@ -89,9 +91,12 @@ func (e Entry) Waiting() bool {
 	return slices.ContainsFunc(e.Parts, func(p Part) bool { return p.State == Waiting })
 }
 
-// replay reads a ledger from its records.
-func replay(records [][]byte) (*Ledger, error) {
-	l := &Ledger{Entries: []Entry{}, backstops: map[[32]byte][]byte{}}
+// replay reads a ledger from what was compacted and the records since.
+func replay(compacted []byte, records [][]byte) (*Ledger, error) {
+	l, err := expand(compacted)
+	if err != nil {
+		return nil, err
+	}
 	for _, line := range records {
 		r, err := parseRecord(line)
 		if err != nil {
@@ -114,6 +119,7 @@ func (l *Ledger) apply(r record) bool {
 		if len(r.Study) != 64 || r.Round < 1 || l.joined(r.Study) != nil {
 			return false
 		}
+		l.drawn[r.Study] = len(l.Studies) // joined has made it
 		l.Studies = append(l.Studies, Joined{r.At, r.Study, r.Round})
 		return true
 	case kindSpent:
@@ -140,14 +146,7 @@ func (l *Ledger) apply(r record) bool {
 }
 
 func (l *Ledger) spend(r record) bool {
-	name, err := hex.DecodeString(r.Plan)
-	if err != nil || len(name) != 32 || len(r.Spent.Parts) == 0 || l.entry(r.Plan) != nil || !r.Spent.Charge.valid() {
-		return false
-	}
 	s := r.Spent
-	if s.Backed != nil && !l.keeps(s.Backed) || s.Covered && l.first(s.Study) == nil {
-		return false
-	}
 	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered, Said: s.Said}
 	for _, p := range s.Parts {
 		said, ok := p.current()
@@ -161,10 +160,23 @@ func (l *Ledger) spend(r record) bool {
 		kept = s.earlier(slices.ContainsFunc(e.Parts, Part.Summed))
 	}
 	var ok bool
-	if e.Statements, ok = recalled(kept); !ok {
+	e.Statements, ok = recalled(kept)
+	return ok && l.add(e)
+}
+
+// add puts an entry behind the others; false where it makes no sense there.
+func (l *Ledger) add(e Entry) bool {
+	name, err := hex.DecodeString(e.Plan)
+	if err != nil || len(name) != 32 || len(e.Parts) == 0 || l.entry(e.Plan) != nil || !e.Charge.valid() {
 		return false
 	}
-	l.at[e.Plan] = len(l.Entries) // entry has made it
+	if e.Backed != nil && !l.keeps(e.Backed) || e.Covered && l.first(e.Study) == nil {
+		return false
+	}
+	if _, known := l.firsts[e.Study]; !known && e.Study != "" && !e.Covered {
+		l.firsts[e.Study] = len(l.Entries)
+	}
+	l.at[e.Plan] = len(l.Entries)
 	l.Entries = append(l.Entries, e)
 	return true
 }
@@ -178,19 +190,47 @@ func (l *Ledger) keeps(b *Backed) bool {
 	return kept
 }
 
-// entry returns the one of the plan, or nil.
-func (l *Ledger) entry(plan string) *Entry {
-	if l.at == nil || len(l.at) != len(l.Entries) {
-		l.at = make(map[string]int, len(l.Entries))
-		for i, e := range l.Entries {
-			l.at[e.Plan] = i
+// index finds entries by their plan and study, and studies by their name.
+func (l *Ledger) index() {
+	if l.at != nil && len(l.at) == len(l.Entries) && len(l.drawn) == len(l.Studies) {
+		return
+	}
+	l.at, l.firsts, l.drawn = make(map[string]int, cap(l.Entries)), map[string]int{}, map[string]int{}
+	for i, e := range l.Entries {
+		l.at[e.Plan] = i
+		if _, known := l.firsts[e.Study]; !known && e.Study != "" && !e.Covered {
+			l.firsts[e.Study] = i
 		}
 	}
-	i, ok := l.at[plan]
-	if !ok {
-		return nil
+	for i, j := range l.Studies {
+		l.drawn[j.Study] = i
 	}
-	return &l.Entries[i]
+}
+
+// found returns what an index says of a name, or nil.
+func found[T any](at map[string]int, all []T, name string) *T {
+	if i, ok := at[name]; ok {
+		return &all[i]
+	}
+	return nil
+}
+
+// entry returns the one of the plan, or nil.
+func (l *Ledger) entry(plan string) *Entry {
+	l.index()
+	return found(l.at, l.Entries, plan)
+}
+
+// first returns the entry that was charged for every round of a study, or nil; "" is no study.
+func (l *Ledger) first(study string) *Entry {
+	l.index()
+	return found(l.firsts, l.Entries, study)
+}
+
+// joined returns the study as the device takes part in it, or nil.
+func (l *Ledger) joined(study string) *Joined {
+	l.index()
+	return found(l.drawn, l.Studies, study)
 }
 
 // Spent adds up what was spent within a period that ends now. What was spent
@@ -241,14 +281,14 @@ func (e Entry) within(now time.Time, period time.Duration) bool { return e.At.Af
 
 // ReadLedger reads the ledger in a device's store, and changes nothing.
 func ReadLedger(store Store) (*Ledger, error) {
-	j, records, err := journal.Read(store)
+	j, compacted, records, err := journal.Read(store)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("client: there is no ledger in %v: the device has answered nothing yet, or another place is meant", store)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := replay(records)
+	l, err := replay(compacted, records)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func earlier(t *testing.T, path string, version int, rewrite func(*testing.T, ma
 	}
 	lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 	old := fmt.Appendf(nil, "confetti-ledger/v%d\n", version)
-	for _, line := range lines[1:] {
+	for _, line := range lines[2:] { // behind what was compacted
 		var r map[string]any
 		if err := json.Unmarshal(line[9:], &r); err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func manyRecords(t testing.TB, plans int) (lines [][]byte) {
 // An entry is found by its plan, whichever it is, and none is found of another plan.
 func TestEntriesAreFoundByPlan(t *testing.T) {
 	const plans = 200
-	l, err := replay(manyRecords(t, plans))
+	l, err := replay(nil, manyRecords(t, plans))
 	if err != nil || len(l.Entries) != plans {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestEntriesAreFoundByPlan(t *testing.T) {
 	if l.entry(fmt.Sprintf("%064x", plans-1)) != nil || l.entry("") != nil || l.entry(fmt.Sprintf("%064x", 3)) != &l.Entries[3] {
 		t.Error("an entry is found that is not there, or is not found")
 	}
-	if _, err := replay(append(manyRecords(t, 3), manyRecords(t, 1)[0])); err == nil {
+	if _, err := replay(nil, append(manyRecords(t, 3), manyRecords(t, 1)[0])); err == nil {
 		t.Error("a plan was answered twice")
 	}
 }
@@ -53,7 +53,7 @@ func BenchmarkLedger(b *testing.B) {
 		b.Run(fmt.Sprintf("plans=%d", plans), func(b *testing.B) {
 			lines := manyRecords(b, plans)
 			for b.Loop() {
-				if _, err := replay(lines); err != nil {
+				if _, err := replay(nil, lines); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -38,10 +38,12 @@ type Options struct {
 	// Deliver.
 	Wait time.Duration
 
-	SpoolBytes  int64         // most of what waits; 0: 64 MB
-	SpoolAge    time.Duration // of what waits; 0: seven days
-	LedgerBytes int           // above it the ledger forgets messages, oldest first; 0: 16 MB
-	LedgerAge   time.Duration // after it the ledger forgets messages; 0: a year
+	SpoolBytes int64         // most of what waits; 0: 64 MB
+	SpoolAge   time.Duration // of what waits; 0: seven days
+	// The ledger forgets messages above LedgerBytes, oldest first, and after LedgerAge. It may be
+	// late by a part in 32. 0: 16 MB, and a year.
+	LedgerBytes int
+	LedgerAge   time.Duration
 
 	// Program tells this program from every other one, such as the hash of its bytes. Where it
 	// is given the Store keeps what the accountant found of the last plan, and the same program

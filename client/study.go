@@ -36,24 +36,6 @@ func (e *OtherRoundError) Error() string {
 	return fmt.Sprintf("client: refused: of this study the device answers round %d, and this is round %d", e.Round, e.Asked)
 }
 
-// joined returns the study as the device takes part in it, or nil.
-func (l *Ledger) joined(study string) *Joined {
-	i := slices.IndexFunc(l.Studies, func(j Joined) bool { return j.Study == study })
-	if i < 0 {
-		return nil
-	}
-	return &l.Studies[i]
-}
-
-// first returns the entry that was charged for every round of a study, or nil; "" is no study.
-func (l *Ledger) first(study string) *Entry {
-	i := slices.IndexFunc(l.Entries, func(e Entry) bool { return study != "" && e.Study == study && !e.Covered })
-	if i < 0 {
-		return nil
-	}
-	return &l.Entries[i]
-}
-
 // takesRound says why the device does not answer this round of a study; nil where it
 // does, or the plan is by itself. Of a study that takes one round of each respondent it
 // draws which, uniformly among those that are left, and writes that down: who sees it

@@ -30,24 +30,24 @@ func (j *Journal) Reached() {
 }
 
 // checkEnd compares the good bytes of a ledger with how far it had come, where that is
-// known.
-func checkEnd(s Store, good []byte) error {
+// known, and returns their CRC-32C.
+func checkEnd(s Store, good []byte) (crc uint32, err error) {
 	text, err := s.Load(endName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("client: %w", err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("client: %w", err)
 	}
 	bytes, sum, _ := strings.Cut(string(text), " ")
 	sum, _, _ = strings.Cut(sum, " ")
 	size, noSize := strconv.Atoi(bytes)
-	crc, noSum := strconv.ParseUint(sum, 16, 32)
-	if noSize != nil || noSum != nil || size < 0 || string(endLine(size, uint32(crc))) != string(text) {
-		return nil // the ledger is the better witness
+	then, noSum := strconv.ParseUint(sum, 16, 32)
+	if err != nil || noSize != nil || noSum != nil || size < 0 || string(endLine(size, uint32(then))) != string(text) {
+		return crc32.Checksum(good, Castagnoli), nil // the ledger is the better witness
 	}
-	if size > len(good) || crc32.Checksum(good[:size], Castagnoli) != uint32(crc) {
-		return ErrDamaged
+	if size > len(good) {
+		return 0, ErrDamaged
 	}
-	return nil
+	if crc = crc32.Checksum(good[:size], Castagnoli); crc != uint32(then) {
+		return 0, ErrDamaged
+	}
+	return crc32.Update(crc, Castagnoli, good[size:]), nil
 }

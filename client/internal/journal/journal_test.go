@@ -88,8 +88,8 @@ func written(t testing.TB) (*store, *Journal) {
 	if err := Make(s); err != nil {
 		t.Fatal(err)
 	}
-	j, records, err := Read(s)
-	if err != nil || len(records) > 0 {
+	j, compacted, records, err := Read(s)
+	if err != nil || len(records)+len(compacted) > 0 {
 		t.Fatal(records, err)
 	}
 	for i := range 3 {
@@ -107,24 +107,30 @@ func texts(records [][]byte) (all []string) {
 	return all
 }
 
+// compact are bytes that a journal may be compacted to: breaks of lines and titles are nothing to them.
+var compact = []byte("three\n\x00confetti-ledger/v4\n")
+
 var three = []string{`{"record":0}`, `{"record":1}`, `{"record":2}`}
 
 func TestRecordsAreKeptInOrder(t *testing.T) {
 	s, j := written(t)
-	again, records, err := Read(s)
+	again, _, records, err := Read(s)
 	if err != nil || !slices.Equal(texts(records), three) || again.Size() != j.Size() || j.Size() != len(s.kept[Name]) {
 		t.Fatalf("%q, %v", records, err)
 	}
 	if err := Make(s); err != nil || len(s.kept[Name]) != j.Size() {
 		t.Errorf("making what is there: %v", err)
 	}
-	if err := j.Replace([][]byte{[]byte("one")}); err != nil {
+	if err := j.Replace(compact); err != nil || j.Lines() != 0 {
 		t.Fatal(err)
 	}
-	if _, records, err := Read(s); err != nil || !slices.Equal(texts(records), []string{"one"}) {
-		t.Errorf("replaced: %q, %v", records, err)
+	if err := j.Append([]byte("since")); err != nil || j.Lines() != len("01234567 since\n") {
+		t.Fatal(j.Lines(), err)
 	}
-	if _, _, err := Read(newStore()); !errors.Is(err, fs.ErrNotExist) {
+	if again, compacted, records, err := Read(s); err != nil || !bytes.Equal(compacted, compact) || !slices.Equal(texts(records), []string{"since"}) || again.Lines() != j.Lines() || again.Size() != j.Size() || again.crc != j.crc {
+		t.Errorf("replaced: %q, %q, %v", compacted, records, err)
+	}
+	if _, _, _, err := Read(newStore()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
 }
@@ -133,10 +139,28 @@ func TestRecordsAreKeptInOrder(t *testing.T) {
 // be said again.
 func TestALossIsSeen(t *testing.T) {
 	s, j := written(t)
+	lossIsSeen(t, s, j, 3)
+	if err := errors.Join(j.Replace(compact), j.Append([]byte("since"))); err != nil {
+		t.Fatal(err)
+	}
+	lossIsSeen(t, s, j, 1)
+	// No crash leaves a part of what was compacted: without the end it is damage too.
+	whole := s.kept[Name]
+	delete(s.kept, endName)
+	for cut := range bytes.Index(whole, compact) + len(compact) {
+		s.kept[Name] = whole[:cut]
+		if _, _, _, err := Read(s); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("cut off at %d of %d: %v", cut, len(whole), err)
+		}
+	}
+}
+
+func lossIsSeen(t *testing.T, s *store, j *Journal, lines int) {
+	t.Helper()
 	whole := s.kept[Name]
 	for cut := range whole {
 		s.kept[Name] = whole[:cut]
-		if _, _, err := Read(s); !errors.Is(err, ErrDamaged) {
+		if _, _, _, err := Read(s); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("cut off at %d of %d: %v", cut, len(whole), err)
 		}
 	}
@@ -149,7 +173,7 @@ func TestALossIsSeen(t *testing.T) {
 		changed := bytes.Clone(whole)
 		changed[at] ^= 1
 		s.kept[Name] = changed
-		if _, records, err := Read(s); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrLater) {
+		if _, _, records, err := Read(s); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrLater) {
 			t.Fatalf("a bit of byte %d: %q, %v", at, records, err)
 		}
 	}
@@ -158,11 +182,11 @@ func TestALossIsSeen(t *testing.T) {
 	end := s.kept[endName]
 	for _, bad := range [][]byte{nil, {}, end[:len(end)-1], append(bytes.Clone(end), ' '), bytes.Replace(end, []byte(" "), []byte("  "), 1), []byte("-1 00000000 00000000\n"), []byte("99999999999999999999 0 0\n")} {
 		s.kept[endName] = bad
-		if _, records, err := Read(s); err != nil || len(records) != 3 {
+		if _, _, records, err := Read(s); err != nil || len(records) != lines {
 			t.Errorf("with the end %q: %q, %v", bad, records, err)
 		}
 	}
-	if _, _, err := Read(s); err != nil {
+	if _, _, _, err := Read(s); err != nil {
 		t.Fatal(err)
 	}
 	if j.Reached(); !bytes.Equal(s.kept[endName], end) {
@@ -180,7 +204,7 @@ func TestAFailedAppendLosesNothing(t *testing.T) {
 		if err := j.Append(fourth); !errors.Is(err, errFull) {
 			t.Fatalf("torn at %d: %v", torn, err)
 		}
-		again, records, err := Read(s)
+		again, _, records, err := Read(s)
 		whole := torn >= len(Line(nil, fourth))
 		if err != nil || !slices.Equal(texts(records)[:3], three) || (len(records) == 4) != whole {
 			t.Fatalf("torn at %d: %q, %v", torn, records, err)
@@ -188,7 +212,7 @@ func TestAFailedAppendLosesNothing(t *testing.T) {
 		if err := again.Append([]byte("next")); err != nil {
 			t.Fatal(err)
 		}
-		if _, records, err := Read(s); err != nil || texts(records)[len(records)-1] != "next" {
+		if _, _, records, err := Read(s); err != nil || texts(records)[len(records)-1] != "next" {
 			t.Fatalf("torn at %d, and then: %q, %v", torn, records, err)
 		}
 	}
@@ -196,9 +220,10 @@ func TestAFailedAppendLosesNothing(t *testing.T) {
 	for fails := 1; fails <= 3; fails++ {
 		s, j := written(t)
 		s.fails = fails
-		err := j.Replace([][]byte{[]byte("one")})
-		if _, records, unread := Read(s); unread != nil || !slices.Equal(texts(records), three) && !slices.Equal(texts(records), []string{"one"}) {
-			t.Errorf("the write %d failed (%v): %q, %v", fails, err, records, unread)
+		err := j.Replace(compact)
+		_, compacted, records, unread := Read(s)
+		if before, behind := len(compacted) == 0, bytes.Equal(compacted, compact); unread != nil || !(before && slices.Equal(texts(records), three) || behind && len(records) == 0) || err == nil && !behind {
+			t.Errorf("the write %d failed (%v): %q, %q, %v", fails, err, compacted, records, unread)
 		}
 	}
 }
@@ -209,39 +234,46 @@ func TestVersions(t *testing.T) {
 	for _, head := range Earlier {
 		s := newStore()
 		s.kept[Name] = Line([]byte(head), []byte("old"))
-		j, records, err := Read(s)
+		j, _, records, err := Read(s)
 		if err != nil || !slices.Equal(texts(records), []string{"old"}) {
 			t.Fatalf("%q: %q, %v", head, records, err)
 		}
 		if err := j.Append([]byte("new")); err != nil || !bytes.HasPrefix(s.kept[Name], []byte(Head)) {
 			t.Fatalf("%q: %v: %q", head, err, s.kept[Name])
 		}
-		if _, records, err := Read(s); err != nil || !slices.Equal(texts(records), []string{"old", "new"}) {
+		if _, _, records, err := Read(s); err != nil || !slices.Equal(texts(records), []string{"old", "new"}) {
 			t.Errorf("%q: %q, %v", head, records, err)
 		}
 	}
-	for text, want := range map[string]error{"confetti-ledger/v4\n": ErrLater, "confetti-ledger/v33\n": ErrLater, "confetti-ledger/v3": ErrDamaged, "": ErrDamaged, "other\n": ErrDamaged} {
+	for text, want := range map[string]error{"confetti-ledger/v5\n": ErrLater, "confetti-ledger/v33\n": ErrLater, "confetti-ledger/v4": ErrDamaged, Head: ErrDamaged, "": ErrDamaged, "other\n": ErrDamaged} {
 		s := newStore()
 		s.kept[Name] = []byte(text)
-		if _, _, err := Read(s); !errors.Is(err, want) {
+		if _, _, _, err := Read(s); !errors.Is(err, want) {
 			t.Errorf("%q: %v, not %v", text, err, want)
 		}
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	s, _ := written(f)
+	s, j := written(f)
+	f.Add(s.kept[Name])
+	if err := errors.Join(j.Replace(compact), j.Append([]byte("since"))); err != nil {
+		f.Fatal(err)
+	}
 	f.Add(s.kept[Name])
 	f.Add([]byte(Head))
+	f.Add(bytes.Replace(begin(nil), []byte("0 0"), []byte("9 0"), 1))
 	f.Add([]byte(Earlier[0] + "00000000 \n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		costlimit.Heap(t, costlimit.Factor, len(data), func() {
-			records, good, err := Parse(data)
+			compacted, records, good, err := Parse(data)
 			if err != nil {
 				return
 			}
-			head := data[:bytes.IndexByte(data, '\n')+1]
-			again := bytes.Clone(head)
+			again := begin(compacted)
+			if head := data[:bytes.IndexByte(data, '\n')+1]; string(head) != Head {
+				again = bytes.Clone(head)
+			}
 			for _, r := range records {
 				again = Line(again, r)
 			}
