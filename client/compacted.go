@@ -24,6 +24,7 @@ type coder struct {
 	texts    []string
 	numbers  map[string]int  // of the texts, where it writes
 	promises map[int]promise // by the number of the text that they are, where it reads
+	parts    []Part          // of the entries that were read
 }
 
 // promise is what an entry costs and states.
@@ -99,20 +100,25 @@ func (c *coder) ledger(l *Ledger) {
 	}
 	n = len(l.Entries)
 	c.length(&n, smallestEntry)
-	if c.reads {
-		l.Entries = make([]Entry, 0, n)
-		l.index()
-	}
-	for i := range n {
-		if !c.reads {
-			c.entry(&l.Entries[i])
-			continue
+	if !c.reads {
+		for _, e := range l.Entries {
+			name, _ := hex.DecodeString(e.Plan) // add has looked
+			c.b = append(c.b, name...)
 		}
-		var e Entry
-		if c.entry(&e); c.wrong || !l.add(e) {
-			c.wrong = true
+		for i := range l.Entries {
+			c.entry(&l.Entries[i])
+		}
+		return
+	}
+	l.Entries, c.parts = make([]Entry, 0, n), make([]Part, 0, n)
+	names := hex.EncodeToString(c.take(32 * n))
+	for i := range n {
+		if c.wrong {
 			return
 		}
+		e := Entry{Plan: names[64*i : 64*(i+1)]}
+		c.entry(&e)
+		c.wrong = c.wrong || !l.add(e)
 	}
 }
 
@@ -121,7 +127,6 @@ func (c *coder) ledger(l *Ledger) {
 const smallestEntry = 48
 
 func (c *coder) entry(e *Entry) {
-	c.plan(&e.Plan)
 	backed := e.Backed != nil
 	c.flags(&e.Reused, &e.Covered, &e.Forgotten, &backed)
 	c.time(&e.At, time.Time{})
@@ -145,14 +150,16 @@ func (c *coder) entry(e *Entry) {
 	n := len(e.Parts)
 	c.length(&n, smallestPart)
 	if c.reads {
-		e.Parts = make([]Part, n)
+		at := len(c.parts)
+		c.parts = append(c.parts, make([]Part, n)...)
+		e.Parts = c.parts[at : at+n : at+n]
 	}
 	for i := range e.Parts {
 		c.part(&e.Parts[i], e.At)
 	}
 }
 
-const smallestPart = 8
+const smallestPart = 6 // as smallestEntry
 
 func (c *coder) part(p *Part, at time.Time) {
 	s := &p.said
@@ -312,15 +319,6 @@ func (c *coder) time(t *time.Time, before time.Time) {
 	}
 	*t = time.Unix(before.Unix()+int64(seconds), int64(nanoseconds)).UTC()
 	c.wrong = c.wrong || nanoseconds < 0 || nanoseconds >= 1e9
-}
-
-func (c *coder) plan(name *string) {
-	if !c.reads {
-		raw, _ := hex.DecodeString(*name) // add has looked
-		c.b = append(c.b, raw...)
-		return
-	}
-	*name = hex.EncodeToString(c.take(32))
 }
 
 func (c *coder) bytes(b *[]byte) {

@@ -26,7 +26,7 @@ func TestTheLedgerForgetsMessagesOnly(t *testing.T) {
 	s := newService(t, &p, false)
 	o := device(t, s)
 	o.Caps = client.Caps{Plan: client.Cap{Epsilon: 100}}
-	o.LedgerBytes, o.LedgerAge = 17000, 30*24*time.Hour // 200 messages take some 2,100 bytes, the rest of an answer 2,000
+	o.LedgerBytes, o.LedgerAge = 4000, 30*24*time.Hour // 200 messages take some 1,000 bytes
 	start := time.Now()
 	answer := func(i int, at time.Time) {
 		t.Helper()
@@ -57,7 +57,7 @@ func TestTheLedgerForgetsMessagesOnly(t *testing.T) {
 			t.Errorf("entry %d: %v after %v, %d messages, %s", i, e.Forgotten, l.Entries[max(0, i-1)].Forgotten, len(e.Parts[0].Messages), e.Parts[0].State)
 		}
 	}
-	if len(l.Entries) != 6 || kept == 0 || kept == 6 || info.Size() > 17000+4500 {
+	if len(l.Entries) != 6 || kept == 0 || kept == 6 || info.Size() > 4000+100 {
 		t.Errorf("%d entries, %d with messages, %d bytes", len(l.Entries), kept, info.Size())
 	}
 	answer(6, start.AddDate(0, 0, 31))

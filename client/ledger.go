@@ -166,8 +166,11 @@ func (l *Ledger) spend(r record) bool {
 
 // add puts an entry behind the others; false where it makes no sense there.
 func (l *Ledger) add(e Entry) bool {
-	name, err := hex.DecodeString(e.Plan)
-	if err != nil || len(name) != 32 || len(e.Parts) == 0 || l.entry(e.Plan) != nil || !e.Charge.valid() {
+	var name [32]byte
+	if len(e.Plan) != 64 || len(e.Parts) == 0 {
+		return false
+	}
+	if _, err := hex.Decode(name[:], []byte(e.Plan)); err != nil || l.entry(e.Plan) != nil || !e.Charge.valid() {
 		return false
 	}
 	if e.Backed != nil && !l.keeps(e.Backed) || e.Covered && l.first(e.Study) == nil {

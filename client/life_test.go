@@ -19,19 +19,21 @@ var sequences = flag.Int("sequences", 500, "random lives of a device that are co
 
 // life is one device's, as it goes on.
 type life struct {
-	r      *rand.Rand
-	polls  []poll
-	twin   string
-	store  *shelf
-	now    time.Time
-	caps   client.Caps
-	policy *client.Caps
-	in     bool
-	model  model
-	known  map[string]*client.Client // programs that run on
-	joined map[string]int            // which round of a study it has drawn
-	drawn  map[string]string         // the backstop of a value, and of a backstop
-	log    []string
+	r     *rand.Rand
+	polls []poll
+	twin  string
+	store *shelf
+	// compacts is the device's LedgerBytes: of every other one it compacts at each turn.
+	compacts int
+	now      time.Time
+	caps     client.Caps
+	policy   *client.Caps
+	in       bool
+	model    model
+	known    map[string]*client.Client // programs that run on
+	joined   map[string]int            // which round of a study it has drawn
+	drawn    map[string]string         // the backstop of a value, and of a backstop
+	log      []string
 }
 
 // fault is where a device and the model differ.
@@ -76,7 +78,7 @@ func (l *life) program(p poll, again bool, die string, services carrier) (*clien
 	}
 	l.store.kept["checked"] = p.signed.checked
 	c, err := client.Open(p.signed.Signed, client.Options{
-		Store: l.store, Transport: services, Publishers: trusted, Program: "model", Caps: l.caps, Delay: client.NoDelay,
+		Store: l.store, Transport: services, Publishers: trusted, Program: "model", Caps: l.caps, Delay: client.NoDelay, LedgerBytes: l.compacts,
 		Now: func() time.Time { return l.now },
 		Policy: func() (client.Policy, error) {
 			return client.Policy{Caps: l.policy}, nil
@@ -103,7 +105,7 @@ func (l *life) program(p poll, again bool, die string, services carrier) (*clien
 
 // live goes through one life of so many steps, and stops at the first fault.
 func live(all []poll, number uint64, steps int, twin string) (l *life, err error) {
-	l = &life{r: seeded.New(20, number), twin: twin, store: newShelf(), now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), joined: map[string]int{}, drawn: map[string]string{}, in: true}
+	l = &life{r: seeded.New(20, number), twin: twin, store: newShelf(), now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), joined: map[string]int{}, drawn: map[string]string{}, in: true, compacts: int(number % 2)}
 	if err := client.Consent(l.store, true); err != nil {
 		return l, err
 	}

@@ -1,19 +1,30 @@
 package client
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
-// manyRecords are those of so many plans that were answered and sent, of one instance each.
+// manyRecords are those of so many plans that were answered and sent, of one instance each: of
+// fifty metrics, in turn, with sixteen messages.
 func manyRecords(t testing.TB, plans int) (lines [][]byte) {
 	at := time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)
+	method := "numerical composition of privacy loss distributions, and the best of three theorems"
+	stated := []stated{
+		{"everyone together", 4, 0, "replacement", "local", 1, 1, "exact", method, ""}, {"who sees one message", 0.1, 1e-9, "replacement", "one fragment", 40_000, 1, "upper bound", method, ""},
+		{"the reader of the release", 1, 1e-9, "replacement", "shuffled", 40_000, 1, "upper bound", method, "of everything but the crowd"},
+	}
 	for i := range plans {
+		at = at.Add(time.Duration(1728) * time.Second)
 		plan := fmt.Sprintf("%064x", i)
 		for _, r := range []record{
-			{Kind: kindSpent, At: at, Plan: plan, Spent: &spending{Charge: Charge{Epsilon: 1, Delta: 1e-6, Local: unlimited}, Expires: at,
-				Parts: []spokenPart{{}}, Forgotten: true, Statements: []stated{{Observer: "the reader of the release", Epsilon: 1, Delta: 1e-6}}}},
+			{Kind: kindSpent, At: at, Plan: plan, Spent: &spending{Title: fmt.Sprintf("Metric %d of day %d", i%50, i/50), Publisher: "ed25519:7f2c",
+				Charge: Charge{Epsilon: 1e-3 + 1e-5*float64(i%50), Delta: 1e-9, Local: 4, Shift: 1e-3, Tail: 1e-10}, Expires: at.Add(time.Hour), CrowdName: "all", Statements: stated,
+				Parts: []spokenPart{{Size: 8, Body: 5, Bodies: bytes.Repeat([]byte{byte(i), 2, 3, 4, 5}, 16)}}}},
 			{Kind: kindSealed, At: at, Plan: plan}, {Kind: kindSent, At: at, Plan: plan},
 		} {
 			line, err := r.line()
@@ -47,16 +58,33 @@ func TestEntriesAreFoundByPlan(t *testing.T) {
 	}
 }
 
-// BenchmarkLedger reads the ledger of a device that has answered so many plans.
+// BenchmarkLedger reads the ledger of a device that has answered so many plans: as it is
+// compacted, and as the version before kept it.
 func BenchmarkLedger(b *testing.B) {
-	for _, plans := range []int{100, 10_000} {
-		b.Run(fmt.Sprintf("plans=%d", plans), func(b *testing.B) {
-			lines := manyRecords(b, plans)
-			for b.Loop() {
-				if _, err := replay(nil, lines); err != nil {
-					b.Fatal(err)
+	for _, plans := range []int{100, 10_000, 365 * 50} {
+		lines := manyRecords(b, plans)
+		l, err := replay(nil, lines)
+		if err != nil {
+			b.Fatal(err)
+		}
+		compacted := l.compacted()
+		for _, bench := range []struct {
+			name string
+			do   func() (*Ledger, error)
+		}{
+			{"compacted", func() (*Ledger, error) { return replay(compacted, nil) }},
+			{"records", func() (*Ledger, error) { return replay(nil, lines) }},
+		} {
+			b.Run(fmt.Sprintf("plans=%d/%s", plans, bench.name), func(b *testing.B) {
+				before := costlimit.Used(b)
+				for b.Loop() {
+					if _, err := bench.do(); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+				b.ReportMetric(float64((costlimit.Used(b)-before).Microseconds())/1e3/float64(b.N), "processor-ms/op")
+				b.ReportMetric(float64(len(compacted)), "bytes")
+			})
+		}
 	}
 }

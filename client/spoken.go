@@ -75,10 +75,14 @@ func (s spokenPart) count() int {
 
 // said returns the bodies of the messages.
 func (s spokenPart) said() [][]byte {
+	bodies, each := s.Bodies, max(s.Body, 1)
 	if s.Messages != nil {
-		return slices.Collect(slices.Chunk(s.Messages, tally.MessageBytes))
+		bodies, each = s.Messages, tally.MessageBytes
 	}
-	return slices.Collect(slices.Chunk(s.Bodies, max(s.Body, 1)))
+	if len(bodies) == 0 {
+		return nil
+	}
+	return slices.AppendSeq(make([][]byte, 0, len(bodies)/each), slices.Chunk(bodies, each))
 }
 
 // payloads packs the bodies again as they were packed; nil where their order is not known.
