@@ -9,9 +9,8 @@ import (
 // What the tests of this package see beside its exported names. They stand outside of it,
 // since the events they account for do.
 var (
-	GaussPower  = gaussPower
-	OwnLosses   = ownLosses
-	Dominations = dominations
+	GaussPower = gaussPower
+	OwnLosses  = ownLosses
 )
 
 // LeastShift returns the least shift, from above, whose hockey stick at epsilon is at least delta.
@@ -28,4 +27,12 @@ func HooksOf(e any) (names []string) {
 		}
 	}
 	return names
+}
+
+// Dominations are those of plans.
+func Dominations(plans []Spending) (all []Domination) {
+	for _, p := range plans {
+		all = append(all, p.Domination)
+	}
+	return all
 }

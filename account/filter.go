@@ -55,31 +55,33 @@ func NewBox(epsilon, delta, tailShare float64) (Box, error) {
 // maxBoxEpsilon is far above any epsilon that protects.
 const maxBoxEpsilon = 1e9
 
-// Shares returns the parts of both sides of the box that the dominations take up: of the
-// square of Shift, and of Tail. They fit while neither is above 1.
-func (b Box) Shares(ds ...Domination) (shift, tail float64) {
-	squares := 0.0
-	for _, d := range ds {
-		squares += d.Shift * d.Shift
-		tail += d.Tail
-	}
-	// Relative roundings of so many sums of numbers that are not negative.
-	slack := 1 + 0x1p-52*float64(len(ds)+4)
-	return squares / (b.Shift * b.Shift) * slack, tail / b.Tail * slack
-}
-
-// Fits reports whether all of them may be answered.
-func (b Box) Fits(ds ...Domination) bool {
-	shift, tail := b.Shares(ds...)
-	return shift <= 1 && tail <= 1
-}
-
 // Spending is what one plan costs: its own epsilon and delta, and its domination. All
 // speak of the same neighbours.
 type Spending struct {
 	Epsilon    float64    `json:"epsilon"`
 	Delta      float64    `json:"delta"`
 	Domination Domination `json:"domination"`
+}
+
+// Spent is what plans cost together, as far as a filter asks of it. It grows by a plan at a
+// time, so that whoever is asked of one more need not go over those before.
+type Spent struct {
+	plans                         int
+	epsilon, delta, squares, tail float64
+}
+
+// Sum adds up what plans cost.
+func Sum(plans ...Spending) Spent { return Spent{}.And(plans...) }
+
+// And adds what more plans cost.
+func (s Spent) And(plans ...Spending) Spent {
+	for _, p := range plans {
+		s.plans++
+		s.epsilon, s.delta = profile.AddUp(s.epsilon, p.Epsilon), profile.AddUp(s.delta, p.Delta)
+		s.squares += p.Domination.Shift * p.Domination.Shift
+		s.tail += p.Domination.Tail
+	}
+	return s
 }
 
 // Filter decides how much may be asked of one person under a cap. Plans are chosen
@@ -119,30 +121,14 @@ const capSlack = 1e-12
 
 // Admits reports whether all the plans may be answered, the last of them after the
 // others.
-func (f Filter) Admits(plans ...Spending) bool {
-	epsilon, delta := sums(plans)
+func (f Filter) Admits(s Spent) bool {
 	switch {
-	case epsilon <= f.Epsilon*(1+capSlack) && delta <= f.Sums*(1+capSlack):
+	case s.epsilon <= f.Epsilon*(1+capSlack) && s.delta <= f.Sums*(1+capSlack):
 		return true
-	case len(plans) == 1 && epsilon <= f.Epsilon*(1+capSlack) && delta <= f.Delta*(1+capSlack):
+	case s.plans == 1 && s.epsilon <= f.Epsilon*(1+capSlack) && s.delta <= f.Delta*(1+capSlack):
 		return true
 	}
-	return f.Box.Fits(dominations(plans)...)
-}
-
-func sums(plans []Spending) (epsilon, delta float64) {
-	for _, p := range plans {
-		epsilon, delta = profile.AddUp(epsilon, p.Epsilon), profile.AddUp(delta, p.Delta)
-	}
-	return epsilon, delta
-}
-
-func dominations(plans []Spending) []Domination {
-	ds := make([]Domination, len(plans))
-	for i, p := range plans {
-		ds[i] = p.Domination
-	}
-	return ds
+	return f.Shares(s).Box() <= 1
 }
 
 // Shares are the parts of the filter that the plans take up: of both sides of the
@@ -159,37 +145,20 @@ func (s Shares) Box() float64  { return math.Max(s.Shift, s.Tail) }
 func (s Shares) Sums() float64 { return math.Max(s.Epsilon, s.Delta) }
 
 // Shares says how much of the filter is spent.
-func (f Filter) Shares(plans ...Spending) Shares {
-	var s Shares
-	s.Shift, s.Tail = f.Box.Shares(dominations(plans)...)
-	epsilon, delta := sums(plans)
-	s.Epsilon, s.Delta = epsilon/f.Epsilon, delta/f.Sums
-	return s
+func (f Filter) Shares(s Spent) Shares {
+	// Relative roundings of so many sums of numbers that are not negative.
+	slack := 1 + 0x1p-52*float64(s.plans+4)
+	return Shares{Shift: s.squares / (f.Box.Shift * f.Box.Shift) * slack, Tail: s.tail / f.Box.Tail * slack, Epsilon: s.epsilon / f.Epsilon, Delta: s.delta / f.Sums}
 }
 
 // More returns how many plans like the one given may still be answered after the others,
 // counted up to most.
-func (f Filter) More(most int, like Spending, plans ...Spending) int {
-	admits := func(more int) bool {
-		all := plans[:len(plans):len(plans)]
-		for range more {
-			all = append(all, like)
+func (f Filter) More(most int, like Spending, after Spent) (n int) {
+	for n < most {
+		if after = after.And(like); !f.Admits(after) {
+			break
 		}
-		return f.Admits(all...)
+		n++
 	}
-	if !admits(1) {
-		return 0
-	}
-	low, high := 1, 2
-	for high <= most && admits(high) {
-		low, high = high, 2*high
-	}
-	for high = min(high, most+1); high-low > 1; {
-		if middle := low + (high-low)/2; admits(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
+	return n
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
@@ -108,7 +107,8 @@ func longestLocal(caps []Caps) (longest time.Duration) {
 // that was within the period and began or went on with a term; otherwise nil.
 func (l *Ledger) standing(question []byte, now time.Time, period time.Duration) *Backed {
 	var last *Backed
-	for _, e := range l.Entries {
+	for i := range l.Entries {
+		e := &l.Entries[i]
 		if b := e.Backed; b != nil && !b.Term.IsZero() && bytes.Equal(b.Question, question) && e.within(now, period) {
 			last = b
 		}
@@ -119,9 +119,13 @@ func (l *Ledger) standing(question []byte, now time.Time, period time.Duration) 
 // saidOf reports whether an answer of the backstop's term lies within a period that ends
 // now.
 func (l *Ledger) saidOf(b *Backed, now time.Time, period time.Duration) bool {
-	return slices.ContainsFunc(l.Entries, func(e Entry) bool {
-		return e.Backed != nil && e.Backed.Term.Equal(b.Term) && bytes.Equal(e.Backed.Question, b.Question) && e.within(now, period)
-	})
+	for i := range l.Entries {
+		e := &l.Entries[i]
+		if e.Backed != nil && e.Backed.Term.Equal(b.Term) && bytes.Equal(e.Backed.Question, b.Question) && e.within(now, period) {
+			return true
+		}
+	}
+	return false
 }
 
 // refuseBeyondCaps refuses a cost that does not fit every cap. One on a plan holds for a whole study.
@@ -143,19 +147,19 @@ func (l *Ledger) refuseBeyondCaps(now time.Time, caps []Caps, asked cost, goesOn
 // so does each answer of a time without a Local cap, though some may have had the
 // same backstop.
 func (l *Ledger) counted(now time.Time, period time.Duration) Charge {
-	return l.sum(now, period, func(e Entry) string {
+	return l.sum(now, period, func(e *Entry) source {
 		if e.Backed.Term.IsZero() {
-			return e.Plan
+			return source{name: e.Plan}
 		}
-		return fmt.Sprintf("%x %d", e.Backed.Question, e.Backed.Term.UnixNano())
+		return source{string(e.Backed.Question), e.Backed.Term.UnixNano()}
 	})
 }
 
-// within lists what a filter needs of the plans that count.
-func (l *Ledger) within(now time.Time, period time.Duration) (all []account.Spending) {
-	for _, e := range l.Entries {
-		if e.within(now, period) && !l.covers(e, now, period) {
-			all = append(all, e.Charge.spending())
+// within adds up what a filter needs of the plans that count.
+func (l *Ledger) within(now time.Time, period time.Duration) (all account.Spent) {
+	for i := range l.Entries {
+		if e := &l.Entries[i]; e.within(now, period) && !l.covers(e, now, period) {
+			all = all.And(e.Charge.spending())
 		}
 	}
 	return all

@@ -8,7 +8,8 @@ import "time"
 func (l *Ledger) compact(now time.Time, o Options) error {
 	size, lines := l.journal.Size(), l.journal.Lines()
 	overdue := false
-	for _, e := range l.Entries {
+	for i := range l.Entries {
+		e := &l.Entries[i]
 		overdue = overdue || e.mayForget() && now.Sub(e.At) > o.LedgerAge+o.LedgerAge/slack
 	}
 	if !overdue && lines <= min(fewLines+size/slack, o.LedgerBytes/slack) {
@@ -39,7 +40,7 @@ const (
 )
 
 // mayForget reports whether the entry has messages that are of no more use.
-func (e Entry) mayForget() bool { return !e.Forgotten && !e.Waiting() }
+func (e *Entry) mayForget() bool { return !e.Forgotten && !e.Waiting() }
 
 // forget deletes the messages, and returns how many bytes they had.
 func (e *Entry) forget() (bytes int) {

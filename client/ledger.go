@@ -242,15 +242,22 @@ func (l *Ledger) joined(study string) *Joined {
 // Whatever came from one backstop counts once where everyone colludes, in every
 // period in which something came from it: with all that it can ever tell.
 func (l *Ledger) Spent(now time.Time, period time.Duration) Charge {
-	return l.sum(now, period, func(e Entry) string { return string(e.Backed.Key) })
+	return l.sum(now, period, func(e *Entry) source { return source{name: string(e.Backed.Key)} })
+}
+
+// source is what answers in report fragments came from: a backstop, or a term of one.
+type source struct {
+	name string
+	term int64
 }
 
 // sum adds up what was spent since; of the answers in report fragments that once
 // gives one name, the local epsilon counts once, whatever study they are of.
-func (l *Ledger) sum(now time.Time, period time.Duration, once func(Entry) string) Charge {
+func (l *Ledger) sum(now time.Time, period time.Duration, once func(*Entry) source) Charge {
 	var sum Charge
-	counted := map[string]bool{}
-	for _, e := range l.Entries {
+	counted := map[source]bool{}
+	for i := range l.Entries {
+		e := &l.Entries[i]
 		if !e.within(now, period) {
 			continue
 		}
@@ -275,12 +282,12 @@ func (l *Ledger) sum(now time.Time, period time.Duration, once func(Entry) strin
 
 // covers reports whether the entry was charged with its study's first answer, and that
 // counts in a period that ends now.
-func (l *Ledger) covers(e Entry, now time.Time, period time.Duration) bool {
+func (l *Ledger) covers(e *Entry, now time.Time, period time.Duration) bool {
 	return e.Covered && l.first(e.Study).within(now, period)
 }
 
 // within reports whether the entry counts in a period that ends now.
-func (e Entry) within(now time.Time, period time.Duration) bool { return e.At.After(now.Add(-period)) }
+func (e *Entry) within(now time.Time, period time.Duration) bool { return e.At.After(now.Add(-period)) }
 
 // ReadLedger reads the ledger in a device's store, and changes nothing.
 func ReadLedger(store Store) (*Ledger, error) {

@@ -3,7 +3,6 @@ package client
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,15 +32,18 @@ const MaxPending = 1000
 // further plans by; nil stands for the last one within the period.
 func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
 	r := Room{Period: caps.Period, Cap: caps.Window, Spent: l.counted(now, caps.Period), More: -1}
-	r.Labels = slices.ContainsFunc(l.Entries, func(e Entry) bool { return e.within(now, caps.Period) && e.Charge.Of() == account.Label })
+	for i := range l.Entries {
+		e := &l.Entries[i]
+		r.Labels = r.Labels || e.within(now, caps.Period) && e.Charge.Of() == account.Label
+	}
 	earlier := l.within(now, caps.Period)
 	f, filtered := caps.Window.filter()
 	if r.Filtered = filtered; filtered {
-		r.Shares = f.Shares(earlier...)
+		r.Shares = f.Shares(earlier)
 	}
 	if like == nil {
-		for _, e := range l.Entries {
-			if e.within(now, caps.Period) {
+		for i := range l.Entries {
+			if e := &l.Entries[i]; e.within(now, caps.Period) {
 				like = &e.Charge
 			}
 		}
@@ -51,7 +53,7 @@ func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
 	}
 	r.More = MaxPending
 	if filtered {
-		r.More = f.More(MaxPending, like.spending(), earlier...)
+		r.More = f.More(MaxPending, like.spending(), earlier)
 	}
 	fits := func(limit, spent, each float64) {
 		if limit > 0 && each > 0 {

@@ -26,7 +26,8 @@ func readSpooled(store Store, plan string, instance int) (s spool.Contribution, 
 // sweep drops what could not be sent in time, of whatever plan, removes what a
 // crash has left behind, and says how many bytes still wait to be sent.
 func (l *Ledger) sweep(store Store, now time.Time) (size int64, err error) {
-	for _, e := range l.Entries {
+	for i := range l.Entries {
+		e := &l.Entries[i]
 		for _, p := range e.Parts {
 			if p.State == Waiting && now.After(e.Expires) {
 				if err := l.drop(store, now, e.Plan, p.Instance, "it could not be sent in time"); err != nil {

@@ -45,7 +45,8 @@ func (c *Client) Follow(twin string) { c.affords = Twins[twin] }
 // for all rounds, and was waived for the whole study where it was counted already.
 func (l *Ledger) SpentAsItWas(now time.Time, period time.Duration) (sum Charge) {
 	counted := map[string]bool{}
-	for _, e := range l.Entries {
+	for i := range l.Entries {
+		e := &l.Entries[i]
 		if !e.within(now, period) || l.covers(e, now, period) {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/central"
@@ -77,6 +78,10 @@ func (p Population) entries(spent []rows.Spending) []account.Spending {
 	return all
 }
 
+func (p Population) sum(spent []rows.Spending) account.Spent {
+	return account.Sum(p.entries(spent)...)
+}
+
 // filter returns the rule by which plans are taken. Whoever publishes the next plan may have
 // read the releases of the earlier ones, and chooses after that: the filter holds for
 // such choices, since it is fixed by the budget.
@@ -90,13 +95,43 @@ type overspent struct {
 	asked   rows.Spending
 }
 
-// check returns an *overspent if the plan does not fit beside what was spent.
-func (p Population) check(name string, asked rows.Spending, earlier []rows.Spending) error {
+// outlays are what populations have spent, as far as this process has added it up. The ledger
+// grows, and each plan is added once.
+type outlays struct {
+	mu sync.Mutex
+	of map[string]*outlay
+}
+
+type outlay struct {
+	plans int
+	last  rows.Spending
+	spent account.Spent
+}
+
+// add returns what a population has spent, of which these are all plans, in order.
+func (s *outlays) add(name string, p Population, earlier []rows.Spending) account.Spent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.of[name]
+	if known == nil || known.plans > len(earlier) || known.plans > 0 && earlier[known.plans-1] != known.last { // another ledger was put in its place
+		known = &outlay{}
+		s.of[name] = known
+	}
+	for _, b := range earlier[known.plans:] {
+		known.spent, known.last = known.spent.And(p.entry(b)), b
+	}
+	known.plans = len(earlier)
+	return known.spent
+}
+
+// check returns an *overspent if the plan does not fit beside what was spent, which adds up to
+// so much.
+func (p Population) check(name string, asked rows.Spending, earlier []rows.Spending, spent account.Spent) error {
 	f, err := p.filter()
 	if err != nil {
 		return fmt.Errorf("analyzer: budget of population %q: %w", name, err)
 	}
-	if !f.Admits(append(p.entries(earlier), p.entry(asked))...) {
+	if !f.Admits(spent.And(p.entry(asked))) {
 		return &overspent{name, p, earlier, asked}
 	}
 	return nil
@@ -115,7 +150,7 @@ func (o *overspent) Error() string {
 	}
 	fmt.Fprintf(&b, "; this plan asks for %.4g at %.3g (%s)", o.asked.Epsilon, o.asked.Delta, o.asked.Adjacency)
 	if f, err := o.budget.filter(); err == nil {
-		spent, asked := f.Shares(o.budget.entries(o.earlier)...), f.Shares(o.budget.entry(o.asked))
+		spent, asked := f.Shares(o.budget.sum(o.earlier)), f.Shares(account.Sum(o.budget.entry(o.asked)))
 		fmt.Fprintf(&b, "; that is %.3g %% of the budget for plans that a Gaussian dominates, of which %.3g %% are spent", 100*asked.Box(), 100*spent.Box())
 	}
 	return b.String()
@@ -130,13 +165,12 @@ func (o *overspent) fits() (epsilon float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	spent := o.budget.entries(o.earlier)
-	shares := f.Shares(spent...)
+	shares := f.Shares(o.budget.sum(o.earlier))
 	asked := o.budget.entry(o.asked)
 	if asked.Delta <= f.Sums*(1-shares.Delta)*(1-rounding) {
 		epsilon = (1 - shares.Epsilon) * f.Epsilon * (1 - rounding)
 	}
-	if len(spent) == 0 && asked.Delta <= o.budget.Delta {
+	if len(o.earlier) == 0 && asked.Delta <= o.budget.Delta {
 		epsilon = o.budget.Epsilon
 	}
 	if asked.Domination.Tail <= f.Box.Tail*(1-shares.Tail) && shares.Shift < 1 && asked.Delta < 1 {
@@ -185,7 +219,7 @@ func (o *overspent) takes(p plan.Plan) bool {
 	}
 	g.Epsilon += labelEpsilon(p)
 	s, err := proto.Spending(g, o.budget.Adjacency)
-	return err == nil && o.budget.check(o.name, spent(g, s, o.budget.Adjacency), o.earlier) == nil
+	return err == nil && o.budget.check(o.name, spent(g, s, o.budget.Adjacency), o.earlier, o.budget.sum(o.earlier)) == nil
 }
 
 // priced returns what a plan is charged, for the neighbours that a budget speaks of.

@@ -2,7 +2,9 @@ package analyzerd
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +39,7 @@ func TestWhatFitsIsTaken(t *testing.T) {
 		var earlier []rows.Spending
 		for range rapid.IntRange(0, 6).Draw(t, "plans") {
 			b := dominated(rows.Spending{Epsilon: rapid.Float64Range(0.01, 3).Draw(t, "earlier"), Delta: p.Delta * rapid.Float64Range(1e-3, 0.05).Draw(t, "earlier delta")})
-			if p.check("all", b, earlier) == nil {
+			if p.check("all", b, earlier, p.sum(earlier)) == nil {
 				earlier = append(earlier, b)
 			}
 		}
@@ -50,11 +52,11 @@ func TestWhatFitsIsTaken(t *testing.T) {
 			return
 		}
 		asked.Epsilon = floor(epsilon, 6)
-		if err := p.check("all", dominated(asked), earlier); err != nil {
+		if err := p.check("all", dominated(asked), earlier, p.sum(earlier)); err != nil {
 			t.Fatalf("what fits does not fit: %v", err)
 		}
 		asked.Epsilon = p.Epsilon * 1.001
-		if whole := (rows.Spending{Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: "replacement"}); p.check("all", whole, earlier) == nil && asked.Epsilon > 2 {
+		if whole := (rows.Spending{Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: "replacement"}); p.check("all", whole, earlier, p.sum(earlier)) == nil && asked.Epsilon > 2 {
 			t.Fatal("more than the budget was taken")
 		}
 	})
@@ -76,7 +78,7 @@ func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	b := rows.Spending{Epsilon: g.Epsilon, Delta: 1e-6, Adjacency: "replacement", Shift: d.Shift, Tail: d.Tail, Dominated: "replacement"}
 	count := func(b rows.Spending) (n int) {
 		var earlier []rows.Spending
-		for p.check("all", b, earlier) == nil {
+		for p.check("all", b, earlier, p.sum(earlier)) == nil {
 			earlier = append(earlier, b)
 		}
 		return len(earlier)
@@ -98,10 +100,10 @@ func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 // What was spent for neighbours that say nothing of the population's fits no budget.
 func TestWhatCannotBeConvertedFitsNoBudget(t *testing.T) {
 	p := Population{1, 1e-5, account.Replacement}
-	if err := p.check("all", rows.Spending{Epsilon: 1e-9, Delta: 1e-12, Adjacency: "label"}, nil); err == nil {
+	if err := p.check("all", rows.Spending{Epsilon: 1e-9, Delta: 1e-12, Adjacency: "label"}, nil, account.Spent{}); err == nil {
 		t.Error("labels were charged to a budget of records")
 	}
-	if err := p.check("all", rows.Spending{Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement"}, nil); err != nil {
+	if err := p.check("all", rows.Spending{Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement"}, nil, account.Spent{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -109,7 +111,7 @@ func TestWhatCannotBeConvertedFitsNoBudget(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	p := Population{1, 1e-5, account.Replacement}
 	spent := []rows.Spending{{Plan: strings.Repeat("a", 64), Publisher: "Research", Epsilon: 1, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m"}}
-	err := p.check("all", rows.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}, spent)
+	err := p.check("all", rows.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}, spent, p.sum(spent))
 	over, is := errors.AsType[*overspent](err)
 	if !is || !strings.Contains(err.Error(), "by Research with plan aaaaaaaaaaaa;") {
 		t.Fatal(err)
@@ -161,5 +163,32 @@ func TestWhatAChargeLeavesOut(t *testing.T) {
 		if note := leftOut(c.plan); !strings.Contains(note, c.note) || (note == "") != (c.note == "") {
 			t.Errorf("%s: %q", name, note)
 		}
+	}
+}
+
+// What a population has spent is added up as the ledger grows, and is what all of its plans come
+// to; a ledger that was put in its place is added up anew.
+func TestOutlaysAreTheSumOfAllPlans(t *testing.T) {
+	p := Population{10, 1e-3, account.Replacement}
+	of := outlays{of: map[string]*outlay{}}
+	var all []rows.Spending
+	for i := range 50 {
+		e := 0.01 * float64(i+1)
+		all = append(all, rows.Spending{Plan: fmt.Sprint(i), Epsilon: e, Delta: 1e-7 * e, Adjacency: "replacement", Shift: e / 3, Tail: 1e-9 * e, Dominated: "replacement"})
+		if i%3 > 0 {
+			if got, want := of.add("all", p, all), p.sum(all); got != want {
+				t.Fatalf("after %d plans %+v, not %+v", i+1, got, want)
+			}
+		}
+	}
+	other := slices.Clone(all)
+	other[len(other)-1].Epsilon = 7
+	for _, restored := range [][]rows.Spending{all[:20], other, nil, all} {
+		if got, want := of.add("all", p, restored), p.sum(restored); got != want {
+			t.Fatalf("a ledger of %d plans in its place: %+v, not %+v", len(restored), got, want)
+		}
+	}
+	if of.add("others", p, all[:1]) == of.add("all", p, all) {
+		t.Error("two populations spend together")
 	}
 }

@@ -124,6 +124,7 @@ type Service struct {
 
 	registering turns // or withdrawing: one at a time
 	prices      *prices
+	outlays     outlays
 	withdrawals *registry.Withdrawals
 
 	meters meters
@@ -166,7 +167,7 @@ func New(o Options) (*Service, error) {
 		o.BatchSize = defaultBatchSize
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
-	s := &Service{o: o, opening: make(chan struct{}, 1), registering: newTurns(), prices: newPrices(), running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, hopeless: map[string]map[uint32]string{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
+	s := &Service{o: o, opening: make(chan struct{}, 1), registering: newTurns(), prices: newPrices(), outlays: outlays{of: map[string]*outlay{}}, running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, hopeless: map[string]map[uint32]string{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
 	for _, p := range o.Publishers {
 		population, known := o.Populations[p.Population]
 		if !known {
