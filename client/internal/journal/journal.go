@@ -28,10 +28,10 @@ const (
 	Head = "confetti-ledger/v4\n"
 )
 
-// Earlier are the first lines of version 1, which kept the messages of a part without the
+// earlier are the first lines of version 1, which kept the messages of a part without the
 // dummies among them, of version 2, which kept payloads, and of version 3, which compacted
 // nothing. They are read, and become this version with the next record.
-var Earlier = []string{"confetti-ledger/v1\n", "confetti-ledger/v2\n", "confetti-ledger/v3\n"}
+var earlier = []string{"confetti-ledger/v1\n", "confetti-ledger/v2\n", "confetti-ledger/v3\n"}
 
 // Castagnoli is the polynomial of all checksums of a device's store.
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -96,7 +96,7 @@ func Parse(data []byte) (compacted []byte, records [][]byte, good int, err error
 		if compacted, rest, err = cutCompacted(rest); err != nil {
 			return nil, nil, 0, err
 		}
-	case !slices.Contains(Earlier, head):
+	case !slices.Contains(earlier, head):
 		return nil, nil, 0, ErrLater
 	}
 	good = len(data) - len(rest)

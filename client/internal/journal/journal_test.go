@@ -231,7 +231,7 @@ func TestAFailedAppendLosesNothing(t *testing.T) {
 // A journal of an earlier version is read, and is of this one after the next record; one of a
 // later version is not touched.
 func TestVersions(t *testing.T) {
-	for _, head := range Earlier {
+	for _, head := range earlier {
 		s := newStore()
 		s.kept[Name] = Line([]byte(head), []byte("old"))
 		j, _, records, err := Read(s)
@@ -263,7 +263,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(s.kept[Name])
 	f.Add([]byte(Head))
 	f.Add(bytes.Replace(begin(nil), []byte("0 0"), []byte("9 0"), 1))
-	f.Add([]byte(Earlier[0] + "00000000 \n"))
+	f.Add([]byte(earlier[0] + "00000000 \n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		costlimit.Heap(t, costlimit.Factor, len(data), func() {
 			compacted, records, good, err := Parse(data)
