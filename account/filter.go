@@ -63,27 +63,6 @@ type Spending struct {
 	Domination Domination `json:"domination"`
 }
 
-// Spent is what plans cost together, as far as a filter asks of it. It grows by a plan at a
-// time, so that whoever is asked of one more need not go over those before.
-type Spent struct {
-	plans                         int
-	epsilon, delta, squares, tail float64
-}
-
-// Sum adds up what plans cost.
-func Sum(plans ...Spending) Spent { return Spent{}.And(plans...) }
-
-// And adds what more plans cost.
-func (s Spent) And(plans ...Spending) Spent {
-	for _, p := range plans {
-		s.plans++
-		s.epsilon, s.delta = profile.AddUp(s.epsilon, p.Epsilon), profile.AddUp(s.delta, p.Delta)
-		s.squares += p.Domination.Shift * p.Domination.Shift
-		s.tail += p.Domination.Tail
-	}
-	return s
-}
-
 // Filter decides how much may be asked of one person under a cap. Plans are chosen
 // after everything that was seen of the earlier ones, and together they keep (Epsilon,
 // Delta), since every sequence that is let through is of one of three kinds:
@@ -101,6 +80,27 @@ type Filter struct {
 	Delta   float64
 	Sums    float64 // what deltas may sum to
 	Box     Box
+
+	spent spent
+}
+
+// spent is what plans cost together, as far as a filter asks of it.
+type spent struct {
+	plans                         int
+	epsilon, delta, squares, tail float64
+}
+
+// After returns the filter when these plans were answered. So whoever is asked of one more
+// need not go over those before.
+func (f Filter) After(plans ...Spending) Filter {
+	s := &f.spent
+	for _, p := range plans {
+		s.plans++
+		s.epsilon, s.delta = profile.AddUp(s.epsilon, p.Epsilon), profile.AddUp(s.delta, p.Delta)
+		s.squares += p.Domination.Shift * p.Domination.Shift
+		s.tail += p.Domination.Tail
+	}
+	return f
 }
 
 // The parts of a cap's delta: for sums, and within the box for tails. The rest is the
@@ -120,15 +120,16 @@ func NewFilter(epsilon, delta float64) (Filter, error) {
 const capSlack = 1e-12
 
 // Admits reports whether all the plans may be answered, the last of them after the
-// others.
-func (f Filter) Admits(s Spent) bool {
+// others, and all after those that were answered.
+func (f Filter) Admits(plans ...Spending) bool {
+	s := f.After(plans...).spent
 	switch {
 	case s.epsilon <= f.Epsilon*(1+capSlack) && s.delta <= f.Sums*(1+capSlack):
 		return true
 	case s.plans == 1 && s.epsilon <= f.Epsilon*(1+capSlack) && s.delta <= f.Delta*(1+capSlack):
 		return true
 	}
-	return f.Shares(s).Box() <= 1
+	return f.Shares(plans...).Box() <= 1
 }
 
 // Shares are the parts of the filter that the plans take up: of both sides of the
@@ -144,8 +145,9 @@ type Shares struct {
 func (s Shares) Box() float64  { return math.Max(s.Shift, s.Tail) }
 func (s Shares) Sums() float64 { return math.Max(s.Epsilon, s.Delta) }
 
-// Shares says how much of the filter is spent.
-func (f Filter) Shares(s Spent) Shares {
+// Shares says how much of the filter is spent, when these plans are too.
+func (f Filter) Shares(plans ...Spending) Shares {
+	s := f.After(plans...).spent
 	// Relative roundings of so many sums of numbers that are not negative.
 	slack := 1 + 0x1p-52*float64(s.plans+4)
 	return Shares{Shift: s.squares / (f.Box.Shift * f.Box.Shift) * slack, Tail: s.tail / f.Box.Tail * slack, Epsilon: s.epsilon / f.Epsilon, Delta: s.delta / f.Sums}
@@ -153,12 +155,9 @@ func (f Filter) Shares(s Spent) Shares {
 
 // More returns how many plans like the one given may still be answered after the others,
 // counted up to most.
-func (f Filter) More(most int, like Spending, after Spent) (n int) {
-	for n < most {
-		if after = after.And(like); !f.Admits(after) {
-			break
-		}
-		n++
+func (f Filter) More(most int, like Spending, plans ...Spending) (n int) {
+	for f = f.After(plans...); n < most && f.Admits(like); n++ {
+		f = f.After(like)
 	}
 	return n
 }

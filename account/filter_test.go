@@ -107,7 +107,7 @@ func TestNoAdversaryGetsMoreThanTheCap(t *testing.T) {
 			large = bitsPlay(t, 64, f.Box.Tail/20)
 		}
 		a := &adversary{menu: []play{large, tail, bitsPlay(t, 9, f.Box.Tail/20)}, epsilon: c.epsilon}
-		a.admits = func(asked []int) bool { return asked[2] <= 3 && f.Admits(account.Sum(a.plans(asked)...)) }
+		a.admits = func(asked []int) bool { return asked[2] <= 3 && f.Admits(a.plans(asked)...) }
 		delta := a.delta()
 		if delta > c.delta {
 			t.Errorf("cap (%v, %v): the adversary gets %v", c.epsilon, c.delta, delta)
@@ -195,11 +195,11 @@ func TestShiftsFromEpsilonAndDeltaBreakTheFilter(t *testing.T) {
 		}
 		return d
 	}
-	if n := f.More(1000, naive, account.Spent{}); n < 200 || told(n) < 0.99 {
+	if n := f.More(1000, naive); n < 200 || told(n) < 0.99 {
 		t.Errorf("%d plans tell %v, which is not caught", n, told(n))
 	}
 	// Twenty by their sum of epsilons, which is more than by their shifts.
-	if n := f.More(1000, honest, account.Spent{}); n != 20 || told(n) > 1e-3 || f.Shares(account.Sum(slices.Repeat([]account.Spending{honest}, 10)...)).Box() > 1 {
+	if n := f.More(1000, honest); n != 20 || told(n) > 1e-3 || f.Shares(slices.Repeat([]account.Spending{honest}, 10)...).Box() > 1 {
 		t.Errorf("%d plans are let through", n)
 	}
 }
@@ -223,7 +223,7 @@ func TestTheDefaultCapHoldsTwoHundredAndFiftyPlans(t *testing.T) {
 		t.Errorf("a plan has shift %v", d.Shift)
 	}
 	plan := account.Spending{Epsilon: g.Epsilon, Delta: 1e-6, Domination: d}
-	if n := f.More(10_000, plan, account.Spent{}); n < 240 || n > 260 {
+	if n := f.More(10_000, plan); n < 240 || n > 260 {
 		t.Errorf("%d plans fit", n)
 	} else {
 		t.Logf("%d plans fit", n)
@@ -243,19 +243,22 @@ func TestMoreAndSharesAgreeWithAdmits(t *testing.T) {
 		}
 		var plans []account.Spending
 		for range rapid.IntRange(0, 5).Draw(t, "plans") {
-			if p := any("earlier"); f.Admits(account.Sum(append(plans, p)...)) {
+			if p := any("earlier"); f.Admits(append(plans, p)...) {
 				plans = append(plans, p)
 			}
 		}
 		like := any("like")
-		n := f.More(10_000, like, account.Sum(plans...))
+		n := f.More(10_000, like, plans...)
 		with := func(n int) []account.Spending {
 			return append(slices.Clone(plans), slices.Repeat([]account.Spending{like}, n)...)
 		}
-		if n > 0 && !f.Admits(account.Sum(with(n)...)) || f.Admits(account.Sum(with(n+1)...)) {
+		if later := f.After(plans...); later.More(10_000, like) != n || later.Shares(like) != f.Shares(with(1)...) || later.Admits(like) != f.Admits(with(1)...) {
+			t.Fatal("a filter after plans is another one than with them")
+		}
+		if n > 0 && !f.Admits(with(n)...) || f.Admits(with(n+1)...) {
 			t.Fatalf("%d more", n)
 		}
-		if s := f.Shares(account.Sum(with(n + 1)...)); len(plans)+n > 0 && !(math.Max(s.Shift, s.Tail) > 1 && math.Max(s.Epsilon, s.Delta) > 1) {
+		if s := f.Shares(with(n + 1)...); len(plans)+n > 0 && !(math.Max(s.Shift, s.Tail) > 1 && math.Max(s.Epsilon, s.Delta) > 1) {
 			t.Fatalf("refused at shares %+v", s)
 		}
 	})
@@ -268,11 +271,11 @@ func TestAPlanAsLargeAsTheCap(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := account.Spending{Epsilon: 1, Delta: 1e-6, Domination: account.DominateKnown(1, 1e-6, account.Replacement)}
-	if !f.Admits(account.Sum(whole)) || f.Admits(account.Sum(whole, account.Spending{Epsilon: 1e-3, Domination: account.DominatePure(1e-3, account.Replacement)})) {
+	if !f.Admits(whole) || f.Admits(whole, account.Spending{Epsilon: 1e-3, Domination: account.DominatePure(1e-3, account.Replacement)}) {
 		t.Error("a plan as large as the cap")
 	}
 	whole.Epsilon = 1.001
-	if f.Admits(account.Sum(whole)) {
+	if f.Admits(whole) {
 		t.Error("a larger plan was admitted")
 	}
 }

@@ -135,7 +135,7 @@ func (l *Ledger) refuseBeyondCaps(now time.Time, caps []Caps, asked cost, goesOn
 			return err
 		}
 		more := l.adds(asked, now, c.Period, goesOn)
-		if err := c.Window.allowBeside(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", l.within(now, c.Period), l.counted(now, c.Period), more); err != nil {
+		if err := c.Window.allowBeside(fmt.Sprintf("all plans within %s", c.Period), "wait until earlier plans are that long ago, or ask for a plan that promises more", func(f account.Filter) account.Filter { return l.after(f, now, c.Period) }, l.counted(now, c.Period), more); err != nil {
 			return err
 		}
 	}
@@ -155,12 +155,12 @@ func (l *Ledger) counted(now time.Time, period time.Duration) Charge {
 	})
 }
 
-// within adds up what a filter needs of the plans that count.
-func (l *Ledger) within(now time.Time, period time.Duration) (all account.Spent) {
+// after returns a filter when the plans that count were answered.
+func (l *Ledger) after(f account.Filter, now time.Time, period time.Duration) account.Filter {
 	for i := range l.Entries {
 		if e := &l.Entries[i]; e.within(now, period) && !l.covers(e, now, period) {
-			all = all.And(e.Charge.spending())
+			f = f.After(e.Charge.spending())
 		}
 	}
-	return all
+	return f
 }

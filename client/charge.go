@@ -230,24 +230,22 @@ func (c Cap) filter() (f account.Filter, ok bool) {
 }
 
 // allowBeside says whether asked may be spent beside the earlier charges, whose sum is
-// spent. It refuses an answer that adds nothing too, where the earlier ones exceed the cap:
+// spent, and after which a filter is what after says. It refuses an answer that adds nothing too, where the earlier ones exceed the cap:
 // the cap, or the clock, may be another one since.
-func (c Cap) allowBeside(of, remedy string, earlier account.Spent, spent, asked Charge) error {
+func (c Cap) allowBeside(of, remedy string, after func(account.Filter) account.Filter, spent, asked Charge) error {
 	f, ok := c.filter()
 	if !ok {
 		return c.allow(of, remedy, spent, asked)
 	}
-	var more account.Spent
-	all := earlier
+	var more []account.Spending
 	if asked != (Charge{Local: asked.Local}) {
-		more = account.Sum(asked.spending())
-		all = earlier.And(asked.spending())
+		more = append(more, asked.spending())
 	}
-	if !f.Admits(all) {
+	if earlier := after(f); !earlier.Admits(more...) {
 		// Of the two rules, the one that comes closer.
-		before, alone := f.Shares(earlier), f.Shares(more)
+		before, alone := earlier.Shares(), f.Shares(more...)
 		e := &SpentError{Of: of, What: fmt.Sprintf("epsilon %.4g at delta %.3g in all", c.Epsilon, c.Delta), Spent: before.Box(), Asked: alone.Box(), Share: true, Limit: 1, Remedy: remedy}
-		if sums := f.Shares(all); sums.Sums() < sums.Box() {
+		if sums := earlier.Shares(more...); sums.Sums() < sums.Box() {
 			e.Spent, e.Asked = before.Sums(), alone.Sums()
 		}
 		return e

@@ -36,10 +36,10 @@ func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
 		e := &l.Entries[i]
 		r.Labels = r.Labels || e.within(now, caps.Period) && e.Charge.Of() == account.Label
 	}
-	earlier := l.within(now, caps.Period)
 	f, filtered := caps.Window.filter()
 	if r.Filtered = filtered; filtered {
-		r.Shares = f.Shares(earlier)
+		f = l.after(f, now, caps.Period)
+		r.Shares = f.Shares()
 	}
 	if like == nil {
 		for i := range l.Entries {
@@ -53,7 +53,7 @@ func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
 	}
 	r.More = MaxPending
 	if filtered {
-		r.More = f.More(MaxPending, like.spending(), earlier)
+		r.More = f.More(MaxPending, like.spending())
 	}
 	fits := func(limit, spent, each float64) {
 		if limit > 0 && each > 0 {

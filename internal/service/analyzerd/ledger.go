@@ -78,10 +78,6 @@ func (p Population) entries(spent []rows.Spending) []account.Spending {
 	return all
 }
 
-func (p Population) sum(spent []rows.Spending) account.Spent {
-	return account.Sum(p.entries(spent)...)
-}
-
 // filter returns the rule by which plans are taken. Whoever publishes the next plan may have
 // read the releases of the earlier ones, and chooses after that: the filter holds for
 // such choices, since it is fixed by the budget.
@@ -105,33 +101,33 @@ type outlays struct {
 type outlay struct {
 	plans int
 	last  rows.Spending
-	spent account.Spent
+	after account.Filter // the population's, when they were answered
 }
 
-// add returns what a population has spent, of which these are all plans, in order.
-func (s *outlays) add(name string, p Population, earlier []rows.Spending) account.Spent {
+// filter returns the filter of a population that has answered these plans, in order.
+func (s *outlays) filter(name string, p Population, earlier []rows.Spending) (account.Filter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.of[name]
 	if known == nil || known.plans > len(earlier) || known.plans > 0 && earlier[known.plans-1] != known.last { // another ledger was put in its place
-		known = &outlay{}
+		fresh, err := p.filter()
+		if err != nil {
+			return fresh, fmt.Errorf("analyzer: budget of population %q: %w", name, err)
+		}
+		known = &outlay{after: fresh}
 		s.of[name] = known
 	}
 	for _, b := range earlier[known.plans:] {
-		known.spent, known.last = known.spent.And(p.entry(b)), b
+		known.after, known.last = known.after.After(p.entry(b)), b
 	}
 	known.plans = len(earlier)
-	return known.spent
+	return known.after, nil
 }
 
-// check returns an *overspent if the plan does not fit beside what was spent, which adds up to
-// so much.
-func (p Population) check(name string, asked rows.Spending, earlier []rows.Spending, spent account.Spent) error {
-	f, err := p.filter()
-	if err != nil {
-		return fmt.Errorf("analyzer: budget of population %q: %w", name, err)
-	}
-	if !f.Admits(spent.And(p.entry(asked))) {
+// check returns an *overspent if the plan does not fit beside what was spent, after which the
+// population's filter is f.
+func (p Population) check(name string, asked rows.Spending, earlier []rows.Spending, f account.Filter) error {
+	if !f.Admits(p.entry(asked)) {
 		return &overspent{name, p, earlier, asked}
 	}
 	return nil
@@ -150,7 +146,7 @@ func (o *overspent) Error() string {
 	}
 	fmt.Fprintf(&b, "; this plan asks for %.4g at %.3g (%s)", o.asked.Epsilon, o.asked.Delta, o.asked.Adjacency)
 	if f, err := o.budget.filter(); err == nil {
-		spent, asked := f.Shares(o.budget.sum(o.earlier)), f.Shares(account.Sum(o.budget.entry(o.asked)))
+		spent, asked := f.Shares(o.budget.entries(o.earlier)...), f.Shares(o.budget.entry(o.asked))
 		fmt.Fprintf(&b, "; that is %.3g %% of the budget for plans that a Gaussian dominates, of which %.3g %% are spent", 100*asked.Box(), 100*spent.Box())
 	}
 	return b.String()
@@ -165,7 +161,7 @@ func (o *overspent) fits() (epsilon float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	shares := f.Shares(o.budget.sum(o.earlier))
+	shares := f.Shares(o.budget.entries(o.earlier)...)
 	asked := o.budget.entry(o.asked)
 	if asked.Delta <= f.Sums*(1-shares.Delta)*(1-rounding) {
 		epsilon = (1 - shares.Epsilon) * f.Epsilon * (1 - rounding)
@@ -219,7 +215,11 @@ func (o *overspent) takes(p plan.Plan) bool {
 	}
 	g.Epsilon += labelEpsilon(p)
 	s, err := proto.Spending(g, o.budget.Adjacency)
-	return err == nil && o.budget.check(o.name, spent(g, s, o.budget.Adjacency), o.earlier, o.budget.sum(o.earlier)) == nil
+	if err != nil {
+		return false
+	}
+	f, err := o.budget.filter()
+	return err == nil && f.Admits(append(o.budget.entries(o.earlier), o.budget.entry(spent(g, s, o.budget.Adjacency)))...)
 }
 
 // priced returns what a plan is charged, for the neighbours that a budget speaks of.

@@ -39,7 +39,7 @@ func TestWhatFitsIsTaken(t *testing.T) {
 		var earlier []rows.Spending
 		for range rapid.IntRange(0, 6).Draw(t, "plans") {
 			b := dominated(rows.Spending{Epsilon: rapid.Float64Range(0.01, 3).Draw(t, "earlier"), Delta: p.Delta * rapid.Float64Range(1e-3, 0.05).Draw(t, "earlier delta")})
-			if p.check("all", b, earlier, p.sum(earlier)) == nil {
+			if affords(p, b, earlier) == nil {
 				earlier = append(earlier, b)
 			}
 		}
@@ -52,11 +52,11 @@ func TestWhatFitsIsTaken(t *testing.T) {
 			return
 		}
 		asked.Epsilon = floor(epsilon, 6)
-		if err := p.check("all", dominated(asked), earlier, p.sum(earlier)); err != nil {
+		if err := affords(p, dominated(asked), earlier); err != nil {
 			t.Fatalf("what fits does not fit: %v", err)
 		}
 		asked.Epsilon = p.Epsilon * 1.001
-		if whole := (rows.Spending{Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: "replacement"}); p.check("all", whole, earlier, p.sum(earlier)) == nil && asked.Epsilon > 2 {
+		if whole := (rows.Spending{Epsilon: asked.Epsilon, Delta: asked.Delta, Adjacency: "replacement"}); affords(p, whole, earlier) == nil && asked.Epsilon > 2 {
 			t.Fatal("more than the budget was taken")
 		}
 	})
@@ -78,7 +78,7 @@ func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	b := rows.Spending{Epsilon: g.Epsilon, Delta: 1e-6, Adjacency: "replacement", Shift: d.Shift, Tail: d.Tail, Dominated: "replacement"}
 	count := func(b rows.Spending) (n int) {
 		var earlier []rows.Spending
-		for p.check("all", b, earlier, p.sum(earlier)) == nil {
+		for affords(p, b, earlier) == nil {
 			earlier = append(earlier, b)
 		}
 		return len(earlier)
@@ -100,10 +100,10 @@ func TestAPopulationHasRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 // What was spent for neighbours that say nothing of the population's fits no budget.
 func TestWhatCannotBeConvertedFitsNoBudget(t *testing.T) {
 	p := Population{1, 1e-5, account.Replacement}
-	if err := p.check("all", rows.Spending{Epsilon: 1e-9, Delta: 1e-12, Adjacency: "label"}, nil, account.Spent{}); err == nil {
+	if err := affords(p, rows.Spending{Epsilon: 1e-9, Delta: 1e-12, Adjacency: "label"}, nil); err == nil {
 		t.Error("labels were charged to a budget of records")
 	}
-	if err := p.check("all", rows.Spending{Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement"}, nil, account.Spent{}); err != nil {
+	if err := affords(p, rows.Spending{Epsilon: 0.5, Delta: 1e-6, Adjacency: "replacement"}, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -111,7 +111,7 @@ func TestWhatCannotBeConvertedFitsNoBudget(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	p := Population{1, 1e-5, account.Replacement}
 	spent := []rows.Spending{{Plan: strings.Repeat("a", 64), Publisher: "Research", Epsilon: 1, Delta: 1e-6, Adjacency: "replacement", Users: 10, Method: "m"}}
-	err := p.check("all", rows.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}, spent, p.sum(spent))
+	err := affords(p, rows.Spending{Epsilon: 0.1, Delta: 1e-6, Adjacency: "replacement"}, spent)
 	over, is := errors.AsType[*overspent](err)
 	if !is || !strings.Contains(err.Error(), "by Research with plan aaaaaaaaaaaa;") {
 		t.Fatal(err)
@@ -166,17 +166,40 @@ func TestWhatAChargeLeavesOut(t *testing.T) {
 	}
 }
 
+// affords is check after the plans before.
+func affords(p Population, asked rows.Spending, earlier []rows.Spending) error {
+	f, err := (&outlays{of: map[string]*outlay{}}).filter("all", p, earlier)
+	if err != nil {
+		return err
+	}
+	return p.check("all", asked, earlier, f)
+}
+
 // What a population has spent is added up as the ledger grows, and is what all of its plans come
 // to; a ledger that was put in its place is added up anew.
 func TestOutlaysAreTheSumOfAllPlans(t *testing.T) {
 	p := Population{10, 1e-3, account.Replacement}
 	of := outlays{of: map[string]*outlay{}}
+	filter := func(name string, earlier []rows.Spending) account.Filter {
+		f, err := of.filter(name, p, earlier)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	anew := func(earlier []rows.Spending) account.Filter {
+		f, err := p.filter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.After(p.entries(earlier)...)
+	}
 	var all []rows.Spending
 	for i := range 50 {
 		e := 0.01 * float64(i+1)
 		all = append(all, rows.Spending{Plan: fmt.Sprint(i), Epsilon: e, Delta: 1e-7 * e, Adjacency: "replacement", Shift: e / 3, Tail: 1e-9 * e, Dominated: "replacement"})
 		if i%3 > 0 {
-			if got, want := of.add("all", p, all), p.sum(all); got != want {
+			if got, want := filter("all", all), anew(all); got != want {
 				t.Fatalf("after %d plans %+v, not %+v", i+1, got, want)
 			}
 		}
@@ -184,11 +207,11 @@ func TestOutlaysAreTheSumOfAllPlans(t *testing.T) {
 	other := slices.Clone(all)
 	other[len(other)-1].Epsilon = 7
 	for _, restored := range [][]rows.Spending{all[:20], other, nil, all} {
-		if got, want := of.add("all", p, restored), p.sum(restored); got != want {
+		if got, want := filter("all", restored), anew(restored); got != want {
 			t.Fatalf("a ledger of %d plans in its place: %+v, not %+v", len(restored), got, want)
 		}
 	}
-	if of.add("others", p, all[:1]) == of.add("all", p, all) {
+	if filter("others", all[:1]) == filter("all", all) {
 		t.Error("two populations spend together")
 	}
 }

@@ -96,7 +96,11 @@ func (s *Service) enter(ctx context.Context, signed plan.Signed, asked rows.Spen
 		if b.Rounds > 0 {
 			cost = later(asked, *signed.Plan.Round)
 		}
-		return cost, budget.check(asked.Population, cost, b.Spent, s.outlays.add(asked.Population, budget, b.Spent))
+		f, err := s.outlays.filter(asked.Population, budget, b.Spent)
+		if err == nil {
+			err = budget.check(asked.Population, cost, b.Spent, f)
+		}
+		return cost, err
 	})
 	_, over := errors.AsType[*overspent](err)
 	switch {
@@ -202,10 +206,10 @@ func (s *Service) Budget(ctx context.Context, population string) (Budget, error)
 		return Budget{}, fmt.Errorf("analyzer: budget of population %q: %w", population, err)
 	}
 	all := p.entries(spent)
-	b := Budget{Population: population, Allowed: progress.Spent{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: string(p.Adjacency)}, Shares: f.Shares(account.Sum(all...)), More: -1, Plans: []progress.Spent{}}
+	b := Budget{Population: population, Allowed: progress.Spent{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: string(p.Adjacency)}, Shares: f.Shares(all...), More: -1, Plans: []progress.Spent{}}
 	// A later round of a study costs nothing: the last plan that did is what others are like.
 	if last := slices.DeleteFunc(slices.Clone(all), func(s account.Spending) bool { return s.Epsilon == 0 && s.Delta == 0 }); len(last) > 0 {
-		b.More = f.More(progress.MostMore, last[len(last)-1], account.Sum(all...))
+		b.More = f.More(progress.MostMore, last[len(last)-1], all...)
 	}
 	for i, e := range spent {
 		b.Plans = append(b.Plans, progress.Spent{Plan: e.Plan, Publisher: e.Publisher, Epsilon: e.Epsilon, Delta: e.Delta, Adjacency: e.Adjacency, Users: e.Users, Method: e.Method, Note: e.Note, At: e.Spent, Counted: &all[i]})

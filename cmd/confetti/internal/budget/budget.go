@@ -137,13 +137,13 @@ func forecast(file string, b progress.Budget) (*budgetForecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	var earlier account.Spent
+	var earlier []account.Spending
 	for _, e := range b.Plans {
 		if e.Counted == nil {
 			return nil, errors.New("the analyzer does not say what its filter counts: it is of an older version")
 		}
-		earlier = earlier.And(*e.Counted)
+		earlier = append(earlier, *e.Counted)
 	}
-	next.Shares, next.More = f.Shares(account.Sum(next.Charge)), f.More(progress.MostMore, next.Charge, earlier)
+	next.Shares, next.More = f.Shares(next.Charge), f.More(progress.MostMore, next.Charge, earlier...)
 	return next, nil
 }
