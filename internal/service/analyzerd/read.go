@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/release/sheets"
@@ -104,24 +105,38 @@ func (s *Service) describe(ctx context.Context, p rows.Plan) Plan {
 // Plans returns every registered plan, without what is only its operators' business.
 func (s *Service) Plans(ctx context.Context) ([]Plan, error) {
 	stored, err := s.o.Store.Plans(ctx)
-	if err != nil {
-		return nil, err
-	}
+	return s.public(ctx, stored), err
+}
+
+func (s *Service) public(ctx context.Context, stored []rows.Plan) []Plan {
 	all := make([]Plan, len(stored))
 	for i, p := range stored {
 		all[i] = s.describe(ctx, p)
 		all[i].Closer = ""
 	}
-	return all, nil
+	return all
 }
 
-// getPlans answers GET /v1/plans.
+// getPlans answers GET /v1/plans: a page of them.
 func (s *Service) getPlans(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.Plans(r.Context())
+	asked, err := url.ParseQuery(r.URL.RawQuery)
+	after := asked.Get("after")
+	if err != nil || len(asked["after"]) > 1 || asked.Has("after") && !isPlanName(after) {
+		return wire.Problemf(wire.BadRequest, "after in the query is not the name of one plan, 64 lower-case hex digits: ask for the page behind a plan that the page before has")
+	}
+	stored, err := s.o.Store.After(r.Context(), after, wire.PlansPage)
+	if errors.Is(err, rows.ErrUnknown) {
+		return wire.Problemf(wire.NotFound, "no plan of that name is registered here, so that no page is behind it: begin with the first page")
+	}
 	if err != nil {
 		return err
 	}
-	return serve.WriteJSON(w, all)
+	return serve.WriteJSON(w, s.public(r.Context(), stored))
+}
+
+func isPlanName(name string) bool {
+	_, err := wire.ParsePlanName(name)
+	return err == nil
 }
 
 // getReleases answers GET /v1/releases: plans on which there is a verdict.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	told "github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -75,13 +75,9 @@ func (a *reader) get(ctx context.Context, url string) ([]byte, error) {
 
 // list returns every collection that the analyzer has, the newest first.
 func (a *reader) list(ctx context.Context) ([]analyzerd.Plan, error) {
-	text, err := a.get(ctx, a.base+"/v1/plans")
+	all, err := told.Plans(ctx, a.base, a.get)
 	if err != nil {
 		return nil, err
-	}
-	var all []analyzerd.Plan
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w", a.base, err)
 	}
 	slices.SortStableFunc(all, func(a, b analyzerd.Plan) int { return b.Registered.Compare(a.Registered) })
 	return all, nil

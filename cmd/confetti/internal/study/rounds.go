@@ -3,7 +3,6 @@ package study
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,12 +42,8 @@ func (a ask) open(ctx context.Context, s *services.Services) (signed plan.Signed
 		return signed, nil, err
 	}
 	base := signed.Plan.Analyzer.URL
-	text, err := s.Get(ctx, base+"/v1/plans")
-	if err != nil {
+	if rounds, err = progress.Plans(ctx, base, s.Get); err != nil {
 		return signed, nil, err
-	}
-	if err := json.Unmarshal(text, &rounds); err != nil {
-		return signed, nil, fmt.Errorf("%s: %w", base, err)
 	}
 	rounds = slices.DeleteFunc(rounds, func(p progress.Plan) bool { return p.Study != signed.Plan.Round.Study })
 	slices.SortFunc(rounds, func(a, b progress.Plan) int { return cmp.Compare(a.Round, b.Round) })

@@ -2,7 +2,14 @@
 // Used by internal/service/analyzerd, which writes it, and by cmd/internal/services and other commands, which read it.
 package progress
 
-import "time"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/wire"
+)
 
 // State is how far a plan has come.
 type State string
@@ -72,4 +79,36 @@ type Batch struct {
 	Whole       int       `json:"whole"`   // contributions' worth of envelopes that were counted
 	Dropped     int       `json:"dropped"` // envelopes that were not
 	Counted     time.Time `json:"counted"`
+}
+
+// mostPlans is how many plans are read of an analyzer: far above what one has.
+const mostPlans = 1_000_000
+
+// Plans reads the plans of an analyzer at a base address, page after page, in the order of
+// their registration. An analyzer whose pages do not end, or come again, is refused.
+func Plans(ctx context.Context, base string, get func(context.Context, string) ([]byte, error)) (all []Plan, err error) {
+	seen := map[string]bool{}
+	for at := base + "/v1/plans"; ; at = base + "/v1/plans?after=" + all[len(all)-1].Plan {
+		text, err := get(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		var page []Plan
+		if err := json.Unmarshal(text, &page); err != nil {
+			return nil, fmt.Errorf("%s: %w", base, err)
+		}
+		for _, p := range page {
+			if seen[p.Plan] || len(seen) == mostPlans {
+				return nil, fmt.Errorf("%s: its list of plans does not end: plan %.16q comes again, or there are more than %d", base, p.Plan, mostPlans)
+			}
+			seen[p.Plan] = true
+		}
+		all = append(all, page...)
+		if len(page) != wire.PlansPage { // an analyzer of an earlier version gives all at once
+			return all, nil
+		}
+		if _, err := wire.ParsePlanName(all[len(all)-1].Plan); err != nil {
+			return nil, fmt.Errorf("%s: the name of a plan in its list is %w", base, err)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -158,9 +159,35 @@ func (s *Store) Plans(ctx context.Context) ([]Plan, error) {
 	if err := s.catchUp(ctx); err != nil && !errors.Is(err, ErrLedger) {
 		return nil, err
 	}
+	return s.page(ctx, 0, math.MaxInt)
+}
+
+// After returns so many plans behind one of that name, in the order of registration; of "", the
+// first ones. ErrUnknown: there is no such plan.
+func (s *Store) After(ctx context.Context, name string, most int) ([]Plan, error) {
+	if name == "" {
+		if err := s.catchUp(ctx); err != nil && !errors.Is(err, ErrLedger) {
+			return nil, err
+		}
+		return s.page(ctx, 0, most)
+	}
+	if _, err := s.spending(ctx, name); err != nil {
+		return nil, err
+	}
+	s.ledger.mu.Lock()
+	from := s.ledger.number[name] + 1
+	s.ledger.mu.Unlock()
+	return s.page(ctx, from, most)
+}
+
+// page returns so many plans from a number in the ledger on.
+func (s *Store) page(ctx context.Context, from, most int) ([]Plan, error) {
 	s.ledger.mu.Lock()
 	var spent []Spending
-	for _, e := range s.ledger.all {
+	for _, e := range s.ledger.all[min(from, len(s.ledger.all)):] {
+		if len(spent) == most {
+			break
+		}
 		if !e.Imported {
 			spent = append(spent, e.Spending)
 		}
