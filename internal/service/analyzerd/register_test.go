@@ -91,6 +91,11 @@ func TestOperatorsOnly(t *testing.T) {
 	r.wants(r.get(wire.StatusPath(hash)), 401, wire.Unauthenticated)
 	r.wants(r.get("/v1/budgets/residents"), 401, wire.Unauthenticated)
 	r.wants(r.get("/v1/plans"), ok, "")
+	r.wants(r.get("/v1/plans?after="+c.name), ok, "")
+	for _, bad := range []string{"after=", "after=x", "after=" + c.name + "&after=" + c.name, "after=%zz", "after=" + strings.ToUpper(c.name[:63]) + "A", "after=../" + c.name[3:], "after=" + strings.Repeat("0", 1<<12)} {
+		r.wants(r.get("/v1/plans?"+bad), 400, wire.BadRequest)
+	}
+	r.wants(r.get("/v1/plans?after="+strings.Repeat("0", 64)), 404, wire.NotFound)
 	r.wants(r.get(wire.PlanPath(hash)), ok, "")
 	if p, err := r.store.Plan(t.Context(), c.name); err != nil || !p.Closed.IsZero() {
 		t.Error("a stranger closed a plan", err)
