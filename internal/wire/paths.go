@@ -13,10 +13,6 @@ import (
 // service that changes the meaning of a path serves the next version beside it.
 const Version = "v1"
 
-// PlansPage is how many plans a page of PlansPattern has, but for the last, which has fewer.
-// "?after=" and the name of its last plan asks for the next.
-const PlansPage = 500
-
 // Patterns of net/http for every path. {plan} is the plan's name, 64 lower-case
 // hex digits; {instance}, {hop} and {crowd} count from 0.
 const (

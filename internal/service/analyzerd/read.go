@@ -117,6 +117,11 @@ func (s *Service) public(ctx context.Context, stored []rows.Plan) []Plan {
 	return all
 }
 
+// ListPlans reads the plans of an analyzer, page after page (progress.Plans).
+func ListPlans(ctx context.Context, base string, get func(context.Context, string) ([]byte, error)) ([]Plan, error) {
+	return progress.Plans(ctx, base, get)
+}
+
 // getPlans answers GET /v1/plans: a page of them.
 func (s *Service) getPlans(w http.ResponseWriter, r *http.Request) error {
 	asked, err := url.ParseQuery(r.URL.RawQuery)
@@ -124,7 +129,7 @@ func (s *Service) getPlans(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || len(asked["after"]) > 1 || asked.Has("after") && !isPlanName(after) {
 		return wire.Problemf(wire.BadRequest, "after in the query is not the name of one plan, 64 lower-case hex digits: ask for the page behind a plan that the page before has")
 	}
-	stored, err := s.o.Store.After(r.Context(), after, wire.PlansPage)
+	stored, err := s.o.Store.After(r.Context(), after, progress.Page)
 	if errors.Is(err, rows.ErrUnknown) {
 		return wire.Problemf(wire.NotFound, "no plan of that name is registered here, so that no page is behind it: begin with the first page")
 	}

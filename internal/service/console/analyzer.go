@@ -15,7 +15,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	told "github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -75,7 +74,7 @@ func (a *reader) get(ctx context.Context, url string) ([]byte, error) {
 
 // list returns every collection that the analyzer has, the newest first.
 func (a *reader) list(ctx context.Context) ([]analyzerd.Plan, error) {
-	all, err := told.Plans(ctx, a.base, a.get)
+	all, err := analyzerd.ListPlans(ctx, a.base, a.get)
 	if err != nil {
 		return nil, err
 	}

@@ -81,6 +81,10 @@ type Batch struct {
 	Counted     time.Time `json:"counted"`
 }
 
+// Page is how many plans an analyzer lists at once, but for the last page, which has fewer.
+// "?after=" and the name of its last plan asks for the next.
+const Page = 500
+
 // mostPlans is how many plans are read of an analyzer: far above what one has.
 const mostPlans = 1_000_000
 
@@ -104,7 +108,7 @@ func Plans(ctx context.Context, base string, get func(context.Context, string) (
 			seen[p.Plan] = true
 		}
 		all = append(all, page...)
-		if len(page) != wire.PlansPage { // an analyzer of an earlier version gives all at once
+		if len(page) != Page { // an analyzer of an earlier version gives all at once
 			return all, nil
 		}
 		if _, err := wire.ParsePlanName(all[len(all)-1].Plan); err != nil {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 const base = "https://analyzer.example"
@@ -24,7 +22,7 @@ func lister(plans int, asked *int) func(context.Context, string) ([]byte, error)
 			from++
 		}
 		page := []Plan{}
-		for i := from; i < min(plans, from+wire.PlansPage); i++ {
+		for i := from; i < min(plans, from+Page); i++ {
 			page = append(page, Plan{Plan: fmt.Sprintf("%064x", i)})
 		}
 		return json.Marshal(page)
@@ -33,10 +31,10 @@ func lister(plans int, asked *int) func(context.Context, string) ([]byte, error)
 
 // Every page is read, to the last, once.
 func TestPagesAreReadToTheirEnd(t *testing.T) {
-	for _, plans := range []int{0, 1, wire.PlansPage - 1, wire.PlansPage, wire.PlansPage + 1, 3*wire.PlansPage + 7} {
+	for _, plans := range []int{0, 1, Page - 1, Page, Page + 1, 3*Page + 7} {
 		asked := 0
 		all, err := Plans(t.Context(), base, lister(plans, &asked))
-		if err != nil || len(all) != plans || asked != plans/wire.PlansPage+1 {
+		if err != nil || len(all) != plans || asked != plans/Page+1 {
 			t.Fatalf("of %d plans %d in %d pages: %v", plans, len(all), asked, err)
 		}
 		for i, p := range all {
@@ -49,13 +47,13 @@ func TestPagesAreReadToTheirEnd(t *testing.T) {
 	asked := 0
 	all, err := Plans(t.Context(), base, func(context.Context, string) ([]byte, error) {
 		asked++
-		page := make([]Plan, 2*wire.PlansPage)
+		page := make([]Plan, 2*Page)
 		for i := range page {
 			page[i].Plan = fmt.Sprintf("%064x", i)
 		}
 		return json.Marshal(page)
 	})
-	if err != nil || len(all) != 2*wire.PlansPage || asked != 1 {
+	if err != nil || len(all) != 2*Page || asked != 1 {
 		t.Errorf("of one that knows no pages: %d plans in %d, %v", len(all), asked, err)
 	}
 }
@@ -63,7 +61,7 @@ func TestPagesAreReadToTheirEnd(t *testing.T) {
 // A list without an end, or with a name that leads elsewhere, is refused.
 func TestHostilePagesAreRefused(t *testing.T) {
 	page := func(name func(i int) string) []byte {
-		all := make([]Plan, wire.PlansPage)
+		all := make([]Plan, Page)
 		for i := range all {
 			all[i].Plan = name(i)
 		}
