@@ -26,18 +26,18 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 127315,
+	"lines of the product": 127837,
 
-	"lines a device compiles":                 22517,
-	"lines of a histogram app":                34103,
-	"lines a verifier of every kind compiles": 46893,
-	"lines of a histogram's verifier":         32544,
+	"lines a device compiles":                 22920,
+	"lines of a histogram app":                34506,
+	"lines a verifier of every kind compiles": 46861,
+	"lines of a histogram's verifier":         32512,
 	"lines a mixing party compiles":           27291,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
 	"lines an aggregator compiles": 25359,
 
-	"comments that say what a function is": 546,
-	"long sentences in a thousand":         11,
+	"comments that say what a function is": 553,
+	"long sentences in a thousand":         12,
 }
 
 // helpers are packages for tests alone, and what keeps the house: they are no product.
