@@ -44,6 +44,9 @@ func Prepare(p plan.Plan) (*Pipeline, error) {
 // New is Prepare for a protocol whose promise has been checked already, with the
 // caller's randomness: simulations replay a seed.
 func New(p *protocol.Protocol, r *rand.Rand) (*Pipeline, error) {
+	if p.Plan.Route.Table != nil {
+		return nil, errors.New("client: the plan is of a table, which no device answers")
+	}
 	c := &Pipeline{protocol: p, rand: r, sealers: map[destination]*envelope.Sealer{}}
 	var err error
 	if c.tasks, err = tasksOf(p.Plan); err != nil {

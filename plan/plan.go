@@ -149,15 +149,18 @@ type Envelopes struct {
 
 // Route says how answers travel. Kind names the one field that is set.
 type Route struct {
-	Kind string `json:"kind"` // RouteMix, RouteSum
-	Mix  *Mix   `json:"mix,omitempty"`
-	Sum  *Sum   `json:"sum,omitempty"`
+	Kind  string `json:"kind"` // RouteMix, RouteSum, RouteTable
+	Mix   *Mix   `json:"mix,omitempty"`
+	Sum   *Sum   `json:"sum,omitempty"`
+	Table *Table `json:"table,omitempty"`
 }
 
 // The routes that a plan may name.
 const (
 	RouteMix = "mix" // envelopes, which shufflers permute
 	RouteSum = "sum" // shares of vectors, which two aggregators add up
+
+	RouteTable = "table" // none: rows of a table, which its holder counts
 )
 
 // Instances returns those that mix; none where answers are summed.

@@ -257,6 +257,9 @@ func (u Unparsed) Parse() (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
+	if p.Route.Table != nil {
+		return Signed{}, errTable
+	}
 	signed := signedBy(p, u.Signatures)
 	signed.Evidence = u.evidence
 	return signed, signed.coordinated()

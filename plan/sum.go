@@ -92,15 +92,20 @@ func (s *Sum) validateLaw(ps *Problems, added bool) {
 		ps.Require(s.Sigma == 0, at+"sigma belongs to the law %q: leave it out", LawGaussian)
 		return
 	}
-	switch s.Law {
+	validateNoise(ps, at, s.Law, s.Decay, s.Sigma)
+}
+
+// validateNoise is of noise that is added to sums.
+func validateNoise(ps *Problems, at, law string, decay, sigma float64) {
+	switch law {
 	case LawLaplace:
-		ps.Require(s.Decay >= 0x1p-40 && Finite(s.Decay), at+"decay must be a number of at least 2^-40")
-		ps.Require(s.Sigma == 0, at+"sigma belongs to the law %q: leave it out", LawGaussian)
+		ps.Require(decay >= 0x1p-40 && Finite(decay), "%sdecay must be a number of at least 2^-40", at)
+		ps.Require(sigma == 0, "%ssigma belongs to the law %q: leave it out", at, LawGaussian)
 	case LawGaussian:
-		ps.Require(s.Sigma >= 0x1p-8 && s.Sigma <= 0x1p24, at+"sigma must be a number from 2^-8 to 2^24")
-		ps.Require(s.Decay == 0, at+"decay belongs to the law %q: leave it out", LawLaplace)
+		ps.Require(sigma >= 0x1p-8 && sigma <= 0x1p24, "%ssigma must be a number from 2^-8 to 2^24", at)
+		ps.Require(decay == 0, "%sdecay belongs to the law %q: leave it out", at, LawLaplace)
 	default:
-		ps.Require(false, at+"law must be %q or %q", LawLaplace, LawGaussian)
+		ps.Require(false, "%slaw must be %q or %q", at, LawLaplace, LawGaussian)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestAPlanMixesOrSums(t *testing.T) {
 		"neither":                {func(p *Plan) { p.Route.Sum = nil }, "route.mix and route.sum are both missing"},
 		"the other":              {func(p *Plan) { p.Route.Kind = RouteMix; p.Envelopes = sample().Envelopes }, "route.mix is missing"},
 		"the mixed one":          {func(p *Plan) { p.Route.Sum, p.Route.Mix = nil, sample().Route.Mix }, "route.sum is missing"},
-		"another kind":           {func(p *Plan) { p.Route.Kind = "post" }, `route.kind must be "mix" or "sum"`},
+		"another kind":           {func(p *Plan) { p.Route.Kind = "post" }, `route.kind must be "mix", "sum" or "table"`},
 		"envelopes":              {func(p *Plan) { p.Envelopes.PerDevice = 3 }, "envelopes.per_device and envelopes.payload_bytes are of mixed answers"},
 		"a largest crowd":        {func(p *Plan) { p.Crowd.Maximum = p.Crowd.Minimum }, "crowd.deletion and crowd.maximum are for hops that mix"},
 		"one key":                {func(p *Plan) { p.Route.Sum.Helper.Key = p.Route.Sum.Leader.Key }, "who holds both keys reads every answer"},

@@ -43,14 +43,21 @@ func (p Plan) Problems() Problems {
 		ps.Require(p.MinHonest() >= 1, "crowd.minimum less the dishonest share leaves no honest respondent: raise crowd.minimum or lower budget.dishonest_share")
 	}
 	suite := p.Envelopes.Suite
-	p.Envelopes.validate(&ps, p.Route.Kind == RouteSum)
+	if p.Route.Kind == RouteTable {
+		p.table(&ps)
+		ps.Require(p.Question.Histogram != nil, "route.table is of counts: ask question.kind %q, or collect by another route", "histogram")
+	} else {
+		p.Envelopes.validate(&ps, p.Route.Kind == RouteSum)
+		p.Analyzer.validate(&ps, "analyzer", suite)
+	}
 	p.Route.validate(&ps, suite, p.Question.Histogram != nil && p.Question.Histogram.Randomizer.Name == RandomizerNone)
 	if p.Route.Kind == RouteSum {
 		ps.Require(p.Crowd.Deletion == nil && p.Crowd.Maximum == 0, "crowd.deletion and crowd.maximum are for hops that mix: leave them out of a plan of sums")
 	}
-	p.Analyzer.validate(&ps, "analyzer", suite)
 	ps.Require(p.Analyzer.Receipts == "" && p.Analyzer.Tokens == "", "analyzer: receipts and tokens belong to hops: leave them out")
-	p.releases(&ps)
+	if p.Route.Kind != RouteTable {
+		p.releases(&ps)
+	}
 	p.relays(&ps)
 	ps.Require(p.Signatures == 0 || p.Signatures >= 2 && p.Signatures <= maxSignatures, "signatures must be 2 to %d, or left out where one is enough", maxSignatures)
 	p.Times.validate(&ps)
@@ -168,7 +175,15 @@ func (d *Deletion) validate(ps *Problems) {
 
 // validate is of the route of answers to which noise is added, or of others.
 func (r Route) validate(ps *Problems, suite string, added bool) {
-	ps.Require(r.Kind == RouteMix || r.Kind == RouteSum, "route.kind must be %q or %q", RouteMix, RouteSum)
+	ps.Require(r.Kind == RouteMix || r.Kind == RouteSum || r.Kind == RouteTable, "route.kind must be %q, %q or %q", RouteMix, RouteSum, RouteTable)
+	if r.Kind == RouteTable || r.Table != nil {
+		ps.Require(r.Kind == RouteTable && r.Mix == nil && r.Sum == nil, "route.table is of a table in one holder's hands, and route.mix and route.sum of devices: leave out those that route.kind does not name")
+		ps.Require(r.Table != nil, "route.table is missing: say whose rows are counted")
+		if r.Table != nil {
+			r.Table.validate(ps)
+		}
+		return
+	}
 	ps.Require(r.Mix == nil || r.Sum == nil, "route.mix and route.sum are both there: answers are mixed or summed; leave out the one that route.kind does not name")
 	ps.Require(r.Mix != nil || r.Sum != nil, "route.mix and route.sum are both missing: say who mixes answers, or who sums them")
 	switch {

@@ -17,9 +17,11 @@ type Promise struct {
 }
 
 // Trust returns what a plan's promise rests on: an honest shuffler, or as many honest aggregators
-// as its noise needs.
+// as its noise needs, or the holder of a table.
 func Trust(p plan.Plan) account.Trust {
 	switch s := p.Route.Sum; {
+	case p.Route.Table != nil:
+		return account.Central
 	case s == nil:
 		return account.Shuffled
 	case s.Noise == plan.NoiseShared:
@@ -96,7 +98,7 @@ func (p *Protocol) Promise() (Promise, error) {
 func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 	delta := p.Plan.Budget.Delta
 	spent := p.OverflowDelta()
-	if p.Plan.Route.Sum == nil {
+	if p.Plan.Route.Noise() == nil {
 		spent = min(spent, terms.OverflowShare*delta)
 	}
 	left := delta - spent - float64(times)*p.risks().Slack
@@ -113,7 +115,7 @@ func (p *Protocol) Shuffled(times int) (account.Guarantee, error) {
 // trusted returns the guarantee with what the plan's promise rests on: an honest shuffler, or honest
 // aggregators, and respondents where these add the noise.
 func (p *Protocol) trusted(g account.Guarantee) account.Guarantee {
-	if p.Plan.Route.Sum != nil {
+	if p.Plan.Route.Noise() != nil {
 		g.Trust = Trust(p.Plan)
 	}
 	if p.Noised() {

@@ -6,9 +6,9 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Noised reports whether the aggregators of a sum add the noise.
+// Noised reports whether the aggregators of a sum add the noise, or the holder of a table.
 func (p *Protocol) Noised() bool {
-	s := p.Plan.Route.Sum
+	s := p.Plan.Route.Noise()
 	return s != nil && s.Noise != plan.NoiseDevices
 }
 

@@ -22,6 +22,7 @@ const (
 	Collection Source = "collection" // devices, through parties of several operators
 	Trial      Source = "trial"      // devices, through parties that one operator has every key of
 	Simulation Source = "simulation" // a table in one place, which knows the truth; see Release.Full
+	OwnTable   Source = "table"      // rows of a table, which its holder counted
 )
 
 // Release is one published answer.
@@ -44,6 +45,7 @@ type Release struct {
 	Rounds []Round `json:"rounds,omitempty"`
 
 	Crowds  []Crowd `json:"crowds"`            // in the plan's order
+	Ledger  *Ledger `json:"ledger,omitempty"`  // of a table: what its holder's ledger had
 	Dropped int     `json:"dropped,omitempty"` // fragments, or reports of a sum, that are in no number
 	Cells   int     `json:"cells,omitempty"`   // of which the table has the largest; 0: it has all
 
@@ -74,6 +76,14 @@ type Crowd struct {
 	Lacks    int  `json:"lacks,omitempty"`   // answers that a withheld one is short of the plan's minimum; 0: not known
 	Failed   bool `json:"failed,omitempty"`  // the sum of a withheld one can never be had
 	Batches  int  `json:"batches,omitempty"` // that came of a withheld one, each with a part of all its reports; 0: of no matter
+}
+
+// Ledger is what the holder of a table has published of the same people, and the cap that its ledger
+// keeps for all of it together.
+type Ledger struct {
+	Releases int     `json:"releases"` // this one among them
+	Epsilon  float64 `json:"epsilon"`
+	Delta    float64 `json:"delta"`
 }
 
 // Round is one of a study.

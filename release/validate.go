@@ -34,7 +34,11 @@ func (r Release) validate(words bool) error {
 	sum, err := hex.DecodeString(r.Plan)
 	v.require(err == nil && len(sum) == 32, "plan", "is not a SHA-256 in 64 hex digits")
 	v.require(!r.Created.IsZero() && r.Created.Year() > 0 && r.Created.Year() < 10000, "created", "is not a date")
-	v.require(r.Source == Collection || r.Source == Trial || r.Source == Simulation, "source", "is none of collection, trial, simulation")
+	v.require(r.Source == Collection || r.Source == Trial || r.Source == Simulation || r.Source == OwnTable, "source", "is none of collection, trial, simulation, table")
+	v.require((r.Source == OwnTable) == (r.Ledger != nil), "ledger", "is of a table alone, and of every table")
+	if l := r.Ledger; l != nil {
+		v.require(l.Releases >= 1 && l.Epsilon > 0 && l.Delta > 0 && l.Delta < 1, "ledger", "is no number of releases, or no cap")
+	}
 	v.require(!r.Full || r.Source == Simulation, "full", "is said of what is no simulation")
 	v.require(len(r.Guarantees) > 0, "guarantees", "is empty: a release without a privacy statement is not published")
 	for i, g := range r.Guarantees {

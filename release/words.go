@@ -97,6 +97,8 @@ func (r Release) Banners() []Banner {
 		all = append(all, Banner{"Simulation: do not publish.", "No device was asked, and none was simulated. The counts were drawn from the law of what devices would send that hold the rows of a table." + truth})
 	case r.Source == Trial:
 		all = append(all, Banner{"Trial.", "One operator holds the keys of all parties, and could have found out who said what. What is promised where one of them is honest holds once several operators run them."})
+	case r.Source == OwnTable:
+		all = append(all, Banner{"A table in one holder's hands.", "Its holder has every row as it is, counted them, and added noise before anybody read the counts. No device answered: the promise protects from the readers of this page, and not from the holder."})
 	}
 	return all
 }

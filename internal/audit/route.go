@@ -58,6 +58,9 @@ func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 	if p.State != "" && rounds.State == nil {
 		return nil, errors.New("audit: the plan names a public state: give it too")
 	}
+	if p.Route.Table != nil {
+		return nil, errors.New("audit: the plan is of a table: no device answers, and no party is attacked")
+	}
 	t := &Route{tokened: demanding(p)}
 	p = untied(p)
 	var err error

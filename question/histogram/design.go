@@ -26,7 +26,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 
 // designed returns a plan that leaves nothing open, with its noise.
 func designed(p plan.Plan) (plan.Plan, error) {
-	if p.Envelopes.PayloadBytes == 0 {
+	if p.Envelopes.PayloadBytes == 0 && p.Route.Table == nil {
 		p.Envelopes.PayloadBytes = terms.PayloadBytes
 	}
 	h := *p.Question.Histogram // the caller's stays as it is

@@ -248,10 +248,10 @@ func (h *Question) Names(attribute int) map[string]bool {
 
 // Poisoned bounds how far so many malicious devices, counted among the respondents
 // and sending what they like, could move the estimate of any one cell. ok is false
-// where that is not known (sketches, local hashing).
+// where that is not known (sketches, local hashing), and of a table.
 func (m *Model) Poisoned(t *Table, devices int) (down, up float64, ok bool) {
 	law := t.errors.mean
-	if law == nil {
+	if law == nil || m.question.plan.Route.Table != nil { // where no device answers
 		return 0, 0, false
 	}
 	// Envelopes are not linked, so all that one device sends may name one cell. A

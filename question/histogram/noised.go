@@ -19,7 +19,7 @@ import (
 )
 
 // noised is the table of an attribute's cells as they are: nobody but both aggregators
-// together sees them, and these, or all devices, add noise to the sums.
+// together sees them, or the holder of a table, and these, or all devices, add noise to the sums.
 type noised struct {
 	*bits // kept always, and never flipped
 	law   func(respondents int) sum.Law
@@ -27,11 +27,11 @@ type noised struct {
 
 // Noised says that a plan sums the cells as they are, with noise.
 func Noised(p plan.Plan) bool {
-	return p.Route.Sum != nil && (!shares(p) || p.Question.Histogram.Randomizer.Name == plan.RandomizerNone)
+	return p.Route.Noise() != nil && (!shares(p) || p.Question.Histogram.Randomizer.Name == plan.RandomizerNone)
 }
 
 // shares says that the devices of a plan's sums add the noise, by flips or in shares.
-func shares(p plan.Plan) bool { return p.Route.Sum.Noise == plan.NoiseDevices }
+func shares(p plan.Plan) bool { return p.Route.Noise().Noise == plan.NoiseDevices }
 
 // scattered returns the noise of a plan's devices, where these add it to cells as they are.
 func scattered(p plan.Plan) sumprivacy.Devices {
@@ -55,16 +55,16 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 		return nil, err
 	}
 	t := noised{bits: b}
-	if p.Route.Sum.Law == "" {
-		return t, nil // a design has yet to find it
-	}
-	if shares(p) {
+	route := *p.Route.Noise()
+	switch {
+	case route.Law == "": // a design has yet to find it
+	case shares(p):
 		t.law = func(respondents int) sum.Law { return scattered(p).Law(respondents) }
-		return t, err
+	default:
+		law := sum.Total(route)
+		t.law = func(int) sum.Law { return law }
 	}
-	law, err := sumprivacy.Law(p)
-	t.law = func(int) sum.Law { return law }
-	return t, err
+	return t, nil
 }
 
 // read: of those who were asked with probability share, T holders of a cell count in place
@@ -242,7 +242,8 @@ func (h *Question) loss(honest int) account.Event {
 		d := h.scattered
 		return h.noise(d.Event(terms.Relied(honest, d.Noise.Users)))
 	}
-	return h.noise(sumprivacy.Aggregators(*h.plan.Route.Sum, sumprivacy.Promised(*h.plan.Route.Sum)))
+	s := *h.plan.Route.Noise()
+	return h.noise(sumprivacy.Aggregators(s, sumprivacy.Promised(s)))
 }
 
 // Who sees what, where aggregators add the noise.
@@ -250,6 +251,9 @@ const (
 	whoBoth   = "Both aggregators together, without the analyzer's help: they add the two shares of your answer, and have it as it is. Devices add no noise."
 	whoOne    = "One aggregator and the analyzer together, and all other respondents: the aggregator takes its own noise off, and what the other has added is left." + terms.LeaderKnows
 	whoReader = "The analyzer, and whoever reads this release, as long as both aggregators keep their keys and their noise to themselves."
+
+	whoHolder  = "The holder of the table, who has your row as it is. Nothing protects it from the holder."
+	whoReaders = "Whoever reads this release, as long as the holder keeps the table and the noise to itself. The number of rows is public."
 )
 
 // noisedObservers states what the noise of one aggregator, and of both, leaves to be learned,
@@ -259,6 +263,13 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 		return []account.Statement{
 			{Observer: account.EveryoneColludes, Guarantee: h.randomizers[0].local(), Note: h.note(), Who: terms.Everyone},
 			{Observer: account.ShufflerHonest, Guarantee: shuffled, Note: h.note(), Who: terms.ShufflerHonest(h.plan)},
+		}, nil
+	}
+	if h.plan.Route.Table != nil {
+		shuffled.Trust, shuffled.Users = account.Central, 1
+		return []account.Statement{
+			{Observer: account.TableHolder, Who: whoHolder, Guarantee: h.randomizers[0].local()},
+			{Observer: account.OnlyTheReader, Who: whoReaders, Guarantee: shuffled},
 		}, nil
 	}
 	count := sumprivacy.Promised(*h.plan.Route.Sum)
@@ -296,14 +307,25 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 		return err
 	}
 	s, err := sumprivacy.Calibrate(*p, h.changed())
-	p.Route.Sum = &s // the caller's stays as it is
+	*p = withNoise(*p, s)
 	return err
 }
 
 // unnoised returns a plan before its noise is known.
 func unnoised(p plan.Plan) plan.Plan {
-	s := *p.Route.Sum
+	s := *p.Route.Noise()
 	s.Law, s.Decay, s.Sigma = "", 0, 0
+	return withNoise(p, s)
+}
+
+// withNoise returns a plan with the noise of another route.
+func withNoise(p plan.Plan, s plan.Sum) plan.Plan {
+	if t := p.Route.Table; t != nil {
+		with := *t // the caller's stays as it is
+		with.Law, with.Decay, with.Sigma = s.Law, s.Decay, s.Sigma
+		p.Route.Table = &with
+		return p
+	}
 	p.Route.Sum = &s
 	return p
 }

@@ -8,27 +8,17 @@ import (
 	"reflect"
 
 	"github.com/confetti-dp/confetti/internal/release/sheets"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 )
 
 // answers compares what the release says of the answer with what follows from its table of counts. The program
 // that made it is to say the same. Another one may say more, or with sharper intervals: where it does, the estimates
 // of headlines are compared, by their names.
-func (c *checks) answers(batches []relay.Vouched) {
+func (c *checks) answers(respondents []int) {
 	const what = "answers"
 	if c.Answers == nil || len(c.release.Crowds) != c.signed.Plan.Crowds() {
 		c.left(what, "that what the release says of the answer follows from its table: no program here reads it")
 		return
-	}
-	respondents := make([]int, c.signed.Plan.Crowds())
-	for _, b := range batches {
-		if c.release.Crowds[b.Crowd].Smallest > 0 {
-			respondents[b.Crowd] += b.Respondents
-		}
-	}
-	for i := range respondents {
-		respondents[i] /= c.signed.Plan.Contributions()
 	}
 	headline, sections, counts, follows, err := c.Answers(c.signed.Plan, c.Files[sheets.CountsFile], respondents)
 	switch {
@@ -50,7 +40,7 @@ func (c *checks) answers(batches []relay.Vouched) {
 			err = sameHeadline(c.release.Headline, headline)
 		}
 	}
-	c.found(what, err, "what follows from %s and the respondents that hops have signed for", sheets.CountsFile)
+	c.found(what, err, "what follows from %s and the number of respondents", sheets.CountsFile)
 }
 
 // recounted compares the table of counts, whose intervals follow from its estimates.

@@ -117,7 +117,10 @@ func recomputed(follows []account.Statement) string {
 // kind compares what the release says it is with the plan and its parties.
 func (c *checks) kind() error {
 	r, p, source := c.release, c.signed.Plan, release.Collection
-	if c.protocol.OneOperator() {
+	switch {
+	case p.Route.Table != nil:
+		source = release.OwnTable
+	case c.protocol.OneOperator():
 		source = release.Trial
 	}
 	switch {

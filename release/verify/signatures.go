@@ -14,6 +14,8 @@ import (
 func (c *checks) planSignature() {
 	p, publisher := c.signed.Plan, strings.Join(c.signed.Signers(), " ")
 	switch {
+	case publisher == "" && p.Route.Table != nil:
+		c.left("signature", "the holder of a table signs nothing: that these are its numbers is known only from where they came")
 	case publisher == "":
 		c.found("signature", errors.New(unsigned(c.release)), "")
 	case c.Trusted == nil:

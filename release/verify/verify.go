@@ -161,17 +161,26 @@ func Release(e Evidence) (Report, error) {
 	}
 	all.planSignature()
 	all.expected()
-	all.withdrawn()
+	table := all.signed.Plan.Route.Table != nil // which nobody signs, withdraws or logs
+	if !table {
+		all.withdrawn()
+	}
 	if all.promised() {
 		all.audited()
 		all.rounds()
 		all.received()
-		all.shown()
+		if !table {
+			all.shown()
+		}
 		all.first()
 	} else {
 		all.left("everything else", "without a promise there is nothing that the release could keep")
 	}
-	all.conclude(strings.Join(all.signed.Signers(), " "))
+	by := strings.Join(all.signed.Signers(), " ")
+	if table {
+		by = all.signed.Plan.Analyzer.Operator
+	}
+	all.conclude(by)
 	return all.written(), nil
 }
 
@@ -304,6 +313,13 @@ func signers(r plan.Route) string {
 
 // received looks at what the hops have signed for, and at what the receipts are of.
 func (c *checks) received() {
+	if c.signed.Plan.Route.Table != nil {
+		c.left("receipts", "there are none: no device answered, and the holder alone knows the rows")
+		c.page(release.PageFile)
+		c.columns()
+		c.answers([]int{c.release.Crowds[0].Smallest})
+		return
+	}
 	if c.Files[relay.ReceiptsFile] == nil {
 		c.found("receipts", errors.New(receiptless(c.release)), "")
 		return
@@ -346,7 +362,16 @@ func (c *checks) received() {
 	respondents /= c.signed.Plan.Contributions()
 	c.found("kept", c.protocol.CheckBatch(smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
 	c.found("crowds", c.crowds(batches, receipts.Batches), "the release has the smallest batch of each crowd, and what was dropped, as the receipts have them")
-	c.answers(batches)
+	counted := make([]int, c.signed.Plan.Crowds())
+	for _, b := range batches {
+		if b.Crowd < len(c.release.Crowds) && c.release.Crowds[b.Crowd].Smallest > 0 {
+			counted[b.Crowd] += b.Respondents
+		}
+	}
+	for i := range counted {
+		counted[i] /= c.signed.Plan.Contributions()
+	}
+	c.answers(counted)
 	c.found("respondents", claimed(c.release, respondents, by), "the release counts no more than the %d that the %s have signed for", respondents, by)
 }
 

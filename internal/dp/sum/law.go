@@ -9,25 +9,27 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Law is that of all that aggregators add to a number: symmetric, on the integers. It is
-// for whoever estimates from sums.
+// Law is that of all noise in a number: symmetric, on the integers. It is for whoever estimates
+// from sums.
 type Law struct {
 	Variance float64
 	tail     func(k int) float64 // ln P(Z >= k), k >= 1
 }
 
-// Total returns the law of both aggregators' noise together. It is of no noise where devices
-// add it (Shares).
-func (s *Sum) Total() Law {
-	switch {
-	case s.route.Noise == plan.NoiseDevices:
+// Total returns the law of the noise of both aggregators of a route together, or of the holder of a
+// table (plan.Route.Noise). It is of no noise where devices add it (Shares).
+func Total(route plan.Sum) Law {
+	switch alone := route.Noise == ""; {
+	case route.Noise == plan.NoiseDevices:
 		return Law{0, func(int) float64 { return math.Inf(-1) }}
-	case s.route.Law == plan.LawGaussian:
-		return twoGaussians(s.route.Sigma)
-	case s.route.Noise == plan.NoiseShared:
-		return laplace(s.route.Decay)
+	case alone && route.Law == plan.LawGaussian:
+		return gaussian(route.Sigma)
+	case route.Law == plan.LawGaussian:
+		return twoGaussians(route.Sigma)
+	case alone, route.Noise == plan.NoiseShared:
+		return laplace(route.Decay)
 	}
-	return twoLaplaces(s.route.Decay)
+	return twoLaplaces(route.Decay)
 }
 
 // LogAtLeast is ln P(Z >= k).
@@ -100,14 +102,25 @@ func twoLaplaces(decay float64) Law {
 // twoGaussians have P(Z = k) proportional to e^(-k^2/(4 sigma^2)) theta(k), theta(k) the sum
 // over all j of e^(-(j - k/2)^2/sigma^2), which is the same for all even k, and for all odd.
 func twoGaussians(sigma float64) Law {
-	one := noise.DiscreteGaussian{Sigma: sigma}
-	l := Law{Variance: 2 * one.Variance()}
 	theta := [2]float64{thetaSum(sigma, 0), thetaSum(sigma, 0.5)}
-	weight := func(k int) float64 {
+	return bell(2*noise.DiscreteGaussian{Sigma: sigma}.Variance(), math.Sqrt2*sigma, func(k int) float64 {
 		x := float64(k) / (2 * sigma)
 		return math.Exp(-x*x) * theta[k&1]
-	}
-	reach := int(12*sigma) + 40 // what is beyond is below e^-36 of it
+	})
+}
+
+// gaussian has P(Z = k) proportional to e^(-k^2/(2 sigma^2)).
+func gaussian(sigma float64) Law {
+	return bell(noise.DiscreteGaussian{Sigma: sigma}.Variance(), sigma, func(k int) float64 {
+		x := float64(k) / sigma
+		return math.Exp(-x * x / 2)
+	})
+}
+
+// bell returns the law of weights that fall as those of a normal law of this sigma, within a factor.
+func bell(variance, sigma float64, weight func(k int) float64) Law {
+	l := Law{Variance: variance}
+	reach := int(9*sigma) + 40 // what is beyond is below e^-36 of it
 	beyond := make([]float64, min(reach, maxTable)+2)
 	for k := len(beyond) - 2; k >= 0; k-- {
 		beyond[k] = beyond[k+1] + weight(k)
@@ -121,7 +134,7 @@ func twoGaussians(sigma float64) Law {
 		if reach > maxTable {
 			return prob.LogNormalSurvival((float64(k) - 0.5) / math.Sqrt(l.Variance))
 		}
-		return -float64(k) * float64(k) / (4 * sigma * sigma)
+		return -float64(k) * float64(k) / (2 * sigma * sigma)
 	}
 	return l
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// What is stated of both aggregators' noise is that of the law of their sum, added up
-// outcome by outcome: tails on both sides, the variance and the shortest interval.
+// What is stated of both aggregators' noise is that of the law of their sum, and of a holder's that
+// of one draw, added up outcome by outcome: tails on both sides, the variance and the shortest interval.
 func TestTotalByEnumeration(t *testing.T) {
 	c := plan.Circuit{Kind: plan.CircuitSumVec, Length: 1, Max: 1}
 	const top = 400
@@ -27,13 +27,12 @@ func TestTotalByEnumeration(t *testing.T) {
 		"gaussian":        {route(c, plan.NoiseAggregators, plan.LawGaussian, 2.5), gaussian(2.5), false},
 		"narrow gaussian": {route(c, plan.NoiseAggregators, plan.LawGaussian, 0.4), gaussian(0.4), false},
 		"wide gaussian":   {route(c, plan.NoiseShared, plan.LawGaussian, 6), gaussian(6), false},
+		"a holder's laplace":         {held(plan.LawLaplace, 0.5), laplace(0.5), true},
+		"a holder's gaussian":        {held(plan.LawGaussian, 2.5), gaussian(2.5), true},
+		"a holder's narrow gaussian": {held(plan.LawGaussian, 0.4), gaussian(0.4), true},
 		"devices add it":  {route(c, plan.NoiseDevices, "", 0), func(k int) float64 { return math.Log(map[bool]float64{true: 1}[k == 0]) }, true},
 	} {
-		s, err := sum.New(k.p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		law, total := totalOf(k.law, k.once, top), s.Total()
+		law, total := totalOf(k.law, k.once, top), sum.Total(*k.p.Route.Noise())
 		variance, tail := 0.0, 0.0
 		for z := top; z > -top/4; z-- {
 			tail += law[z+top]
@@ -66,19 +65,25 @@ func TestTotalByEnumeration(t *testing.T) {
 	}
 }
 
+// held returns a plan of a table whose holder adds noise of a law.
+func held(law string, parameter float64) plan.Plan {
+	t := plan.Table{Law: law, Decay: parameter}
+	if law == plan.LawGaussian {
+		t.Decay, t.Sigma = 0, parameter
+	}
+	return plan.Plan{Route: plan.Route{Kind: plan.RouteTable, Table: &t}}
+}
+
 // Far out, where no table reaches, a stated tail is not below the law's, and not above what
 // is known of sums of two such draws (they are sub-Gaussian).
 func TestFarTailsAreBounds(t *testing.T) {
 	for _, sigma := range []float64{0.4, 2.5, 20} {
-		s, err := sum.New(route(plan.Circuit{Kind: plan.CircuitSumVec, Length: 1, Max: 1}, plan.NoiseAggregators, plan.LawGaussian, sigma))
-		if err != nil {
-			t.Fatal(err)
-		}
+		both := plan.Sum{Noise: plan.NoiseAggregators, Law: plan.LawGaussian, Sigma: sigma}
 		one := noise.DiscreteGaussian{Sigma: sigma}
 		for k := 1; k < int(40*sigma)+200; k++ {
 			half := one.LogProb(k/2) + one.LogProb(k-k/2) // one of the ways to k
 			x := float64(k) / (2 * sigma)
-			if got := s.Total().LogAtLeast(k); !(got >= half-1e-9 && got <= -x*x+1e-9) {
+			if got := sum.Total(both).LogAtLeast(k); !(got >= half-1e-9 && got <= -x*x+1e-9) {
 				t.Fatalf("sigma %v: ln P(Z >= %d) = %v, want %v to %v", sigma, k, got, half, -x*x)
 			}
 		}

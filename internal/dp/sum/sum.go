@@ -52,22 +52,28 @@ func (s *Sum) Length() int { return s.route.Circuit.Length }
 // vector: once, and written down before the share leaves. It is nil where devices have
 // added theirs already.
 func (s *Sum) Noise(r *rand.Rand) []int64 {
-	if s.route.Noise == plan.NoiseDevices {
+	return Draw(r, s.route, s.Length())
+}
+
+// Draw draws what one aggregator of a route adds to so many numbers, or the holder of a table
+// (plan.Route.Noise). It is nil where devices have added theirs already.
+func Draw(r *rand.Rand, route plan.Sum, numbers int) []int64 {
+	if route.Noise == plan.NoiseDevices {
 		return nil
 	}
-	all := make([]int64, s.Length())
+	all := make([]int64, numbers)
 	switch {
-	case s.route.Law == plan.LawGaussian:
-		law := noise.DiscreteGaussian{Sigma: s.route.Sigma}
+	case route.Law == plan.LawGaussian:
+		law := noise.DiscreteGaussian{Sigma: route.Sigma}
 		for i := range all {
 			all[i] = int64(law.Sample(r))
 		}
-	case s.route.Noise == plan.NoiseShared:
-		half := s.half()
+	case route.Noise == plan.NoiseShared:
+		half := half(route.Decay)
 		half.Scatter(r, len(all), func(at, size int) { all[at] += int64(size) })
 		half.Scatter(r, len(all), func(at, size int) { all[at] -= int64(size) })
 	default:
-		law := noise.DiscreteLaplace{Decay: s.route.Decay}
+		law := noise.DiscreteLaplace{Decay: route.Decay}
 		for i := range all {
 			all[i] = int64(law.Sample(r))
 		}
@@ -77,6 +83,6 @@ func (s *Sum) Noise(r *rand.Rand) []int64 {
 
 // half returns one of the two numbers whose difference is half of Laplace noise: two of each
 // sum to geometric numbers.
-func (s *Sum) half() noise.NegativeBinomial {
-	return noise.NegativeBinomial{R: 0.5, P: math.Exp(-s.route.Decay * (1 - 0x1p-50))}
+func half(decay float64) noise.NegativeBinomial {
+	return noise.NegativeBinomial{R: 0.5, P: math.Exp(-decay * (1 - 0x1p-50))}
 }

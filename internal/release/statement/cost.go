@@ -12,7 +12,10 @@ import (
 
 // Cost returns what the plan costs one device.
 func Cost(p *protocol.Protocol) []release.Metric {
-	if p.Plan.Route.Sum != nil {
+	switch {
+	case p.Plan.Route.Table != nil:
+		return nil // no device sends anything
+	case p.Plan.Route.Sum != nil:
 		return sumCost(p.Plan)
 	}
 	e := p.Plan.Envelopes

@@ -36,7 +36,10 @@ func (p Plan) before() string {
 // honesty returns what is left of the guarantee if a share of those who came is
 // silent or lies, and whom it protects from whom.
 func (p Plan) honesty(crowds []release.Crowd) release.Section {
-	if p.Noised() {
+	switch {
+	case p.Plan.Route.Table != nil:
+		return p.holdersHonesty()
+	case p.Noised():
 		return p.aggregatorsHonesty()
 	}
 	s := release.Section{Title: "If fewer keep to the protocol"}
@@ -87,6 +90,11 @@ func (p Plan) honesty(crowds []release.Crowd) release.Section {
 	}
 	s.Tables = []release.Table{t}
 	return s
+}
+
+// holdersHonesty says what the guarantee rests on where one holder has all rows.
+func (p Plan) holdersHonesty() release.Section {
+	return release.Section{Title: "If the holder does not keep to the protocol", Text: "The holder has all rows, so that nothing protects them from it. It may publish the counts without noise elsewhere, or choose among answers, and no reader can tell: the guarantee speaks of this page, as its plan says it was made."}
 }
 
 // aggregatorsHonesty says what the guarantee rests on where no respondent adds noise.

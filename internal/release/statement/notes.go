@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
@@ -13,6 +14,10 @@ import (
 // sheet must know. Whoever simulates says that in remarks.
 func (p Plan) notes(r release.Release) []string {
 	notes := p.lacks(r.Dropped)
+	if l := r.Ledger; l != nil && p.Plan.Route.Table != nil {
+		notes = append(notes, fmt.Sprintf("Release %d of %s that the holder's ledger has. All of them together, and what it will admit later, keep epsilon %s at delta %s (%s): it refuses what is beyond. The table as of %s.",
+			l.Releases, p.Plan.Route.Table.People, account.AtMost(l.Epsilon, 4), account.AtMost(l.Delta, 3), p.Plan.Budget.Adjacency, p.Plan.Route.Table.AsOf))
+	}
 	for i, c := range r.Crowds {
 		if c.Failed {
 			notes = append(notes, fmt.Sprintf("This release lacks a crowd: the sum of crowd %d can never be had.", i+1))

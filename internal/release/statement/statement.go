@@ -38,7 +38,10 @@ func New(signed plan.Signed, audit []byte) (p Plan, err error) {
 // counted or not; nil where that is not known.
 func Begin(p *protocol.Protocol, crowds []tally.Crowd, came []int) release.Release {
 	r := release.Release{Plan: p.Plan.Name(), Source: release.Collection}
-	if p.OneOperator() {
+	switch {
+	case p.Plan.Route.Table != nil:
+		r.Source = release.OwnTable
+	case p.OneOperator():
 		r.Source = release.Trial
 	}
 	for i, c := range crowds {
@@ -103,7 +106,10 @@ func (p Plan) Write(r *release.Release) error {
 
 // assumptions returns those that the route rests on.
 func (p Plan) assumptions() []string {
-	if p.Plan.Route.Sum != nil {
+	switch {
+	case p.Plan.Route.Table != nil:
+		return tableAssumptions
+	case p.Plan.Route.Sum != nil:
 		return p.sumAssumptions()
 	}
 	return append([]string{
@@ -124,6 +130,14 @@ func (p Plan) deletes() []string {
 		return nil
 	}
 	return []string{"The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. An observer who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated."}
+}
+
+// tableAssumptions are those of a release that the holder of a table makes. Nobody can check them.
+var tableAssumptions = []string{
+	"The holder drew the noise once, from a source that nobody can guess, and published nothing else of the rows.",
+	"The values that are counted were chosen without looking at the rows.",
+	"Every person has one row, and the rows were not chosen by what is private: how many there are is published.",
+	"The holder's ledger has every release of these people. Who deletes it has no budget left that means anything.",
 }
 
 func (p Plan) sumAssumptions() []string {
@@ -157,7 +171,7 @@ func (p Plan) withheld(crowd, lacks int) string {
 	case lacks > 0:
 		few = fmt.Sprintf("%d of %d answered, %d too few", least-lacks, least, lacks)
 	}
-	if p.Plan.Route.Sum != nil {
+	if p.Plan.Route.Noise() != nil {
 		return fmt.Sprintf("%s: %s; no sum of them left the aggregators", p.CrowdName(crowd), few)
 	}
 	return fmt.Sprintf("%s: %s; nothing of them left the shuffler, whose entry tells their devices that they were not counted", p.CrowdName(crowd), few)

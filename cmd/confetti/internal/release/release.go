@@ -14,6 +14,9 @@ type Command struct {
 	Show  releaseShow  `cmd:"" help:"Show a release in the terminal."`
 	Fetch releaseFetch `cmd:"" help:"Get a release from its analyzer."`
 
+	Make   releaseMake   `cmd:"" help:"Publish counts of a table that you hold, with noise."`
+	Ledger releaseLedger `cmd:"" help:"Show what your releases of tables have spent."`
+
 	Join   joined        `cmd:"" help:"Put what another party's records told with noise beside your columns of them."`
 	Verify releaseVerify `cmd:"" help:"Recompute a release's promise, and check signatures and receipts."`
 }

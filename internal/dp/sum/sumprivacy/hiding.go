@@ -14,7 +14,7 @@ import (
 )
 
 // Aggregators returns the event of one number, where the noise of so many aggregators, 1 or 2, is
-// not known.
+// not known, or of the 1 holder of a table.
 func Aggregators(s plan.Sum, unknown int) account.Event {
 	if s.Law == plan.LawGaussian {
 		if unknown == 1 {
@@ -40,24 +40,11 @@ func Promised(s plan.Sum) int {
 	return 1
 }
 
-// Law returns that of all noise in one number of a plan whose aggregators add it, and which may
-// have no circuit yet.
-func Law(p plan.Plan) (sum.Law, error) {
-	s := *p.Route.Sum
-	s.Circuit, s.Chunk = plan.Circuit{Kind: plan.CircuitHistogram, Length: 1}, 1
-	p.Route.Sum = &s
-	r, err := sum.New(p)
-	if err != nil {
-		return sum.Law{}, err
-	}
-	return r.Total(), nil
-}
-
 // Calibrate finds the least noise with which a plan keeps its budget, where a respondent who
 // is exchanged for another changes so many numbers by one: of the aggregators by the law that
-// the plan names or the one that errs less, or of the devices.
+// the plan names or the one that errs less, or of the devices, or of the holder of a table.
 func Calibrate(p plan.Plan, changed int) (plan.Sum, error) {
-	s := *p.Route.Sum
+	s := *p.Route.Noise()
 	t := calibrate.Target{Users: 1, Rounds: changed, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta}
 	if s.Noise == plan.NoiseDevices {
 		t.Delta *= 1 - cutShare
@@ -75,13 +62,7 @@ func Calibrate(p plan.Plan, changed int) (plan.Sum, error) {
 			errs = append(errs, err)
 			continue
 		}
-		q := p
-		q.Route.Sum = &with
-		total, err := Law(q)
-		if err != nil {
-			return s, err
-		}
-		if least.Variance == 0 || total.Variance < least.Variance {
+		if total := sum.Total(with); least.Variance == 0 || total.Variance < least.Variance {
 			least, s = total, with
 		}
 	}

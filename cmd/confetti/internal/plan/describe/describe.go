@@ -58,6 +58,9 @@ func Plan(p plan.Plan, study *plan.Study) (Description, error) {
 		return d, err
 	}
 	d.verified, d.unfit, d.thinning = time.Since(start), proto.Words().Unfit, proto.Words().Thinning
+	if p.Route.Table != nil {
+		return d, nil // nobody is asked, and nothing is sent
+	}
 	d.comparisons, d.doubts = design.Compare(proto), design.Doubts(proto)
 	cost := release.Metric{Name: "seconds_per_device", Label: "Seconds per device", Unit: release.Seconds}
 	if p.Route.Sum != nil {
