@@ -70,7 +70,7 @@ var layers = [][]string{
 	{"internal/testkit/example"},
 	{"client", "party/shuffler", "party/analyzer", "internal/service/issuer", "party/aggregator", "internal/service/planlog"},
 	{"internal/analyzer/parts", "internal/service/analyzerd/rows", "internal/service/shufflerd/rows"},
-	{"internal/service/inbox"},
+	{"internal/service/inbox", "internal/curator"},
 	{"internal/shuffler/mixer", "internal/analyzer/shards"},
 	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "internal/client/policy", "client/native"},
 	{"simulate", "internal/testkit/chaos", "internal/studio", "internal/client/page"},
@@ -236,11 +236,11 @@ func TestImportsFollowTheArchitecture(t *testing.T) {
 
 // naming are the packages that may name a kind of question; all others ask package
 // question. Simulations name those that they draw, an audit those that it attacks.
-var naming = []string{"question", "protocol", "internal/release/results", "internal/simulate", "internal/audit", "internal/testkit/example"}
+var naming = []string{"question", "protocol", "internal/release/results", "internal/simulate", "internal/audit", "internal/testkit/example", "internal/curator"}
 
 // authoring are the packages that may write the section of a kind, beside those: plans are
 // made by the commands that ask for them.
-var authoring = []string{"plan", "internal/studio", "cmd/confetti/internal/plan", "cmd/internal/server/up", "cmd/confetti/internal/collect"}
+var authoring = []string{"plan", "internal/studio", "cmd/confetti/internal/plan", "cmd/internal/server/up", "cmd/confetti/internal/collect", "cmd/confetti/internal/release", "internal/curator"}
 
 // named lists the packages that import a kind without being among them.
 func named(found architecture.Imports) (bad []string) {

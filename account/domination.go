@@ -100,10 +100,10 @@ func Together(ds ...Domination) (Domination, error) {
 	return sum, nil
 }
 
-// DominatePure certifies whatever is epsilon-DP with delta 0. Its trade-off is at
+// dominatePure certifies whatever is epsilon-DP with delta 0. Its trade-off is at
 // worst that of randomized response, whose corner the Gaussian's convex curve
 // touches: no smaller shift would do for all such mechanisms.
-func DominatePure(epsilon float64, a Adjacency) Domination {
+func dominatePure(epsilon float64, a Adjacency) Domination {
 	return DominateKary(epsilon, 2, a)
 }
 
@@ -130,7 +130,7 @@ func DominateKary(epsilon float64, k int, a Adjacency) Domination {
 // (epsilon, delta)-DP: with probability delta it may tell everything, and is
 // epsilon-DP otherwise.
 func DominateKnown(epsilon, delta float64, a Adjacency) Domination {
-	d := DominatePure(epsilon, a)
+	d := dominatePure(epsilon, a)
 	d.Tail = delta
 	return d
 }

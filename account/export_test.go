@@ -9,8 +9,9 @@ import (
 // What the tests of this package see beside its exported names. They stand outside of it,
 // since the events they account for do.
 var (
-	GaussPower = gaussPower
-	OwnLosses  = ownLosses
+	GaussPower   = gaussPower
+	OwnLosses    = ownLosses
+	DominatePure = dominatePure
 )
 
 // LeastShift returns the least shift, from above, whose hockey stick at epsilon is at least delta.

@@ -22,8 +22,7 @@ const (
 	BothAggregators     = "both aggregators" // of a sum, in the place of everyone
 	OneAggregator       = "one aggregator"   // of a sum: it and the analyzer, where the other is honest
 	OnlyTheReader       = "reader"           // of a sum, both of whose aggregators are honest, or of a table
-	TableHolder         = "holder of the table"
-	AllRoundsSeen       = "all rounds seen" // of a study: who sees one round as the plan's promise says
+	AllRoundsSeen       = "all rounds seen"  // of a study: who sees one round as the plan's promise says
 	AllSizesSeen        = "sizes of crowds, all rounds"
 	AllRoundsOfOne      = "one aggregator, all rounds" // where the promise needs both aggregators
 )

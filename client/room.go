@@ -21,12 +21,12 @@ type Room struct {
 	Spent    Charge // sums, which a limit by itself is compared with
 	Labels   bool   // some of what counts speaks of a label alone
 	// More is how many plans like the last one, or like the one that is forecast, would
-	// still fit, up to MaxPending; negative where there is none to compare with.
+	// still fit, up to mostPending; negative where there is none to compare with.
 	More int
 }
 
-// MaxPending bounds the count in More.
-const MaxPending = 1000
+// mostPending bounds the count in More.
+const mostPending = 1000
 
 // Room says how much of the cap on a period is spent now. Like is a charge to count
 // further plans by; nil stands for the last one within the period.
@@ -51,9 +51,9 @@ func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
 	if like == nil {
 		return r
 	}
-	r.More = MaxPending
+	r.More = mostPending
 	if filtered {
-		r.More = f.More(MaxPending, like.spending())
+		r.More = f.More(mostPending, like.spending())
 	}
 	fits := func(limit, spent, each float64) {
 		if limit > 0 && each > 0 {
@@ -113,8 +113,8 @@ func (r Room) Left(like string) string {
 		return "nothing was asked yet"
 	case r.More == 0:
 		return "no more " + like
-	case r.More >= MaxPending:
-		return fmt.Sprintf("more than %d more %s", MaxPending, like)
+	case r.More >= mostPending:
+		return fmt.Sprintf("more than %d more %s", mostPending, like)
 	}
 	return fmt.Sprintf("about %d more %s", r.More, like)
 }

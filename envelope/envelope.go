@@ -21,12 +21,12 @@ const (
 	label = "confetti/v1" // domain separation: a change of the wire format changes it
 
 	// MaxSize bounds a whole envelope, in bytes, so that a hostile length
-	// cannot ask for memory: the longest payload of a plan (2^16) under MaxLayers
+	// cannot ask for memory: the longest payload of a plan (2^16) under maxLayers
 	// layers of X-Wing fits. Usual ones have 150 to 3,500.
 	MaxSize = 1 << 17
 
-	// MaxLayers bounds a route: 16 hops and the analyzer. Three layers are usual.
-	MaxLayers = 17
+	// maxLayers bounds a route: 16 hops and the analyzer. Three layers are usual.
+	maxLayers = 17
 )
 
 // ErrOpen is the error of an envelope that does not open. HPKE cannot tell
@@ -110,8 +110,8 @@ type preparedLayer struct {
 // payloads of exactly the given number of bytes: a length that varied would
 // tell the network something about the message.
 func NewSealer(layers []Layer, payload int) (*Sealer, error) {
-	if len(layers) == 0 || len(layers) > MaxLayers {
-		return nil, fmt.Errorf("envelope: %d layers: need 1 to %d", len(layers), MaxLayers)
+	if len(layers) == 0 || len(layers) > maxLayers {
+		return nil, fmt.Errorf("envelope: %d layers: need 1 to %d", len(layers), maxLayers)
 	}
 	s := &Sealer{payload: payload, aad: layers[0].aad()}
 	for h, l := range layers {

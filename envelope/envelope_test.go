@@ -145,7 +145,7 @@ func TestSealerRefuses(t *testing.T) {
 	mixed[1].Key = other[0]
 	none[0].Key = PublicKey{}
 	for name, layers := range map[string][]Layer{
-		"no layers": nil, "too many": make([]Layer, MaxLayers+1),
+		"no layers": nil, "too many": make([]Layer, maxLayers+1),
 		"a hop left out": skip, "two crowds": crowd, "two suites": mixed, "no key": none,
 	} {
 		if _, err := NewSealer(layers, 8); err == nil {

@@ -95,7 +95,7 @@ func (s *Sum) validateLaw(ps *Problems, added bool) {
 	validateNoise(ps, at, s.Law, s.Decay, s.Sigma)
 }
 
-// validateNoise is of noise that is added to sums.
+// validateNoise checks noise that is added to sums.
 func validateNoise(ps *Problems, at, law string, decay, sigma float64) {
 	switch law {
 	case LawLaplace:

@@ -252,8 +252,9 @@ const (
 	whoOne    = "One aggregator and the analyzer together, and all other respondents: the aggregator takes its own noise off, and what the other has added is left." + terms.LeaderKnows
 	whoReader = "The analyzer, and whoever reads this release, as long as both aggregators keep their keys and their noise to themselves."
 
-	whoHolder  = "The holder of the table, who has your row as it is. Nothing protects it from the holder."
-	whoReaders = "Whoever reads this release, as long as the holder keeps the table and the noise to itself. The number of rows is public."
+	tableHolder = "holder of the table"
+	whoHolder   = "The holder of the table, who has your row as it is. Nothing protects it from the holder."
+	whoReaders  = "Whoever reads this release, as long as the holder keeps the table and the noise to itself. The number of rows is public."
 )
 
 // noisedObservers states what the noise of one aggregator, and of both, leaves to be learned,
@@ -268,7 +269,7 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 	if h.plan.Route.Table != nil {
 		shuffled.Trust, shuffled.Users = account.Central, 1
 		return []account.Statement{
-			{Observer: account.TableHolder, Who: whoHolder, Guarantee: h.randomizers[0].local()},
+			{Observer: tableHolder, Who: whoHolder, Guarantee: h.randomizers[0].local()},
 			{Observer: account.OnlyTheReader, Who: whoReaders, Guarantee: shuffled},
 		}, nil
 	}

@@ -109,7 +109,7 @@ func twoGaussians(sigma float64) Law {
 	})
 }
 
-// gaussian has P(Z = k) proportional to e^(-k^2/(2 sigma^2)).
+// gaussian returns the law with P(Z = k) proportional to e^(-k^2/(2 sigma^2)).
 func gaussian(sigma float64) Law {
 	return bell(noise.DiscreteGaussian{Sigma: sigma}.Variance(), sigma, func(k int) float64 {
 		x := float64(k) / sigma
