@@ -21,16 +21,16 @@ func TestTotalByEnumeration(t *testing.T) {
 		law  func(k int) float64 // log probabilities of one draw
 		once bool                // the sum is one draw
 	}{
-		"laplace":         {route(c, plan.NoiseAggregators, plan.LawLaplace, 0.5), laplace(0.5), false},
-		"strong laplace":  {route(c, plan.NoiseAggregators, plan.LawLaplace, 3), laplace(3), false},
-		"shared laplace":  {route(c, plan.NoiseShared, plan.LawLaplace, 0.5), laplace(0.5), true},
-		"gaussian":        {route(c, plan.NoiseAggregators, plan.LawGaussian, 2.5), gaussian(2.5), false},
-		"narrow gaussian": {route(c, plan.NoiseAggregators, plan.LawGaussian, 0.4), gaussian(0.4), false},
-		"wide gaussian":   {route(c, plan.NoiseShared, plan.LawGaussian, 6), gaussian(6), false},
+		"laplace":                    {route(c, plan.NoiseAggregators, plan.LawLaplace, 0.5), laplace(0.5), false},
+		"strong laplace":             {route(c, plan.NoiseAggregators, plan.LawLaplace, 3), laplace(3), false},
+		"shared laplace":             {route(c, plan.NoiseShared, plan.LawLaplace, 0.5), laplace(0.5), true},
+		"gaussian":                   {route(c, plan.NoiseAggregators, plan.LawGaussian, 2.5), gaussian(2.5), false},
+		"narrow gaussian":            {route(c, plan.NoiseAggregators, plan.LawGaussian, 0.4), gaussian(0.4), false},
+		"wide gaussian":              {route(c, plan.NoiseShared, plan.LawGaussian, 6), gaussian(6), false},
 		"a holder's laplace":         {held(plan.LawLaplace, 0.5), laplace(0.5), true},
 		"a holder's gaussian":        {held(plan.LawGaussian, 2.5), gaussian(2.5), true},
 		"a holder's narrow gaussian": {held(plan.LawGaussian, 0.4), gaussian(0.4), true},
-		"devices add it":  {route(c, plan.NoiseDevices, "", 0), func(k int) float64 { return math.Log(map[bool]float64{true: 1}[k == 0]) }, true},
+		"devices add it":             {route(c, plan.NoiseDevices, "", 0), func(k int) float64 { return math.Log(map[bool]float64{true: 1}[k == 0]) }, true},
 	} {
 		law, total := totalOf(k.law, k.once, top), sum.Total(*k.p.Route.Noise())
 		variance, tail := 0.0, 0.0
