@@ -22,19 +22,19 @@ import (
 var bars = map[string]int{
 	"root folders":    15,
 	"public packages": 22,
-	"exported names":  502,
+	"exported names":  500,
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 127837,
+	"lines of the product": 126553,
 
-	"lines a device compiles":                 22920,
-	"lines of a histogram app":                34506,
-	"lines a verifier of every kind compiles": 46861,
-	"lines of a histogram's verifier":         32512,
-	"lines a mixing party compiles":           27291,
+	"lines a device compiles":                 22071,
+	"lines of a histogram app":                33661,
+	"lines a verifier of every kind compiles": 46573,
+	"lines of a histogram's verifier":         32224,
+	"lines a mixing party compiles":           26930,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 25359,
+	"lines an aggregator compiles": 24609,
 
 	"comments that say what a function is": 553,
 	"long sentences in a thousand":         12,
