@@ -22,21 +22,21 @@ import (
 var bars = map[string]int{
 	"root folders":    15,
 	"public packages": 22,
-	"exported names":  500,
+	"exported names":  503,
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 126553,
+	"lines of the product": 127252,
 
-	"lines a device compiles":                 22071,
-	"lines of a histogram app":                33661,
-	"lines a verifier of every kind compiles": 46573,
-	"lines of a histogram's verifier":         32224,
-	"lines a mixing party compiles":           26930,
+	"lines a device compiles":                 22174,
+	"lines of a histogram app":                33764,
+	"lines a verifier of every kind compiles": 46585,
+	"lines of a histogram's verifier":         32236,
+	"lines a mixing party compiles":           26942,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 24609,
+	"lines an aggregator compiles": 24621,
 
-	"comments that say what a function is": 553,
+	"comments that say what a function is": 546,
 	"long sentences in a thousand":         12,
 }
 
@@ -224,7 +224,7 @@ var wider = map[string]struct{ names, imports int }{
 	"internal/service/aggregated": {imports: 18}, "internal/service/analyzerd": {imports: 29}, "internal/service/shufflerd": {imports: 21}, "internal/service/console": {imports: 25},
 	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
 	"internal/curator": {imports: 16}, // what is asked of a table, counted, charged and written up
-	"internal/audit": {imports: 26}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 26},
+	"internal/audit":   {imports: 26}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 26},
 	// Commands.
 	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 22}, "cmd/confetti/internal/account": {imports: 17}, "cmd/confetti/internal/collect": {imports: 22},
 	"cmd/confetti/internal/device": {imports: 17}, "cmd/internal/server/roles": {imports: 19},
