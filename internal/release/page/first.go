@@ -174,8 +174,8 @@ const without = "Without"
 
 func percent(share float64) string { return fmt.Sprintf("%.1f\u00a0%%", 100*share) }
 
-// Answer says in words what is sure: its first sentence, and what else.
-func Answer(r release.Release) (first, more string) {
+// sayAnswer says in words what is sure: its first sentence, and what else.
+func sayAnswer(r release.Release) (first, more string) {
 	if three := beside(r); three != nil {
 		var all []string
 		for _, one := range three.Rows {
@@ -272,9 +272,9 @@ func ranks(names []string, s release.Series) (first, more string) {
 	return first, more
 }
 
-// answer returns Answer for the page.
+// answer returns sayAnswer for the page.
 func answer(r release.Release) template.HTML {
-	first, more := Answer(r)
+	first, more := sayAnswer(r)
 	out := "<strong>" + template.HTMLEscapeString(first) + "</strong>"
 	if more != "" {
 		out += " " + template.HTMLEscapeString(more)
