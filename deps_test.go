@@ -142,7 +142,9 @@ var foreign = []struct {
 }{
 	{"math/rand", nil, "its generator is neither secure nor unbiased; use math/rand/v2 with a source that is an argument"},
 	{"crypto/rand", []string{"internal/rng", "cmd/confetti/internal/plan", "internal/x25519"}, "adversary-visible randomness comes from internal/rng only"},
-	{"gonum.org/v1/plot", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
+	{"gonum.org/v1/plot", nil, "it links twelve fonts and writers of PDF: internal/release/page draws what is published"},
+	{"golang.org/x/image", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
+	{"codeberg.org/go-fonts", []string{"internal/release/page"}, "only what is published is drawn, and not by a device"},
 	{"github.com/alecthomas/kong", []string{"cmd/confetti", "cmd/internal/shuffler", "cmd/internal/aggregator", "cmd/internal/daemon", "cmd/internal/commands", "internal/cli", "internal/once", "internal/testkit/badfile"}, "flags belong to the command"},
 	{"github.com/parquet-go/parquet-go", []string{"internal/table/columnar"}, "Parquet stands behind internal/table/columnar, which people's program has the other one link"},
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},

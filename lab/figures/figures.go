@@ -18,7 +18,6 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/confetti-dp/confetti/internal/release/numerals"
-	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -131,11 +130,11 @@ func (l Look) add(p *plot.Plot, f release.Figure, s release.Series) (named, erro
 	points.GlyphStyle = draw.GlyphStyle{Color: of, Radius: 2.6, Shape: markGlyphs[l.Mark]}
 	if l.Alone {
 		points.GlyphStyle.Radius = 4.5
-		err := page.ErrorBars(p, s.X, s, of, 5)
+		err := errorBars(p, s.X, s, of, 5)
 		p.Add(points)
 		return named{s.Label, []plot.Thumbnailer{points}}, err
 	}
-	if err := page.Deviation(p, f, s, of, 0x1c); err != nil {
+	if err := deviation(p, f, s, of, 0x1c); err != nil {
 		return named{}, err
 	}
 	line, err := plotter.NewLine(xys(s.X, s.Y))
@@ -162,7 +161,7 @@ func (f Chart) draw(c draw.Canvas) error {
 	c.Fill(c.Rectangle.Path())
 	p := plot.New()
 	p.BackgroundColor = nil
-	page.Axes(p, f.Figure, c)
+	axes(p, f.Figure)
 	var all []named
 	for i, s := range f.Series {
 		e, err := f.Looks[i].add(p, f.Figure, s)
@@ -171,8 +170,10 @@ func (f Chart) draw(c draw.Canvas) error {
 		}
 		all = append(all, e)
 	}
-	if err := page.Ticks(p, f.Figure); err != nil {
-		return err
+	for _, err := range []error{span(&p.X, f.X.Log), span(&p.Y, f.Y.Log)} {
+		if err != nil {
+			return fmt.Errorf("chart %s: an axis %w", f.Name, err)
+		}
 	}
 	if len(f.At) > 0 {
 		marks := make(plot.ConstantTicks, len(f.At))
@@ -183,10 +184,10 @@ func (f Chart) draw(c draw.Canvas) error {
 	}
 	p.X.Label.Text = f.X.Label
 	c = draw.Crop(c, 10, -14, 8, -8)
-	title := page.Style(12.5)
+	title := style(12.5)
 	title.XAlign, title.YAlign = draw.XLeft, draw.YTop
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Title)
-	up := page.Style(9.5) // what is drawn upwards stands above the axis: turned and long, it would take room from the data
+	up := style(9.5) // what is drawn upwards stands above the axis: turned and long, it would take room from the data
 	up.XAlign, up.YAlign = draw.XLeft, draw.YTop
 	c.FillText(up, vg.Point{X: c.Min.X, Y: c.Max.Y - 19}, f.Y.Label)
 	columns := legends(all, c.Size().X)
@@ -226,7 +227,7 @@ func legends(all []named, width vg.Length) []column {
 		each, wide := (len(all)+n-1)/n, vg.Length(0)
 		for from := 0; from < len(all); from += each {
 			l := column{Legend: plot.NewLegend()}
-			l.Top, l.Left, l.TextStyle, l.Padding, l.ThumbnailWidth = true, true, page.Style(9.5), 2, 24
+			l.Top, l.Left, l.TextStyle, l.Padding, l.ThumbnailWidth = true, true, style(9.5), 2, 24
 			for _, e := range all[from:min(from+each, len(all))] {
 				l.Add(e.words, e.thumbs...)
 			}

@@ -8,20 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
-
 	"github.com/confetti-dp/confetti/release"
 )
 
 // palette is Okabe and Ito's, which people with the common forms of colour
 // blindness can tell apart, without its yellow (too pale on white) and black (the ink).
-var palette = []color.RGBA{
+var palette = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
 	{0x00, 0x9e, 0x73, 0xff}, // green
@@ -33,207 +25,319 @@ var palette = []color.RGBA{
 // dashes set series apart that share a colour; glyphs do the same for points.
 // Every colour with every dash makes release.MaxSeries.
 var (
-	dashes = [][]vg.Length{nil, {6, 3}, {1.5, 2.5}, {8, 3, 2, 3}}
-	glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.RingGlyph{}}
+	dashes = [][]float64{nil, {6, 3}, {1.5, 2.5}, {8, 3, 2, 3}}
+	glyphs = []func(at point, c color.NRGBA) shape{
+		func(at point, c color.NRGBA) shape { return disc{at, 3, c, 0} },
+		func(at point, c color.NRGBA) shape {
+			return area{box{at.x - 2.6, at.y - 2.6, at.x + 2.6, at.y + 2.6}.path(), c}
+		},
+		func(at point, c color.NRGBA) shape {
+			return area{[]point{{at.x, at.y - 3.6}, {at.x + 3.1, at.y + 2}, {at.x - 3.1, at.y + 2}}, c}
+		},
+		func(at point, c color.NRGBA) shape { return disc{at, 2.6, c, 0.9} },
+	}
 )
 
-// Neither is pure black or white: SVG leaves defaults out, and the page must find them.
+// The colours of what is no series, of which the page has its own.
 var (
-	ink  = color.RGBA{0x1f, 0x23, 0x28, 0xff}
-	rule = color.RGBA{0xd9, 0xdd, 0xe2, 0xff}
+	ink  = color.NRGBA{0x1f, 0x23, 0x28, 0xff}
+	rule = color.NRGBA{0xd9, 0xdd, 0xe2, 0xff}
 )
 
-func seriesColor(i int) color.RGBA { return palette[i%len(palette)] }
+func seriesColor(i int) color.NRGBA { return palette[i%len(palette)] }
 
-// Sizes of a figure as a file: a slide's proportions, text legible at half width.
+// Sizes of a figure as a file, in points: a slide's proportions, text legible at half width.
 const (
-	fileWidth  = 8 * vg.Inch
-	fileHeight = 4.5 * vg.Inch
-	fileDPI    = 192
+	fileWidth  = 576
+	fileHeight = 324
+	fileScale  = 192.0 / 72 // pixels a point
 )
 
 // WriteSVG draws the figure on white with its title, labels and legend.
 func WriteSVG(w io.Writer, f release.Figure) error {
-	c := vgsvg.New(fileWidth, fileHeight)
-	if err := drawFigure(draw.New(c), f, true); err != nil {
+	p, err := alone(f)
+	if err != nil {
 		return err
 	}
-	_, err := c.WriteTo(w)
-	return err
+	return p.writeSVG(w)
 }
 
 // WritePNG draws the same picture as WriteSVG, 1536 by 864 pixels.
 func WritePNG(w io.Writer, f release.Figure) error {
-	c := vgimg.NewWith(vgimg.UseWH(fileWidth, fileHeight), vgimg.UseDPI(fileDPI))
-	if err := drawFigure(draw.New(c), f, true); err != nil {
-		return err
-	}
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
-}
-
-// drawFigure fills the canvas. On its own the figure carries title, labels, legend and a
-// white ground; within the page those are the page's, which can wrap and recolour them.
-func drawFigure(c draw.Canvas, f release.Figure, alone bool) error {
-	if err := f.Validate(); err != nil {
-		return err
-	}
-	p := plot.New()
-	p.BackgroundColor = nil
-	Axes(p, f, c)
-	for i, s := range f.Series {
-		if err := series(p, f, i, s); err != nil {
-			return fmt.Errorf("page: figure %s: %w", f.Name, err)
-		}
-	}
-	if known(f) {
-		p.Legend.Add(truthLabel, hollow(nil))
-	}
-	if f.Grid != nil {
-		if err := heatmap(p, *f.Grid); err != nil {
-			return fmt.Errorf("page: figure %s: %w", f.Name, err)
-		}
-	}
-	if err := Ticks(p, f); err != nil {
-		return err
-	}
-	if !alone {
-		p.Legend = plot.NewLegend()
-		if f.Grid != nil {
-			c = square(p, c, *f.Grid)
-		}
-		p.Draw(roomForNames(p, c))
-		return nil
-	}
-	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.Title, f.X.Label, f.Y.Label
-	c = draw.Crop(c, 14, -18, 12, -12)
-	legend := p.Legend
-	p.Legend = plot.NewLegend()
-	if len(f.Series) > 1 || f.Grid != nil || known(f) { // beside the data, never over them
-		legend.Top, legend.Left = true, true
-		legend.TextStyle = Style(11)
-		legend.Padding = 3
-		r := legend.Rectangle(c)
-		const wider = 1.12 // a reader's font may be, than that by which it is measured
-		data := c.Size().X - wider*(r.Max.X-r.Min.X) - 18
-		legend.Draw(draw.Crop(c, data+18, 0, 0, -30))
-		c.Max.X = c.Min.X + data
-	}
-	if f.Grid != nil {
-		c = square(p, c, *f.Grid)
-	}
-	p.Draw(roomForNames(p, c))
-	return nil
-}
-
-// roomForNames crops the canvas on the left by what slanted names would stick out there.
-func roomForNames(p *plot.Plot, c draw.Canvas) draw.Canvas {
-	label := p.X.Tick.Label
-	if label.Rotation == 0 {
-		return c
-	}
-	data := p.DataCanvas(c)
-	out := vg.Length(0)
-	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		out = max(out, label.Width(t.Label)*vg.Length(math.Cos(label.Rotation))-(data.X(p.X.Norm(t.Value))-c.Min.X))
-	}
-	return draw.Crop(c, out, 0, 0, 0)
-}
-
-// Style returns the font of a figure in its ink, in points.
-func Style(size float64) draw.TextStyle {
-	t := plot.New().Legend.TextStyle
-	t.Color = ink
-	t.Font = font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, vg.Length(size))
-	return t
-}
-
-// Axes gives a plot its axes and its grid, before the data are in.
-func Axes(p *plot.Plot, f release.Figure, c draw.Canvas) {
-	p.Title.TextStyle = Style(14)
-	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = draw.XCenter, draw.YTop
-	p.Title.Padding = 10
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Color = ink
-		a.Width = 0.6
-		a.Padding = 4
-		a.Tick.LineStyle.Color = ink
-		a.Tick.LineStyle.Width = 0.6
-		a.Tick.Length = 4
-		x, y := a.Tick.Label.XAlign, a.Tick.Label.YAlign
-		a.Tick.Label = Style(11)
-		a.Tick.Label.XAlign, a.Tick.Label.YAlign = x, y
-		rotation := a.Label.TextStyle.Rotation
-		a.Label.TextStyle = Style(11.5)
-		a.Label.TextStyle.Rotation = rotation
-		a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign = draw.XCenter, draw.YBottom
-		a.Label.Padding = 6
-	}
-	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0 // the grid is enough
-	if f.X.Log {
-		p.X.Scale = plot.LogScale{}
-	}
-	if f.Y.Log {
-		p.Y.Scale = plot.LogScale{}
-	}
-	if f.Kind == release.Bars {
-		p.X.Padding = 0 // bars stand on the axis
-	}
-	if f.Kind == release.Heat {
-		p.X.Padding, p.Y.Padding = 0, 0 // the cells fill the plane
-		return
-	}
-	grid := plotter.NewGrid()
-	grid.Vertical.Color = nil
-	grid.Horizontal.Color = rule
-	grid.Horizontal.Width = 0.7
-	p.Add(grid)
-	if f.Kind == release.Bars && strings.Count(strings.Join(f.Categories, "  "), "")*6 > int(c.Size().X) {
-		p.X.Tick.Label.Rotation = math.Pi / 4 // the names would run into each other
-		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
-	}
-}
-
-func series(p *plot.Plot, f release.Figure, i int, s release.Series) error {
-	if f.Kind == release.Bars {
-		return bars(p, f, i, s)
-	}
-	line := draw.LineStyle{Color: seriesColor(i), Width: 1.8, Dashes: dashes[i/len(palette)]}
-	if f.Kind == release.Points {
-		points, err := plotter.NewScatter(xys(s.X, s.Y))
-		if err != nil {
-			return err
-		}
-		points.GlyphStyle = draw.GlyphStyle{Color: seriesColor(i), Radius: 3, Shape: glyphs[i/len(palette)]}
-		p.Add(points)
-		p.Legend.Add(s.Label, points)
-		return marks(p, s.X, s)
-	}
-	if err := Deviation(p, f, s, seriesColor(i), 0x33); err != nil {
-		return err
-	}
-	curve, err := plotter.NewLine(xys(s.X, s.Y))
+	p, err := alone(f)
 	if err != nil {
 		return err
 	}
-	curve.LineStyle = line
-	p.Add(curve)
-	p.Legend.Add(s.Label, curve)
-	if len(s.Truth) > 0 {
-		p.Add(hollow(xys(s.X, s.Truth)))
+	return p.writePNG(w, fileScale)
+}
+
+// Sizes of type, in points, and of what stands between a mark's label and its axis.
+const (
+	titleSize = 14
+	labelSize = 11.5
+	markSize  = 11
+	tick      = 4
+	gap       = 4
+)
+
+// alone draws the figure on white, with all that the page has beside it.
+func alone(f release.Figure) (*picture, error) {
+	p := &picture{width: fileWidth, height: fileHeight}
+	p.add(area{box{0, 0, fileWidth, fileHeight}.path(), color.NRGBA{0xff, 0xff, 0xff, 0xff}})
+	room := box{14, 12, fileWidth - 18, fileHeight - 12}
+	if len(f.Series) > 1 || f.Grid != nil || known(f) { // the legend stands beside the data, never over them
+		const mark, between, line = 20, 3, 12.6
+		const wider = 1.12 // a reader's font may be, than that by which it is measured
+		all, widest := entries(f), 0.0
+		for _, e := range all {
+			widest = max(widest, wider*measure(e.label, markSize))
+		}
+		left := room.right - widest - between - mark
+		for i, e := range all {
+			middle := room.top + 36 + line*float64(i)
+			p.add(e.swatch(box{left, middle - line/2 + 1.5, left + mark, middle + line/2 - 1.5})...)
+			p.add(words{e.label, point{left + mark + between, middle + markSize*0.35}, markSize, start, 0})
+		}
+		room.right = left - 18
 	}
-	return nil
+	title, below, beside := words{f.Title, point{0, room.top + titleSize}, titleSize, middle, 0}, words{f.X.Label, point{0, room.bottom - 2}, labelSize, middle, 0},
+		words{f.Y.Label, point{room.left + labelSize*0.8, 0}, labelSize, middle, 90}
+	if f.Title != "" {
+		room.top += titleSize + 12
+	}
+	if f.X.Label != "" {
+		room.bottom -= labelSize + 8
+	}
+	if f.Y.Label != "" {
+		room.left += labelSize + 8
+	}
+	data, err := p.draw(f, room)
+	title.at.x, below.at.x, beside.at.y = (room.left+room.right)/2, (data.left+data.right)/2, (data.top+data.bottom)/2
+	for _, t := range []words{title, below, beside} {
+		if t.text != "" {
+			p.add(t)
+		}
+	}
+	return p, err
+}
+
+// axis runs between two numbers along a side of a box.
+type axis struct {
+	from, to float64
+	log      bool
+	marks    []Mark
+}
+
+// share returns how far a number lies along the axis, from 0 to 1.
+func (a axis) share(v float64) float64 {
+	if a.log {
+		return math.Log(v/a.from) / math.Log(a.to/a.from)
+	}
+	return (v - a.from) / (a.to - a.from)
+}
+
+// plot draws what a figure has into a box, by its axes.
+type plot struct {
+	*picture
+	box
+	x, y axis
+}
+
+// at returns where a number of x and one of y lie.
+func (p plot) at(x, y float64) point {
+	return point{p.left + p.x.share(x)*p.width(), p.bottom - p.y.share(y)*p.height()}
+}
+
+func (p plot) width() float64  { return p.box.width() }
+func (p plot) height() float64 { return p.box.height() }
+
+// draw puts axes and data into a room of the picture, and returns the box of the data.
+func (p *picture) draw(f release.Figure, room box) (box, error) {
+	if err := f.Validate(); err != nil {
+		return box{}, err
+	}
+	in := plot{picture: p}
+	var err error
+	if in.x, in.y, err = axes(f); err != nil {
+		return box{}, fmt.Errorf("page: figure %s: %w", f.Name, err)
+	}
+	slant := f.Kind == release.Bars && strings.Count(strings.Join(f.Categories, "  "), "")*6 > int(room.width()) // the names would run into each other
+	if slant {
+		for i, m := range in.x.marks {
+			if name := []rune(m.Label); len(name) > slanted {
+				in.x.marks[i].Label = string(name[:slanted-1]) + "…"
+			}
+		}
+	}
+	in.box = within(room, f, in.x, in.y, slant)
+	in.frame(f, slant)
+	for i, s := range f.Series {
+		in.series(f, i, s)
+	}
+	if f.Grid != nil {
+		a, b := in.at(f.Grid.Left, f.Grid.Top), in.at(f.Grid.Right, f.Grid.Bottom)
+		in.add(photo{box{a.x, a.y, b.x, b.y}, heatmap(*f.Grid)})
+	}
+	return in.box, nil
+}
+
+// slanted is how many letters of a category are drawn where names are slanted: more
+// would run off a narrow drawing or take up half its height.
+const slanted = 16
+
+// axes returns the axes that all of a figure's numbers lie between.
+func axes(f release.Figure) (x, y axis, err error) {
+	if g := f.Grid; g != nil {
+		x, y = axis{from: g.Left, to: g.Right}, axis{from: g.Bottom, to: g.Top}
+	} else {
+		x, y = axis{from: math.Inf(1), to: math.Inf(-1), log: f.X.Log}, axis{from: math.Inf(1), to: math.Inf(-1), log: f.Y.Log}
+		for _, s := range f.Series {
+			for _, values := range [][]float64{s.Y, s.Low, s.High, s.Truth} {
+				for _, v := range values {
+					y.from, y.to = min(y.from, v), max(y.to, v)
+				}
+			}
+			for _, v := range s.X {
+				x.from, x.to = min(x.from, v), max(x.to, v)
+			}
+		}
+	}
+	if f.Kind == release.Bars {
+		y.from, y.to = min(y.from, 0), max(y.to, 0)
+		x = axis{from: -0.5, to: float64(len(f.Categories)) - 0.5}
+		for i, c := range f.Categories {
+			x.marks = append(x.marks, Mark{float64(i), c})
+		}
+	} else if x.from, x.to, x.marks, err = Span(x.from, x.to, x.log); err != nil {
+		return x, y, fmt.Errorf("x %w", err)
+	}
+	if y.from, y.to, y.marks, err = Span(y.from, y.to, y.log); err != nil {
+		return x, y, fmt.Errorf("y %w", err)
+	}
+	if f.Kind == release.Bars && y.to > 0 {
+		y.to *= 1.03
+	}
+	return x, y, nil
+}
+
+// standoff returns how far the axes stand off the data: bars stand on theirs, and cells fill the plane.
+func standoff(f release.Figure) float64 {
+	if f.Kind == release.Bars || f.Kind == release.Heat {
+		return 0
+	}
+	return gap
+}
+
+// within returns the box of the data: what labels leave of the room.
+func within(room box, f release.Figure, x, y axis, slant bool) box {
+	b := room
+	widest := 0.0
+	for _, m := range y.marks {
+		widest = max(widest, measure(m.Label, markSize))
+	}
+	b.left += widest + gap
+	below := tick + markSize*1.15
+	if slant {
+		below = tick + markSize/2
+		for _, m := range x.marks {
+			below = max(below, tick+(measure(m.Label, markSize)+markSize)*math.Sqrt2/2)
+		}
+	}
+	b.bottom -= below
+	off := standoff(f)
+	b.left, b.bottom = b.left+off, b.bottom-off
+	b.top += markSize / 2 // half a label
+	for _, s := range f.Series {
+		if f.Kind == release.Points || len(s.Truth) > 0 {
+			b.right = min(b.right, room.right-gap) // half a mark
+		}
+	}
+	// Labels below stick out by half, or all where they slant; the box gives way by as much.
+	for _, m := range x.marks {
+		wide, n := measure(m.Label, markSize), x.share(m.At)
+		before, after := wide/2, wide/2
+		if slant {
+			before, after = wide*math.Sqrt2/2+gap, markSize/2
+		}
+		if n > 0 {
+			b.right = min(b.right, b.left+(room.right-after-b.left)/n)
+		}
+		if n < 1 {
+			b.left = max(b.left, b.right-(b.right-room.left-before)/(1-n))
+		}
+	}
+	if f.Grid != nil {
+		b = square(b, *f.Grid)
+	}
+	return b
+}
+
+// frame draws the axes with their labels, and the lines of the grid.
+func (p plot) frame(f release.Figure, slant bool) {
+	off := standoff(f)
+	floor := p.bottom + off
+	for _, m := range p.y.marks {
+		n := p.y.share(m.At)
+		if n < -1e-9 || n > 1+1e-9 {
+			continue
+		}
+		y := p.bottom - n*p.height()
+		if f.Grid == nil {
+			p.add(stroke{[]point{{p.left, y}, {p.right, y}}, rule, 0.7, nil})
+		}
+		p.add(words{m.Label, point{p.left - gap - off, y + markSize*0.35}, markSize, end, 0})
+	}
+	for _, m := range p.x.marks {
+		n := p.x.share(m.At)
+		if n < -1e-9 || n > 1+1e-9 {
+			continue
+		}
+		x := p.left + n*p.width()
+		if slant {
+			p.add(words{m.Label, point{x + markSize*0.35, floor + tick + markSize*0.6}, markSize, end, 45})
+			continue
+		}
+		if f.Kind != release.Bars {
+			p.add(stroke{[]point{{x, floor}, {x, floor + tick}}, ink, 0.6, nil})
+		}
+		p.add(words{m.Label, point{x, floor + tick + markSize}, markSize, middle, 0})
+	}
+	p.add(stroke{[]point{{p.left, floor}, {p.right, floor}}, ink, 0.6, nil})
+}
+
+// series draws one series of a figure.
+func (p plot) series(f release.Figure, i int, s release.Series) {
+	c := seriesColor(i)
+	switch f.Kind {
+	case release.Bars:
+		p.bars(f, i, s)
+	case release.Points:
+		for j := range s.X {
+			p.add(glyphs[i/len(palette)](p.at(s.X[j], s.Y[j]), c))
+		}
+		p.errors(s.X, s, ink, 5)
+		p.truth(s.X, s)
+	default:
+		p.deviation(f, s, c)
+		p.add(stroke{p.along(s.X, s.Y), c, 1.8, dashes[i/len(palette)]})
+		p.truth(s.X, s)
+	}
+}
+
+// along returns the places of a line.
+func (p plot) along(x, y []float64) (all []point) {
+	for j := range x {
+		all = append(all, p.at(x[j], y[j]))
+	}
+	return all
 }
 
 // mostBands is how many bands may lie over each other: where more lines have deviations, each has thin bars in
 // their place.
 const mostBands = 4
 
-// Deviation draws what lies between the low and the high ends of a line: a band as opaque as alpha, or bars; a single point
-// has a bar.
-func Deviation(p *plot.Plot, f release.Figure, s release.Series, c color.RGBA, alpha uint8) error {
+// deviation draws what lies between the low and the high ends of a line: a band, or bars; a single point has a bar.
+func (p plot) deviation(f release.Figure, s release.Series, c color.NRGBA) {
 	banded := 0
 	for _, s := range f.Series {
 		if len(s.Low) > 0 {
@@ -241,49 +345,28 @@ func Deviation(p *plot.Plot, f release.Figure, s release.Series, c color.RGBA, a
 		}
 	}
 	if len(s.Low) == 1 || banded > mostBands {
-		return ErrorBars(p, s.X, s, c, 3)
+		p.errors(s.X, s, c, 3)
+		return
 	}
-	return band(p, s, color.NRGBA{c.R, c.G, c.B, alpha})
+	if len(s.Low) > 0 {
+		back := p.along(s.X, s.Low)
+		slices.Reverse(back)
+		c.A = 0x33
+		p.add(area{append(p.along(s.X, s.High), back...), c})
+	}
 }
 
-// band shades what lies between the low and the high ends of a series, where it has any.
-func band(p *plot.Plot, s release.Series, c color.Color) error {
-	if len(s.Low) == 0 {
-		return nil
-	}
-	outline := xys(s.X, s.High)
-	for j := len(s.X) - 1; j >= 0; j-- {
-		outline = append(outline, plotter.XY{X: s.X[j], Y: s.Low[j]})
-	}
-	of, err := plotter.NewPolygon(outline)
-	if err != nil {
-		return err
-	}
-	of.Color, of.LineStyle.Width = c, 0
-	p.Add(of)
-	return nil
-}
-
-// bars are rectangles in data coordinates, so that error bars stand in their middle
-// whatever the width of the canvas. A group takes 0.7 of its place.
-func bars(p *plot.Plot, f release.Figure, i int, s release.Series) error {
+// bars draws a series as bars, with errors in their middle. A group takes 0.7 of its place.
+func (p plot) bars(f release.Figure, i int, s release.Series) {
 	width := 0.7 / float64(len(f.Series))
 	middles := make([]float64, len(s.Y))
 	for j, y := range s.Y {
 		middles[j] = float64(j) + (float64(i)-float64(len(f.Series)-1)/2)*width
-		l, r := middles[j]-0.46*width, middles[j]+0.46*width
-		bar, err := plotter.NewPolygon(plotter.XYs{{X: l}, {X: l, Y: y}, {X: r, Y: y}, {X: r}})
-		if err != nil {
-			return err
-		}
-		bar.Color = seriesColor(i)
-		bar.LineStyle.Width = 0
-		p.Add(bar)
-		if j == 0 {
-			p.Legend.Add(s.Label, bar)
-		}
+		a, b := p.at(middles[j]-0.46*width, 0), p.at(middles[j]+0.46*width, y)
+		p.add(area{box{a.x, a.y, b.x, b.y}.path(), seriesColor(i)})
 	}
-	return marks(p, middles, s)
+	p.errors(middles, s, ink, 5)
+	p.truth(middles, s)
 }
 
 // truthLabel names the hollow marks.
@@ -294,60 +377,59 @@ func known(f release.Figure) bool {
 	return slices.ContainsFunc(f.Series, func(s release.Series) bool { return len(s.Truth) > 0 })
 }
 
-// hollow are marks that leave what they lie on in sight.
-func hollow(at plotter.XYs) *plotter.Scatter {
-	return &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: ink, Radius: 3.5, Shape: ring{}}}
+// hollow marks the truth, and leaves what it lies on in sight: its line is as wide as an error bar's.
+func hollow(at point) shape { return disc{at, 3.5, ink, 1.3} }
+
+// truth marks where the truth is known.
+func (p plot) truth(x []float64, s release.Series) {
+	for j, v := range s.Truth {
+		p.add(hollow(p.at(x[j], v)))
+	}
 }
 
-// ring is a circle that is drawn with a line as wide as an error bar's.
-type ring struct{}
-
-func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: 1.3})
-	var p vg.Path
-	p.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
-	p.Arc(at, style.Radius, 0, 2*math.Pi)
-	p.Close()
-	c.Stroke(p)
+// errors draws the intervals of a series as bars with caps.
+func (p plot) errors(x []float64, s release.Series, c color.NRGBA, wide float64) {
+	for j := range s.Low {
+		low, high := p.at(x[j], s.Low[j]), p.at(x[j], s.High[j])
+		for _, line := range [][]point{{low, high}, {{low.x - wide/2, low.y}, {low.x + wide/2, low.y}}, {{high.x - wide/2, high.y}, {high.x + wide/2, high.y}}} {
+			p.add(stroke{line, c, 0.9, nil})
+		}
+	}
 }
 
-// marks are the errors of a series and, where it is known, the truth.
-func marks(p *plot.Plot, x []float64, s release.Series) error {
-	if err := ErrorBars(p, x, s, ink, 5); err != nil {
-		return err
-	}
-	if len(s.Truth) > 0 {
-		p.Add(hollow(xys(x, s.Truth)))
-	}
-	return nil
+// entry is a line of a legend.
+type entry struct {
+	label  string
+	swatch func(b box) []shape
 }
 
-// ErrorBars draws the intervals of a series as bars with caps.
-func ErrorBars(p *plot.Plot, x []float64, s release.Series, c color.Color, cap vg.Length) error {
-	if len(s.Low) == 0 {
-		return nil
+// entries returns the lines of a figure's legend: its series and the truth, or the shades of its grid.
+func entries(f release.Figure) (all []entry) {
+	full := func(c color.NRGBA) func(box) []shape {
+		return func(b box) []shape { return []shape{area{b.path(), c}} }
 	}
-	data := struct {
-		plotter.XYs
-		plotter.YErrors
-	}{xys(x, s.Low), make(plotter.YErrors, len(x))}
-	for j := range s.Low { // from their low ends: an estimate below zero lies outside its own
-		data.YErrors[j].High = s.High[j] - s.Low[j]
+	if f.Grid != nil {
+		for _, s := range steps(*f.Grid) {
+			all = append(all, entry{s.label, full(s.color)})
+		}
+		return all
 	}
-	bars, err := plotter.NewYErrorBars(data)
-	if err != nil {
-		return err
+	center := func(b box) point { return point{(b.left + b.right) / 2, (b.top + b.bottom) / 2} }
+	for i, s := range f.Series {
+		e := entry{s.Label, full(seriesColor(i))}
+		switch f.Kind {
+		case release.Lines:
+			e.swatch = func(b box) []shape {
+				y := center(b).y
+				return []shape{stroke{[]point{{b.left, y}, {b.right, y}}, seriesColor(i), 1.8, dashes[i/len(palette)]}}
+			}
+		case release.Points:
+			e.swatch = func(b box) []shape { return []shape{glyphs[i/len(palette)](center(b), seriesColor(i))} }
+		}
+		all = append(all, e)
 	}
-	bars.LineStyle = draw.LineStyle{Color: c, Width: 0.9}
-	bars.CapWidth = cap
-	p.Add(bars)
-	return nil
-}
-
-func xys(x, y []float64) plotter.XYs {
-	pts := make(plotter.XYs, len(x))
-	for i := range x {
-		pts[i] = plotter.XY{X: x[i], Y: y[i]}
+	if known(f) {
+		all = append(all, entry{truthLabel, func(b box) []shape { return []shape{hollow(center(b))} }})
 	}
-	return pts
+	return all
 }

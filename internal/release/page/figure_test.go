@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"image"
+	"image/color"
 	"image/png"
 	"io"
 	"math"
@@ -110,15 +112,13 @@ func TestLongNamesFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		starts := regexp.MustCompile(`<g transform="rotate\(45\)">\s*<text x="([-.\d]+)" y="([-.\d]+)"`).FindAllStringSubmatch(string(svg), -1)
-		if len(starts) != 20 {
-			t.Fatalf("%s: %d slanted names of 20", name, len(starts))
+		names := regexp.MustCompile(`<text x="([-.\d]+)" y="[-.\d]+" transform="rotate\(-45 [^>]*text-anchor:end[^>]*>([^<]*)<`).FindAllStringSubmatch(string(svg), -1)
+		if len(names) != 20 {
+			t.Fatalf("%s: %d slanted names of 20", name, len(names))
 		}
-		for i, at := range starts { // turned by an eighth, upwards
-			x, errX := strconv.ParseFloat(at[1], 64)
-			y, errY := strconv.ParseFloat(at[2], 64)
-			if left := (x + y) * math.Sqrt2 / 2; errX != nil || errY != nil || left < 0 {
-				t.Errorf("%s: name %d begins %.1f points left of the paper", name, i, -left)
+		for i, n := range names {
+			if x, err := strconv.ParseFloat(n[1], 64); err != nil || x < measure(n[2], markSize)*math.Sqrt2/2 {
+				t.Errorf("%s: name %d ends at %.1f points, and begins left of the paper", name, i, x)
 			}
 		}
 	}
@@ -128,5 +128,61 @@ func TestLongNamesFit(t *testing.T) {
 func TestSeriesCanBeToldApart(t *testing.T) {
 	if len(palette)*len(dashes) != release.MaxSeries || len(glyphs) != len(dashes) {
 		t.Errorf("%d colours, %d dashes, %d glyphs for %d series", len(palette), len(dashes), len(glyphs), release.MaxSeries)
+	}
+}
+
+// Pixels are where the picture has them: a line's dashes, its joints, a circle's edge, and letters in their box.
+func TestShapesArePainted(t *testing.T) {
+	white := color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	covered := func(s shape) (share float64, around image.Rectangle) {
+		var b bytes.Buffer
+		p := picture{width: 100, height: 100}
+		p.add(area{box{0, 0, 100, 100}.path(), white}, s)
+		if err := p.writePNG(&b, 2); err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for y := range 200 {
+			for x := range 200 {
+				if c := color.GrayModel.Convert(img.At(x, y)).(color.Gray); c.Y < 0xff {
+					share += float64(0xff-c.Y) / float64(0xff-color.GrayModel.Convert(ink).(color.Gray).Y) / 4
+					around = around.Union(image.Rect(x, y, x+1, y+1))
+				}
+			}
+		}
+		return share, around
+	}
+	for name, c := range map[string]struct {
+		shape
+		area float64 // square points
+		in   image.Rectangle
+	}{
+		"a full area":    {area{box{10, 20, 40, 30}.path(), ink}, 300, image.Rect(20, 40, 80, 60)},
+		"a line":         {stroke{[]point{{10, 50}, {90, 50}}, ink, 2, nil}, 160, image.Rect(20, 98, 180, 102)},
+		"dashes":         {stroke{[]point{{10, 50}, {90, 50}}, ink, 2, []float64{6, 4}}, 96, image.Rect(20, 98, 172, 102)},
+		"a dash's joint": {stroke{[]point{{10, 50}, {13, 50}, {90, 50}}, ink, 2, []float64{6, 4}}, 96, image.Rect(20, 98, 172, 102)},
+		"a corner":       {stroke{[]point{{10, 50}, {50, 50}, {50, 90}}, ink, 2, nil}, 161, image.Rect(20, 98, 102, 180)},
+		"a disc":         {disc{point{50, 50}, 10, ink, 0}, 312, image.Rect(80, 80, 120, 120)},
+		"a ring":         {disc{point{50, 50}, 10, ink, 2}, 125.7, image.Rect(78, 78, 122, 122)},
+	} {
+		if got, in := covered(c.shape); math.Abs(got-c.area) > 0.03*c.area || in != c.in {
+			t.Errorf("%s covers %.1f square points within %v, want %.1f within %v", name, got, in, c.area, c.in)
+		}
+	}
+	for name, c := range map[string]struct {
+		words
+		in image.Rectangle
+	}{
+		"words":                 {words{"HH", point{10, 50}, 20, start, 0}, image.Rect(23, 71, 74, 100)},
+		"words around a middle": {words{"HH", point{50, 50}, 20, middle, 0}, image.Rect(74, 71, 126, 100)},
+		"words up to an end":    {words{"HH", point{90, 50}, 20, end, 0}, image.Rect(125, 71, 177, 100)},
+		"words upwards":         {words{"HH", point{50, 90}, 20, start, 90}, image.Rect(71, 125, 100, 177)},
+	} {
+		if got, in := covered(c.words); got < 60 || in.Sub(c.in.Min).Dx() > 55 || !in.In(c.in.Inset(-3)) {
+			t.Errorf("%s cover %.1f square points within %v, want them within %v", name, got, in, c.in)
+		}
 	}
 }

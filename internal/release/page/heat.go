@@ -1,15 +1,9 @@
 package page
 
 import (
-	"fmt"
 	"image"
 	"image/color"
 	"math"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/release"
@@ -17,7 +11,7 @@ import (
 
 // ramp is what shades run through, from zero to the largest value: evenly darker, so
 // that it is read without colour too, by way of the palette's blues.
-var ramp = []color.RGBA{
+var ramp = []color.NRGBA{
 	{0xf4, 0xf6, 0xf8, 0xff},
 	{0x8a, 0xc4, 0xe8, 0xff},
 	{0x00, 0x72, 0xb2, 0xff},
@@ -25,30 +19,25 @@ var ramp = []color.RGBA{
 }
 
 // shade returns the colour of a share of the largest value.
-func shade(share float64) color.RGBA {
+func shade(share float64) color.NRGBA {
 	at := min(1, max(0, share)) * float64(len(ramp)-1)
 	i := min(int(at), len(ramp)-2)
 	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + (at-float64(i))*(float64(b)-float64(a)))) }
 	a, b := ramp[i], ramp[i+1]
-	return color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
+	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
 }
 
 // pixels is how many a grid's longer side is drawn with, about: cells are enlarged to
 // squares of several, so that no viewer blurs them, or taken together.
 const pixels = 1024
 
-// heatmap draws the grid as one image: cell by cell, the file of a large one would be
+// heatmap returns the grid as one image: cell by cell, the file of a large one would be
 // too long for anybody's viewer.
-func heatmap(p *plot.Plot, g release.Grid) error {
+func heatmap(g release.Grid) image.Image {
 	g = g.Coarse(pixels, pixels)
-	for _, end := range []float64{g.Left, g.Right, g.Bottom, g.Top} {
-		if math.Abs(end) > largest {
-			return fmt.Errorf("has an end at %g, which cannot be drawn", end)
-		}
-	}
 	each := max(1, pixels/max(g.Columns, g.Rows()))
 	scale := g.Largest()
-	img := image.NewRGBA(image.Rect(0, 0, g.Columns*each, g.Rows()*each))
+	img := image.NewNRGBA(image.Rect(0, 0, g.Columns*each, g.Rows()*each))
 	for y := range img.Rect.Max.Y {
 		row := g.Rows() - 1 - y/each // an image begins at the top
 		for x := range img.Rect.Max.X {
@@ -56,26 +45,16 @@ func heatmap(p *plot.Plot, g release.Grid) error {
 			if v := g.Values[row*g.Columns+x/each]; v > 0 {
 				share = v / scale
 			}
-			img.SetRGBA(x, y, shade(share))
+			img.SetNRGBA(x, y, shade(share))
 		}
 	}
-	p.Add(plotter.NewImage(img, g.Left, g.Bottom, g.Right, g.Top))
-	for _, s := range steps(g) {
-		patch, err := plotter.NewPolygon(plotter.XYs{{}, {X: 1}, {X: 1, Y: 1}})
-		if err != nil {
-			return err
-		}
-		patch.Color = s.color
-		patch.LineStyle.Width = 0
-		p.Legend.Add(s.label, patch)
-	}
-	return nil
+	return img
 }
 
 // step is one shade of the legend.
 type step struct {
 	label string
-	color color.RGBA
+	color color.NRGBA
 }
 
 // steps returns the shades of the legend, the largest value last.
@@ -91,13 +70,15 @@ func steps(g release.Grid) []step {
 	return all
 }
 
-// square crops the canvas so that the cells of the grid are squares, as far as no side
+// square crops a box so that the cells of the grid are squares, as far as no side
 // of it gets shorter than a quarter of the other.
-func square(p *plot.Plot, c draw.Canvas, g release.Grid) draw.Canvas {
-	data := p.DataCanvas(c).Size()
+func square(b box, g release.Grid) box {
+	g = g.Coarse(pixels, pixels)
 	ratio := min(4, max(0.25, float64(g.Columns)/float64(g.Rows())))
-	if room := data.X / data.Y; float64(room) > ratio {
-		return draw.Crop(c, 0, -(data.X - data.Y*vg.Length(ratio)), 0, 0)
+	if b.width()/b.height() > ratio {
+		b.right = b.left + b.height()*ratio
+	} else {
+		b.top = b.bottom - b.width()/ratio
 	}
-	return draw.Crop(c, 0, 0, 0, -(data.Y - data.X/vg.Length(ratio)))
+	return b
 }

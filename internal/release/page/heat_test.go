@@ -31,10 +31,10 @@ func TestHeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := map[color.RGBA][2]int{} // the lowest and leftmost place of each colour in the picture
+	at := map[color.NRGBA][2]int{} // the lowest and leftmost place of each colour in the picture
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() * 3 / 4 { // beside it stands the legend
-			c := color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
+			c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
 			if p, seen := at[c]; !seen || x <= p[0] {
 				at[c] = [2]int{x, y}
 			}
@@ -66,7 +66,7 @@ func TestHeat(t *testing.T) {
 
 // Shades get darker all the way.
 func TestShade(t *testing.T) {
-	light := func(c color.RGBA) int { return 299*int(c.R) + 587*int(c.G) + 114*int(c.B) }
+	light := func(c color.NRGBA) int { return 299*int(c.R) + 587*int(c.G) + 114*int(c.B) }
 	for i := range 100 {
 		if a, b := shade(float64(i)/100), shade(float64(i+1)/100); light(a) <= light(b) {
 			t.Errorf("%v at %d %% is no lighter than %v after it", a, i, b)

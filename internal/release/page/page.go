@@ -13,12 +13,9 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/belief"
@@ -149,73 +146,42 @@ func width(l release.List, it release.Item) template.CSS {
 	return template.CSS(fmt.Sprintf("width:%.1f%%", 100*max(0, it.Score/longest)))
 }
 
-type entry struct {
+type swatch struct {
 	Label  string
 	Swatch template.HTML
 }
 
 // legend names the series of a figure that has several, or the shades of a grid.
-func legend(f release.Figure) []entry {
-	var es []entry
-	if f.Grid != nil {
-		for _, s := range steps(*f.Grid) {
-			mark := fmt.Sprintf(`<svg viewBox="0 0 26 12" aria-hidden="true"><rect width="26" height="12" fill="#%02x%02x%02x"/></svg>`, s.color.R, s.color.G, s.color.B)
-			es = append(es, entry{s.label, template.HTML(mark)})
-		}
-		return es
-	}
-	if len(f.Series) < 2 && !known(f) {
+func legend(f release.Figure) (all []swatch) {
+	if f.Grid == nil && len(f.Series) < 2 && !known(f) {
 		return nil
 	}
-	for i, s := range f.Series {
-		paint := fmt.Sprintf("var(--s%d)", i%len(palette))
-		mark := fmt.Sprintf(`<rect x="7" width="12" height="12" rx="2" style="fill:%s"/>`, paint)
-		if f.Kind == release.Lines {
-			dash := []string{"none"}
-			if pattern := dashes[i/len(palette)]; pattern != nil {
-				dash = nil
-				for _, d := range pattern {
-					dash = append(dash, fmt.Sprintf("%g", d.Points()))
-				}
-			}
-			mark = fmt.Sprintf(`<line x1="1" y1="6" x2="25" y2="6" style="stroke:%s;stroke-width:3;stroke-dasharray:%s"/>`, paint, strings.Join(dash, " "))
-		}
-		es = append(es, entry{s.Label, template.HTML(`<svg viewBox="0 0 26 12" aria-hidden="true">` + mark + `</svg>`)})
+	for _, e := range entries(f) {
+		p := picture{shapes: e.swatch(box{0, 0, 26, 12})}
+		all = append(all, swatch{e.label, template.HTML(`<svg viewBox="0 0 26 12" aria-hidden="true">` + p.inner(themed) + `</svg>`)})
 	}
-	if known(f) {
-		const mark = `<circle cx="13" cy="6" r="4.5" style="fill:none;stroke:var(--ink);stroke-width:1.6"/>`
-		es = append(es, entry{truthLabel, template.HTML(`<svg viewBox="0 0 26 12" aria-hidden="true">` + mark + `</svg>`)})
-	}
-	return es
+	return all
 }
 
-// themed turns the fixed colours and the font of a drawing into the page's own, so
-// that it follows the reader's theme.
-var themed = func() *strings.Replacer {
-	pairs := []string{"font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;", ""}
-	add := func(c color.RGBA, name string) {
-		hex := fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B)
-		pairs = append(pairs, "fill:"+hex, "fill:var("+name+")", "stroke:"+hex, "stroke:var("+name+")")
+// themed names the colours of the page, so that a drawing follows the reader's theme.
+func themed(c color.NRGBA) string {
+	c.A = 0xff
+	switch i := slices.Index(palette, c); {
+	case i >= 0:
+		return fmt.Sprintf("var(--s%d)", i)
+	case c == ink:
+		return "var(--ink)"
+	case c == rule:
+		return "var(--line)"
 	}
-	add(ink, "--ink")
-	add(rule, "--line")
-	for i, c := range palette {
-		add(c, fmt.Sprintf("--s%d", i))
-	}
-	return strings.NewReplacer(pairs...)
-}()
+	return rgb(c)
+}
 
 // inline draws the figure for the page, w by h points, without labels or legend.
 func inline(f release.Figure, w, h float64) (template.HTML, error) {
-	c := vgsvg.New(vg.Length(w), vg.Length(h))
-	if err := drawFigure(draw.Crop(draw.New(c), 0, -8, 0, -6), f, false); err != nil {
+	p := picture{width: w, height: h}
+	if _, err := p.draw(f, box{0, 0, w - 8, h}); err != nil {
 		return "", err
 	}
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return "", err
-	}
-	svg := b.String()
-	svg = svg[strings.Index(svg, "<g "):] // the prologue is for a file of its own
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" aria-hidden="true">`, w, h) + themed.Replace(svg)), nil
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %g" aria-hidden="true">`, w, h) + p.inner(themed) + `</svg>`), nil
 }

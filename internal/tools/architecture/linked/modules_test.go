@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -76,4 +77,30 @@ var heavy = map[string][]string{
 	"github.com/coreos/go-oidc/v3":        {"confetti-server"},
 	"github.com/parquet-go/parquet-go":    {"confetti-server"},
 	"rsc.io/qr":                           {"confetti-server"},
+}
+
+// mostBytes are what a program may weigh, stripped, for 64-bit Linux on the common processor.
+var mostBytes = map[string]int64{"cmd/confetti": 25e6}
+
+// What a newcomer builds stays small. Its packages are compiled for other tests too, so this only links.
+func TestWhatPeopleRunIsSmall(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("sizes are of one system")
+	}
+	for program, most := range mostBytes {
+		out := filepath.Join(t.TempDir(), "program")
+		c := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./"+program)
+		c.Dir, c.Env = "../../../..", append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		info, err := os.Stat(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > most {
+			t.Errorf("%s: %d bytes, and at most %d: what does it link that it does not need?", program, info.Size(), most)
+		}
+		t.Logf("%s: %d bytes of %d", program, info.Size(), most)
+	}
 }
