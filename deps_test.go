@@ -33,7 +33,7 @@ import (
 var layers = [][]string{
 	{"internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/testkit/costlimit", "internal/testkit/crosscheck", "internal/sanitize", "internal/tools/sbom", "internal/tools/doctest", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strictjson", "internal/once", "internal/formula", "internal/x25519"},
 	{"internal/storage/atomicfile/atomicfiletest", "internal/seeded", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/hashchain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/nn", "internal/service/serve/metrics"},
-	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/dataset", "internal/table/columnar", "internal/table/stream"},
+	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/prob/confidence", "internal/dataset", "internal/table/columnar", "internal/table/stream"},
 	{"plan", "envelope"},
 	{"internal/plan/author"},
 	{"internal/token", "internal/dap", "internal/ohttp"},
@@ -51,6 +51,7 @@ var layers = [][]string{
 	{"internal/account/shuffle", "internal/account/additive", "internal/account/central", "internal/dp/encode/inputs"},
 	{"internal/account/amplify", "internal/account/bitnoise"},
 	{"internal/dp/estimate", "internal/dp/sum"},
+	{"internal/dp/estimate/number"},
 	{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/sum/sumprivacy", "internal/dp/direction", "internal/dap/task"},
 	{"internal/dp/kde", "internal/dp/sketch", "internal/dp/fragment", "internal/dp/vector", "internal/dp/latent", "internal/dp/routes"},
 	{"internal/learn/hdc", "internal/learn/moments"},

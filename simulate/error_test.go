@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
+	"github.com/confetti-dp/confetti/internal/dp/kde/exact"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -107,7 +108,7 @@ func TestIntervalsOfDensitiesCover(t *testing.T) {
 		values[i] = density.Labelled{Features: x.Data[i*dimension : (i+1)*dimension]}
 	}
 	y := []float32{0.2, 0.5, 0, 0.3}
-	truth := kde.ExactGaussian(x, blas32.General{Rows: 1, Cols: dimension, Stride: dimension, Data: y}, 1)[0]
+	truth := exact.Gaussian(x, blas32.General{Rows: 1, Cols: dimension, Stride: dimension, Data: y}, 1)[0]
 
 	r = stattest.Rand(t)
 	covered, tooNarrow := 0, 0

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/prob/confidence"
 )
 
 // Scored is what an attack made of the views of two neighbouring data sets: the larger,
@@ -29,8 +29,8 @@ func (s Scored) Lower(delta, alpha float64) float64 {
 
 // above is ln((t-delta)/f) for the bounds of t and f, or minus infinity.
 func (s Scored) above(threshold, delta, alpha float64) float64 {
-	t := prob.BinomialLowerBound(atLeast(s.Second, threshold), len(s.Second), alpha)
-	f := prob.BinomialUpperBound(atLeast(s.First, threshold), len(s.First), alpha)
+	t := confidence.Lower(atLeast(s.Second, threshold), len(s.Second), alpha)
+	f := confidence.Upper(atLeast(s.First, threshold), len(s.First), alpha)
 	if !(t > delta) {
 		return math.Inf(-1)
 	}

@@ -88,3 +88,8 @@ func TestNormalOutsideItsDomain(t *testing.T) {
 		t.Errorf("log cdf(NaN) = %v", got)
 	}
 }
+
+// near reports whether got is want within a relative tolerance.
+func near(got, want, tolerance float64) bool {
+	return math.Abs(got-want) <= tolerance*math.Abs(want)
+}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 )
 
 // Choice is what to take of a labelled table.
@@ -28,7 +28,7 @@ func (c Choice) plain() bool {
 // features says which of the columns are features: the label is none.
 func (c Choice) features(names []string) ([]bool, error) {
 	if c.Label != "" && !slices.Contains(names, c.Label) {
-		return nil, fmt.Errorf("no column %q to take labels from%s", c.Label, sanitize.DidYouMean(c.Label, names))
+		return nil, fmt.Errorf("no column %q to take labels from%s", c.Label, meant.DidYouMean(c.Label, names))
 	}
 	taken := make([]bool, len(names))
 	for i, name := range names {
@@ -43,7 +43,7 @@ func (c Choice) features(names []string) ([]bool, error) {
 				}
 			}
 			if !found {
-				return fmt.Errorf("no column is named %q, as %s asks%s", p, flag, sanitize.DidYouMean(p, names))
+				return fmt.Errorf("no column is named %q, as %s asks%s", p, flag, meant.DidYouMean(p, names))
 			}
 		}
 		return nil

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 )
 
 // Columns are some columns of a user's own file, as text.
@@ -136,7 +136,7 @@ func notes(read, missing string) []string {
 // noColumn names no column but the one that was meant: where the first line is none of names, it holds
 // what people said.
 func noColumn(name string, there []string) error {
-	return fmt.Errorf("no column %q%s: the first line names %s", name, sanitize.DidYouMean(name, there), others(len(there)))
+	return fmt.Errorf("no column %q%s: the first line names %s", name, meant.DidYouMean(name, there), others(len(there)))
 }
 
 func others(n int) string {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
-	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/prob/confidence"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
@@ -22,7 +22,7 @@ func (m *Model) Right(t *histogram.Table, alpha float64) (share estimate.Value, 
 	gap := answer.Prob(0, 0) - lie
 	v := t.Values[1]
 	said := int(math.Round(v.Mean*gap + n*lie)) // it is a whole number
-	from, to := prob.BinomialInterval(said, t.Respondents, alpha)
+	from, to := confidence.Interval(said, t.Respondents, alpha)
 	inside := func(p float64) float64 { return min(1, max(0, (p-lie)/gap)) }
 	return estimate.Value{Mean: v.Mean / n, StdErr: v.StdErr / n}, inside(from), inside(to), true
 }

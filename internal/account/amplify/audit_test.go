@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/prob/confidence"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
@@ -63,8 +64,8 @@ func (a audit) lower(countP, countQ []int) float64 {
 	best, sumP, sumQ := 0.0, 0, 0
 	for i := range countP {
 		sumP, sumQ = sumP+countP[i], sumQ+countQ[i]
-		least := prob.BinomialLowerBound(sumP, auditRuns, auditAlpha)
-		most := prob.BinomialUpperBound(sumQ, auditRuns, auditAlpha)
+		least := confidence.Lower(sumP, auditRuns, auditAlpha)
+		most := confidence.Upper(sumQ, auditRuns, auditAlpha)
 		if least > auditDelta {
 			best = math.Max(best, math.Log((least-auditDelta)/most))
 		}

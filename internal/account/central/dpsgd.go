@@ -7,7 +7,6 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
-	"github.com/confetti-dp/confetti/internal/account/rdp"
 )
 
 // SubsampledGaussian is one step of DP-SGD: each record takes part with
@@ -74,5 +73,5 @@ func (e SubsampledGaussian) Distributions(o account.Options) ([]*pld.Distributio
 // renyi is that of the removing direction, which is the larger for every order
 // above one (Mironov, Talwar, Zhang 2019, Theorem 5).
 func (e SubsampledGaussian) Renyi(order float64) float64 {
-	return rdp.SubsampledGaussian(e.Sampling, e.NoiseMultiplier, order)
+	return subsampled(e.Sampling, e.NoiseMultiplier, order)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 )
 
 // renamed are words that flags took before, with what plans and pages call the same.
@@ -22,5 +22,5 @@ func Word(flag, word string, of []string) error {
 	if now := renamed[word]; slices.Contains(of, now) {
 		return terminal.Usagef("--%s %s is called %s, as in a plan: write --%s %s", flag, word, now, flag, now)
 	}
-	return terminal.Usagef("--%s is %q: give one of %s%s", flag, word, strings.Join(of, ", "), sanitize.DidYouMean(word, of))
+	return terminal.Usagef("--%s is %q: give one of %s%s", flag, word, strings.Join(of, ", "), meant.DidYouMean(word, of))
 }

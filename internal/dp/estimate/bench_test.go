@@ -47,16 +47,3 @@ func BenchmarkThreeMillionCells(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkDistribution(b *testing.B) {
-	values := make([]Value, 1_000_000)
-	for i := range values {
-		values[i] = Value{Mean: float64(i % 7), StdErr: 3}
-	}
-	buckets := Buckets{High: 1, Counts: values, Respondents: 3_000_000}
-	for b.Loop() {
-		if _, err := buckets.Distribution(0.95); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

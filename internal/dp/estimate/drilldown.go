@@ -23,14 +23,15 @@ func Sum(values []Value) Value {
 // their covariance where n_a and n_b hold them. Of nothing, errors are independent.
 type Together struct{ Fixed, Each float64 }
 
-// block is cells that get one weight in a sum.
-type block struct{ cells, mean, variance float64 }
+// Block sums up cells that get one weight in a sum.
+type Block struct{ Cells, Mean, Variance float64 }
 
-func blockOf(values ...Value) (b block) {
+// BlockOf returns the block of cells.
+func BlockOf(values ...Value) (b Block) {
 	for _, v := range values {
-		b.cells++
-		b.mean += v.Mean
-		b.variance += v.StdErr * v.StdErr
+		b.Cells++
+		b.Mean += v.Mean
+		b.Variance += v.StdErr * v.StdErr
 	}
 	return b
 }
@@ -41,15 +42,15 @@ func blockOf(values ...Value) (b block) {
 //	Fixed (U W - sum of u w) + Each (U sum of w n + W sum of u n - 2 sum of u w n),   U = sum of u, W = sum of w ,
 //
 // beside what each cell has by itself. Estimates below zero are taken for nobody.
-func (t Together) covariance(u, w []float64, blocks []block) float64 {
+func (t Together) covariance(u, w []float64, blocks []Block) float64 {
 	var own, same, heldByBoth, allU, allW, heldU, heldW float64
 	for i, b := range blocks {
-		held := max(0, b.mean)
-		own += u[i] * w[i] * b.variance
-		same += u[i] * w[i] * b.cells
+		held := max(0, b.Mean)
+		own += u[i] * w[i] * b.Variance
+		same += u[i] * w[i] * b.Cells
 		heldByBoth += u[i] * w[i] * held
-		allU += u[i] * b.cells
-		allW += w[i] * b.cells
+		allU += u[i] * b.Cells
+		allW += w[i] * b.Cells
 		heldU += u[i] * held
 		heldW += w[i] * held
 	}
@@ -57,21 +58,21 @@ func (t Together) covariance(u, w []float64, blocks []block) float64 {
 }
 
 // sum returns that of all cells, those of each block by its weight.
-func (t Together) sum(weights []float64, blocks []block) (v Value) {
+func (t Together) sum(weights []float64, blocks []Block) (v Value) {
 	for i, b := range blocks {
-		v.Mean += weights[i] * b.mean
+		v.Mean += weights[i] * b.Mean
 	}
 	v.StdErr = math.Sqrt(max(0, t.covariance(weights, weights, blocks)))
 	return v
 }
 
-// given improves sum by the knowledge that all cells together are exactly total: it is the best
+// Tied improves sum by the knowledge that all cells together are exactly total: it is the best
 // linear unbiased estimate of both facts,
 //
 //	sum + share (total - all)    with share = Cov(sum, all) / Var all,
 //
 // of variance Var sum - share Cov(sum, all).
-func (t Together) given(weights []float64, blocks []block, total float64) Value {
+func (t Together) Tied(weights []float64, blocks []Block, total float64) Value {
 	ones := make([]float64, len(blocks))
 	for i := range ones {
 		ones[i] = 1
@@ -82,7 +83,7 @@ func (t Together) given(weights []float64, blocks []block, total float64) Value 
 // Parts returns the sums of two groups of cells that have none in common, and the covariance of
 // their errors.
 func (t Together) Parts(part, rest []Value) (p, r Value, shared float64) {
-	both := []block{blockOf(part...), blockOf(rest...)}
+	both := []Block{BlockOf(part...), BlockOf(rest...)}
 	first, second := []float64{1, 0}, []float64{0, 1}
 	return t.sum(first, both), t.sum(second, both), t.covariance(first, second, both)
 }
@@ -113,14 +114,14 @@ func (t Together) Marginals(cells []Value, columns int) (rows, cols []Value) {
 	}
 	one := []float64{1}
 	for y := range len(cells) / columns {
-		rows = append(rows, t.sum(one, []block{blockOf(cells[y*columns : (y+1)*columns]...)}))
+		rows = append(rows, t.sum(one, []Block{BlockOf(cells[y*columns : (y+1)*columns]...)}))
 	}
 	for x := range columns {
 		var column []Value
 		for at := x; at < len(cells); at += columns {
 			column = append(column, cells[at])
 		}
-		cols = append(cols, t.sum(one, []block{blockOf(column...)}))
+		cols = append(cols, t.sum(one, []Block{BlockOf(column...)}))
 	}
 	return rows, cols
 }

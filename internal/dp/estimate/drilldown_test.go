@@ -9,9 +9,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
-func blocksOf(values []Value) (cells []block) {
+func blocksOf(values []Value) (cells []Block) {
 	for _, v := range values {
-		cells = append(cells, blockOf(v))
+		cells = append(cells, BlockOf(v))
 	}
 	return cells
 }
@@ -34,7 +34,7 @@ func TestGivenIsTheWeightedMeanOfBothWays(t *testing.T) {
 		for i := range m {
 			weights[i] = 1
 		}
-		combined := Together{}.given(weights, blocksOf(values), total)
+		combined := Together{}.Tied(weights, blocksOf(values), total)
 		for _, v := range []Value{got, combined} {
 			if !near(v.Mean, want.Mean, 1e-8) || math.Abs(v.StdErr-want.StdErr) > 1e-6 {
 				t.Fatalf("%v, want %v", v, want)
@@ -56,18 +56,18 @@ func TestGivenHasTheSmallestError(t *testing.T) {
 			other[i] = weights[i] - c
 		}
 		cells := blocksOf(values)
-		best, else0 := together.given(weights, cells, total), together.sum(other, cells).Add(Value{Mean: c * total})
+		best, else0 := together.Tied(weights, cells, total), together.sum(other, cells).Add(Value{Mean: c * total})
 		if best.StdErr > else0.StdErr*(1+1e-9) {
 			t.Fatalf("%v has a larger error than %v", best, else0)
 		}
 		// Where the estimates already sum to the total, nothing moves.
-		same, raw := together.given(weights, cells, Sum(values).Mean), together.sum(weights, cells)
+		same, raw := together.Tied(weights, cells, Sum(values).Mean), together.sum(weights, cells)
 		if !near(same.Mean, raw.Mean, 1e-9) {
 			t.Fatalf("%v moved from %v", same, raw)
 		}
 	})
-	exact := []block{blockOf(Exact(3)), blockOf(Exact(4))}
-	if v := (Together{}).given([]float64{1, 2}, exact, 7); v != Exact(11) {
+	exact := []Block{BlockOf(Exact(3)), BlockOf(Exact(4))}
+	if v := (Together{}).Tied([]float64{1, 2}, exact, 7); v != Exact(11) {
 		t.Errorf("of exact numbers: %v", v)
 	}
 	if v := Exact(3).Given(Exact(7), 0, 7); v != Exact(3) {
@@ -101,7 +101,7 @@ func TestCovarianceIsThatOfAllPairs(t *testing.T) {
 				}
 			}
 		}
-		if got := together.covariance(u, w, []block{blockOf(values[:m]...), blockOf(values[m:]...)}); !near(got, want, 1e-7) && math.Abs(got-want) > 1e-6 {
+		if got := together.covariance(u, w, []Block{BlockOf(values[:m]...), BlockOf(values[m:]...)}); !near(got, want, 1e-7) && math.Abs(got-want) > 1e-6 {
 			t.Fatalf("%v, want %v", got, want)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/kde/exact"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/datatest"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
@@ -84,7 +85,7 @@ func TestIdentityDensityIsExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range ExactInner(x, y) {
+	for i, want := range exact.Inner(x, y) {
 		if math.Abs(got[i].Mean-want) > 1e-6 {
 			t.Errorf("density %v, exactly %v", got[i].Mean, want)
 		}
@@ -94,7 +95,7 @@ func TestIdentityDensityIsExact(t *testing.T) {
 func TestExactGaussian(t *testing.T) {
 	r := seeded.New(2)
 	x, y := values(r, 700, 3), values(r, 520, 3)
-	got := ExactGaussian(x, y, 0.7)
+	got := exact.Gaussian(x, y, 0.7)
 	for _, i := range []int{0, 511, 512, 519} {
 		var want float64
 		for j := range x.Rows {
@@ -206,10 +207,10 @@ func TestIntervalsCover(t *testing.T) {
 		spec  kernelmap.Spec
 		exact float64
 	}{
-		{kernelmap.Spec{Kernel: kernelmap.Gaussian, Repetitions: 256, Bandwidth: 2}, ExactGaussian(x, y, 2)[0]},
-		{kernelmap.Spec{Kernel: kernelmap.InnerSigns, Repetitions: 256}, ExactInner(x, y)[0]},
-		{kernelmap.Spec{Kernel: kernelmap.InnerIdentity, Repetitions: 1}, ExactInner(x, y)[0]},
-		{kernelmap.Spec{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: math.Sqrt(24)}, ExactInner(x, y)[0]},
+		{kernelmap.Spec{Kernel: kernelmap.Gaussian, Repetitions: 256, Bandwidth: 2}, exact.Gaussian(x, y, 2)[0]},
+		{kernelmap.Spec{Kernel: kernelmap.InnerSigns, Repetitions: 256}, exact.Inner(x, y)[0]},
+		{kernelmap.Spec{Kernel: kernelmap.InnerIdentity, Repetitions: 1}, exact.Inner(x, y)[0]},
+		{kernelmap.Spec{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: math.Sqrt(24)}, exact.Inner(x, y)[0]},
 	} {
 		c.spec.Dimension = 24
 		var covered, coveredByTwin int
@@ -253,10 +254,10 @@ func TestErrorStaysBelowTheTheorem(t *testing.T) {
 	x, y := values(r, users, d), values(r, 5, d)
 	copy(row(y, 0).Data, row(x, 0).Data)
 	exact := map[kernelmap.Kernel][]float64{
-		kernelmap.Gaussian: ExactGaussian(x, y, 1), kernelmap.GaussianPaired: ExactGaussian(x, y, 1),
-		kernelmap.Laplacian: ExactLaplacian(x, y, 3), kernelmap.LaplacianSign: ExactLaplacian(x, y, 3),
-		kernelmap.Exponential: ExactExponential(x, y, 1), kernelmap.ExponentialSign: ExactExponential(x, y, 1),
-		kernelmap.InnerSigns: ExactInner(x, y), kernelmap.InnerIdentity: ExactInner(x, y), kernelmap.InnerRotated: ExactInner(x, y),
+		kernelmap.Gaussian: exact.Gaussian(x, y, 1), kernelmap.GaussianPaired: exact.Gaussian(x, y, 1),
+		kernelmap.Laplacian: exact.Laplacian(x, y, 3), kernelmap.LaplacianSign: exact.Laplacian(x, y, 3),
+		kernelmap.Exponential: exact.Exponential(x, y, 1), kernelmap.ExponentialSign: exact.Exponential(x, y, 1),
+		kernelmap.InnerSigns: exact.Inner(x, y), kernelmap.InnerIdentity: exact.Inner(x, y), kernelmap.InnerRotated: exact.Inner(x, y),
 	}
 	for _, spec := range []kernelmap.Spec{
 		{Kernel: kernelmap.Gaussian, Repetitions: 100, Bandwidth: 1},
@@ -296,10 +297,10 @@ func TestErrorStaysBelowTheTheorem(t *testing.T) {
 func TestExactDistances(t *testing.T) {
 	x := blas32.General{Rows: 1, Cols: 2, Stride: 2, Data: []float32{0, 4}}
 	y := blas32.General{Rows: 1, Cols: 2, Stride: 2, Data: []float32{3, 0}}
-	if got := ExactLaplacian(x, y, 2)[0]; math.Abs(got-math.Exp(-3.5)) > 1e-12 {
+	if got := exact.Laplacian(x, y, 2)[0]; math.Abs(got-math.Exp(-3.5)) > 1e-12 {
 		t.Errorf("Laplacian %v", got)
 	}
-	if got := ExactExponential(x, y, 2)[0]; math.Abs(got-math.Exp(-2.5)) > 1e-12 {
+	if got := exact.Exponential(x, y, 2)[0]; math.Abs(got-math.Exp(-2.5)) > 1e-12 {
 		t.Errorf("exponential %v", got)
 	}
 }
@@ -315,7 +316,7 @@ func TestExactGaussianClassifiesNews(t *testing.T) {
 	}
 	var densities [][]float64
 	for _, x := range s.Train.ByClass(len(s.Classes)) {
-		densities = append(densities, ExactGaussian(x, s.Test.X, 1))
+		densities = append(densities, exact.Gaussian(x, s.Test.X, 1))
 	}
 	right := 0
 	for i, y := range s.Test.Y {
@@ -353,4 +354,16 @@ func BenchmarkQueryAll(b *testing.B) {
 func theoremRMSE(f *kernelmap.Features, n int, rmse float64) float64 {
 	s, r := float64(f.Sparsity()), f.Bound()*f.QueryBound()
 	return math.Sqrt(16 * r * r * s * (s + math.Pow(rmse/float64(n), 2)) / float64(f.Repetitions()))
+}
+
+// part returns some rows of a matrix.
+func part(x blas32.General, from, rows int) blas32.General {
+	x.Rows = min(rows, x.Rows-from)
+	x.Data = x.Data[from*x.Stride:]
+	return x
+}
+
+// row returns one row of a matrix.
+func row(x blas32.General, i int) blas32.Vector {
+	return blas32.Vector{N: x.Cols, Inc: 1, Data: x.Data[i*x.Stride : i*x.Stride+x.Cols]}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
+	"github.com/confetti-dp/confetti/internal/dp/kde/exact"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
@@ -30,14 +31,14 @@ func TestSupRMSEHoldsAtAnyPoint(t *testing.T) {
 	} {
 		t.Run(string(spec.Kernel), func(t *testing.T) {
 			y := part(values(seeded.New(32), 1, 6), 0, 1)
-			want := ExactInner(x, y)[0]
+			want := exact.Inner(x, y)[0]
 			switch spec.Kernel {
 			case kernelmap.Gaussian, kernelmap.GaussianPaired, kernelmap.GaussianProjected:
-				want = ExactGaussian(x, y, spec.Bandwidth)[0]
+				want = exact.Gaussian(x, y, spec.Bandwidth)[0]
 			case kernelmap.Laplacian, kernelmap.LaplacianSign:
-				want = ExactLaplacian(x, y, spec.Bandwidth)[0]
+				want = exact.Laplacian(x, y, spec.Bandwidth)[0]
 			case kernelmap.Exponential, kernelmap.ExponentialSign:
-				want = ExactExponential(x, y, spec.Bandwidth)[0]
+				want = exact.Exponential(x, y, spec.Bandwidth)[0]
 			}
 			var bound float64
 			errors := make([]float64, draws)

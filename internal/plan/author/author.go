@@ -16,7 +16,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -181,7 +181,7 @@ func unknownKeys(at string, v any, t reflect.Type) plan.Problems {
 			}
 			ft, ok := fields[k]
 			if !ok {
-				ps = append(ps, fmt.Sprintf("unknown key %q%s; known here: %s", strings.TrimPrefix(at+"."+k, "."), sanitize.DidYouMean(k, names), strings.Join(names, ", ")))
+				ps = append(ps, fmt.Sprintf("unknown key %q%s; known here: %s", strings.TrimPrefix(at+"."+k, "."), meant.DidYouMean(k, names), strings.Join(names, ", ")))
 				continue
 			}
 			ps = append(ps, unknownKeys(at+"."+k, v[k], ft)...)

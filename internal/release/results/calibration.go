@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
-	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/prob/confidence"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -59,7 +59,7 @@ func (l *Linear) calibration(sums string, test Records) ([]release.Metric, []rel
 			continue
 		}
 		apart += math.Abs(said[at]-right[at]) / float64(len(test.Y))
-		low, high := prob.BinomialInterval(int(right[at]), records, 1-hdc.Level)
+		low, high := confidence.Interval(int(right[at]), records, 1-hdc.Level)
 		t.Rows = append(t.Rows, []release.Cell{
 			release.Interval(float64(at)/calibrationBins, float64(at+1)/calibrationBins),
 			release.Number(float64(records), 0), release.Number(said[at]/float64(records), 0), release.Interval(low, high),
@@ -76,7 +76,7 @@ func byClass(classes []string, e hdc.Evaluation) release.Table {
 		if records == 0 {
 			continue
 		}
-		low, high := prob.BinomialInterval(records-right, records, 1-hdc.Level)
+		low, high := confidence.Interval(records-right, records, 1-hdc.Level)
 		t.Rows = append(t.Rows, []release.Cell{release.Named(name), release.Number(float64(records), 0), release.Number(float64(records-right)/float64(records), 0), release.Interval(low, high)})
 	}
 	return t

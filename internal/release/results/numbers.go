@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/estimate/number"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -20,7 +21,7 @@ func distribution(m *answers, t *table, s *release.Section) error {
 	if open && axis.Cells == 1 {
 		return nil // one bucket of everything
 	}
-	buckets := estimate.Buckets{Low: axis.Low, High: axis.High, Open: open, Counts: t.Values[:axis.Cells], Respondents: t.Respondents, Together: t.Together()}
+	buckets := number.Buckets{Low: axis.Low, High: axis.High, Open: open, Counts: t.Values[:axis.Cells], Respondents: t.Respondents, Together: t.Together()}
 	if t.Asked.Others {
 		buckets.Others = &t.Values[axis.Cells]
 	}
@@ -55,7 +56,7 @@ func (m *answers) endShare(t *table, name string, share estimate.Value, cell int
 
 // cumulative returns the distribution function at the edges where it is estimated: all
 // upper edges but the highest of an open end bucket.
-func (m *answers) cumulative(t *table, axis encode.Axis, d estimate.Distribution) release.Figure {
+func (m *answers) cumulative(t *table, axis encode.Axis, d number.Distribution) release.Figure {
 	f, series := release.Figure{Name: m.key(t, "distribution", "-")}, release.Series{}
 	last, below := axis.Cells, 0
 	if d.Open {
@@ -74,7 +75,7 @@ func (m *answers) cumulative(t *table, axis encode.Axis, d estimate.Distribution
 }
 
 // quantiles returns the table of them. What reaches an open end bucket has no end there.
-func (m *answers) quantiles(t *table, axis encode.Axis, d estimate.Distribution) release.Table {
+func (m *answers) quantiles(t *table, axis encode.Axis, d number.Distribution) release.Table {
 	out := release.Table{Name: "quantiles"}
 	for _, q := range quantiles {
 		x, low, high := d.Quantile(q)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
-	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/prob/confidence"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/vector"
@@ -161,7 +161,7 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 		return nil, nil, err
 	}
 	answer := accuracy("accuracy", e)
-	answer.Low, answer.High = prob.BinomialInterval(e.Right, e.Total, 1-hdc.Level)
+	answer.Low, answer.High = confidence.Interval(e.Right, e.Total, 1-hdc.Level)
 	section := release.Section{Name: "classification", Tables: []release.Table{byClass(m.Asked.Classes, e), confusion(m.Asked.Classes, e)}}
 	metrics, tables := l.calibration(m.Sums, public.Test)
 	section.Metrics, section.Tables = metrics, append(section.Tables, tables...)

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/confetti-dp/confetti/internal/dp/kde"
+	"github.com/confetti-dp/confetti/internal/dp/kde/exact"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -45,8 +45,8 @@ func TestTheTableOfDensities(t *testing.T) {
 		}
 		return x
 	}
-	exact := make([][]float64, classes)
-	for class := range exact {
+	plain := make([][]float64, classes)
+	for class := range plain {
 		own := blas32.General{Cols: set.Train.X.Cols, Stride: set.Train.X.Cols}
 		for i, y := range set.Train.Y {
 			if y == class {
@@ -54,7 +54,7 @@ func TestTheTableOfDensities(t *testing.T) {
 				own.Rows++
 			}
 		}
-		exact[class] = kde.ExactGaussian(own, set.Test.X, c.Kernel.Bandwidth)
+		plain[class] = exact.Gaussian(own, set.Test.X, c.Kernel.Bandwidth)
 	}
 	right, held, together, bounded := 0, 0, 0, false
 	for i := range tests {
@@ -66,10 +66,10 @@ func TestTheTableOfDensities(t *testing.T) {
 			if x := number(row[3]); x > best {
 				best, of = x, class
 			}
-			if x := exact[class][i]; number(row[5]) <= x && x <= number(row[6]) {
+			if x := plain[class][i]; number(row[5]) <= x && x <= number(row[6]) {
 				held++
 			}
-			if x := exact[class][i]; number(row[7]) <= x && x <= number(row[8]) {
+			if x := plain[class][i]; number(row[7]) <= x && x <= number(row[8]) {
 				together++
 			}
 		}
@@ -93,7 +93,7 @@ func TestTheTableOfDensities(t *testing.T) {
 		square := 0.0
 		for i := range tests {
 			for class, row := range rows[1+i*classes : 1+(i+1)*classes] {
-				square += math.Pow(number(row[3])-exact[class][i], 2) / float64(tests*classes)
+				square += math.Pow(number(row[3])-plain[class][i], 2) / float64(tests*classes)
 			}
 		}
 		for _, row := range section.Tables[0].Rows {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
-	"github.com/confetti-dp/confetti/internal/dp/kde"
+	"github.com/confetti-dp/confetti/internal/dp/kde/exact"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -23,13 +23,13 @@ const DensityQueries = 200
 func Exact(k plan.Kernel, records, queries blas32.General) []float64 {
 	switch kernelmap.Kernel(k.Name) {
 	case kernelmap.Gaussian, kernelmap.GaussianPaired, kernelmap.GaussianProjected:
-		return kde.ExactGaussian(records, queries, k.Bandwidth)
+		return exact.Gaussian(records, queries, k.Bandwidth)
 	case kernelmap.Laplacian, kernelmap.LaplacianSign:
-		return kde.ExactLaplacian(records, queries, k.Bandwidth)
+		return exact.Laplacian(records, queries, k.Bandwidth)
 	case kernelmap.Exponential, kernelmap.ExponentialSign:
-		return kde.ExactExponential(records, queries, k.Bandwidth)
+		return exact.Exponential(records, queries, k.Bandwidth)
 	}
-	return kde.ExactInner(records, queries)
+	return exact.Inner(records, queries)
 }
 
 // mostExact bounds the multiplications of Best: a second or two for each classifier.
@@ -48,8 +48,8 @@ func Best(set *dataset.Set, progress simulate.Progress) (accuracy float64, how s
 		exact func(records, queries blas32.General) []float64
 	}{
 		{"nearest class mean", nearness},
-		{"densities of inner products", kde.ExactInner},
-		{fmt.Sprintf("Gaussian densities at bandwidth %.3g", h/2), func(x, q blas32.General) []float64 { return kde.ExactGaussian(x, q, h/2) }},
+		{"densities of inner products", exact.Inner},
+		{fmt.Sprintf("Gaussian densities at bandwidth %.3g", h/2), func(x, q blas32.General) []float64 { return exact.Gaussian(x, q, h/2) }},
 	} {
 		if strings.HasPrefix(c.how, "Gaussian") && h == 0 {
 			continue

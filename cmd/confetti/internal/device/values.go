@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -136,9 +136,9 @@ func named(names []string, fields []question.Field) error {
 		switch {
 		case slices.Contains(names, f.Name):
 		case f.Crowd:
-			errs = append(errs, fmt.Errorf("there is no column %s to take the plan's crowds from%s: name it with --crowd", f.Name, sanitize.DidYouMean(f.Name, names)))
+			errs = append(errs, fmt.Errorf("there is no column %s to take the plan's crowds from%s: name it with --crowd", f.Name, meant.DidYouMean(f.Name, names)))
 		default:
-			errs = append(errs, fmt.Errorf("there is no column %s, which the plan asks about%s", f.Name, sanitize.DidYouMean(f.Name, names)))
+			errs = append(errs, fmt.Errorf("there is no column %s, which the plan asks about%s", f.Name, meant.DidYouMean(f.Name, names)))
 		}
 	}
 	return errors.Join(errs...)
@@ -161,7 +161,7 @@ func vectors(path string, missing table.Missing, q question.Parser, fields []que
 			continue
 		}
 		if own[f] = slices.Index(t.Columns, of.Name); own[f] < 0 {
-			return nil, nil, fmt.Errorf("%s: there is no column %s, which the plan asks about%s", path, of.Name, sanitize.DidYouMean(of.Name, t.Columns))
+			return nil, nil, fmt.Errorf("%s: there is no column %s, which the plan asks about%s", path, of.Name, meant.DidYouMean(of.Name, t.Columns))
 		}
 	}
 	values := make([]question.Value, t.X.Rows)

@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
-	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/release/verify"
 )
@@ -140,7 +140,7 @@ func (c joined) own() (rows [][]string, head []string, err error) {
 	}
 	rows[0][0] = string(bytes.TrimPrefix([]byte(rows[0][0]), []byte("\ufeff")))
 	if !slices.Contains(rows[0], c.Key) {
-		return nil, nil, fmt.Errorf("%s: there is no column %s with the numbers of records%s: name it with --key", c.Table, c.Key, sanitize.DidYouMean(c.Key, rows[0]))
+		return nil, nil, fmt.Errorf("%s: there is no column %s with the numbers of records%s: name it with --key", c.Table, c.Key, meant.DidYouMean(c.Key, rows[0]))
 	}
 	return rows[1:], rows[0], nil
 }

@@ -1,4 +1,5 @@
-package kde
+// Package exact returns densities without privacy, to measure against. Used by internal/simulate/measure.
+package exact
 
 import (
 	"math"
@@ -7,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// ExactGaussian returns the density mean of exp(-|x-y|^2/h^2) over the rows x of xs
+// Gaussian returns the density mean of exp(-|x-y|^2/h^2) over the rows x of xs
 // at each row y of ys, without privacy, to measure against. Its cost, as of the
 // other distances here, is the product of the two numbers of rows.
-func ExactGaussian(xs, ys blas32.General, h float64) []float64 {
-	return exact(xs, ys, func(square float64) float64 { return math.Exp(-square / (h * h)) })
+func Gaussian(xs, ys blas32.General, h float64) []float64 {
+	return euclidean(xs, ys, func(square float64) float64 { return math.Exp(-square / (h * h)) })
 }
 
-// ExactExponential returns the mean of exp(-|x-y|_2/h).
-func ExactExponential(xs, ys blas32.General, h float64) []float64 {
-	return exact(xs, ys, func(square float64) float64 { return math.Exp(-math.Sqrt(square) / h) })
+// Exponential returns the mean of exp(-|x-y|_2/h).
+func Exponential(xs, ys blas32.General, h float64) []float64 {
+	return euclidean(xs, ys, func(square float64) float64 { return math.Exp(-math.Sqrt(square) / h) })
 }
 
-// ExactLaplacian returns the mean of exp(-|x-y|_1/h).
-func ExactLaplacian(xs, ys blas32.General, h float64) []float64 {
+// Laplacian returns the mean of exp(-|x-y|_1/h).
+func Laplacian(xs, ys blas32.General, h float64) []float64 {
 	densities := make([]float64, ys.Rows)
 	for i := range densities {
 		y := row(ys, i).Data
@@ -35,8 +36,8 @@ func ExactLaplacian(xs, ys blas32.General, h float64) []float64 {
 	return densities
 }
 
-// exact returns the mean of a kernel of squared Euclidean distances.
-func exact(xs, ys blas32.General, kernel func(square float64) float64) []float64 {
+// euclidean returns the mean of a kernel of squared Euclidean distances.
+func euclidean(xs, ys blas32.General, kernel func(square float64) float64) []float64 {
 	const block = 512
 	densities := make([]float64, ys.Rows)
 	squares := func(x blas32.General) []float64 {
@@ -67,8 +68,8 @@ func exact(xs, ys blas32.General, kernel func(square float64) float64) []float64
 	return densities
 }
 
-// ExactInner returns the mean of <x, y> over the rows x of xs at each row y of ys.
-func ExactInner(xs, ys blas32.General) []float64 {
+// Inner returns the mean of <x, y> over the rows x of xs at each row y of ys.
+func Inner(xs, ys blas32.General) []float64 {
 	mean := make([]float32, xs.Cols)
 	for j := range mean {
 		var sum float64

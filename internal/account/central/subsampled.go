@@ -1,4 +1,4 @@
-package rdp
+package central
 
 import (
 	"math"
@@ -6,11 +6,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// SubsampledGaussian returns the Renyi divergence of order a > 1 of the Gaussian of
+// subsampled returns the Renyi divergence of order a > 1 of the Gaussian of
 // noise multiplier s on a Poisson sample of rate q, of (1-q) N(0, s^2) + q N(1,
 // s^2) from N(0, s^2), which is the larger direction (Mironov, Talwar, Zhang
 // 2019, section 3.3). Orders up to 2e4; above, +Inf.
-func SubsampledGaussian(q, s, a float64) float64 {
+func subsampled(q, s, a float64) float64 {
 	switch {
 	case q == 1:
 		return a / (2 * s * s)

@@ -1,9 +1,13 @@
-package estimate
+// Package number estimates the distribution of a number and its mean from counts of its buckets. Used by
+// internal/release/results.
+package number
 
 import (
 	"fmt"
 	"math"
 	"sort"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
 )
 
 // Distribution is what the buckets of a number say about it: its distribution
@@ -13,9 +17,9 @@ type Distribution struct {
 	// Open says that what lies outside of the range was counted in the edge buckets,
 	// which then have an end on one side only.
 	Open     bool
-	At       []Value   // share of the respondents at or below each upper edge, raw
-	Monotone []float64 // the same, projected: in [0, 1], not decreasing
-	Lo, Hi   []float64 // band that holds the whole function with probability level
+	At       []estimate.Value // share of the respondents at or below each upper edge, raw
+	Monotone []float64        // the same, projected: in [0, 1], not decreasing
+	Lo, Hi   []float64        // band that holds the whole function with probability level
 	Level    float64
 }
 
@@ -24,27 +28,27 @@ type Distribution struct {
 type Buckets struct {
 	Low, High   float64
 	Open        bool // the edge buckets hold what lies outside, too
-	Counts      []Value
-	Others      *Value // nil where everybody holds a bucket
+	Counts      []estimate.Value
+	Others      *estimate.Value // nil where everybody holds a bucket
 	Respondents int
-	Together    Together // what the errors of cells have in common
+	Together    estimate.Together // what the errors of cells have in common
 }
 
 // blocks returns the first j buckets, the others, and who holds none.
-func (b Buckets) blocks(j int) []block {
-	all := []block{blockOf(b.Counts[:j]...), blockOf(b.Counts[j:]...), {}}
+func (b Buckets) blocks(j int) []estimate.Block {
+	all := []estimate.Block{estimate.BlockOf(b.Counts[:j]...), estimate.BlockOf(b.Counts[j:]...), {}}
 	if b.Others != nil {
-		all[2] = blockOf(*b.Others)
+		all[2] = estimate.BlockOf(*b.Others)
 	}
 	return all
 }
 
 // Within returns how many respondents hold a bucket.
-func (b Buckets) Within() Value {
+func (b Buckets) Within() estimate.Value {
 	if b.Others == nil {
-		return Exact(float64(b.Respondents))
+		return estimate.Exact(float64(b.Respondents))
 	}
-	return b.Together.given([]float64{0, 1, 0}, b.blocks(0), float64(b.Respondents))
+	return b.Together.Tied([]float64{0, 1, 0}, b.blocks(0), float64(b.Respondents))
 }
 
 // Distribution returns that of a number of those who hold a bucket; level in (0, 1) is that of the
@@ -75,24 +79,26 @@ func (b Buckets) Distribution(level float64) (Distribution, error) {
 	}
 	d := Distribution{
 		Low: b.Low, High: b.High, Open: b.Open, Level: level,
-		At: make([]Value, k), Lo: make([]float64, k), Hi: make([]float64, k),
+		At: make([]estimate.Value, k), Lo: make([]float64, k), Hi: make([]float64, k),
 	}
-	half := func(v Value) float64 { return Quantile(Joint(level, max(1, k-1))) * v.StdErr }
-	if b.Others == nil && b.Together == (Together{}) {
-		width := kolmogorov(level) * Sum(b.Counts).StdErr / n
-		half = func(Value) float64 { return width }
+	half := func(v estimate.Value) float64 {
+		return estimate.Quantile(estimate.Joint(level, max(1, k-1))) * v.StdErr
+	}
+	if b.Others == nil && b.Together == (estimate.Together{}) {
+		width := kolmogorov(level) * estimate.Sum(b.Counts).StdErr / n
+		half = func(estimate.Value) float64 { return width }
 	}
 	sums := make([]float64, k-1)
 	at, whole := b.blocks(0), b.blocks(0)[1]
 	for j, v := range b.Counts[:k-1] {
-		at[0].cells, at[0].mean, at[0].variance = at[0].cells+1, at[0].mean+v.Mean, at[0].variance+v.StdErr*v.StdErr
-		at[1] = block{whole.cells - at[0].cells, whole.mean - at[0].mean, max(0, whole.variance-at[0].variance)}
-		share := b.Together.given([]float64{1, 0, 0}, at, total).Mean / n
-		d.At[j] = Value{Mean: share, StdErr: b.Together.given([]float64{1 - share, -share, 0}, at, total).StdErr / n}
+		at[0].Cells, at[0].Mean, at[0].Variance = at[0].Cells+1, at[0].Mean+v.Mean, at[0].Variance+v.StdErr*v.StdErr
+		at[1] = estimate.Block{Cells: whole.Cells - at[0].Cells, Mean: whole.Mean - at[0].Mean, Variance: max(0, whole.Variance-at[0].Variance)}
+		share := b.Together.Tied([]float64{1, 0, 0}, at, total).Mean / n
+		d.At[j] = estimate.Value{Mean: share, StdErr: b.Together.Tied([]float64{1 - share, -share, 0}, at, total).StdErr / n}
 		sums[j] = share
 	}
-	d.At[k-1] = Exact(1)
-	d.Monotone = append(Isotonic(sums), 1)
+	d.At[k-1] = estimate.Exact(1)
+	d.Monotone = append(estimate.Isotonic(sums), 1)
 	floor, ceiling := 0.0, 1.0
 	for j := range sums {
 		d.Monotone[j] = within(d.Monotone[j], 1)
@@ -118,7 +124,7 @@ func (d Distribution) edge(j int) float64 {
 // interval ends at edges of buckets, for a bucket does not say where in it its
 // numbers are. Of an open edge bucket only one end is known: a quantile in it, and an
 // interval that reaches it, is infinite on the other side.
-func (d Distribution) Quantile(q float64) (estimate, lo, hi float64) {
+func (d Distribution) Quantile(q float64) (at, lo, hi float64) {
 	if !(q > 0 && q < 1) {
 		panic(fmt.Sprintf("estimate: quantile %v outside (0, 1)", q))
 	}
@@ -129,7 +135,7 @@ func (d Distribution) Quantile(q float64) (estimate, lo, hi float64) {
 		below = d.Monotone[j-1]
 	}
 	left := d.edge(j - 1)
-	estimate = left + (d.edge(j)-left)*within((q-below)/(d.Monotone[j]-below), 1)
+	at = left + (d.edge(j)-left)*within((q-below)/(d.Monotone[j]-below), 1)
 	lo, hi = d.edge(reaches(d.Hi)-1), d.edge(reaches(d.Lo))
 	// A band that no distribution function fits into, as 1-Level of bands may be,
 	// crosses itself; then the two ends change places.
@@ -144,49 +150,49 @@ func (d Distribution) Quantile(q float64) (estimate, lo, hi float64) {
 		}
 		switch {
 		case j == len(d.At)-1:
-			estimate = math.Inf(1)
+			at = math.Inf(1)
 		case j == 0:
-			estimate = math.Inf(-1)
+			at = math.Inf(-1)
 		}
 	}
-	return estimate, lo, hi
+	return at, lo, hi
 }
 
 // Ends returns the shares of the respondents in the first and in the last bucket.
-func (d Distribution) Ends() (first, last Value) {
+func (d Distribution) Ends() (first, last estimate.Value) {
 	k := len(d.At)
 	if k == 1 {
 		return d.At[0], d.At[0]
 	}
-	return d.At[0], Exact(1).Sub(d.At[k-2])
+	return d.At[0], estimate.Exact(1).Sub(d.At[k-2])
 }
 
 // Mean returns the mean over those who hold a bucket of a number clipped to [Low, High] (taken
 // to the nearer end where it lies outside), taking each number for the middle of its bucket.
 // That, which is no noise, moves the mean of clipped numbers by at most halfBucket. Of the mean of
 // the numbers themselves the buckets say nothing where an open edge bucket holds somebody.
-func (b Buckets) Mean() (mean Value, halfBucket float64) {
+func (b Buckets) Mean() (mean estimate.Value, halfBucket float64) {
 	if len(b.Counts) < 1 || b.Respondents < 1 {
 		panic("estimate: the mean of no buckets, or over nobody")
 	}
 	width := (b.High - b.Low) / float64(len(b.Counts))
 	var middles, apart []float64
-	var cells []block
+	var cells []estimate.Block
 	for j, v := range b.Counts {
-		middles, cells = append(middles, b.Low+width*(float64(j)+0.5)), append(cells, blockOf(v))
+		middles, cells = append(middles, b.Low+width*(float64(j)+0.5)), append(cells, estimate.BlockOf(v))
 	}
 	if b.Others != nil {
-		middles, cells = append(middles, 0), append(cells, blockOf(*b.Others))
+		middles, cells = append(middles, 0), append(cells, estimate.BlockOf(*b.Others))
 	}
 	n, total := b.Within().Mean, float64(b.Respondents)
-	mean.Mean = b.Together.given(middles, cells, total).Mean / n
+	mean.Mean = b.Together.Tied(middles, cells, total).Mean / n
 	for j := range b.Counts {
 		apart = append(apart, middles[j]-mean.Mean)
 	}
 	if b.Others != nil {
 		apart = append(apart, 0)
 	}
-	mean.StdErr = b.Together.given(apart, cells, total).StdErr / n
+	mean.StdErr = b.Together.Tied(apart, cells, total).StdErr / n
 	return mean, width / 2
 }
 
@@ -215,3 +221,6 @@ func kolmogorov(level float64) float64 {
 	}
 	return hi
 }
+
+// within returns the nearest number to x from 0 to n.
+func within(x, n float64) float64 { return min(max(x, 0), n) }

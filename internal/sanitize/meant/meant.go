@@ -1,4 +1,6 @@
-package sanitize
+// Package meant finds the word that somebody is likely to have meant by another one. Used by commands, internal/table and
+// internal/plan/author.
+package meant
 
 import (
 	"fmt"

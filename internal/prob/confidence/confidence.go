@@ -1,44 +1,50 @@
-package prob
+// Package confidence returns intervals that hold the probability of a count. Used by internal/audit,
+// internal/release/results and question/latent.
+package confidence
 
-import "math"
+import (
+	"math"
 
-// BinomialInterval returns the Clopper-Pearson interval for the p of
+	"github.com/confetti-dp/confetti/internal/prob"
+)
+
+// Interval returns the Clopper-Pearson interval for the p of
 // Binomial(n, p) after so many successes: it misses p with probability at most
 // alpha, at most alpha/2 on each side, whatever p is. Both ends are rounded
 // outwards. NaN unless 0 <= successes <= n and alpha is in (0, 1).
-func BinomialInterval(successes, n int, alpha float64) (lo, hi float64) {
-	return BinomialLowerBound(successes, n, alpha/2), BinomialUpperBound(successes, n, alpha/2)
+func Interval(successes, n int, alpha float64) (lo, hi float64) {
+	return Lower(successes, n, alpha/2), Upper(successes, n, alpha/2)
 }
 
-// BinomialLowerBound returns the one-sided Clopper-Pearson bound: it exceeds p with
+// Lower returns the one-sided Clopper-Pearson bound: it exceeds p with
 // probability at most alpha.
-func BinomialLowerBound(successes, n int, alpha float64) float64 {
+func Lower(successes, n int, alpha float64) float64 {
 	if !validCount(successes, n, alpha) {
-		return nan
+		return math.NaN()
 	}
 	if successes == 0 {
 		return 0
 	}
 	// The largest p under which so many successes or more are rarer than alpha.
 	rare := func(p float64) bool {
-		return LogBinomialSurvival(successes-1, n, p) <= math.Log(alpha)-tailError
+		return prob.LogBinomialSurvival(successes-1, n, p) <= math.Log(alpha)-tailError
 	}
 	lo, _ := bisect(rare)
 	return lo
 }
 
-// BinomialUpperBound returns the one-sided Clopper-Pearson bound: it falls below p with
+// Upper returns the one-sided Clopper-Pearson bound: it falls below p with
 // probability at most alpha.
-func BinomialUpperBound(successes, n int, alpha float64) float64 {
+func Upper(successes, n int, alpha float64) float64 {
 	if !validCount(successes, n, alpha) {
-		return nan
+		return math.NaN()
 	}
 	if successes == n {
 		return 1
 	}
 	// The smallest p under which so few successes or fewer are rarer than alpha.
 	common := func(p float64) bool {
-		return !(LogBinomialCDF(successes, n, p) <= math.Log(alpha)-tailError)
+		return !(prob.LogBinomialCDF(successes, n, p) <= math.Log(alpha)-tailError)
 	}
 	_, hi := bisect(common)
 	return hi

@@ -1,4 +1,4 @@
-package sanitize
+package meant
 
 import "testing"
 
