@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 )
 
 // page is a copy of docs/words.md, which lies outside what a package can embed.
@@ -35,7 +36,7 @@ func (c Command) Run(std terminal.Streams) error {
 		text, known = meaning[one]
 	}
 	if !known {
-		return terminal.Usagef("there is no word %q here%s: confetti explain lists all", sanitize.Text(term), sanitize.DidYouMean(term, names))
+		return terminal.Usagef("there is no word %q here%s: confetti explain lists all", sanitize.Text(term), meant.DidYouMean(term, names))
 	}
 	return c.Print(std, map[string]any{"word": term, "means": text}, "%s\n", text)
 }
