@@ -1,5 +1,5 @@
 // Package rdp turns Renyi differential privacy into (epsilon, delta) by the best known conversion, over every order.
-// Used by account, internal/account/central and internal/account/shuffle.
+// Used by account and internal/account/shuffle.
 package rdp
 
 import (
