@@ -228,7 +228,7 @@ var wider = map[string]struct{ names, imports int }{
 	"internal/simulate/measure": {imports: 16},
 	"internal/audit":            {imports: 27}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 27},
 	// Commands.
-	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 19}, "cmd/confetti/internal/account": {imports: 17}, "cmd/confetti/internal/collect": {imports: 22},
+	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 23}, "cmd/confetti/internal/account": {imports: 17}, "cmd/confetti/internal/collect": {imports: 22},
 	"cmd/confetti/internal/device": {imports: 17}, "cmd/internal/server/roles": {imports: 19},
 	"cmd/internal/server/up": {imports: 20}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/plan/draft": {imports: 16}, "cmd/internal/services": {imports: 16},
 }
