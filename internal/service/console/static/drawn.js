@@ -59,7 +59,7 @@ const other = (t) => t.crowds.length > 1;
 /** Draws promises as the pages of releases do. */
 export function showCards(into, cards) {
   into.replaceChildren(...cards.map((c) => {
-    const blocks = element("span", "blocks", ...[0, 1, 2].map((i) => element("i", i < c.strength.blocks ? "full" : "")));
+    const blocks = element("span", "blocks", ...[0, 1, 2].map((i) => element("span", i < c.strength.blocks ? "full" : "")));
     blocks.setAttribute("aria-hidden", "true");
     const bar = svg("svg", { class: "belief", width: "100%", height: 12, "aria-hidden": "true" });
     bar.append(svg("rect", { class: "track", width: "100%", height: 12 }), svg("rect", { class: "fill", x: `${100 * c.low}%`, width: `${100 * (c.high - c.low)}%`, height: 12 }), svg("rect", { class: "even", x: "50%", width: 1.5, height: 12 }));
