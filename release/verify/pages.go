@@ -19,7 +19,7 @@ import (
 
 var (
 	elements = strings.Fields("html head meta title style body main header section article div p span h1 h2 h3 ul ol li dl dt dd " +
-		"table thead tbody tr th td time strong em code pre a abbr figure figcaption svg g path rect line circle polyline polygon text tspan title desc defs clippath use image br details summary")
+		"table thead tbody tr th td time strong em code pre a abbr figure figcaption svg g path rect line circle polyline polygon text tspan title desc defs clippath use image br details summary footer")
 	// attributes are those of these elements; none of them has an address, but for a place in the page.
 	attributes = strings.Fields("lang charset name content class id datetime tabindex role scope style aria-hidden aria-label aria-labelledby " +
 		"viewbox preserveaspectratio x y x1 y1 x2 y2 cx cy r rx ry d points width height fill stroke transform font-size text-anchor clip-path colspan rowspan dx dy")
