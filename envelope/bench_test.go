@@ -150,3 +150,76 @@ func BenchmarkOpenAll(b *testing.B) {
 		})
 	}
 }
+
+// Contributions of as many envelopes as a density of 768 bits has, for two hops and the analyzer.
+const contributed = 768
+
+// BenchmarkSealForm seals a contribution beside three bare seals an envelope, each of which would be
+// one for the entry too.
+func BenchmarkSealForm(b *testing.B) {
+	for _, suite := range suites {
+		b.Run(string(suite), func(b *testing.B) {
+			_, public := newKeys(b, suite, 3)
+			layers := Route([32]byte{1}, 0, 2, public...)
+			payload := make([]byte, 8)
+			s, err := NewSealer(layers[1:], len(payload))
+			if err != nil {
+				b.Fatal(err)
+			}
+			f := Form{Plan: [32]byte{1}, Suite: suite, Envelopes: contributed, Size: Size(layers[1:], len(payload))}
+			info := layers[0].info(suite)
+			beside(b, contributed*len(layers), func() error {
+				all := make([][]byte, contributed)
+				for i := range all {
+					if all[i], err = s.Seal(payload); err != nil {
+						return err
+					}
+				}
+				_, err := f.Seal(public[0], 2, all)
+				return err
+			}, func() (err error) {
+				for range contributed {
+					sealed := payload
+					for i := len(public) - 1; i >= 0 && err == nil; i-- {
+						sealed, err = hpke.Seal(public[i].key, kdf, aead, info, sealed)
+					}
+				}
+				return err
+			})
+		})
+	}
+}
+
+// BenchmarkOpenForm opens a contribution beside a bare open of each of its envelopes.
+func BenchmarkOpenForm(b *testing.B) {
+	for _, suite := range suites {
+		b.Run(string(suite), func(b *testing.B) {
+			private, public := newKeys(b, suite, 1)
+			f := Form{Plan: [32]byte{1}, Suite: suite, Envelopes: contributed, Size: suite.Size(2, 8)}
+			inner := make([][]byte, contributed)
+			for i := range inner {
+				inner[i] = make([]byte, f.Size)
+			}
+			body, err := f.Seal(public[0], 2, inner)
+			if err != nil {
+				b.Fatal(err)
+			}
+			info, key := f.info(), private[0].key()
+			twin, err := hpke.Seal(public[0].key, kdf, aead, info, inner[0])
+			if err != nil {
+				b.Fatal(err)
+			}
+			beside(b, contributed, func() error {
+				_, err := f.Open(private[0], 2, body)
+				return err
+			}, func() (err error) {
+				for range contributed {
+					if _, err = hpke.Open(key, kdf, aead, info, twin); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}

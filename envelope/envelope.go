@@ -108,7 +108,8 @@ type preparedLayer struct {
 
 // NewSealer prepares the layers, outermost first and the analyzer's last, for
 // payloads of exactly the given number of bytes: a length that varied would
-// tell the network something about the message.
+// tell the network something about the message. The first layer may be any
+// hop's: a Form seals for the entry.
 func NewSealer(layers []Layer, payload int) (*Sealer, error) {
 	if len(layers) == 0 || len(layers) > maxLayers {
 		return nil, fmt.Errorf("envelope: %d layers: need 1 to %d", len(layers), maxLayers)
@@ -119,9 +120,9 @@ func NewSealer(layers []Layer, payload int) (*Sealer, error) {
 			return nil, fmt.Errorf("envelope: layer %d has no key", h)
 		}
 		want := layers[0].Context
-		want.Hop = uint8(h)
+		want.Hop += uint8(h)
 		if l.Context != want {
-			return nil, fmt.Errorf("envelope: layer %d is not hop %d of the same plan, instance and crowd", h, h)
+			return nil, fmt.Errorf("envelope: layer %d is not hop %d of the same plan, instance and crowd", h, want.Hop)
 		}
 		if l.Key.suite != layers[0].Key.suite {
 			return nil, fmt.Errorf("envelope: layer %d uses suite %q and layer 0 %q: use one for all", h, l.Key.suite, layers[0].Key.suite)

@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// The two messages that carry envelopes share one binary form, docs/wire.md:
+// A batch has one binary form, docs/wire.md, and contributions of plans before version 4 begin alike:
 //
 //	offset  length  field
 //	0       1       format version, 1
@@ -33,15 +33,6 @@ const (
 	MinSize = 32 + tagSize
 )
 
-// Contribution is what one device hands in: all its envelopes for one instance,
-// accepted whole or not at all.
-type Contribution struct {
-	Plan      [32]byte
-	Instance  uint16
-	Crowd     uint32
-	Envelopes [][]byte // all of one length
-}
-
 // Batch is what a hop hands on: the envelopes of a whole crowd, permuted. Hop is
 // the number of the hop that opens them next; the analyzer has the number after
 // the last hop.
@@ -53,15 +44,6 @@ type Batch struct {
 	Respondents uint64   // distinct respondents whose whole contribution was accepted at the entry
 	Envelopes   [][]byte // all of one length
 }
-
-// Marshal encodes the contribution. Envelopes of different lengths are an error.
-func (c Contribution) Marshal() ([]byte, error) {
-	return marshal(kindContribution, Batch{Plan: c.Plan, Instance: c.Instance, Crowd: c.Crowd, Envelopes: c.Envelopes})
-}
-
-// ContributionSize returns the length in bytes of the encoding of a contribution of
-// so many envelopes of so many bytes each.
-func ContributionSize(envelopes, size int) int { return commonHeader + envelopes*size }
 
 // Marshal encodes the batch. Envelopes of different lengths are an error.
 func (b Batch) Marshal() ([]byte, error) { return marshal(kindBatch, b) }
@@ -127,21 +109,11 @@ func (h Head) Write(w io.Writer) error {
 
 // ParseHead decodes the first HeadSize bytes of a batch.
 func ParseHead(data []byte) (Head, error) {
-	h, err := parseHead(kindBatch, data)
+	h, err := parseHead(formatVersion, kindBatch, data)
 	if err != nil {
 		return Head{}, fmt.Errorf("envelope: batch: %w", err)
 	}
 	return h, nil
-}
-
-// ParseContribution decodes exactly what Marshal writes. The envelopes are
-// slices of data, not copies.
-func ParseContribution(data []byte) (Contribution, error) {
-	b, err := parse(kindContribution, data)
-	if err != nil {
-		return Contribution{}, fmt.Errorf("envelope: contribution: %w", err)
-	}
-	return Contribution{Plan: b.Plan, Instance: b.Instance, Crowd: b.Crowd, Envelopes: b.Envelopes}, nil
 }
 
 // ParseBatch decodes exactly what Marshal writes. The envelopes are slices of
@@ -207,13 +179,13 @@ func (h Head) append(data []byte, kind byte) []byte {
 	return data
 }
 
-func parseHead(kind byte, data []byte) (Head, error) {
+func parseHead(version, kind byte, data []byte) (Head, error) {
 	header := headerSize(kind)
 	if len(data) < header {
 		return Head{}, fmt.Errorf("truncated: %d bytes where the header alone has %d", len(data), header)
 	}
-	if data[0] != formatVersion {
-		return Head{}, fmt.Errorf("format version %d: this build reads version %d", data[0], formatVersion)
+	if data[0] != version {
+		return Head{}, fmt.Errorf("format version %d where version %d is expected", data[0], version)
 	}
 	if data[1] != kind {
 		return Head{}, fmt.Errorf("kind %d where kind %d is expected", data[1], kind)
@@ -238,7 +210,7 @@ func parseHead(kind byte, data []byte) (Head, error) {
 // parse allocates only after the stated number and length of the envelopes
 // have been found to give exactly the length of the data.
 func parse(kind byte, data []byte) (Batch, error) {
-	h, err := parseHead(kind, data)
+	h, err := parseHead(formatVersion, kind, data)
 	if err != nil {
 		return Batch{}, err
 	}

@@ -5,7 +5,11 @@ Nothing here is shared with the Go code: it was written from docs/wire.md, RFC 9
 (MLKEM768-X25519), with the standard library alone. It is slow, and not in constant time: for
 vectors, not for secrets.
 
-    python3 origin.py v1/x25519.json v1/x-wing.json
+    python3 origin.py v1/x25519.json v1/x-wing.json v2/x25519.json v2/x-wing.json
+
+Those of v2, contributions that are sealed once for the entry, were made here too, with fixed keys:
+
+    python3 origin.py --make v2/x25519.json v2/x-wing.json
 """
 import base64
 import hashlib
@@ -72,17 +76,28 @@ def field_times(x, h):
     return z
 
 
-def gcm_open(key, nonce, aad, sealed):
-    keys, text, tag = round_keys(key), sealed[:-16], sealed[-16:]
-    h, sum = int.from_bytes(aes(keys, bytes(16)), "big"), 0
+def gcm(key, nonce, aad, text, seal):
+    """The text, encrypted or decrypted, and the tag over what is encrypted."""
+    keys = round_keys(key)
+    mask = lambda n: aes(keys, nonce + n.to_bytes(4, "big"))
+    turned = bytes(a ^ b for i in range(0, len(text), 16) for a, b in zip(text[i : i + 16], mask(2 + i // 16)))
+    h, sum, shut = int.from_bytes(aes(keys, bytes(16)), "big"), 0, turned if seal else text
     padded = lambda b: b + bytes(-len(b) % 16)
-    hashed = padded(aad) + padded(text) + (8 * len(aad)).to_bytes(8, "big") + (8 * len(text)).to_bytes(8, "big")
+    hashed = padded(aad) + padded(shut) + (8 * len(aad)).to_bytes(8, "big") + (8 * len(shut)).to_bytes(8, "big")
     for i in range(0, len(hashed), 16):
         sum = field_times(sum ^ int.from_bytes(hashed[i : i + 16], "big"), h)
-    mask = lambda n: aes(keys, nonce + n.to_bytes(4, "big"))
-    if sum ^ int.from_bytes(mask(1), "big") != int.from_bytes(tag, "big"):
+    return turned, (sum ^ int.from_bytes(mask(1), "big")).to_bytes(16, "big")
+
+
+def gcm_open(key, nonce, aad, sealed):
+    text, tag = gcm(key, nonce, aad, sealed[:-16], False)
+    if tag != sealed[-16:]:
         raise ValueError("the tag is another")
-    return bytes(a ^ b for i in range(0, len(text), 16) for a, b in zip(text[i : i + 16], mask(2 + i // 16)))
+    return text
+
+
+def gcm_seal(key, nonce, aad, text):
+    return b"".join(gcm(key, nonce, aad, text, True))
 
 
 # X25519.
@@ -238,33 +253,62 @@ def labelled(suite):
     return (lambda salt, label, key: extract(salt, begins(label) + key), lambda key, label, info, n: stretch(key, n.to_bytes(2, "big") + begins(label) + info, n))
 
 
+def dh_secret(shared, enc, public):
+    draw, spread = labelled(b"KEM\x00\x20")
+    return spread(draw(b"", b"eae_prk", shared), b"shared_secret", enc + public, 32)
+
+
 def dhkem(private, enc):
     shared, public = x25519(private, enc), x25519(private, BASE)
-    draw, spread = labelled(b"KEM\x00\x20")
-    return spread(draw(b"", b"eae_prk", shared), b"shared_secret", enc + public, 32), public
+    if not any(shared):
+        raise ValueError("a point of low order")
+    return dh_secret(shared, enc, public), public
+
+
+def dhkem_to(public, ephemeral):
+    enc = x25519(ephemeral, BASE)
+    return dh_secret(x25519(ephemeral, public), enc, public), enc
+
+
+def hybrid_secret(lattice, curve, enc, point):
+    return hashlib.sha3_256(lattice + curve + enc + point + b"\\.//^\\").digest()
 
 
 def hybrid(private, enc):
     seed = hashlib.shake_256(private).digest(96)
     lattice, public = kem_open(seed[:64], enc[:1088])
     curve, point = x25519(seed[64:], enc[1088:]), x25519(seed[64:], BASE)
-    return hashlib.sha3_256(lattice + curve + enc[1088:] + point + b"\\.//^\\").digest(), public + point
+    if not any(curve):
+        raise ValueError("a point of low order")
+    return hybrid_secret(lattice, curve, enc[1088:], point), public + point
 
 
-KEMS = {"x25519": (dhkem, 32), "x-wing": (hybrid, 1120)}
+def hybrid_to(public, ephemeral):
+    """Of 64 bytes: the message of ML-KEM, then a scalar."""
+    lattice, point = public[:-32], public[-32:]
+    g = hashlib.sha3_512(ephemeral[:32] + hashlib.sha3_256(lattice).digest()).digest()
+    sealed, enc = kem_encrypt(lattice, ephemeral[:32], g[32:]), x25519(ephemeral[32:], BASE)
+    return hybrid_secret(g[:32], x25519(ephemeral[32:], point), enc, point), sealed + enc
+
+
+KEMS = {"x25519": (dhkem, 32, dhkem_to), "x-wing": (hybrid, 1120, hybrid_to)}
+
+
+def key_schedule(suite_id, secret, info):
+    draw, spread = labelled(b"HPKE" + suite_id)
+    context = b"\x00" + draw(b"", b"psk_id_hash", b"") + draw(b"", b"info_hash", info)
+    key = draw(secret, b"secret", b"")
+    return spread(key, b"key", context, 16), spread(key, b"base_nonce", context, 12)
 
 
 def open_layer(suite, suite_id, private, info, aad, envelope, expected):
     """The encapsulated key, the ciphertext, what is in it, and the public key."""
-    kem, length = KEMS[suite]
+    kem, length, _ = KEMS[suite]
     if len(envelope) != expected:
         raise ValueError("another length")
     enc, sealed = envelope[:length], envelope[length:]
     secret, public = kem(private, enc)
-    draw, spread = labelled(b"HPKE" + suite_id)
-    context = b"\x00" + draw(b"", b"psk_id_hash", b"") + draw(b"", b"info_hash", info)
-    key = draw(secret, b"secret", b"")
-    return enc, sealed, gcm_open(spread(key, b"key", context, 16), spread(key, b"base_nonce", context, 12), aad, sealed), public
+    return enc, sealed, gcm_open(*key_schedule(suite_id, secret, info), aad, sealed), public
 
 
 def check(path):
@@ -305,10 +349,123 @@ def check(path):
     return wrong, len(d["layers"]) + len(d["bad"])
 
 
+# Contributions, sealed once for the entry.
+
+
+def header(plan, instance, crowd, number, size, version=2, kind=1):
+    return bytes([version, kind]) + plan + instance.to_bytes(2, "big") + b"".join(n.to_bytes(4, "big") for n in (crowd, number, size))
+
+
+def about(suite_id, plan, instance):
+    return b"confetti/contribution/v2" + suite_id + plan + instance.to_bytes(2, "big") + b"\x00"
+
+
+def seal_whole(suite, suite_id, public, ephemeral, plan, instance, crowd, envelopes):
+    head = header(plan, instance, crowd, len(envelopes), len(envelopes[0]))
+    secret, enc = KEMS[suite][2](public, ephemeral)
+    return head + enc + gcm_seal(*key_schedule(suite_id, secret, about(suite_id, plan, instance)), head, b"".join(envelopes))
+
+
+def open_whole(suite, suite_id, private, plan, instance, crowd, number, size, body):
+    head = header(plan, instance, crowd, number, size)
+    if body[:48] != head:
+        raise ValueError("another header")
+    return open_layer(suite, suite_id, private, about(suite_id, plan, instance), head, body[48:], KEMS[suite][1] + number * size + 16)
+
+
+def counting(first, n):
+    return bytes((first + i) % 256 for i in range(n))
+
+
+def make(suite, suite_id):
+    plan, instance, crowd, private = counting(0xA0, 32), 258, 16909060, counting(1, 32)
+    envelopes = [counting(1 + 40 * i, 64) for i in range(3)]
+    public = KEMS[suite][0](private, x25519(counting(7, 32), BASE) if suite == "x25519" else bytes(1088) + BASE)[1]
+    drawn = [counting(65 + 16 * i, 32 if suite == "x25519" else 64) for i in range(2)]
+    seal = lambda ephemeral, plan=plan, instance=instance, crowd=crowd, envelopes=envelopes: seal_whole(suite, suite_id, public, ephemeral, plan, instance, crowd, envelopes)
+    body, enc, bad = seal(drawn[0]), KEMS[suite][1], []
+
+    def refuse(comment, error, body, plan=plan, instance=instance, crowd=crowd, number=3, size=64):
+        bad.append({"comment": comment, "plan": plan.hex(), "instance": instance, "crowd": crowd, "number": number, "size": size, "body": body.hex(), "error": error})
+
+    def flipped(at, bit):
+        return body[:at] + bytes([body[at] ^ bit]) + body[at + 1 :]
+
+    def headed(*fields, **more):
+        return header(*fields, **more) + body[48:]
+
+    middle, other, two = 48 + enc + 96, plan[:-1] + bytes([plan[-1] ^ 1]), [envelopes[0] + counting(9, 32), envelopes[1] + counting(9, 32)]
+    shut, foreign = "does not open", "other"
+    refuse("halves of two contributions, joined", shut, body[:middle] + seal(drawn[1])[middle:])
+    refuse("the encapsulated key of another contribution", shut, seal(drawn[1])[: 48 + enc] + body[48 + enc :])
+    refuse("another number: two longer envelopes where three are wanted", foreign, seal(drawn[0], envelopes=two))
+    refuse("the same with the header changed", shut, header(plan, instance, crowd, 3, 64) + seal(drawn[0], envelopes=two)[48:])
+    refuse("three envelopes behind a header that says two longer ones", shut, headed(plan, instance, crowd, 2, 96), number=2, size=96)
+    refuse("a number that its length does not bear out", "in no suite", headed(plan, instance, crowd, 4, 64), number=4)
+    refuse("a length of envelopes that its length does not bear out", "in no suite", headed(plan, instance, crowd, 3, 65), size=65)
+    refuse("2^32 - 1 envelopes stated", "in no suite", headed(plan, instance, crowd, 2**32 - 1, 64), number=2**32 - 1)
+    refuse("no envelopes", "no envelopes", headed(plan, instance, crowd, 0, 64), number=0)
+    refuse("envelopes of no length", "need", headed(plan, instance, crowd, 3, 0), size=0)
+    refuse("of another crowd", foreign, seal(drawn[0], crowd=crowd + 1))
+    refuse("another crowd in the header", shut, headed(plan, instance, crowd + 1, 3, 64), crowd=crowd + 1)
+    refuse("another plan's body", foreign, seal(drawn[0], plan=other))
+    refuse("another plan's body under this plan's header", shut, header(plan, instance, crowd, 3, 64) + seal(drawn[0], plan=other)[48:])
+    refuse("another instance's body", foreign, seal(drawn[0], instance=instance + 1))
+    refuse("another instance's body under this one's header", shut, header(plan, instance, crowd, 3, 64) + seal(drawn[0], instance=instance + 1)[48:])
+    refuse("format version 1", "version", headed(plan, instance, crowd, 3, 64, version=1))
+    refuse("a format version of the future", "version", headed(plan, instance, crowd, 3, 64, version=3))
+    refuse("the kind of a batch", "kind", headed(plan, instance, crowd, 3, 64, kind=2))
+    refuse("empty", "truncated", b"")
+    refuse("the header cut", "truncated", body[:47])
+    refuse("the last byte missing", "in no suite", body[:-1])
+    refuse("a byte too many", "in no suite", body + b"\0")
+    refuse("first bit of the encapsulated key flipped", shut, flipped(48, 0x80))
+    refuse("bit 255 of the X25519 point flipped, which the function itself ignores", shut, flipped(48 + enc - 1, 0x80))
+    refuse("the X25519 point is the point of order one", shut, body[: 48 + enc - 32] + bytes(32) + body[48 + enc :])
+    refuse("first bit of the ciphertext flipped", shut, flipped(48 + enc, 0x80))
+    refuse("last bit of the tag flipped", shut, flipped(len(body) - 1, 1))
+    return {
+        "comment": "three envelopes of 64 bytes, sealed once for the entry; the bad ones are for its key and the form that each names",
+        "source": "python3 origin.py --make",
+        "suite": suite, "suite_id": suite_id.hex(), "plan": plan.hex(), "instance": instance, "crowd": crowd,
+        "private_key": private.hex(), "public_key": suite + ":" + base64.urlsafe_b64encode(public).decode().rstrip("="), "ephemeral": drawn[0].hex(),
+        "envelopes": [e.hex() for e in envelopes], "info": about(suite_id, plan, instance).hex(), "header": body[:48].hex(),
+        "encapsulated_key": body[48 : 48 + enc].hex(), "body": body.hex(), "bad": bad,
+    }
+
+
+def check_whole(path):
+    d = json.load(open(path))
+    suite, suite_id, wrong = d["suite"], bytes.fromhex(d["suite_id"]), []
+    made = make(suite, suite_id)
+    for name in sorted(set(d) | set(made)):
+        if d.get(name) != made.get(name):
+            wrong.append("%s: %s" % (path, name))
+    opens = lambda v, number, size: open_whole(suite, suite_id, bytes.fromhex(d["private_key"]), bytes.fromhex(v["plan"]), v["instance"], v["crowd"], number, size, bytes.fromhex(v["body"]))
+    if opens(d, 3, 64)[2].hex() != "".join(d["envelopes"]):
+        wrong.append(path + ": the envelopes")
+    for bad in d["bad"]:
+        try:
+            opens(bad, bad["number"], bad["size"])
+            wrong.append("%s: opened, though %s" % (path, bad["comment"]))
+        except (ValueError, OverflowError):
+            pass
+    return wrong, 1 + len(d["bad"])
+
+
+names = sys.argv[1:]
+if names[:1] == ["--make"]:
+    for name in names[1:]:
+        suite = name.split("/")[-1].split(".")[0]
+        with open(name, "w") as f:
+            json.dump(make(suite, bytes.fromhex({"x25519": "002000010001", "x-wing": "647a00010001"}[suite])), f, indent=1)
+            f.write("\n")
+    names = names[1:]
+
 all_wrong, opened = [], 0
-for name in sys.argv[1:]:
+for name in names:
     try:
-        wrong, n = check(name)
+        wrong, n = check_whole(name) if "header" in json.load(open(name)) else check(name)
     except ValueError as e:
         wrong, n = ["%s: %s" % (name, e)], 0
     all_wrong += wrong
