@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -110,18 +111,23 @@ func mixed(b *testing.B, p plan.Plan, respondents int) func() error {
 			return err
 		}
 		for i, s := range sent {
-			if err := entry.Add(fmt.Sprint(i), s.Contribution); err != nil {
+			if err := entry.Add(fmt.Sprint(i), s.Body); err != nil {
 				return err
 			}
 		}
-		batches, _ := entry.Close()
-		batch := batches[0]
+		crowds, _ := entry.Close()
+		var batch envelope.Batch
 		for i, key := range keys.Hops[0] {
 			hop, err := shuffler.NewHop(proto.Plan, 0, i, key)
 			if err != nil {
 				return err
 			}
-			if batch, _, err = hop.Mix(batch); err != nil {
+			if i == 0 {
+				batch, _, err = hop.Enter(crowds[0])
+			} else {
+				batch, _, err = hop.Mix(batch)
+			}
+			if err != nil {
 				return err
 			}
 		}

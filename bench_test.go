@@ -163,8 +163,8 @@ func (s sealing) open(sealed []byte) {
 	}
 }
 
-// BenchmarkReport is all that a device does, its 768 fragments sealed for two
-// hops and the analyzer; an item is a fragment. Its floor is the sealing.
+// BenchmarkReport is all that a device does, its 768 fragments sealed for a hop and the
+// analyzer, and together for the entry; an item is a fragment. Its floor seals each for all three.
 func BenchmarkReport(b *testing.B) {
 	const d = 768
 	p, _ := collection(b, d, d, 40_000, randomizedResponse)
@@ -193,13 +193,18 @@ func BenchmarkAnalyze(b *testing.B) {
 	const devices, channels = 16, 64
 	p, keys := collection(b, channels, channels, devices, randomizedResponse)
 	r := seeded.New(3)
-	batch := gather(b, p, r, devices)
+	collected, batch := gather(b, p, r, devices), envelope.Batch{}
 	for hop, key := range keys.Hops[0] {
 		h, err := shuffler.NewHop(p.Plan, 0, hop, key)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if batch, _, err = h.Mix(batch); err != nil {
+		if hop == 0 {
+			batch, _, err = h.Enter(collected)
+		} else {
+			batch, _, err = h.Mix(batch)
+		}
+		if err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -220,8 +225,8 @@ func BenchmarkAnalyze(b *testing.B) {
 	})
 }
 
-// gather is the batch of a whole crowd, as the entry collects it.
-func gather(b *testing.B, p *protocol.Protocol, r *rand.Rand, devices int) envelope.Batch {
+// gather is a whole crowd, as the entry collects it.
+func gather(b *testing.B, p *protocol.Protocol, r *rand.Rand, devices int) shuffler.Collected {
 	collector, err := shuffler.NewCollector(p.Plan, 0)
 	if err != nil {
 		b.Fatal(err)
@@ -233,14 +238,14 @@ func gather(b *testing.B, p *protocol.Protocol, r *rand.Rand, devices int) envel
 	for i, value := range respondents(r, devices, p.Plan.Question.Density.Dimension) {
 		contributions, err := c.Report(value)
 		if err == nil {
-			err = collector.Add(fmt.Sprint(i), contributions[0].Contribution)
+			err = collector.Add(fmt.Sprint(i), contributions[0].Body)
 		}
 		if err != nil {
 			b.Fatal(err)
 		}
 	}
-	batches, _ := collector.Close()
-	return batches[0]
+	crowds, _ := collector.Close()
+	return crowds[0]
 }
 
 // BenchmarkCount counts opened payloads, each in memory of its own as the

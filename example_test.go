@@ -51,17 +51,16 @@ func Example() {
 	for i, class := range classes {
 		v := density.Labelled{Features: people.Data[2*i : 2*i+2], Class: class}
 		for _, c := range must(device.Report(v)) {
-			check(entry.Add(fmt.Sprint("phone ", i), c.Contribution))
+			check(entry.Add(fmt.Sprint("phone ", i), c.Body))
 		}
 	}
 
 	// Mix, open, count: two operators who do not talk to each other, and the city.
 	city := must(analyzer.New(must(protocol.New(p)), keys.Analyzer))
-	batches, _ := entry.Close() // one for each class that enough people reported
-	for _, batch := range batches {
-		for hop, key := range keys.Hops[0] {
-			batch, _ = must2(must(shuffler.NewHop(p, 0, hop, key)).Mix(batch))
-		}
+	crowds, _ := entry.Close() // one for each class that enough people reported
+	for _, crowd := range crowds {
+		batch, _ := must2(must(shuffler.NewHop(p, 0, 0, keys.Hops[0][0])).Enter(crowd))
+		batch, _ = must2(must(shuffler.NewHop(p, 0, 1, keys.Hops[0][1])).Mix(batch))
 		check(city.Add(batch))
 	}
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client/internal/spool"
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
@@ -28,6 +27,9 @@ import (
 func (c *Client) Cover(ctx context.Context) error {
 	if c.pipeline.tasks != nil {
 		return errors.New("client: the plan's answers are summed, and a leader takes no cover: whoever watches the network sees who answers")
+	}
+	if err := c.signed.Plan.Collected(); err != nil {
+		return err
 	}
 	var instances []int
 	err := c.locked(func(l *Ledger, now time.Time) (err error) {
@@ -70,15 +72,7 @@ func (c *Client) coverInstances(allowed []int) []int {
 func (c *Client) coverBody(instance int) (spool.Contribution, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := c.signed.Plan
-	size := int(c.sender.sizes[instance])
-	noise := make([]byte, size*p.Envelopes.PerDevice)
-	rng.Reader(c.rand).Read(noise)
-	contribution := envelope.Contribution{Plan: c.hash, Instance: uint16(instance)}
-	for e := range p.Envelopes.PerDevice {
-		contribution.Envelopes = append(contribution.Envelopes, noise[e*size:(e+1)*size])
-	}
-	body, err := contribution.Marshal()
+	body, err := c.pipeline.forms[instance].Cover(0, rng.Reader(c.rand))
 	s := spool.Contribution{Plan: c.hash, Instance: uint16(instance), Created: c.now(), Body: body}
 	s.NotBefore = s.Created.Add(c.delay(instance))
 	return s, err

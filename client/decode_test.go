@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/client/internal/spool"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -156,7 +157,7 @@ func TestReplayRefuses(t *testing.T) {
 
 func someSpooled(t testing.TB) spool.Contribution {
 	t.Helper()
-	body, err := envelope.Contribution{Plan: [32]byte{1}, Instance: 3, Envelopes: [][]byte{make([]byte, 60)}}.Marshal()
+	body, err := envelope.Form{Plan: [32]byte{1}, Instance: 3, Suite: envelope.X25519, Envelopes: 1, Size: 60}.Cover(0, rng.Reader(rng.New()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -331,14 +331,10 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spool.Contribu
 	if err != nil {
 		return spool.Contribution{}, err
 	}
-	body, err := contribution.Marshal()
-	if err != nil {
-		return spool.Contribution{}, err
-	}
 	now := c.now()
 	return spool.Contribution{
-		Plan: c.hash, Instance: uint16(part.Instance), ID: wire.ContributionID(body), Token: contribution.Token,
-		Created: now, NotBefore: now.Add(c.delay(part.Instance)), Body: body,
+		Plan: c.hash, Instance: uint16(part.Instance), ID: wire.ContributionID(contribution.Body), Token: contribution.Token,
+		Created: now, NotBefore: now.Add(c.delay(part.Instance)), Body: contribution.Body,
 	}, nil
 }
 

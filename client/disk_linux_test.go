@@ -37,7 +37,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func onFullDisk(t *testing.T, dir string, limit uint64) {
-	p, _ := sample(t, "rr", 1, 40)
+	p, _ := sample(t, "rr", 1, 75)
 	s := newService(t, &p, false)
 	o := device(t, s)
 	o.Store = native.Folder{Path: dir}

@@ -169,7 +169,7 @@ func TestClockJumps(t *testing.T) {
 		q.Title = title
 		s.mu.Lock()
 		s.plan = q
-		s.kept = map[[32]byte]envelope.Contribution{}
+		s.kept = map[[32]byte]envelope.Form{}
 		s.mu.Unlock()
 		c := opened(t, q, o)
 		c.SetTime(func() time.Time { return now }, nil)

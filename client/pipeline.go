@@ -21,6 +21,7 @@ type Pipeline struct {
 	rand     *rand.Rand
 	keys     [][]envelope.PublicKey // per instance: its hops, then the analyzer
 	slots    [][]int                // likewise: bytes
+	forms    []envelope.Form        // of the contributions to each instance
 	sealers  map[destination]*envelope.Sealer
 	tasks    []*task.Task // by crowd, of a plan whose answers are summed; nil where they are mixed
 }
@@ -63,15 +64,23 @@ func New(p *protocol.Protocol, r *rand.Rand) (*Pipeline, error) {
 		}
 		c.keys = append(c.keys, keys)
 		c.slots = append(c.slots, p.Plan.Slots(i))
+		c.forms = append(c.forms, formOf(p.Plan, p.Hash, i))
 	}
 	return c, nil
+}
+
+// formOf returns the form of contributions to an instance: of answers and of cover.
+func formOf(p plan.Plan, hash [32]byte, instance int) envelope.Form {
+	return envelope.NewForm(hash, uint16(instance), envelope.Suite(p.Envelopes.Suite), p.Envelopes.PerDevice, p.Envelopes.PayloadBytes, p.Slots(instance))
 }
 
 // Sealed is one contribution and, where its entry hop demands one, the token
 // that goes with it.
 type Sealed struct {
-	envelope.Contribution
-	Token []byte
+	Instance uint16
+	Crowd    uint32
+	Body     []byte // as it travels
+	Token    []byte
 }
 
 // Answer is a report torn into payloads: already private, and not yet sealed.
@@ -161,9 +170,7 @@ func (c *Pipeline) Seal(crowd int, part Packed, tokens [][]byte) (Sealed, error)
 		return Sealed{}, err
 	}
 	fragments := part.Payloads
-	out := Sealed{Contribution: envelope.Contribution{
-		Plan: c.protocol.Hash, Instance: uint16(part.Instance), Crowd: uint32(crowd),
-	}}
+	out := Sealed{Instance: uint16(part.Instance), Crowd: uint32(crowd)}
 	slots := make([][][]byte, len(fragments))
 	for hop, token := range tokens {
 		if hop == 0 {
@@ -181,10 +188,21 @@ func (c *Pipeline) Seal(crowd int, part Packed, tokens [][]byte) (Sealed, error)
 		}
 		slots[at][hop] = token
 	}
-	if out.Envelopes, err = sealer.SealAll(fragments, slots); err != nil {
+	for i := range slots {
+		if slots[i] != nil {
+			slots[i] = slots[i][c.outermost():]
+		}
+	}
+	envelopes, err := sealer.SealAll(fragments, slots)
+	if err != nil {
 		return Sealed{}, err
 	}
-	return out, nil
+	if c.protocol.Plan.SealedOnce() {
+		out.Body, err = c.forms[part.Instance].Seal(c.keys[part.Instance][0], out.Crowd, envelopes)
+	} else {
+		out.Body, err = envelope.Contribution{Plan: c.protocol.Hash, Instance: out.Instance, Crowd: out.Crowd, Envelopes: envelopes}.Marshal()
+	}
+	return out, err
 }
 
 // demanded checks that the tokens are what the hops of an instance demand.
@@ -201,6 +219,14 @@ func (c *Pipeline) demanded(instance int, tokens [][]byte) error {
 	return nil
 }
 
+// outermost returns the first layer of each envelope by itself: the entry's is one round all.
+func (c *Pipeline) outermost() int {
+	if c.protocol.Plan.SealedOnce() {
+		return 1
+	}
+	return 0
+}
+
 func (c *Pipeline) sealer(to destination) (*envelope.Sealer, error) {
 	if s := c.sealers[to]; s != nil {
 		return s, nil
@@ -209,7 +235,7 @@ func (c *Pipeline) sealer(to destination) (*envelope.Sealer, error) {
 	for h := range route {
 		route[h].Slot = c.slots[to.instance][h]
 	}
-	s, err := envelope.NewSealer(route, c.protocol.Plan.Envelopes.PayloadBytes)
+	s, err := envelope.NewSealer(route[c.outermost():], c.protocol.Plan.Envelopes.PayloadBytes)
 	if err == nil {
 		c.sealers[to] = s
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -62,13 +63,13 @@ func value(class int) question.Value {
 	return density.Labelled{Features: []float32{0.5, -0.25, 0}, Class: class}
 }
 
-func report(t testing.TB, c *client.Pipeline) envelope.Contribution {
+func report(t testing.TB, c *client.Pipeline) client.Sealed {
 	t.Helper()
 	contributions, err := c.Report(value(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return contributions[0].Contribution
+	return contributions[0]
 }
 
 func TestRefusesAFalsePromise(t *testing.T) {
@@ -87,20 +88,25 @@ func TestRefusesAKeyThatSealsNothing(t *testing.T) {
 	}
 }
 
-// What the network sees of a device: the plan, an instance, a crowd, and the
-// plan's number of envelopes of one length, no two of them alike.
+// What the network sees of a device: the plan, an instance, a crowd, and bytes of the plan's one length. Its
+// entry finds the plan's number of envelopes in it, of one length, no two of them alike.
 func TestContributionHasTheShapeOfThePlan(t *testing.T) {
 	for _, bitsum := range []string{"rr", "3nb"} {
-		p, _ := sample(t, bitsum, 2, 3)
+		p, keys := sample(t, bitsum, 2, 3)
 		c := open(t, p)
-		size := envelope.X25519.Size(2, p.Envelopes.PayloadBytes)
+		size := envelope.X25519.Size(1, p.Envelopes.PayloadBytes)
 		for range 8 {
 			got := report(t, c)
-			if got.Plan != p.Hash() || got.Instance > 1 || got.Crowd > 1 || len(got.Envelopes) != p.Envelopes.PerDevice {
-				t.Errorf("%s: instance %d, crowd %d, %d envelopes (want %d)", bitsum, got.Instance, got.Crowd, len(got.Envelopes), p.Envelopes.PerDevice)
+			form, crowd, err := envelope.ParseForm(got.Body)
+			if err != nil || got.Instance > 1 || got.Crowd > 1 || crowd != got.Crowd || form != example.Form(p, int(got.Instance)) {
+				t.Errorf("%s: instance %d, crowd %d, %+v: %v", bitsum, got.Instance, got.Crowd, form, err)
+			}
+			envelopes, err := form.Open(keys.Hops[got.Instance][0], crowd, got.Body)
+			if err != nil {
+				t.Fatal(err)
 			}
 			seen := map[string]bool{}
-			for _, e := range got.Envelopes {
+			for _, e := range envelopes {
 				if len(e) != size || seen[string(e[:32])] {
 					t.Errorf("%s: an envelope of %d bytes (want %d), or one with another's encapsulated key", bitsum, len(e), size)
 				}
@@ -110,8 +116,8 @@ func TestContributionHasTheShapeOfThePlan(t *testing.T) {
 	}
 }
 
-// An envelope opens under the plan, instance, hop and crowd it was sealed for,
-// and under no other, though the keys are the same.
+// A contribution opens under the plan, instance and crowd it was sealed for, and an envelope in it at its hop
+// too, and neither under another, though the keys are the same.
 func TestEnvelopesOpenUnderTheirOwnPlanOnly(t *testing.T) {
 	p, keys := sample(t, "rr", 1, 2)
 	other := p
@@ -119,8 +125,12 @@ func TestEnvelopesOpenUnderTheirOwnPlanOnly(t *testing.T) {
 	if other.Hash() == p.Hash() {
 		t.Fatal("two plans of one name")
 	}
-	contribution := report(t, open(t, p))
-	size := envelope.X25519.Size(2, p.Envelopes.PayloadBytes)
+	sealed := report(t, open(t, p))
+	entry, reader := keys.Hops[0][0], keys.Analyzer
+	envelopes, err := example.Form(p, 0).Open(entry, sealed.Crowd, sealed.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		plan     plan.Plan
 		instance uint16
@@ -128,18 +138,23 @@ func TestEnvelopesOpenUnderTheirOwnPlanOnly(t *testing.T) {
 		crowd    uint32
 		opens    bool
 	}{
-		"its own":          {p, 0, 0, contribution.Crowd, true},
-		"another plan":     {other, 0, 0, contribution.Crowd, false},
-		"another instance": {p, 1, 0, contribution.Crowd, false},
-		"another hop":      {p, 0, 1, contribution.Crowd, false},
-		"another crowd":    {p, 0, 0, 1 - contribution.Crowd, false},
+		"its own":          {p, 0, 1, sealed.Crowd, true},
+		"another plan":     {other, 0, 1, sealed.Crowd, false},
+		"another instance": {p, 1, 1, sealed.Crowd, false},
+		"another hop":      {p, 0, 0, sealed.Crowd, false},
+		"another crowd":    {p, 0, 1, 1 - sealed.Crowd, false},
 	} {
-		opener, err := envelope.NewOpener(keys.Hops[0][0], c.plan.Hash(), c.instance, c.hop, size)
+		opener, err := envelope.NewOpener(reader, c.plan.Hash(), c.instance, c.hop, len(envelopes[0]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := opener.Open(c.crowd, contribution.Envelopes[0]); (err == nil) != c.opens {
-			t.Errorf("%s: error %v", name, err)
+		if _, err := opener.Open(c.crowd, envelopes[0]); (err == nil) != c.opens {
+			t.Errorf("an envelope, %s: error %v", name, err)
+		}
+		form := example.Form(p, 0)
+		form.Plan, form.Instance = c.plan.Hash(), c.instance
+		if _, err := form.Open(entry, c.crowd, sealed.Body); (err == nil) != (c.opens || c.hop == 0) {
+			t.Errorf("a contribution, %s: error %v", name, err)
 		}
 	}
 }
@@ -174,7 +189,7 @@ func TestReportRefusesABadValueWithoutRepeatingIt(t *testing.T) {
 	}
 	for _, v := range []question.Value{density.Labelled{Features: []float32{0.62517}}, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
 		got, err := c.Report(v)
-		if _, ok := errors.AsType[*question.OutOfDomainError](err); !ok || len(got) != 1 || len(got[0].Envelopes) != p.Envelopes.PerDevice || strings.Contains(err.Error(), "62517") {
+		if _, ok := errors.AsType[*question.OutOfDomainError](err); !ok || len(got) != 1 || len(got[0].Body) != example.Form(p, 0).Bytes() || strings.Contains(err.Error(), "62517") {
 			t.Errorf("%d contributions, error %v", len(got), err)
 		}
 	}

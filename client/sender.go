@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client/internal/spool"
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -24,10 +23,22 @@ type sender struct {
 	tokens  []bool   // whether it demands a token
 	issuer  string   // address of the token issuer, where the plan has one
 	bearer  string
-	sizes   []int64 // of an envelope of each instance, bytes
-	bytes   int64   // of all contributions of one answer
+	bytes   int64 // of all contributions of one answer
 
 	transport Transport
+}
+
+// earlierType is what a contribution to a plan before version 4 goes as. It was promised so, and goes so, whatever an
+// entry takes by now: where that refuses, it waits until the plan closes.
+const earlierType = "application/vnd.confetti.contribution; version=1"
+
+// contributionBytes returns the length of a contribution to an instance.
+func contributionBytes(p plan.Plan, instance int) int {
+	f := formOf(p, [32]byte{}, instance)
+	if p.SealedOnce() {
+		return f.Bytes()
+	}
+	return p.Envelopes.PerDevice * (f.Size + f.Suite.Overhead()) // but for its header
 }
 
 // maxErrors is how long the answer of who takes a contribution may be, in bytes: a leader
@@ -70,12 +81,7 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 			}
 			continue
 		}
-		size := envelope.Suite(p.Envelopes.Suite).Size(len(hops)+1, p.Envelopes.PayloadBytes)
-		for _, slot := range p.Slots(i) {
-			size += slot
-		}
-		s.sizes = append(s.sizes, int64(size))
-		one := s.sizes[i] * int64(p.Envelopes.PerDevice)
+		one := int64(contributionBytes(p, i))
 		if err := by.hide(entry, one); err != nil {
 			return nil, err
 		}
@@ -107,6 +113,9 @@ func (s *sender) contribute(ctx context.Context, c spool.Contribution) error {
 // the sender may contribute; who it is, this hop is not told.
 func (s *sender) put(ctx context.Context, c spool.Contribution, id [32]byte) error {
 	r := Request{Method: "PUT", URL: s.entries[c.Instance] + wire.ContributionPath(c.Plan, c.Instance, id), Type: wire.ContributionType, Body: c.Body, Authorization: s.authorization(), Known: true}
+	if c.Body[0] == 1 {
+		r.Type = earlierType
+	}
 	if c.Task != (dap.TaskID{}) {
 		r.Method, r.URL, r.Type = "POST", s.entries[c.Instance]+dap.ReportsPath(c.Task), dap.UploadType
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/envelope"
@@ -35,7 +36,7 @@ type service struct {
 	keys map[token.Context]token.PrivateKey
 
 	mu       sync.Mutex
-	kept     map[[32]byte]envelope.Contribution // acknowledged, by id
+	kept     map[[32]byte]envelope.Form // acknowledged, by id
 	cover    int
 	requests []request
 	fail     func(*http.Request) error // before anything is looked at; nil: never
@@ -53,7 +54,7 @@ type request struct {
 // newService serves the plan, whose addresses and token keys it fills in.
 func newService(t testing.TB, p *plan.Plan, tokens bool) *service {
 	t.Helper()
-	s := &service{kept: map[[32]byte]envelope.Contribution{}, keys: map[token.Context]token.PrivateKey{}}
+	s := &service{kept: map[[32]byte]envelope.Form{}, keys: map[token.Context]token.PrivateKey{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc(wire.ContributionPattern, s.answer(s.contribution))
 	mux.HandleFunc(wire.TokensPattern, s.answer(s.tokens))
@@ -147,8 +148,8 @@ func (s *service) contribution(r *http.Request, body []byte) (int, []byte, error
 		s.cover++
 		return http.StatusCreated, nil, nil
 	}
-	c, err := envelope.ParseContribution(body)
-	if err != nil || id != wire.ContributionID(body) || c.Plan != hash || c.Instance != instance || len(c.Envelopes) != s.plan.Envelopes.PerDevice {
+	form, _, err := envelope.ParseForm(body)
+	if err != nil || id != wire.ContributionID(body) || form != example.Form(s.plan, int(instance)) {
 		return 0, nil, wire.Problemf(wire.ContributionRefused, "does not fit")
 	}
 	if _, again := s.kept[id]; again {
@@ -159,8 +160,7 @@ func (s *service) contribution(r *http.Request, body []byte) (int, []byte, error
 			return 0, nil, wire.Problemf(wire.AlreadyContributed, "another one is here")
 		}
 	}
-	c.Envelopes = append([][]byte(nil), c.Envelopes...)
-	s.kept[id] = c
+	s.kept[id] = form
 	return http.StatusCreated, nil, nil
 }
 
@@ -193,7 +193,7 @@ func (s *service) counts() (kept, requests, cover int) {
 func (s *service) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept, s.cover, s.requests = map[[32]byte]envelope.Contribution{}, 0, nil
+	s.kept, s.cover, s.requests = map[[32]byte]envelope.Form{}, 0, nil
 }
 
 func (s *service) setFail(f func(*http.Request) error) {

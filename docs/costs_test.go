@@ -45,20 +45,24 @@ func TestWhatACollectionCosts(t *testing.T) {
 	taking := measured(t, performance, `64 connections at once \| ([0-9.]+) µs`)
 	long := measured(t, performance, `A leader's report of 1,024 cells \(([0-9.]+) kB`) * 1e3
 	const hops = 2
-	envelope := opening*(hops+1) + accepting + mixing*hops
+	of := func(envelopes float64) float64 { // a report, in us: the entry opens it once
+		return opening*(envelopes*hops+1) + envelopes*(accepting+mixing*hops)
+	}
 	says := func(text string) {
 		t.Helper()
 		if !strings.Contains(scale, text) {
 			t.Errorf("scale.md does not say: %s", text)
 		}
 	}
-	says(fmt.Sprintf("R E (%.1f (M + 1) + %.1f + %.1f M)", opening, accepting, mixing))
-	says(fmt.Sprintf("M = %d: %.0f an envelope, of which %.0f %% are HPKE", hops, envelope, 100*opening*(hops+1)/envelope))
-	moved := 0.0 // a layer is 48 bytes, and each leg has those of all that are still to come
-	for layers := 1; layers <= hops+1; layers++ {
-		moved += float64(8 + 48*layers)
+	says(fmt.Sprintf("R (%.1f (E M + 1) + E (%.1f + %.1f M))", opening, accepting, mixing))
+	const many = 768
+	says(fmt.Sprintf("M = %d, E = %d: %.0f an envelope, of which %.0f %% are HPKE", hops, many, of(many)/many, 100*opening*(many*hops+1)/of(many)))
+	moved := float64(8 + 48*hops) // to the entry: a layer is 48 bytes
+	for layers := 1; layers <= hops; layers++ {
+		moved += float64(8 + 48*layers) // each leg after it has the layers that are still to come
 	}
-	says(fmt.Sprintf("M = %d: %.0f an envelope", hops, moved))
+	const sealed = 48 + 48 // a contribution's header and seal
+	says(fmt.Sprintf("M = %d: %.0f an envelope and %d a report", hops, moved, sealed))
 	says(fmt.Sprintf("%.1f us and %.0f kB a report at the leader", preparing+taking, long/1e3))
 	says(fmt.Sprintf("preparing, %.0f us, at the helper", preparing))
 	hour, gigabyte := measured(t, scale, `With ([0-9.]+) euro a core hour`), measured(t, scale, `and ([0-9.]+) euro a GB`)
@@ -81,8 +85,8 @@ func TestWhatACollectionCosts(t *testing.T) {
 		}
 		says(text + " |")
 	}
-	row("histogram of 17 envelopes a report", 17*envelope, 17*moved)
-	row("density of 768", 768*envelope, 768*moved)
+	row("histogram of 17 envelopes a report", of(17), 17*moved+sealed)
+	row("density of 768", of(768), 768*moved+sealed)
 	row("sums of 1,024 cells", 2*preparing+taking, long)
-	says(fmt.Sprintf("10^10 histograms in a day are %s cores", digits(1e10*17*envelope/1e6/86400)))
+	says(fmt.Sprintf("10^10 histograms in a day are %s cores", digits(1e10*of(17)/1e6/86400)))
 }

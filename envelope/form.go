@@ -40,6 +40,16 @@ type Form struct {
 	Size      int // bytes of an envelope as it reaches the party after the entry
 }
 
+// NewForm returns the form of a plan's contributions through an instance, of so many envelopes round a payload of so
+// many bytes. The slots are those of the layers, the entry's first, whose is not used, and the analyzer's last.
+func NewForm(plan [32]byte, instance uint16, suite Suite, envelopes, payload int, slots []int) Form {
+	f := Form{Plan: plan, Instance: instance, Suite: suite, Envelopes: envelopes, Size: suite.Size(len(slots)-1, payload)}
+	for _, slot := range slots[1:] {
+		f.Size += slot
+	}
+	return f
+}
+
 // Bytes returns the length of every contribution, bytes.
 func (f Form) Bytes() int { return commonHeader + f.Suite.Overhead() + f.Envelopes*f.Size }
 

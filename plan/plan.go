@@ -18,7 +18,7 @@ import (
 // Version is the plan format that this package writes. It reads those since oldestVersion,
 // and nothing new is collected under an earlier one (Plan.Collected).
 const (
-	Version       = 3
+	Version       = 4
 	oldestVersion = 2
 )
 

@@ -132,7 +132,7 @@ func TestParseRefusesEveryOtherForm(t *testing.T) {
 		"another kind":         {edit(`"kind":"density"`, `"kind":"histogram"`), "question.histogram is missing"},
 		"no kind":              {edit(`"kind":"density"`, `"kind":"Density"`), `question.kind must be one of "density"`},
 		"a time past its form": {edit(`2026-12-08T00:00:00Z`, `9999-12-31T23:59:59-01:00`), "years 1 to 9999"},
-		"newer version":        {edit(`"version":2`, `"version":4,"news":1`), "version is 4"},
+		"newer version":        {edit(`"version":2`, `"version":5,"news":1`), "version is 5"},
 		"older version":        {string(bytes.TrimSpace(older)), "have the author write and sign the plan anew"},
 		"empty":                {"", "canonical"},
 		"TOML":                 {"version = 1", "canonical"},

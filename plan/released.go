@@ -27,13 +27,21 @@ func (p Plan) releases(ps *Problems) {
 	}
 }
 
+// SealedOnce reports whether a contribution is sealed once for the entry, round all its envelopes, as it is since
+// version 4. Before, each envelope was sealed for the entry by itself.
+func (p Plan) SealedOnce() bool { return p.Version >= 4 }
+
 // Collected reports that nothing new is collected under the plan, since its version is an
 // earlier one. What is under way goes on, and its releases are read for ever.
 func (p Plan) Collected() error {
 	if p.Version == Version {
 		return nil
 	}
-	return fmt.Errorf("plan: version %d names nobody who signs its releases, and nothing new is collected under it: have the author write and sign it anew as version %d (confetti plan new); its releases are still read", p.Version, Version)
+	lacks := "seals every envelope for the entry by itself"
+	if p.Version < 3 {
+		lacks = "names nobody who signs its releases"
+	}
+	return fmt.Errorf("plan: version %d %s, and nothing new is collected under it: have the author write and sign it anew as version %d (confetti plan new); its releases are still read", p.Version, lacks, Version)
 }
 
 // Sign signs the entry of a release, as the analyzer whose key the plan names.

@@ -29,6 +29,13 @@ func newest() Plan {
 	return p
 }
 
+// third is the sample as version 3 wrote it.
+func third() Plan {
+	p := newest()
+	p.Version = 3
+	return p
+}
+
 // releaseVectors are a plan of version 3 with a release of it: what another implementation
 // checks itself with. The receipts' text is only what is digested.
 type releaseVectors struct {
@@ -43,7 +50,7 @@ type releaseVectors struct {
 }
 
 func makeReleaseVectors() releaseVectors {
-	p, receipts := newest(), []byte(`{"format":"confetti-receipts/v1"}`)
+	p, receipts := third(), []byte(`{"format":"confetti-receipts/v1"}`)
 	e := Entry{ReleaseEntry, p.Hash(), sha256.Sum256(receipts)}
 	good := e.Sign(releases())
 	other, ofPlan, stranger := e, e, e
@@ -147,6 +154,27 @@ func TestVersion2IsReadForEver(t *testing.T) {
 	}
 	e := Entry{Kind: ReleaseEntry, Plan: p.Hash()}
 	if err := e.Verify(p.Analyzer.Releases, e.Sign(releases())); err == nil || !strings.Contains(err.Error(), "names nobody") {
+		t.Error(err)
+	}
+}
+
+// A plan of version 3, which seals every envelope for the entry by itself, is read, and its releases verify;
+// nothing new is collected under it.
+func TestVersion3IsReadForEver(t *testing.T) {
+	p := third()
+	q, err := Parse(p.Canonical())
+	if err != nil || !cmp.Equal(p, q) || p.SealedOnce() || !newest().SealedOnce() {
+		t.Fatal(err)
+	}
+	trust, now := Trust(public(1)), time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	if err := trust.Stands(Sign(p, key(1))); err != nil {
+		t.Error(err)
+	}
+	if err := trust.Admit(Sign(p, key(1)), now); err == nil || !strings.Contains(err.Error(), "version 3 seals every envelope") || !strings.Contains(err.Error(), "confetti plan new") {
+		t.Error(err)
+	}
+	e := Entry{Kind: ReleaseEntry, Plan: p.Hash()}
+	if err := e.Verify(p.Analyzer.Releases, e.Sign(releases())); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question/registry"
@@ -31,10 +32,22 @@ func kindFor(p plan.Plan) (registry.Kind, error) {
 // problems together, as plan.Problems. It costs little, whatever the plan.
 func Validate(p plan.Plan) error {
 	ps := p.Problems()
+	contributions(p, &ps)
 	if k, err := kindFor(p); err == nil {
 		k.Validate(p, &ps)
 	}
 	return ps.Err()
+}
+
+// contributions refuses a plan whose contributions are longer than any service keeps.
+func contributions(p plan.Plan, ps *plan.Problems) {
+	suite := envelope.Suite(p.Envelopes.Suite)
+	if p.SealedOnce() && p.Envelopes.PerDevice > 0 && suite.Validate() == nil {
+		for i := range p.Route.Instances() {
+			err := envelope.NewForm([32]byte{}, uint16(i), suite, p.Envelopes.PerDevice, p.Envelopes.PayloadBytes, p.Slots(i)).Validate()
+			ps.Require(err == nil, "envelopes: %v", err)
+		}
+	}
 }
 
 // Protocol is a plan made runnable. Its question's methods are the stages of the flow,

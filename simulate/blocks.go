@@ -78,7 +78,7 @@ func (r *bounded) contribute(ctx context.Context, values []question.Value, seed 
 				}
 				entries[c.Instance] = rules
 			}
-			if err := rules.Check(c.Contribution); err != nil {
+			if _, err := rules.Check(c.Body); err != nil {
 				return fmt.Errorf("device %d: %w", first+i+1, err)
 			}
 			d := destination{c.Instance, c.Crowd}
@@ -86,9 +86,7 @@ func (r *bounded) contribute(ctx context.Context, values []question.Value, seed 
 				return fmt.Errorf("device %d: %w", first+i+1, shuffler.ErrAlreadyContributed)
 			}
 			to = append(to, d)
-			for _, e := range c.Envelopes {
-				bodies[d] = append(bodies[d], e...)
-			}
+			bodies[d] = append(bodies[d], c.Body...)
 		}
 		b.Sent = append(b.Sent, to)
 	}

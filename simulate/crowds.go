@@ -92,11 +92,8 @@ func (r *bounded) enter(ctx context.Context, to destination, blocks []block) (s 
 	if err != nil {
 		return s, err
 	}
-	s.Fragments = respondents * rules.PerDevice
-	head := envelope.Head{Plan: rules.Plan, Instance: to.Instance, Crowd: to.Crowd, Size: rules.Size}
-	head.Respondents = uint64(respondents)
-	head.Envelopes = uint64(s.Fragments)
-	return s, r.lay(ctx, to, &s, head, func(take func([]byte) error) error {
+	s.Fragments = respondents * rules.Envelopes
+	return s, r.lay(ctx, to, &s, rules.Head(to.Crowd, respondents), rules.Bytes(), func(take func([]byte) error) error {
 		at := 0
 		for number, b := range blocks {
 			if !slices.ContainsFunc(b.Sent, func(sent []destination) bool { return slices.Contains(sent, to) }) {
@@ -106,23 +103,22 @@ func (r *bounded) enter(ctx context.Context, to destination, blocks []block) (s 
 			if err != nil {
 				return err
 			}
-			for ; len(body) >= rules.PerDevice*rules.Size; at++ {
-				for range rules.PerDevice {
-					if kept[at] {
-						if err := take(body[:rules.Size]); err != nil {
-							return err
-						}
+			for ; len(body) >= rules.Bytes(); at++ {
+				if kept[at] {
+					if err := take(body[:rules.Bytes()]); err != nil {
+						return err
 					}
-					body = body[rules.Size:]
 				}
+				body = body[rules.Bytes():]
 			}
 		}
 		return nil
 	})
 }
 
-// lay lays a crowd out for the hop that its state names, over what an earlier attempt left.
-func (r *bounded) lay(ctx context.Context, to destination, s *state, head envelope.Head, each func(func([]byte) error) error) error {
+// lay lays a crowd out for the hop that its state names, over what an earlier attempt left. At the entry it comes in
+// contributions of so many bytes.
+func (r *bounded) lay(ctx context.Context, to destination, s *state, head envelope.Head, contribution int, each func(func([]byte) error) error) error {
 	hop, err := shuffler.NewHop(r.protocol.Plan, int(to.Instance), s.Hop, r.keys.Hops[to.Instance][s.Hop])
 	if err == nil {
 		err = hop.Check(head)
@@ -133,7 +129,11 @@ func (r *bounded) lay(ctx context.Context, to destination, s *state, head envelo
 	if err != nil {
 		return err
 	}
-	s.Laid = mixer.New(to.post(s.Hop), head, r.PartBytes)
+	if s.Hop == 0 {
+		s.Laid = mixer.NewEntry(to.post(s.Hop), head, contribution, r.PartBytes)
+	} else {
+		s.Laid = mixer.New(to.post(s.Hop), head, r.PartBytes)
+	}
 	return s.Laid.Lay(ctx, r.store, each)
 }
 
@@ -180,7 +180,7 @@ func (r *bounded) leave(ctx context.Context, to destination, hop *shuffler.Hop, 
 		return before.Write(ctx, r.store, &envelope.Cutter{Size: head.Size, Take: take})
 	}
 	if s.Hop < len(r.keys.Hops[to.Instance]) {
-		return s, r.lay(ctx, to, &s, head, out)
+		return s, r.lay(ctx, to, &s, head, 0, out)
 	}
 	under := "batches/" + to.name()
 	if err := r.store.Delete(ctx, under); err != nil {

@@ -137,21 +137,27 @@ func Full(p *protocol.Protocol, keys Keys, values []question.Value, seed uint64,
 	}
 	destroyed := map[destination]bool{}
 	for instance, c := range collectors {
-		batches, withheld := c.Close()
+		crowds, withheld := c.Close()
 		for _, w := range withheld {
 			col.Withheld = append(col.Withheld, w.String())
 			destroyed[destination{uint16(instance), w.Crowd}] = true
 		}
-		for _, b := range batches {
-			col.Fragments += len(b.Envelopes)
+		for _, collected := range crowds {
+			col.Fragments += len(collected.Bodies) * p.Plan.Envelopes.PerDevice
+			var b envelope.Batch
 			for hop, key := range keys.Hops[instance] {
 				h, err := shuffler.NewHop(p.Plan, instance, hop, key)
 				if err != nil {
 					return col, err
 				}
-				progress(fmt.Sprintf("hop %d mixes", hop+1), int(b.Crowd), len(col.Crowds))
+				progress(fmt.Sprintf("hop %d mixes", hop+1), int(collected.Crowd), len(col.Crowds))
 				var receipt shuffler.Receipt
-				if b, receipt, err = h.Mix(b); err != nil {
+				if hop == 0 {
+					b, receipt, err = h.Enter(collected)
+				} else {
+					b, receipt, err = h.Mix(b)
+				}
+				if err != nil {
 					return col, err
 				}
 				col.Dropped += receipt.Dropped
@@ -210,7 +216,7 @@ func collect(p *protocol.Protocol, values []question.Value, seed uint64, progres
 				for _, c := range contributions {
 					sent[i] = append(sent[i], destination{c.Instance, c.Crowd})
 					if err == nil {
-						err = collectors[c.Instance].Add(fmt.Sprintf("device %d", i), c.Contribution)
+						err = collectors[c.Instance].Add(fmt.Sprintf("device %d", i), c.Body)
 					}
 				}
 				if err != nil {

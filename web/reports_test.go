@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/prio3"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -175,19 +176,23 @@ func countReport(t *testing.T, proto *protocol.Protocol, keys []envelope.Private
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := envelope.ParseContribution(raw)
-		if err != nil || c.Plan != proto.Hash || int(c.Crowd) != m.Crowd || len(c.Envelopes) != p.Envelopes.PerDevice {
-			t.Fatalf("%v: plan %x, crowd %d, %d envelopes", err, c.Plan, c.Crowd, len(c.Envelopes))
+		form, crowd, err := envelope.ParseForm(raw)
+		if err != nil || form != example.Form(p, int(form.Instance)) || int(crowd) != m.Crowd {
+			t.Fatalf("%v: %+v, crowd %d", err, form, crowd)
+		}
+		envelopes, err := form.Open(keys[0], crowd, raw)
+		if err != nil {
+			t.Fatal(err)
 		}
 		var found []string
-		for _, e := range c.Envelopes {
-			for h, key := range keys {
-				o, err := envelope.NewOpener(key, proto.Hash, c.Instance, uint8(h), len(e))
+		for _, e := range envelopes {
+			for h, key := range keys[1:] {
+				o, err := envelope.NewOpener(key, proto.Hash, form.Instance, uint8(h+1), len(e))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if e, err = o.Open(c.Crowd, e); err != nil {
-					t.Fatalf("layer %d: %v", h, err)
+				if e, err = o.Open(crowd, e); err != nil {
+					t.Fatalf("layer %d: %v", h+1, err)
 				}
 			}
 			if err := fragment.Count(counted, e); err != nil {

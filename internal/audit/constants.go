@@ -9,12 +9,12 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/audit/drawn"
 	"github.com/confetti-dp/confetti/internal/audit/kinds"
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/prob/goodness"
-	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
@@ -23,14 +23,14 @@ import (
 type Constant = report.Constant
 
 // Constants tests what the parties of the first round must keep to, each by draws of what ships: the
-// source of randomness, devices' envelopes, their order and their law, tokens, and the noise of devices, of
-// aggregators and of an entry.
+// source of randomness, devices' envelopes, their order and their law, tokens, the noise of devices, of
+// aggregators and of an entry, and the order in which an entry hands on.
 func (t *Route) Constants(seed uint64, progress func(stage string, done, of int)) (all []Constant, err error) {
 	g := t.legs[0]
 	if err := g.ready(); err != nil {
 		return nil, err
 	}
-	tests := []func(r *rand.Rand) ([]Constant, error){source, g.contributions, g.answers, g.noise, t.tokens}
+	tests := []func(r *rand.Rand) ([]Constant, error){source, g.contributions, g.answers, g.noise, t.tokens, t.entry}
 	for i, test := range tests {
 		progress("constants", i, len(tests))
 		some, err := test(seeded.New(seed, forConstants, uint64(i)))
@@ -62,16 +62,7 @@ const sources = 256
 
 // source makes generators as parties do, from the operating system.
 func source(*rand.Rand) ([]Constant, error) {
-	seen, alike := map[[2]uint64]bool{}, 0
-	for range sources {
-		r := rng.New()
-		words := [2]uint64{r.Uint64(), r.Uint64()}
-		if seen[words] {
-			alike++
-		}
-		seen[words] = true
-	}
-	return []Constant{kept("every party", "no two of its sources of randomness begin alike", sources, never(alike))}, nil
+	return []Constant{kept("every party", "no two of its sources of randomness begin alike", sources, never(drawn.Alike(sources)))}, nil
 }
 
 // handings is how many answers of a device are looked at, at most, and fewestHandings at least.

@@ -3,6 +3,7 @@ package audit
 import (
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/audit/drawn"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -36,5 +37,23 @@ func TestConstantsAreKept(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is counted of entries that link (see drawn) is judged so, and of one that does not it is not.
+func TestEntriesThatLinkAreJudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		drawn.Order
+		broken []bool
+	}{
+		"as it should be":      {drawn.Order{Mixings: 600, Together: 80, First: 255, Last: 265}, []bool{false, false}},
+		"orders contributions": {drawn.Order{Mixings: 600, Together: 470, First: 66, Last: 64}, []bool{true, false}},
+		"in order of arrival":  {drawn.Order{Mixings: 600, Together: 470, First: 130}, []bool{true, true}},
+	} {
+		for i, constant := range ordered(c.Order) {
+			if constant.False() != c.broken[i] {
+				t.Errorf("%s: %s: %s", name, constant.Says, constant.Verdict)
+			}
+		}
 	}
 }

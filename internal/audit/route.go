@@ -68,7 +68,10 @@ func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 	if t.keys, err = simulate.NewKeys(&p); err != nil {
 		return nil, err
 	}
-	p.Analyzer.Releases = signs // nothing is signed here, and a plan of version 2 names nobody who does
+	if signs != "" {
+		p.Analyzer.Releases = signs // nothing is signed here
+	}
+	p.Version = plan.Version // an earlier plan promises the same, and no entry takes its contributions any more
 	count, state := max(1, rounds.Count), rounds.State
 	if count > 1 && p.Round == nil {
 		p.Round = &plan.Round{Study: p.Name(), Number: 1}

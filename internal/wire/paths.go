@@ -44,7 +44,7 @@ const (
 // The media types of bodies. Each names the version of its form: a service that
 // cannot read one answers UnsupportedMediaType and says in Accept what it reads.
 const (
-	ContributionType = "application/vnd.confetti.contribution; version=1"
+	ContributionType = "application/vnd.confetti.contribution; version=2"
 	BatchType        = "application/vnd.confetti.batch; version=1"
 	// PartedType is that of receipts and the manifest of a batch in parts, PartType of a part.
 	PartedType        = "application/vnd.confetti.batch; version=2"

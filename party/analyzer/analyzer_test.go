@@ -76,23 +76,28 @@ func collect(t *testing.T) collection {
 		if err != nil {
 			t.Fatal(err)
 		}
-		contribution := contributions[0].Contribution
-		if err := entries[contribution.Instance].Add(string(rune('A'+i)), contribution); err != nil {
+		contribution := contributions[0]
+		if err := entries[contribution.Instance].Add(string(rune('A'+i)), contribution.Body); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, entry := range entries {
-		batches, _ := entry.Close()
-		if len(batches) != 1 {
-			t.Fatalf("instance %d hands on %d batches", i, len(batches))
+		crowds, _ := entry.Close()
+		if len(crowds) != 1 {
+			t.Fatalf("instance %d hands on %d crowds", i, len(crowds))
 		}
-		b := batches[0]
+		var b envelope.Batch
 		for hop, key := range c.keys.Hops[i] {
 			h, err := shuffler.NewHop(p, i, hop, key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, _, err = h.Mix(b); err != nil {
+			if hop == 0 {
+				b, _, err = h.Enter(crowds[0])
+			} else {
+				b, _, err = h.Mix(b)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,6 +2,7 @@ package shuffler
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +18,8 @@ import (
 type Hop struct {
 	in     instance
 	hop    int
-	opener *envelope.Opener
+	key    envelope.PrivateKey
+	opener *envelope.Opener // of envelopes, at later hops
 	tokens token.PublicKey // that respondents' tokens must bear; the zero key: none are demanded
 
 	mu    sync.Mutex
@@ -50,11 +52,15 @@ func NewHop(p plan.Plan, instance, hop int, key envelope.PrivateKey) (*Hop, erro
 	if key.Public().String() != in.hops[hop].Key {
 		return nil, fmt.Errorf("shuffler: %v is not the key that the plan names for hop %d of instance %d", key, hop+1, instance+1)
 	}
-	opener, err := envelope.NewOpener(key, in.Plan, in.Instance, uint8(hop), in.size(hop))
-	if err != nil {
-		return nil, err
+	h := &Hop{in: in, hop: hop, key: key, mixed: map[uint32]bool{}, spent: map[TokenID]uint32{}}
+	if hop == 0 && !p.SealedOnce() {
+		return nil, errEarlier(p.Version)
 	}
-	h := &Hop{in: in, hop: hop, opener: opener, mixed: map[uint32]bool{}, spent: map[TokenID]uint32{}}
+	if hop > 0 {
+		if h.opener, err = envelope.NewOpener(key, in.Plan, in.Instance, uint8(hop), in.size(hop)); err != nil {
+			return nil, err
+		}
+	}
 	if in.slots[hop] > 0 {
 		if h.tokens, err = token.ParsePublicKey(in.hops[hop].Tokens); err != nil {
 			return nil, err
@@ -103,27 +109,27 @@ func (h *Hop) Spent(crowd uint32) []TokenID {
 // single respondent would show, by what is missing, which envelopes were theirs.
 //
 // The key that orders the crowd is drawn afresh from the system's randomness;
-// nothing of it is kept.
+// nothing of it is kept. The entry gets contributions, and no batch: see Enter.
 func (h *Hop) Mix(b envelope.Batch) (envelope.Batch, Receipt, error) {
-	return h.mix(NewKey(), b)
+	if h.hop == 0 {
+		return envelope.Batch{}, Receipt{}, errors.New("shuffler: a batch for the entry, which gets contributions")
+	}
+	return h.mix(NewKey(), b.Head(), b.Envelopes)
 }
 
 // mix returns the case of one part and one bucket, which rest in memory.
-func (h *Hop) mix(k Key, b envelope.Batch) (envelope.Batch, Receipt, error) {
-	head := b.Head()
+func (h *Hop) mix(k Key, head envelope.Head, came [][]byte) (envelope.Batch, Receipt, error) {
 	if err := h.Check(head); err != nil {
 		return envelope.Batch{}, Receipt{}, err
 	}
-	opened := h.open(k, b.Crowd, b.Envelopes)
+	opened := h.takeOff(k, head.Crowd, came)
 	out, copies := arrange(opened.records)
-	receipt := Receipt{In: len(b.Envelopes), Out: len(out), Dropped: opened.dropped, Duplicates: copies}
+	receipt := Receipt{In: int(head.Envelopes), Out: len(out), Dropped: opened.dropped, Duplicates: copies}
 	receipt, err := h.Leave(head, receipt, slices.Collect(maps.Keys(opened.tokens)))
 	if err != nil {
 		return envelope.Batch{}, receipt, err
 	}
-	b.Hop++
-	b.Envelopes = out
-	return b, receipt, nil
+	return envelope.Batch{Plan: head.Plan, Instance: head.Instance, Crowd: head.Crowd, Hop: head.Hop + 1, Respondents: head.Respondents, Envelopes: out}, receipt, nil
 }
 
 // Leave returns the last step of a crowd before anything of it is handed on, when all of it
@@ -204,10 +210,10 @@ func (h *Hop) Check(b envelope.Head) error {
 	if h.in.Maximum > 0 && int64(b.Respondents) > int64(h.in.Maximum) {
 		return fmt.Errorf("shuffler: crowd %d has more than %d respondents, the plan's maximum", int64(b.Crowd)+1, h.in.Maximum)
 	}
-	whole := int64(b.Respondents) * int64(h.in.PerDevice) // below 2^32 * 2^20
+	whole := int64(b.Respondents) * int64(h.in.Envelopes) // below 2^32 * 2^20
 	n := int64(b.Envelopes)
 	if n > whole || h.hop == 0 && n != whole {
-		return fmt.Errorf("shuffler: %d envelopes from %d respondents: the plan wants %d from each", n, b.Respondents, h.in.PerDevice)
+		return fmt.Errorf("shuffler: %d envelopes from %d respondents: the plan wants %d from each", n, b.Respondents, h.in.Envelopes)
 	}
 	return h.enough(b.Crowd, int(b.Envelopes))
 }
@@ -216,7 +222,7 @@ func (h *Hop) Check(b envelope.Head) error {
 // hold the whole contributions of n_h honest respondents, whose noise the
 // guarantee counts on. Theirs always open: what is lost is the doing of others.
 func (h *Hop) enough(crowd uint32, envelopes int) error {
-	if need := int64(h.in.honest) * int64(h.in.PerDevice); int64(envelopes) < need {
+	if need := int64(h.in.honest) * int64(h.in.Envelopes); int64(envelopes) < need {
 		return fmt.Errorf("%w: crowd %d has %d envelopes left and the guarantee counts on at least %d", ErrWithheld, crowd+1, envelopes, need)
 	}
 	return nil

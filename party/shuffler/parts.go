@@ -27,7 +27,8 @@ import (
 // that a crash never gives a crowd a second order.
 //
 // The order is that of a pseudorandom function of the envelope as it came, under the
-// crowd's key. The values of different envelopes are independent and uniform, so every
+// crowd's key. At the entry envelopes come in contributions, which are opened first: in an
+// order of contributions a device's envelopes would leave in a row. The values of different envelopes are independent and uniform, so every
 // order of them is as likely to who lacks the key. Copies have one value, meet in one
 // bucket, and all but one fall: which one stays makes no difference to any byte. A
 // bucket is a range of values, and the buckets one after the other are the crowd in
@@ -224,13 +225,14 @@ func dealName(crowd uint32, bucket, buckets int) string {
 }
 
 // Scatter opens a part of a crowd on all cores, and deals it to as many buckets, 1 to
-// MaxBuckets. It does not look at the crowd as a whole: Check does before, and Leave
-// after all buckets are gathered.
-func (h *Hop) Scatter(k Key, crowd uint32, envelopes [][]byte, buckets int) (Scattered, error) {
+// MaxBuckets. The part is what came: contributions at the entry, and envelopes later. It does
+// not look at the crowd as a whole: Check does before, and Leave after all buckets are
+// gathered.
+func (h *Hop) Scatter(k Key, crowd uint32, came [][]byte, buckets int) (Scattered, error) {
 	if buckets < 1 || buckets > MaxBuckets {
 		return Scattered{}, fmt.Errorf("shuffler: %d buckets: need 1 to %d", buckets, MaxBuckets)
 	}
-	all := h.open(k, crowd, envelopes)
+	all := h.takeOff(k, crowd, came)
 	dealt := deal(all.records, func(r record) order { return r.order }, buckets)
 	byToken := ordering(k.derive("tokens"))
 	tokens := deal(slices.Collect(maps.Keys(all.tokens)), func(id TokenID) order { return byToken(id[:]) }, buckets)

@@ -223,13 +223,13 @@ func TestBrokenMixersAreCaught(t *testing.T) {
 
 // mixInParts is a whole crowd by Scatter and Gather; steps are repeated in another order
 // on processes of other sizes, and the repetition must write the same bytes.
-func mixInParts(t testing.TB, w world, hop int, k Key, b envelope.Batch, part, buckets int) (envelope.Batch, Receipt, error) {
+func mixInParts(t testing.TB, w world, hop int, k Key, b envelope.Head, came [][]byte, part, buckets int) (envelope.Batch, Receipt, error) {
 	h := w.hop(t, int(b.Instance), hop)
-	if err := h.Check(b.Head()); err != nil {
+	if err := h.Check(b); err != nil {
 		return envelope.Batch{}, Receipt{}, err
 	}
 	var parts []Scattered
-	for p := range slices.Chunk(b.Envelopes, part) {
+	for p := range slices.Chunk(came, part) {
 		one, err := h.Scatter(k, b.Crowd, p, buckets)
 		if err != nil {
 			t.Fatal(err)
@@ -240,13 +240,11 @@ func mixInParts(t testing.TB, w world, hop int, k Key, b envelope.Batch, part, b
 		}
 		parts = append(parts, one)
 	}
-	did, tokens := Receipt{In: len(b.Envelopes)}, []TokenID(nil)
+	did, tokens := Receipt{In: int(b.Envelopes)}, []TokenID(nil)
 	for _, p := range parts {
 		did.Dropped += p.Dropped
 	}
-	out := b
-	out.Hop++
-	out.Envelopes = nil
+	out := envelope.Batch{Hop: b.Hop + 1}
 	for bucket := range buckets {
 		backwards := func(yield func([]byte, error) bool) { // the parts in any order
 			for _, p := range slices.Backward(parts) {
@@ -266,7 +264,7 @@ func mixInParts(t testing.TB, w world, hop int, k Key, b envelope.Batch, part, b
 		did.Out, did.Duplicates, tokens = did.Out+len(g.Envelopes), did.Duplicates+g.Duplicates, append(tokens, g.Tokens...)
 		out.Envelopes = append(out.Envelopes, g.Envelopes...)
 	}
-	did, err := h.Leave(b.Head(), did, tokens)
+	did, err := h.Leave(b, did, tokens)
 	return out, did, err
 }
 
@@ -286,23 +284,25 @@ func deals(parts []Scattered, bucket int) iter.Seq2[[]byte, error] {
 func TestPartsEqualTheWhole(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	w := newWorld(t, envelope.X25519, 1, 2)
-	whole := w.collect(t, 0, 0, 9)
+	entry, later := w.collect(t, 0, 0, 9), w.entered(t, 0, 9)
 	rapid.Check(t, func(rt *rapid.T) {
 		k := keyOf(rapid.Uint64().Draw(rt, "key"))
-		b := whole
-		b.Envelopes = slices.Clone(whole.Envelopes)
+		hop, head, came := 1, later.Head(), slices.Clone(later.Envelopes)
+		if rapid.Bool().Draw(rt, "entry") {
+			hop, head, came = 0, w.hop(t, 0, 0).in.Head(0, len(entry.Bodies)), slices.Clone(entry.Bodies)
+		}
 		for range rapid.IntRange(0, 3).Draw(rt, "spoilt") {
-			i, j := rapid.IntRange(0, len(b.Envelopes)-1).Draw(rt, "one"), rapid.IntRange(0, len(b.Envelopes)-1).Draw(rt, "other")
-			b.Envelopes[i] = slices.Clone(b.Envelopes[j])
+			i, j := rapid.IntRange(0, len(came)-1).Draw(rt, "one"), rapid.IntRange(0, len(came)-1).Draw(rt, "other")
+			came[i] = slices.Clone(came[j])
 			if rapid.Bool().Draw(rt, "shut") {
-				b.Envelopes[i][40] ^= 1
+				came[i][60] ^= 1
 			}
 		}
-		rng.Shuffle(seeded.New(rapid.Uint64().Draw(rt, "arrival")), b.Envelopes)
-		part, buckets := rapid.IntRange(1, len(b.Envelopes)).Draw(rt, "part"), rapid.SampledFrom([]int{1, 2, 3, 16, 300}).Draw(rt, "buckets")
+		rng.Shuffle(seeded.New(rapid.Uint64().Draw(rt, "arrival")), came)
+		part, buckets := rapid.IntRange(1, len(came)).Draw(rt, "part"), rapid.SampledFrom([]int{1, 2, 3, 16, 300}).Draw(rt, "buckets")
 		runtime.GOMAXPROCS(rapid.IntRange(1, 4).Draw(rt, "cores"))
-		want, did, err := w.hop(t, 0, 0).mix(k, b)
-		got, also, fault := mixInParts(t, w, 0, k, b, part, buckets)
+		want, did, err := w.hop(t, 0, hop).mix(k, head, came)
+		got, also, fault := mixInParts(t, w, hop, k, head, came, part, buckets)
 		if err != nil || fault != nil {
 			if !errors.Is(err, ErrWithheld) || !errors.Is(fault, ErrWithheld) {
 				rt.Fatalf("%v; in parts: %v", err, fault)
@@ -346,12 +346,12 @@ func TestTokensInParts(t *testing.T) {
 		tokens = append(tokens, w.token(t, d))
 	}
 	b := w.batch(t, 0, append(slices.Clone(tokens), tokens[0], nil))
-	_, did, err := mixInParts(t, w.world, 1, keyOf(1), b, 3, 4)
+	_, did, err := mixInParts(t, w.world, 1, keyOf(1), b.Head(), b.Envelopes, 3, 4)
 	if err != nil || did.Tokens != minimum {
 		t.Errorf("%+v, %v", did, err)
 	}
 	b = w.batch(t, 0, append(slices.Clone(tokens[:minimum-1]), tokens[0], nil, nil))
-	if _, did, err = mixInParts(t, w.world, 1, keyOf(1), b, 3, 4); !errors.Is(err, ErrWithheld) || did.Tokens != minimum-1 {
+	if _, did, err = mixInParts(t, w.world, 1, keyOf(1), b.Head(), b.Envelopes, 3, 4); !errors.Is(err, ErrWithheld) || did.Tokens != minimum-1 {
 		t.Errorf("too few tokens: %+v, %v", did, err)
 	}
 }
@@ -361,7 +361,8 @@ func TestStepsRefuse(t *testing.T) {
 	w := newWorld(t, envelope.X25519, 1, 1)
 	b := w.collect(t, 0, 0, 6)
 	h, k := w.hop(t, 0, 0), keyOf(1)
-	one, err := h.Scatter(k, 0, b.Envelopes, 2)
+	head := h.in.Head(0, len(b.Bodies))
+	one, err := h.Scatter(k, 0, b.Bodies, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,24 +394,24 @@ func TestStepsRefuse(t *testing.T) {
 		}
 	}
 	for _, buckets := range []int{-1, 0, MaxBuckets + 1} {
-		if _, err := h.Scatter(k, 0, b.Envelopes, buckets); err == nil {
+		if _, err := h.Scatter(k, 0, b.Bodies, buckets); err == nil {
 			t.Errorf("%d buckets", buckets)
 		}
 	}
-	n := len(b.Envelopes)
+	n := int(head.Envelopes)
 	for name, did := range map[string]Receipt{
 		"a part that is missing":   {In: n - 1, Out: n - 1},
 		"a bucket that is missing": {In: n, Out: n - 1},
 		"a part that came twice":   {In: n, Out: n, Duplicates: 2},
 	} {
-		if _, err := h.Leave(b.Head(), did, nil); err == nil || errors.Is(err, ErrWithheld) {
+		if _, err := h.Leave(head, did, nil); err == nil || errors.Is(err, ErrWithheld) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := h.Leave(b.Head(), Receipt{In: n, Out: n}, nil); err != nil {
+	if _, err := h.Leave(head, Receipt{In: n, Out: n}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Leave(b.Head(), Receipt{In: n, Out: n}, nil); !errors.Is(err, ErrMixed) {
+	if _, err := h.Leave(head, Receipt{In: n, Out: n}, nil); !errors.Is(err, ErrMixed) {
 		t.Errorf("a crowd that has left: %v", err)
 	}
 	if a, b := NewKey(), NewKey(); a == b {
@@ -422,7 +423,7 @@ func TestStepsRefuse(t *testing.T) {
 // Run it with GOMAXPROCS=1.
 func BenchmarkParts(b *testing.B) {
 	w := newWorld(b, envelope.X25519, 1, 2)
-	batch, hop, k := w.collect(b, 0, 0, 1000), w.hop(b, 0, 0), NewKey()
+	batch, hop, k := w.entered(b, 0, 1000), w.hop(b, 0, 1), NewKey()
 	bare := newBare(b, envelope.X25519, len(batch.Envelopes[0]))
 	const buckets = 16
 	clock := stopwatch{b: b}

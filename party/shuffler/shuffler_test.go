@@ -78,30 +78,64 @@ func message(device, i int) []byte {
 	return b
 }
 
-func (w world) contribution(t testing.TB, instance int, crowd uint32, device int) envelope.Contribution {
+// inner returns a device's envelopes, as they lie in its contribution.
+func (w world) inner(t testing.TB, instance int, crowd uint32, device int) (envelopes [][]byte) {
 	t.Helper()
 	var keys []envelope.PublicKey
 	for _, key := range w.hops[instance] {
 		keys = append(keys, key.Public())
 	}
 	keys = append(keys, w.analyzer.Public())
-	s, err := envelope.NewSealer(envelope.Route(w.plan.Hash(), uint16(instance), crowd, keys...), payload)
+	s, err := envelope.NewSealer(envelope.Route(w.plan.Hash(), uint16(instance), crowd, keys...)[1:], payload)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := envelope.Contribution{Plan: w.plan.Hash(), Instance: uint16(instance), Crowd: crowd}
 	for i := range w.plan.Envelopes.PerDevice {
 		e, err := s.Seal(message(device, i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Envelopes = append(c.Envelopes, e)
+		envelopes = append(envelopes, e)
 	}
-	return c
+	return envelopes
 }
 
-// collect is the batch of a crowd in which so many devices took part.
-func (w world) collect(t testing.TB, instance int, crowd uint32, devices int) envelope.Batch {
+// form is that of contributions to an instance.
+func (w world) form(instance int) envelope.Form {
+	return example.Form(w.plan, instance)
+}
+
+// seal makes a contribution of envelopes, to whatever form they have.
+func (w world) seal(t testing.TB, f envelope.Form, crowd uint32, envelopes [][]byte) []byte {
+	t.Helper()
+	f.Envelopes, f.Size = len(envelopes), len(envelopes[0])
+	body, err := f.Seal(w.hops[0][0].Public(), crowd, envelopes)
+	if f.Instance > 0 {
+		body, err = f.Seal(w.hops[f.Instance][0].Public(), crowd, envelopes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+func (w world) contribution(t testing.TB, instance int, crowd uint32, device int) []byte {
+	t.Helper()
+	return w.seal(t, w.form(instance), crowd, w.inner(t, instance, crowd, device))
+}
+
+// entered is what leaves the entry of a crowd in which so many devices took part.
+func (w world) entered(t testing.TB, crowd uint32, devices int) envelope.Batch {
+	t.Helper()
+	b, _, err := w.hop(t, 0, 0).Enter(w.collect(t, 0, crowd, devices))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// collect is the crowd in which so many devices took part.
+func (w world) collect(t testing.TB, instance int, crowd uint32, devices int) Collected {
 	t.Helper()
 	c, err := NewCollector(w.plan, instance)
 	if err != nil {
@@ -155,8 +189,17 @@ func TestFromDevicesToAnalyzer(t *testing.T) {
 			w := newWorld(t, c.suite, c.instances, c.hops)
 			const devices, crowd = 5, 2
 			instance := c.instances - 1
-			b := w.collect(t, instance, crowd, devices)
+			b, receipt, err := w.hop(t, instance, 0).Enter(w.collect(t, instance, crowd, devices))
 			for hop := range c.hops {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := (Receipt{In: devices * perDevice, Out: devices * perDevice}); receipt != want {
+					t.Errorf("hop %d: receipt %+v", hop, receipt)
+				}
+				if hop+1 == c.hops {
+					break
+				}
 				// On the wire and back, as between operators.
 				data, err := b.Marshal()
 				if err != nil {
@@ -165,13 +208,7 @@ func TestFromDevicesToAnalyzer(t *testing.T) {
 				if b, err = envelope.ParseBatch(data); err != nil {
 					t.Fatal(err)
 				}
-				var receipt Receipt
-				if b, receipt, err = w.hop(t, instance, hop).Mix(b); err != nil {
-					t.Fatal(err)
-				}
-				if want := (Receipt{In: devices * perDevice, Out: devices * perDevice}); receipt != want {
-					t.Errorf("hop %d: receipt %+v", hop, receipt)
-				}
+				b, receipt, err = w.hop(t, instance, hop+1).Mix(b)
 			}
 			if int(b.Hop) != c.hops || b.Respondents != devices || b.Crowd != crowd || int(b.Instance) != instance {
 				t.Errorf("the analyzer is handed another batch: hop %d, %d respondents", b.Hop, b.Respondents)
@@ -207,7 +244,7 @@ func TestCollectorWithholdsSmallCrowds(t *testing.T) {
 		}
 	}
 	batches, withheld := c.Close()
-	if len(batches) != 1 || batches[0].Crowd != 0 || batches[0].Respondents != minimum || len(batches[0].Envelopes) != minimum*perDevice {
+	if len(batches) != 1 || batches[0].Crowd != 0 || len(batches[0].Bodies) != minimum {
 		t.Errorf("%d batches left", len(batches))
 	}
 	if want := []Withheld{{Crowd: 1, Minimum: minimum}, {Crowd: 2, Minimum: minimum}}; !slices.Equal(withheld, want) {
@@ -233,20 +270,32 @@ func TestCollectorTakesWholeContributionsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := w.contribution(t, 0, 0, 1)
-	change := func(f func(*envelope.Contribution)) envelope.Contribution {
-		other := good
-		other.Envelopes = slices.Clone(good.Envelopes)
-		f(&other)
-		return other
+	inner, form := w.inner(t, 0, 0, 1), w.form(0)
+	elsewhere, other := form, form
+	elsewhere.Plan[0] ^= 1
+	other.Instance = 1
+	cut := func(envelopes [][]byte, from int) (all [][]byte) {
+		for _, e := range envelopes {
+			all = append(all, e[from:])
+		}
+		return all
 	}
-	for name, bad := range map[string]envelope.Contribution{
-		"another plan":     change(func(c *envelope.Contribution) { c.Plan[0] ^= 1 }),
-		"another instance": change(func(c *envelope.Contribution) { c.Instance = 1 }),
-		"no such crowd":    change(func(c *envelope.Contribution) { c.Crowd = 3 }),
-		"one too few":      change(func(c *envelope.Contribution) { c.Envelopes = c.Envelopes[1:] }),
-		"one too many":     change(func(c *envelope.Contribution) { c.Envelopes = append(c.Envelopes, c.Envelopes[0]) }),
-		"a short envelope": change(func(c *envelope.Contribution) { c.Envelopes[2] = c.Envelopes[2][1:] }),
-		"a layer missing":  change(func(c *envelope.Contribution) { c.Envelopes[0] = c.Envelopes[0][48:] }),
+	earlier, err := envelope.Contribution{Plan: w.plan.Hash(), Envelopes: inner}.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string][]byte{
+		"another plan":        w.seal(t, elsewhere, 0, inner),
+		"another instance":    w.seal(t, other, 0, inner),
+		"no such crowd":       w.seal(t, form, 3, inner),
+		"one too few":         w.seal(t, form, 0, inner[1:]),
+		"one too many":        w.seal(t, form, 0, append(slices.Clone(inner), inner[0])),
+		"short envelopes":     w.seal(t, form, 0, cut(inner, 1)),
+		"a layer missing":     w.seal(t, form, 0, cut(inner, 48)),
+		"an earlier form":     earlier,
+		"no bytes":            nil,
+		"a byte short":        good[:len(good)-1],
+		"a byte of the other": append(slices.Clone(good), 0),
 	} {
 		if err := c.Add("alice", bad); err == nil {
 			t.Errorf("%s was accepted", name)
@@ -269,8 +318,8 @@ func TestCollectorTakesWholeContributionsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if batches, _ := c.Close(); len(batches) != 1 || len(batches[0].Envelopes) != minimum*perDevice {
-		t.Error("the batch is not that of the accepted contributions")
+	if batches, _ := c.Close(); len(batches) != 1 || len(batches[0].Bodies) != minimum {
+		t.Error("the crowd is not that of the accepted contributions")
 	}
 }
 
@@ -291,6 +340,20 @@ func TestConstructorsRefuse(t *testing.T) {
 	}
 	if _, err := NewHop(w.plan, 0, 0, envelope.PrivateKey{}); err == nil {
 		t.Error("a hop was made without a key")
+	}
+	if _, _, err := w.hop(t, 0, 1).Enter(w.collect(t, 0, 0, minimum)); err == nil {
+		t.Error("contributions entered at a later hop")
+	}
+	if _, _, err := w.hop(t, 0, 0).Mix(w.entered(t, 0, minimum)); err == nil {
+		t.Error("the entry mixed a batch")
+	}
+	old := w
+	old.plan = example.Version2(w.plan)
+	if _, err := NewHop(old.plan, 0, 0, w.hops[0][0]); err == nil || !strings.Contains(err.Error(), "version 2") {
+		t.Errorf("an entry for a plan of version 2: %v", err)
+	}
+	if _, err := NewHop(old.plan, 0, 1, w.hops[0][1]); err != nil { // its layers are as they were
+		t.Error(err)
 	}
 	w.plan.Title = ""
 	if _, err := NewCollector(w.plan, 0); err == nil {

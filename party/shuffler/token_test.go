@@ -57,25 +57,27 @@ func (w tokenWorld) batch(t *testing.T, crowd uint32, tokens [][]byte) envelope.
 	for h, slot := range w.plan.Slots(0) {
 		layers[h].Slot = slot
 	}
-	s, err := envelope.NewSealer(layers, payload)
+	s, err := envelope.NewSealer(layers[1:], payload)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := envelope.Batch{Plan: w.plan.Hash(), Crowd: crowd, Respondents: uint64(len(tokens))}
+	c := Collected{Plan: w.plan.Hash(), Crowd: crowd}
 	for d, made := range tokens {
+		var envelopes [][]byte
 		for i := range perDevice {
 			var slots [][]byte
 			if i == 1 {
-				slots = [][]byte{nil, made, nil}
+				slots = [][]byte{made, nil}
 			}
 			e, err := s.SealWith(message(d, i), slots)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.Envelopes = append(b.Envelopes, e)
+			envelopes = append(envelopes, e)
 		}
+		c.Bodies = append(c.Bodies, w.seal(t, w.form(0), crowd, envelopes))
 	}
-	out, receipt, err := w.hop(t, 0, 0).Mix(b)
+	out, receipt, err := w.hop(t, 0, 0).Enter(c)
 	if err != nil || receipt.Tokens != 0 {
 		t.Fatalf("the entry, of which the plan demands no token: %+v, %v", receipt, err)
 	}

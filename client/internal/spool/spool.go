@@ -115,11 +115,20 @@ func parse(data []byte) (c Contribution, err error) {
 		}
 		return c, nil
 	}
-	contribution, err := envelope.ParseContribution(body)
-	if err != nil || contribution.Plan != c.Plan || contribution.Instance != c.Instance {
+	if plan, instance, err := destination(body); err != nil || plan != c.Plan || instance != c.Instance {
 		return c, ErrDamaged
 	}
 	return c, nil
+}
+
+// destination returns the plan and the instance that a contribution names, which may be of a plan before version 4.
+func destination(body []byte) (plan [32]byte, instance uint16, err error) {
+	form, _, err := envelope.ParseForm(body)
+	if err == nil {
+		return form.Plan, form.Instance, nil
+	}
+	earlier, err := envelope.ParseContribution(body)
+	return earlier.Plan, earlier.Instance, err
 }
 
 // Name returns what the contribution of a plan through an instance is kept under.

@@ -19,7 +19,7 @@ import (
 func spooled(t testing.TB) Contribution {
 	t.Helper()
 	plan := sha256.Sum256([]byte("a plan"))
-	body, err := envelope.Contribution{Plan: plan, Instance: 3, Crowd: 1, Envelopes: [][]byte{bytes.Repeat([]byte{1}, 100), bytes.Repeat([]byte{2}, 100)}}.Marshal()
+	body, err := envelope.Form{Plan: plan, Instance: 3, Suite: envelope.X25519, Envelopes: 2, Size: 100}.Cover(1, bytes.NewReader(make([]byte, 1000)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,18 +88,18 @@ func deal(t testing.TB) dealt {
 	for i := range devices {
 		all, err := device.Report(density.Labelled{Features: []float32{1, -0.5, float32(i) / 10}})
 		if err == nil {
-			err = entry.Add(fmt.Sprint(i), all[0].Contribution)
+			err = entry.Add(fmt.Sprint(i), all[0].Body)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	batches, _ := entry.Close()
+	crowds, _ := entry.Close()
 	hop, err := shuffler.NewHop(p, 0, 0, keys.Hops[0][0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.batch, _, err = hop.Mix(batches[0]); err != nil {
+	if d.batch, _, err = hop.Enter(crowds[0]); err != nil {
 		t.Fatal(err)
 	}
 	d.batch.Envelopes[9] = d.batch.Envelopes[70] // a copy, far from the first

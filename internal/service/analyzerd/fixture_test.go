@@ -182,15 +182,15 @@ func (c *collection) answerBy(t testing.TB, signed plan.Signed, proto *protocol.
 			t.Fatal(err)
 		}
 		for _, part := range sent {
-			if err := entries[part.Instance].Add(fmt.Sprint(i), part.Contribution); err != nil {
+			if err := entries[part.Instance].Add(fmt.Sprint(i), part.Body); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for i, entry := range entries {
-		batches, _ := entry.Close()
-		for _, b := range batches {
-			c.handovers = append(c.handovers, c.mix(t, b, c.hops[i]))
+		crowds, _ := entry.Close()
+		for _, crowd := range crowds {
+			c.handovers = append(c.handovers, c.mix(t, crowd, c.hops[i]))
 		}
 	}
 	if want := len(entries) * p.Crowds(); len(c.handovers) != want {
@@ -199,15 +199,22 @@ func (c *collection) answerBy(t testing.TB, signed plan.Signed, proto *protocol.
 }
 
 // mix carries a crowd through its cascade, with receipts.
-func (c *collection) mix(t testing.TB, b envelope.Batch, keys []envelope.PrivateKey) relay.Handover {
+func (c *collection) mix(t testing.TB, crowd shuffler.Collected, keys []envelope.PrivateKey) relay.Handover {
 	t.Helper()
 	var h relay.Handover
+	b := envelope.Batch{Plan: crowd.Plan, Instance: crowd.Instance, Crowd: crowd.Crowd, Respondents: uint64(len(crowd.Bodies))}
 	for hop, key := range keys {
 		mixer, err := shuffler.NewHop(c.signed.Plan, int(b.Instance), hop, key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, counts, err := mixer.Mix(b)
+		var out envelope.Batch
+		var counts shuffler.Receipt
+		if hop == 0 {
+			out, counts, err = mixer.Enter(crowd)
+		} else {
+			out, counts, err = mixer.Mix(b)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

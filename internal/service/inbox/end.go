@@ -25,8 +25,9 @@ type Crowds interface {
 	// Withhold destroys a crowd of too few.
 	Withhold(ctx context.Context, crowd uint32) error
 	// Mix takes those of a crowd who stay, in the order in which they came: each gives
-	// their envelopes, as often as it is called. The head says how many.
-	Mix(ctx context.Context, head envelope.Head, each func(func(envelope []byte) error) error) error
+	// their contributions, sealed, as often as it is called. The head says of how many
+	// respondents, and what is in them.
+	Mix(ctx context.Context, head envelope.Head, each func(func(contribution []byte) error) error) error
 	// Alone runs what holds crowds in memory.
 	Alone(context.Context, func() error) error
 }
@@ -131,10 +132,10 @@ const Together = 64 << 20
 
 // drawn is a crowd of which it is known who stays, on its way out.
 type drawn struct {
-	kept      []bool // by order of arrival
-	seen      int
-	head      envelope.Head
-	envelopes [][]byte // in memory, unless the crowd goes alone
+	kept   []bool // by order of arrival
+	seen   int
+	head   envelope.Head
+	bodies [][]byte // in memory, unless the crowd goes alone
 }
 
 // endCrowds deletes at random where the plan says so, and mixes or destroys what
@@ -158,17 +159,14 @@ func (e *Epoch) endCrowds(ctx context.Context, crowds Crowds, together int) erro
 		if err != nil {
 			return err
 		}
-		size := respondents * e.rules.ContributionSize()
+		size := respondents * e.rules.Bytes()
 		if len(pass) > 0 && bytes+size > together {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 		bytes += size
-		pass[c] = &drawn{kept: kept, head: envelope.Head{
-			Plan: e.rules.Plan, Instance: e.rules.Instance, Crowd: c, Respondents: uint64(respondents),
-			Envelopes: uint64(respondents) * uint64(e.rules.PerDevice), Size: e.rules.Size,
-		}}
+		pass[c] = &drawn{kept: kept, head: e.rules.Head(c, respondents)}
 	}
 	return flush()
 }
@@ -192,19 +190,12 @@ func (e *Epoch) mixDrawn(ctx context.Context, crowds Crowds, pass map[uint32]*dr
 		for _, d := range pass {
 			return crowds.Mix(ctx, d.head, func(take func([]byte) error) error {
 				d.seen = 0
-				return e.readDrawn(ctx, pass, func(_ *drawn, envelopes [][]byte) error {
-					for _, one := range envelopes {
-						if err := take(one); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
+				return e.readDrawn(ctx, pass, func(_ *drawn, body []byte) error { return take(body) })
 			})
 		}
 	}
-	err := e.readDrawn(ctx, pass, func(d *drawn, envelopes [][]byte) error {
-		d.envelopes = append(d.envelopes, envelopes...)
+	err := e.readDrawn(ctx, pass, func(d *drawn, body []byte) error {
+		d.bodies = append(d.bodies, body)
 		return nil
 	})
 	if err != nil {
@@ -213,7 +204,7 @@ func (e *Epoch) mixDrawn(ctx context.Context, crowds Crowds, pass map[uint32]*dr
 	for _, c := range slices.Sorted(maps.Keys(pass)) {
 		d := pass[c]
 		err := crowds.Mix(ctx, d.head, func(take func([]byte) error) error {
-			for _, one := range d.envelopes {
+			for _, one := range d.bodies {
 				if err := take(one); err != nil {
 					return err
 				}
@@ -228,8 +219,8 @@ func (e *Epoch) mixDrawn(ctx context.Context, crowds Crowds, pass map[uint32]*dr
 	return nil
 }
 
-// readDrawn gives the envelopes of each contribution that stays, whose they are to keep.
-func (e *Epoch) readDrawn(ctx context.Context, pass map[uint32]*drawn, take func(*drawn, [][]byte) error) error {
+// readDrawn gives each contribution that stays, whose it is to keep.
+func (e *Epoch) readDrawn(ctx context.Context, pass map[uint32]*drawn, take func(*drawn, []byte) error) error {
 	err := e.shelf().InOrder(ctx, contributions, func(_ string, value []byte) error {
 		if len(value) < labelBytes {
 			return fmt.Errorf("%w: a contribution without a label", keep.ErrDamaged)
@@ -242,11 +233,7 @@ func (e *Epoch) readDrawn(ctx context.Context, pass map[uint32]*drawn, take func
 		if d.seen++; d.seen > len(d.kept) || !d.kept[d.seen-1] {
 			return nil
 		}
-		one, err := envelope.ParseContribution(bytes.Clone(body))
-		if err != nil {
-			return err
-		}
-		return take(d, one.Envelopes)
+		return take(d, bytes.Clone(body))
 	})
 	if err != nil {
 		return err

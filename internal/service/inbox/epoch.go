@@ -15,7 +15,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/shuffler/admission"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -60,16 +59,12 @@ type Epoch struct {
 }
 
 // Open makes or finds the inbox of an epoch and the secret that its respondents are
-// known by. The error is keep.ErrDamaged where the disk does not give it back, and a
-// *wire.Problem where the plan asks too much.
+// known by. The error is keep.ErrDamaged where the disk does not give it back.
 func Open(ctx context.Context, p plan.Plan, instance int, o Options) (*Epoch, error) {
 	e := &Epoch{o: o, plan: p, auth: serve.Authenticator{Bearers: o.Bearers, Certificates: o.Certificates}, covers: map[serve.Respondent]int{}}
 	var err error
 	if e.rules, err = admission.NewRules(p, instance); err != nil {
 		return nil, err
-	}
-	if size, most := e.rules.ContributionSize(), keep.MaxValue-labelBytes; size > most {
-		return nil, wire.Problemf(wire.PlanRefused, "a contribution has %d bytes: the limit here is %d", size, most)
 	}
 	if text := p.Route.Instances()[instance].Hops[0].Tokens; text != "" {
 		key, err := token.ParsePublicKey(text)

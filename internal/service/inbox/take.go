@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -55,7 +54,7 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 	if err := serve.Enter(r, respondent); err != nil {
 		return err
 	}
-	size := e.rules.ContributionSize()
+	size := e.rules.Bytes()
 	if err := e.o.Room.For(r.Context(), int64(size)); err != nil {
 		return Storage(err)
 	}
@@ -83,14 +82,11 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 // answer; it has a key and a label of its own, is never read, and goes with the
 // inbox when the epoch is over.
 func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [32]byte, body []byte) (again bool, err error) {
-	c, err := envelope.ParseContribution(body)
-	if err == nil {
-		err = e.rules.Check(c)
-	}
+	crowd, err := e.rules.Check(body)
 	if err != nil {
 		return false, wire.Problemf(wire.ContributionRefused, "%w", err)
 	}
-	key, label, cover := respondentKey(respondent), c.Crowd, id != sum
+	key, label, cover := respondentKey(respondent), crowd, id != sum
 	if cover {
 		if e.coveredBy(respondent) >= MaxCovers {
 			return false, wire.Problemf(wire.RateLimited, "%d covers of this respondent are here, the most that are kept", MaxCovers)

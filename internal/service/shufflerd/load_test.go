@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -28,10 +28,7 @@ func BenchmarkHop(b *testing.B) {
 	for d := range bodies {
 		bodies[d] = w.contribution(0, d)
 	}
-	opener, err := envelope.NewOpener(w.opening[0], w.plan.Hash(), 0, 0, envelope.X25519.Size(2, payload))
-	if err != nil {
-		b.Fatal(err)
-	}
+	form := example.Form(w.plan, 0)
 	var accepted, mixed, bare time.Duration
 	for round := 0; b.Loop(); round++ {
 		start := time.Now()
@@ -66,15 +63,8 @@ func BenchmarkHop(b *testing.B) {
 		for half := range 2 {
 			opening.Go(func() {
 				for d := half; d < people; d += 2 {
-					c, err := envelope.ParseContribution(bodies[d])
-					if err != nil {
+					if _, err := form.Open(w.opening[0], 0, bodies[d]); err != nil {
 						b.Error(err)
-						return
-					}
-					for _, e := range c.Envelopes {
-						if _, err := opener.Open(0, e); err != nil {
-							b.Error(err)
-						}
 					}
 				}
 			})

@@ -126,7 +126,11 @@ func orderOf(laid mixer.Crowd) string { return "parts " + laid.Under }
 
 // newLaid names a crowd that is to lie in parts.
 func (t *post) newLaid(ctx context.Context, head envelope.Head) (laid mixer.Crowd, err error) {
-	laid = mixer.New(t.name, head, t.s.o.PartBytes)
+	if t.hop == 0 {
+		laid = mixer.NewEntry(t.name, head, t.form().Bytes(), t.s.o.PartBytes)
+	} else {
+		laid = mixer.New(t.name, head, t.s.o.PartBytes)
+	}
 	laid.Key, err = t.s.rows.Key(ctx, t.name, head.Crowd, orderOf(laid))
 	return laid, err
 }

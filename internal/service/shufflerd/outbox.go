@@ -39,19 +39,25 @@ func (t *post) mix(ctx context.Context, head envelope.Head, each func(func([]byt
 	if head.Bytes() > int64(t.s.o.PartBytes) {
 		return t.lay(ctx, head, each, came)
 	}
-	b := envelope.Batch{Plan: head.Plan, Instance: head.Instance, Crowd: head.Crowd, Hop: head.Hop, Respondents: head.Respondents}
-	if err := each(func(e []byte) error { b.Envelopes = append(b.Envelopes, e); return nil }); err != nil {
+	var all [][]byte
+	if err := each(func(one []byte) error { all = append(all, one); return nil }); err != nil {
 		return err
 	}
-	out, did, err := mixer.Mix(b)
+	var out envelope.Batch
+	var did shuffler.Receipt
+	if t.hop == 0 {
+		out, did, err = mixer.Enter(shuffler.Collected{Plan: head.Plan, Instance: head.Instance, Crowd: head.Crowd, Bodies: all})
+	} else {
+		out, did, err = mixer.Mix(envelope.Batch{Plan: head.Plan, Instance: head.Instance, Crowd: head.Crowd, Hop: head.Hop, Respondents: head.Respondents, Envelopes: all})
+	}
 	if errors.Is(err, shuffler.ErrWithheld) {
-		return t.withhold(ctx, b.Crowd, came.In)
+		return t.withhold(ctx, head.Crowd, came.In)
 	}
 	if err != nil {
 		return err
 	}
 	came.Before = came.Damaged
-	return t.leave(ctx, came, out.Head(), did, mixer.Spent(b.Crowd), func(w io.Writer) error {
+	return t.leave(ctx, came, out.Head(), did, mixer.Spent(head.Crowd), func(w io.Writer) error {
 		for _, e := range out.Envelopes {
 			if _, err := w.Write(e); err != nil {
 				return err
@@ -123,6 +129,10 @@ func (t *post) leave(ctx context.Context, came crowd, head envelope.Head, did sh
 	t.mu.Lock()
 	t.spent[head.Crowd] = spent
 	t.mu.Unlock()
+	if did.Dropped > 0 { // one contribution that does not open drops all its envelopes, here or at the next hop
+		t.s.o.Log.Warn("envelopes did not open", "plan", t.plan.Name(), "instance", t.instance, "hop", t.hop, "crowd", head.Crowd, "envelopes", did.Dropped,
+			"contributions at least", (did.Dropped+t.plan.Envelopes.PerDevice-1)/t.plan.Envelopes.PerDevice)
+	}
 	t.s.meters.batches.Add(1)
 	t.s.meters.envelopes.Add(int(did.Out))
 	return t.s.o.Failpoint("mixed")

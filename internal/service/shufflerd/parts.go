@@ -131,7 +131,7 @@ func (s *Service) inBlobs() (n int64) {
 		for _, state := range t.crowds {
 			switch {
 			case state.Laid != nil:
-				n += int64(state.Laid.Envelopes) * int64(state.Laid.Size)
+				n += state.Laid.Bytes()
 			case state.Phase == received || state.Phase == mixed:
 				n += state.whole()
 			}

@@ -17,7 +17,7 @@ import (
 // newPartsWorld is a world of two hops that lay out crowds of more than some envelopes.
 func newPartsWorld(t testing.TB) *world {
 	w := newWorld(t, 2, nil)
-	w.partBytes = 600 // two parts, two buckets: four steps
+	w.partBytes = 610 // two contributions a part, so three parts, and two buckets: five steps
 	for h := range w.hops {
 		w.restart(h)
 	}
@@ -193,8 +193,8 @@ func TestBlobsAreLost(t *testing.T) {
 			at   int // steps that are done before
 			gone bool
 		}{
-			{"/part/1", 1, true}, {"/fragment/0/1", 2, false}, {"/scattered/0/done", 3, false},
-			{"/bucket/0", 3, false}, {"/gathered/0/done", 3, false},
+			{"/part/1", 1, true}, {"/fragment/0/1", 3, false}, {"/scattered/0/done", 4, false},
+			{"/bucket/0", 4, false}, {"/gathered/0/done", 4, false},
 		} {
 			t.Run(how+c.blob, func(t *testing.T) {
 				w := newPartsWorld(t)

@@ -3,6 +3,7 @@ package shufflerd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -106,7 +107,11 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	if t.next().URL == "" {
 		return nil, registry.Refused("it does not say where " + t.next().Operator + " listens")
 	}
-	if _, err := t.mixer(); err != nil {
+	if err := t.form().Validate(); err != nil && p.SealedOnce() {
+		return nil, registry.Refused(err.Error())
+	}
+	earlier := hop == 0 && !p.SealedOnce()
+	if _, err := t.mixer(); err != nil && !earlier {
 		return nil, err
 	}
 	if err := t.restore(ctx); err != nil {
@@ -115,10 +120,26 @@ func (s *Service) newPost(ctx context.Context, p plan.Plan, instance, hop int, k
 	if err := t.compare(ctx); err != nil {
 		return nil, err
 	}
-	if hop == 0 {
-		return t, t.openEntry(ctx)
+	if hop > 0 {
+		return t, nil
 	}
-	return t, nil
+	if err := t.openEntry(ctx); err != nil || !earlier || t.allMixed() {
+		return t, err
+	}
+	return nil, fmt.Errorf("shuffler: plan %s is of version %d and not ended at this entry, whose contributions this build does not open: let the build that began it end it, or withdraw the plan there", p.Name(), p.Version)
+}
+
+// allMixed reports whether the crowds of an entry are all mixed, and nothing more comes.
+func (t *post) allMixed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.entry.Mark().Purged && !slices.ContainsFunc(t.crowds, func(c crowd) bool { return c.Phase == laidOut })
+}
+
+// form returns that of contributions to the entry of this instance.
+func (t *post) form() envelope.Form {
+	e := t.plan.Envelopes
+	return envelope.NewForm(t.hash, uint16(t.instance), envelope.Suite(e.Suite), e.PerDevice, e.PayloadBytes, t.plan.Slots(t.instance))
 }
 
 // next returns the party that gets what this hop has mixed.

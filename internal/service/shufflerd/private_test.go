@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -66,23 +67,23 @@ func (w tokenWorld) request(crowd uint32, device, tokensOf int) *http.Request {
 	for h, slot := range w.plan.Slots(0) {
 		layers[h].Slot = slot
 	}
-	s, err := envelope.NewSealer(layers, payload)
+	s, err := envelope.NewSealer(layers[1:], payload)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c := envelope.Contribution{Plan: w.plan.Hash(), Crowd: crowd}
+	var envelopes [][]byte
 	for i := range perDevice {
-		slots := [][]byte{nil, nil, nil}
+		slots := [][]byte{nil, nil}
 		if i == 0 && tokensOf >= 0 {
-			slots[1] = w.token(tokensOf, 1)
+			slots[0] = w.token(tokensOf, 1)
 		}
 		e, err := s.SealWith(message(device, i), slots)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		c.Envelopes = append(c.Envelopes, e)
+		envelopes = append(envelopes, e)
 	}
-	body, err := c.Marshal()
+	body, err := example.Form(w.plan, 0).Seal(w.opening[0].Public(), crowd, envelopes)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -322,19 +322,23 @@ func (w *world) contribution(crowd uint32, device int) []byte {
 	for _, k := range w.opening {
 		keys = append(keys, k.Public())
 	}
-	s, err := envelope.NewSealer(envelope.Route(w.plan.Hash(), 0, crowd, append(keys, w.analyzer.Public())...), w.plan.Envelopes.PayloadBytes)
+	layers := envelope.Route(w.plan.Hash(), 0, crowd, append(keys, w.analyzer.Public())...)
+	for h, slot := range w.plan.Slots(0) {
+		layers[h].Slot = slot
+	}
+	s, err := envelope.NewSealer(layers[1:], w.plan.Envelopes.PayloadBytes)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c := envelope.Contribution{Plan: w.plan.Hash(), Crowd: crowd}
+	var envelopes [][]byte
 	for i := range w.plan.Envelopes.PerDevice {
 		e, err := s.Seal(append(message(device, i), make([]byte, w.plan.Envelopes.PayloadBytes-payload)...))
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		c.Envelopes = append(c.Envelopes, e)
+		envelopes = append(envelopes, e)
 	}
-	body, err := c.Marshal()
+	body, err := example.Form(w.plan, 0).Seal(keys[0], crowd, envelopes)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -29,7 +28,7 @@ type Collector struct {
 	mu          sync.Mutex
 	closed      bool
 	respondents map[string]struct{}
-	crowds      [][][][]byte // envelopes of each contribution to each crowd
+	crowds      [][][]byte // contributions to each crowd
 }
 
 // NewCollector starts an epoch of the plan's instance, counted from 0.
@@ -42,18 +41,19 @@ func NewCollector(p plan.Plan, instance int) (*Collector, error) {
 }
 
 func newCollector(rules Rules) *Collector {
-	return &Collector{rules: rules, respondents: map[string]struct{}{}, crowds: make([][][][]byte, rules.Crowds)}
+	return &Collector{rules: rules, respondents: map[string]struct{}{}, crowds: make([][][]byte, rules.Crowds)}
 }
 
 // Add takes a contribution whole or, with an error, not at all. The respondent
 // is any string that is the same for the same respondent, of the caller's
-// authentication; it is forgotten when the epoch ends. The envelopes are kept,
-// not copied.
-func (c *Collector) Add(respondent string, contribution envelope.Contribution) error {
+// authentication; it is forgotten when the epoch ends. The body is kept, not
+// copied.
+func (c *Collector) Add(respondent string, body []byte) error {
 	if respondent == "" {
 		return errors.New("admission: a contribution without a respondent cannot be counted: authenticate it first")
 	}
-	if err := c.rules.Check(contribution); err != nil {
+	crowd, err := c.rules.Check(body)
+	if err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -68,8 +68,16 @@ func (c *Collector) Add(respondent string, contribution envelope.Contribution) e
 		return errors.New("admission: the epoch is full: a batch counts at most 2^32 - 1 respondents")
 	}
 	c.respondents[respondent] = struct{}{}
-	c.crowds[contribution.Crowd] = append(c.crowds[contribution.Crowd], contribution.Envelopes)
+	c.crowds[crowd] = append(c.crowds[crowd], body)
 	return nil
+}
+
+// Collected is a crowd as an epoch leaves it: the contributions that stay, still sealed, as they came.
+type Collected struct {
+	Plan     [32]byte
+	Instance uint16
+	Crowd    uint32
+	Bodies   [][]byte
 }
 
 // Withheld says that nothing of a crowd leaves, and why. It does not say how
@@ -85,30 +93,30 @@ func (w Withheld) String() string {
 
 // Close ends the epoch and deletes what it held: respondents, the contributions
 // that randomized deletion takes, and the crowds that are too small. Every crowd
-// of the plan is in one of the two results, in order. The batches still are in
-// the order of arrival: the entry's own hop must mix them before anything
+// of the plan is in one of the two results, in order. What is collected still is
+// in the order of arrival: the entry's own hop must mix it before anything
 // leaves. A second Close returns nothing.
-func (c *Collector) Close() ([]envelope.Batch, []Withheld) { return c.close(rng.New()) }
+func (c *Collector) Close() ([]Collected, []Withheld) { return c.close(rng.New()) }
 
-func (c *Collector) close(r *rand.Rand) ([]envelope.Batch, []Withheld) {
+func (c *Collector) close(r *rand.Rand) ([]Collected, []Withheld) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var batches []envelope.Batch
+	var collected []Collected
 	var withheld []Withheld
 	for i, contributions := range c.crowds {
-		kept, respondents, err := c.rules.Survivors(r, len(contributions))
+		kept, _, err := c.rules.Survivors(r, len(contributions))
 		if err != nil {
 			withheld = append(withheld, Withheld{Crowd: uint32(i), Minimum: c.rules.Minimum})
 			continue
 		}
-		b := envelope.Batch{Plan: c.rules.Plan, Instance: c.rules.Instance, Crowd: uint32(i), Hop: 0, Respondents: uint64(respondents)}
-		for j, envelopes := range contributions {
+		one := Collected{Plan: c.rules.Plan, Instance: c.rules.Instance, Crowd: uint32(i)}
+		for j, body := range contributions {
 			if kept[j] {
-				b.Envelopes = append(b.Envelopes, envelopes...)
+				one.Bodies = append(one.Bodies, body)
 			}
 		}
-		batches = append(batches, b)
+		collected = append(collected, one)
 	}
 	c.closed, c.respondents, c.crowds = true, nil, nil
-	return batches, withheld
+	return collected, withheld
 }

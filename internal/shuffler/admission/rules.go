@@ -18,14 +18,11 @@ var ErrWithheld = errors.New("admission: withheld")
 
 // Rules are what a plan says about contributions to one of its instances.
 type Rules struct {
-	Plan      [32]byte
-	Instance  uint16 // counted from 0
-	Crowds    int
-	PerDevice int            // envelopes in a contribution
-	Size      int            // bytes of an envelope as it reaches the entry
-	Minimum   int            // n_min: distinct respondents in a batch
-	Maximum   int            // n_max; 0: no limit
-	Deletion  *plan.Deletion // nil: the sizes of crowds are public
+	envelope.Form // of every contribution
+	Crowds        int
+	Minimum       int            // n_min: distinct respondents in a batch
+	Maximum       int            // n_max; 0: no limit
+	Deletion      *plan.Deletion // nil: the sizes of crowds are public
 }
 
 // NewRules reads them from a plan, for one of its instances.
@@ -44,19 +41,14 @@ func NewRules(p plan.Plan, instance int) (Rules, error) {
 			return Rules{}, fmt.Errorf("admission: crowd.deletion.noise: %w", err)
 		}
 	}
-	slots := p.Slots(instance)
-	size := envelope.Suite(p.Envelopes.Suite).Size(len(slots), p.Envelopes.PayloadBytes)
-	for _, slot := range slots {
-		size += slot
+	form := envelope.NewForm(p.Hash(), uint16(instance), envelope.Suite(p.Envelopes.Suite), p.Envelopes.PerDevice, p.Envelopes.PayloadBytes, p.Slots(instance))
+	if p.SealedOnce() {
+		if err := form.Validate(); err != nil {
+			return Rules{}, fmt.Errorf("admission: %w", err)
+		}
 	}
-	return Rules{
-		Plan: p.Hash(), Instance: uint16(instance), Crowds: p.Crowds(), PerDevice: p.Envelopes.PerDevice, Size: size,
-		Minimum: p.Crowd.Minimum, Maximum: p.Crowd.Maximum, Deletion: p.Crowd.Deletion,
-	}, nil
+	return Rules{Form: form, Crowds: p.Crowds(), Minimum: p.Crowd.Minimum, Maximum: p.Crowd.Maximum, Deletion: p.Crowd.Deletion}, nil
 }
-
-// ContributionSize returns the length in bytes of every contribution's encoding.
-func (e Rules) ContributionSize() int { return envelope.ContributionSize(e.PerDevice, e.Size) }
 
 // Accepts checks what contributions and batches have in common. The reasons name what
 // the plan says, never what a respondent sent.
@@ -72,20 +64,31 @@ func (e Rules) Accepts(hash [32]byte, instance uint16, crowd uint32) error {
 	return nil
 }
 
-// Check refuses a contribution that is not, in form, what every device sends.
-func (e Rules) Check(c envelope.Contribution) error {
-	if err := e.Accepts(c.Plan, c.Instance, c.Crowd); err != nil {
-		return err
+// Check returns the crowd of a contribution, and refuses one that is not, in form, what every device sends. It
+// looks at the length and the header, and opens nothing: cover takes the same steps.
+func (e Rules) Check(body []byte) (crowd uint32, err error) {
+	form, crowd, err := envelope.ParseForm(body)
+	if err == nil {
+		err = e.Accepts(form.Plan, form.Instance, crowd)
 	}
-	if got := len(c.Envelopes); got != e.PerDevice {
-		return fmt.Errorf("admission: a contribution of %d envelopes: the plan wants %d from everybody", got, e.PerDevice)
+	switch {
+	case err != nil:
+		return 0, err
+	case form.Envelopes != e.Envelopes:
+		return 0, fmt.Errorf("admission: a contribution of %d envelopes: the plan wants %d from everybody", form.Envelopes, e.Envelopes)
+	case form != e.Form:
+		return 0, &envelope.SizeError{Got: len(body), Want: e.Bytes()}
 	}
-	for _, one := range c.Envelopes {
-		if len(one) != e.Size {
-			return &envelope.SizeError{Got: len(one), Want: e.Size}
-		}
+	return crowd, nil
+}
+
+// Head returns what is to be mixed of a crowd of so many respondents: their envelopes, as they lie in
+// contributions.
+func (e Rules) Head(crowd uint32, respondents int) envelope.Head {
+	return envelope.Head{
+		Plan: e.Plan, Instance: e.Instance, Crowd: crowd, Respondents: uint64(respondents),
+		Envelopes: uint64(respondents) * uint64(e.Envelopes), Size: e.Size,
 	}
-	return nil
 }
 
 // Survivors draws which contributions of a crowd of n stay: kept[i] speaks of

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -187,18 +188,23 @@ func TestTheMaximumStays(t *testing.T) {
 // Whole contributions go, and the batch speaks of those that stayed.
 func TestCollectorDeletesWholeContributions(t *testing.T) {
 	const devices, perDevice = 12, 3
-	rules := Rules{Crowds: 3, PerDevice: perDevice, Size: 1, Minimum: 4, Deletion: &plan.Deletion{Epsilon: 1, Delta: 0.1, Noise: 0.5, Threshold: 3}}
+	form := envelope.Form{Suite: envelope.X25519, Envelopes: perDevice, Size: 50}
+	rules := Rules{Form: form, Crowds: 3, Minimum: 4, Deletion: &plan.Deletion{Epsilon: 1, Delta: 0.1, Noise: 0.5, Threshold: 3}}
 	r := seeded.New(7)
 	left, lost := 0, 0
 	for range 100 {
 		c := newCollector(rules)
 		for d := range byte(devices) {
-			if err := c.Add(fmt.Sprint(d), envelope.Contribution{Crowd: 1, Envelopes: [][]byte{{d}, {d}, {d}}}); err != nil {
+			body, err := form.Cover(1, bytes.NewReader(bytes.Repeat([]byte{d}, form.Bytes())))
+			if err == nil {
+				err = c.Add(fmt.Sprint(d), body)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		batches, withheld := c.close(r)
-		if len(batches) == 0 {
+		crowds, withheld := c.close(r)
+		if len(crowds) == 0 {
 			if lost++; len(withheld) != 3 {
 				t.Fatalf("withheld %v", withheld)
 			}
@@ -206,16 +212,14 @@ func TestCollectorDeletesWholeContributions(t *testing.T) {
 		}
 		left++
 		whole := map[byte]int{}
-		for _, e := range batches[0].Envelopes {
-			whole[e[0]]++
-		}
-		if n := batches[0].Respondents; int(n) != len(whole) || n < 4 {
-			t.Errorf("%d respondents, envelopes of %d", n, len(whole))
-		}
-		for _, n := range whole {
-			if n != perDevice {
-				t.Errorf("%d envelopes of a device stayed", n)
+		for _, body := range crowds[0].Bodies {
+			if len(body) != form.Bytes() {
+				t.Errorf("%d bytes of a contribution stayed", len(body))
 			}
+			whole[body[len(body)-1]]++
+		}
+		if n := len(crowds[0].Bodies); n != len(whole) || n < 4 {
+			t.Errorf("%d contributions, of %d devices", n, len(whole))
 		}
 	}
 	if left < 5 || lost < 1 { // P(lost) = 0.09 and a bit, by deletionLaw

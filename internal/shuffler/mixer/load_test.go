@@ -155,9 +155,9 @@ func begin(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := load{Plan: text, Crowd: mixer.New("load", envelope.Head{
-		Plan: p.Hash(), Respondents: uint64(*number), Envelopes: uint64(*number), Size: envelope.X25519.Size(2, payload),
-	}, *most)}
+	l := load{Plan: text, Crowd: mixer.NewEntry("load", envelope.Head{
+		Plan: p.Hash(), Respondents: uint64(*number), Envelopes: uint64(*number), Size: envelope.X25519.Size(1, payload),
+	}, example.Form(p, 0).Bytes(), *most)}
 	if text, err = json.Marshal(l); err == nil {
 		err = os.WriteFile(filepath.Join(*dir, "load.json"), text, 0o600)
 	}
@@ -199,17 +199,10 @@ func lay(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, err := envelope.ParsePublicKey(p.Analyzer.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealer, err := envelope.NewSealer(envelope.Route(p.Hash(), 0, 0, hop, reader)[:1], envelope.X25519.Size(1, payload))
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := example.Form(p, 0)
 	mine := gaps{store(t), map[string]bool{}}
 	late := errors.New("the time is over")
-	nothing := make([]byte, l.Crowd.Size)
+	nothing := make([]byte, l.Crowd.Body)
 	err = l.Crowd.Lay(t.Context(), mine, func(take func([]byte) error) error {
 		for i := range l.Crowd.Parts() {
 			from, to := i*l.Crowd.Part, min((i+1)*l.Crowd.Part, int(l.Crowd.Envelopes))
@@ -233,7 +226,7 @@ func lay(t testing.TB) {
 				wg.Go(func() {
 					for j := w; j < len(sealed); j += cores {
 						var err error
-						if sealed[j], err = sealer.Seal(inside(from + j)); err != nil {
+						if sealed[j], err = form.Seal(hop, 0, [][]byte{inside(from + j)}); err != nil {
 							t.Error(err)
 						}
 					}

@@ -31,9 +31,11 @@ type Crowd struct {
 	Crowd       uint32       `json:"crowd"`
 	Envelopes   uint64       `json:"envelopes"`
 	Respondents uint64       `json:"respondents"`
-	Size        int          `json:"size"`    // of each envelope as it came, bytes
-	Part        int          `json:"part"`    // envelopes in each part but the last
-	Buckets     int          `json:"buckets"` // it is dealt to
+	Size        int          `json:"size"`             // of each envelope as it came, bytes
+	Bodies      uint64       `json:"bodies,omitempty"` // at the entry: contributions, in which the envelopes come
+	Body        int          `json:"body,omitempty"`   // of each of them, bytes
+	Part        int          `json:"part"`             // envelopes in each part but the last; contributions at the entry
+	Buckets     int          `json:"buckets"`          // it is dealt to
 }
 
 // PartBytes is about how many bytes of envelopes a part and a bucket have at least.
@@ -42,27 +44,54 @@ const PartBytes = 16 << 20
 // New names a crowd of a hop, with a key that has not been used. A part has at least so
 // many bytes (blob.PartBytes).
 func New(post string, head envelope.Head, partBytes int) Crowd {
-	total := int64(head.Envelopes) * int64(head.Size)
+	return named(post, Crowd{Crowd: head.Crowd, Envelopes: head.Envelopes, Respondents: head.Respondents, Size: head.Size}, partBytes)
+}
+
+// NewEntry is New of an entry's crowd, which comes in contributions of so many bytes, one of each respondent. A part
+// ends between two of them. Buckets are counted by the envelopes within.
+func NewEntry(post string, head envelope.Head, body, partBytes int) Crowd {
+	return named(post, Crowd{Crowd: head.Crowd, Envelopes: head.Envelopes, Respondents: head.Respondents, Size: head.Size, Bodies: head.Respondents, Body: body}, partBytes)
+}
+
+func named(post string, c Crowd, partBytes int) Crowd {
+	_, size := c.came()
+	total := int64(c.Envelopes) * int64(c.Size)
 	part := blob.PartBytes(total, partBytes)
-	c := Crowd{
-		Key: shuffler.NewKey(), Crowd: head.Crowd, Envelopes: head.Envelopes, Respondents: head.Respondents, Size: head.Size,
-		Part: max(1, part/head.Size), Buckets: min(max(1, int((total+int64(part)-1)/int64(part))), shuffler.MaxBuckets),
-	}
+	c.Key, c.Part = shuffler.NewKey(), max(1, part/size)
+	c.Buckets = min(max(1, int((total+int64(part)-1)/int64(part))), shuffler.MaxBuckets)
 	// Another attempt has other names: who wakes up late disturbs nobody.
 	id := sha256.Sum256(append([]byte("confetti attempt"), c.Key[:]...))
-	c.Under = fmt.Sprintf("%s/%x", Folder(post, head.Crowd), id[:8])
+	c.Under = fmt.Sprintf("%s/%x", Folder(post, c.Crowd), id[:8])
 	return c
+}
+
+// came returns how many came, contributions or envelopes, and how long each is.
+func (c Crowd) came() (n uint64, size int) {
+	if c.Bodies > 0 {
+		return c.Bodies, c.Body
+	}
+	return c.Envelopes, c.Size
+}
+
+// Bytes returns how many bytes came.
+func (c Crowd) Bytes() int64 {
+	n, size := c.came()
+	return int64(n) * int64(size)
 }
 
 // Folder returns what the names of all blobs of a hop's crowd begin with, of any attempt.
 func Folder(post string, crowd uint32) string { return fmt.Sprintf("%s/%d", post, crowd) }
 
 // Parts returns how many there are.
-func (c Crowd) Parts() int { return (int(c.Envelopes) + c.Part - 1) / c.Part }
+func (c Crowd) Parts() int {
+	n, _ := c.came()
+	return (int(n) + c.Part - 1) / c.Part
+}
 
 // Validate refuses what New does not make.
 func (c Crowd) Validate() error {
-	if c.Envelopes < 1 || c.Part < 1 || c.Size < 1 || c.Size > envelope.MaxSize || c.Buckets < 1 || c.Buckets > shuffler.MaxBuckets || c.Under == "" {
+	if c.Envelopes < 1 || c.Part < 1 || c.Size < 1 || c.Size > envelope.MaxSize || c.Buckets < 1 || c.Buckets > shuffler.MaxBuckets || c.Under == "" ||
+		(c.Bodies > 0) != (c.Body > 0) || c.Body < 0 || c.Body > envelope.MaxContribution || c.Bodies > 0 && c.Envelopes%c.Bodies != 0 {
 		return errors.New("mixer: no crowd is laid out like that")
 	}
 	return nil
@@ -86,24 +115,26 @@ func (c Crowd) put(ctx context.Context, s blob.Store, name string, body []byte) 
 	return s.Put(ctx, name, c.Key.Seal(name, body))
 }
 
-// Lay writes the parts of a crowd, whose envelopes each gives one after the other.
-func (c Crowd) Lay(ctx context.Context, s blob.Store, each func(func(envelope []byte) error) error) error {
-	part, n := make([]byte, 0, min(c.Part, int(c.Envelopes))*c.Size), uint64(0)
-	err := each(func(e []byte) error {
-		if len(e) != c.Size {
-			return &envelope.SizeError{Got: len(e), Want: c.Size}
+// Lay writes the parts of a crowd. Each gives what came one after the other: contributions at the entry, and
+// envelopes later.
+func (c Crowd) Lay(ctx context.Context, s blob.Store, each func(func(came []byte) error) error) error {
+	all, size := c.came()
+	part, n := make([]byte, 0, min(c.Part, int(all))*size), uint64(0)
+	err := each(func(one []byte) error {
+		if len(one) != size {
+			return &envelope.SizeError{Got: len(one), Want: size}
 		}
-		part = append(part, e...)
+		part = append(part, one...)
 		n++
-		if len(part) < c.Part*c.Size {
+		if len(part) < c.Part*size {
 			return nil
 		}
 		err := c.put(ctx, s, c.partName(int(n-1)/c.Part), part)
 		part = part[:0]
 		return err
 	})
-	if err == nil && n != c.Envelopes {
-		err = fmt.Errorf("mixer: %d envelopes came where %d were counted", n, c.Envelopes)
+	if err == nil && n != all {
+		err = fmt.Errorf("mixer: %d came where %d were counted", n, all)
 	}
 	if err == nil && len(part) > 0 {
 		err = c.put(ctx, s, c.partName(c.Parts()-1), part)
@@ -246,11 +277,11 @@ func (c Crowd) scatter(ctx context.Context, h *shuffler.Hop, s blob.Store, i int
 	if err != nil {
 		return err
 	}
-	var envelopes [][]byte
-	for ; len(part) >= c.Size; part = part[c.Size:] {
-		envelopes = append(envelopes, part[:c.Size])
+	var came [][]byte
+	for _, size := c.came(); len(part) >= size; part = part[size:] {
+		came = append(came, part[:size])
 	}
-	did, err := h.Scatter(c.Key, c.Crowd, envelopes, c.Buckets)
+	did, err := h.Scatter(c.Key, c.Crowd, came, c.Buckets)
 	if err != nil {
 		return err
 	}

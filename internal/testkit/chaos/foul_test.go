@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -20,14 +19,14 @@ func (w *world) ctx() context.Context { return context.Background() }
 
 // forge seals a contribution that says a cell, as whoever knows the plan can;
 // where hops demand tokens, it has made-up ones.
-func (w *world) forge(cell, instance, crowd int) (envelope.Contribution, error) {
+func (w *world) forge(cell, instance, crowd int) (client.Sealed, error) {
 	pipeline, err := client.New(w.proto, rng.New())
 	if err != nil {
-		return envelope.Contribution{}, err
+		return client.Sealed{}, err
 	}
 	answer, err := pipeline.Answer(histogram.Answers{Crowd: crowd, Values: []any{cell}}, nil, []int{instance})
 	if err != nil {
-		return envelope.Contribution{}, err
+		return client.Sealed{}, err
 	}
 	hops := w.signed.Plan.Route.Mix.Instances[instance].Hops
 	tokens := make([][]byte, len(hops))
@@ -38,24 +37,18 @@ func (w *world) forge(cell, instance, crowd int) (envelope.Contribution, error) 
 		tokens[h] = make([]byte, token.Size)
 		rng.Reader(rng.New()).Read(tokens[h])
 	}
-	sealed, err := pipeline.Seal(answer.Crowd, answer.Parts[0], tokens)
-	return sealed.Contribution, err
+	return pipeline.Seal(answer.Crowd, answer.Parts[0], tokens)
 }
 
 // hand puts a contribution at its entry's door.
-func (w *world) hand(who string, cell int, c envelope.Contribution, authorization string) {
-	body, err := c.Marshal()
-	if err != nil {
-		w.broken = errors.Join(w.broken, err)
-		return
-	}
-	id := wire.ContributionID(body)
-	w.said[id] = &contribution{plan: c.Plan, who: who, cell: cell, instance: c.Instance, crowd: c.Crowd}
+func (w *world) hand(who string, cell int, c client.Sealed, authorization string) {
+	id := wire.ContributionID(c.Body)
+	w.said[id] = &contribution{plan: w.signed.Plan.Hash(), who: who, cell: cell, instance: c.Instance, crowd: c.Crowd}
 	header := http.Header{"Content-Type": {wire.ContributionType}}
 	if authorization != "" {
 		header.Set("Authorization", authorization)
 	}
-	x := &parcel{"outside", hopName(int(c.Instance), 0), http.MethodPut, wire.ContributionPath(w.signed.Plan.Hash(), c.Instance, id), header, body}
+	x := &parcel{"outside", hopName(int(c.Instance), 0), http.MethodPut, wire.ContributionPath(w.signed.Plan.Hash(), c.Instance, id), header, c.Body}
 	if _, err := w.net.send(x); err != nil {
 		w.say("%v", err)
 	}

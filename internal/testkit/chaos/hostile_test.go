@@ -176,7 +176,7 @@ func mutate(r *rand.Rand, x *parcel, other *parcel) string {
 		}
 		return "a shorter path"
 	case 7:
-		x.header.Set("Content-Type", []string{"", "text/plain", strings.Replace(x.header.Get("Content-Type"), "version=1", "version=2", 1), other.header.Get("Content-Type")}[r.IntN(4)])
+		x.header.Set("Content-Type", []string{"", "text/plain", strings.NewReplacer("version=1", "version=2", "version=2", "version=1").Replace(x.header.Get("Content-Type")), other.header.Get("Content-Type")}[r.IntN(4)])
 		return "another type"
 	case 8:
 		made := make([]byte, token.Size)

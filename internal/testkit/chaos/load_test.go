@@ -24,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -239,17 +240,18 @@ func (w *load) put(url, contentType, bearer string, body io.Reader) error {
 func (w *load) seal(crowd, people int) [][]byte {
 	p := w.signed.Plan
 	route := envelope.Route(p.Hash(), 0, uint32(crowd), w.ring.open[0][0].Public(), w.ring.analyzer.Public())
-	sealer, err := envelope.NewSealer(route, p.Envelopes.PayloadBytes)
+	sealer, err := envelope.NewSealer(route[1:], p.Envelopes.PayloadBytes)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	form := example.Form(p, 0)
 	bodies := make([][]byte, people)
 	var wg sync.WaitGroup
 	for core := range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			r := seeded.New(4, uint64(crowd), uint64(core))
 			for i := core; i < people; i += runtime.GOMAXPROCS(0) {
-				c := envelope.Contribution{Plan: p.Hash(), Crowd: uint32(crowd)}
+				var envelopes [][]byte
 				said := counts.NewMessages(1)
 				said.Say(uint32(i%cells), 0)
 				for _, payload := range fragment.Pack(r, said.Bodies, *loadSent, p.Envelopes.PayloadBytes) {
@@ -258,9 +260,10 @@ func (w *load) seal(crowd, people int) [][]byte {
 						w.t.Error(err)
 						return
 					}
-					c.Envelopes = append(c.Envelopes, e)
+					envelopes = append(envelopes, e)
 				}
-				if bodies[i], err = c.Marshal(); err != nil {
+				var err error
+				if bodies[i], err = form.Seal(w.ring.open[0][0].Public(), uint32(crowd), envelopes); err != nil {
 					w.t.Error(err)
 				}
 			}

@@ -170,10 +170,17 @@ func (n *network) arrive() {
 }
 
 // contributionOf parses a contribution that is under way.
-func contributionOf(x *parcel) (id [32]byte, c envelope.Contribution, ok bool) {
+func contributionOf(x *parcel) (id [32]byte, to destination, ok bool) {
 	if !strings.Contains(x.path, "/contributions/") {
-		return id, c, false
+		return id, to, false
 	}
-	c, err := envelope.ParseContribution(x.body)
-	return wire.ContributionID(x.body), c, err == nil
+	form, crowd, err := envelope.ParseForm(x.body)
+	return wire.ContributionID(x.body), destination{form.Plan, form.Instance, crowd}, err == nil
+}
+
+// destination is where a contribution says that it goes.
+type destination struct {
+	Plan     [32]byte
+	Instance uint16
+	Crowd    uint32
 }

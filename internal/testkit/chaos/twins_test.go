@@ -60,16 +60,12 @@ var twins = map[string]struct {
 				return nil
 			}
 			if seen[id] {
-				body, err := w.forge(w.deviceCell(x.from), int(c.Instance), int(c.Crowd))
-				if err != nil {
-					return nil
-				}
-				again, err := body.Marshal()
+				again, err := w.forge(w.deviceCell(x.from), int(c.Instance), int(c.Crowd))
 				if err != nil {
 					return nil
 				}
 				copied := *x
-				copied.body = again
+				copied.body = again.Body
 				copied.header = x.header.Clone()
 				copied.header.Set("Authorization", "Bearer "+w.ring.bearers[maxDevices-1])
 				w.net.handIn(&copied)

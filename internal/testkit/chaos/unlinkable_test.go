@@ -6,10 +6,12 @@ import (
 	"crypto/hpke"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/party/shuffler"
 	"github.com/confetti-dp/confetti/plan"
@@ -122,7 +124,8 @@ type lab struct {
 	hop    int
 	keys   []envelope.PrivateKey
 	layers []envelope.Layer
-	opener []*envelope.Opener // of the hops up to the honest one
+	form   envelope.Form
+	opener []*envelope.Opener // of the hops up to the honest one; nil for the entry's
 	known  map[string][]byte  // the judge's: what is in an envelope at the honest hop
 }
 
@@ -133,14 +136,15 @@ func newLab(t testing.TB, hop int) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{plan: signed.Plan, hop: hop}
+	l := &lab{plan: signed.Plan, hop: hop, form: example.Form(signed.Plan, 0)}
 	var public []envelope.PublicKey
 	for h := range maxHops {
 		l.keys = append(l.keys, r.open[0][h])
 		public = append(public, r.open[0][h].Public())
 	}
 	l.layers = envelope.Route(l.plan.Hash(), 0, 0, append(public, r.analyzer.Public())...)
-	for h := range hop + 1 {
+	l.opener = append(l.opener, nil)
+	for h := 1; h <= hop; h++ {
 		o, err := envelope.NewOpener(l.keys[h], l.plan.Hash(), 0, uint8(h), envelope.Size(l.layers[h:], l.plan.Envelopes.PayloadBytes))
 		if err != nil {
 			t.Fatal(err)
@@ -156,34 +160,70 @@ func (l *lab) must(err error) {
 	}
 }
 
-// seal is the envelopes of all devices as they reach the honest hop.
+// seal is the envelopes of all devices as they reach the honest hop. To the entry they come in contributions:
+// of each envelope there is the stretch of its contribution that it lies in.
 func (l *lab) seal() (in [][]byte) {
-	s, err := envelope.NewSealer(l.layers, l.plan.Envelopes.PayloadBytes)
+	s, err := envelope.NewSealer(l.layers[1:], l.plan.Envelopes.PayloadBytes)
 	l.must(err)
 	for i := range mixedDevices * l.plan.Envelopes.PerDevice {
 		payload := make([]byte, l.plan.Envelopes.PayloadBytes)
 		payload[0] = byte(i)
 		e, err := s.Seal(payload)
 		l.must(err)
-		for _, o := range l.opener[:l.hop] {
-			e, err = o.Open(0, e)
+		for h := 1; h < l.hop; h++ {
+			e, err = l.opener[h].Open(0, e)
 			l.must(err)
 		}
 		in = append(in, e)
 	}
+	if l.hop > 0 {
+		return in
+	}
+	n := l.plan.Envelopes.PerDevice
+	for d := range mixedDevices {
+		inner := in[d*n : (d+1)*n]
+		body, err := l.form.Seal(l.keys[0].Public(), 0, inner)
+		l.must(err)
+		for j, at := 0, len(body)-n*l.form.Size; j < n; j, at = j+1, at+l.form.Size {
+			from := at
+			if j == 0 {
+				from = 0
+			}
+			stretch := body[from : at+l.form.Size]
+			l.known[string(stretch)], inner[j] = inner[j], stretch
+		}
+	}
 	return in
+}
+
+// bodies are the contributions whose stretches came to the entry.
+func (l *lab) bodies(in [][]byte) (bodies [][]byte) {
+	for some := range slices.Chunk(in, l.plan.Envelopes.PerDevice) {
+		bodies = append(bodies, bytes.Join(some, nil))
+	}
+	return bodies
 }
 
 // mix is the honest hop itself.
 func (l *lab) mix(in [][]byte) [][]byte {
 	h, err := shuffler.NewHop(l.plan, 0, l.hop, l.keys[l.hop])
 	l.must(err)
+	if l.hop == 0 {
+		out, _, err := h.Enter(shuffler.Collected{Plan: l.plan.Hash(), Bodies: l.bodies(in)})
+		l.must(err)
+		return out.Envelopes
+	}
 	out, _, err := h.Mix(envelope.Batch{Plan: l.plan.Hash(), Hop: uint8(l.hop), Respondents: mixedDevices, Envelopes: in})
 	l.must(err)
 	return out.Envelopes
 }
 
-func (l *lab) open(e []byte) ([]byte, error) { return l.opener[l.hop].Open(0, e) }
+func (l *lab) open(e []byte) ([]byte, error) {
+	if l.hop == 0 {
+		return l.known[string(e)], nil
+	}
+	return l.opener[l.hop].Open(0, e)
+}
 
 // system is a way to seal and to mix.
 type system struct {
@@ -204,16 +244,22 @@ var honest = system{
 func links(t testing.TB, hop, rounds int, s system) {
 	l := newLab(t, hop)
 	r := stattest.Rand(t)
-	right, siblings := map[string]int{}, 0
+	right, siblings, neighbours := map[string]int{}, 0, 0
 	var in [][]byte
 	for round := range rounds {
 		if round%100 == 0 { // opening has one result: the permutation is all that is new in a round
-			in, l.known = s.seal(l), map[string][]byte{}
+			l.known = map[string][]byte{}
+			in = s.seal(l)
 		}
 		target := r.IntN(len(in))
 		plain := s.look(l, r, in, target)
 		copied := append([][]byte(nil), in...)
-		copied[(target+1+r.IntN(len(in)-1))%len(in)] = in[target]
+		if n := l.plan.Envelopes.PerDevice; hop > 0 {
+			copied[(target+1+r.IntN(len(in)-1))%len(in)] = in[target]
+		} else { // at the entry a whole contribution
+			from := target - target%n
+			copy(copied[(from+n*(1+r.IntN(mixedDevices-1)))%len(in):], in[from:from+n])
+		}
 		doubled := s.look(l, r, copied, target)
 		for name, attack := range attacks {
 			v := plain
@@ -230,12 +276,16 @@ func links(t testing.TB, hop, rounds int, s system) {
 		if of, other := sibling(r, plain); plain.device(of) == plain.device(other) {
 			siblings++
 		}
+		if at := r.IntN(len(plain.out) - 1); plain.device(at) == plain.device(at+1) {
+			neighbours++
+		}
 	}
 	n := mixedDevices * l.plan.Envelopes.PerDevice
 	for name := range attacks {
 		stattest.Binomial(named{t, name}, 1/float64(n), rounds, right[name])
 	}
 	stattest.Binomial(named{t, "siblings"}, float64(l.plan.Envelopes.PerDevice-1)/float64(n-1), rounds, siblings)
+	stattest.Binomial(named{t, "neighbours"}, float64(l.plan.Envelopes.PerDevice-1)/float64(n-1), rounds, neighbours)
 }
 
 // look mixes and takes down what the colluders have.
@@ -321,15 +371,36 @@ func TestLinkableTwinsAreCaught(t *testing.T) {
 		"a reused context": {reused, mixAnySize, openAnySize},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stattest.Caught(t, func(tb testing.TB) { links(tb, 0, 100, twin) })
+			stattest.Caught(t, func(tb testing.TB) { links(tb, 1, 100, twin) })
 		})
 	}
+	// It passes every count, and hands on a device's envelopes in a row.
+	t.Run("an entry that orders contributions", func(t *testing.T) {
+		stattest.Caught(t, func(tb testing.TB) {
+			links(tb, 0, 100, system{(*lab).seal, func(l *lab, r *rand.Rand, in [][]byte) (out [][]byte) {
+				bodies := l.bodies(in)
+				rng.Shuffle(r, bodies)
+				seen := map[string]bool{}
+				for _, body := range bodies {
+					inner, err := l.form.Open(l.keys[0], 0, body)
+					l.must(err)
+					for _, e := range inner {
+						if !seen[string(e)] {
+							out = append(out, e)
+						}
+						seen[string(e)] = true
+					}
+				}
+				return out
+			}, (*lab).open})
+		})
+	})
 }
 
 // unpadded devices send payloads as long as what they have to say.
 func unpadded(l *lab) (in [][]byte) {
 	for i := range mixedDevices * l.plan.Envelopes.PerDevice {
-		e, err := envelope.Seal(l.layers, make([]byte, 8+i))
+		e, err := envelope.Seal(l.layers[l.hop:], make([]byte, 8+i))
 		l.must(err)
 		in = append(in, e)
 	}
@@ -348,7 +419,7 @@ func reused(l *lab) (in [][]byte) {
 		for i := range l.plan.Envelopes.PerDevice {
 			inner, err := sender.Seal(nil, []byte{byte(i)})
 			l.must(err)
-			e, err := envelope.Seal(l.layers[:1], append(bytes.Clone(enc), inner...))
+			e, err := envelope.Seal(l.layers[l.hop:l.hop+1], append(bytes.Clone(enc), inner...))
 			l.must(err)
 			in = append(in, e)
 		}

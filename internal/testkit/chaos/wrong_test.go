@@ -43,17 +43,13 @@ func TestEnvelopesThatDoNotOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := sealed[0].Contribution
-		c.Plan = w.signed.Plan.Hash()
+		body, hash := sealed[0].Body, w.signed.Plan.Hash()
+		copy(body[2:], hash[:])
 		if d == 5 {
-			rng.Reader(rng.New()).Read(c.Envelopes[0])
-		}
-		body, err := c.Marshal()
-		if err != nil {
-			t.Fatal(err)
+			rng.Reader(rng.New()).Read(body[48:])
 		}
 		header := http.Header{"Content-Type": {wire.ContributionType}, "Authorization": {"Bearer " + w.ring.bearers[d]}}
-		w.net.handIn(&parcel{"outside", hopName(0, 0), http.MethodPut, wire.ContributionPath(c.Plan, 0, wire.ContributionID(body)), header, body})
+		w.net.handIn(&parcel{"outside", hopName(0, 0), http.MethodPut, wire.ContributionPath(hash, 0, wire.ContributionID(body)), header, body})
 	}
 	for d := range 4 {
 		w.report(d)

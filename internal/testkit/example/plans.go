@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	"strings"
 
+	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/plan"
@@ -44,6 +45,12 @@ var Releaser = plan.Publisher(releases.Public().(ed25519.PublicKey))
 
 // SignRelease signs a release of such a plan.
 func SignRelease(e plan.Entry) []byte { return e.Sign(releases) }
+
+// Form returns the form of contributions to an instance of a plan.
+func Form(p plan.Plan, instance int) envelope.Form {
+	e := p.Envelopes
+	return envelope.NewForm(p.Hash(), uint16(instance), envelope.Suite(e.Suite), e.PerDevice, e.PayloadBytes, p.Slots(instance))
+}
 
 // Version2 returns a plan as version 2 has it, which names nobody who signs its releases: what
 // vectors hold that were written before.

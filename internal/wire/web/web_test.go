@@ -17,8 +17,8 @@ import (
 
 func TestCheckType(t *testing.T) {
 	for got, ok := range map[string]bool{
-		wire.ContributionType: true, "Application/vnd.confetti.contribution;version=1": true, "": false, wire.BatchType: false,
-		"application/vnd.confetti.contribution": false, "application/vnd.confetti.contribution; version=2": false, "application/json": false, "/": false,
+		wire.ContributionType: true, "Application/vnd.confetti.contribution;version=2": true, "": false, wire.BatchType: false,
+		"application/vnd.confetti.contribution": false, "application/vnd.confetti.contribution; version=1": false, "application/json": false, "/": false,
 	} {
 		r := httptest.NewRequest("PUT", "/", nil)
 		r.Header.Set("Content-Type", got)

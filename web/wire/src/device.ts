@@ -16,7 +16,7 @@ export function fragments(plan: Plan, bodies: readonly Uint8Array[], from: Words
 export async function contribution(plan: Plan, hash: Uint8Array, at: { readonly instance: number; readonly crowd: number }, bodies: readonly Uint8Array[], tokens: ReadonlyMap<number, Uint8Array> = new Map()): Promise<Uint8Array<ArrayBuffer>> {
   const payloads = fragments(plan, bodies);
   const through = way(plan, at.instance);
-  envelopeLength(through, plan.envelopes.payload_bytes, 0); // throws if it is too long for anybody to take
+  envelopeLength(through, plan.envelopes.payload_bytes, 1); // throws if it is too long for anybody to take
   const carried = payloads.map(() => new Map<number, Uint8Array>());
   for (const [h, slot] of through.slots.entries()) {
     const token = tokens.get(h);
@@ -29,7 +29,7 @@ export async function contribution(plan: Plan, hash: Uint8Array, at: { readonly 
   }
   const place = { plan: hash, instance: at.instance, crowd: at.crowd };
   const envelopes = await Promise.all(payloads.map((p, i) => seal(through, place, p, carried[i])));
-  return encodeContribution({ ...place, envelopes });
+  return encodeContribution(through.suite, through.keys[0]!, { ...place, envelopes });
 }
 
 /** The contributions of a report: one to each instance where the plan spreads them, otherwise one to an instance drawn at random. tokens are by instance and hop. */

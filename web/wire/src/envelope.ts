@@ -71,19 +71,24 @@ export class EnvelopeError extends Error {
   }
 }
 
+/** Opens what sealBase sealed, the encapsulated key before the rest, with a private key (32 bytes: the scalar of x25519, the seed of x-wing). */
+export async function openBase(suite: Suite, privateKey: Uint8Array, info: Uint8Array<ArrayBuffer>, data: Uint8Array<ArrayBuffer>, sealed: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const { hpke, encapsulated } = parameters[suite];
+  try {
+    const recipientKey = await hpke.kem.deserializePrivateKey(concat(privateKey).buffer);
+    const recipient = await hpke.createRecipientContext({ recipientKey, enc: sealed.slice(0, encapsulated).buffer, info: info.buffer });
+    return new Uint8Array(await recipient.open(sealed.slice(encapsulated).buffer, data.buffer));
+  } catch {
+    throw new EnvelopeError("does not open");
+  }
+}
+
 /** Opens one layer with a private key (32 bytes: the scalar of x25519, the seed of x-wing). length is that of every envelope at this place. */
 export async function openLayer(suite: Suite, privateKey: Uint8Array, at: Place, envelope: Uint8Array, length: number): Promise<Uint8Array<ArrayBuffer>> {
   if (envelope.length !== length) {
     throw new EnvelopeError(envelope.length < length ? "truncated" : "oversized");
   }
-  const { hpke, encapsulated } = parameters[suite];
-  try {
-    const recipientKey = await hpke.kem.deserializePrivateKey(concat(privateKey).buffer);
-    const recipient = await hpke.createRecipientContext({ recipientKey, enc: envelope.slice(0, encapsulated).buffer, info: info(suite, at).buffer });
-    return new Uint8Array(await recipient.open(envelope.slice(encapsulated).buffer, aad(at).buffer));
-  } catch {
-    throw new EnvelopeError("does not open");
-  }
+  return openBase(suite, privateKey, info(suite, at), aad(at), envelope);
 }
 
 /** A way that an envelope goes: who opens it, first to last, the analyzer last of all. */
@@ -106,10 +111,10 @@ export function envelopeLength(way: Way, payloadBytes: number, h: number): numbe
   return n;
 }
 
-/** Seals a payload for everybody on the way. A token is put where tokens has one for the position; other slots are zero. */
+/** Seals a payload for everybody on the way but the entry, for which a whole contribution is sealed once. A token is put where tokens has one for the position; other slots are zero. */
 export async function seal(way: Way, at: Omit<Place, "hop">, payload: Uint8Array, tokens: ReadonlyMap<number, Uint8Array> = new Map()): Promise<Uint8Array<ArrayBuffer>> {
   let inner = concat(payload);
-  for (let h = way.keys.length - 1; h >= 0; h--) {
+  for (let h = way.keys.length - 1; h > 0; h--) {
     const slot = new Uint8Array(way.slots[h]!);
     const token = tokens.get(h);
     if (token !== undefined) {

@@ -1,6 +1,6 @@
 // What a device hands to an entry hop, and what hops hand on.
 import { concat, equal, uint } from "./bytes";
-import { maxEnvelope } from "./envelope";
+import { maxEnvelope, openBase, overhead, sealBase, type Suite, suiteID } from "./envelope";
 
 /** Reads bytes from the front. A RangeError says "truncated" where there are too few. */
 export class Reader {
@@ -26,7 +26,7 @@ export class Reader {
   }
 }
 
-/** What one device hands to the entry hop of an instance. */
+/** What one device hands to the entry hop of an instance, with the envelopes as they reach whoever comes after it. */
 export interface Contribution {
   readonly plan: Uint8Array; // hash, 32 bytes
   readonly instance: number;
@@ -42,22 +42,42 @@ export interface Batch extends Contribution {
 
 const least = 48; // bytes of an envelope
 
+/** No contribution is longer, in bytes. */
+export const maxContribution = 2 ** 24 - 2 ** 10;
+
+/** The first 48 bytes: version 2 and kind 1 of a contribution, version 1 and kind 2 of a batch. */
 function head(kind: 1 | 2, c: Contribution): Uint8Array<ArrayBuffer> {
   const length = c.envelopes[0]?.length ?? 0;
   if (c.plan.length !== 32 || c.envelopes.some((e) => e.length !== length) || length < least || length > maxEnvelope) {
     throw new RangeError(`need a plan's hash, and at least one envelope, all of one length from ${least} to ${maxEnvelope} bytes`);
   }
-  return concat(Uint8Array.of(1, kind), c.plan, uint(c.instance, 2), uint(c.crowd, 4), uint(c.envelopes.length, 4), uint(length, 4));
+  return concat(Uint8Array.of(3 - kind, kind), c.plan, uint(c.instance, 2), uint(c.crowd, 4), uint(c.envelopes.length, 4), uint(length, 4));
 }
 
-export const encodeContribution = (c: Contribution): Uint8Array<ArrayBuffer> => concat(head(1, c), ...c.envelopes);
+const contributionInfo = (suite: Suite, c: { readonly plan: Uint8Array; readonly instance: number }): Uint8Array<ArrayBuffer> =>
+  concat(new TextEncoder().encode("confetti/contribution/v2"), suiteID(suite), c.plan, uint(c.instance, 2), uint(0, 1));
+
+/** Seals a contribution once, round all its envelopes, for the entry's public key. Its header is the additional data. */
+export async function encodeContribution(suite: Suite, key: string, c: Contribution): Promise<Uint8Array<ArrayBuffer>> {
+  const before = head(1, c);
+  if (before.length + overhead(suite) + c.envelopes.length * c.envelopes[0]!.length > maxContribution) {
+    throw new RangeError(`a contribution of more than ${maxContribution} bytes`);
+  }
+  const { enc, payload } = await sealBase(suite, key, contributionInfo(suite, c), before, concat(...c.envelopes));
+  return concat(before, enc, payload);
+}
 
 export const encodeBatch = (b: Batch): Uint8Array<ArrayBuffer> => concat(head(2, b), uint(b.hop, 1), uint(b.respondents, 4), ...b.envelopes);
 
-export function decodeContribution(bytes: Uint8Array): Contribution {
+/** Opens a contribution with the entry's private key (32 bytes: the scalar of x25519, the seed of x-wing). */
+export async function decodeContribution(suite: Suite, privateKey: Uint8Array, bytes: Uint8Array): Promise<Contribution> {
   const r = new Reader(bytes);
   const [c, number, length] = readHead(r, 1);
-  return { ...c, envelopes: envelopes(r, number, length) };
+  if (number * length + overhead(suite) !== r.left) {
+    throw new RangeError(number * length + overhead(suite) > r.left ? "truncated" : "oversized");
+  }
+  const inner = await openBase(suite, privateKey, contributionInfo(suite, c), concat(bytes.subarray(0, 48)), r.take(r.left));
+  return { ...c, envelopes: envelopes(new Reader(inner), number, length) };
 }
 
 export function decodeBatch(bytes: Uint8Array): Batch {
@@ -70,8 +90,8 @@ export function decodeBatch(bytes: Uint8Array): Batch {
 
 function readHead(r: Reader, kind: 1 | 2): [Omit<Contribution, "envelopes">, number, number] {
   const version = r.uint(1);
-  if (version !== 1) {
-    throw new SyntaxError(`version ${version}: version 1 is read here`);
+  if (version !== 3 - kind) {
+    throw new SyntaxError(`version ${version}: version ${3 - kind} is read here`);
   }
   const got = r.uint(1);
   if (got !== kind) {

@@ -75,7 +75,7 @@ interface Round {
   readonly signature: string;
 }
 
-export const planVersion = 3;
+export const planVersion = 4;
 const oldestPlanVersion = 2;
 const releasesForm = /^ed25519:[A-Za-z0-9_-]{43}$/;
 export const maxPlanBytes = 8 << 20;
@@ -332,10 +332,10 @@ function checkRelays(plan: Plan): void {
   }
 }
 
-/** Throws unless new answers are collected under the plan: an earlier version names nobody who signs its releases. */
+/** Throws unless new answers are collected under the plan: version 2 names nobody who signs its releases, and version 3 seals every envelope for the entry. */
 export function collected(plan: Plan): void {
   if (plan.version !== planVersion) {
-    throw new PlanError(`version ${plan.version} names nobody who signs its releases, and nothing new is collected under it: have the author write and sign the plan anew`);
+    throw new PlanError(`version ${plan.version} ${plan.version < 3 ? "names nobody who signs its releases" : "seals every envelope for the entry by itself"}, and nothing new is collected under it: have the author write and sign the plan anew`);
   }
 }
 

@@ -6,7 +6,7 @@ import { readProblem } from "./problem";
 import { blind, type BlindedRequest, decodeTokenResponse, encodeTokenRequest, finalize, tokenAuthorization } from "./tokens";
 
 const types = {
-  contribution: "application/vnd.confetti.contribution; version=1",
+  contribution: "application/vnd.confetti.contribution; version=",
   tokenRequest: "application/vnd.confetti.token-request; version=1",
 } as const;
 
@@ -92,6 +92,6 @@ export async function upload(plan: Plan, hash: Uint8Array, instance: number, bod
   }
   const authorization = typeof credential === "string" ? `Bearer ${credential}` : tokenAuthorization(credential);
   await ask(fetch, direct(entry), `/v1/plans/${toHex(hash)}/instances/${instance}/contributions/${toHex(sha256(body))}`, {
-    method: "PUT", body: new Uint8Array(body), headers: { "Content-Type": types.contribution, Authorization: authorization },
+    method: "PUT", body: new Uint8Array(body), headers: { "Content-Type": types.contribution + (body[0] === 1 ? 1 : 2), Authorization: authorization },
   });
 }

@@ -9,6 +9,7 @@ import { vectors } from "./vectors";
 interface Layer { hop: number; private_key: string; public_key: string; key_id: string; info: string; aad: string; envelope: string; encapsulated_key: string; ciphertext: string; inner: string }
 interface Bad { comment: string; hop: number; plan: string; instance: number; crowd: number; envelope: string; error: string }
 interface Vector { suite: Suite; suite_id: string; plan: string; instance: number; crowd: number; payload: string; layers: Layer[]; bad: Bad[] }
+interface Whole { private_key: string; public_key: string; plan: string; instance: number; crowd: number; envelopes: string[]; header: string; body: string; bad: { comment: string; plan: string; instance: number; crowd: number; number: number; size: number; body: string; error: string }[] }
 interface Message { comment: string; kind: string; bytes: string; error?: string; plan: string; instance: number; crowd: number; hop: number; respondents: number; envelopes: string[] }
 
 for (const suite of ["x25519", "x-wing"] as const) {
@@ -44,6 +45,9 @@ for (const suite of ["x25519", "x-wing"] as const) {
     const token = crypto.getRandomValues(new Uint8Array(288));
     let inner = await seal(way, at, body, new Map([[1, token]]));
     for (const [h, l] of v.layers.entries()) {
+      if (h === 0) {
+        continue; // a contribution is sealed once for the entry
+      }
       assert.equal(inner.length, envelopeLength(way, 9, h));
       const opened = await openLayer(suite, fromHex(l.private_key), { ...at, hop: h }, inner, envelopeLength(way, 9, h));
       assert.equal(opened.length, inner.length - overhead(suite));
@@ -59,12 +63,34 @@ for (const suite of ["x25519", "x-wing"] as const) {
   });
 }
 
-test("contributions and batches are those of the vectors, and nothing else is", () => {
+for (const suite of ["x25519", "x-wing"] as const) {
+  test(`${suite}: contributions are those of the vectors, and nothing else is`, async () => {
+    const v = vectors<Whole>(`envelope/testdata/vectors/v2/${suite}.json`);
+    const key = fromHex(v.private_key);
+    const got = await decodeContribution(suite, key, fromHex(v.body));
+    assert.deepEqual([toHex(got.plan), got.instance, got.crowd, got.envelopes.map(toHex)], [v.plan, v.instance, v.crowd, v.envelopes]);
+    const again = await encodeContribution(suite, v.public_key, got);
+    assert.equal(toHex(again.subarray(0, 48)), v.header);
+    assert.deepEqual(await decodeContribution(suite, key, again), got);
+    for (const bad of v.bad) {
+      await assert.rejects(async () => {
+        const c = await decodeContribution(suite, key, fromHex(bad.body));
+        if (bad.error === "other" && (toHex(c.plan) !== bad.plan || c.instance !== bad.instance || c.crowd !== bad.crowd || c.envelopes.length !== bad.number)) {
+          throw new RangeError("another form, as whoever compares it with the plan says");
+        }
+      }, Error, bad.comment);
+    }
+    assert.ok(v.bad.length >= 25);
+    await assert.rejects(encodeContribution(suite, v.public_key, { ...got, envelopes: Array.from({ length: 200 }, () => new Uint8Array(131072)) }), RangeError);
+  });
+}
+
+test("batches are those of the vectors, and nothing else is", () => {
   const all = vectors<Message[]>("envelope/testdata/vectors/v1/messages.json");
   let good = 0;
-  for (const m of all) {
+  for (const m of all.filter((m) => m.kind === "batch")) {
     const bytes = fromHex(m.bytes);
-    const read = () => (m.kind === "batch" ? decodeBatch(bytes) : decodeContribution(bytes));
+    const read = () => decodeBatch(bytes);
     if (m.error !== undefined) {
       assert.throws(read, `${m.kind}, ${m.comment}`);
       continue;
@@ -72,15 +98,10 @@ test("contributions and batches are those of the vectors, and nothing else is", 
     good++;
     const got = read();
     assert.deepEqual([toHex(got.plan), got.instance, got.crowd, got.envelopes.map(toHex)], [m.plan, m.instance, m.crowd, m.envelopes]);
-    if (m.kind === "batch") {
-      const batch = decodeBatch(bytes);
-      assert.deepEqual([batch.hop, batch.respondents], [m.hop, m.respondents]);
-      assert.equal(toHex(encodeBatch(batch)), m.bytes);
-    } else {
-      assert.equal(toHex(encodeContribution(got)), m.bytes);
-    }
+    assert.deepEqual([got.hop, got.respondents], [m.hop, m.respondents]);
+    assert.equal(toHex(encodeBatch(got)), m.bytes);
   }
-  assert.ok(good >= 2 && all.length - good >= 10);
+  assert.ok(good >= 1 && all.length - good >= 10);
 });
 
 test("payloads have one form", () => {

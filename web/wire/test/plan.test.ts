@@ -52,12 +52,13 @@ test("signed plans and a round open, for whoever trusts enough of their publishe
   }
 });
 
-test("plans of version 3 name who signs their releases, and nobody answers those of version 2", async () => {
+test("plans of version 3 name who signs their releases, and nobody answers those of versions 2 and 3", async () => {
   const v = vectors<{ plan: string; name: string; signed: string; bad_plans: Record<string, string> }>("plan/testdata/vectors/v3/release.json");
   const got = await openSigned(bytes(v.signed), undefined, trust(...signersOf(bytes(v.signed))));
   assert.equal(toHex(got.hash), v.name);
   assert.deepEqual(canonical(got.plan), bytes(v.plan));
-  collected(got.plan);
+  collected({ ...got.plan, version: 4 });
+  assert.throws(() => collected(got.plan), { name: "PlanError", message: /version 3 seals every envelope/ });
   const b = trimmed("signed");
   assert.throws(() => collected(JSON.parse(new TextDecoder().decode(trimmed("canonical"))) as Plan), { name: "PlanError", message: /version 2/ });
   await openSigned(b, undefined, trust(...signersOf(b)));
