@@ -20,7 +20,7 @@ type Hop struct {
 	hop    int
 	key    envelope.PrivateKey
 	opener *envelope.Opener // of envelopes, at later hops
-	tokens token.PublicKey // that respondents' tokens must bear; the zero key: none are demanded
+	tokens token.PublicKey  // that respondents' tokens must bear; the zero key: none are demanded
 
 	mu    sync.Mutex
 	mixed map[uint32]bool    // crowds that have left, or may

@@ -319,12 +319,12 @@ func TestPartsEqualTheWhole(t *testing.T) {
 func TestMixedByLanesAndWithout(t *testing.T) {
 	for _, suite := range []envelope.Suite{envelope.X25519, envelope.XWing} {
 		w := newWorld(t, suite, 1, 2)
-		b := w.collect(t, 0, 0, 40)
+		b := w.entered(t, 0, 40)
 		b.Envelopes[7], b.Envelopes[70] = slices.Clone(b.Envelopes[8]), slices.Clone(b.Envelopes[9])
 		b.Envelopes[70][40] ^= 1
 		mixed := func(way string) (envelope.Batch, Receipt) {
 			t.Setenv(x25519.Switch, way)
-			out, did, err := w.hop(t, 0, 0).mix(keyOf(1), b)
+			out, did, err := w.hop(t, 0, 1).mix(keyOf(1), b.Head(), b.Envelopes)
 			if err != nil {
 				t.Fatal(err)
 			}
