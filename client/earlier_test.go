@@ -72,15 +72,20 @@ func TestAnswersToEarlierPlansGoAsTheyWerePromised(t *testing.T) {
 	}
 	old := p
 	old.Version = 3
-	j, records, err := journal.Read(o.Store)
+	j, compacted, records, err := journal.Read(o.Store)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range records {
 		records[i] = bytes.ReplaceAll(records[i], []byte(p.Name()), []byte(old.Name()))
 	}
-	if err := j.Replace(records); err != nil {
+	if err := j.Replace(compacted); err != nil {
 		t.Fatal(err)
+	}
+	for _, record := range records {
+		if err := j.Append(record); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s.mu.Lock()
 	s.plan = old

@@ -5,13 +5,14 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/protocol"
 )
 
 // Pipelines that replay one seed seal anew: keys of envelopes are of the system's randomness, and never of the pipeline's.
 // So many fragments are sealed by tables or lanes.
 func TestSealsAreFreshWhereASeedIsReplayed(t *testing.T) {
-	p, _ := sample(t, "rr", 1, 80)
+	p, keys := sample(t, "rr", 1, 80)
 	proto, err := protocol.New(p)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +23,12 @@ func TestSealsAreFreshWhereASeedIsReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range report(t, c).Envelopes {
+		got := report(t, c)
+		envelopes, err := example.Form(p, 0).Open(keys.Hops[0][0], got.Crowd, got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range envelopes {
 			seen[string(e[:32])] = true
 			all++
 		}
