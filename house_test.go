@@ -22,21 +22,21 @@ import (
 var bars = map[string]int{
 	"root folders":    15,
 	"public packages": 22,
-	"exported names":  503,
+	"exported names":  507,
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 129196,
+	"lines of the product": 129684,
 
-	"lines a device compiles":                 22606,
-	"lines of a histogram app":                34196,
-	"lines a verifier of every kind compiles": 46627,
-	"lines of a histogram's verifier":         32300,
-	"lines a mixing party compiles":           27236,
+	"lines a device compiles":                 22833,
+	"lines of a histogram app":                34423,
+	"lines a verifier of every kind compiles": 46822,
+	"lines of a histogram's verifier":         32495,
+	"lines a mixing party compiles":           27551,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 25323,
+	"lines an aggregator compiles": 25503,
 
-	"comments that say what a function is": 550,
+	"comments that say what a function is": 553,
 	"long sentences in a thousand":         12,
 }
 
