@@ -189,7 +189,7 @@ func (c *coder) part(p *Part, at time.Time) {
 	}
 }
 
-// promise is what an entry costs and states, written as one text.
+// promise writes or reads what an entry costs and states, as one text.
 func (c *coder) promise(e *Entry) {
 	inner := coder{reads: c.reads, texts: c.texts, numbers: c.numbers}
 	n := 0
@@ -246,7 +246,7 @@ func (c *coder) stated(s *stated) {
 	text(c, &s.Note)
 }
 
-// flags are up to eight.
+// flags writes or reads up to eight of them in a byte.
 func (c *coder) flags(all ...*bool) {
 	b := byte(0)
 	for i, set := range all {
@@ -275,7 +275,7 @@ func (c *coder) take(n int) (b []byte) {
 	return b
 }
 
-// length is one of what follows, each of which has so many bytes or more.
+// length writes or reads how many follow, each of at least so many bytes: it refuses more than there is room for.
 func (c *coder) length(n *int, each int) {
 	if !c.reads {
 		c.b = binary.AppendUvarint(c.b, uint64(*n))
@@ -310,7 +310,7 @@ func (c *coder) real(x *float64) {
 	*x = math.Float64frombits(binary.BigEndian.Uint64(c.take(8)))
 }
 
-// time is one by how many seconds it is behind another.
+// time writes or reads a time by the seconds that lie between it and an earlier one.
 func (c *coder) time(t *time.Time, before time.Time) {
 	seconds, nanoseconds := int(t.Unix()-before.Unix()), t.Nanosecond()
 	c.number(&seconds)
@@ -331,7 +331,7 @@ func (c *coder) bytes(b *[]byte) {
 	}
 }
 
-// text is one of the table.
+// text writes or reads a text by its number in the table.
 func text[T ~string](c *coder, s *T) {
 	n, known := 0, false
 	if !c.reads {
@@ -351,7 +351,7 @@ func text[T ~string](c *coder, s *T) {
 	}
 }
 
-// shared are bytes that are a text of the table.
+// shared writes or reads bytes by the number of their text in the table.
 func (c *coder) shared(b *[]byte) {
 	s := string(*b)
 	if text(c, &s); c.reads {

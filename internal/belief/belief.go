@@ -26,8 +26,8 @@ func after(prior, epsilon float64) (low, high float64) {
 	return 1 / (1 + other*math.Exp(epsilon)), 1 / (1 + other*math.Exp(-epsilon))
 }
 
-// Believed is after seeing what a guarantee speaks of, but for a chance of its delta: of
-// the record, or of a guarantee of the label alone, of the label.
+// Believed returns between which bounds somebody who believed a statement with probability prior believes it after seeing
+// what a guarantee speaks of, but for a chance of its delta.
 func Believed(g account.Guarantee, prior float64) (low, high float64) {
 	if r, err := g.Under(account.Replacement); err == nil {
 		g = r

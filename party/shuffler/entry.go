@@ -13,7 +13,7 @@ import (
 // Collected is a crowd as an epoch leaves it, which the entry's Hop mixes: see admission.Collected, which it is.
 type Collected = admission.Collected
 
-// Enter is Mix at the entry: it opens the contributions of a crowd, and orders their envelopes.
+// Enter opens the contributions of a crowd at the entry, and orders their envelopes as Mix does.
 func (h *Hop) Enter(c Collected) (envelope.Batch, Receipt, error) { return h.enter(NewKey(), c) }
 
 func (h *Hop) enter(k Key, c Collected) (envelope.Batch, Receipt, error) {

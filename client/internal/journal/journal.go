@@ -71,7 +71,7 @@ func Line(b, record []byte) []byte {
 	return append(append(append(b, sum(record)...), record...), '\n')
 }
 
-// sum is what stands before a record.
+// sum returns what stands before a record.
 func sum(record []byte) []byte { return fmt.Appendf(nil, "%08x ", crc32.Checksum(record, Castagnoli)) }
 
 // begin returns a journal of what was compacted and no record.

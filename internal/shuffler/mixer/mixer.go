@@ -47,7 +47,7 @@ func New(post string, head envelope.Head, partBytes int) Crowd {
 	return named(post, Crowd{Crowd: head.Crowd, Envelopes: head.Envelopes, Respondents: head.Respondents, Size: head.Size}, partBytes)
 }
 
-// NewEntry is New of an entry's crowd, which comes in contributions of so many bytes, one of each respondent. A part
+// NewEntry returns New of an entry's crowd, which comes in contributions of so many bytes, one of each respondent. A part
 // ends between two of them. Buckets are counted by the envelopes within.
 func NewEntry(post string, head envelope.Head, body, partBytes int) Crowd {
 	return named(post, Crowd{Crowd: head.Crowd, Envelopes: head.Envelopes, Respondents: head.Respondents, Size: head.Size, Bodies: head.Respondents, Body: body}, partBytes)
