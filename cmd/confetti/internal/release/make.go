@@ -65,7 +65,8 @@ type releaseMake struct {
 	CapEpsilon float64 `help:"Of all releases of these people together, fixed with the first; 3 without it." placeholder:"E"`
 	CapDelta   float64 `help:"The same; 1e-5 without it." placeholder:"D"`
 	makeLedger
-	Out string `help:"Folder for the release." required:"" type:"path" placeholder:"DIR"`
+	Out  string `help:"Folder for the release." required:"" type:"path" placeholder:"DIR"`
+	JSON bool   `help:"Print its numbers as JSON."`
 }
 
 func (releaseMake) Help() string {
@@ -82,7 +83,7 @@ refuses what is beyond their cap. What was asked before is shown again as it was
 kept. The ledger stops mistakes, and not its owner.
 
 Example:
-  confetti release make people.csv --column drink --values tea,coffee,mate --people "canteen guests" --as-of 2026-11 --epsilon 1 --out page`
+  confetti release make people.csv --column drink --values tea,coffee,mate --people guests --as-of 2026-11 --epsilon 1 --out page`
 }
 
 func (c releaseMake) Run(std terminal.Streams) error {
@@ -128,7 +129,7 @@ func (c releaseMake) Run(std terminal.Streams) error {
 	if err := show(std, charged.Folder, c.Out); err != nil {
 		return err
 	}
-	return releaseShow{File: c.Out}.Run(std)
+	return releaseShow{File: c.Out, JSON: c.JSON}.Run(std)
 }
 
 // draw draws a release that was charged, and keeps it.
