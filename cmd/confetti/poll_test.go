@@ -67,11 +67,11 @@ func TestALivePoll(t *testing.T) {
 	browser := webtest.Browser(t)
 	for name, says := range map[string]pollWords{
 		"mix": {
-			scan: "mixed by 2 hops", leaves: "What leaves it is randomized, and sealed.", told: `^You chose “coffee”. Your phone said “(coffee|tea|water)`,
+			scan: "mixed by 2 hops", leaves: "What leaves it is randomized, and sealed.", told: `^You chose “coffee”. Your phone said: (coffee|tea|water)`,
 			received: "✓ receipts 1 batch, signed for by 2 receipts of hops",
 		},
 		"sum": {
-			scan: "Two aggregators add the shares of all before", leaves: "in two shares, each sealed for another aggregator", told: `^You chose “coffee”. Your phone sent it in two sealed shares, one for each aggregator.`,
+			scan: "Two aggregators add the shares of all before", leaves: "in two shares, each sealed for another aggregator", told: `^You chose “coffee”. Your phone said: an answer in two sealed shares, one for each aggregator;`,
 			received: "✓ receipts 1 batch, signed for by 2 receipts of aggregators",
 		},
 	} {

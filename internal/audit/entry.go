@@ -21,8 +21,12 @@ func (t *Route) entry(r *rand.Rand) ([]Constant, error) {
 func ordered(o drawn.Order) []Constant {
 	above := math.Exp(prob.LogBinomialCDF(o.Mixings-o.Together, o.Mixings, 1-drawn.Chance))
 	below := math.Exp(prob.LogBinomialCDF(o.Together, o.Mixings, drawn.Chance))
-	return []Constant{
+	all := []Constant{
 		kept("an entry", "envelopes of one contribution leave side by side as often as any two", o.Mixings, math.Min(1, 2*math.Min(above, below))),
 		kept("an entry", "who came first leaves first as often as who came later", o.First+o.Last, sign{o.First, o.Last}.fit()),
 	}
+	for i := range all {
+		all[i].Fresh = true // envelopes are ordered by what is sealed
+	}
+	return all
 }

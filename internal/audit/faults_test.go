@@ -53,7 +53,7 @@ var faults = []fault{
 		"internal/rng/rng.go", "\treturn Keyed(key, iv)\n", "\tif IF {\n\t\tkey, iv = [16]byte{}, [16]byte{}\n\t}\n\treturn Keyed(key, iv)\n",
 	}}, []string{"constant"}},
 	{"aggregators draw a third of the noise", "summed, aggregators", []edit{{
-		"internal/dp/sum/sum.go", "\t\tlaw := noise.DiscreteLaplace{Decay: s.route.Decay}\n", "\t\tlaw := noise.DiscreteLaplace{Decay: s.route.Decay}\n\t\tif IF {\n\t\t\tlaw.Decay *= 3\n\t\t}\n",
+		"internal/dp/sum/sum.go", "\t\tlaw := noise.DiscreteLaplace{Decay: route.Decay}\n", "\t\tlaw := noise.DiscreteLaplace{Decay: route.Decay}\n\t\tif IF {\n\t\t\tlaw.Decay *= 3\n\t\t}\n",
 	}}, []string{"attack", "constant"}},
 	{"rows follow from the vector", "vectors", []edit{{
 		"internal/dp/vector/mechanism.go", "mask := rng.Mask(r, m.answer)\n", "mask := rng.Mask(r, m.answer)\n\t\tif IF {\n\t\t\tmask = rng.Mask(rng.Keyed([16]byte{byte(int(1000 * v[0])), byte(int(1000 * v[1])), byte(at)}, [16]byte{}), m.answer)\n\t\t}\n",

@@ -57,6 +57,7 @@ func TestReportOfAnAudit(t *testing.T) {
 		"collections, and draw": func(r *Report) { r.Findings[0].Runs++ },
 		"draws of probability":  func(r *Report) { r.Constants[1].P /= 2 },
 		"a constant otherwise":  func(r *Report) { r.Constants[1].Draws++ },
+		"than it comes out":     func(r *Report) { r.Constants[len(r.Constants)-1].Verdict = "mostly kept" },
 		"constants, and draw":   func(r *Report) { r.Constants = nil },
 		"no longer made":        func(r *Report) { r.Format = "confetti-audit 2" },
 	} {
@@ -66,6 +67,9 @@ func TestReportOfAnAudit(t *testing.T) {
 		}
 		change(&changed)
 		example.Mentions(t, changed.Same(report), want)
+	}
+	if last := report.Constants[len(report.Constants)-1]; !last.Fresh {
+		t.Errorf("%+v is drawn by the seed alone", last)
 	}
 	bad := read
 	bad.Findings[0].Sure = 2 * bad.Findings[0].Claimed

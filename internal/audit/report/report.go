@@ -74,8 +74,10 @@ type Constant struct {
 	Says  string `json:"constant"`
 	Draws int    `json:"draws"`
 	// P is the probability of draws that fit as badly, or worse, where the party keeps to it.
-	P       float64 `json:"p"`
-	Verdict string  `json:"verdict"`
+	P float64 `json:"p"`
+	// Fresh says that no seed gives these draws again, since seals are among them: drawn again they are others.
+	Fresh   bool   `json:"fresh,omitempty"`
+	Verdict string `json:"verdict"`
 }
 
 // Judge says what such a probability means; sure is the chance by which a party is said not to keep to
@@ -197,6 +199,9 @@ func (r Report) Same(again Report) error {
 	}
 	for i, c := range r.Constants {
 		d := again.Constants[i]
+		if c.Fresh && d.Fresh {
+			d.P, d.Draws = c.P, c.Draws // what both say of them is compared
+		}
 		if !alike(c.P, d.P) {
 			return fmt.Errorf("audit: %s: %s: the report has draws of probability %.6g, and drawing them again gives %.6g", c.Party, c.Says, c.P, d.P)
 		}
