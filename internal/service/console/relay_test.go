@@ -292,8 +292,9 @@ func TestARoomCarriesWhatADeviceAsks(t *testing.T) {
 			}
 			slices.Sort(want)
 			slices.Sort(behind.seen)
-			if !slices.Equal(behind.seen, want) {
-				t.Errorf("%s, issuer %v: carried was\n%q, want\n%q", name, issuer, behind.seen, want)
+			seen := slices.Compact(behind.seen) // an issuer that has none is asked before the draw, and once more after it
+			if !slices.Equal(seen, want) {
+				t.Errorf("%s, issuer %v: carried was\n%q, want\n%q", name, issuer, seen, want)
 			}
 			var allowed []string
 			for _, service := range c.carried {
