@@ -10,15 +10,15 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Both joins the values of two columns that are counted together.
-const Both = " / "
+// both joins the values of two columns that are counted together.
+const both = " / "
 
 // Joint returns the attribute of two columns of names counted together: a cell for each pair.
 func Joint(a, b plan.Attribute) plan.Attribute {
 	out := plan.Attribute{Name: a.Name + " and " + b.Name, Kind: "categories"}
 	for _, one := range a.Values {
 		for _, other := range b.Values {
-			out.Values = append(out.Values, one+Both+other)
+			out.Values = append(out.Values, one+both+other)
 		}
 	}
 	return out
@@ -88,7 +88,7 @@ func answer(a plan.Attribute, cells []string) any {
 		}
 		return items
 	}
-	return strings.Join(cells, Both)
+	return strings.Join(cells, both)
 }
 
 // number returns that of a cell within its bounds, and NaN for what is none.

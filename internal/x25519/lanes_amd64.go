@@ -16,6 +16,8 @@ func report(why string) { log.Print(why) }
 type element [5][width]uint64
 
 // state holds what the ladder works on, in the order that generate_test.go knows.
+//
+//lint:ignore U1000 assembly works on all of it
 type state struct{ x1, x2, z2, x3, z3, a, b, c, d, aa, bb, e, da, cb, t element }
 
 // ladder leaves the products of x1 in x2, not yet reduced, and clears its registers. The state must be ready:

@@ -201,8 +201,8 @@ func TestFromDevicesToAnalyzer(t *testing.T) {
 					break
 				}
 				// On the wire and back, as between operators.
-				data, err := b.Marshal()
-				if err != nil {
+				var data []byte
+				if data, err = b.Marshal(); err != nil {
 					t.Fatal(err)
 				}
 				if b, err = envelope.ParseBatch(data); err != nil {

@@ -35,7 +35,7 @@ type Program struct {
 // Run parses args, runs the command, and returns the exit code.
 func (p Program) Run(args []string, std terminal.Streams) int {
 	code, exited := 0, false
-	args = Whole(args)
+	args = whole(args)
 	parser := p.Parser(p.Only(args), std, func(c int) { code, exited = c, true })
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -90,9 +90,9 @@ func About(args []string) string {
 	return ""
 }
 
-// Whole reads a number below zero behind a flag as the flag's: no flag's letter is a digit, and whoever takes the
+// whole reads a number below zero behind a flag as the flag's: no flag's letter is a digit, and whoever takes the
 // number says what is wrong with it.
-func Whole(args []string) []string {
+func whole(args []string) []string {
 	var all []string
 	for i, a := range args {
 		if a == "--" {
