@@ -38,21 +38,42 @@ func TestThePrintedCommandsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs and runs the demo")
 	}
-	root := doctest.Clone(t, "..")
-	var commands []doctest.Command
-	for _, file := range followed {
-		commands = append(commands, doctest.CommandsIn(t, root, file)...)
+	commands := reader(t, doctest.Clone(t, ".."), exempt, 45, followed...)
+	commands.typed(t, func(_ *doctest.Session, text string) (string, error) { return text, nil })
+}
+
+// sequence is the commands that a reader of a clone types.
+type sequence struct {
+	root     string
+	commands []doctest.Command
+	session  *doctest.Session
+}
+
+// reader returns the commands of documents in a clone, at least so many, less those that are exempt.
+func reader(t *testing.T, root string, exempt map[string]string, least int, files ...string) sequence {
+	t.Helper()
+	q := sequence{root: root}
+	for _, file := range files {
+		q.commands = append(q.commands, doctest.CommandsIn(t, root, file)...)
 	}
-	if len(commands) < 45 {
-		t.Errorf("only %d commands are printed", len(commands))
+	if len(q.commands) < least {
+		t.Errorf("only %d commands are printed", len(q.commands))
 	}
 	for text := range exempt {
-		if !slices.ContainsFunc(commands, func(p doctest.Command) bool { return p.Text == text }) {
+		if !slices.ContainsFunc(q.commands, func(p doctest.Command) bool { return p.Text == text }) {
 			t.Errorf("%q is exempt and not printed", text)
 		}
 	}
+	q.commands = slices.DeleteFunc(q.commands, func(p doctest.Command) bool { return exempt[p.Text] != "" })
+	q.session = doctest.NewSession(t, root, doctest.Patience(t))
+	return q
+}
+
+// typed types the commands, each as it is said to be typed here.
+func (q sequence) typed(t *testing.T, as func(s *doctest.Session, text string) (string, error)) {
+	t.Helper()
 	git := func(args ...string) string {
-		out, err := exec.Command("git", append([]string{"-C", root}, args...)...).CombinedOutput()
+		out, err := exec.Command("git", append([]string{"-C", q.root}, args...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -61,24 +82,20 @@ func TestThePrintedCommandsWork(t *testing.T) {
 	git("init", "-q")
 	git("add", "-A")
 	before := git("status", "--porcelain")
-	s := doctest.NewSession(t, root, doctest.Patience(t))
-	for _, p := range commands {
-		if _, not := exempt[p.Text]; not {
-			continue
-		}
-		begun, waits := time.Now(), service(p.Text)
-		var err error
-		if waits != "" {
-			err = s.Start(p.Text, waits)
-		} else {
-			_, err = s.Run(p.Text)
+	for _, p := range q.commands {
+		begun := time.Now()
+		text, err := as(q.session, p.Text)
+		if waits := service(p.Text); err == nil && waits != "" {
+			err = q.session.Start(text, waits)
+		} else if err == nil {
+			_, err = q.session.Run(text)
 		}
 		if err != nil {
 			t.Fatalf("%s\n%v", p, err)
 		}
 		t.Logf("%s (%.1f s)", p, time.Since(begun).Seconds())
 	}
-	if err := s.End(); err != nil {
+	if err := q.session.End(); err != nil {
 		t.Error(err)
 	}
 	if after := git("status", "--porcelain"); after != before {
@@ -86,10 +103,11 @@ func TestThePrintedCommandsWork(t *testing.T) {
 	}
 }
 
-// service is what the output of a command has once it serves; empty if it ends by itself.
+// service is what the output of a command has once it serves; empty if it ends by itself, or goes on
+// behind the shell as it is printed.
 func service(command string) string {
 	for prefix, waits := range lasting {
-		if strings.HasPrefix(command, prefix+" ") {
+		if strings.HasPrefix(command, prefix+" ") && !strings.Contains(command, " & ") {
 			return waits
 		}
 	}

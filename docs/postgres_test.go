@@ -1,0 +1,232 @@
+//go:build unix
+
+package docs_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
+	"github.com/confetti-dp/confetti/internal/tools/doctest"
+)
+
+// operating are the pages of operators, whose commands follow each other.
+var operating = []string{"docs/operating.md", "docs/operating-roles.md", "docs/operating-entry.md", "docs/operating-day2.md", "docs/damaged-disks.md"}
+
+// The printed commands that are not typed where roles have a database, and why.
+var (
+	exemptOnPostgres = map[string]string{
+		"confetti-shuffler --config shuffler.toml --set-aside": "it is for a stopped service with a damaged disk, which its own tests make",
+	}
+	exemptIncidents = map[string]string{
+		`printf '\377' | dd of="$(ls drill/instance-1-hop-1/queue/shelves/in-*.rows)" bs=1 seek=2000 conv=notrunc`: "it damages a file of a folder; with a database there is none",
+		"! confetti-shuffler --config drill/instance-1-hop-1/shuffler.toml":                                        "it fails for the damage that the line before has made",
+		"confetti-shuffler --config drill/instance-1-hop-1/shuffler.toml --set-aside":                              "it sets that damage aside",
+		"! confetti top --dir drill": "it fails for the alarm of what was set aside",
+	}
+)
+
+// losing is the printed command that loses an analyzer's data, whose database is lost with it here.
+const losing = "mkdir drill/analyzer/lost && mv drill/analyzer/shelves* drill/analyzer/lost/"
+
+// Every command of the operators' pages and of their playbook works where each role has a PostgreSQL
+// database instead of a folder, reached with a password, as operating-entry.md says.
+func TestTheOperatingCommandsWorkOnPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the programs and runs collections")
+	}
+	b := newBase(t)
+	t.Run("pages", func(t *testing.T) {
+		reader(t, b.root, exemptOnPostgres, 90, operating...).typed(t, b.as)
+		b.used(t, 3)
+	})
+	t.Run("playbook", func(t *testing.T) {
+		if err := os.RemoveAll(filepath.Join(b.root, "answers.csv")); err != nil { // it makes another one
+			t.Fatal(err)
+		}
+		reader(t, b.root, exemptIncidents, 45, "docs/incidents.md").typed(t, b.as)
+		b.used(t, 2)
+		if !b.lost {
+			t.Errorf("%q is not printed", losing)
+		}
+	})
+	t.Run("twins", func(t *testing.T) {
+		s := doctest.NewSession(t, b.root, doctest.Patience(t))
+		if _, err := s.Run(`go build -o . ./cmd/... && export PATH="$PWD:$PATH"`); err != nil {
+			t.Fatal(err)
+		}
+		nowhere, stranger := *b, *b
+		nowhere.database = "nowhere"
+		stranger.password += ".wrong"
+		if err := os.WriteFile(stranger.password, []byte("correct pony\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for says, b := range map[string]base{`database "nowhere" does not exist`: nowhere, "password authentication failed": stranger} {
+			text, err := b.as(s, "confetti up twin-"+b.database+" --devices 3")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := s.Run("timeout 60 " + text); err == nil || !strings.Contains(out, says) || strings.Contains(out, "correct") {
+				t.Errorf("a trial does not fail saying %q: %v", says, err)
+			}
+		}
+		if _, err := onPostgres([]byte("queue.folder = 'elsewhere'\n"), "shuffler", "postgres:///", "password"); err == nil {
+			t.Error("a configuration whose folder is not found stays on it")
+		}
+	})
+}
+
+// base is a PostgreSQL server on which the roles of trials stand, as a user with a password.
+type base struct {
+	postgrestest.Server
+	root     string   // of the clone
+	database string   // of the server
+	password string   // file
+	settled  []string // configurations that have a database
+	lost     bool     // that of the playbook's analyzer, in between
+}
+
+func newBase(t *testing.T) *base {
+	t.Helper()
+	b := &base{Server: postgrestest.NewServer(t, "fsync=on", "max_connections=300"), root: doctest.Clone(t, ".."), database: "postgres", password: filepath.Join(t.TempDir(), "database.password")}
+	rules := "local all postgres trust\nlocal all all scram-sha-256\n"
+	if err := errors.Join(
+		os.WriteFile(b.password, []byte("correct horse\n"), 0o600),
+		b.execute("CREATE ROLE confetti LOGIN PASSWORD 'correct horse'"),
+		os.WriteFile(filepath.Join(b.Folder(), "data", "pg_hba.conf"), []byte(rules), 0o600),
+		b.execute("SELECT pg_reload_conf()"),
+	); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *base) execute(statement string) error {
+	db, err := sql.Open("pgx", b.DSN())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.Exec(statement)
+	return err
+}
+
+// up is the beginning of the command that makes a trial and starts it.
+var up = regexp.MustCompile(`^confetti up (\S+)[^>&]*`)
+
+// as returns how a command is typed: before a trial is started it is made, and its roles get a
+// database. The hop that can reach one is another program.
+func (b *base) as(s *doctest.Session, text string) (string, error) {
+	if m := up.FindStringSubmatch(text); m != nil {
+		made := filepath.Join(m[1], "plan.signed.json")
+		_, err := s.Run(fmt.Sprintf("%s >/dev/null & until [ -e %s ] || ! kill -0 $!; do sleep 0.1; done; kill $!; wait $!; [ -e %s ]", m[0], made, made))
+		if err == nil {
+			err = b.settle(filepath.Join(b.root, m[1]))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if text == losing {
+		schema := b.schema(filepath.Join(b.root, "drill/analyzer/analyzer.toml"))
+		b.lost = true
+		if err := b.execute("DROP SCHEMA " + schema + " CASCADE; CREATE SCHEMA " + schema + " AUTHORIZATION confetti"); err != nil {
+			return "", err
+		}
+	}
+	return strings.ReplaceAll(text, "confetti-shuffler --config", "confetti-shuffler-postgres --config"), nil
+}
+
+// settle gives each role of a trial a schema in the place of its folder.
+func (b *base) settle(trial string) error {
+	configs, err := filepath.Glob(filepath.Join(trial, "*", "*.toml"))
+	if err != nil || len(configs) < 3 {
+		return errors.Join(err, fmt.Errorf("%s has %d configurations", trial, len(configs)))
+	}
+	for _, config := range configs {
+		text, err := os.ReadFile(config)
+		if err != nil {
+			return err
+		}
+		schema := b.schema(config)
+		if text, err = onPostgres(text, strings.TrimSuffix(filepath.Base(config), ".toml"), b.address(schema), b.password); err != nil {
+			return fmt.Errorf("%s: %w", config, err)
+		}
+		for _, kept := range append(folders, "shelves.ledger") {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(config), kept)))
+		}
+		if err := errors.Join(
+			err,
+			os.WriteFile(config, text, 0o600),
+			b.Schema(schema+" AUTHORIZATION confetti"),
+			b.Schema(strings.Replace(schema, "shelves", "restored", 1)+" AUTHORIZATION confetti"), // an empty one, for a backup
+		); err != nil {
+			return err
+		}
+		b.settled = append(b.settled, config)
+	}
+	return nil
+}
+
+// folders are where roles keep their data without a database.
+var folders = []string{"queue", "shelves", filepath.Join("marks", "shelves")}
+
+// schema names that of a configuration. The name has the word that a printed command changes.
+func (*base) schema(config string) string {
+	folder := filepath.Dir(config)
+	return strings.NewReplacer("-", "_").Replace("shelves_" + filepath.Base(filepath.Dir(folder)) + "_" + filepath.Base(folder))
+}
+
+// address is that of a schema, for the user with a password.
+func (b *base) address(schema string) string {
+	return "postgres://confetti@/" + b.database + "?" + url.Values{"host": {b.Folder()}, "search_path": {schema}}.Encode()
+}
+
+// settings are the line of a role's configuration that names its folder, and what stands in its
+// place. An issuer keeps the line, as its folder has more.
+var settings = map[string]struct{ folder, database string }{
+	"shuffler": {"queue.folder = 'queue'\n", "queue.url = '%s'\nqueue.password_file = '%s'\nqueue.keys_folder = 'forgotten'\nmix.folder = 'parts'\n"},
+	"issuer":   {"folder = 'marks'\n", "folder = 'marks'\nurl = '%s'\npassword_file = '%s'\nshelf_keys = 'forgotten'\n"},
+	"analyzer": {"database = 'shelves'\n", "url = '%s'\npassword_file = '%s'\nledger = 'shelves.ledger'\ncount.folder = 'parts'\n"},
+}
+
+// onPostgres returns a role's configuration with a database.
+func onPostgres(config []byte, role, address, password string) ([]byte, error) {
+	lines, known := settings[role]
+	if !known || strings.Count(string(config), lines.folder) != 1 {
+		return nil, fmt.Errorf("the configuration of this %s does not say once %q", role, lines.folder)
+	}
+	return []byte(strings.Replace(string(config), lines.folder, fmt.Sprintf(lines.database, address, password), 1)), nil
+}
+
+// used checks that the roles of so many trials have kept their data in databases, and nothing in folders.
+func (b *base) used(t *testing.T, trials int) {
+	t.Helper()
+	db, err := sql.Open("pgx", b.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if len(b.settled) != trials*4 { // two hops, an issuer and an analyzer
+		t.Errorf("these roles of %d trials have a database: %v", trials, b.settled)
+	}
+	for _, config := range b.settled {
+		var tables int
+		if err := db.QueryRow("SELECT count(*) FROM pg_tables WHERE schemaname = $1", b.schema(config)).Scan(&tables); err != nil || tables == 0 {
+			t.Errorf("the database of %s has %d tables (%v)", config, tables, err)
+		}
+		for _, folder := range folders {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(config), folder)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: there is a folder %s too (%v)", config, folder, err)
+			}
+		}
+	}
+	b.settled = nil
+}
