@@ -45,14 +45,18 @@ func TestTheOperatingCommandsWorkOnPostgres(t *testing.T) {
 	b := newBase(t)
 	t.Run("pages", func(t *testing.T) {
 		reader(t, b.root, exemptOnPostgres, 90, operating...).typed(t, b.as)
-		b.used(t, 3)
+		if err := b.used(3); err != nil {
+			t.Error(err)
+		}
 	})
 	t.Run("playbook", func(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(b.root, "answers.csv")); err != nil { // it makes another one
 			t.Fatal(err)
 		}
 		reader(t, b.root, exemptIncidents, 45, "docs/incidents.md").typed(t, b.as)
-		b.used(t, 2)
+		if err := b.used(2); err != nil {
+			t.Error(err)
+		}
 		if !b.lost {
 			t.Errorf("%q is not printed", losing)
 		}
@@ -68,13 +72,16 @@ func TestTheOperatingCommandsWorkOnPostgres(t *testing.T) {
 		if err := os.WriteFile(stranger.password, []byte("correct pony\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for says, b := range map[string]base{`database "nowhere" does not exist`: nowhere, "password authentication failed": stranger} {
+		for says, b := range map[string]base{"no database of this name": nowhere, "look at the user, the password": stranger} {
 			text, err := b.as(s, "confetti up twin-"+b.database+" --devices 3")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if out, err := s.Run("timeout 60 " + text); err == nil || !strings.Contains(out, says) || strings.Contains(out, "correct") {
 				t.Errorf("a trial does not fail saying %q: %v", says, err)
+			}
+			if b.used(1) == nil {
+				t.Error("a database without a table is taken for one that was used")
 			}
 		}
 		if _, err := onPostgres([]byte("queue.folder = 'elsewhere'\n"), "shuffler", "postgres:///", "password"); err == nil {
@@ -206,27 +213,27 @@ func onPostgres(config []byte, role, address, password string) ([]byte, error) {
 	return []byte(strings.Replace(string(config), lines.folder, fmt.Sprintf(lines.database, address, password), 1)), nil
 }
 
-// used checks that the roles of so many trials have kept their data in databases, and nothing in folders.
-func (b *base) used(t *testing.T, trials int) {
-	t.Helper()
+// used refuses what the roles of so many trials have not kept in databases, or have in folders.
+func (b *base) used(trials int) error {
 	db, err := sql.Open("pgx", b.DSN())
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer db.Close()
-	if len(b.settled) != trials*4 { // two hops, an issuer and an analyzer
-		t.Errorf("these roles of %d trials have a database: %v", trials, b.settled)
+	settled := b.settled
+	if b.settled = nil; len(settled) != trials*4 { // two hops, an issuer and an analyzer
+		return fmt.Errorf("these roles of %d trials have a database: %v", trials, settled)
 	}
-	for _, config := range b.settled {
+	for _, config := range settled {
 		var tables int
 		if err := db.QueryRow("SELECT count(*) FROM pg_tables WHERE schemaname = $1", b.schema(config)).Scan(&tables); err != nil || tables == 0 {
-			t.Errorf("the database of %s has %d tables (%v)", config, tables, err)
+			return fmt.Errorf("the database of %s has %d tables (%v)", config, tables, err)
 		}
 		for _, folder := range folders {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(config), folder)); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%s: there is a folder %s too (%v)", config, folder, err)
+				return fmt.Errorf("%s: there is a folder %s too (%v)", config, folder, err)
 			}
 		}
 	}
-	b.settled = nil
+	return nil
 }
