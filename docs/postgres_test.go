@@ -188,7 +188,7 @@ var folders = []string{"queue", "shelves", filepath.Join("marks", "shelves")}
 // schema names that of a configuration. The name has the word that a printed command changes.
 func (*base) schema(config string) string {
 	folder := filepath.Dir(config)
-	return strings.NewReplacer("-", "_").Replace("shelves_" + filepath.Base(filepath.Dir(folder)) + "_" + filepath.Base(folder))
+	return strings.ReplaceAll("shelves_"+filepath.Base(filepath.Dir(folder))+"_"+filepath.Base(folder), "-", "_")
 }
 
 // address is that of a schema, for the user with a password.
