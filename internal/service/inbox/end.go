@@ -92,11 +92,11 @@ func (e *Epoch) End(ctx context.Context, crowds Crowds, together int) (done bool
 // setAside goes on without what is damaged: nothing more comes in, and what can be read is all that
 // there will be.
 func (e *Epoch) setAside(ctx context.Context, why error) error {
-	e.o.Log.Error("contributions are damaged on disk, and are set aside", "plan", e.plan.Name(), "instance", e.rules.Instance, "error", why.Error())
 	shelf, err := e.o.Rows.SetAside(ctx, ShelfName(e.o.Name), why)
 	if err != nil {
 		return err
 	}
+	e.o.Log.Error("contributions are damaged on disk, and are set aside", "plan", e.plan.Name(), "instance", e.rules.Instance, "error", why.Error())
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.inbox = shelf
