@@ -96,12 +96,12 @@ func scatterAnew(ctx context.Context, c mixer.Crowd, hop *shuffler.Hop, o shuffl
 	if err != nil {
 		return err
 	}
-	var envelopes [][]byte
-	for ; len(part) >= c.Size; part = part[c.Size:] {
-		envelopes = append(envelopes, part[:c.Size])
+	var contributions [][]byte // of the entry, which this hop is
+	for ; len(part) >= c.Body; part = part[c.Body:] {
+		contributions = append(contributions, part[:c.Body])
 	}
 	drawn := shuffler.NewKey()
-	did, err := hop.Scatter(drawn, c.Crowd, envelopes, c.Buckets)
+	did, err := hop.Scatter(drawn, c.Crowd, contributions, c.Buckets)
 	if err != nil {
 		return err
 	}
