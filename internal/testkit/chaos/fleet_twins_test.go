@@ -253,12 +253,13 @@ func rewrite(ctx context.Context, db keep.Store, sh rows.Shard, c rows.ShardCoun
 			return err
 		}
 		row["opened"], row["dropped"] = c.Opened, c.Dropped
-		row["tally"] = map[string]any{"length": len(c.Tally), "sha256": fmt.Sprintf("%x", sha256.Sum256(c.Tally))}
+		digest := fmt.Sprintf("%x", sha256.Sum256(c.Tally))
+		row["tally"] = map[string]any{"length": len(c.Tally), "sha256": digest}
 		if text, err = json.Marshal(row); err != nil {
 			return err
 		}
 		tx.Put(shards, at, text)
-		tx.Put(counts, fmt.Sprintf("%s/%s/%010d", at, sh.Attempt, 0), c.Tally)
+		tx.Put(counts, fmt.Sprintf("%s/%s/%s/%010d", at, sh.Attempt, digest, 0), c.Tally)
 		return nil
 	})
 }
