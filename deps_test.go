@@ -77,7 +77,7 @@ var layers = [][]string{
 	{"simulate", "internal/testkit/chaos", "internal/studio", "internal/client/page"},
 	{"internal/simulate/measure", "internal/audit"},
 	{"release/verify", "internal/service/webstudio", "internal/testkit/webtest"},
-	{"internal/service/console"},
+	{"internal/service/console", "internal/tools/publish"},
 	{"internal/simulate/collection"},
 	{"cmd/internal/daemon"},
 	{"internal/cli/terminal", "cmd/internal/shuffler", "cmd/internal/aggregator", "cmd/confetti-web"},

@@ -2,9 +2,15 @@ package release
 
 import "runtime/debug"
 
+// version is that of a released program, which its build sets.
+var version string
+
 // Software returns the name of this program with the module version or the commit that it was built from, as a
 // release has it in its provenance.
 func Software() string {
+	if version != "" {
+		return "confetti " + version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "confetti (unknown build)"

@@ -1,5 +1,5 @@
-// Package module finds a WebAssembly module that a page loads, or makes it, and serves it. Used by web/client and
-// internal/service/webstudio.
+// Package module finds a WebAssembly module that a page loads, or makes it, and serves it. Used by web/client,
+// internal/service/webstudio and internal/tools/publish.
 package module
 
 import (
@@ -31,10 +31,13 @@ type Module struct {
 // wasmExec is the toolchain's script that starts a module. Neither is in the tree.
 const wasmExec = "wasm_exec.js"
 
-// Files returns the scripts, and the module with what starts it. The module is found beside the
-// running program, where images and releases have it; in a checkout of the source the Go
-// toolchain makes it, in the user's cache, which takes a minute at first.
+// Files returns the scripts, and the module with what starts it. A released program has the module
+// in itself. Otherwise it is found beside the running program, where images have it; in a checkout of the source the
+// Go toolchain makes it, in the user's cache, which takes a minute at first.
 func (m Module) Files(ctx context.Context) (fs.FS, error) {
+	if inside != nil {
+		return files{m, unpacked{inside}}, nil
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("module: %w", err)
@@ -63,10 +66,6 @@ func (m Module) build(ctx context.Context) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	root, err := run(ctx, nil, "go", "env", "GOROOT")
-	if err != nil {
-		return "", err
-	}
 	version, err := run(ctx, nil, "go", "env", "GOVERSION")
 	if err != nil {
 		return "", err
@@ -86,20 +85,31 @@ func (m Module) build(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(mine)) }()
-	build := append(append([]string{"build", "-trimpath"}, sparing...), "-ldflags=-s -w", "-o", filepath.Join(mine, m.Wasm), m.Command)
-	if _, err := run(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "go", build...); err != nil {
-		return "", err
-	}
-	script, err := os.ReadFile(filepath.Join(root, "lib", "wasm", wasmExec))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(mine, wasmExec), script, 0o644)
-	}
+	err = m.Make(ctx, mine)
 	for _, name := range []string{wasmExec, m.Wasm} {
 		if err == nil {
 			err = os.Rename(filepath.Join(mine, name), filepath.Join(dir, name))
 		}
 	}
 	return dir, err
+}
+
+// Make builds the module with the Go toolchain into a folder, from the checkout that the program runs in, and puts
+// the script that starts it beside it.
+func (m Module) Make(ctx context.Context, dir string) error {
+	root, err := run(ctx, nil, "go", "env", "GOROOT")
+	if err != nil {
+		return err
+	}
+	build := append(append([]string{"build", "-trimpath", "-buildvcs=false"}, sparing...), "-ldflags=-s -w", "-o", filepath.Join(dir, m.Wasm), m.Command)
+	if _, err := run(ctx, []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "go", build...); err != nil {
+		return err
+	}
+	script, err := os.ReadFile(filepath.Join(root, "lib", "wasm", wasmExec))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, wasmExec), script, 0o644)
+	}
+	return err
 }
 
 // sparing has the compiler copy functions into their callers in our packages and in those that
@@ -126,7 +136,7 @@ type files struct {
 
 // Open implements fs.FS.
 func (f files) Open(name string) (fs.File, error) {
-	if name == f.Wasm || name == wasmExec {
+	if name == f.Wasm || name == f.Wasm+packed || name == wasmExec {
 		return f.made.Open(name)
 	}
 	return f.Scripts.Open(name)
@@ -136,12 +146,12 @@ func (f files) Open(name string) (fs.File, error) {
 // content security policy that allows 'wasm-unsafe-eval' and workers of its own origin.
 func (m Module) Handler(all fs.FS) http.Handler {
 	plain := http.FileServerFS(all)
-	packed := sync.OnceValues(func() ([]byte, error) { return compress(all, m.Wasm) })
+	small := sync.OnceValues(func() ([]byte, error) { return compress(all, m.Wasm) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("Vary", "Accept-Encoding")
 		if strings.TrimPrefix(r.URL.Path, "/") == m.Wasm && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			if data, err := packed(); err == nil {
+			if data, err := small(); err == nil {
 				w.Header().Set("Content-Encoding", "gzip")
 				w.Header().Set("Content-Type", "application/wasm")
 				http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
@@ -152,7 +162,11 @@ func (m Module) Handler(all fs.FS) http.Handler {
 	})
 }
 
+// compress returns a file by gzip, as it was packed when the program was made, where it was.
 func compress(all fs.FS, name string) ([]byte, error) {
+	if ready, err := fs.ReadFile(all, name+packed); err == nil {
+		return ready, nil
+	}
 	module, err := all.Open(name)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ var platform = []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./internal/sbom FILE, in the root of the repository")
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/tools/sbom FILE, in the root of the repository")
 		os.Exit(2)
 	}
 	b, err := bill(".")

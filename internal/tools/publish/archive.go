@@ -1,0 +1,137 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// file is one of an archive. A folder has a name that ends in a slash.
+type file struct {
+	name  string
+	mode  int64
+	owner int
+	text  []byte
+}
+
+func (f file) folder() bool { return strings.HasSuffix(f.name, "/") }
+
+// packed returns text by gzip, without a name or a time.
+func packed(text []byte) []byte {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		panic("publish: " + err.Error()) // of a level that there is
+	}
+	z.Write(text)
+	z.Close()
+	return b.Bytes()
+}
+
+// tarred returns files in their order, of one time and of nobody of this machine.
+func tarred(at time.Time, all []file) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range all {
+		h := &tar.Header{Name: f.name, Mode: f.mode, Uid: f.owner, Gid: f.owner, ModTime: at, Size: int64(len(f.text)), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+		if f.folder() {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.text); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+// zipped is tarred, as a zip.
+func zipped(at time.Time, all []file) ([]byte, error) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range all {
+		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: at}
+		h.SetMode(os.FileMode(f.mode))
+		to, err := w.CreateHeader(h)
+		if err == nil {
+			_, err = to.Write(f.text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+// withFolders puts each folder above a file before it.
+func withFolders(all []file) (out []file) {
+	seen := map[string]bool{}
+	for _, f := range all {
+		var above []file
+		for dir := path.Dir(strings.TrimSuffix(f.name, "/")); dir != "." && !seen[dir+"/"]; dir = path.Dir(dir) {
+			seen[dir+"/"] = true
+			above = append(above, file{name: dir + "/", mode: 0o755})
+		}
+		slices.Reverse(above)
+		seen[f.name] = true
+		out = append(append(out, above...), f)
+	}
+	return out
+}
+
+// archives writes one a platform: programs, what shells read, and the texts.
+func (e edition) archives(ctx context.Context) error {
+	texts, err := e.completions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, file{name: name, mode: 0o644, text: text})
+	}
+	for _, t := range e.targets {
+		name := "confetti_" + e.version + "_" + t.os + "_" + t.arch
+		var all []file
+		for _, one := range programs {
+			text, err := e.read(t, one)
+			if err != nil {
+				return err
+			}
+			all = append(all, file{name: name + "/" + t.program(one), mode: 0o755, text: text})
+		}
+		for _, f := range texts {
+			f.name = name + "/" + f.name
+			all = append(all, f)
+		}
+		pack, end := func(all []file) ([]byte, error) {
+			b, err := tarred(e.at, withFolders(all))
+			return packed(b), err
+		}, ".tar.gz"
+		if t.os == "windows" {
+			pack, end = func(all []file) ([]byte, error) { return zipped(e.at, all) }, ".zip"
+		}
+		text, err := pack(all)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(e.out, name+end), text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

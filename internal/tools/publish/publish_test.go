@@ -1,0 +1,455 @@
+//go:build unix
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
+)
+
+// tried is the version that is made, and scratch where.
+const tried = "v0.9.1-test.1"
+
+var scratch string
+
+func TestMain(m *testing.M) {
+	err := os.Chdir("../../..") // the root, where the command is run
+	if err == nil {
+		scratch, err = os.MkdirTemp("", "confetti-published-*")
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(scratch)
+	os.Exit(code)
+}
+
+// makeInto makes everything for this machine into a folder.
+func makeInto(name string) (string, error) {
+	out := filepath.Join(scratch, name)
+	trusted := filepath.Join(scratch, "authorities")
+	if err := os.WriteFile(trusted, []byte("nobody\n"), 0o600); err != nil {
+		return "", err
+	}
+	return out, run(context.Background(), tried, out, []string{native.os + "/" + native.arch}, trusted)
+}
+
+var once = sync.OnceValues(func() (string, error) { return makeInto("first") })
+
+// made returns the folder with everything, which is made once for all tests.
+func made(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds all programs")
+	}
+	if native.os != "linux" {
+		t.Skip("packages and images are made of programs for Linux, and here are none: the command makes them anywhere")
+	}
+	webtest.Node(t, "web")
+	out, err := once()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// found returns the one with that beginning and end.
+func found(t *testing.T, begins, ends string) string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(made(t), begins+"*"+ends))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%s*%s: %v, %v", begins, ends, all, err)
+	}
+	return all[0]
+}
+
+// bare runs a command that finds nothing of this machine by name.
+func bare(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, args...)
+	c.Dir, c.Env = dir, []string{"PATH=" + dir, "HOME=" + dir, "TMPDIR=" + dir}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", program, args, err, out)
+	}
+	return string(out)
+}
+
+// needs skips a test where a program is missing, unless CONFETTI_PACKAGES=require.
+func needs(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("CONFETTI_PACKAGES") == "require" {
+				t.Fatalf("there is no %s here: install Debian's packages dpkg, rpm, rpm2cpio and cpio", name)
+			}
+			t.Skipf("there is no %s here: install Debian's packages dpkg, rpm, rpm2cpio and cpio", name)
+		}
+	}
+}
+
+func unpack(t *testing.T, text []byte, dir string) {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, h.Name)
+		if h.Typeflag == tar.TypeDir {
+			err = os.MkdirAll(to, 0o755)
+		} else if text, failed := io.ReadAll(r); failed != nil {
+			err = failed
+		} else {
+			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, os.FileMode(h.Mode)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Two makings give the same bytes, and sums that hold; no file names the folder that it was made in.
+func TestTwoMakingsAreTheSame(t *testing.T) {
+	first := made(t)
+	second, err := makeInto("second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(first)
+	if err != nil || len(entries) < 15 {
+		t.Fatal(len(entries), err)
+	}
+	sums, err := os.ReadFile(filepath.Join(first, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		a, err := os.ReadFile(filepath.Join(first, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(second, entry.Name()))
+		if err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s: %v, %d bytes and %d", entry.Name(), err, len(a), len(b))
+		}
+		if line := digest(a) + "  " + entry.Name() + "\n"; entry.Name() != "SHA256SUMS" && !bytes.Contains(sums, []byte(line)) {
+			t.Errorf("SHA256SUMS lacks %q", line)
+		}
+	}
+	if err := os.RemoveAll(second); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who has the archive alone sees the whole loop, and phones answer a poll: the modules are inside.
+func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
+	text, err := os.ReadFile(found(t, "confetti_", ".tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	unpack(t, text, dir)
+	folders, err := filepath.Glob(filepath.Join(dir, "confetti_*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatal(folders, err)
+	}
+	dir = folders[0]
+	confetti := filepath.Join(dir, "confetti")
+	if said := bare(t, dir, confetti, "version"); !strings.HasPrefix(said, "confetti "+tried+"\n") {
+		t.Errorf("%q", said)
+	}
+	for _, name := range programs {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || bytes.Contains(text, []byte(scratch)) {
+			t.Errorf("%s: %v, or it names the folder where it was made", name, err)
+		}
+	}
+	bare(t, dir, confetti, "demo")
+	if page, err := os.ReadFile(filepath.Join(dir, "confetti-demo", "release.html")); err != nil || len(page) < 10_000 {
+		t.Errorf("the demo's page: %v, %d bytes", err, len(page))
+	}
+
+	up := exec.CommandContext(t.Context(), confetti, "up", "poll", "--open", "--devices", "110")
+	var said bytes.Buffer
+	up.Dir, up.Env, up.Stderr = dir, []string{"PATH=" + dir, "HOME=" + dir}, &said
+	out, err := up.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(5*time.Minute, func() { up.Process.Kill() })
+	defer stop.Stop()
+	all := ""
+	for buffer := make([]byte, 1<<12); !strings.Contains(all, "Phones open http") && !strings.Contains(all, "Phones cannot"); {
+		n, err := out.Read(buffer)
+		if all += string(buffer[:n]); err != nil {
+			break
+		}
+	}
+	up.Process.Signal(os.Interrupt)
+	io.Copy(io.Discard, out)
+	up.Wait()
+	if !strings.Contains(all, "Phones open http") {
+		t.Errorf("%s\n%s", all, &said)
+	}
+}
+
+// Debian's own tool unpacks the packages; their sums hold and their programs run.
+func TestTheDebianPackages(t *testing.T) {
+	needs(t, "dpkg", "dpkg-deb", "md5sum")
+	for _, p := range packs {
+		deb, dir := found(t, p.name+"_", ".deb"), t.TempDir()
+		for _, args := range [][]string{{"-x", deb, dir}, {"-e", deb, filepath.Join(dir, "DEBIAN")}} {
+			if out, err := exec.CommandContext(t.Context(), "dpkg-deb", args...).CombinedOutput(); err != nil {
+				t.Fatalf("dpkg-deb %v: %v\n%s", args, err, out)
+			}
+		}
+		check := exec.CommandContext(t.Context(), "md5sum", "-c", "DEBIAN/md5sums")
+		check.Dir = dir
+		if out, err := check.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", p.name, err, out)
+		}
+		if out, err := exec.CommandContext(t.Context(), "dpkg-deb", "-f", deb, "Version", "Architecture").Output(); err != nil || !strings.Contains(string(out), "0.9.1~test.1") || !strings.Contains(string(out), native.arch) {
+			t.Errorf("%s: %v, %s", p.name, err, out)
+		}
+		installed(t, p, dir)
+	}
+}
+
+// RPM's own tools find the digests right, and unpack the packages.
+func TestTheRPMPackages(t *testing.T) {
+	needs(t, "rpm", "rpm2cpio", "cpio")
+	for _, p := range packs {
+		all, dir := found(t, p.name+"-0.9.1", ".rpm"), t.TempDir()
+		if out, err := exec.CommandContext(t.Context(), "rpm", "-K", all).CombinedOutput(); err != nil || !strings.Contains(string(out), "digests OK") {
+			t.Errorf("%s: %v\n%s", p.name, err, out)
+		}
+		if out, err := exec.CommandContext(t.Context(), "rpm", "-qp", "--qf", "%{NAME} %{VERSION} %{ARCH}", all).Output(); err != nil || string(out) != p.name+" 0.9.1~test.1 "+rpmArch(native) {
+			t.Errorf("%s: %v, %s", p.name, err, out)
+		}
+		if out, err := exec.CommandContext(t.Context(), "sh", "-c", `rpm2cpio "$1" | (cd "$2" && cpio -idm)`, "sh", all, dir).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", p.name, err, out)
+		}
+		installed(t, p, dir)
+		text, err := os.ReadFile(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)-1] ^= 1 // another payload
+		broken := filepath.Join(dir, "broken.rpm")
+		if err := os.WriteFile(broken, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), "rpm", "-K", broken).CombinedOutput(); err == nil {
+			t.Errorf("a changed package passes: %s", out)
+		}
+	}
+}
+
+// installed runs the programs of a package, and looks at the units.
+func installed(t *testing.T, p pack, dir string) {
+	t.Helper()
+	for _, name := range p.programs {
+		if said := bare(t, dir, filepath.Join(dir, "usr/bin", name), "--help"); !strings.Contains(said, name) {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+	for _, name := range p.units {
+		unit, err := os.ReadFile(filepath.Join(dir, "usr/lib/systemd/system", name))
+		if err != nil {
+			t.Error(err)
+		}
+		_, after, _ := strings.Cut(string(unit), "ExecStart=/usr/bin/")
+		if program, _, _ := strings.Cut(after, " "); !slices.Contains(p.programs, program) {
+			t.Errorf("%s starts %s, which is not in %s", name, program, p.name)
+		}
+	}
+}
+
+// Each image is a layout whose digests hold, and its program runs in nothing but its own files.
+func TestTheImages(t *testing.T) {
+	for _, role := range roles {
+		blobs := map[string][]byte{}
+		text, err := os.ReadFile(found(t, role.program+"_0", ".oci.tar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := tar.NewReader(bytes.NewReader(text)); ; {
+			h, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blobs[strings.TrimPrefix(h.Name, "blobs/sha256/")] = b
+		}
+		blob := func(d descriptor) []byte {
+			name := strings.TrimPrefix(d.Digest, "sha256:")
+			if b := blobs[name]; b == nil || digest(b) != name || len(b) != d.Size {
+				t.Fatalf("%s: %s is not there, or is another", role.program, d.Digest)
+			}
+			return blobs[name]
+		}
+		var index struct{ Manifests []descriptor }
+		var manifest struct {
+			Config descriptor
+			Layers []descriptor
+		}
+		var config struct {
+			Config struct {
+				User       string
+				Entrypoint []string
+			}
+			RootFS struct {
+				DiffIDs []string `json:"diff_ids"`
+			}
+		}
+		if err := json.Unmarshal(blobs["index.json"], &index); err != nil || len(index.Manifests) != 1 {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(blob(index.Manifests[0]), &manifest); err != nil || len(manifest.Layers) != 1 {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(blob(manifest.Config), &config); err != nil || config.Config.User != "65532:65532" {
+			t.Fatal(err, config)
+		}
+		layer := blob(manifest.Layers[0])
+		z, err := gzip.NewReader(bytes.NewReader(layer))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain, err := io.ReadAll(z); err != nil || config.RootFS.DiffIDs[0] != "sha256:"+digest(plain) {
+			t.Errorf("%s: the layer is another than its configuration says: %v", role.program, err)
+		}
+		if os.Getuid() != 0 {
+			continue // to run it in its own root takes root's rights
+		}
+		root := t.TempDir()
+		unpack(t, layer, root)
+		if err := os.Chmod(root, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), config.Config.Entrypoint[0], "--help")
+		c.Dir, c.Env = "/", []string{}
+		c.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", role.program, err, out)
+		}
+	}
+}
+
+// The package for pages goes into an empty project, without a network; a program in TypeScript that uses it
+// compiles, and one that misuses it does not. Its files are those that a page loads.
+func TestThePackageForPages(t *testing.T) {
+	archive := found(t, "confetti-dp-client-", ".tgz")
+	needs(t, "npm")
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do := func(want bool, name string, args ...string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), name, args...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); (err == nil) != want {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+	}
+	write("package.json", `{"type": "module", "private": true}`)
+	do(true, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", archive)
+	const program = `import { open, DeviceError, type Outcome } from "@confetti-dp/client";
+export async function ask(plan: string, publishers: string[], bearer: string, drink: string): Promise<Outcome> {
+  const device = await open({ plan, publishers, bearer, delay: 0 });
+  try {
+    return await device.report({ drink }, { consent: true });
+  } catch (e) {
+    if (e instanceof DeviceError && e.code === "answered") return { state: "sent", parts: 0 };
+    throw e;
+  } finally {
+    device.close();
+  }
+}
+`
+	write("ask.ts", program)
+	tsc := func(want bool) {
+		t.Helper()
+		do(want, filepath.Join(root, "web/node_modules/.bin/tsc"), "--strict", "--noEmit", "--module", "nodenext", "--moduleResolution", "nodenext", "--target", "es2022", "--lib", "es2022,dom", "ask.ts")
+	}
+	tsc(true)
+	write("ask.ts", strings.Replace(program, "bearer, delay: 0", "bearer: 7", 1))
+	tsc(false)
+	do(true, filepath.Join(dir, "node_modules/.bin/confetti-files"), "public")
+	for _, name := range []string{"index.js", "worker.js", "device.js", "store.js", "wasm_exec.js", "confetti.wasm"} {
+		a, err := os.ReadFile(filepath.Join(dir, "public", name))
+		b, missing := os.ReadFile(filepath.Join(dir, "node_modules/@confetti-dp/client", name))
+		if err != nil || missing != nil || !bytes.Equal(a, b) || len(a) == 0 {
+			t.Errorf("%s: %v, %v", name, err, missing)
+		}
+	}
+}
+
+// The formula names the archive that was made, by its sum.
+func TestTheFormula(t *testing.T) {
+	archive, err := os.ReadFile(found(t, "confetti_", ".tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(made(t), "confetti.rb"))
+	if err != nil || !strings.Contains(string(text), digest(archive)) || strings.Count(string(text), "url ") != 1 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// What cannot be made is refused, and nothing is left of it.
+func TestRefusals(t *testing.T) {
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "there"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ version, out, platform, says string }{
+		{"0.1.0", "out", "linux/amd64", "no version"},
+		{"v0.1", "out", "linux/amd64", "no version"},
+		{"v0.1.0", full, "linux/amd64", "not empty"},
+	} {
+		if err := run(t.Context(), c.version, c.out, []string{c.platform}, "/dev/null"); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
