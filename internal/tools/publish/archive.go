@@ -56,7 +56,7 @@ func tarred(at time.Time, all []file) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// zipped is tarred, as a zip.
+// zipped returns what tarred does, as a zip.
 func zipped(at time.Time, all []file) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

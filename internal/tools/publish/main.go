@@ -205,7 +205,7 @@ func (e edition) build(ctx context.Context) error {
 
 var native = target{runtime.GOOS, runtime.GOARCH}
 
-// folder is where the programs of a platform are.
+// folder returns where the programs of a platform are.
 func (e edition) folder(t target) string { return filepath.Join(e.made, t.os+"_"+t.arch) }
 
 // read returns a program.
@@ -213,7 +213,7 @@ func (e edition) read(t target, name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(e.folder(t), t.program(name)))
 }
 
-// completions are what shells read, by their usual files.
+// completions returns what shells read, by their usual files.
 func (e edition) completions(ctx context.Context) (all []file, err error) {
 	for _, s := range []struct{ shell, name string }{{"bash", "confetti.bash"}, {"fish", "confetti.fish"}, {"powershell", "confetti.ps1"}, {"zsh", "_confetti"}} {
 		text, err := e.tool(ctx, nil, filepath.Join(e.folder(native), native.program("confetti")), "completion", s.shell)

@@ -65,7 +65,7 @@ func (e edition) packages(ctx context.Context) error {
 	return nil
 }
 
-// installed are the files of a package where they lie, without the first slash.
+// installed returns the files of a package where they lie, without the first slash.
 func (e edition) installed(t target, p pack, shells []file) (all []file, err error) {
 	add := func(name, from string, mode int64) {
 		if err == nil {
