@@ -21,13 +21,13 @@ func TestThePageOfVersionsIsOfNow(t *testing.T) {
 		}
 	}
 	journal := read(t, "../client/internal/journal/journal.go")
-	for what, now := range map[string]string{"plans": fmt.Sprint(plan.Version), "ledgers of devices": "confetti-ledger/v3", "the interface of services": "/v1"} {
+	for what, now := range map[string]string{"plans": fmt.Sprint(plan.Version), "ledgers of devices": "confetti-ledger/v4", "the interface of services": "/v1"} {
 		cells := rows[what]
 		if cells == nil || strings.TrimSpace(cells[2]) != now {
 			t.Errorf("%s: the page says %q, and it is %s", what, cells, now)
 		}
 	}
-	if !strings.Contains(journal, `"confetti-ledger/v3`) {
+	if !strings.Contains(journal, `"confetti-ledger/v4`) {
 		t.Error("ledgers are of another version")
 	}
 	files, tests := 0, regexp.MustCompile("`go test (\\./[a-z/]+)(?: -run (\\w+))?`")
