@@ -42,7 +42,7 @@ func BenchmarkHistogramCount(b *testing.B) {
 	h := example.OneHot(plan.Attribute{Name: "cell", Kind: "categories", Size: 2_795_520})
 	h.Randomizer.Epsilon, h.Randomizer.Keep, h.Randomizer.Flip = 13, 0.75, 0.25
 	p := example.Histogram(h)
-	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1<<20, 8
+	p.Envelopes.PerDevice, p.Envelopes.PayloadBytes = 1<<17, 8 // some 14 MB, as much as a contribution may have
 	proto := example.Runnable(b, p)
 	r := seeded.New(1)
 	symbol, err := proto.Encode(histogram.Answers{Values: []any{1}})

@@ -55,7 +55,11 @@ test("a plan that nobody trusted has signed, or that was changed, is refused", {
 });
 
 test("what cannot be sent waits, and opting out destroys it", { skip: why }, async () => {
-  const device = await open({ ...options(2 * each + 1), bearer: "not-a-token" }, new Memory());
+  const refused = await open({ ...options(2 * each + 1), bearer: "not-a-token" }, new Memory());
+  await assert.rejects(refused.report({ colour: "green" }, { consent: true }), { code: "credential" });
+  assert.deepEqual((await refused.ledger()).entries, []); // nothing was drawn
+  refused.close();
+  const device = await open({ ...options(2 * each + 1), delay: 3600 }, new Memory());
   const outcome = await device.report({ colour: "green" }, { consent: true });
   assert.equal(outcome.state, "waiting");
   assert.equal(outcome.parts, 1);
