@@ -443,7 +443,11 @@ func wantCrowds(t testing.TB, w *world, want map[uint32][]string) {
 // fresh starts a stopped hop on an empty disk, with the plan.
 func (w *world) fresh(hop int) {
 	w.t.Helper()
-	if err := os.RemoveAll(w.folder(hop)); err != nil {
+	notes, err := filepath.Glob(filepath.Join(w.dir, fmt.Sprint("keys", hop), "begun-*")) // its keys tell of what is lost
+	for _, gone := range append(notes, w.folder(hop)) {
+		err = errors.Join(err, os.RemoveAll(gone))
+	}
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.start(hop)
