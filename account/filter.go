@@ -84,7 +84,7 @@ type Filter struct {
 	spent spent
 }
 
-// spent is what plans cost together, as far as a filter asks of it.
+// spent adds up what plans cost together, as far as a filter asks of it.
 type spent struct {
 	plans                         int
 	epsilon, delta, squares, tail float64
@@ -145,7 +145,7 @@ type Shares struct {
 func (s Shares) Box() float64  { return math.Max(s.Shift, s.Tail) }
 func (s Shares) Sums() float64 { return math.Max(s.Epsilon, s.Delta) }
 
-// Shares says how much of the filter is spent, when these plans are too.
+// Shares returns how much of the filter is spent, when these plans are too.
 func (f Filter) Shares(plans ...Spending) Shares {
 	s := f.After(plans...).spent
 	// Relative roundings of so many sums of numbers that are not negative.

@@ -27,7 +27,7 @@ type coder struct {
 	parts    []Part          // of the entries that were read
 }
 
-// promise is what an entry costs and states.
+// promise holds what an entry costs and states.
 type promise struct {
 	Charge
 	statements []account.Statement
@@ -122,8 +122,8 @@ func (c *coder) ledger(l *Ledger) {
 	}
 }
 
-// smallestEntry is less than the bytes of any entry: nobody makes room for more of them than
-// there can be.
+// smallestEntry bounds the bytes of an entry from below, so that a length that is read makes no more room than
+// there can be entries.
 const smallestEntry = 48
 
 func (c *coder) entry(e *Entry) {
