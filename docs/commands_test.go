@@ -20,7 +20,6 @@ var followed = []string{"README.md", "docs/README.md", "docs/tables.md", "docs/o
 
 // exempt are the printed commands that the test does not run, and why.
 var exempt = map[string]string{
-	"go test ./...": "it is what runs this test",
 	"go test ./internal/audit -run TestAttacksFindTheirShares -shares -timeout 0 -v": "it makes millions of collections; the same test makes fewer of them wherever it is run without -shares",
 	"confetti-shuffler --config shuffler.toml --set-aside":                           "it is for a stopped service with a damaged disk, which its own tests make",
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // page is what two strangers have, beside a folder each.
-const page = "docs/tutorials/two-organisations.md"
+const page = "docs/tutorials/two-hospitals.md"
 
 // sides are the two of the page, each a user of its own where the test may choose users.
 var sides = map[string]int{"North": 61001, "South": 61002}
@@ -111,7 +111,7 @@ func TestTwoStrangers(t *testing.T) {
 		}
 	}
 	for _, show := range []string{"North: confetti release show release", "North: confetti release show sums"} {
-		if !regexp.MustCompile(`Respondents counted +24\n`).MatchString(said[show]) {
+		if !regexp.MustCompile(`Respondents counted +400\n`).MatchString(said[show]) {
 			t.Errorf("%s says\n%s", show, said[show])
 		}
 	}
