@@ -169,7 +169,7 @@ func TestWordsFollowFromPlanAndNumbers(t *testing.T) {
 // notStored are keys of what a forger would like to be shown.
 var notStored = []string{"label", "title", "text", "note", "unit", "alt", "heat", "kind"}
 
-// free are names that follow from no plan: docs/limits.md lists them.
+// free are names that follow from no plan: docs/limits-software.md lists them.
 func free(section, key string) bool { return section == "model" && key == "key" }
 
 // forge calls one for each name in the findings of a release that is another one, and for each word beside them;

@@ -493,7 +493,7 @@ var damaged = map[string][2]string{
 	verify.SignedFile: {"plan", "plan"}, verify.PlanFile: {"plan", "plan"}, relay.ReceiptsFile: {"receipts", "receipts"}, relay.SignatureFile: {numbers, numbers},
 }
 
-// ofRelease is what refuses another leaf in release.json; open: nothing does, and docs/limits.md says so.
+// ofRelease is what refuses another leaf in release.json; open: nothing does, and docs/limits-software.md says so.
 func ofRelease(class string) string {
 	part, _, _ := strings.Cut(strings.TrimPrefix(class, release.JSONFile+"."), "[")
 	if (part == "headline" || part == "sections") && (strings.HasSuffix(class, ".name") || strings.HasSuffix(class, ".key") || strings.HasSuffix(class, ".categories[]")) {
