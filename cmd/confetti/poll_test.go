@@ -126,11 +126,11 @@ func livePoll(t *testing.T, browser context.Context, name string, says pollWords
 
 	phone := webtest.Open(t, browser, webtest.Phone, chromedp.WithNewBrowserContext())
 	phone.Do(chromedp.Navigate(address), webtest.Until(`document.querySelector("#answer button")?.disabled === false`))
-	if text := webtest.Ask(phone, chromedp.Text(".choices .lead")); !strings.Contains(text, says.leaves) {
+	if text := webtest.Ask(phone, chromedp.Text(".price")); !strings.Contains(text, says.leaves) {
 		t.Errorf("the phone says of the way: %q", text)
 	}
 	phone.Look(t, "answer, "+name)
-	phone.Do(chromedp.Click(`input[value="coffee"]`), chromedp.Click("#agree"), chromedp.Click("#answer button"), chromedp.WaitVisible("#said"))
+	phone.Do(chromedp.Click(`input[value="coffee"]`), chromedp.Click("#answer button"), chromedp.WaitVisible("#said"))
 	if text := webtest.Ask(phone, chromedp.Text("#outcome")); !strings.HasPrefix(text, "Sent.") {
 		t.Errorf("the phone says %q", text)
 	}
@@ -138,7 +138,7 @@ func livePoll(t *testing.T, browser context.Context, name string, says pollWords
 	if text := webtest.Ask(phone, chromedp.Text("#told")); !regexp.MustCompile(says.told).MatchString(text) {
 		t.Errorf("what was said reads %q", text)
 	}
-	phone.Do(chromedp.Click("#said summary"))
+	phone.Do(chromedp.Click(".first .fold summary"))
 	if text := webtest.Ask(phone, chromedp.Text("#words")); !strings.Contains(text, "What do you drink?") || !strings.Contains(text, "sent") {
 		t.Errorf("what was written down reads %q", text)
 	}

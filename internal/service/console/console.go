@@ -288,6 +288,7 @@ type sheet struct {
 	Every  int    // seconds after which it is drawn anew; 0: never
 	Trial  bool   // one operator has every key
 	Wide   bool   // it is for a screen that many look at
+	Guest  bool   // it is for respondents, who have no menu
 }
 
 // shown is what a template is given.

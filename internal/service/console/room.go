@@ -45,9 +45,9 @@ type Room struct {
 // What of a room's places may be taken: whoever deletes the cookie is another phone to it, so
 // that one that does so again and again must not get them all.
 const (
-	joinsOfAddress = 20 // at once: a class is behind one address, and all of it comes in within a minute
+	joinsOfAddress = 60 // at once: a class is behind one address, and none of it waits
 	addressRests   = time.Second
-	joinsInAll     = 60 // at once
+	joinsInAll     = 120 // at once
 	joinsASecond   = 2
 )
 
@@ -127,6 +127,7 @@ type roomView struct {
 	Of         int
 	Without    string
 	Scan       string // how answers come to be counted
+	Result     string // how sure somebody can become of an answer by the result
 	Counts     string // what is done once nobody can answer any more
 }
 
@@ -138,6 +139,9 @@ func (c *Console) roomView(ctx context.Context) (roomView, error) {
 	now, err := c.analyzer.find(ctx, v.Plan)
 	if err != nil {
 		return v, err
+	}
+	if one, err := c.analyzer.plan(ctx, v.Plan); err == nil {
+		v.Result, _ = price(one.promise.Statements)
 	}
 	v.State, v.Reason, v.Withdrawal, v.Closing = now.State, now.Reason, now.Withdrawal, closing(now, c.o.Now())
 	if _, is := c.closing.Load(v.Plan); is && v.State == analyzerd.Open {
@@ -176,7 +180,8 @@ func (c *Console) room(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("console: %w", err)
 	}
 	v.Code = svg(code)
-	return c.render(w, r, http.StatusOK, "room", sheet{Title: v.Title, At: "room", Script: "room.js", Every: 5, Trial: oneOperator(c.o.Room.Signed.Plan), Wide: true}, v)
+	_, operator := c.session(r)
+	return c.render(w, r, http.StatusOK, "room", sheet{Title: v.Title, At: "room", Script: "room.js", Every: 3, Trial: oneOperator(c.o.Room.Signed.Plan), Wide: true, Guest: !operator}, v)
 }
 
 // postRoomClose closes the poll.
@@ -264,9 +269,13 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 		Cards               []account.Statement
 		Without, Plan       string
 		Minimum             int
-		Leaves              string
-	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: one.promise.Statements, Plan: p.Name(), Minimum: p.Crowd.Minimum}
+		Leaves, Scan        string
+		Result, Together    string // how sure somebody can become of an answer
+		Closes              time.Time
+	}{Title: p.Title, Asked: one.protocol.Words().Asked, Cards: one.promise.Statements, Plan: p.Name(), Minimum: p.Crowd.Minimum, Closes: p.Times.Closes}
 	body.Leaves = leaving(p.Route, body.Cards)
+	body.Scan, _ = passing(p.Route)
+	body.Result, body.Together = price(body.Cards)
 	switch {
 	case c.o.Room.Device == nil:
 		body.Without = c.o.Room.Without
@@ -275,7 +284,7 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 	default:
 		body.Field, body.Answers = offers[0].Name, offers[0].Answers
 	}
-	return c.render(w, r, http.StatusOK, "answer", sheet{Title: p.Title, At: "answer", Script: "answer.js", Trial: oneOperator(p)}, body)
+	return c.render(w, r, http.StatusOK, "answer", sheet{Title: p.Title, Script: "answer.js", Trial: oneOperator(p), Guest: true}, body)
 }
 
 // postJoin gives a phone what its device needs: the plan, and a credential for one token a hop.

@@ -21,6 +21,13 @@ type app struct {
 	Delay      float64  `json:"delay"`   // seconds: a trial hides from nobody who answers
 	Roots      string   `json:"roots"`   // the file of the trial's authority
 	Origins    []string `json:"origins"` // of pages that the services let in
+	Room       *pages   `json:"room,omitempty"`
+}
+
+// pages are where a live poll is seen, as long as it is up.
+type pages struct {
+	Phones string `json:"phones"` // "": they cannot answer
+	Screen string `json:"screen"` // a link that logs one browser in, once
 }
 
 // keepApp writes it for a plan that is signed, with the token.

@@ -111,7 +111,7 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	if err := c.keepState(t, p); err != nil {
 		return err
 	}
-	if c.Plan == "" {
+	if c.Plan == "" && c.Ask == "" {
 		if err := values(t, p, c.Devices); err != nil {
 			return err
 		}

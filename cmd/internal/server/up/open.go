@@ -42,34 +42,35 @@ func (c Command) lanAddress() (net.IP, error) {
 
 // open serves the console with a live poll until the context ends, and says where. done waits
 // for its end.
-func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logger, t trial.Folder, signed plan.Signed, s *services.Services) (done func() error, err error) {
+func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logger, t trial.Folder, signed plan.Signed, s *services.Services) (at *pages, done func() error, err error) {
 	ip, err := c.lanAddress()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	scheme := "http"
 	var certificate *tls.Certificate
 	if c.LAN != "" { // a browser runs no device that came over the network in the clear
 		if certificate, err = certify(ip); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		scheme = "https"
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
+	l, err := listenPages(t, ip)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	host := l.Addr().String()
-	room, err := c.room(ctx, t, signed, scheme+"://"+host+"/answer")
+	report, finish := terminal.Progress(std.Err)
+	room, err := c.room(ctx, std.Err, t, signed, scheme+"://"+host+"/answer", report)
 	if err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, nil, errors.Join(err, l.Close())
 	}
 	const operator = "trial"
 	folder := t.Path("room")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, nil, errors.Join(err, l.Close())
 	}
-	pages, err := console.New(console.Options{
+	served, err := console.New(console.Options{
 		Folder: folder, Names: []string{operator},
 		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Room: room, Studio: roles.Studio(), Close: s.Closing, Hosts: []string{host}, Log: log,
 		Backup: func(ctx context.Context) (string, error) {
@@ -78,14 +79,18 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 		},
 	})
 	if err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, nil, errors.Join(err, l.Close())
 	}
-	if err := c.tell(std.Out, room, scheme+"://"+host+pages.Login(operator)); err != nil {
-		return nil, errors.Join(err, l.Close(), pages.Close())
+	at = &pages{Screen: scheme + "://" + host + served.Login(operator)}
+	if room.Without == "" {
+		at.Phones = room.Address
+	}
+	if err := c.tell(std.Out, room, at.Screen); err != nil {
+		return nil, nil, errors.Join(err, l.Close(), served.Close())
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(pages.Serve(ctx, l, certificate), pages.Close()) }()
-	return func() error { return <-ended }, nil
+	go func() { ended <- errors.Join(served.Serve(ctx, l, certificate), served.Close()) }()
+	return at, func() error { finish(); return <-ended }, nil
 }
 
 // certify makes a certificate for an address, by an authority of its own.
@@ -115,7 +120,7 @@ func (c Command) tell(out io.Writer, room *console.Room, login string) error {
 	}
 	fmt.Fprintf(out, "Phones open %s\n\n%s\n", room.Address, drawn)
 	if c.LAN == "" {
-		_, err = fmt.Fprintln(out, "That is this machine's own address. For phones on the network, name the machine's address there with --lan.")
+		_, err = fmt.Fprintln(out, "That is this machine's own address, which no phone reaches. For phones on the network, name the machine's address there with --lan.")
 	} else {
 		_, err = fmt.Fprintln(out, "A phone warns that it does not know who vouches for this machine: the trial's authority does, which is its own.")
 	}
@@ -123,7 +128,7 @@ func (c Command) tell(out io.Writer, room *console.Room, login string) error {
 }
 
 // room returns the live poll of the trial's plan.
-func (c Command) room(ctx context.Context, t trial.Folder, signed plan.Signed, address string) (*console.Room, error) {
+func (c Command) room(ctx context.Context, errs io.Writer, t trial.Folder, signed plan.Signed, address string, report func(stage string, done, total int)) (*console.Room, error) {
 	carry, err := serve.Client(serve.Path(t.Path(trial.Roots)))
 	if err != nil {
 		return nil, err
@@ -137,13 +142,20 @@ func (c Command) room(ctx context.Context, t trial.Folder, signed plan.Signed, a
 	slices.Reverse(bearers) // confetti submit takes them from the beginning
 	room := &console.Room{
 		Signed: signed, Address: address, Carry: carry, Bearers: bearers,
-		Hand: func(n int) error { return atomicfile.Replace(t.Path(joined), []byte(strconv.Itoa(n)+"\n"), 0o600) },
+		Hand: func(n int) error {
+			report("phones joined", n, max(n, signed.Plan.Crowd.Minimum))
+			return atomicfile.Replace(t.Path(joined), []byte(strconv.Itoa(n)+"\n"), 0o600)
+		},
 	}
 	if text, err := atomicfile.Read(t.Path(joined)); err == nil {
 		if room.Joined, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || room.Joined < 0 || room.Joined > len(bearers) {
 			return nil, fmt.Errorf("%s is not a number of phones: remove the file", t.Path(joined))
 		}
 	}
+	long := time.AfterFunc(time.Second, func() {
+		fmt.Fprintln(errs, "The module that phones load is made from the source, which takes a minute at first...")
+	})
+	defer long.Stop()
 	room.Device, room.Without = device(ctx)
 	return room, nil
 }

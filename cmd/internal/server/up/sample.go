@@ -20,7 +20,7 @@ func (c Command) Draft() (plan.Plan, error) {
 	if c.Route == plan.RouteSum { // whose aggregators add the noise
 		randomizer = plan.Randomizer{Name: plan.RandomizerNone}
 	}
-	return plan.Plan{
+	p := plan.Plan{
 		Version: plan.Version, Title: "Which colour do you like best?",
 		Question: plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &plan.Histogram{
 			Attributes: []plan.Attribute{{Name: "colour", Kind: "categories", Values: []string{"red", "green", "blue", "yellow", "violet"}}},
@@ -31,7 +31,11 @@ func (c Command) Draft() (plan.Plan, error) {
 		Envelopes: plan.Envelopes{Suite: "x25519"},
 		Route:     c.route(),
 		Analyzer:  plan.Party{Operator: "analyzer"},
-	}, nil
+	}
+	if c.Ask != "" {
+		p = c.poll(p)
+	}
+	return p, nil
 }
 
 // route returns that of the sample.

@@ -30,11 +30,15 @@ import (
 
 type Command struct {
 	Dir     string        `arg:"" help:"Folder of the trial; made at first, taken up again later." type:"path" placeholder:"DIR"`
-	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced." type:"path" placeholder:"FILE"`
+	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced." type:"path" xor:"asked" placeholder:"FILE"`
 	State   string        `help:"Public state that the plan names, such as clusters." type:"path" placeholder:"FILE"`
 	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
 	Devices int           `help:"Devices that get a token." default:"200"`
 	Route   string        `help:"How the sample's answers travel: mix, through two hops, or sum, in shares to two aggregators." enum:"mix,sum" default:"mix"`
+
+	Ask     string   `help:"Ask this of the people in a room, instead of the sample: a screen with a QR code, and a page for phones on the network." xor:"asked" placeholder:"QUESTION"`
+	Answers []string `help:"With --ask: what can be chosen, such as tea,coffee,mate." placeholder:"WORDS"`
+	People  int      `help:"With --ask: the fewest people of whom a result is shown." placeholder:"N"`
 
 	Open bool   `help:"Show the trial in a browser too, as a live poll: a screen for the room, and a page on which phones answer."`
 	LAN  string `help:"With --open: let phones on the network in, at this address of this machine. Without it the pages are this machine's alone." name:"lan" placeholder:"ADDRESS"`
@@ -55,7 +59,7 @@ Example:
   confetti-server up trial --closes 10m
   confetti-server up summed --route sum --devices 500
   confetti-server up paged --origin http://localhost:8000
-  confetti-server up poll --open --lan 192.168.0.7`
+  confetti-server up poll --ask "What do you drink?" --answers tea,coffee,mate --people 12`
 }
 
 func (c Command) Run(std terminal.Streams) error {
@@ -66,6 +70,9 @@ func (c Command) Run(std terminal.Streams) error {
 
 // RunUntil is the trial until the context ends.
 func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
+	if err := c.settlePoll(); err != nil {
+		return err
+	}
 	if _, err := c.lanAddress(); err != nil {
 		return err
 	}
@@ -82,6 +89,9 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 	}
 	signed, err := plans.ReadSigned(t.Path(trial.Plan))
 	if err != nil {
+		return err
+	}
+	if err := c.asksAnother(t, signed.Plan); err != nil {
 		return err
 	}
 	asked, err := c.readApp(t)
@@ -158,27 +168,32 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Log
 			return err
 		}
 	}
-	introduce(t, std.Out, signed, over)
-	link, err := s.WebLink(ctx, signed.Plan.Analyzer.URL)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(std.Out, "In a browser, which the link lets in once and which does not know the trial's authority (%s):\n  %s\n", t.Path(trial.Roots), link)
-	if !over {
-		asked.write(t, std.Out)
-	}
-	if err := c.Print(result, asked, ""); err != nil {
-		return err
+	if c.Ask != "" {
+		introducePoll(t, std.Out, signed.Plan, over)
+	} else {
+		introduce(t, std.Out, signed, over)
+		link, err := s.WebLink(ctx, signed.Plan.Analyzer.URL)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(std.Out, "In a browser, which the link lets in once and which does not know the trial's authority (%s):\n  %s\n", t.Path(trial.Roots), link)
+		if !over {
+			asked.write(t, std.Out)
+		}
 	}
 	if c.Open {
 		ctx, stop := context.WithCancel(ctx)
-		done, err := c.open(ctx, std, log, t, signed, s)
+		room, done, err := c.open(ctx, std, log, t, signed, s)
 		if err != nil {
 			stop()
 			return err
 		}
 		defer done()
 		defer stop() // before that
+		asked.Room = room
+	}
+	if err := c.Print(result, asked, ""); err != nil {
+		return err
 	}
 	decided, over := false, false
 	for {
