@@ -288,13 +288,13 @@ type sheet struct {
 	Every  int    // seconds after which it is drawn anew; 0: never
 	Trial  bool   // one operator has every key
 	Wide   bool   // it is for a screen that many look at
-	Guest  bool   // it is for respondents, who have no menu
 }
 
 // shown is what a template is given.
 type shown struct {
 	sheet
 	Rooms, Operators, Studio bool // there are such pages
+	Guest                    bool // a room's page is for respondents, who have no menu
 	Operator                 string
 	CSRF                     string
 	Body                     any
@@ -322,6 +322,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	if one, ok := c.session(r); ok {
 		s.Operator, s.CSRF = one.Name, one.Form
 	}
+	s.Guest = s.Rooms && s.Operator == ""
 	var b bytes.Buffer // the template writes in small pieces, and half a page is worse than none
 	if err := templates()[name].ExecuteTemplate(&b, "base", s); err != nil {
 		return fmt.Errorf("console: page %s: %w", name, err)

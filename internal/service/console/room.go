@@ -180,8 +180,7 @@ func (c *Console) room(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("console: %w", err)
 	}
 	v.Code = svg(code)
-	_, operator := c.session(r)
-	return c.render(w, r, http.StatusOK, "room", sheet{Title: v.Title, At: "room", Script: "room.js", Every: 3, Trial: oneOperator(c.o.Room.Signed.Plan), Wide: true, Guest: !operator}, v)
+	return c.render(w, r, http.StatusOK, "room", sheet{Title: v.Title, At: "room", Script: "room.js", Every: 3, Trial: oneOperator(c.o.Room.Signed.Plan), Wide: true}, v)
 }
 
 // postRoomClose closes the poll.
@@ -284,7 +283,7 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 	default:
 		body.Field, body.Answers = offers[0].Name, offers[0].Answers
 	}
-	return c.render(w, r, http.StatusOK, "answer", sheet{Title: p.Title, Script: "answer.js", Trial: oneOperator(p), Guest: true}, body)
+	return c.render(w, r, http.StatusOK, "answer", sheet{Title: p.Title, Script: "answer.js", Trial: oneOperator(p)}, body)
 }
 
 // postJoin gives a phone what its device needs: the plan, and a credential for one token a hop.
