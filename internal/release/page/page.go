@@ -77,6 +77,17 @@ func Cards(all []account.Statement) (template.HTML, error) {
 	return template.HTML(b.String()), err
 }
 
+// Sure says, for the middle of a sentence, how sure an observer can become of something that was given even odds:
+// the one of these who can be the surest, "" where none is among the statements.
+func Sure(all []account.Statement, observers ...string) string {
+	for _, c := range slices.Backward(belief.Cards(all)) {
+		if slices.ContainsFunc(observers, func(o string) bool { return slices.Contains(c.Observers, o) }) {
+			return strings.ToLower(c.Sure[:1]) + c.Sure[1:]
+		}
+	}
+	return ""
+}
+
 // madeBy begins a page: with the name and version of the program that has drawn it.
 func madeBy(software string) string {
 	return pagemarks.PageBegins + strings.NewReplacer("-", "‐", "<", "", ">", "", "&", "").Replace(software) + pagemarks.PageBegan

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
@@ -124,16 +123,7 @@ var aboutFiles = map[string]string{
 // price says how sure of an answer somebody can become, who gave it even odds: by the result, and by what all who
 // carry and count it have together.
 func price(promised []account.Statement) (result, together string) {
-	cards := belief.Cards(promised)
-	of := func(observers ...string) string {
-		for _, c := range slices.Backward(cards) {
-			if slices.ContainsFunc(observers, func(o string) bool { return slices.Contains(c.Observers, o) }) {
-				return strings.ToLower(c.Sure[:1]) + c.Sure[1:]
-			}
-		}
-		return ""
-	}
-	return of(account.ShufflerHonest, account.OnlyTheReader), of(account.EveryoneColludes, account.BothAggregators)
+	return drawn.Sure(promised, account.ShufflerHonest, account.OnlyTheReader), drawn.Sure(promised, account.EveryoneColludes, account.BothAggregators)
 }
 
 // leaving says what leaves a phone. What is promised is the plan's.
