@@ -2,12 +2,15 @@ package inbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -90,16 +93,30 @@ func (e *Epoch) End(ctx context.Context, crowds Crowds, together int) (done bool
 }
 
 // setAside goes on without what is damaged: nothing more comes in, and what can be read is all that
-// there will be.
+// there will be. The log says of which crowds it was, where that is no secret.
 func (e *Epoch) setAside(ctx context.Context, why error) error {
-	shelf, err := e.o.Rows.SetAside(ctx, ShelfName(e.o.Name), why)
+	before := make([]int, e.rules.Crowds)
+	for c := range before {
+		before[c] = e.Count(ctx, uint32(c))
+	}
+	shelf, err := e.o.Rows.SetAside(ctx, ShelfName(e.o.Name))
 	if err != nil {
 		return err
 	}
-	e.o.Log.Error("contributions are damaged on disk, and are set aside", "plan", e.plan.Name(), "instance", e.rules.Instance, "error", why.Error())
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.inbox = shelf
+	e.mu.Unlock()
+	var crowds []string
+	for c, n := range before {
+		if e.Count(ctx, uint32(c)) < n {
+			crowds = append(crowds, strconv.Itoa(c+1))
+		}
+	}
+	of := cmp.Or(strings.Join(crowds, ", "), "unknown")
+	if e.plan.Crowd.Deletion != nil {
+		of = "private"
+	}
+	e.o.Log.Error("contributions are damaged on disk, and are set aside: what is whole goes on; look at the disk", "plan", e.plan.Name(), "instance", e.rules.Instance, "crowds", of, "error", why.Error())
 	return nil
 }
 

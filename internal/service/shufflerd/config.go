@@ -222,12 +222,9 @@ func (c SetAside) Open(log *slog.Logger) (serve.Opened, error) {
 	return serve.Open(log, c.open, c.verify, c.mend)
 }
 
-// mend opens the folder, goes on without what is damaged in it, tells the log what that was,
-// and ends.
+// mend opens the folder or the database, goes on without what is damaged in it, tells the log what
+// that was, and ends.
 func (c SetAside) mend(ctx context.Context, _ serve.Config, o Options) error {
-	if c.Queue.Folder == "" {
-		return errors.New("shuffler: only what is damaged in a queue.folder can be set aside: a database is put back by its own tools")
-	}
 	if err := c.keep(ctx, &o, true); err != nil {
 		return err
 	}

@@ -92,6 +92,16 @@ type Store interface {
 	// another error, Drop may be called again.
 	Drop(ctx context.Context, shelf string) error
 
+	// SetAside opens a shelf without what is damaged of it, for good. All that is whole stays as it
+	// was. Keys of Insert's rows that are set aside are free, and Lost counts them. ErrDamaged where
+	// an Update has put a row of a shelf with damage: that may guard privacy. So is Main. Who holds
+	// the shelf from before may be answered ErrUnavailable.
+	SetAside(ctx context.Context, shelf string) (Shelf, error)
+
+	// Lost returns how many rows of a shelf were set aside, as far as that can be known: one at
+	// least where something was.
+	Lost(ctx context.Context, shelf string) (rows uint64, err error)
+
 	// Room returns how many bytes the store takes, and how many are free; free is negative
 	// where the store does not know.
 	Room(ctx context.Context) (used, free int64, err error)

@@ -127,39 +127,13 @@ func (s *Store) Shelf(ctx context.Context, name string) (keep.Shelf, error) {
 			shelf, err = s.Open(ctx, name)
 		}
 	}
+	if s.aside && err == nil {
+		err = shelf.Check(ctx) // an engine need not read everything to open
+	}
 	if s.aside && errors.Is(err, keep.ErrDamaged) {
-		shelf, err = s.SetAside(ctx, name, err)
+		shelf, err = s.SetAside(ctx, name)
 	}
 	return shelf, err
-}
-
-// asider is a store that goes on without what is damaged of a shelf.
-type asider interface {
-	SetAside(ctx context.Context, shelf string) (keep.Shelf, error)
-	Lost(ctx context.Context, shelf string) (rows uint64, gaps int, err error)
-}
-
-// SetAside opens a shelf without what is damaged of it, for good. The error is why, where the
-// store can do no such thing.
-func (s *Store) SetAside(ctx context.Context, name string, why error) (keep.Shelf, error) {
-	store, can := s.Store.(asider)
-	if !can {
-		return nil, why
-	}
-	return store.SetAside(ctx, name)
-}
-
-// Lost returns how many rows were set aside of a shelf: one at least where something was.
-func (s *Store) Lost(ctx context.Context, name string) uint64 {
-	store, can := s.Store.(asider)
-	if !can {
-		return 0
-	}
-	lost, gaps, err := store.Lost(ctx, name)
-	if err != nil {
-		return 0
-	}
-	return max(lost, uint64(min(gaps, 1)))
 }
 
 // Forget drops a shelf; that none was made is no error.

@@ -11,12 +11,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
-// SetAside opens a shelf without what is damaged of it, for good, and returns it: groups in
-// its middle or at its end, its check, or all rows where the file of rows or the key is lost.
-// What was Insert's is then free again. A shelf on which an Update has put or deleted a row is
-// refused, since the row of before would come back. Main is never set aside.
-//
-// Who holds the shelf from before is answered keep.ErrUnavailable.
+// SetAside implements keep.Store: it goes on without groups in the middle or at the end, without the
+// check, or without all rows where the file of rows or the key is lost. A shelf on which an Update
+// has put or deleted a row is refused, since the row of before would come back.
 func (s *Store) SetAside(ctx context.Context, name string) (keep.Shelf, error) {
 	if name == keep.Main {
 		return nil, fmt.Errorf("%w: %s says what is there, and nothing of it can be set aside", keep.ErrDamaged, name)
@@ -48,17 +45,16 @@ func (s *Store) SetAside(ctx context.Context, name string) (keep.Shelf, error) {
 	return s.open(ctx, e, name, true)
 }
 
-// Lost returns how many rows of a shelf were set aside, as far as that can be known, and in
-// how many gaps of its chain: one at least where something was.
-func (s *Store) Lost(ctx context.Context, name string) (rows uint64, gaps int, err error) {
+// Lost implements keep.Store.
+func (s *Store) Lost(ctx context.Context, name string) (rows uint64, err error) {
 	opened, err := s.Open(ctx, name)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	shelf := opened.(*shelf)
 	shelf.mu.RLock()
 	defer shelf.mu.RUnlock()
-	return shelf.known.Lost, len(shelf.known.Aside), nil
+	return max(shelf.known.Lost, uint64(min(len(shelf.known.Aside), 1))), nil
 }
 
 // empty makes the files of a shelf anew of which all rows are lost. Its check says how many

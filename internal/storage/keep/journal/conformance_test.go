@@ -2,6 +2,8 @@ package journal
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -25,6 +27,23 @@ func TestConformance(t *testing.T) {
 				return s, nil
 			},
 			Kill: func() { last.kill() },
+			Spoil: func(tb testing.TB, name string, t keep.Table, key string) {
+				s := last.entries[name].shelf
+				p, there := s.index.find(t, key)
+				f, err := os.OpenFile(filepath.Join(path, name+rowsFile), os.O_RDWR, 0)
+				if !there || err != nil {
+					tb.Fatal(there, err)
+				}
+				defer f.Close()
+				b := make([]byte, 1)
+				if _, err := f.ReadAt(b, p.at+rowHead); err != nil {
+					tb.Fatal(err)
+				}
+				b[0] ^= 1
+				if _, err := f.WriteAt(b, p.at+rowHead); err != nil {
+					tb.Fatal(err)
+				}
+			},
 		}
 	}})
 }

@@ -30,6 +30,10 @@ type Disk struct {
 	// database that is cut off. What they have opened need not work any more. nil leaves out
 	// what needs it.
 	Kill func()
+
+	// Spoil changes a byte of a row as it lies there, as a disk does, whoever has the store open.
+	// nil leaves out what needs it.
+	Spoil func(tb testing.TB, shelf string, t keep.Table, key string)
 }
 
 // A part is a group of promises.
@@ -58,6 +62,8 @@ var parts = []part{
 	{"Drops", drops},
 	{"Ended", ended},
 	{"Killed", Killed},
+	{"Aside", aside},
+	{"NotAside", notAside},
 }
 
 // Run holds an engine to all promises.

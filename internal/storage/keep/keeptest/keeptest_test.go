@@ -62,6 +62,14 @@ var twins = map[string][]string{
 	"one secret for all purposes":  {"Secrets"},
 	"a kill forgets":               {"Killed"},
 	"a kill tears":                 {"Killed"},
+	"nothing is set aside":         {"Aside"},
+	"all is set aside":             {"Aside"},
+	"what is aside is taken":       {"Aside"},
+	"what is aside is not counted": {"Aside"},
+	"aside opens a sealed shelf":   {"Aside"},
+	"aside draws a secret":         {"Aside"},
+	"marks are set aside":          {"NotAside"},
+	"rows beside marks go":         {"NotAside"},
 }
 
 // A twin with one bug is caught by each part that says that it would be.

@@ -26,6 +26,7 @@ type shelfRows struct {
 	dropped, sealed bool
 	rows            map[place]memoryRow
 	written         int            // rows of Insert so far
+	lost            uint64         // rows that were set aside
 	deleted         map[uint32]int // rows of Insert that are gone, by label
 	secret          string
 	alone           chan struct{} // held by an Update or a Seal
@@ -40,6 +41,7 @@ type memoryRow struct {
 	value  []byte
 	label  uint32
 	number int // of Insert's rows, from 1
+	rotten bool
 }
 
 func newMemory(twin string) *memory {
@@ -52,7 +54,7 @@ func newMemory(twin string) *memory {
 func reference(twin string) Engine {
 	return Engine{Shared: true, New: func(testing.TB) Disk {
 		m := newMemory(twin)
-		return Disk{Open: func(context.Context) (keep.Store, error) { return m.open(), nil }, Kill: m.kill}
+		return Disk{Open: func(context.Context) (keep.Store, error) { return m.open(), nil }, Kill: m.kill, Spoil: m.spoil}
 	}}
 }
 
@@ -89,6 +91,14 @@ func (m *memory) kill() {
 			}
 		}
 	}
+}
+
+func (m *memory) spoil(_ testing.TB, shelf string, t keep.Table, key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.shelves[shelf].rows[place{t, key}]
+	r.rotten = true
+	m.shelves[shelf].rows[place{t, key}] = r
 }
 
 // enter locks the memory for a call, which ends by m.mu.Unlock.
@@ -185,6 +195,54 @@ func (p *process) Drop(ctx context.Context, shelf string) error {
 	return nil
 }
 
+func (p *process) SetAside(ctx context.Context, shelf string) (keep.Shelf, error) {
+	if _, err := p.Open(ctx, shelf); err != nil {
+		return nil, err
+	}
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	s, twin := p.m.shelves[shelf], p.m.twin
+	if shelf == keep.Main {
+		return nil, keep.ErrDamaged
+	}
+	marks, rotten := false, map[place]bool{}
+	for at, r := range s.rows {
+		if r.rotten || twin == "all is set aside" {
+			rotten[at] = true
+		}
+		marks = marks || r.number == 0 && (r.rotten || twin != "rows beside marks go")
+	}
+	if len(rotten) > 0 && marks && twin != "marks are set aside" {
+		return nil, keep.ErrDamaged
+	}
+	for at := range rotten {
+		if twin == "nothing is set aside" {
+			continue
+		}
+		delete(s.rows, at)
+		if twin == "what is aside is taken" {
+			s.rows[at] = memoryRow{}
+		}
+		if twin != "what is aside is not counted" {
+			s.lost++
+		}
+	}
+	s.sealed = s.sealed && twin != "aside opens a sealed shelf"
+	if twin == "aside draws a secret" {
+		s.secret = p.m.newShelf().secret
+	}
+	return p.shelf(shelf), nil
+}
+
+func (p *process) Lost(ctx context.Context, shelf string) (uint64, error) {
+	if _, err := p.Open(ctx, shelf); err != nil {
+		return 0, err
+	}
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.m.shelves[shelf].lost, nil
+}
+
 func (p *process) Room(ctx context.Context) (used, free int64, err error) {
 	if err := p.enter(ctx); err != nil {
 		return 0, 0, err
@@ -247,6 +305,9 @@ func (s *memoryShelf) Get(ctx context.Context, t keep.Table, key string) ([]byte
 	}
 	defer s.p.m.mu.Unlock()
 	r, there := s.s.rows[place{t, key}]
+	if r.rotten {
+		return nil, false, keep.ErrDamaged
+	}
 	return s.handed(r.value), there, nil
 }
 
@@ -262,6 +323,9 @@ func (s *memoryShelf) each(t keep.Table, in func(string, memoryRow) bool, order 
 	s.p.m.mu.Unlock()
 	slices.SortFunc(keys, order)
 	for _, key := range keys {
+		if rows[key].rotten {
+			return keep.ErrDamaged
+		}
 		if err := fn(key, bytes.Clone(rows[key].value)); err != nil {
 			if s.is("errors of a reader are lost") {
 				return nil
@@ -337,5 +401,10 @@ func (s *memoryShelf) Check(ctx context.Context) error {
 		return err
 	}
 	defer s.p.m.mu.Unlock()
+	for _, r := range s.s.rows {
+		if r.rotten {
+			return keep.ErrDamaged
+		}
+	}
 	return nil
 }

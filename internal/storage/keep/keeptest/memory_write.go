@@ -46,7 +46,7 @@ func (s *memoryShelf) Insert(ctx context.Context, rows ...keep.Row) (again bool,
 			continue
 		}
 		s.s.written++
-		s.s.rows[at] = memoryRow{bytes.Clone(r.Value), r.Label, s.s.written}
+		s.s.rows[at] = memoryRow{value: bytes.Clone(r.Value), label: r.Label, number: s.s.written}
 	}
 	if s.is("some rows again are enough") {
 		err = nil

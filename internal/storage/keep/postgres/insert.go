@@ -271,13 +271,15 @@ func (s *shelf) makeTableIn(ctx context.Context, tx *transaction) error {
 	if err != nil || st.tabled {
 		return err
 	}
-	_, err = tx.conn.Exec(ctx, fmt.Sprintf(`CREATE TABLE %s (t smallint NOT NULL, k bytea NOT NULL, label bytea, v bytea NOT NULL, sum bytea NOT NULL, n bigint, i int, PRIMARY KEY (t, k));
-		ALTER TABLE %[1]s ALTER v SET STORAGE EXTERNAL`, s.table))
+	_, err = tx.conn.Exec(ctx, fmt.Sprintf(tableForm, s.table))
 	if err == nil {
 		_, err = tx.conn.Exec(ctx, "UPDATE confetti_shelves SET tabled = true WHERE shelf = $1", s.name)
 	}
 	return err
 }
+
+const tableForm = `CREATE TABLE %s (t smallint NOT NULL, k bytea NOT NULL, label bytea, v bytea NOT NULL, sum bytea NOT NULL, n bigint, i int, PRIMARY KEY (t, k));
+	ALTER TABLE %[1]s ALTER v SET STORAGE EXTERNAL`
 
 // columns are rows as a statement takes them, each with its place among those that were added.
 type columns []row

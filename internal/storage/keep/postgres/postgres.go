@@ -44,18 +44,18 @@ type Config struct {
 }
 
 // version is of the tables. Another one is refused.
-const version = 2
+const version = 3
 
 // digest is that of a shelf's row, which the server writes with each row and compares at each read.
-const digest = "sha256(shelf::bytea || int8send(number) || int2send(state) || boolsend(tabled) || coalesce(int8send(inserted), '') || coalesce(key, ''))"
+const digest = "sha256(shelf::bytea || int8send(number) || int2send(state) || boolsend(tabled) || int8send(lost) || coalesce(int8send(inserted), '') || coalesce(key, ''))"
 
 const definitions = `
 CREATE TABLE confetti_version (version int NOT NULL);
-INSERT INTO confetti_version VALUES (2);
+INSERT INTO confetti_version VALUES (3);
 CREATE SEQUENCE confetti_groups;
 CREATE TABLE confetti_shelves (
 	shelf text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY,
-	state smallint NOT NULL, tabled boolean NOT NULL, inserted bigint, key bytea, sum bytea GENERATED ALWAYS AS (` + digest + `) STORED)`
+	state smallint NOT NULL, tabled boolean NOT NULL, lost bigint NOT NULL DEFAULT 0, inserted bigint, key bytea, sum bytea GENERATED ALWAYS AS (` + digest + `) STORED)`
 
 // How many connections there are, of how many that write at once and that read in order. What is
 // left reads single rows, so that a reader's function finds one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -37,6 +38,10 @@ func disk(t testing.TB, c Config) (keeptest.Disk, Config) {
 		Open: func(ctx context.Context) (keep.Store, error) { return Open(ctx, c) },
 		Kill: func() {
 			execute(t, c.URL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%confetti%' OR query = 'COMMIT'")
+		},
+		Spoil: func(tb testing.TB, shelf string, t keep.Table, key string) {
+			table := fmt.Sprintf("confetti_s%d", scalar[int](tb, c.URL, "SELECT number FROM confetti_shelves WHERE shelf = $1", shelf))
+			execute(tb, c.URL, fmt.Sprintf("UPDATE %s SET v = set_bit(v, 9, 1 - get_bit(v, 9)) WHERE t = %d AND k = '%s'", table, t, key))
 		},
 	}, c
 }

@@ -122,7 +122,11 @@ func (s *secret) close(t keep.Table, key, label, value []byte) (v, sum []byte) {
 }
 
 // open returns the value of a row, or keep.ErrDamaged. It uses the memory of v.
-func (s *secret) open(t keep.Table, key, label, v, sum []byte) (value []byte, err error) {
+func (s *secret) open(in int16, key, label, v, sum []byte) (value []byte, err error) {
+	t := keep.Table(in)
+	if int16(t) != in {
+		return nil, s.damaged(t)
+	}
 	place := s.place(t, key, label)
 	value = v
 	if !s.plain {

@@ -112,7 +112,7 @@ func (s *shelf) get(t keep.Table, key string, value *[]byte, there *bool) (strin
 			return nil
 		}
 		if err == nil {
-			*value, err = s.secret.open(t, []byte(key), label, v, sum)
+			*value, err = s.secret.open(int16(t), []byte(key), label, v, sum)
 			*there = err == nil
 		}
 		return err
@@ -153,7 +153,7 @@ func (s *shelf) page(t keep.Table, prefix, behind string, rows *[]pair, last *bo
 		var k, label, v, sum []byte
 		_, err = pgx.ForEachRow(got, []any{&k, &label, &v, &sum}, func() error {
 			size += len(v)
-			value, err := s.secret.open(t, k, label, v, sum)
+			value, err := s.secret.open(int16(t), k, label, v, sum)
 			*rows = append(*rows, pair{string(k), value})
 			return err
 		})
@@ -218,53 +218,85 @@ func (s *shelf) Secret(ctx context.Context, purpose string) (secret []byte, err 
 	return s.secret.of("secret/" + purpose), nil
 }
 
-// InOrder reads by one statement, which sorts in the server and lies open until the end.
+// InOrder implements keep.Shelf. It reads all of the shelf, so that a row of which the table has
+// changed is found.
 func (s *shelf) InOrder(ctx context.Context, t keep.Table, fn func(string, []byte) error) error {
+	return s.walk(ctx, " ORDER BY n, i", func(_ context.Context, st status) error {
+		if st.state == isOpen {
+			return fmt.Errorf("keep: shelf %s is not sealed: it has no order yet", s.name)
+		}
+		return nil
+	}, func(of keep.Table, key string, inserted bool, value []byte) error {
+		if of != t || !inserted {
+			return nil
+		}
+		return fn(key, value)
+	})
+}
+
+// Check implements keep.Shelf.
+func (s *shelf) Check(ctx context.Context) error {
+	return s.walk(ctx, "", func(ctx context.Context, st status) error {
+		_, err := s.s.key(ctx, s.name, st)
+		return err
+	}, func(keep.Table, string, bool, []byte) error { return nil })
+}
+
+// aRow leaves out what touch writes.
+const aRow = "(t <> 0 OR n IS DISTINCT FROM 0)"
+
+// walk calls fn for all rows as they are at one moment, by one statement that lies open until the end,
+// and compares how many of Insert's there are with what Seal has counted.
+func (s *shelf) walk(ctx context.Context, order string, begin func(context.Context, status) error, fn func(t keep.Table, key string, inserted bool, value []byte) error) error {
 	ctx, end, err := s.s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
+	if err := turn(ctx, s.s.reading); err != nil {
+		return err
+	}
+	defer func() { <-s.s.reading }()
+	var tx pgx.Tx
 	var st status
+	var due *int64
 	err = s.s.read(ctx, func() (err error) {
-		st, err = s.current(s.s.pool.QueryRow(ctx, statusColumns, s.name))
+		if tx, err = s.s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}); err != nil {
+			return err
+		}
+		if st, err = s.current(tx.QueryRow(ctx, statusColumns, s.name)); err == nil {
+			err = tx.QueryRow(ctx, "SELECT inserted FROM confetti_shelves WHERE shelf = $1", s.name).Scan(&due)
+		}
+		if err != nil {
+			tx.Rollback(context.WithoutCancel(ctx))
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if st.state == isOpen {
-		return fmt.Errorf("keep: shelf %s is not sealed: it has no order yet", s.name)
-	}
-	if !st.tabled {
-		return nil
-	}
-	if err := turn(ctx, s.s.reading); err != nil {
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	if err := begin(ctx, st); err != nil || !st.tabled {
 		return err
 	}
-	defer func() { <-s.s.reading }()
-	return s.stream(ctx, s.s.pool, func(_ keep.Table, key string, _ bool, value []byte) error { return fn(key, value) },
-		"SELECT t, k, label, v, sum FROM "+s.table+" WHERE t = $1 AND label IS NOT NULL ORDER BY n, i", int16(t))
-}
-
-// stream calls fn for rows as they come. An error of fn ends the statement.
-func (s *shelf) stream(ctx context.Context, q interface {
-	Query(context.Context, string, ...any) (pgx.Rows, error)
-}, fn func(t keep.Table, key string, inserted bool, value []byte) error, sql string, args ...any) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	rows, err := q.Query(within, sql, args...)
+	rows, err := tx.Query(within, "SELECT t, k, label, v, sum FROM "+s.table+" WHERE "+aRow+order)
 	if err != nil {
 		return explain(ctx, s.gone(ctx, err))
 	}
 	defer rows.Close() // reads on to the end, where the context has not ended
+	var n int64
 	for rows.Next() {
 		var t int16
 		var k, label, v, sum []byte
 		if err = rows.Scan(&t, &k, &label, &v, &sum); err != nil {
 			break
 		}
-		value, err := s.secret.open(keep.Table(t), k, label, v, sum)
+		if label != nil {
+			n++
+		}
+		value, err := s.secret.open(t, k, label, v, sum)
 		if err == nil {
 			err = fn(keep.Table(t), string(k), label != nil, value)
 		}
@@ -276,46 +308,8 @@ func (s *shelf) stream(ctx context.Context, q interface {
 	if err == nil {
 		err = rows.Err()
 	}
-	return explain(ctx, s.gone(ctx, err))
-}
-
-// Check reads all rows as they are at one moment, and compares how many of Insert's there are
-// with what Seal has counted.
-func (s *shelf) Check(ctx context.Context) error {
-	ctx, end, err := s.s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer end()
-	if err := turn(ctx, s.s.reading); err != nil {
-		return err
-	}
-	defer func() { <-s.s.reading }()
-	tx, err := s.s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return explain(ctx, err)
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx))
-	st, err := s.current(tx.QueryRow(ctx, statusColumns, s.name))
-	if err != nil {
-		return explain(ctx, err)
-	}
-	if _, err := s.s.key(ctx, s.name, st); err != nil {
-		return err
-	}
-	var due *int64
-	if err := tx.QueryRow(ctx, "SELECT inserted FROM confetti_shelves WHERE shelf = $1", s.name).Scan(&due); err != nil || !st.tabled {
-		return explain(ctx, err)
-	}
-	var n int64
-	err = s.stream(ctx, tx, func(_ keep.Table, _ string, inserted bool, _ []byte) error {
-		if inserted {
-			n++
-		}
-		return nil
-	}, "SELECT t, k, label, v, sum FROM "+s.table+" WHERE t > 0")
 	if err == nil && due != nil && *due != n {
 		err = fmt.Errorf("%w: shelf %s has %d of the %d rows that it was sealed with", keep.ErrDamaged, s.name, n, *due)
 	}
-	return err
+	return explain(ctx, s.gone(ctx, err))
 }

@@ -71,7 +71,7 @@ func (s *store) add(ctx context.Context, tx *transaction, name string) (st statu
 
 func keyName(shelf string, number int64) string { return shelf + "/" + strconv.FormatInt(number, 10) }
 
-const statusColumns = "SELECT number, state, tabled, key, sum = " + digest + " FROM confetti_shelves WHERE shelf = $1"
+const statusColumns = "SELECT number, state, tabled, lost, key, sum = " + digest + " FROM confetti_shelves WHERE shelf = $1"
 
 // status reads the row of a shelf: keep.ErrMissing where there is none.
 func (s *store) status(ctx context.Context, q querier, name string) (status, error) {
@@ -80,7 +80,7 @@ func (s *store) status(ctx context.Context, q querier, name string) (status, err
 
 func scanStatus(name string, row pgx.Row) (st status, err error) {
 	var whole bool
-	err = row.Scan(&st.number, &st.state, &st.tabled, &st.key, &whole)
+	err = row.Scan(&st.number, &st.state, &st.tabled, &st.lost, &st.key, &whole)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return st, fmt.Errorf("%w: %s", keep.ErrMissing, name)
 	}
@@ -100,8 +100,17 @@ func (s *store) Open(ctx context.Context, name string) (keep.Shelf, error) {
 		return nil, err
 	}
 	defer end()
+	sh, err := s.opened(ctx, name, true)
+	if err != nil { // and no shelf that is nil
+		return nil, err
+	}
+	return sh, nil
+}
+
+// opened returns a shelf that is there, with its table if that is asked for.
+func (s *store) opened(ctx context.Context, name string, whole bool) (*shelf, error) {
 	var st status
-	err = s.read(ctx, func() (err error) {
+	err := s.read(ctx, func() (err error) {
 		st, err = s.status(ctx, s.pool, name)
 		return err
 	})
@@ -112,7 +121,7 @@ func (s *store) Open(ctx context.Context, name string) (keep.Shelf, error) {
 		st.key, err = s.key(ctx, name, st)
 	}
 	var there bool
-	if err == nil && st.tabled {
+	if err == nil && st.tabled && whole {
 		err = s.read(ctx, func() error {
 			return s.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", table(st.number)).Scan(&there)
 		})
@@ -232,7 +241,7 @@ func (s *store) finishDrop(ctx context.Context, name string, number int64) error
 	}
 	defer tx.rollback()
 	// Whoever waits for a lock of a table keeps all behind him waiting: not for long.
-	_, err = tx.conn.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = '1s'; DROP TABLE IF EXISTS %s", table(number)))
+	_, err = tx.conn.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = '1s'; DROP TABLE IF EXISTS %s, %[1]s%s", table(number), aside))
 	if is(err, "55P03") { // lock_not_available
 		return fmt.Errorf("%w: shelf %s is dropped, and somebody still reads its table: drop it again later", keep.ErrUnavailable, name)
 	}

@@ -33,6 +33,7 @@ type status struct {
 	number int64
 	state  int
 	tabled bool // its table was made, with its first row
+	lost   int64
 	key    []byte
 }
 
