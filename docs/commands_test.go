@@ -38,8 +38,13 @@ func TestThePrintedCommandsWork(t *testing.T) {
 		t.Skip("builds the programs and runs the demo")
 	}
 	commands := reader(t, doctest.Clone(t, ".."), exempt, 45, followed...)
-	commands.typed(t, func(_ *doctest.Session, text string) (string, error) { return text, nil })
+	commands.typed(t, asPrinted)
 }
+
+// typing returns how a printed command is typed.
+type typing func(s *doctest.Session, text string) (string, error)
+
+func asPrinted(_ *doctest.Session, text string) (string, error) { return text, nil }
 
 // sequence is the commands that a reader of a clone types.
 type sequence struct {
@@ -68,9 +73,11 @@ func reader(t *testing.T, root string, exempt map[string]string, least int, file
 	return q
 }
 
-// typed types the commands, each as it is said to be typed here.
-func (q sequence) typed(t *testing.T, as func(s *doctest.Session, text string) (string, error)) {
+// typed types the commands, each as it is said to be typed here, and returns what those said that
+// end, by what is printed.
+func (q sequence) typed(t *testing.T, as typing) (said map[string]string) {
 	t.Helper()
+	said = map[string]string{}
 	git := func(args ...string) string {
 		out, err := exec.Command("git", append([]string{"-C", q.root}, args...)...).CombinedOutput()
 		if err != nil {
@@ -87,7 +94,7 @@ func (q sequence) typed(t *testing.T, as func(s *doctest.Session, text string) (
 		if waits := service(p.Text); err == nil && waits != "" {
 			err = q.session.Start(text, waits)
 		} else if err == nil {
-			_, err = q.session.Run(text)
+			said[p.Text], err = q.session.Run(text)
 		}
 		if err != nil {
 			t.Fatalf("%s\n%v", p, err)
@@ -100,6 +107,7 @@ func (q sequence) typed(t *testing.T, as func(s *doctest.Session, text string) (
 	if after := git("status", "--porcelain"); after != before {
 		t.Errorf("the commands leave what git is not told to ignore:\n%s", after)
 	}
+	return said
 }
 
 // service is what the output of a command has once it serves; empty if it ends by itself, or goes on

@@ -26,14 +26,15 @@ var (
 		"confetti-shuffler --config shuffler.toml --set-aside": "it is for a stopped service with a damaged disk, which its own tests make",
 	}
 	exemptIncidents = map[string]string{
-		`printf '\377' | dd of="$(ls drill/instance-1-hop-1/queue/shelves/in-*.rows)" bs=1 seek=2000 conv=notrunc`: "it damages a file of a folder; with a database there is none",
-		"! confetti-shuffler --config drill/instance-1-hop-1/shuffler.toml":                                        "it fails for that damage; with a database a start reads no contribution",
-		"! confetti top --dir drill": "it fails for the alarm of what was set aside, and nothing is in a database",
+		"! confetti-shuffler --config drill/instance-1-hop-1/shuffler.toml": "it fails for a damaged contribution; with a database a start reads none",
 	}
 )
 
-// losing is the printed command that loses an analyzer's data, whose database is lost with it here.
-const losing = "mkdir drill/analyzer/lost && mv drill/analyzer/shelves* drill/analyzer/lost/"
+// Printed commands that change or lose what is in a folder. Here it is in a database.
+const (
+	rotting = `printf '\377' | dd of="$(ls drill/instance-1-hop-1/queue/shelves/in-*.rows)" bs=1 seek=2000 conv=notrunc`
+	losing  = "mkdir drill/analyzer/lost && mv drill/analyzer/shelves* drill/analyzer/lost/"
+)
 
 // Every command of the operators' pages and of their playbook works where each role has a PostgreSQL
 // database instead of a folder, reached with a password, as operating-entry.md says.
@@ -52,12 +53,12 @@ func TestTheOperatingCommandsWorkOnPostgres(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(b.root, "answers.csv")); err != nil { // it makes another one
 			t.Fatal(err)
 		}
-		reader(t, b.root, exemptIncidents, 45, "docs/incidents.md").typed(t, b.as)
+		drill(t, b.root, exemptIncidents, b.as)
 		if err := b.used(2); err != nil {
 			t.Error(err)
 		}
-		if !b.lost {
-			t.Errorf("%q is not printed", losing)
+		if !b.lost || !b.rotten {
+			t.Errorf("%q or %q is not printed", losing, rotting)
 		}
 	})
 	t.Run("twins", func(t *testing.T) {
@@ -97,6 +98,7 @@ type base struct {
 	password string   // file
 	settled  []string // configurations that have a database
 	lost     bool     // that of the playbook's analyzer, in between
+	rotten   bool     // one of its contributions
 }
 
 func newBase(t *testing.T) *base {
@@ -140,10 +142,11 @@ func (b *base) as(s *doctest.Session, text string) (string, error) {
 			return "", err
 		}
 	}
-	if strings.HasSuffix(text, " --set-aside") { // refuses a database
-		text = "! " + text
-	}
-	if text == losing {
+	switch text {
+	case rotting:
+		b.rotten = true
+		return "true", b.rot(b.schema(filepath.Join(b.root, "drill/instance-1-hop-1/shuffler.toml")))
+	case losing:
 		schema := b.schema(filepath.Join(b.root, "drill/analyzer/analyzer.toml"))
 		b.lost = true
 		if err := b.execute("DROP SCHEMA " + schema + " CASCADE; CREATE SCHEMA " + schema + " AUTHORIZATION confetti"); err != nil {
@@ -151,6 +154,21 @@ func (b *base) as(s *doctest.Session, text string) (string, error) {
 		}
 	}
 	return strings.ReplaceAll(text, "confetti-shuffler --config", "confetti-shuffler-postgres --config"), nil
+}
+
+// rot changes a bit of a contribution that a hop has in a schema.
+func (b *base) rot(schema string) error {
+	db, err := sql.Open("pgx", b.In(schema))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var table string
+	if err := db.QueryRow("SELECT 'confetti_s' || number FROM confetti_shelves WHERE shelf LIKE 'in-%'").Scan(&table); err != nil {
+		return err
+	}
+	_, err = db.Exec("UPDATE " + table + " SET v = set_bit(v, 2000, 1 - get_bit(v, 2000)) WHERE n = (SELECT max(n) FROM " + table + ")")
+	return err
 }
 
 // settle gives each role of a trial a schema in the place of its folder.

@@ -3,6 +3,7 @@ package shufflerd
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -104,36 +106,125 @@ func TestAnEntryWithADamagedInbox(t *testing.T) {
 	}
 }
 
-// What rots between the last contribution and the mixing is set aside too, and the
-// crowd leaves if it still has n_min respondents.
+// stubborn is a store that sets nothing aside.
+type stubborn struct{ keep.Store }
+
+func (stubborn) SetAside(context.Context, string) (keep.Shelf, error) { return nil, keep.ErrDamaged }
+
+// What rots between the last contribution and the mixing is set aside too, in a folder and in a database: the crowd
+// leaves if it still has n_min respondents, and not if it has fewer. Where nothing is set aside all crowds are held.
 func TestAnInboxThatRotsBeforeItIsMixed(t *testing.T) {
-	w := newWorld(t, 1, nil)
-	w.contribute(0, 0, 1, 2, 3, 4)
-	w.contribute(1, 5, 6, 7)
+	for name, spoil := range map[string]func(w *world){
+		"folder":   func(w *world) { w.rotLast() },
+		"database": func(w *world) { w.execute("v = set_bit(v, 300, 1 - get_bit(v, 300))") },
+		// Of a row that has another key its respondent is not known any more.
+		"key": func(w *world) { w.execute("k = set_bit(k, 3, 1 - get_bit(k, 3))") },
+	} {
+		for _, twin := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, twin %t", name, twin), func(t *testing.T) {
+				w := newWorld(t, 1, nil)
+				if name != "folder" {
+					w.url = postgrestest.Postgres(t)
+					w.stop(0)
+					w.fresh(0)
+				}
+				if twin {
+					w.around = func(s keep.Store) keep.Store { return stubborn{s} }
+					w.restart(0)
+				}
+				w.contribute(0, 0, 1, 2, 3, 4)
+				w.contribute(1, 5, 6, 7)
+				spoil(w) // the last, in crowd 1
+				w.end()
+				if err := w.step(); !errors.Is(err, keep.ErrDamaged) {
+					t.Errorf("mixed: %v", err)
+				}
+				err := w.step()
+				if twin {
+					if err == nil || len(w.batches) > 0 {
+						t.Errorf("nothing is set aside, and %d crowds have left: %v", len(w.batches), err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantCrowds(t, w, map[uint32][]string{0: sent(0, 1, 2, 3, 4)})
+				if alarms := w.alarms(0); !strings.Contains(alarms, "set aside, 1 in number") {
+					t.Errorf("alarms: %s", alarms)
+				}
+				if log := w.log.String(); !strings.Contains(log, "crowds=2") || !strings.Contains(log, w.plan.Name()) {
+					t.Errorf("the log does not say whose they were: %s", log)
+				}
+				w.settled(0)
+			})
+		}
+	}
+}
+
+// rotLast changes bytes of the last contribution in the entry's folder.
+func (w *world) rotLast() {
+	w.t.Helper()
 	f, err := os.OpenFile(w.inboxFile("rows"), os.O_RDWR, 0)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(f)
 	if err != nil {
+		w.t.Fatal(err)
+	}
+	end := len(bytes.TrimRight(text, "\x00")) // there may be room for more
+	if _, err := f.WriteAt([]byte("rot"), int64(end)-20); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// execute changes the last contribution in the entry's database.
+func (w *world) execute(set string) {
+	w.t.Helper()
+	db, err := sql.Open("pgx", w.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	var table string
+	err = db.QueryRow("SELECT 'confetti_s' || number FROM confetti_shelves WHERE shelf = 'in-' || $1", postName(w.plan.Hash(), 0, 0)).Scan(&table)
+	if err == nil {
+		_, err = db.Exec(fmt.Sprintf("UPDATE %s SET %s WHERE n = (SELECT max(n) FROM %[1]s)", table, set))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A database with a contribution that has changed is mended by who asks for it, while the hop is stopped. The hop
+// itself starts, since a start reads no contribution.
+func TestSetAsideInADatabase(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.url = postgrestest.Postgres(t)
+	w.stop(0)
+	w.fresh(0)
+	w.contribute(0, 0, 1, 2, 3, 4)
+	w.execute("v = set_bit(v, 300, 1 - get_bit(v, 300))")
+	w.restart(0)
+	if alarms := w.alarms(0); strings.Contains(alarms, "set aside") {
+		t.Errorf("alarms: %s", alarms)
+	}
+	w.stop(0)
+	if err := w.tryStart(0, true); err != nil {
 		t.Fatal(err)
 	}
-	end := len(bytes.TrimRight(text, "\x00"))                          // there may be room for more
-	if _, err := f.WriteAt([]byte("rot"), int64(end)-20); err != nil { // of the last, in crowd 1
-		t.Fatal(err)
+	w.restart(0)
+	if alarms := w.alarms(0); !strings.Contains(alarms, "set aside, 1 in number") {
+		t.Errorf("alarms: %s", alarms)
 	}
+	w.contribute(0, 4) // whose contribution is lost
 	w.end()
-	if err := w.step(); !errors.Is(err, keep.ErrDamaged) {
-		t.Errorf("mixed: %v", err)
-	}
 	if err := w.step(); err != nil {
 		t.Fatal(err)
 	}
 	wantCrowds(t, w, map[uint32][]string{0: sent(0, 1, 2, 3, 4)})
-	if alarms := w.alarms(0); !strings.Contains(alarms, "set aside, 1 in number") {
-		t.Errorf("alarms: %s", alarms)
-	}
 	w.settled(0)
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -83,6 +84,10 @@ type world struct {
 
 	url       string // of a database that processes of a hop share; "": a folder for each
 	partBytes int    // of crowds in parts; 0: all are mixed in memory
+
+	around func(keep.Store) keep.Store // what services see of their stores; nil: them
+	log    bytes.Buffer
+	logger *slog.Logger // to log
 
 	hops []*node
 
@@ -168,7 +173,7 @@ func newWorld(t testing.TB, hops int, change func(*plan.Plan)) *world {
 	if err := w.plan.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	w.signed = plan.Sign(w.plan, w.publish)
+	w.signed, w.logger = plan.Sign(w.plan, w.publish), slog.New(slog.NewTextHandler(&w.log, nil))
 	w.bearers = filepath.Join(w.dir, "bearers")
 	for d := range devices {
 		w.respondent(fmt.Sprint("device", d))
@@ -234,6 +239,9 @@ func (w *world) process(hop int, setAside bool) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w.around != nil {
+		store = w.around(store)
+	}
 	bearers, err := serve.ReadBearers(w.bearers)
 	if err != nil {
 		w.t.Fatal(err)
@@ -249,7 +257,7 @@ func (w *world) process(hop int, setAside bool) (*node, error) {
 	s, err := New(ctx, Options{
 		Blobs: blobs, PartBytes: w.partBytes, Share: w.url != "", StepLease: testLease,
 		Common: serve.Common{
-			Clock: watched, Keys: w.keys(hop), Client: &http.Client{Transport: w}, Now: func() time.Time { return w.now },
+			Log: w.logger, Clock: watched, Keys: w.keys(hop), Client: &http.Client{Transport: w}, Now: func() time.Time { return w.now },
 			Failpoint: func(name string) error {
 				if w.failpoint == nil {
 					return nil
