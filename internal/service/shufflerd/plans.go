@@ -1,6 +1,7 @@
 package shufflerd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,20 +23,24 @@ type served struct {
 	posts []*post
 }
 
-// takeUp serves the plans of an earlier process, or that another one has taken since.
+// takeUp serves the plans of an earlier process, or that another one has taken since, under the
+// signatures that they have now, and ends those that another one has withdrawn.
 func (s *Service) takeUp(ctx context.Context) error {
 	s.plans.Loading.Lock()
 	defer s.plans.Loading.Unlock()
 	if err := s.rows.Each(ctx, rows.Withdrawn, "", s.withdrawals.Restore); err != nil {
 		return err
 	}
-	known := map[string]bool{}
+	known := map[string][]byte{}
 	for _, signed := range s.plans.Known() {
-		known[planKey(signed.Plan.Hash())] = true
+		known[planKey(signed.Plan.Hash())] = signed.Marshal()
+		if _, err := s.stays(ctx, signed); err != nil {
+			return err
+		}
 	}
 	var texts [][]byte
 	err := s.rows.Each(ctx, rows.Plans, "", func(key string, text []byte) error {
-		if !known[key] {
+		if !bytes.Equal(known[key], text) {
 			texts = append(texts, text)
 		}
 		return nil
@@ -48,16 +53,13 @@ func (s *Service) takeUp(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("shuffler: a plan that was served before: %w", err)
 		}
-		hash := signed.Plan.Hash()
-		_, withdrawn := s.withdrawals.Find(hash)
-		_, gone, err := s.rows.Get(ctx, rows.Gone, planKey(hash))
-		if err != nil {
+		if stays, err := s.stays(ctx, signed); err != nil {
 			return err
+		} else if !stays {
+			continue
 		}
-		if withdrawn || gone { // a crash came between
-			if err := s.destroyIdle(ctx, signed.Plan); err != nil {
-				return err
-			}
+		if p, here := s.plans.Find(signed.Plan.Hash()); here { // it goes on under other signatures
+			s.plans.Add(signed, p)
 			continue
 		}
 		if err := s.claimed(ctx, signed); err != nil {
@@ -76,11 +78,42 @@ func (s *Service) takeUp(ctx context.Context) error {
 	return nil
 }
 
+// stays reports whether a plan that is on disk goes on. One that was withdrawn, early and by another
+// process too, or is gone, is destroyed: by its posts where it has some.
+func (s *Service) stays(ctx context.Context, signed plan.Signed) (bool, error) {
+	hash := signed.Plan.Hash()
+	err := s.withdrawals.Admit(ctx, hash, signed.Signers())
+	_, ended := s.withdrawals.Find(hash)
+	if err != nil && !ended {
+		return false, err
+	}
+	if _, served := s.plans.Find(hash); served {
+		return !ended, nil
+	}
+	if !ended { // a crash came between
+		if _, ended, err = s.rows.Get(ctx, rows.Gone, planKey(hash)); err != nil || !ended {
+			return err == nil, err
+		}
+	}
+	return false, s.destroyIdle(ctx, signed.Plan)
+}
+
+// abreast takes up what other processes have taken, before this one decides on a plan.
+func (s *Service) abreast(ctx context.Context) error {
+	if s.worker == nil {
+		return nil
+	}
+	return inbox.Storage(s.takeUp(ctx))
+}
+
 // Load serves a plan from now on, restarts included. Loading it again is no
 // error; with other signatures it goes on under those, if under the earlier ones it
 // may not. A *wire.Problem says what is wrong with the plan; one in which none of
 // the operator's keys has a part is among those refused.
 func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
+	if err := s.abreast(ctx); err != nil {
+		return err
+	}
 	resign := func() error { return inbox.Storage(s.write(ctx, signed)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
 		if _, gone, err := s.rows.Get(ctx, rows.Gone, planKey(signed.Plan.Hash())); err != nil || gone {

@@ -18,6 +18,9 @@ import (
 // again says that the plan was withdrawn before. The error is a *wire.Problem where the
 // withdrawal is at fault.
 func (s *Service) Withdraw(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
+	if err := s.abreast(ctx); err != nil {
+		return false, err
+	}
 	s.plans.Loading.Lock()
 	defer s.plans.Loading.Unlock()
 	p, served := s.plans.Find(w.Plan)
