@@ -112,7 +112,7 @@ func TestLongNamesFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := regexp.MustCompile(`<text x="([-.\d]+)" y="[-.\d]+" transform="rotate\(-45 [^>]*text-anchor:end[^>]*>([^<]*)<`).FindAllStringSubmatch(string(svg), -1)
+		names := regexp.MustCompile(`<text x="([-.\d]+)" y="[-.\d]+" transform="rotate\(-45 [^>]*text-anchor="end"[^>]*>([^<]*)<`).FindAllStringSubmatch(string(svg), -1)
 		if len(names) != 20 {
 			t.Fatalf("%s: %d slanted names of 20", name, len(names))
 		}

@@ -272,6 +272,12 @@ func ranks(names []string, s release.Series) (first, more string) {
 	return first, more
 }
 
+// Answer says in words what is sure, in one or two sentences.
+func Answer(r release.Release) string {
+	first, more := sayAnswer(r)
+	return strings.TrimSpace(first + " " + more)
+}
+
 // answer returns sayAnswer for the page.
 func answer(r release.Release) template.HTML {
 	first, more := sayAnswer(r)

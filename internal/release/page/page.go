@@ -30,13 +30,16 @@ var releaseHTML string
 //go:embed page.css
 var pageCSS string
 
-// CardsCSS styles what Cards draws; it takes the page's own ground, card, ink, soft, line and faint.
+// CardsCSS styles what Cards draws, and names the colours of every page.
 //
 //go:embed cards.css
 var CardsCSS string
 
+// CSS styles what Body draws.
+var CSS = CardsCSS + pageCSS
+
 var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
-	"style":       func() template.CSS { return template.CSS(pageCSS + CardsCSS) },
+	"style":       func() template.CSS { return template.CSS(CSS) },
 	"madeBy":      func(software string) template.HTML { return template.HTML(madeBy(software)) },
 	"digestName":  func() string { return pagemarks.DigestName },
 	"machineDate": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -88,6 +91,19 @@ func Sure(all []account.Statement, observers ...string) string {
 	return ""
 }
 
+// Body draws a release as it stands on the page that WriteHTML writes, for a page of somebody else that has CSS. It has no
+// style of its own, and nothing that a policy of content would refuse. It refuses a release that does not pass Validate.
+func Body(r release.Release) (template.HTML, error) {
+	if err := r.Validate(); err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := releasePage.ExecuteTemplate(&b, "body", r); err != nil {
+		return "", fmt.Errorf("drawing the release: %w", err)
+	}
+	return template.HTML(b.String()), nil
+}
+
 // madeBy begins a page: with the name and version of the program that has drawn it.
 func madeBy(software string) string {
 	return pagemarks.PageBegins + strings.NewReplacer("-", "‐", "<", "", ">", "", "&", "").Replace(software) + pagemarks.PageBegan
@@ -131,30 +147,34 @@ func gauge(m release.Metric) template.HTML {
 		`<rect class="mark" x="%.2f" width="0.7" height="12"/></svg>`, low, high-low, percent(m.Value)-0.35))
 }
 
-// heat returns the share of a cell in its row, which the style sheet turns into a shade.
-func heat(row []release.Cell, c release.Cell) template.CSS {
+// shades is how many the cells of a table have.
+const shades = 20
+
+// heat returns the class of a cell's shade: its share of the row.
+func heat(row []release.Cell, c release.Cell) string {
 	sum := 0.0
 	for _, other := range row {
 		if other.Value != nil {
 			sum += *other.Value
 		}
 	}
-	if sum == 0 || math.IsInf(sum, 1) {
-		sum = math.MaxFloat64
+	share := 0.0
+	if sum > 0 && !math.IsInf(sum, 1) {
+		share = min(1, max(0, *c.Value/sum))
 	}
-	return template.CSS(fmt.Sprintf("--share:%.3f", *c.Value/sum))
+	return fmt.Sprintf("h%.0f", shades*share)
 }
 
-// width returns the bar of an item, beside the longest of its list.
-func width(l release.List, it release.Item) template.CSS {
+// width returns that of an item's bar, beside the longest of its list.
+func width(l release.List, it release.Item) string {
 	longest := 0.0
 	for _, other := range l.Items {
 		longest = max(longest, other.Score)
 	}
 	if longest == 0 {
-		return "width:0"
+		return "0"
 	}
-	return template.CSS(fmt.Sprintf("width:%.1f%%", 100*max(0, it.Score/longest)))
+	return fmt.Sprintf("%.1f%%", 100*max(0, it.Score/longest))
 }
 
 type swatch struct {

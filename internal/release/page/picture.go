@@ -86,9 +86,9 @@ type area struct {
 func (a area) svg(w *bytes.Buffer, paint func(color.NRGBA) string) {
 	opacity := ""
 	if a.color.A < 0xff {
-		opacity = fmt.Sprintf(";fill-opacity:%.2g", float64(a.color.A)/0xff)
+		opacity = fmt.Sprintf(` fill-opacity="%.2g"`, float64(a.color.A)/0xff)
 	}
-	fmt.Fprintf(w, "<path d=\"%sZ\" style=\"fill:%s%s\"/>\n", outline(a.points), paint(a.color), opacity)
+	fmt.Fprintf(w, "<path d=\"%sZ\" fill=\"%s\"%s/>\n", outline(a.points), paint(a.color), opacity)
 }
 
 func (a area) paint(r *raster) { r.fill(a.points, a.color) }
@@ -102,11 +102,11 @@ type stroke struct {
 }
 
 func (s stroke) svg(w *bytes.Buffer, paint func(color.NRGBA) string) {
-	fmt.Fprintf(w, `<path d="%s" style="fill:none;stroke:%s;stroke-width:%s`, outline(s.points), paint(s.color), places2(s.width))
+	fmt.Fprintf(w, `<path d="%s" fill="none" stroke="%s" stroke-width="%s"`, outline(s.points), paint(s.color), places2(s.width))
 	if len(s.dashes) > 0 {
-		w.WriteString(";stroke-dasharray:" + dashed(s.dashes))
+		w.WriteString(` stroke-dasharray="` + dashed(s.dashes) + `"`)
 	}
-	w.WriteString("\"/>\n")
+	w.WriteString("/>\n")
 }
 
 // dashed writes dashes as SVG has them.
@@ -123,11 +123,11 @@ type disc struct {
 }
 
 func (d disc) svg(w *bytes.Buffer, paint func(color.NRGBA) string) {
-	style := "fill:" + paint(d.color)
+	drawn := `fill="` + paint(d.color) + `"`
 	if d.line > 0 {
-		style = "fill:none;stroke:" + paint(d.color) + ";stroke-width:" + places2(d.line)
+		drawn = `fill="none" stroke="` + paint(d.color) + `" stroke-width="` + places2(d.line) + `"`
 	}
-	fmt.Fprintf(w, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\" style=\"%s\"/>\n", places2(d.at.x), places2(d.at.y), places2(d.radius), style)
+	fmt.Fprintf(w, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\" %s/>\n", places2(d.at.x), places2(d.at.y), places2(d.radius), drawn)
 }
 
 func (d disc) paint(r *raster) {
@@ -167,7 +167,7 @@ func (t words) svg(w *bytes.Buffer, paint func(color.NRGBA) string) {
 	if t.turn != 0 {
 		fmt.Fprintf(w, ` transform="rotate(%s %s %s)"`, places2(-t.turn), places2(t.at.x), places2(t.at.y))
 	}
-	fmt.Fprintf(w, " style=\"font-size:%spx;text-anchor:%s;fill:%s\">%s</text>\n", places2(t.size), t.anchor, paint(ink), html.EscapeString(t.text))
+	fmt.Fprintf(w, " font-size=\"%s\" text-anchor=\"%s\" fill=\"%s\">%s</text>\n", places2(t.size), t.anchor, paint(ink), html.EscapeString(t.text))
 }
 
 func (t words) paint(r *raster) { r.write(t) }
