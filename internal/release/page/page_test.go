@@ -126,6 +126,7 @@ func TestTheAnswerSaysWhatIsSure(t *testing.T) {
 		{[]float64{90, 85}, []float64{100, 95}, []float64{110, 105}, "Too close to tell what comes first: “a” or “b”.", ""},
 		{[]float64{400, 90, 85}, []float64{410, 100, 95}, []float64{420, 110, 105}, "“a” comes first: 400 to 420.", "Then “b” or “c”: too close to tell."},
 		{[]float64{-9, -9, -9, -9, -9}, []float64{1, 1, 1, 1, 1}, []float64{9, 9, 9, 9, 9}, "Too close to tell what comes first: any of 5.", ""},
+		{[]float64{450, 250, -60}, []float64{500, 300, 200}, []float64{550, 350, 460}, "Too close to tell what comes first: “a” or “c”.", ""}, // not the second, but one further behind whose range is wider
 		{[]float64{-3}, []float64{2}, []float64{7}, "“a” comes first: 0 to 7.", ""},
 	} {
 		names := []string{"a", "b", "c", "d", "e"}[:len(c.best)]

@@ -143,7 +143,6 @@ func New(o Options) (*Console, error) {
 	page("GET /plans/{plan}/signed.json", c.signedPlan)
 	page("GET /releases/{plan}", c.release)
 	file("GET /releases/{plan}/{file}", c.releaseFile)
-	page("GET /releases/{plan}/figures/{figure}", c.figure)
 	page("GET /studies/{study}", c.study)
 	if o.Studio != nil {
 		page("GET /new", c.newQuestion)
@@ -184,9 +183,9 @@ func New(o Options) (*Console, error) {
 	files := http.FileServerFS(static)
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=300")
-		if r.URL.Path == "cards.css" {
+		if style, ours := map[string]string{"cards.css": drawn.CardsCSS, "page.css": drawn.CSS}[r.URL.Path]; ours {
 			w.Header().Set("Content-Type", "text/css; charset=utf-8")
-			_, _ = io.WriteString(w, drawn.CardsCSS)
+			_, _ = io.WriteString(w, style)
 			return
 		}
 		files.ServeHTTP(w, r)
@@ -288,6 +287,8 @@ type sheet struct {
 	Every  int    // seconds after which it is drawn anew; 0: never
 	Trial  bool   // one operator has every key
 	Wide   bool   // it is for a screen that many look at
+
+	Release bool // it is that of a release, in whose style it is drawn, and which says itself that it is a trial's
 }
 
 // shown is what a template is given.

@@ -199,9 +199,10 @@ func TestAReleaseIsRegroupedAndCompared(t *testing.T) {
 		t.Fatalf("%+v", table)
 	}
 	_, text := get(t, c, "/releases/"+crowds+"?crowd="+url.QueryEscape(table.Crowd)+"&pick=0&pick=1&with=south")
-	wants(t, text, people(count.Mean), share(low), share(high), "hold “coffee” or “tea”", "points (", "percentage points")
-	_, text = get(t, c, "/releases/"+sampled+"?attribute=rising&show=consistent&pick=3")
-	wants(t, text, "Consistent numbers", "95 % sure")
+	from, to := count.Interval(level)
+	wants(t, text, people(from)+" to "+people(to), "The best guess is "+people(count.Mean), share(low), share(high), "hold “coffee” or “tea”", "points (")
+	_, text = get(t, c, "/releases/"+sampled+"?attribute=rising&pick=3")
+	wants(t, text, "<details open><summary>Put values together", "95 % sure")
 	for _, bad := range []string{"pick=99", "pick=-1", "pick=x", "pick=0&pick=0"} {
 		if res, _ := get(t, c, "/releases/"+crowds+"?"+bad); res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d", bad, res.StatusCode)

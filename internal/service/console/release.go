@@ -1,9 +1,9 @@
 package console
 
 import (
-	"bytes"
 	"encoding/hex"
 	"fmt"
+	"html/template"
 	"math"
 	"net/http"
 	"net/url"
@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/sanitize"
@@ -26,7 +25,7 @@ import (
 // level of every interval here.
 const level = 0.95
 
-// Most rows that are drawn, and most cells that are put together.
+// Most values that are offered, and most cells that are put together.
 const (
 	maxLines = 60
 	maxPicks = 2000
@@ -34,36 +33,37 @@ const (
 
 // groupResult is what the selected values come to.
 type groupResult struct {
-	Names                []string
-	More                 int // names that are not listed
-	Crowd, Count, Share  string
-	CountLow, CountHigh  string
-	ShareLow, ShareHigh  string
-	share, sLow, sHigh   float64
-	Difference, Together string
+	Names               []string
+	More                int // names that are not listed
+	Crowd, Count        string
+	CountLow, CountHigh string
+	ShareLow, ShareHigh string
+	share, sLow, sHigh  float64
+	Difference          string
 }
 
-// releaseView is the page of a release.
+// choice is a value that can be put together with others.
+type choice struct {
+	Cell   int
+	Name   string
+	Picked bool
+}
+
+// releaseView is the page of a release: the page that is mailed, and below it what only a console can do.
 type releaseView struct {
 	analyzerd.Plan
-	*released
-	Answer     string
+	Page       template.HTML // what the mailed page shows
 	Attributes []string
 	Crowds     []string
 	Attribute  string
 	Crowd      string
 	With       string // the other crowd; "": none
-	Consistent bool
-	possible   bool // numbers are those that can be true, for who reads no more than one
-	Lines      []line
-	Shown, All int
-	Grouping   bool // values can be put together
+	Values     []choice
+	All        int // values there are
+	Open       bool
 	Groups     []groupResult
-	Refused    string // why they cannot
-	Cards      []account.Statement
+	Refused    string // why values cannot be put together
 	Files      []string
-	Figures    []string
-	Respondent int
 	Others     []string   // crowds that this one can be set beside
 	Verify     string     // the command that does the same as the button
 	Checked    []evidence // what the button looks at; none: there is no button
@@ -80,8 +80,7 @@ type releaseView struct {
 // evidence is a file by the name that release fetch gives it, and where a page gets it.
 type evidence struct{ Name, URL string }
 
-// release is the page of a release: the chart first, then who is protected from whom, then
-// what it all rests on.
+// release is the page of a release.
 func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 	p, one, err := c.analyzer.collection(r.Context(), r.PathValue("plan"))
 	if err != nil {
@@ -95,7 +94,10 @@ func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := releaseView{Plan: p, released: out, Answer: out.answer(), Cards: out.Guarantees, Files: offered(p.Formats)}
+	v := releaseView{Plan: p, Files: offered(p.Formats)}
+	if v.Page, err = drawn.Body(out.Release); err != nil {
+		return err
+	}
 	if slices.Contains(p.Formats, "study.json") {
 		if v.WithdrawnRounds, err = c.analyzer.withdrawn(r.Context(), p); err != nil {
 			return err
@@ -104,15 +106,10 @@ func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 	if err := v.prove(c, out, one.signed); err != nil {
 		return err
 	}
-	for _, f := range out.Figures() {
-		v.Figures = append(v.Figures, f.Name)
+	if err := v.choose(out, r.URL.Query()); err != nil {
+		return err
 	}
-	if len(out.tables) > 0 {
-		if err := v.draw(out, r.URL.Query()); err != nil {
-			return err
-		}
-	}
-	return c.render(w, r, http.StatusOK, "release", sheet{Title: p.Title, At: "collections", Script: "release.js", Trial: out.Source == release.Trial}, v)
+	return c.render(w, r, http.StatusOK, "release", sheet{Title: p.Title, At: "collections", Script: "release.js", Trial: out.Source == release.Trial, Release: true}, v)
 }
 
 // prove fills in what the release rests on, and how to cite it.
@@ -161,8 +158,12 @@ func fileName(format string) string {
 	return format
 }
 
-// draw fills in the chart that was asked for.
-func (v *releaseView) draw(out *released, ask url.Values) error {
+// choose fills in which values can be put together, and what those that were chosen come to.
+func (v *releaseView) choose(out *released, ask url.Values) error {
+	v.Refused = out.apart
+	if len(out.tables) == 0 {
+		return nil
+	}
 	var crowds []table
 	for _, t := range out.tables {
 		v.Attributes = append(v.Attributes, t[0].Attribute)
@@ -186,18 +187,21 @@ func (v *releaseView) draw(out *released, ask url.Values) error {
 			}
 		}
 	}
-	v.Crowd, v.Consistent, v.Respondent = first.Crowd, ask.Get("show") == "consistent", first.Respondents
+	v.Crowd, v.All, v.Open = first.Crowd, len(first.counts), len(ask) > 0
 	if second != nil {
 		v.With = second.Crowd
 	}
-	v.Answer = first.answer()
 	picks, err := picked(ask["pick"], len(first.counts))
 	if err != nil {
 		return err
 	}
-	v.Grouping, v.Refused = first.group != nil, out.apart
-	v.lines(first, second, picks)
-	if len(picks) > 0 && v.Grouping {
+	if first.group == nil {
+		return nil
+	}
+	for _, cell := range first.order(maxLines) {
+		v.Values = append(v.Values, choice{cell, first.counts[cell].Value, slices.Contains(picks, cell)})
+	}
+	if len(picks) > 0 {
 		v.together(first, second, picks)
 	}
 	return nil
@@ -246,7 +250,7 @@ func (v *releaseView) together(first table, second *table, picks []int) {
 		}
 		g := groupResult{
 			Crowd: t.Crowd, Count: people(count.Mean), CountLow: people(max(0, from)), CountHigh: people(min(n, to)),
-			Share: share(part.Mean), ShareLow: share(low), ShareHigh: share(high), share: part.Mean, sLow: low, sHigh: high,
+			ShareLow: share(low), ShareHigh: share(high), share: part.Mean, sLow: low, sHigh: high,
 		}
 		for _, cell := range picks {
 			if len(g.Names) == 12 {
@@ -262,30 +266,4 @@ func (v *releaseView) together(first table, second *table, picks []int) {
 		d, low, high := estimate.Minus(a.share, a.sLow, a.sHigh, b.share, b.sLow, b.sHigh)
 		v.Groups[1].Difference = fmt.Sprintf("%s (%s to %s)", points(d), points(low), points(high))
 	}
-}
-
-// figure draws a figure of a release.
-func (c *Console) figure(w http.ResponseWriter, r *http.Request) error {
-	one, err := c.analyzer.plan(r.Context(), r.PathValue("plan"))
-	if err != nil {
-		return err
-	}
-	out, err := c.analyzer.release(r.Context(), one)
-	if err != nil {
-		return err
-	}
-	name, ok := strings.CutSuffix(r.PathValue("figure"), ".svg")
-	all := out.Figures()
-	i := slices.IndexFunc(all, func(f release.Figure) bool { return f.Name == name })
-	if !ok || i < 0 {
-		return errNoPage
-	}
-	var b bytes.Buffer
-	if err := drawn.WriteSVG(&b, all[i]); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "image/svg+xml")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	_, err = w.Write(b.Bytes())
-	return err
 }

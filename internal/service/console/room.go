@@ -161,9 +161,7 @@ func (c *Console) roomView(ctx context.Context) (roomView, error) {
 			return v, err
 		}
 		if v.Answer = out.answer(); len(out.tables) > 0 {
-			drawn := releaseView{possible: true}
-			drawn.lines(out.tables[0][0], nil, nil)
-			v.Lines, v.Of = drawn.Lines, out.tables[0][0].Respondents
+			v.Lines, v.Of = lines(out.tables[0][0]), out.tables[0][0].Respondents
 		}
 	}
 	return v, nil

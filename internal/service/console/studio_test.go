@@ -228,7 +228,7 @@ func TestAReleaseIsVerifiedInTheBrowser(t *testing.T) {
 	_, url := recorded(t, Options{Analyzer: base, Public: s})
 	b := webtest.Open(t, ctx, webtest.Phone)
 	verified := func(name string) string {
-		b.Do(chromedp.Navigate(url+"/releases/"+crowds), webtest.Until(`document.readyState === "complete"`), chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
+		b.Do(chromedp.Navigate(url+"/releases/"+crowds), webtest.Until(`document.readyState === "complete"`), chromedp.Evaluate[chromedp.Void](`document.querySelector("details:has(#verify)").open = true; 0`), chromedp.Click("#verify button"), chromedp.WaitVisible("#verdict"))
 		b.Look(t, "verified, "+name)
 		return webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("verdict").textContent + "\n" + [...document.querySelectorAll("#checks li, #unchecked li")].map(l => l.innerText.replaceAll("\n", " ")).join("\n")`))
 	}

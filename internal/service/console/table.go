@@ -2,12 +2,10 @@ package console
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 )
@@ -82,49 +80,5 @@ func (t table) share(x float64) float64 { return x / float64(max(1, t.Respondent
 // number for whoever reads one and no more. It is biased, as all that is cut off.
 func possible(n sheets.ValueCount) float64 { return min(max(n.Estimate, n.LowAll), n.HighAll) }
 
-// maxAnswers is of how many crowds that line speaks.
-const maxAnswers = 3
-
-// answer returns a release in one line.
-func (r *released) answer() string {
-	var all []string
-	if len(r.tables) > 0 {
-		crowds := r.tables[0]
-		for _, t := range crowds[:min(maxAnswers, len(crowds))] {
-			one := t.answer()
-			if t.Crowd != "" {
-				one = t.Crowd + ": " + one
-			}
-			all = append(all, one)
-		}
-		if more := len(crowds) - maxAnswers; more > 0 {
-			all = append(all, fmt.Sprintf("And %d crowds more.", more))
-		}
-		return strings.Join(all, " ")
-	}
-	for _, m := range r.Headline[:min(2, len(r.Headline))] {
-		all = append(all, m.Label+": "+m.String())
-	}
-	return strings.Join(all, "; ")
-}
-
-// answer says which value is held most, if that can be told.
-func (t table) answer() string {
-	if len(t.counts) == 0 {
-		return ""
-	}
-	first := slices.MaxFunc(t.counts, func(a, b sheets.ValueCount) int { return cmp.Compare(a.Estimate, b.Estimate) })
-	rival := sheets.ValueCount{HighAll: math.Inf(-1)} // whoever may have the most of the others
-	for _, n := range t.counts {
-		if n.Value != first.Value && n.HighAll > rival.HighAll {
-			rival = n
-		}
-	}
-	if rival.HighAll >= first.LowAll {
-		return fmt.Sprintf("“%s” leads with about %s, but not surely: “%s” may have as many.", first.Value, people(possible(first)), rival.Value)
-	}
-	if t.Respondents > 0 {
-		return fmt.Sprintf("“%s” leads, with about %s of %s (%s).", first.Value, people(possible(first)), people(float64(t.Respondents)), share(t.share(possible(first))))
-	}
-	return fmt.Sprintf("“%s” leads, with about %s.", first.Value, people(possible(first)))
-}
+// answer returns a release in a sentence or two, as its page says it.
+func (r *released) answer() string { return page.Answer(r.Release) }

@@ -9,8 +9,8 @@ if (form) {
   for (const quiet of form.querySelectorAll("button.quiet")) quiet.hidden = true;
   form.addEventListener("change", (event) => {
     if (event.target.name === "pick") return;
-    if (event.target.name === "attribute" || event.target.name === "crowd") {
-      for (const pick of form.querySelectorAll("input[name=pick]:checked")) pick.checked = event.target.name === "crowd" && pick.checked;
+    if (event.target.name === "attribute") {
+      for (const pick of form.querySelectorAll("input[name=pick]:checked")) pick.checked = false;
     }
     form.requestSubmit();
   });
