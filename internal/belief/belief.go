@@ -5,6 +5,8 @@ package belief
 import (
 	"fmt"
 	"math"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/account"
 )
@@ -68,5 +70,6 @@ func Who(observer string) string {
 	case account.AllRoundsOfOne:
 		return "One aggregator, with whoever reads the results of all rounds"
 	}
-	return observer
+	first, size := utf8.DecodeRuneInString(observer)
+	return string(unicode.ToUpper(first)) + observer[size:]
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/release"
@@ -14,8 +16,9 @@ import (
 
 // What a reader sees before scrolling: an answer in words of what is sure, and rows of bars.
 
-// mostRows bounds how many values a page draws before it is unfolded.
-const mostRows = 12
+// mostRows bounds how many values a page draws before it is unfolded: those, with title and answer, are what the
+// first screen of a phone holds.
+const mostRows = 10
 
 // row is one value: solid as far as it is sure, light as far as it may go, with a mark at the best guess.
 type row struct {
@@ -69,9 +72,9 @@ func chart(r release.Release) *rows {
 	}
 	at := func(x float64) float64 { return 100 * min(1, max(0, x/axis)) }
 	out := &rows{Unit: "people", Note: f.Title + ". Their width is the noise that protects people; it says nothing of who was not asked."}
-	for i, name := range f.Categories[:min(mostRows, len(f.Categories))] {
+	for _, i := range foremost(s.Y, mostRows) {
 		one := row{
-			Name: name, Value: number(max(0, s.Y[i])), Range: number(max(0, s.Low[i])) + " to " + number(max(0, s.High[i])),
+			Name: f.Categories[i], Value: number(max(0, s.Y[i])), Range: number(max(0, s.Low[i])) + " to " + number(max(0, s.High[i])),
 			Sure: at(s.Low[i]), Perhaps: at(s.High[i]) - at(s.Low[i]), Mark: at(s.Y[i]),
 		}
 		if i < len(s.Truth) {
@@ -86,6 +89,18 @@ func chart(r release.Release) *rows {
 		out.Ticks = append(out.Ticks, number(x))
 	}
 	return out
+}
+
+// foremost returns where the largest of so many numbers stand, in the order in which they stand.
+func foremost(y []float64, most int) []int {
+	all := make([]int, len(y))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(y[b], y[a]) })
+	all = all[:min(most, len(all))]
+	slices.Sort(all)
+	return all
 }
 
 // even returns the next of 1, 2, 2.5 and 5 times a power of ten, at least one: people are whole.
@@ -163,6 +178,8 @@ func beside(r release.Release) *rows {
 	add("With privacy", *private)
 	if m := metricOf(r, "accuracy_no_privacy", "accuracy_exact"); m != nil {
 		add(without, *m)
+	} else if r.Source == release.Simulation {
+		out.Note += "What a learner would get without privacy was not measured."
 	} else {
 		out.Note += "What a learner would get without privacy is not known: nobody has the records."
 	}
@@ -209,20 +226,40 @@ func sayAnswer(r release.Release) (first, more string) {
 		}
 		return strings.Join(all, "; ") + ".", ""
 	}
-	first, more = ranks(f.Categories, f.Series[0])
-	ranging := 0
+	var ranging []release.Section
 	for _, s := range r.Sections {
-		if len(s.Figures) > 0 && s.Figures[0].Kind == release.Bars {
-			ranging++
+		if len(s.Figures) > 0 && ranged(&s.Figures[0]) {
+			ranging = append(ranging, s)
 		}
 	}
-	if ranging > 1 {
-		first = r.Sections[0].Title + ": " + first
-	}
+	first, more = ranks(f.Categories, f.Series[0])
 	if n := metric(r.Headline, "respondents"); n != nil && n.Value > 0 && len(r.Crowds) < 2 {
 		first = strings.TrimSuffix(first, ".") + " of " + number(n.Value) + " people."
 	}
-	return first, more
+	if len(ranging) < 2 {
+		return first, more
+	}
+	first, more = titled(ranging[0], first), ""
+	for _, s := range ranging[1:min(mostAnswers, len(ranging))] {
+		one, _ := ranks(s.Figures[0].Categories, s.Figures[0].Series[0])
+		more += titled(s, one) + " "
+	}
+	if n := len(ranging) - mostAnswers; n > 0 {
+		more += fmt.Sprintf("And %d more below.", n)
+	}
+	return first, strings.TrimSpace(more)
+}
+
+// mostAnswers bounds of how many questions, or crowds, an answer speaks.
+const mostAnswers = 3
+
+// titled puts the title of a section before what is said of it.
+func titled(s release.Section, said string) string { return upper(s.Title) + ": " + said }
+
+// upper returns a text with a capital letter first.
+func upper(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
 }
 
 var ordinals = []string{"first", "second", "third"}
@@ -291,6 +328,9 @@ func answer(r release.Release) template.HTML {
 // people says how many answered, "" where that is not known or not for everybody.
 func people(r release.Release) string {
 	if n := metric(r.Headline, "respondents"); n != nil && n.Value > 0 {
+		if r.Source == release.OwnTable || r.Source == release.Simulation && !r.Full {
+			return number(n.Value) + " people"
+		}
 		return number(n.Value) + " people answered"
 	}
 	return ""

@@ -54,7 +54,7 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"people":      people,
 	"cards":       belief.Cards,
 	"day":         func(t time.Time) string { return t.UTC().Format("2 January 2006") },
-	"upper":       func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
+	"upper":       upper,
 	"blocks":      func(n int) []bool { return []bool{n > 0, n > 1, n > 2} },
 	"lower":       strings.ToLower,
 	"share":       func(x float64) string { return fmt.Sprintf("%.2f%%", 100*x) },

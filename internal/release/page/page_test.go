@@ -137,6 +137,32 @@ func TestTheAnswerSaysWhatIsSure(t *testing.T) {
 	}
 }
 
+// Of several crowds the answer says what is sure of each, under its own title, and of no more than three; what is
+// drawn of many values are the largest, as they stand.
+func TestEachCrowdHasItsAnswer(t *testing.T) {
+	section := func(title string, best ...float64) release.Section {
+		f := release.Figure{Name: title, Kind: release.Bars, Series: []release.Series{{Y: best}}}
+		for i, y := range best {
+			f.Categories = append(f.Categories, string(rune('a'+i)))
+			f.Series[0].Low, f.Series[0].High = append(f.Series[0].Low, y-5), append(f.Series[0].High, y+5)
+		}
+		return release.Section{Title: title, Figures: []release.Figure{f}}
+	}
+	r := release.Release{Sections: []release.Section{{Title: "sizes"}, section("north", 50, 10), section("south", 10, 12), section("east", 3, 90), section("west", 1)}}
+	if got := Answer(r); got != "North: “a” comes first: 45 to 55. South: Too close to tell what comes first: “b” or “a”. East: “b” comes first: 85 to 95. And 1 more below." {
+		t.Errorf("the answer reads %q", got)
+	}
+	many := section("north", 9, 1, 8, 2, 7, 3, 6, 4, 50, 60, 70, 80)
+	drawn := chart(release.Release{Sections: []release.Section{many}})
+	var names string
+	for _, one := range drawn.Rows {
+		names += one.Name
+	}
+	if names != "acefghijkl" || !strings.HasPrefix(drawn.Note, "The 10 largest") {
+		t.Errorf("%s are drawn: %s", names, drawn.Note)
+	}
+}
+
 // A learner opens with what chance, privacy and none give; without is not drawn where nobody knows it.
 func TestALearnerOpensWithThreeBars(t *testing.T) {
 	r := sample(t)
@@ -147,8 +173,12 @@ func TestALearnerOpensWithThreeBars(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if html := paged(t, sample(t)); strings.Contains(html, `<span class="name">Without</span>`) || !strings.Contains(html, "is not known: nobody has the records") {
-		t.Error("the page says what a learner would get that nobody has run")
+	for source, want := range map[release.Source]string{release.Simulation: "was not measured", release.Collection: "is not known: nobody has the records"} {
+		r := sample(t)
+		r.Synthetic, r.Source, r.Full, r.Remarks = false, source, false, nil
+		if html := paged(t, r); strings.Contains(html, `<span class="name">Without</span>`) || !strings.Contains(html, want) {
+			t.Errorf("the page of a %s says what a learner would get that nobody has run", source)
+		}
 	}
 }
 

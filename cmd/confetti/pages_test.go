@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
+)
+
+// examples writes a table of two classes whose features lie apart.
+func examples(t *testing.T, rows int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "examples.csv")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, r := csv.NewWriter(f), rand.New(rand.NewPCG(1, 2))
+	w.Write([]string{"class", "f1", "f2", "f3", "f4"})
+	for i := range rows {
+		row := []string{[]string{"cats", "dogs"}[i%2]}
+		for j := range 4 {
+			row = append(row, fmt.Sprintf("%.3f", r.NormFloat64()/4+float64((i+j)%2)))
+		}
+		w.Write(row)
+	}
+	if w.Flush(); w.Error() != nil {
+		t.Fatal(w.Error())
+	}
+	return path
+}
+
+// mailed makes the page of a release of every kind that one command makes, in a folder by its name.
+func mailed(t *testing.T) (dir string, names []string) {
+	t.Helper()
+	dir = t.TempDir()
+	people, few, records := filepath.Join(dir, "people.csv"), filepath.Join(dir, "few.csv"), examples(t, 400)
+	command(t, "sample", people)
+	command(t, "sample", few, "--rows", "3000")
+	simulate := func(args ...string) []string { return append([]string{"collect", "simulate"}, args...) }
+	states := func(name string) string { return filepath.Join("testdata", "states", name) }
+	for _, one := range []struct {
+		name string
+		args []string
+	}{
+		{"histogram", simulate("--csv", people, "--column", "drink", "--epsilon", "1", "--delta", "1e-6")},
+		{"crowds", simulate("--csv", people, "--column", "drink", "--crowd", "class", "--epsilon", "2", "--delta", "1e-6")},
+		{"sets", simulate("--csv", people, "--column", "snacks", "--kind", "set", "--epsilon", "5")},
+		{"numbers", simulate("--csv", people, "--column", "spend", "--kind", "buckets", "--buckets", "0,100,20", "--epsilon", "1")},
+		{"density", simulate(people, "--label", "class", "--features", "likes_*", "--epsilon", "4", "--normalize")},
+		{"learner", simulate(few, "--label", "class", "--features", "likes_*", "--learn", "--bits", "256", "--epsilon", "4", "--delta", "1e-5")},
+		{"labels", simulate(records, "--label", "class", "--clusters", states("clusters3.json"), "--local-epsilon", "8")},
+		{"vector", simulate(records, "--label", "class", "--encoder", states("directions4.json"), "--local-epsilon", "20")},
+		{"sums", simulate("--csv", few, "--column", "drink", "--epsilon", "1", "--route", "sum")},
+		{"full", simulate("--csv", few, "--column", "age", "--kind", "buckets", "--buckets", "0,100,5", "--epsilon", "4", "--full")},
+		{"own", []string{"release", "make", people, "--column", "drink", "--values", "tea,coffee,mate", "--people", "guests", "--as-of", "2026-11", "--epsilon", "1", "--ledger", filepath.Join(dir, "ledger")}},
+		{"joint", []string{"release", "make", people, "--column", "drink", "--column", "class", "--values", "tea,coffee", "--values", "student,staff", "--joint", "--people", "guests", "--as-of", "2026-12", "--epsilon", "0.2", "--ledger", filepath.Join(dir, "ledger")}},
+	} {
+		command(t, append(one.args, "--out", filepath.Join(dir, one.name))...)
+		names = append(names, one.name)
+	}
+	return dir, names
+}
+
+// firstScreen returns where title, answer and picture end.
+const firstScreen = `(() => {
+	const end = (e) => e ? Math.ceil(e.getBoundingClientRect().bottom + scrollY) : 1e9;
+	return [end(document.querySelector("h1")), end(document.querySelector(".said")), end(document.querySelector("section.first .rows, section.first .plot.narrow, section.first .headline"))];
+})()`
+
+// below says what of title, answer and picture a phone shows only to who scrolls.
+func below(b *webtest.Tab) (all []string) {
+	for i, end := range webtest.Ask(b, chromedp.Evaluate[[]int64](firstScreen)) {
+		if end > webtest.Phone.Height {
+			all = append(all, fmt.Sprintf("the %s ends at %d", []string{"title", "answer", "picture"}[i], end))
+		}
+	}
+	return all
+}
+
+// unfold opens all that folds: what is closed nobody looks at.
+const unfold = `for (const e of document.querySelectorAll("details")) e.open = true; 0`
+
+// A page of every kind that is mailed is read on a desk and on a phone, light and dark, all folds open: nothing is
+// wider than the screen and axe finds nothing. As it opens, the first screen of a phone holds title, answer and
+// picture. The twins are found: text in a colour that cannot be read within a fold, and a note above a picture.
+func TestMailedPagesAreRead(t *testing.T) {
+	browser := webtest.Browser(t)
+	dir, names := mailed(t)
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/favicon.ico" {
+			http.ServeFileFS(w, r, os.DirFS(dir), r.URL.Path[1:])
+		}
+	}))
+	defer served.Close()
+	for _, screen := range webtest.Screens {
+		b := webtest.Open(t, browser, screen)
+		for _, name := range names {
+			b.Do(chromedp.Navigate(served.URL + "/" + name + "/" + page.PageFile))
+			if screen.Phone {
+				for _, fault := range below(b) {
+					t.Errorf("%s: %s, below the first screen of a phone", name, fault)
+				}
+			}
+			b.Do(chromedp.Evaluate[chromedp.Void](unfold))
+			for _, dark := range []bool{false, true} {
+				b.Darken(t, dark)
+				said := "mailed " + name + ", " + screen.Name
+				if dark {
+					said += ", dark"
+				}
+				b.Look(t, said)
+			}
+		}
+		b.Darken(t, false)
+		b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".folds details p, .folds details dd").style.color = "#ccc"; 0`))
+		if _, err := webtest.Axe(); err == nil && len(b.Axe(t)) == 0 {
+			t.Error("text that cannot be read is not found")
+		}
+		b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".said").after(Object.assign(document.createElement("p"), {textContent: "A note. ".repeat(200)})); 0`))
+		if found := below(b); screen.Phone && len(found) != 1 {
+			t.Errorf("of a page whose picture is pushed down it is found: %q", found)
+		}
+	}
+}
