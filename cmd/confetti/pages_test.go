@@ -72,21 +72,8 @@ func mailed(t *testing.T) (dir string, names []string) {
 	return dir, names
 }
 
-// firstScreen returns where title, answer and picture end.
-const firstScreen = `(() => {
-	const end = (e) => e ? Math.ceil(e.getBoundingClientRect().bottom + scrollY) : 1e9;
-	return [end(document.querySelector("h1")), end(document.querySelector(".said")), end(document.querySelector("section.first .rows, section.first .plot.narrow, section.first .headline"))];
-})()`
-
-// below says what of title, answer and picture a phone shows only to who scrolls.
-func below(b *webtest.Tab) (all []string) {
-	for i, end := range webtest.Ask(b, chromedp.Evaluate[[]int64](firstScreen)) {
-		if end > webtest.Phone.Height {
-			all = append(all, fmt.Sprintf("the %s ends at %d", []string{"title", "answer", "picture"}[i], end))
-		}
-	}
-	return all
-}
+// first are title, answer and picture of a release.
+var first = []string{"h1", ".said", "section.first .rows, section.first .plot.narrow, section.first .headline"}
 
 // unfold opens all that folds: what is closed nobody looks at.
 const unfold = `for (const e of document.querySelectorAll("details")) e.open = true; 0`
@@ -108,7 +95,7 @@ func TestMailedPagesAreRead(t *testing.T) {
 		for _, name := range names {
 			b.Do(chromedp.Navigate(served.URL + "/" + name + "/" + page.PageFile))
 			if screen.Phone {
-				for _, fault := range below(b) {
+				for _, fault := range b.Below(screen, first...) {
 					t.Errorf("%s: %s, below the first screen of a phone", name, fault)
 				}
 			}
@@ -128,7 +115,7 @@ func TestMailedPagesAreRead(t *testing.T) {
 			t.Error("text that cannot be read is not found")
 		}
 		b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".said").after(Object.assign(document.createElement("p"), {textContent: "A note. ".repeat(200)})); 0`))
-		if found := below(b); screen.Phone && len(found) != 1 {
+		if found := b.Below(screen, first...); screen.Phone && len(found) != 1 {
 			t.Errorf("of a page whose picture is pushed down it is found: %q", found)
 		}
 	}

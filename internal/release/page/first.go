@@ -73,9 +73,10 @@ func chart(r release.Release) *rows {
 	at := func(x float64) float64 { return 100 * min(1, max(0, x/axis)) }
 	out := &rows{Unit: "people", Note: f.Title + ". Their width is the noise that protects people; it says nothing of who was not asked."}
 	for _, i := range foremost(s.Y, mostRows) {
+		guess := min(max(s.Y[i], s.Low[i]), s.High[i]) // noise may take it beyond what can be true
 		one := row{
-			Name: f.Categories[i], Value: number(max(0, s.Y[i])), Range: number(max(0, s.Low[i])) + " to " + number(max(0, s.High[i])),
-			Sure: at(s.Low[i]), Perhaps: at(s.High[i]) - at(s.Low[i]), Mark: at(s.Y[i]),
+			Name: f.Categories[i], Value: number(max(0, guess)), Range: number(max(0, s.Low[i])) + " to " + number(max(0, s.High[i])),
+			Sure: at(s.Low[i]), Perhaps: at(s.High[i]) - at(s.Low[i]), Mark: at(guess),
 		}
 		if i < len(s.Truth) {
 			one.Truth = "truth " + number(s.Truth[i])

@@ -154,6 +154,11 @@ func TestEachCrowdHasItsAnswer(t *testing.T) {
 	}
 	many := section("north", 9, 1, 8, 2, 7, 3, 6, 4, 50, 60, 70, 80)
 	drawn := chart(release.Release{Sections: []release.Section{many}})
+	few := section("few", 26, 3)
+	few.Figures[0].Series[0].High[0] = 24 // people there are, and noise is beyond it
+	if one := chart(release.Release{Sections: []release.Section{few}}).Rows[0]; one.Value != "24" || one.Range != "21 to 24" || one.Mark != one.Sure+one.Perhaps {
+		t.Errorf("a guess beyond what can be is drawn as %+v", one)
+	}
 	var names string
 	for _, one := range drawn.Rows {
 		names += one.Name

@@ -55,6 +55,9 @@ func TestTheConsoleDrawsAsTheMailedPage(t *testing.T) {
 					return webtest.Ask(b, chromedp.Evaluate[[]string](styled))
 				}
 				mailed, shown := of("/releases/"+name+"/html", ""), of("/releases/"+name, "")
+				if below := b.Below(screen, "h1", ".said", "section.first .rows"); screen.Phone && below != nil {
+					t.Errorf("below the first screen of a phone: %q", below)
+				}
 				if len(mailed) < 100 || len(mailed) != len(shown) {
 					t.Fatalf("%d elements are mailed, and %d shown", len(mailed), len(shown))
 				}

@@ -197,7 +197,7 @@ func (b *Tab) Look(t testing.TB, name string) {
 		t.Errorf("%s takes %.0f bytes, of at most %d", name, bytes, maxPage)
 	}
 	if !fits {
-		wide := Ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).slice(0, 5).map(e => e.tagName + "." + e.className.toString()).join(" ")`))
+		wide := Ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0).slice(0, 5).map(e => e.tagName + "." + e.className.toString()).join(" ")`))
 		t.Errorf("%s is wider than the screen: %s", name, wide)
 	}
 	t.Logf("%s: %.0f bytes, first paint after %.0f ms", name, bytes, paint)
@@ -236,6 +236,18 @@ func (b *Tab) Axe(t testing.TB) (faults []string) {
 		faults = append(faults, fmt.Sprintf("%s: %s: %q", v.ID, v.Help, v.Nodes[:min(3, len(v.Nodes))]))
 	}
 	return faults
+}
+
+// Below returns those of so many elements, by their selectors, that end below the first screen, or are not there.
+func (b *Tab) Below(screen Screen, selectors ...string) (found []string) {
+	b.t.Helper()
+	for _, selector := range selectors {
+		end := Ask(b, chromedp.Evaluate[float64](fmt.Sprintf(`(e => e ? e.getBoundingClientRect().bottom + scrollY : 1e9)(document.querySelector(%q))`, selector)))
+		if end > float64(screen.Height) {
+			found = append(found, fmt.Sprintf("%s ends at %.0f", selector, end))
+		}
+	}
+	return found
 }
 
 // Darken has the page ask for its dark form, or for its light one.
