@@ -29,7 +29,31 @@ func (k PrivateKey) OpenBase(info, aad, enc, ciphertext []byte) ([]byte, error) 
 	if k.key == nil {
 		return nil, ErrOpen
 	}
-	recipient, err := hpke.NewRecipient(enc, k.key(), kdf, aead, info)
+	return openBase(k.key(), info, aad, enc, ciphertext)
+}
+
+// OpenBaseAll returns what OpenBase does of each of n messages, in its place, and nil where one does not open. It is
+// faster for the same reason as Opener.OpenAll.
+func (k PrivateKey) OpenBaseAll(info []byte, n int, message func(i int) (aad, enc, ciphertext []byte)) [][]byte {
+	if k.key == nil {
+		return make([][]byte, n)
+	}
+	type sealed struct{ aad, enc, ciphertext []byte }
+	all := make([]sealed, n)
+	for i := range all {
+		all[i].aad, all[i].enc, all[i].ciphertext = message(i)
+	}
+	own := k.key()
+	return newLanes(k).openAll(n, k.suite.Overhead()-tagSize, func(i int) []byte { return all[i].enc }, func(key hpke.PrivateKey, i int) ([]byte, error) {
+		if key == nil {
+			key = own
+		}
+		return openBase(key, info, all[i].aad, all[i].enc, all[i].ciphertext)
+	})
+}
+
+func openBase(key hpke.PrivateKey, info, aad, enc, ciphertext []byte) ([]byte, error) {
+	recipient, err := hpke.NewRecipient(enc, key, kdf, aead, info)
 	if err != nil {
 		return nil, ErrOpen
 	}

@@ -12,29 +12,52 @@ import (
 	"github.com/confetti-dp/confetti/internal/x25519"
 )
 
-// batch is how many envelopes OpenAll multiplies for before it opens them.
+// batch is how many messages openAll multiplies for before it opens them.
 const batch = 64
 
 // OpenAll returns what Open does of each envelope, in its place, and nil where one does not open. It is the faster by
 // far where the processor multiplies in lanes.
+func (o *Opener) OpenAll(crowd uint32, envelopes [][]byte) [][]byte {
+	return o.fast.openAll(len(envelopes), o.enc, func(i int) []byte {
+		if len(envelopes[i]) != o.size {
+			return nil
+		}
+		return envelopes[i][:o.enc]
+	}, func(key hpke.PrivateKey, i int) ([]byte, error) {
+		if key == nil {
+			return o.Open(crowd, envelopes[i])
+		}
+		return o.open(key, crowd, envelopes[i])
+	})
+}
+
+// lanes opens with products that were computed before, eight at a time.
+type lanes struct {
+	products func(out, points [][32]byte)
+	public   *ecdh.PublicKey
+	private  func(ecdh.KeyExchanger) (hpke.PrivateKey, error)
+	fault    func() // an envelope opened with crypto/ecdh alone
+}
+
+// openAll calls open for each of n messages, with a key that opens it alone, or with nil: then the party's own key
+// opens it. encapsulated returns the key that message i brings, of enc bytes. What does not open stays nil.
 //
 // A product of ours decides nothing: what does not open with it is opened again with crypto/ecdh, and that verdict
 // counts. Otherwise whoever finds a point that our arithmetic gets wrong could lose people's answers, and read bits of
 // the key from what was dropped.
-func (o *Opener) OpenAll(crowd uint32, envelopes [][]byte) [][]byte {
-	inner := make([][]byte, len(envelopes))
-	for from := 0; from < len(envelopes); from += batch {
-		to := min(from+batch, len(envelopes))
-		keys := o.fast.keys(o, envelopes[from:to])
-		for i, e := range envelopes[from:to] {
+func (l *lanes) openAll(n, enc int, encapsulated func(i int) []byte, open func(key hpke.PrivateKey, i int) ([]byte, error)) [][]byte {
+	inner := make([][]byte, n)
+	for from := 0; from < n; from += batch {
+		to := min(from+batch, n)
+		for i, key := range l.keys(to-from, enc, func(i int) []byte { return encapsulated(from + i) }) {
 			var opened []byte
 			err := ErrOpen
-			if keys[i] != nil {
-				opened, err = o.open(keys[i], crowd, e)
+			if key != nil {
+				opened, err = open(key, from+i)
 			}
 			if err != nil {
-				if opened, err = o.Open(crowd, e); err == nil && keys[i] != nil {
-					o.fast.fault()
+				if opened, err = open(nil, from+i); err == nil && key != nil {
+					l.fault()
 				}
 			}
 			switch {
@@ -47,14 +70,6 @@ func (o *Opener) OpenAll(crowd uint32, envelopes [][]byte) [][]byte {
 		}
 	}
 	return inner
-}
-
-// lanes opens with products that were computed before, eight at a time.
-type lanes struct {
-	products func(out, points [][32]byte)
-	public   *ecdh.PublicKey
-	private  func(ecdh.KeyExchanger) (hpke.PrivateKey, error)
-	fault    func() // an envelope opened with crypto/ecdh alone
 }
 
 // newLanes returns nil where lanes are not to be used. The ordinary key stays: a key made from an exchanger has no bytes.
@@ -85,22 +100,23 @@ func newLanes(key PrivateKey) *lanes {
 	}}
 }
 
-// keys returns a key for each envelope, which opens it alone; nil for all where lanes are off, and for what has not the
-// length of an envelope. Fewer than two are not worth eight lanes.
-func (l *lanes) keys(o *Opener, envelopes [][]byte) []hpke.PrivateKey {
-	keys := make([]hpke.PrivateKey, len(envelopes))
-	if l == nil || len(envelopes) < 2 || !x25519.Lanes() {
+// keys returns a key for each of n messages, which opens it alone; nil for all where lanes are off, and for what brings
+// no key of enc bytes. Fewer than two are not worth eight lanes.
+func (l *lanes) keys(n, enc int, encapsulated func(i int) []byte) []hpke.PrivateKey {
+	keys := make([]hpke.PrivateKey, n)
+	if l == nil || n < 2 || !x25519.Lanes() {
 		return keys
 	}
 	var points, shared [batch][32]byte
-	for i, e := range envelopes {
-		if len(e) == o.size {
-			copy(points[i][:], e[o.enc-32:o.enc])
+	whole := func(i int) bool { return len(encapsulated(i)) == enc }
+	for i := range n {
+		if whole(i) {
+			copy(points[i][:], encapsulated(i)[enc-32:])
 		}
 	}
-	l.products(shared[:len(envelopes)], points[:len(envelopes)])
-	for i, e := range envelopes {
-		if len(e) != o.size {
+	l.products(shared[:n], points[:n])
+	for i := range n {
+		if !whole(i) {
 			continue
 		}
 		if key, err := l.private(&product{l.public, points[i], shared[i]}); err == nil {

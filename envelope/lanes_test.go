@@ -246,3 +246,50 @@ func TestAProductIsOfOnePoint(t *testing.T) {
 type unchecked struct{ *product }
 
 func (u unchecked) ECDH(*ecdh.PublicKey) ([]byte, error) { return u.shared[:], nil }
+
+// OpenBaseAll says of each message, in its place, what OpenBase says, with lanes and without.
+func TestOpenBaseAllIsOpenBaseOfEach(t *testing.T) {
+	type message struct{ aad, enc, ciphertext []byte }
+	for _, suite := range suites {
+		private, public := newKeys(t, suite, 1)
+		info := []byte("info")
+		var all []message
+		for i := range 150 {
+			m := message{aad: []byte{byte(i)}}
+			var err error
+			if m.enc, m.ciphertext, err = public[0].SealBase(info, m.aad, bytes.Repeat([]byte{1}, i%3)); err != nil {
+				t.Fatal(err)
+			}
+			switch i % 7 {
+			case 2:
+				m.aad = nil
+			case 3:
+				m.enc = m.enc[:len(m.enc)-1]
+			case 4:
+				clear(m.enc[len(m.enc)-32:])
+			case 5:
+				m.enc, m.ciphertext = nil, nil
+			case 6:
+				m.ciphertext[0] ^= 1
+			}
+			all = append(all, m)
+		}
+		bothWays(t, func(t *testing.T) {
+			for _, n := range []int{0, 1, 2, 64, 150} {
+				got := private[0].OpenBaseAll(info, n, func(i int) (aad, enc, ciphertext []byte) { return all[i].aad, all[i].enc, all[i].ciphertext })
+				if len(got) != n {
+					t.Fatalf("%d of %d messages", len(got), n)
+				}
+				for i, m := range all[:n] {
+					want, err := private[0].OpenBase(info, m.aad, m.enc, m.ciphertext)
+					if (err == nil) != (got[i] != nil) || !bytes.Equal(got[i], want) || (err == nil) != (i%7 < 2) {
+						t.Fatalf("%s, %d of %d: %x, want %x (%v)", suite, i, n, got[i], want, err)
+					}
+				}
+			}
+		})
+	}
+	if got := (PrivateKey{}).OpenBaseAll(nil, 2, nil); len(got) != 2 || got[0] != nil {
+		t.Errorf("no key opens %x", got)
+	}
+}

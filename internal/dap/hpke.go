@@ -49,3 +49,14 @@ func Open(key envelope.PrivateKey, info, data []byte, c Ciphertext) ([]byte, err
 	}
 	return key.OpenBase(info, data, c.Enc, c.Payload)
 }
+
+// OpenAll returns what Open does of each of n ciphertexts, in its place, and nil where one does not open.
+func OpenAll(key envelope.PrivateKey, info []byte, n int, ciphertext func(i int) (data []byte, c Ciphertext)) [][]byte {
+	return key.OpenBaseAll(info, n, func(i int) (data, enc, payload []byte) {
+		data, c := ciphertext(i)
+		if c.Config != 0 { // sealed to a key that is not here
+			return nil, nil, nil
+		}
+		return data, c.Enc, c.Payload
+	})
+}

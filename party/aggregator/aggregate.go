@@ -67,14 +67,40 @@ type side struct {
 	verify [prio3.KeySize]byte
 }
 
-// start opens the aggregator's share of a report and begins its verification. token is
-// what the device brought for this aggregator.
-func (s side) start(m dap.Metadata, public []byte, c dap.Ciphertext) (state prio3.State, part, token []byte, fault dap.ReportError) {
-	share, err := s.OpenShare(s.key, s.role, m, public, c)
-	if errors.Is(err, envelope.ErrOpen) || errors.Is(err, dap.ErrConfig) {
+// report is an aggregator's part of a report.
+type report struct {
+	dap.Metadata
+	public []byte
+	share  dap.Ciphertext
+}
+
+// starts opens the aggregator's shares of n reports and calls begin for each, on all cores. A share that does not open
+// is nil. Those of a core are opened together, some at a time.
+func (s side) starts(n int, of func(i int) report, begin func(i int, r report, share []byte)) {
+	together := min(64, max(8, (n/runtime.GOMAXPROCS(0)+7)/8*8)) // by eights, as lanes multiply
+	each((n+together-1)/together, func(chunk int) {
+		from := chunk * together
+		all := make([]report, min(together, n-from))
+		for i := range all {
+			all[i] = of(from + i)
+		}
+		opened := s.OpenShares(s.key, s.role, len(all), func(i int) (dap.Metadata, []byte, dap.Ciphertext) {
+			return all[i].Metadata, all[i].public, all[i].share
+		})
+		for i, r := range all {
+			begin(from+i, r, opened[i])
+			opened[i] = nil // one after the other can be let go of
+		}
+	})
+}
+
+// start begins the verification of a share as it was opened. token is what the device brought for this aggregator.
+func (s side) start(r report, opened []byte) (state prio3.State, part, token []byte, fault dap.ReportError) {
+	if opened == nil {
 		return state, nil, nil, dap.HPKEDecrypt
 	}
-	if err != nil || len(m.Extensions) > 0 {
+	share, err := dap.ParseInputShare(opened)
+	if err != nil || len(r.Extensions) > 0 {
 		return state, nil, nil, dap.InvalidMessage
 	}
 	switch {
@@ -83,7 +109,7 @@ func (s side) start(m dap.Metadata, public []byte, c dap.Ciphertext) (state prio
 	case s.role == dap.Helper && s.Tokens, len(share.Extensions) > 0:
 		return state, nil, nil, dap.InvalidMessage
 	}
-	state, part, err = s.VDAF.Start(s.verify, byte(s.role-dap.Leader), m.ID, public, share.Share)
+	state, part, err = s.VDAF.Start(s.verify, byte(s.role-dap.Leader), r.ID, r.public, share.Share)
 	if err != nil {
 		return state, nil, nil, dap.InvalidMessage
 	}

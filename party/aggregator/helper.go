@@ -31,13 +31,17 @@ type Verified struct {
 // before it does not know: that is found where they are written down.
 func (h *Helper) Verify(q dap.AggregationReq) []Verified {
 	all := make([]Verified, len(q.Reports))
-	each(len(all), func(i int) { all[i] = h.one(q.Reports[i]) })
+	h.starts(len(all), func(i int) report {
+		return report{q.Reports[i].Metadata, q.Reports[i].Public, q.Reports[i].Helper}
+	}, func(i int, r report, share []byte) {
+		all[i] = h.one(q.Reports[i], r, share)
+	})
 	return all
 }
 
-func (h *Helper) one(v dap.VerifyInit) Verified {
+func (h *Helper) one(v dap.VerifyInit, r report, opened []byte) Verified {
 	failed := func(e dap.ReportError) Verified { return Verified{VerifyResp: dap.VerifyResp{ID: v.ID, Error: e}} }
-	state, part, bearer, fault := h.start(v.Metadata, v.Public, v.Helper)
+	state, part, bearer, fault := h.start(r, opened)
 	if fault != 0 {
 		return failed(fault)
 	}

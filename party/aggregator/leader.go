@@ -34,9 +34,10 @@ func (l *Leader) Begin(batch dap.BatchID, reports []dap.Report) *Job {
 		part  []byte
 	}
 	all := make([]begun, len(reports))
-	each(len(reports), func(i int) {
-		r := reports[i]
-		all[i].state, all[i].part, _, _ = l.start(r.Metadata, r.Public, r.Leader)
+	l.starts(len(reports), func(i int) report {
+		return report{reports[i].Metadata, reports[i].Public, reports[i].Leader}
+	}, func(i int, r report, share []byte) {
+		all[i].state, all[i].part, _, _ = l.start(r, share)
 	})
 	j := &Job{Request: dap.AggregationReq{Batch: batch}}
 	for i, r := range reports {

@@ -143,13 +143,12 @@ func (t *Task) ReportSize() int {
 	return size
 }
 
-// OpenShare opens an aggregator's share of a report.
-func (t *Task) OpenShare(key envelope.PrivateKey, role dap.Role, m dap.Metadata, public []byte, c dap.Ciphertext) (dap.InputShare, error) {
-	plain, err := dap.Open(key, dap.InputShareInfo(role), dap.InputShareData(t.ID, t.config, m, public), c)
-	if err != nil {
-		return dap.InputShare{}, err
-	}
-	return dap.ParseInputShare(plain)
+// OpenShares opens an aggregator's shares of so many reports, and returns nil for one that does not open.
+func (t *Task) OpenShares(key envelope.PrivateKey, role dap.Role, n int, report func(i int) (m dap.Metadata, public []byte, c dap.Ciphertext)) [][]byte {
+	return dap.OpenAll(key, dap.InputShareInfo(role), n, func(i int) ([]byte, dap.Ciphertext) {
+		m, public, c := report(i)
+		return dap.InputShareData(t.ID, t.config, m, public), c
+	})
 }
 
 // SealSum seals an aggregator's share of a sum to the analyzer.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,15 +18,19 @@ import (
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
+	"github.com/confetti-dp/confetti/internal/x25519"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // What a leader spends of the processor on a report of 1,024 cells.
 //
 //	vdaf     its part of the verification by Prio3, of a share that lies open
-//	prepare  the same, and before it decoding what is kept of a report, and opening its share by HPKE
+//	bare     decoding what is kept of a report, opening its share by crypto/hpke alone, and vdaf
+//	prepare  the same as a service does it: shares are opened in lanes, where there are some
 //	accept   taking a report: from the bytes of an HTTP request to those of the answer, between which
 //	         it is kept as in a service, written, synced and committed before anybody in the commit is answered
+//	whole    bare, prepare and accept in turn, of the same reports: of-bare is the rate at which a leader takes and
+//	         verifies, as a part of that at which it would only prepare them barely
 //
 // In accept are net/http's server, all of package serve (limits, the credential), decoding, and the
 // store with its syncs (where tests write: atomicfiletest); 64 connections send one request after another. The requests are made
@@ -56,41 +61,26 @@ func BenchmarkLeader(b *testing.B) {
 		b.ReportMetric(float64(costlimit.Used(b)-before)/float64(n)/1e3, "cpu-µs/report")
 		b.ReportMetric(float64(b.Elapsed())/float64(n), "ns/op")
 	}
-	b.Run("vdaf", func(b *testing.B) {
-		public, leader, _, err := c.VDAF.Split(zeros{}, reports[0].ID, vector)
-		if err != nil {
-			b.Fatal(err)
-		}
-		spent(b, func(n int) {
-			for range n {
-				if _, _, err := c.VDAF.Start([prio3.KeySize]byte{}, prio3.Leader, reports[0].ID, public, leader); err != nil {
+	prepare := func(b *testing.B, n int) {
+		for range n / many {
+			all := make([]dap.Report, many)
+			for i, body := range bodies {
+				one, err := dap.ParseUpload(body, 1)
+				if err != nil {
 					b.Fatal(err)
 				}
+				all[i] = one[0]
 			}
-		})
-	})
-	b.Run("prepare", func(b *testing.B) {
-		spent(b, func(n int) {
-			for range n / many {
-				all := make([]dap.Report, many)
-				for i, body := range bodies {
-					one, err := dap.ParseUpload(body, 1)
-					if err != nil {
-						b.Fatal(err)
-					}
-					all[i] = one[0]
-				}
-				if job := c.leader.Begin(c.batch(), all); job.Refused > 0 {
-					b.Fatal("refused")
-				}
+			if job := c.leader.Begin(c.batch(), all); job.Refused > 0 {
+				b.Fatal("refused")
 			}
-		})
-	})
-	b.Run("accept", func(b *testing.B) {
-		n := (b.N + many - 1) / many * many
+		}
+	}
+	// accepting returns what takes so many reports of a round.
+	accepting := func(b *testing.B, n, round int) func() {
 		names := make([]string, n)
 		for i := range names {
-			names[i] = fmt.Sprintf("bench%d-%d", b.N, i)
+			names[i] = fmt.Sprintf("bench%d-%d-%d", b.N, round, i)
 		}
 		path := filepath.Join(b.TempDir(), "bearers")
 		tokens, err := serve.AddBearers(w.random, path, names...)
@@ -105,21 +95,69 @@ func BenchmarkLeader(b *testing.B) {
 		requests := make(chan []byte, n)
 		for i := range n {
 			r := reports[i%many]
-			copy(r.ID[:], fmt.Sprintf("%08x%08x", b.N, i)) // another name: it is kept, and would be refused later
+			copy(r.ID[:], fmt.Sprintf("%04x%04x%08x", b.N&0xffff, round, i)) // another name: it is kept, and would be refused later
 			body := r.Append(nil)
 			head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: leader.test\r\nContent-Type: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
 				dap.ReportsPath(c.ID), dap.UploadType, tokens[i], len(body))
 			requests <- append([]byte(head), body...)
 		}
 		close(requests)
-		spent(b, func(n int) {
+		return func() {
 			in := &senders{requests: requests}
 			server := &http.Server{Handler: w.nodes[dap.Leader].server, ReadTimeout: time.Minute, WriteTimeout: time.Minute}
 			server.Serve(in)
 			if good := in.good.Load(); good != int64(n) {
 				b.Errorf("%d of %d reports were taken", good, n)
 			}
+		}
+	}
+	b.Run("vdaf", func(b *testing.B) {
+		public, leader, _, err := c.VDAF.Split(zeros{}, reports[0].ID, vector)
+		if err != nil {
+			b.Fatal(err)
+		}
+		spent(b, func(n int) {
+			for range n {
+				if _, _, err := c.VDAF.Start([prio3.KeySize]byte{}, prio3.Leader, reports[0].ID, public, leader); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
+	})
+	b.Run("bare", func(b *testing.B) {
+		b.Setenv(x25519.Switch, "standard")
+		spent(b, func(n int) { prepare(b, n) })
+	})
+	b.Run("prepare", func(b *testing.B) { spent(b, func(n int) { prepare(b, n) }) })
+	b.Run("accept", func(b *testing.B) {
+		take := accepting(b, (b.N+many-1)/many*many, 0)
+		spent(b, func(int) { take() })
+	})
+	b.Run("whole", func(b *testing.B) {
+		const turn = 10 * many
+		var bare, prepared, accepted time.Duration
+		rounds := (b.N + turn - 1) / turn
+		used := func(do func()) time.Duration {
+			before := costlimit.Used(b)
+			do()
+			return costlimit.Used(b) - before
+		}
+		before := os.Getenv(x25519.Switch)
+		for round := range rounds {
+			take := accepting(b, turn, round)
+			runtime.GC() // of what made the requests
+			b.Setenv(x25519.Switch, "standard")
+			bare += used(func() { prepare(b, turn) })
+			b.Setenv(x25519.Switch, before)
+			prepared += used(func() { prepare(b, turn) })
+			accepted += used(take)
+		}
+		of := func(d time.Duration) float64 { return float64(d) / float64(rounds*turn) / 1e3 }
+		b.ReportMetric(of(bare), "bare-µs")
+		b.ReportMetric(of(prepared), "prepare-µs")
+		b.ReportMetric(of(accepted), "accept-µs")
+		b.ReportMetric(float64(bare)/float64(prepared+accepted), "of-bare")
+		b.ReportMetric(0, "ns/op")
 	})
 }
 
