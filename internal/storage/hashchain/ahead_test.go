@@ -66,7 +66,7 @@ func TestZerosAhead(t *testing.T) {
 		for {
 			n++
 			before := size()
-			if err := l.Append(fmt.Append(nil, "group ", n)); err == ErrFull {
+			if err := l.Append(framed(fmt.Append(nil, "group ", n))); err == ErrFull {
 				n--
 				break
 			} else if err != nil {

@@ -28,7 +28,6 @@ type Log struct {
 	torn   int64
 	write  func(b []byte, at int64) error
 
-	buf  []byte
 	room int64 // bytes of the file, of which zeros stand behind the last group
 
 	mu     sync.Mutex
@@ -42,9 +41,6 @@ const (
 
 	// Frame is how many bytes of a log stand before the body of a group.
 	Frame = frameHead + Head
-
-	// mostBuffer is the most bytes of a buffer that is kept for the next group.
-	mostBuffer = 4 << 20
 )
 
 // ErrFull is the error of an Append for which the disk has no room. Nothing was
@@ -244,20 +240,20 @@ func (l *Log) find(at, all int64, last uint64) (behind int64, number uint64, fou
 	return 0, 0, false, nil
 }
 
-// Append puts a group with that body on disk. After another error than ErrFull
-// nobody knows what is on disk: every later Append fails, until the log is opened
-// again.
-func (l *Log) Append(body []byte) error {
+// Append puts a group on disk, whose body stands behind Frame bytes of room. The room is filled here, so that a body
+// is not copied. After another error than ErrFull nobody knows what is on disk: every later Append fails, until the log
+// is opened again.
+func (l *Log) Append(framed []byte) error {
 	if err := l.Broken(); err != nil {
 		return err
 	}
-	if len(body) > l.layout.Most {
-		return fmt.Errorf("hashchain: a body of %d bytes: the limit is %d", len(body), l.layout.Most)
+	if len(framed) < Frame || len(framed)-Frame > l.layout.Most {
+		return fmt.Errorf("hashchain: a body of %d bytes: the limit is %d", len(framed)-Frame, l.layout.Most)
 	}
-	l.buf = append(l.end.Append(append(l.buf[:0], make([]byte, frameHead)...)), body...)
-	binary.BigEndian.PutUint32(l.buf, uint32(len(l.buf)-frameHead))
-	binary.BigEndian.PutUint32(l.buf[4:], checksum(l.buf))
-	if err := l.write(l.buf, l.size); err != nil {
+	binary.BigEndian.PutUint32(framed, uint32(len(framed)-frameHead))
+	l.end.Append(framed[frameHead:frameHead])
+	binary.BigEndian.PutUint32(framed[4:], checksum(framed))
+	if err := l.write(framed, l.size); err != nil {
 		if full(err) && l.file.Truncate(l.size) == nil && l.file.Sync() == nil {
 			l.room = l.size
 			return ErrFull
@@ -269,10 +265,7 @@ func (l *Log) Append(body []byte) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.size, l.end = l.size+int64(len(l.buf)), l.end.behind(l.buf[frameHead:])
-	if cap(l.buf) > mostBuffer {
-		l.buf = nil
-	}
+	l.size, l.end = l.size+int64(len(framed)), l.end.behind(framed[frameHead:])
 	return nil
 }
 

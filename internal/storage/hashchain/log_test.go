@@ -22,6 +22,9 @@ const (
 )
 
 // written makes a log with these bodies and returns its path and where each frame begins.
+// framed returns a body behind the room that Append fills.
+func framed(body []byte) []byte { return append(make([]byte, Frame), body...) }
+
 func written(t interface {
 	Helper()
 	Fatal(...any)
@@ -38,7 +41,7 @@ func written(t interface {
 	}
 	for _, b := range bodies {
 		begins = append(begins, l.size)
-		if err := l.Append(b); err != nil {
+		if err := l.Append(framed(b)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,7 +113,7 @@ func TestATornEndIsCutOff(t *testing.T) {
 			t.Fatal("it was not cut off: ", err)
 		}
 		defer l.Close()
-		if err := l.Append([]byte("more")); err != nil {
+		if err := l.Append(framed([]byte("more"))); err != nil {
 			t.Fatal(err)
 		}
 		if got, _, err = reread(path, Point{}); err != nil || len(got) != n+1 || string(got[n]) != "more" {
@@ -210,19 +213,19 @@ func TestADiskThatDoesNotTakeIt(t *testing.T) {
 		l.file.WriteAt(b[:len(b)/2], at) // as much as fits
 		return &os.PathError{Op: "write", Err: syscall.ENOSPC}
 	}
-	if err := l.Append([]byte("one")); !errors.Is(err, ErrFull) {
+	if err := l.Append(framed([]byte("one"))); !errors.Is(err, ErrFull) {
 		t.Errorf("a full disk: %v", err)
 	}
 	l.write = l.writeFile
-	if err := l.Append([]byte("two")); err != nil {
+	if err := l.Append(framed([]byte("two"))); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
 	l.write = func([]byte, int64) error { return syscall.EIO }
-	if err := l.Append([]byte("three")); err == nil || errors.Is(err, ErrFull) {
+	if err := l.Append(framed([]byte("three"))); err == nil || errors.Is(err, ErrFull) {
 		t.Errorf("a broken disk: %v", err)
 	}
 	l.write = l.writeFile
-	if err := l.Append([]byte("four")); err == nil {
+	if err := l.Append(framed([]byte("four"))); err == nil {
 		t.Error("it went on without knowing what is on disk")
 	}
 	if bodies, _, err := reread(path, Point{}); err != nil || len(bodies) != 1 || string(bodies[0]) != "two" {
@@ -343,7 +346,7 @@ func TestGapsCanBeSkipped(t *testing.T) {
 					if l.End() != whole.End() {
 						t.Errorf("it goes on behind group %d", l.End().Number)
 					}
-					if err := l.Append([]byte("five")); err != nil {
+					if err := l.Append(framed([]byte("five"))); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -367,7 +370,7 @@ func TestEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := l.Append([]byte("three")); err != nil {
+	if err := l.Append(framed([]byte("three"))); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

@@ -205,10 +205,10 @@ func (s *shelf) write(b *batch, r *round) error {
 	}
 	close(r.built)
 	if s.name == keep.Main {
-		s.writer.pad(hashchain.Frame)
+		s.writer.pad()
 	}
 	at, start := s.vol.log.Next(), time.Now()
-	err = s.vol.log.Append(s.writer.body)
+	err = s.vol.log.Append(s.writer.group)
 	s.queue.took = (3*s.queue.took + time.Since(start)) / 4
 	switch {
 	case errors.Is(err, hashchain.ErrFull):

@@ -167,10 +167,10 @@ func (m *mover) flush() error {
 		return nil
 	}
 	if m.s.name == keep.Main {
-		m.writer.pad(hashchain.Frame)
+		m.writer.pad()
 	}
 	at := m.log.Next()
-	if err := m.log.Append(m.writer.body); err != nil {
+	if err := m.log.Append(m.writer.group); err != nil {
 		return err
 	}
 	for i, o := range m.ops {

@@ -9,8 +9,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/storage/hashchain"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -116,52 +118,54 @@ func nonceOf(i uint32) (n [12]byte) {
 	return n
 }
 
-// writer builds the body of a group.
+// writer builds a group as the chain appends it: its body stands behind hashchain.Frame bytes of room.
 type writer struct {
 	sealer sealer
-	body   []byte
+	group  []byte
 	places []place
 	aead   cipher.AEAD
-	plain  []byte
 }
 
 // begin starts a group behind so many rows. The salt is drawn from the kernel anew: a copy
 // of this process that goes on elsewhere draws another one.
 func (w *writer) begin(before uint64) {
-	w.body = append(w.body[:0], make([]byte, saltSize)...)
-	rng.Reader(rng.New()).Read(w.body)
-	w.aead = w.sealer.group(w.body)
-	w.body = binary.BigEndian.AppendUint64(w.body, before)
+	w.group = append(w.group[:0], make([]byte, hashchain.Frame+saltSize)...)
+	salt := w.body()
+	rng.Reader(rng.New()).Read(salt)
+	w.aead = w.sealer.group(salt)
+	w.group = binary.BigEndian.AppendUint64(w.group, before)
 	w.places = w.places[:0]
 }
 
-// add seals a row. Its place counts from the beginning of the body.
+func (w *writer) body() []byte { return w.group[hashchain.Frame:] }
+
+// add seals a row where it is written. Its place counts from the beginning of the body.
 func (w *writer) add(o op) {
-	w.plain = append(w.plain[:0], byte(o.t), byte(o.kind))
-	w.plain = binary.BigEndian.AppendUint16(w.plain, uint16(len(o.key)))
-	w.plain = binary.BigEndian.AppendUint32(w.plain, o.label)
-	w.plain = append(append(w.plain, o.key...), o.value...)
-	from, i := len(w.body), uint32(len(w.places))
-	w.body = binary.BigEndian.AppendUint32(w.body, uint32(len(w.plain)+tagSize))
+	from, i := len(w.group), uint32(len(w.places))
+	w.group = slices.Grow(w.group, rowHead+len(o.key)+len(o.value))
+	w.group = binary.BigEndian.AppendUint32(w.group, uint32(plainHead+len(o.key)+len(o.value)+tagSize))
+	plain := len(w.group)
+	w.group = append(w.group, byte(o.t), byte(o.kind))
+	w.group = binary.BigEndian.AppendUint16(w.group, uint16(len(o.key)))
+	w.group = binary.BigEndian.AppendUint32(w.group, o.label)
+	w.group = append(append(w.group, o.key...), o.value...)
 	nonce := nonceOf(i)
-	w.body = w.aead.Seal(w.body, nonce[:], w.plain, nil)
-	w.places = append(w.places, place{int64(from), uint32(len(w.body) - from), uint32(from), i, o.kind == inserted, o.label})
+	w.group = w.aead.Seal(w.group[:plain], nonce[:], w.group[plain:], nil)
+	at := from - hashchain.Frame
+	w.places = append(w.places, place{int64(at), uint32(len(w.group) - from), uint32(at), i, o.kind == inserted, o.label})
 }
 
-// pad fills the body with zeros until it ends so many bytes before a multiple of a block.
-func (w *writer) pad(before int) {
-	if more := (len(w.body) + before) % block; more > 0 {
-		w.body = append(w.body, make([]byte, block-more)...)
+// pad fills the body with zeros until the group ends at a multiple of a block.
+func (w *writer) pad() {
+	if more := len(w.group) % block; more > 0 {
+		w.group = append(w.group, make([]byte, block-more)...)
 	}
 }
 
 // trim lets go of what a large group took.
 func (w *writer) trim() {
-	if cap(w.body) > 4*mostGroup {
-		w.body = nil
-	}
-	if cap(w.plain) > 4*mostGroup {
-		w.plain = nil
+	if cap(w.group) > 4*mostGroup {
+		w.group = nil
 	}
 }
 
