@@ -41,7 +41,7 @@ func TestWhatACollectionCosts(t *testing.T) {
 	opening := measured(t, scale, `\| bare HPKE opening, before \| ([0-9.]+) \|`)
 	mixing := measured(t, scale, `\| 1 worker \| ([0-9.]+) \|`) - opening
 	accepting := measured(t, performance, `\| accept, on disk \| [^|]*\| \| ([0-9.]+) µs an envelope \|`)
-	preparing := measured(t, performance, `opening the share by HPKE \| ([0-9.]+) µs`)
+	preparing := measured(t, performance, `preparing, shares opened in lanes \| ([0-9.]+) µs`)
 	taking := measured(t, performance, `64 connections at once \| ([0-9.]+) µs`)
 	long := measured(t, performance, `A leader's report of 1,024 cells \(([0-9.]+) kB`) * 1e3
 	const hops = 2
@@ -88,5 +88,16 @@ func TestWhatACollectionCosts(t *testing.T) {
 	row("histogram of 17 envelopes a report", of(17), 17*moved+sealed)
 	row("density of 768", of(768), 768*moved+sealed)
 	row("sums of 1,024 cells", 2*preparing+taking, long)
+
+	// A day of 10^9 densities, where hops and analyzer open in lanes.
+	shuffled := measured(t, performance, `in lanes on C: shuffle, X25519 \| [^|]*\| \| \| ([0-9.]+) \|`)
+	counted := measured(t, performance, `in lanes on C: open and count \| [^|]*\| \| \| ([0-9.]+) \|`)
+	lanes := opening*(shuffled*(hops-1)+counted) + opening/many + accepting + mixing*hops // us an envelope
+	hours := 1e9 * many * lanes / 1e6 / 3600
+	plain := 1e9 * of(many) / 1e6 / 3600
+	says(fmt.Sprintf("%.1f (%.2f (M - 1) + %.2f) + %.1f/E + %.1f + %.1f M", opening, shuffled, counted, opening, accepting, mixing))
+	says(fmt.Sprintf("%.1f us an envelope: %s core hours in the place of %s, or %s cores", lanes, digits(hours), digits(plain), digits(hours/24)))
+	says(fmt.Sprintf("it was %s core hours, and %s TB to the entry", digits(1e9*many*(opening*(hops+1)+accepting+mixing*hops)/1e6/3600), digits(1e9*many*(8+48*(hops+1))/1e12)))
+	says(fmt.Sprintf("%s TB to the entry and %s TB in all", digits(1e9*(many*(8+48*hops)+sealed)/1e12), digits(1e9*(many*moved+sealed)/1e12)))
 	says(fmt.Sprintf("10^10 histograms in a day are %s cores", digits(1e10*of(17)/1e6/86400)))
 }
