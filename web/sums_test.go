@@ -102,7 +102,7 @@ func TestSumsOfTypeScriptAddUp(t *testing.T) {
 				// A changed byte is seen by whoever opens.
 				upload[len(upload)-1] ^= 1
 				if reports, err := dap.ParseUpload(upload, 1); err == nil {
-					if _, err := tk.OpenShare(keys[1], dap.Helper, reports[0].Metadata, reports[0].Public, reports[0].Helper); err == nil {
+					if opened(tk, keys[1], dap.Helper, reports[0], reports[0].Helper) != nil {
 						t.Error("a changed share opens")
 					}
 				}
@@ -112,6 +112,11 @@ func TestSumsOfTypeScriptAddUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// opened returns what is in an aggregator's ciphertext; nil: it does not open.
+func opened(tk *task.Task, key envelope.PrivateKey, role dap.Role, r dap.Report, sealed dap.Ciphertext) []byte {
+	return tk.OpenShares(key, role, 1, func(int) (dap.Metadata, []byte, dap.Ciphertext) { return r.Metadata, r.Public, sealed })[0]
 }
 
 // add opens an upload as both aggregators do, verifies it, and adds its shares.
@@ -129,7 +134,7 @@ func add(t *testing.T, tk *task.Task, keys [3]envelope.PrivateKey, upload, token
 	var states [2]prio3.State
 	var messages [2][]byte
 	for i, sealed := range []dap.Ciphertext{r.Leader, r.Helper} {
-		share, err := tk.OpenShare(keys[i], dap.Leader+dap.Role(i), r.Metadata, r.Public, sealed)
+		share, err := dap.ParseInputShare(opened(tk, keys[i], dap.Leader+dap.Role(i), r, sealed))
 		if err != nil {
 			t.Fatalf("aggregator %d: %v", i, err)
 		}
