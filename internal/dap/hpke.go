@@ -39,24 +39,13 @@ func Seal(to envelope.PublicKey, info, data, plaintext []byte) (Ciphertext, erro
 	return Ciphertext{Enc: enc, Payload: payload}, err
 }
 
-// ErrConfig is the error of a ciphertext for a key that the party does not have.
-var ErrConfig = errors.New("dap: sealed to a key that is not here")
+// errConfig is the error of a ciphertext for a key that the party does not have.
+var errConfig = errors.New("dap: sealed to a key that is not here")
 
 // Open opens what Seal sealed.
 func Open(key envelope.PrivateKey, info, data []byte, c Ciphertext) ([]byte, error) {
 	if c.Config != 0 {
-		return nil, ErrConfig
+		return nil, errConfig
 	}
 	return key.OpenBase(info, data, c.Enc, c.Payload)
-}
-
-// OpenAll returns what Open does of each of n ciphertexts, in its place, and nil where one does not open.
-func OpenAll(key envelope.PrivateKey, info []byte, n int, ciphertext func(i int) (data []byte, c Ciphertext)) [][]byte {
-	return key.OpenBaseAll(info, n, func(i int) (data, enc, payload []byte) {
-		data, c := ciphertext(i)
-		if c.Config != 0 { // sealed to a key that is not here
-			return nil, nil, nil
-		}
-		return data, c.Enc, c.Payload
-	})
 }

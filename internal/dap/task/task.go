@@ -143,11 +143,15 @@ func (t *Task) ReportSize() int {
 	return size
 }
 
-// OpenShares opens an aggregator's shares of so many reports, and returns nil for one that does not open.
+// OpenShares opens an aggregator's shares of so many reports, and returns nil for one that does not open, or is sealed
+// to a key that is not here.
 func (t *Task) OpenShares(key envelope.PrivateKey, role dap.Role, n int, report func(i int) (m dap.Metadata, public []byte, c dap.Ciphertext)) [][]byte {
-	return dap.OpenAll(key, dap.InputShareInfo(role), n, func(i int) ([]byte, dap.Ciphertext) {
+	return key.OpenBaseAll(dap.InputShareInfo(role), n, func(i int) (data, enc, payload []byte) {
 		m, public, c := report(i)
-		return dap.InputShareData(t.ID, t.config, m, public), c
+		if c.Config != 0 {
+			return nil, nil, nil
+		}
+		return dap.InputShareData(t.ID, t.config, m, public), c.Enc, c.Payload
 	})
 }
 
