@@ -13,7 +13,7 @@ import (
 var headBytes = entryLength + len(`"plan":`)
 
 // parseFactor is how many bytes Parse allocates at most for each byte of its text,
-// garbage included: docs/operating-entry.md says so. Most are those of a slice of names
+// garbage included: docs/operating-roles.md says so. Most are those of a slice of names
 // that grows, 16 bytes for an empty one of 3.
 const parseFactor = 64
 

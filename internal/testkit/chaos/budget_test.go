@@ -21,7 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// The budget of a request, as docs/operating-entry.md states it: so many bytes are
+// The budget of a request, as docs/operating-roles.md states it: so many bytes are
 // allocated at most for each byte that came or was answered, beside
 // costlimit.Base, and so much processor time, for each megabyte that came.
 const (

@@ -13,7 +13,7 @@ import (
 const Base = 256 << 10
 
 // Factor is how many bytes a decoder may allocate for each byte of its input, where
-// nothing closer is stated: docs/operating-entry.md says so.
+// nothing closer is stated: docs/operating-roles.md says so.
 const Factor = 64
 
 // Allocated returns how many bytes of heap were allocated while do ran, by whatever
