@@ -44,7 +44,7 @@ func TestTheOperatingCommandsWorkOnPostgres(t *testing.T) {
 	}
 	b := newBase(t)
 	t.Run("pages", func(t *testing.T) {
-		reader(t, b.root, exemptOnPostgres, 90, operating...).typed(t, b.as)
+		reader(t, b.root, exemptOnPostgres, 85, operating...).typed(t, b.as)
 		if err := b.used(2); err != nil {
 			t.Error(err)
 		}

@@ -1,5 +1,5 @@
-// Package shuffler collects what devices hand in and mixes it, so that nobody can tell whose an envelope is. Used by
-// internal/service/shufflerd, which has the network and the clock, and by simulate.
+// Package shuffler collects what devices hand in, withholds crowds that are too small, and mixes the others, so that
+// nobody can tell whose an envelope is. Used by internal/service/shufflerd, which adds network and clock, and by simulate.
 //
 // In memory, as simulations run it, the entry hop is a Collector; the service's is internal/service/inbox, by the
 // same rules. It counts respondents, deletes some of their contributions where the plan keeps the sizes of crowds

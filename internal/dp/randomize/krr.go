@@ -1,4 +1,4 @@
-// Package randomize reports which cell of a domain a device holds, or which few, by mechanisms with local privacy.
+// Package randomize reports which cells a device holds, by k-ary response, bits, subsets or hashes with local privacy.
 // Used by question/histogram, question/label, internal/dp/sketch and internal/dp/latent.
 //
 // Each mechanism is one type: what the device does, its exact law, and what the analyzer concludes. What it sends

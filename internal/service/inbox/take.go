@@ -97,7 +97,7 @@ func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [
 	if shelf == nil {
 		return false, wire.Problemf(wire.EpochOver, "the plan has closed")
 	}
-	// To the end, whatever becomes of the connection: whether it is there decides what comes again.
+	// Insert returns once the row is synced. It goes to the end, whatever becomes of the connection: what is there decides what comes again.
 	again, err = shelf.Insert(context.WithoutCancel(ctx), keep.Row{Table: contributions, Key: string(key[:]), Label: label, Value: labelled(label, body)})
 	switch {
 	case errors.Is(err, keep.ErrTaken):
