@@ -27,7 +27,7 @@ var exempt = map[string]string{
 // lasting are printed commands that go on until they are stopped: what their output
 // has when the next line can be typed.
 var lasting = map[string]string{
-	"confetti up":            "Now type, in another terminal:",
+	"confetti up":            "in another terminal:",
 	"confetti serve console": "The console is at ",
 }
 
