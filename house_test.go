@@ -37,7 +37,7 @@ var bars = map[string]int{
 	"lines an aggregator compiles": 25582,
 
 	"comments that say what a function is": 543,
-	"long sentences in a thousand":         11,
+	"long sentences in a thousand":         10,
 }
 
 // helpers are packages for tests alone, and what keeps the house: they are no product.
