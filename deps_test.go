@@ -49,7 +49,7 @@ var layers = [][]string{
 	{"internal/account/calibrate"},
 	{"internal/account/theorems", "internal/account/accounttest", "internal/dp/encode/whiten/principal", "internal/dp/encode/cluster", "internal/dp/encode/kernelmap", "internal/dp/encode/hashedwords"},
 	{"internal/account/shuffle", "internal/account/additive", "internal/account/central", "internal/dp/encode/inputs"},
-	{"internal/account/amplify", "internal/account/bitnoise"},
+	{"internal/account/amplify", "internal/account/bitnoise", "internal/account/shuffle/vectors"},
 	{"internal/dp/estimate", "internal/dp/sum"},
 	{"internal/dp/estimate/number"},
 	{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/sum/sumprivacy", "internal/dp/direction", "internal/dap/task"},

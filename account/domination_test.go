@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 )
 
 // hockeyOf is the most that a view of the domination tells at epsilon, below zero too.
@@ -230,7 +231,7 @@ func TestSpoiltCoversOtherOutcomes(t *testing.T) {
 
 // Vectors have a Gaussian of their own, which is not below what whole gaps tell.
 func TestVectorsAreDominated(t *testing.T) {
-	for _, e := range []shuffle.VectorResponse{{Users: 3000, Coordinates: 256, Flip: 0.1, SquaredGap: 64}, {Users: 2000, Coordinates: 100, Flip: 0.02, SquaredGap: 4}, {Users: 20, Coordinates: 10, Flip: 0.3, SquaredGap: 2}} {
+	for _, e := range []vectors.VectorResponse{{Users: 3000, Coordinates: 256, Flip: 0.1, SquaredGap: 64}, {Users: 2000, Coordinates: 100, Flip: 0.02, SquaredGap: 4}, {Users: 20, Coordinates: 10, Flip: 0.3, SquaredGap: 2}} {
 		d, err := account.Dominate(e, 1e-8)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 )
 
 // Bayes on the bit of one respondent: local randomized response attains the bound.
@@ -48,7 +49,7 @@ func TestExplain(t *testing.T) {
 		return one + g.Epsilon
 	}
 	asymmetric := shuffle.AsymmetricResponse{Users: 500, Keep: 0.5, Flip: 0.1}
-	vector := shuffle.VectorResponse{Users: 500, Coordinates: 4, Flip: 0.2, SquaredGap: 0.36}
+	vector := vectors.VectorResponse{Users: 500, Coordinates: 4, Flip: 0.2, SquaredGap: 0.36}
 	for _, c := range []struct {
 		name            string
 		event           account.Event

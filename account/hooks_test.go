@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 )
 
 // mustHave says which hooks each event has that a plan or a command speaks of. Do not take one
@@ -42,10 +43,10 @@ var mustHave = []struct {
 	{amplify.FavouredResponse{}, "Profile Distributions Losses"},
 	{amplify.AnyRandomizer{}, "Profile Distributions Losses"},
 	{shuffle.BucketResponse{}, "Distributions Certificate Losses Opened"},
-	{shuffle.SecretRows{}, "Profile Distributions Certificate Together Losses Opened BesideMessage Dominated"},
+	{vectors.SecretRows{}, "Profile Distributions Certificate Together Losses Opened BesideMessage Dominated"},
 	{shuffle.BehindBackstop{}, "Profile Distributions Certificate"},
 	{shuffle.OneHot{}, "Reduce Losses Opened Replaced"},
-	{shuffle.VectorResponse{}, "Profile Distributions Certificate Together Losses Opened BesideMessage Dominated"},
+	{vectors.VectorResponse{}, "Profile Distributions Certificate Together Losses Opened BesideMessage Dominated"},
 	{shuffle.AsymmetricResponse{}, "Profile Distributions Certificate Losses Opened"},
 	{shuffle.RandomizedResponse{}, "Profile Distributions Lattice Certificate Losses Opened"},
 	{shuffle.FragmentedOneHot{}, "Reduce"},

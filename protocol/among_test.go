@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	vectorbits "github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -63,7 +64,7 @@ func TestAmongFewerIsTheAccountantsAnswer(t *testing.T) {
 			return account.Repeat{Event: shuffle.RandomizedResponse{Users: honest, Flip: b.FlipProbability}, Rounds: 4}
 		}},
 		"rr, rotated": {rotated, func(b plan.Bitsum, _, honest int) account.Event {
-			return shuffle.VectorResponse{Users: honest, Coordinates: 64, Flip: b.FlipProbability, SquaredGap: 64. / 4}
+			return vectorbits.VectorResponse{Users: honest, Coordinates: 64, Flip: b.FlipProbability, SquaredGap: 64. / 4}
 		}},
 		"poisson": {example.Density("poisson"), func(b plan.Bitsum, planned, honest int) account.Event {
 			return account.Repeat{Event: bitnoise.PoissonSum{Users: honest, Mean: b.Mean * float64(honest) / float64(planned)}, Rounds: 4}

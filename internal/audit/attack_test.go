@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 	"github.com/confetti-dp/confetti/internal/dp/bitsum"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
@@ -71,7 +72,7 @@ func TestMechanismsKeepTheirClaims(t *testing.T) {
 		"rr in rounds":      {Bits(rr, 400).Repeated(3), claimed(t, account.Repeat{Event: rr.Event(400), Rounds: 3}, delta), 0.3, 160_000},
 		"one-hot":           {Cells(hot, 100, account.Replacement), claimed(t, shuffle.OneHot{Users: 100, Flip: 0.1, Adjacency: account.Replacement}, delta), 0.3, 160_000},
 		"one-hot, removal":  {Cells(hot, 100, account.Removal), claimed(t, shuffle.OneHot{Users: 100, Flip: 0.1, Adjacency: account.Removal}, delta), 0.25, 160_000},
-		"vector":            {Coordinates(rr, 200, 64, 6.5), claimed(t, shuffle.VectorResponse{Users: 200, Coordinates: 64, Flip: 0.1, SquaredGap: 6.5}, delta), 0.3, 80_000},
+		"vector":            {Coordinates(rr, 200, 64, 6.5), claimed(t, vectors.VectorResponse{Users: 200, Coordinates: 64, Flip: 0.1, SquaredGap: 6.5}, delta), 0.3, 80_000},
 		"krr":               {Response(krr, 40), claimed(t, krr.Event(40), delta), 0.3, 10_000},
 		"subset":            {Subsets(subset, 40), claimed(t, subset.Event(40), delta), 0.2, 5000},
 		"local-hash":        {Hashes(hash, 10), claimed(t, hash.Event(10), delta), 0.15, 1024},

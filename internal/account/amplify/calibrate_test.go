@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 )
 
 // What is calibrated keeps its target exactly, whatever the number of respondents.
@@ -42,7 +43,7 @@ func TestCalibrationNeverEndsAboveItsTarget(t *testing.T) {
 			},
 			"buckets": func() (account.Event, account.Guarantee, error) { return ended(shuffle.CalibrateBuckets(target)) },
 			"vector": func() (account.Event, account.Guarantee, error) {
-				e, err := shuffle.VectorFlip(n, 16, 4, target.Epsilon, target.Delta)
+				e, err := vectors.VectorFlip(n, 16, 4, target.Epsilon, target.Delta)
 				return recomputed(e, target, err)
 			},
 			"Poisson": func() (account.Event, account.Guarantee, error) {

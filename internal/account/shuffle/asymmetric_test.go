@@ -83,7 +83,7 @@ func TestAsymmetricResponseEveryDataSet(t *testing.T) {
 // The law of the others by its recurrence, against the product of generating
 // functions.
 func TestLawOfAsymmetricOthers(t *testing.T) {
-	var o others
+	var o Others
 	for _, m := range []int{1, 2, 30, 200} {
 		for _, k := range []int{0, 1, m / 3, m - 1, m} {
 			for _, e := range []AsymmetricResponse{{0, 0.5, 1e-6}, {0, 0.5, 0.01}, {0, 0.999, 0.3}, {0, 0.3, 0.29}, {0, 1 - 1e-9, 0.5}} {

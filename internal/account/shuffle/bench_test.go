@@ -82,7 +82,7 @@ func BenchmarkCertify(b *testing.B) {
 // known, the target's bit falling from one to zero.
 func alone(e RandomizedResponse, ones, rounds int, delta float64) (float64, error) {
 	tail := delta * profile.Neglect / float64(rounds)
-	var law others
+	var law Others
 	_, w := law.law(e.Users-1, ones, RandomizedResponse{Flip: e.Flip}.bit(), tail)
 	p := e.Flip
 	atoms := make([]pld.Atom, len(w)+1)
@@ -109,14 +109,13 @@ func alone(e RandomizedResponse, ones, rounds int, delta float64) (float64, erro
 }
 
 // BenchmarkOneMessage is what a device computes of one opened message, for a density of
-// 768 bits, as bits, as a vector and as buckets.
+// 768 bits, as bits and as buckets (package vectors has the vector).
 func BenchmarkOneMessage(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		event account.Event
 	}{
 		{"bits", account.Repeat{Event: RandomizedResponse{40_000, 0.0752}, Rounds: 768}},
-		{"vector", VectorResponse{40_000, 768, 0.05, 192}},
 		{"buckets", account.Repeat{Event: BucketResponse{40_000, 0.03}, Rounds: 128}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -71,7 +71,7 @@ func (e BucketResponse) Distributions(o account.Options) ([]*pld.Distribution, e
 		return e.lower(o)
 	}
 	// Whoever is left out of the cover is told to the observer.
-	e.Users = e.bit().cover(e.Users, o).users
+	e.Users = e.bit().cover(e.Users, o).Users
 	blocks, err := e.blocks(o)
 	if err != nil {
 		return nil, err
@@ -101,19 +101,19 @@ type block struct {
 // blocks returns the A_i.
 func (e BucketResponse) blocks(o account.Options) ([]block, error) {
 	b, c := e.bit(), e.bit().cover(e.Users, o)
-	number := min(bucketBlocks, c.count())
+	number := min(bucketBlocks, c.Count())
 	blocks := make([]block, number)
 	falling, rising := make([][]float64, number), make([][]float64, number)
 	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
 	tail := math.Max(o.Neglect/8, profile.MinTail)
 	inParallel(number, func(i int) {
-		var law others
+		var law Others
 		fall, rise := sticks{bit: b}, sticks{bit: b.mirror()}
-		first, end := i*c.count()/number, (i+1)*c.count()/number
+		first, end := i*c.Count()/number, (i+1)*c.Count()/number
 		// A world with so many others in the bucket stands for up to dropped more.
-		blocks[i].least, blocks[i].most = c.ones(first), min(e.Users-1, c.ones(end-1)+c.dropped)
+		blocks[i].least, blocks[i].most = c.Ones(first), min(e.Users-1, c.Ones(end-1)+c.Dropped)
 		for j := first; j < end; j++ {
-			_, w := law.law(c.others(), c.ones(j), b, tail)
+			_, w := law.law(c.Others(), c.Ones(j), b, tail)
 			fall.raise(w, o.Step, tail, points)
 			slices.Reverse(w)
 			rise.raise(w, o.Step, tail, points)
@@ -156,7 +156,7 @@ func CalibrateBuckets(t calibrate.Target) (BucketResponse, account.Guarantee, er
 		return BucketResponse{}, account.Guarantee{}, err
 	}
 	event := func(rmse float64) BucketResponse {
-		return BucketResponse{t.Users, math.Min(0.5-1e-9, flipFor(rmse*rmse/float64(t.Users)))}
+		return BucketResponse{t.Users, math.Min(0.5-1e-9, FlipFor(rmse*rmse/float64(t.Users)))}
 	}
 	// Both counts move by half of what a bit could.
 	s := calibrate.Search{Noise: math.Sqrt(0.5) / t.PerRound(), Most: math.Inf(1), Tolerance: calibrate.CloseEnough}

@@ -22,7 +22,7 @@ func CalibrateRR(t calibrate.Target, a calibrate.Accounting) (RandomizedResponse
 		return paperRR(t)
 	}
 	event := func(rmse float64) RandomizedResponse {
-		return RandomizedResponse{t.Users, flipFor(rmse * rmse / float64(t.Users))}
+		return RandomizedResponse{t.Users, FlipFor(rmse * rmse / float64(t.Users))}
 	}
 	rmse, err := t.Least(func(rmse float64) account.Event { return event(rmse) })
 	if err != nil {
@@ -54,7 +54,7 @@ func calibrateOneHot(t calibrate.Target, adjacency account.Adjacency, keep float
 	event := func(rmse float64) OneHot {
 		e := OneHot{Users: t.Users, Adjacency: adjacency, Keep: keep}
 		if v := rmse * rmse / float64(t.Users); keep == 0 {
-			e.Flip = flipFor(v)
+			e.Flip = FlipFor(v)
 		} else {
 			// v = q(1-q)/(keep-q)^2, of an empty cell, solved for q without cancellation.
 			q := 2 * v * keep * keep / (1 + 2*v*keep + math.Sqrt(1+4*v*keep*(1-keep)))
@@ -72,9 +72,9 @@ func calibrateOneHot(t calibrate.Target, adjacency account.Adjacency, keep float
 	return calibrate.Meets(t, event(rmse))
 }
 
-// flipFor returns the flip probability p of a bit with v = p(1-p)/(1-2p)^2, solved
+// FlipFor returns the flip probability p of a bit with v = p(1-p)/(1-2p)^2, solved
 // without cancellation.
-func flipFor(v float64) float64 {
+func FlipFor(v float64) float64 {
 	y := 1 + 4*v
 	return math.Min(0.5, math.Max(minFlip, 2*v/(y+math.Sqrt(y))))
 }

@@ -83,7 +83,7 @@ func TestVectorsExactLarge(t *testing.T) {
 
 // oneWorld is epsilon(delta) of one release if k of the others hold ones.
 func oneWorld(e RandomizedResponse, k int, delta float64) float64 {
-	var law others
+	var law Others
 	_, w := law.law(e.Users-1, k, RandomizedResponse{Flip: e.Flip}.bit(), 1e-25)
 	most, above := 0.0, 0.0
 	for t := len(w) - 1; t >= 0; t-- {

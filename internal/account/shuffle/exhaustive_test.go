@@ -167,9 +167,9 @@ func TestEnvelopeBoundsEveryK(t *testing.T) {
 			for _, p := range []float64{0.05, 0.3} {
 				e := RandomizedResponse{n, p}
 				o := account.Options{Step: e.Spread() / 20, Neglect: 1e-20}
-				full := e.bit().envelope(worlds{n, 0}, o)
-				cover := worlds{n, dropped}
-				if first, last := cover.ones(0), cover.ones(cover.count()-1); first != 0 || last != n-1-dropped {
+				full := e.bit().envelope(Worlds{n, 0}, o)
+				cover := Worlds{n, dropped}
+				if first, last := cover.Ones(0), cover.Ones(cover.Count()-1); first != 0 || last != n-1-dropped {
 					t.Fatalf("n=%d: worlds from %d to %d", n, first, last)
 				}
 				less := e.bit().envelope(cover, o)

@@ -6,10 +6,8 @@ import "github.com/confetti-dp/confetti/account"
 // compile here.
 var _ = []account.Hooks{
 	{Distributions: BucketResponse{}, Certificate: BucketResponse{}, Losses: BucketResponse{}, Opened: BucketResponse{}},
-	{Profile: SecretRows{}, Distributions: SecretRows{}, Certificate: SecretRows{}, Together: SecretRows{}, Losses: SecretRows{}, Opened: SecretRows{}, BesideMessage: SecretRows{}, Dominated: SecretRows{}},
 	{Profile: BehindBackstop{}, Distributions: BehindBackstop{}, Certificate: BehindBackstop{}},
 	{Reduce: OneHot{}, Losses: OneHot{}, Opened: OneHot{}, Replaced: OneHot{}},
-	{Profile: VectorResponse{}, Distributions: VectorResponse{}, Certificate: VectorResponse{}, Together: VectorResponse{}, Losses: VectorResponse{}, Opened: VectorResponse{}, BesideMessage: VectorResponse{}, Dominated: VectorResponse{}},
 	{Profile: AsymmetricResponse{}, Distributions: AsymmetricResponse{}, Certificate: AsymmetricResponse{}, Losses: AsymmetricResponse{}, Opened: AsymmetricResponse{}},
 	{Profile: RandomizedResponse{}, Distributions: RandomizedResponse{}, Lattice: RandomizedResponse{}, Certificate: RandomizedResponse{}, Losses: RandomizedResponse{}, Opened: RandomizedResponse{}},
 	{Reduce: FragmentedOneHot{}},
@@ -17,5 +15,4 @@ var _ = []account.Hooks{
 	{Profile: removedBit{}, Distributions: removedBit{}, Certificate: removedBit{}, Losses: removedBit{}},
 	{Distributions: movedBit{}, Certificate: movedBit{}, Losses: movedBit{}},
 	{Profile: tornBit{}, Distributions: tornBit{}, Certificate: tornBit{}},
-	{Distributions: secretBit{}},
 }

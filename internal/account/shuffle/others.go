@@ -7,11 +7,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
-// others computes the law of W, the number of ones reported by m users of whom
+// Others computes the law of W, the number of ones reported by m users of whom
 // k hold a one, which is reported as a one with probability a = keep, and a zero with
 // probability b = flip < a: Bin(k, a) + Bin(m-k, b).
 // It reuses its buffer from call to call.
-type others struct{ w []float64 }
+type Others struct{ w []float64 }
 
 // law returns the probabilities of low, low+1, ..., leaving at most tail
 // outside on either side. The values sum to one; each is right to a relative
@@ -29,7 +29,7 @@ type others struct{ w []float64 }
 // downwards: run in these directions, every error dies out, including that of
 // starting from 0, 1 at an arbitrary place (start says how far out). The
 // two runs are joined at c/d.
-func (o *others) law(m, k int, b bit, tail float64) (low int, w []float64) {
+func (o *Others) law(m, k int, b bit, tail float64) (low int, w []float64) {
 	r := recurrence{m: float64(m), k: float64(k), fall: b.flip * b.drop, rise: b.keep * b.stay, none: b.drop * b.stay, both: b.keep * b.flip}
 	mean := float64(k)*b.keep + float64(m-k)*b.flip
 	variance := float64(k)*b.keep*b.drop + float64(m-k)*b.flip*b.stay
@@ -82,6 +82,11 @@ func (o *others) law(m, k int, b bit, tail float64) (low int, w []float64) {
 	}
 	scale(w, 1/sum)
 	return low, w
+}
+
+// Flipped returns the law of bits that are flipped with one probability, as law does.
+func (o *Others) Flipped(m, k int, flip, tail float64) (low int, w []float64) {
+	return o.law(m, k, RandomizedResponse{Flip: flip}.bit(), tail)
 }
 
 func scale(w []float64, by float64) {

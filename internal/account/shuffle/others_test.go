@@ -33,7 +33,7 @@ func exactOthers(m, k int, p float64) []*big.Float {
 }
 
 func TestLawOfOthers(t *testing.T) {
-	var o others
+	var o Others
 	for _, m := range []int{0, 1, 2, 7, 60, 301} {
 		for _, k := range []int{0, 1, m / 3, m / 2, m - 1, m} {
 			if k < 0 || k > m {
@@ -63,7 +63,7 @@ func TestLawOfOthers(t *testing.T) {
 }
 
 func BenchmarkLawOfOthers(b *testing.B) {
-	var o others
+	var o Others
 	for b.Loop() {
 		o.law(39999, 20000, RandomizedResponse{Flip: 0.176}.bit(), 1e-14)
 	}
@@ -72,7 +72,7 @@ func BenchmarkLawOfOthers(b *testing.B) {
 // Where tails are deep the two runs of the recurrence end far apart in scale, on
 // either side of the mode.
 func TestLawOfOthersJoinsDeepTails(t *testing.T) {
-	var o others
+	var o Others
 	for _, c := range []struct {
 		m    int
 		p    float64

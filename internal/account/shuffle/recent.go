@@ -6,11 +6,11 @@ import (
 	"github.com/confetti-dp/confetti/account"
 )
 
-// recent remembers the last results of a function. A search for noise, the observers of a
+// Recent remembers the last results of a function. A search for noise, the observers of a
 // promise, a ledger and each of many devices ask for the same few, and each takes milliseconds
 // or more. They are of public parameters alone, and the oldest makes room for the newest. What
 // is remembered is handed to everybody, and nobody may change it.
-type recent[K comparable, V any] struct {
+type Recent[K comparable, V any] struct {
 	mu sync.Mutex
 	of [64]struct {
 		asked K
@@ -19,9 +19,9 @@ type recent[K comparable, V any] struct {
 	next int
 }
 
-// find returns what is remembered, or else what work gives. Who asks for what another is at work on
+// Find returns what is remembered, or else what work gives. Who asks for what another is at work on
 // waits for it.
-func (r *recent[K, V]) find(asked K, work func() V) V {
+func (r *Recent[K, V]) Find(asked K, work func() V) V {
 	r.mu.Lock()
 	for i := range r.of {
 		if found := r.of[i].found; found != nil && r.of[i].asked == asked {
@@ -40,19 +40,19 @@ func (r *recent[K, V]) find(asked K, work func() V) V {
 // asked is all that envelopes depend on.
 type asked struct {
 	bit           bit
-	worlds        worlds
+	worlds        Worlds
 	step, neglect float64
 }
 
 // An envelope has some thousand points: all of them are a few MB.
-var recentEnvelopes recent[asked, [2][]float64]
+var recentEnvelopes Recent[asked, [2][]float64]
 
 // envelopes returns those of either direction: of a one told from a zero, and of a zero
 // told from a one. On a grid of several pitches they are those of the finer grid, at every so many of its points.
-func (b bit) envelopes(c worlds, o account.Options) (rising, falling []float64) {
+func (b bit) envelopes(c Worlds, o account.Options) (rising, falling []float64) {
 	every := max(1, o.Pitches)
 	o.Step, o.Pitches = o.Step/float64(every), 1
-	both := recentEnvelopes.find(asked{b, c, o.Step, o.Neglect}, func() [2][]float64 {
+	both := recentEnvelopes.Find(asked{b, c, o.Step, o.Neglect}, func() [2][]float64 {
 		rising, falling := b.walk(c, o)
 		return [2][]float64{rising, falling}
 	})

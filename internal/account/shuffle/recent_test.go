@@ -17,7 +17,7 @@ func TestRecentEnvelopesAreThoseComputed(t *testing.T) {
 	other := AsymmetricResponse{50, 0.5, 0.2}.bit()
 	for range 2 {
 		for _, b := range []bit{one, other, one} {
-			for _, c := range []worlds{{50, 0}, {49, 0}, {50, 1}} {
+			for _, c := range []Worlds{{50, 0}, {49, 0}, {50, 1}} {
 				for _, o := range []account.Options{o, fine, strict} {
 					up, down := b.walk(c, o)
 					for _, every := range []int{0, 1, 3} {
@@ -52,7 +52,4 @@ func someOf(h []float64, every int) (some []float64) {
 // forget lets go of what is kept.
 func forget() {
 	clear(recentEnvelopes.of[:])
-	clear(recentSlopes.of[:])
-	clear(recentKappas.of[:])
-	clear(recentThinned.of[:])
 }

@@ -68,10 +68,10 @@ func (b bit) certified(users int, o account.Options) string {
 	switch {
 	case o.Lower:
 		return "some data sets only"
-	case c.dropped == 0:
+	case c.Dropped == 0:
 		return fmt.Sprintf("every k of the others, 0 to %d", users-1)
 	}
-	return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out", c.count(), users-1-c.others())
+	return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out", c.Count(), users-1-c.Others())
 }
 
 func (e RandomizedResponse) Spread() float64 {
@@ -115,15 +115,15 @@ func (e RandomizedResponse) Distributions(o account.Options) ([]*pld.Distributio
 // and the best t grows with epsilon: one walk over both. The other direction is
 // the same with counts of zeros: the law upside down, 1-b for a and 1-a for b.
 // Where the bit is symmetric that is the world of n-1-k.
-func (b bit) envelope(c worlds, o account.Options) []float64 {
+func (b bit) envelope(c Worlds, o account.Options) []float64 {
 	rising, falling := b.envelopes(c, o)
 	return pld.Larger(rising, falling)
 }
 
 // walk computes the envelopes of either direction.
-func (b bit) walk(c worlds, o account.Options) (rising, falling []float64) {
+func (b bit) walk(c Worlds, o account.Options) (rising, falling []float64) {
 	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
-	workers := min(runtime.GOMAXPROCS(0), 1+c.count()/64)
+	workers := min(runtime.GOMAXPROCS(0), 1+c.Count()/64)
 	partial := make([][]float64, 2*workers)
 	tail := math.Max(o.Neglect/4, profile.MinTail)
 	var wait sync.WaitGroup
@@ -131,10 +131,10 @@ func (b bit) walk(c worlds, o account.Options) (rising, falling []float64) {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			var law others
+			var law Others
 			rising, falling := sticks{bit: b}, sticks{bit: b.mirror()}
-			for j := i; j < c.count(); j += workers {
-				_, w := law.law(c.others(), c.ones(j), b, tail)
+			for j := i; j < c.Count(); j += workers {
+				_, w := law.law(c.Others(), c.Ones(j), b, tail)
 				rising.raise(w, o.Step, tail, points)
 				if !b.symmetric() {
 					slices.Reverse(w)
@@ -253,7 +253,7 @@ func (b bit) unanimous(users int, o account.Options) ([]*pld.Distribution, error
 // atoms returns the losses of a count whose other users hold so many ones, of a one told
 // from a zero and the reverse, without what is too rare to be resolved.
 func (b bit) atoms(users, ones int, o account.Options) (falling, rising []pld.Atom) {
-	var law others
+	var law Others
 	_, w := law.law(users-1, ones, b, math.Max(o.Neglect/4, profile.MinTail))
 	for i := range len(w) + 1 {
 		var before, here float64

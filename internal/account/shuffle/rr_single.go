@@ -23,7 +23,7 @@ func (e RandomizedResponse) Profile(rounds int, o account.Options) (profile.Curv
 		return nil, "", nil
 	case o.Lower:
 		return single{e.Users, e.bit(), o}, account.Lower, nil
-	case e.bit().cover(e.Users, o).dropped > 0:
+	case e.bit().cover(e.Users, o).Dropped > 0:
 		return single{e.Users, e.bit(), o}, account.Upper, nil
 	}
 	return single{e.Users, e.bit(), o}, account.Exact, nil
@@ -72,7 +72,7 @@ func (s single) tail() float64 { return math.Max(s.o.Neglect/4, profile.MinTail)
 // and a spread of worlds.
 func (s single) most(value func(b bit, w, above float64) float64) float64 {
 	c := s.bit.cover(s.users, s.o)
-	count, ones := c.count(), c.ones
+	count, ones := c.Count(), c.Ones
 	if s.o.Lower {
 		stride := max(1, s.users/64)
 		count = (s.users-1)/stride + 2
@@ -85,9 +85,9 @@ func (s single) most(value func(b bit, w, above float64) float64) float64 {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			var law others
+			var law Others
 			for j := i; j < count; j += workers {
-				_, w := law.law(c.others(), ones(j), s.bit, s.tail())
+				_, w := law.law(c.Others(), ones(j), s.bit, s.tail())
 				above := 0.0
 				for t := len(w) - 1; t >= 0; t-- {
 					best[i] = math.Max(best[i], value(s.bit, w[t], above))

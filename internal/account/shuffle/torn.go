@@ -81,7 +81,7 @@ func (e FragmentedOneHot) othersAdded(kept, tail float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var of others
+	var of Others
 	var sum []float64
 	b := bit{e.Keep, 1 - e.Keep, e.Flip, 1 - e.Flip}
 	for j, chance := range window.P {

@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 )
 
-// worlds is a set of numbers k of ones among the others that stands for every
+// Worlds is a set of numbers k of ones among the others that stands for every
 // one. Of the n-1 other respondents leave out dropped: their reports are
 // independent of the target's, so the full count is the smaller one plus
 // independent noise, and by post-processing no hockey stick of n respondents
@@ -14,24 +14,24 @@ import (
 // k] ones. Hence k' = 0, dropped+1, 2(dropped+1), ..., and the largest, cover
 // every k. The price is that of dropped fewer users: epsilon grows by about
 // dropped/2n of itself.
-type worlds struct {
-	users, dropped int
+type Worlds struct {
+	Users, Dropped int
 }
 
 // cover returns the worlds of the rung at or below so many users, and the respondents left out are those
 // down to the rung below it. So the envelope of a rung is not above what holds of every k on
 // the rung below, which is not above that one's envelope: no epsilon rises with the number of
 // users (docs/accounting-bits.md, 2). A certificate has so many worlds that each leaves out few, by n itself.
-func (b bit) cover(users int, o account.Options) worlds {
+func (b bit) cover(users int, o account.Options) Worlds {
 	switch {
 	case o.Every && !o.Lower:
 		most := int(math.Min(everyWorlds, everyTerms/b.spread(users)))
-		return worlds{users, (users - 1) / most}
+		return Worlds{users, (users - 1) / most}
 	case o.Lower || users <= smallRR:
-		return worlds{users, 0}
+		return Worlds{users, 0}
 	}
 	rung, below := b.rungs(users)
-	return worlds{rung, rung - below}
+	return Worlds{rung, rung - below}
 }
 
 // The share of respondents left out is the number of worlds upside down, and
@@ -93,15 +93,16 @@ func CountedOn(users int, keep, flip float64) int {
 	return bit{keep, 1 - keep, flip, 1 - flip}.counted(users)
 }
 
-func (b bit) counted(users int) int { return b.cover(users, account.Options{}).users }
+func (b bit) counted(users int) int { return b.cover(users, account.Options{}).Users }
 
-// others returns the number of other respondents left.
-func (c worlds) others() int { return c.users - 1 - c.dropped }
+// Others returns the number of other respondents left.
+func (c Worlds) Others() int { return c.Users - 1 - c.Dropped }
 
-func (c worlds) count() int {
-	stride := c.dropped + 1
-	return (c.others()+stride-1)/stride + 1
+// Count returns how many numbers of ones stand for all.
+func (c Worlds) Count() int {
+	stride := c.Dropped + 1
+	return (c.Others()+stride-1)/stride + 1
 }
 
-// ones returns the i-th number of ones.
-func (c worlds) ones(i int) int { return min(c.others(), i*(c.dropped+1)) }
+// Ones returns the i-th number of ones.
+func (c Worlds) Ones(i int) int { return min(c.Others(), i*(c.Dropped+1)) }

@@ -16,30 +16,30 @@ var laddered = []bit{
 // below the users it stands for, and the others that are left never fall.
 func TestRungsAreALadder(t *testing.T) {
 	for _, b := range laddered {
-		last, lowest := worlds{smallRR, 0}, smallRR-1
+		last, lowest := Worlds{smallRR, 0}, smallRR-1
 		for users := smallRR + 1; users < 60_000; users++ {
 			c := b.cover(users, account.Options{})
 			if c == last {
 				continue
 			}
-			if c.users != users || c.users-c.dropped != last.users || c.others() < lowest || c.dropped < 1 {
+			if c.Users != users || c.Users-c.Dropped != last.Users || c.Others() < lowest || c.Dropped < 1 {
 				t.Fatalf("%d users: %+v after %+v", users, c, last)
 			}
-			if left := users - 1 - c.others(); left > 1+users/2500 {
+			if left := users - 1 - c.Others(); left > 1+users/2500 {
 				t.Errorf("%d users: %d are left out", users, left)
 			}
-			last, lowest = c, c.others()
+			last, lowest = c, c.Others()
 		}
 		for _, users := range []int{1 << 20, 1e7 + 1, 1e9, account.MaxUsers} {
 			c := b.cover(users, account.Options{})
-			if c.users > users || users-c.users >= 2*c.dropped+1 || b.cover(c.users, account.Options{}) != c {
+			if c.Users > users || users-c.Users >= 2*c.Dropped+1 || b.cover(c.Users, account.Options{}) != c {
 				t.Errorf("%d users: %+v", users, c)
 			}
-			below := b.cover(c.users-1, account.Options{})
-			if c.users-c.dropped != below.users || c.others() < below.others() {
+			below := b.cover(c.Users-1, account.Options{})
+			if c.Users-c.Dropped != below.Users || c.Others() < below.Others() {
 				t.Errorf("%d users: %+v after %+v", users, c, below)
 			}
-			if work := float64(c.count()) * b.spread(users); users > 1e8 && b.spread(users) < 500 && users-c.users+c.dropped > users/499 || work > 2e6 {
+			if work := float64(c.Count()) * b.spread(users); users > 1e8 && b.spread(users) < 500 && users-c.Users+c.Dropped > users/499 || work > 2e6 {
 				t.Errorf("%d users that spread by %v: %+v", users, b.spread(users), c)
 			}
 		}
@@ -51,11 +51,11 @@ func TestCertificatesHaveSoManyWorlds(t *testing.T) {
 	for _, b := range laddered {
 		for _, users := range []int{5, 4097, 40_000, 100_000, 100_001, 1e6, 1e9, account.MaxUsers} {
 			c := b.cover(users, account.Options{Every: true})
-			if c.users != users || c.count() > everyWorlds+1 || users <= 50_000 && c.dropped > 0 || float64(c.count())*b.spread(users) > 1.1*everyTerms {
-				t.Errorf("%d users: %+v, %d worlds", users, c, c.count())
+			if c.Users != users || c.Count() > everyWorlds+1 || users <= 50_000 && c.Dropped > 0 || float64(c.Count())*b.spread(users) > 1.1*everyTerms {
+				t.Errorf("%d users: %+v, %d worlds", users, c, c.Count())
 			}
-			if b.spread(users) < 2000 && c.dropped > users/everyWorlds {
-				t.Errorf("%d users: %d are left out", users, c.dropped)
+			if b.spread(users) < 2000 && c.Dropped > users/everyWorlds {
+				t.Errorf("%d users: %d are left out", users, c.Dropped)
 			}
 		}
 	}

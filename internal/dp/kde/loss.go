@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 )
 
@@ -21,7 +22,7 @@ func Loss(f *kernelmap.Features, bit account.Event) account.Event {
 	case ok && moves.Buckets > 0 && rr.Flip < 0.5:
 		return account.Repeat{Event: shuffle.BucketResponse(rr), Rounds: moves.Buckets}
 	case ok && moves.Buckets == 0 && together(moves):
-		return shuffle.VectorResponse{Users: rr.Users, Coordinates: moves.Coordinates, Flip: rr.Flip, SquaredGap: moves.SumSquares}
+		return vectors.VectorResponse{Users: rr.Users, Coordinates: moves.Coordinates, Flip: rr.Flip, SquaredGap: moves.SumSquares}
 	}
 	return account.Repeat{Event: bit, Rounds: moves.Coordinates}
 }
@@ -44,7 +45,7 @@ func CalibrateRR(f *kernelmap.Features, users int, epsilon, delta float64, a cal
 		rr, g, err := shuffle.CalibrateRR(calibrate.Target{Users: users, Rounds: moves.Coordinates, Epsilon: epsilon, Delta: delta}, a)
 		return rr.Flip, g, err
 	}
-	v, err := shuffle.VectorFlip(users, moves.Coordinates, moves.SumSquares, epsilon, delta)
+	v, err := vectors.VectorFlip(users, moves.Coordinates, moves.SumSquares, epsilon, delta)
 	if err != nil {
 		return 0, g, err
 	}

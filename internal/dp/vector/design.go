@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -51,7 +51,7 @@ func Rounds(needs []Need, shares []float64, epsilon, delta float64) ([]Spec, err
 	if err != nil {
 		return nil, err
 	}
-	specs, rounds := make([]Spec, len(needs)), make([]shuffle.SecretRows, len(needs))
+	specs, rounds := make([]Spec, len(needs)), make([]vectors.SecretRows, len(needs))
 	part := delta / float64(len(needs))
 	for i, n := range needs {
 		if specs[i], err = n.shape(box.Shift*math.Sqrt(shares[i]), part, part*overflowShare/(1+math.Exp(epsilon))); err != nil {
@@ -59,7 +59,7 @@ func Rounds(needs []Need, shares []float64, epsilon, delta float64) ([]Spec, err
 		}
 		rounds[i] = specs[i].Event(n.Honest)
 	}
-	if rounds, err = shuffle.SecretFlips(rounds, shares, epsilon, delta); err != nil {
+	if rounds, err = vectors.SecretFlips(rounds, shares, epsilon, delta); err != nil {
 		return nil, err
 	}
 	for i, e := range rounds {

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 )
 
 // Spec is all that the two ends must agree on.
@@ -68,8 +68,8 @@ func (s Spec) Validate() error {
 const slack = 1 + 1e-4
 
 // Event returns what the accountant is told of the counts of so many honest respondents.
-func (s Spec) Event(honest int) shuffle.SecretRows {
-	return shuffle.SecretRows{
+func (s Spec) Event(honest int) vectors.SecretRows {
+	return vectors.SecretRows{
 		Honest: honest, Rows: s.Rows, Answered: s.Answered, Envelopes: s.Envelopes, Flip: s.Flip, Rare: s.Rare,
 		SquaredGap: slack * float64(s.Rows) * s.SquaredDistance / (4 * s.Clip * s.Clip),
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 )
 
 // What follows finds the noise of one mechanism each: it fills in the statement and
@@ -91,10 +92,10 @@ func (c accountCalibrate) oneHot(s *statement) (account.Event, error) {
 
 func (c accountCalibrate) vector(s *statement) (account.Event, error) {
 	at := func(flip float64) account.Event {
-		return shuffle.VectorResponse{Users: *c.Users, Coordinates: *c.Coordinates, Flip: flip, SquaredGap: *c.SquaredGap}
+		return vectors.VectorResponse{Users: *c.Users, Coordinates: *c.Coordinates, Flip: flip, SquaredGap: *c.SquaredGap}
 	}
 	event, flip, err := c.bits(s, 0.5-1e-9, at, func() (float64, account.Guarantee, error) {
-		e, err := shuffle.VectorFlip(*c.Users, *c.Coordinates, *c.SquaredGap, c.Epsilon, *c.Delta)
+		e, err := vectors.VectorFlip(*c.Users, *c.Coordinates, *c.SquaredGap, c.Epsilon, *c.Delta)
 		if err != nil {
 			return 0, account.Guarantee{}, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/shuffle/vectors"
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -71,7 +72,7 @@ var mechanisms = []mechanism{
 	{
 		name: "vector", once: true, needs: []string{"users", "coordinates", "flip-probability", "squared-gap"}, takes: []string{"rounds"},
 		event: func(p parameters) account.Event {
-			return shuffle.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
+			return vectors.VectorResponse{Users: *p.Users, Coordinates: *p.Coordinates, Flip: *p.FlipProbability, SquaredGap: *p.SquaredGap}
 		},
 		calibrate: &calibration{[]string{"users", "coordinates", "squared-gap"}, []string{"local-epsilon"}, false, accountCalibrate.vector},
 		attack: func(p parameters) (audit.Observed, error) {

@@ -1,4 +1,4 @@
-package shuffle
+package vectors
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
 // everyOther calls f with each multiset of size m over the grid.
@@ -262,7 +263,7 @@ func TestVectorLaws(t *testing.T) {
 	}
 	// Sum of squares equal to the number of coordinates is plain randomized response.
 	plain := epsilon(VectorResponse{20000, 64, 0.2, 64})
-	exact := epsilon(account.Repeat{Event: RandomizedResponse{20000, 0.2}, Rounds: 64})
+	exact := epsilon(account.Repeat{Event: shuffle.RandomizedResponse{Users: 20000, Flip: 0.2}, Rounds: 64})
 	if plain < exact || plain > 1.1*exact {
 		t.Errorf("64 full gaps: %v, exactly %v", plain, exact)
 	}
@@ -328,7 +329,7 @@ func TestOneBitBesideAVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := accounttest.EpsilonFrom(t, account.Epsilon, account.All{Events: []account.Event{RandomizedResponse{1, p}, e}}, delta)
+	got := accounttest.EpsilonFrom(t, account.Epsilon, account.All{Events: []account.Event{shuffle.RandomizedResponse{Users: 1, Flip: p}, e}}, delta)
 	if got < want || got > want*(1+1e-3) {
 		t.Errorf("epsilon %v, in closed form %v", got, want)
 	}
@@ -347,7 +348,7 @@ func TestOneBitBesideAVector(t *testing.T) {
 // fewer worlds, which leaves more others out, holds of all.
 func TestFewerOthersAreNeverMorePrivate(t *testing.T) {
 	worst := func(e VectorResponse, m int, epsilon float64) (most float64) {
-		var law others
+		var law shuffle.Others
 		for k := range m + 1 {
 			w, _ := e.count(&law, m, k, profile.MinTail)
 			sum := 0.0
@@ -382,8 +383,43 @@ func TestFewerOthersAreNeverMorePrivate(t *testing.T) {
 	e := VectorResponse{Users: 30_000, Coordinates: 64, Flip: 0.1, SquaredGap: 4}
 	for _, terms := range []float64{1 << 10, 1 << 14, 1 << 16, slopeTerms} {
 		c, more := e.cover(terms, 1e-20), e.cover(2*terms, 1e-20)
-		if c.others() > more.others() || c.count() > vectorWorlds+1 || c.others()%(c.dropped+1) != 0 {
+		if c.Others() > more.Others() || c.Count() > vectorWorlds+1 || c.Others()%(c.Dropped+1) != 0 {
 			t.Errorf("%v terms: %+v, twice as many %+v", terms, c, more)
+		}
+	}
+}
+
+// A vector has no loss distribution that could stand behind a backstop.
+func TestNoVectorBehindABackstop(t *testing.T) {
+	if g, err := account.Epsilon(shuffle.BehindBackstop{Keep: 0.9, Flip: 0.1, Seen: VectorResponse{2, 64, 0.01, 8}}, 1e-6); err == nil {
+		t.Errorf("a mechanism without a loss distribution was taken: %v", g)
+	}
+}
+
+// Two bits of a bucket, each with others of its own choice, are accounted closer than as bits of a vector.
+func TestBucketsAreCloserThanVectors(t *testing.T) {
+	const delta = 1e-6
+	for _, c := range []struct {
+		n, repetitions int
+		p              float64
+	}{{3000, 64, 0.12}, {40_000, 128, 0.03}, {1000, 16, 0.2}} {
+		one := shuffle.AsymmetricResponse{Users: c.n, Keep: 1 - c.p, Flip: 0.5}
+		apart := accounttest.EpsilonFrom(t, account.Epsilon, account.Repeat{Event: one, Rounds: 2 * c.repetitions}, delta)
+		vector := accounttest.EpsilonFrom(t, account.Epsilon, VectorResponse{c.n, 2 * c.repetitions, c.p, float64(c.repetitions) / 2}, delta)
+		t.Logf("n=%d, %d repetitions, flip %v: two bits apart %.5f; as a vector %.5f", c.n, c.repetitions, c.p, apart, vector)
+		if !(apart < vector) {
+			t.Errorf("n=%d, %d repetitions, flip %v: %v < %v does not hold", c.n, c.repetitions, c.p, apart, vector)
+		}
+	}
+}
+
+// BenchmarkOneMessage is what a device computes of one opened message, for a density of
+// 768 bits as a vector.
+func BenchmarkOneMessage(b *testing.B) {
+	for b.Loop() {
+		recentSlopes, recentKappas = shuffle.Recent[chargedVector, float64]{}, shuffle.Recent[VectorResponse, []float64]{}
+		if _, err := account.OneMessage(VectorResponse{40_000, 768, 0.05, 192}, 1e-6); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package shuffle
+package vectors
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -41,7 +42,7 @@ func (e secretBit) Terms() (account.Guarantee, error) {
 
 func (e secretBit) Spread() float64 {
 	if e.answer == 1 {
-		return RandomizedResponse{e.users, e.flip}.Spread()
+		return shuffle.RandomizedResponse{Users: e.users, Flip: e.flip}.Spread()
 	}
 	return (1 - 2*e.flip) * math.Sqrt(e.answer/(float64(e.users)*e.flip*(1-e.flip)))
 }

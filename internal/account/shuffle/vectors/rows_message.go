@@ -1,4 +1,4 @@
-package shuffle
+package vectors
 
 import (
 	"math"

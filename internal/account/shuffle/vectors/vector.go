@@ -1,4 +1,7 @@
-package shuffle
+// Package vectors accounts for bits of whole vectors that are shuffled, of every row and of rows that each device
+// chooses in secret, and finds their flips. Used by internal/dp/kde, internal/dp/vector and
+// cmd/confetti/internal/account.
+package vectors
 
 import (
 	"fmt"
@@ -10,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
@@ -89,13 +93,13 @@ const vectorWorlds = 500
 // the reports of those who are left out do not depend on the target's, so that the count of
 // all is that of the others plus independent noise, and fewer others are never more private
 // (TestFewerOthersAreNeverMorePrivate).
-func (e VectorResponse) cover(terms, tail float64) worlds {
+func (e VectorResponse) cover(terms, tail float64) shuffle.Worlds {
 	l := -math.Log(tail)
 	variance := float64(e.Users) * e.Flip * (1 - e.Flip)
 	window := math.Min(float64(e.Users), 2*(l/3+math.Sqrt(l*l/9+2*l*variance))) + 1 // as others.law has it
 	count := int(math.Min(vectorWorlds, math.Max(2, terms/window)))
 	stride := max(1, e.Users/count)
-	return worlds{e.Users - e.Users%stride, stride - 1}
+	return shuffle.Worlds{Users: e.Users - e.Users%stride, Dropped: stride - 1}
 }
 
 // Terms of all laws together that are looked at: for a slope, and for moments, of each of
@@ -109,8 +113,8 @@ const (
 // without its place. More than half of them ones is the mirror image of fewer,
 // which the recurrence joins below the mode, where its scales cannot overflow.
 // ok is false if the law does not sum to one.
-func (e VectorResponse) count(law *others, m, k int, tail float64) (w []float64, ok bool) {
-	_, w = law.law(m, min(k, m-k), RandomizedResponse{Flip: e.Flip}.bit(), tail)
+func (e VectorResponse) count(law *shuffle.Others, m, k int, tail float64) (w []float64, ok bool) {
+	_, w = law.Flipped(m, min(k, m-k), e.Flip, tail)
 	if 2*k > m {
 		slices.Reverse(w)
 	}
@@ -124,7 +128,7 @@ func (e VectorResponse) count(law *others, m, k int, tail float64) (w []float64,
 func (e VectorResponse) Certificate(account.Options) string {
 	c := e.cover(slopeTerms, profile.MinTail)
 	return fmt.Sprintf("every data set, by %d numbers of ones among the others with %d respondents left out",
-		c.count(), e.Users-1-c.others())
+		c.Count(), e.Users-1-c.Others())
 }
 
 // tailShare is the part of delta that the Gaussian route charges for tails, in
@@ -147,7 +151,7 @@ func (e VectorResponse) Profile(rounds int, o account.Options) (profile.Curve, a
 	}
 	return &lesser{
 		gauss: gauss,
-		ideal: rdp.ZeroConcentrated(squares / (2 * float64(left.others()+1) * e.Flip * (1 - e.Flip))),
+		ideal: rdp.ZeroConcentrated(squares / (2 * float64(left.Others()+1) * e.Flip * (1 - e.Flip))),
 		renyi: sync.OnceValue(func() profile.Curve { return e.renyiCurve(squares) }),
 	}, account.Upper, nil
 }
@@ -159,7 +163,7 @@ func (e VectorResponse) fullGaps(rounds int, o account.Options) (profile.Curve, 
 	if bits < 1 {
 		return nil, "", nil
 	}
-	c, err := o.Composed(account.Repeat{Event: RandomizedResponse{e.Users, e.Flip}, Rounds: rounds * bits})
+	c, err := o.Composed(account.Repeat{Event: shuffle.RandomizedResponse{Users: e.Users, Flip: e.Flip}, Rounds: rounds * bits})
 	return c, account.Lower, err
 }
 

@@ -1,10 +1,11 @@
-package shuffle
+package vectors
 
 import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -24,17 +25,17 @@ func (e VectorResponse) orders() int {
 }
 
 // momentCover returns the worlds that moments are computed of.
-func (e VectorResponse) momentCover() worlds {
+func (e VectorResponse) momentCover() shuffle.Worlds {
 	return e.cover(momentTerms/float64(e.orders()), profile.MinTail)
 }
 
 func (e VectorResponse) moments() moments {
 	c := e.momentCover()
-	m := moments{math.Sqrt(float64(c.others()+1) * e.Flip * (1 - e.Flip)), make([]float64, e.orders()+1)}
+	m := moments{math.Sqrt(float64(c.Others()+1) * e.Flip * (1 - e.Flip)), make([]float64, e.orders()+1)}
 	sums := make([]float64, len(m.at))
-	var law others
-	for i := range c.count() {
-		w, ok := e.count(&law, c.others(), c.ones(i), profile.MinTail)
+	var law shuffle.Others
+	for i := range c.Count() {
+		w, ok := e.count(&law, c.Others(), c.Ones(i), profile.MinTail)
 		clear(sums)
 		m.add(sums, w, e.Flip)
 		for j, s := range sums {
@@ -136,7 +137,7 @@ func logChoose(n, k int) float64 {
 	return a - b - c
 }
 
-var recentKappas recent[VectorResponse, []float64]
+var recentKappas shuffle.Recent[VectorResponse, []float64]
 
 // kappas returns kappa of every order, from 2.
 func (e VectorResponse) kappas() []float64 {
@@ -151,7 +152,7 @@ func (e VectorResponse) kappas() []float64 {
 // renyiCurve returns the Renyi divergence for a sum of squared gaps. Between integer
 // orders (a-1) times it is convex in a, zero at a = 1: the chord is above it.
 func (e VectorResponse) renyiCurve(squares float64) rdp.Curve {
-	kappas := recentKappas.find(e, e.kappas)
+	kappas := recentKappas.Find(e, e.kappas)
 	last := len(kappas) - 1
 	scaled := make([]float64, last+1) // (a-1) times the divergence
 	for a := 2; a <= last; a++ {

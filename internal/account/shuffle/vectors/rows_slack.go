@@ -1,9 +1,10 @@
-package shuffle
+package vectors
 
 import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -13,9 +14,9 @@ import (
 // squared gap of the whole vector,
 //
 //	(1+s) A K,   s = min over lambda > 0 of (K ln E e^(lambda (Y/A - 1)) + ln(1/Rare))/(lambda K).
-func (e SecretRows) thinned() float64 { return recentThinned.find(e, e.thin) }
+func (e SecretRows) thinned() float64 { return recentThinned.Find(e, e.thin) }
 
-var recentThinned recent[SecretRows, float64]
+var recentThinned shuffle.Recent[SecretRows, float64]
 
 func (e SecretRows) thin() float64 {
 	whole := math.Min(e.SquaredGap, float64(e.Rows))

@@ -1,4 +1,4 @@
-package shuffle
+package vectors
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -140,7 +141,7 @@ func TestForgetfulAccountsAreCaught(t *testing.T) {
 		}
 	}
 	// On public rows the target answers 16 of its 128 among 250 others, undiminished.
-	if low := accounttest.EpsilonFrom(t, account.LowerEpsilon, account.Repeat{Event: RandomizedResponse{250, e.Flip}, Rounds: 16}, delta); low < 1.5*accounttest.EpsilonFrom(t, account.Epsilon, e, delta) {
+	if low := accounttest.EpsilonFrom(t, account.LowerEpsilon, account.Repeat{Event: shuffle.RandomizedResponse{Users: 250, Flip: e.Flip}, Rounds: 16}, delta); low < 1.5*accounttest.EpsilonFrom(t, account.Epsilon, e, delta) {
 		t.Errorf("public rows: at least %v", low)
 	}
 }

@@ -1,4 +1,4 @@
-package shuffle
+package vectors
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
 // SecretFlips are rounds with flip probabilities that make all of them together
@@ -63,7 +64,7 @@ func newBudget(rounds []SecretRows, shares []float64) (budget, error) {
 func (b budget) at(shift float64) []SecretRows {
 	rounds := make([]SecretRows, len(b.rounds))
 	for i, e := range b.rounds {
-		e.Flip = math.Min(maxVectorFlip, math.Max(minVectorFlip, flipFor(b.scale[i]/(shift*shift))))
+		e.Flip = math.Min(maxVectorFlip, math.Max(minVectorFlip, shuffle.FlipFor(b.scale[i]/(shift*shift))))
 		rounds[i] = e
 	}
 	return rounds

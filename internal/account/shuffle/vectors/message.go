@@ -1,4 +1,4 @@
-package shuffle
+package vectors
 
 import (
 	"math"
@@ -38,16 +38,16 @@ func besideBit(vector profiled, flip float64, rounds int, delta float64) (float6
 	if err != nil {
 		return 0, err
 	}
-	bit := RandomizedResponse{1, flip}
+	local := math.Log1p(-flip) - math.Log(flip) // of the bit alone
 	return profile.Invert(func(epsilon float64) (float64, error) {
-		fall, err := rest.Delta(math.Abs(epsilon - bit.local()))
+		fall, err := rest.Delta(math.Abs(epsilon - local))
 		if err != nil {
 			return 0, err
 		}
-		if x := math.Exp(epsilon - bit.local()); x < 1 {
+		if x := math.Exp(epsilon - local); x < 1 {
 			fall = 1 - x + x*fall // the hockey stick below zero, by that of the reverse pair
 		}
-		rise, err := rest.Delta(epsilon + bit.local())
+		rise, err := rest.Delta(epsilon + local)
 		return ((1-flip)*fall + flip*rise) * (1 + profile.LawError), err
 	}, delta)
 }

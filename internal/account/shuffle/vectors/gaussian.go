@@ -1,10 +1,11 @@
-package shuffle
+package vectors
 
 import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -22,7 +23,7 @@ import (
 // for every t and every number of ones among the others, U(t) above 1/2 counting
 // as 1/2. The failures sum to at most 1.2 tau times the sum of the gaps.
 func (e VectorResponse) slope(charge float64) float64 {
-	return recentSlopes.find(chargedVector{e, charge}, func() float64 { return e.findSlope(charge) })
+	return recentSlopes.Find(chargedVector{e, charge}, func() float64 { return e.findSlope(charge) })
 }
 
 type chargedVector struct {
@@ -30,29 +31,29 @@ type chargedVector struct {
 	charge float64
 }
 
-var recentSlopes recent[chargedVector, float64]
+var recentSlopes shuffle.Recent[chargedVector, float64]
 
 func (e VectorResponse) findSlope(charge float64) float64 {
 	tau := charge / (1.2 * e.gaps())
 	tail := math.Max(tau*1e-6, profile.MinTail)
 	c := e.cover(slopeTerms, tail)
-	if c.others() < 1 {
+	if c.Others() < 1 {
 		return math.Inf(1)
 	}
 	// rho for a slope half again as large as that of the counts' deviation,
 	// which is checked at the end.
-	most := 1.5 / math.Sqrt(float64(c.others())*e.Flip*(1-e.Flip))
+	most := 1.5 / math.Sqrt(float64(c.Others())*e.Flip*(1-e.Flip))
 	shift := most * e.widest()
 	if shift > 0.4 {
 		return math.Inf(1)
 	}
 	rho := shift * shift / 24
-	var law others
+	var law shuffle.Others
 	slope := 0.0
-	for i := range c.count() {
+	for i := range c.Count() {
 		// The last first: with most of the others' bits ones the tail of ones is
 		// the steepest, and a large slope spares work.
-		w, ok := e.count(&law, c.others(), c.ones(c.count()-1-i), tail)
+		w, ok := e.count(&law, c.Others(), c.Ones(c.Count()-1-i), tail)
 		if !ok {
 			return math.Inf(1)
 		}
