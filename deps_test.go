@@ -39,6 +39,7 @@ var layers = [][]string{
 	{"internal/token", "internal/dap", "internal/ohttp"},
 	{"internal/wire"},
 	{"internal/wire/relay", "internal/wire/web", "internal/webmodule"},
+	{"internal/keyfile/partykey"},
 	{"internal/storage/keep", "internal/service/serve", "internal/storage/blob", "web"},
 	{"internal/storage/blob/bucket", "internal/storage/keep/keeptest"},
 	{"internal/storage/keep/journal", "internal/storage/keep/postgres", "internal/service/serve/servetest", "internal/service/registry", "internal/service/transfer", "internal/storage/blob/blobtest"},

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/ohttp"
 	"github.com/confetti-dp/confetti/internal/testkit/relaytest"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -39,7 +40,7 @@ func gatewayKey(t testing.TB) (public string, private ohttp.PrivateKey) {
 	key, err := envelope.GenerateKey(envelope.X25519)
 	path := filepath.Join(t.TempDir(), "gateway.json")
 	if err == nil {
-		err = envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: "gateway"})
+		err = partykey.CreateOpening(path, key, "gateway")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -206,7 +206,7 @@ func TestOpenerServesSeveralAtOnce(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	key, err := newPrivateKey(X25519, bytes.Repeat([]byte{9}, 32))
+	key, err := NewPrivateKey(X25519, bytes.Repeat([]byte{9}, 32))
 	if err != nil {
 		f.Fatal(err)
 	}

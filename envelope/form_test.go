@@ -61,7 +61,7 @@ func readForm(t testing.TB, suite Suite) (v formVector, f Form) {
 func TestFormVectors(t *testing.T) {
 	for _, suite := range suites {
 		v, f := readForm(t, suite)
-		key, err := newPrivateKey(suite, v.PrivateKey)
+		key, err := NewPrivateKey(suite, v.PrivateKey)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,10 +3,11 @@ package envelope
 import (
 	"bytes"
 	"crypto/hpke"
+	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 )
 
 // PublicKey is the key of a hop or of an analyzer, for sealing. The zero value
@@ -26,7 +27,7 @@ func ParsePublicKey(text string) (PublicKey, error) {
 	if err := suite.Validate(); err != nil {
 		return PublicKey{}, err
 	}
-	raw, err := keyfile.Decode(name, text)
+	raw, err := keytext.Decode(name, text)
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("envelope: %w", err)
 	}
@@ -50,7 +51,7 @@ func (k PublicKey) Bytes() []byte {
 
 // String returns the text form that ParsePublicKey reads.
 func (k PublicKey) String() string {
-	return keyfile.Encode(string(k.suite), k.Bytes())
+	return keytext.Encode(string(k.suite), k.Bytes())
 }
 
 // Equal reports whether both are the same key of the same suite.
@@ -61,7 +62,7 @@ func (k PublicKey) Equal(other PublicKey) bool {
 // ID returns a short name for people to compare: the first 8 bytes of the SHA-256 of
 // the text form, in hexadecimal. 64 bits are no commitment: compare whole keys
 // where it matters.
-func (k PublicKey) ID() string { return keyfile.ID(k.String()) }
+func (k PublicKey) ID() string { return keytext.ID(k.String()) }
 
 // PrivateKey opens what was sealed to its public key. It never prints itself.
 // The zero value is no key.
@@ -88,8 +89,20 @@ func GenerateKey(s Suite) (PrivateKey, error) {
 	return wrapPrivateKey(s, key), nil
 }
 
-// newPrivateKey reads the 32 bytes of an X25519 scalar or an X-Wing seed.
-func newPrivateKey(s Suite, raw []byte) (PrivateKey, error) {
+// Bytes returns the private key for a file or a vault that only its owner reads.
+func (k PrivateKey) Bytes() ([]byte, error) {
+	if k.key == nil {
+		return nil, errors.New("envelope: there is no private key")
+	}
+	raw, err := k.key().Bytes()
+	if err != nil {
+		return nil, errors.New("envelope: this kind of key cannot be stored") // not wrapped: the cause might quote it
+	}
+	return raw, nil
+}
+
+// NewPrivateKey reads what Bytes returns: the 32 bytes of an X25519 scalar or an X-Wing seed.
+func NewPrivateKey(s Suite, raw []byte) (PrivateKey, error) {
 	if err := s.Validate(); err != nil {
 		return PrivateKey{}, err
 	}

@@ -133,7 +133,7 @@ func TestEnvelopeVectors(t *testing.T) {
 				}
 			}
 			analyzer := v.Layers[len(v.Layers)-1]
-			key, err := newPrivateKey(suite, analyzer.PrivateKey)
+			key, err := NewPrivateKey(suite, analyzer.PrivateKey)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestEnvelopeVectors(t *testing.T) {
 }
 
 func (l layerVector) check(v envelopeVector) error {
-	key, err := newPrivateKey(v.Suite, l.PrivateKey)
+	key, err := NewPrivateKey(v.Suite, l.PrivateKey)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func newEnvelopeVector(t *testing.T, suite Suite) envelopeVector {
 	var public []PublicKey
 	for hop := range 3 {
 		raw := counting(byte(16*hop+1), 32)
-		key, err := newPrivateKey(suite, raw)
+		key, err := NewPrivateKey(suite, raw)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
@@ -51,23 +52,22 @@ func (b Bounded) OpenKeys(p *plan.Plan) (Keys, error) {
 	}
 	return newKeys(p, func(name string) (envelope.PrivateKey, error) {
 		path := filepath.Join(dir, name+".key")
-		file, err := envelope.ReadKeyFile(path)
+		key, _, err := partykey.ReadOpening(path)
 		if !errors.Is(err, fs.ErrNotExist) {
-			return file.Key, err
+			return key, err
 		}
-		key, err := envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite))
-		if err == nil {
-			err = envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: "simulation: " + name})
+		if key, err = envelope.GenerateKey(envelope.Suite(p.Envelopes.Suite)); err == nil {
+			err = partykey.CreateOpening(path, key, "simulation: "+name)
 		}
 		return key, err
 	}, func() (relay.SignKey, error) {
 		path := filepath.Join(dir, "releases.key")
-		key, _, err := relay.ReadSignKeyFile(path)
+		key, _, err := partykey.ReadSigning(path)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return key, err
 		}
 		if key, err = relay.GenerateSignKey(); err == nil {
-			err = relay.CreateSignKeyFile(path, key, "simulation: releases")
+			err = partykey.CreateSigning(path, key, "simulation: releases")
 		}
 		return key, err
 	})

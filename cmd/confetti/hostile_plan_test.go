@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -73,7 +74,7 @@ func TestPlansDoNotWriteToTheTerminal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := relay.CreateSignKeyFile(at(kind+".key"), sign, "test"); err != nil {
+		if err := partykey.CreateSigning(at(kind+".key"), sign, "test"); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range map[string][]byte{hostile: p.Canonical(), signed: plan.Sign(p, sign.Private()).Marshal()} {

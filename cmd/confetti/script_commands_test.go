@@ -19,13 +19,13 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/witness"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // makeTable writes made-up records.
@@ -197,9 +197,9 @@ func logged(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: logged KEY WITNESS-KEY PUBLISHERS")
 	}
-	key, _, err := relay.ReadSignKeyFile(ts.MkAbs(args[0]))
+	key, _, err := partykey.ReadSigning(ts.MkAbs(args[0]))
 	ts.Check(err)
-	witnessKey, _, err := relay.ReadSignKeyFile(ts.MkAbs(args[1]))
+	witnessKey, _, err := partykey.ReadSigning(ts.MkAbs(args[1]))
 	ts.Check(err)
 	publishers, err := serve.ReadPublishers(ts.MkAbs(args[2]))
 	ts.Check(err)

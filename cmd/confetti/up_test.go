@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -112,7 +113,7 @@ func newOpener(t *testing.T, path string) string {
 	t.Helper()
 	key, err := envelope.GenerateKey(envelope.X25519)
 	if err == nil && path != "" {
-		err = envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: "test"})
+		err = partykey.CreateOpening(path, key, "test")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +181,7 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 // the plan before the private keys are there.
 func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(plan.Signed) error) (file string, refused error) {
 	t.Helper()
-	publisher, _, err := relay.ReadSignKeyFile(at.Path(trial.Publisher))
+	publisher, _, err := partykey.ReadSigning(at.Path(trial.Publisher))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(pla
 		t.Fatal(err)
 	}
 	p.Analyzer.Releases = releases.Public().String()
-	if err := relay.CreateSignKeyFile(place(at.Of(plans.Party{Role: "analyzer"}), "new-releases.json"), releases, "test"); err != nil {
+	if err := partykey.CreateSigning(place(at.Of(plans.Party{Role: "analyzer"}), "new-releases.json"), releases, "test"); err != nil {
 		t.Fatal(err)
 	}
 	for h := range p.Route.Mix.Instances[0].Hops {
@@ -216,10 +217,10 @@ func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(pla
 			t.Fatal(err)
 		}
 		hop.Receipts, hop.Tokens = sign.Public().String(), tokens.Public().String()
-		if err := relay.CreateSignKeyFile(place(folder, "new-receipts.json"), sign, "test"); err != nil {
+		if err := partykey.CreateSigning(place(folder, "new-receipts.json"), sign, "test"); err != nil {
 			t.Fatal(err)
 		}
-		if err := token.CreateKeyFile(place(at.Of(plans.Party{Role: "issuer"}), fmt.Sprintf("new-%d.json", h)), tokens, "test"); err != nil {
+		if err := partykey.CreateTokens(place(at.Of(plans.Party{Role: "issuer"}), fmt.Sprintf("new-%d.json", h)), tokens, "test"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
@@ -165,11 +165,11 @@ func (f *countShard) Setup() error {
 	if err != nil {
 		return err
 	}
-	file, err := envelope.ReadKeyFile(f.Key)
+	key, _, err := partykey.ReadOpening(f.Key)
 	if err != nil {
 		return err
 	}
-	f.counter, err = analyzer.NewCounter(proto, file.Key)
+	f.counter, err = analyzer.NewCounter(proto, key)
 	return err
 }
 

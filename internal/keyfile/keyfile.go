@@ -1,12 +1,8 @@
 // Package keyfile keeps a private key at rest: one strict JSON document per key, whatever its suite, in a file that
-// only its owner may read. Used by envelope, internal/token and internal/wire/relay for their keys, and by
-// internal/service and cmd.
+// only its owner may read. Used by internal/keyfile/partykey for keys of three kinds, and by internal/service and cmd.
 package keyfile
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,9 +13,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/strictjson"
 )
@@ -28,9 +24,6 @@ const (
 	format  = "confetti-private-key/v1"
 	maxSize = 1 << 14 // bytes; an X-Wing file has about 2,000, one of RSA-2048 about 2,500
 )
-
-// strict base64url refuses set padding bits, so that there is one way to write a key.
-var base64url = base64.RawURLEncoding.Strict()
 
 // File is a private key as it rests on disk. Whether the two keys belong
 // together only their suite's package can tell.
@@ -54,30 +47,6 @@ type document struct {
 	PublicKey  string `json:"public_key"`
 	PrivateKey string `json:"private_key"`
 	Made       string `json:"made,omitempty"`
-}
-
-// ID returns the short name of a public key for people to compare: the first 8 bytes
-// of the SHA-256 of its text form, in hexadecimal.
-func ID(public string) string {
-	sum := sha256.Sum256([]byte(public))
-	return hex.EncodeToString(sum[:8])
-}
-
-// Encode writes the raw bytes of a public key in its text form.
-func Encode(suite string, raw []byte) string { return suite + ":" + base64url.EncodeToString(raw) }
-
-// Decode reads what Encode writes, of the given suite.
-func Decode(suite, text string) ([]byte, error) {
-	name, encoded, found := strings.Cut(text, ":")
-	if !found || name != suite {
-		return nil, fmt.Errorf("not a public key in the form %s:base64url", suite)
-	}
-	raw, err := base64url.DecodeString(encoded)
-	// The decoder skips line breaks; a key has none.
-	if err != nil || strings.ContainsAny(encoded, "\r\n") {
-		return nil, fmt.Errorf("the public key of suite %q is not base64url without padding: copy it whole", suite)
-	}
-	return raw, nil
 }
 
 // Create writes the file whole, with mode 0600, or not at all. A file that
@@ -105,9 +74,9 @@ func (f File) text() []byte {
 		Format:     format,
 		Suite:      f.Suite,
 		Purpose:    f.Purpose,
-		ID:         ID(f.PublicKey),
+		ID:         keytext.ID(f.PublicKey),
 		PublicKey:  f.PublicKey,
-		PrivateKey: base64url.EncodeToString(f.PrivateKey),
+		PrivateKey: keytext.Base64.EncodeToString(f.PrivateKey),
 		Made:       time.Now().UTC().Format(time.RFC3339),
 	}, "", "  ")
 	if err != nil {
@@ -184,11 +153,11 @@ func parse(text []byte) (File, error) {
 	if doc.Format != format {
 		return File{}, fmt.Errorf("the format is not %q", format)
 	}
-	raw, err := base64url.DecodeString(doc.PrivateKey)
+	raw, err := keytext.Base64.DecodeString(doc.PrivateKey)
 	if err != nil {
 		return File{}, errors.New("the private key is not base64url without padding")
 	}
-	if doc.ID != ID(doc.PublicKey) {
+	if doc.ID != keytext.ID(doc.PublicKey) {
 		return File{}, errors.New("the id does not belong to the public key: the file was damaged or edited")
 	}
 	var made time.Time
@@ -218,7 +187,7 @@ func Names(dir string) (all []Name) {
 	}
 	files, _ := ReadFolder(dir)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		n := Name{ID: ID(files[path].PublicKey), Suite: files[path].Suite, Purpose: files[path].Purpose, Public: files[path].PublicKey}
+		n := Name{ID: keytext.ID(files[path].PublicKey), Suite: files[path].Suite, Purpose: files[path].Purpose, Public: files[path].PublicKey}
 		if status, err := os.Stat(path); err == nil {
 			n.Since = status.ModTime().UTC()
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"pgregory.net/rapid"
 )
@@ -22,7 +24,7 @@ func drawn(t testing.TB, suite envelope.Suite) PrivateKey {
 		t.Fatal(err)
 	}
 	path := t.TempDir() + "/key.json"
-	if err := envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: "gateway"}); err != nil {
+	if err := partykey.CreateOpening(path, key, "gateway"); err != nil {
 		t.Fatal(err)
 	}
 	f, err := keyfile.Read(path)
@@ -128,7 +130,7 @@ func TestNoKeyIsPrinted(t *testing.T) {
 func TestKeysThatDoNotBelongTogether(t *testing.T) {
 	v := read[sealed](t, "ohttp.json")
 	other := drawn(t, envelope.X25519)
-	public := keyfile.Encode("x25519", other.public.Bytes())
+	public := keytext.Encode("x25519", other.public.Bytes())
 	for name, c := range map[string]struct {
 		public  string
 		private []byte

@@ -9,9 +9,8 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"github.com/confetti-dp/confetti/internal/third_party/circl/blindsign/blindrsa"
-
-	"github.com/confetti-dp/confetti/internal/keyfile"
 )
 
 // Suite is how the text form and the key file of a key begin and name it.
@@ -31,7 +30,7 @@ type PublicKey struct {
 // ParsePublicKey reads the text form "rsa2048:base64url" of a SubjectPublicKeyInfo
 // (RFC 5280) in DER. A key has one text form.
 func ParsePublicKey(text string) (PublicKey, error) {
-	der, err := keyfile.Decode(Suite, text)
+	der, err := keytext.Decode(Suite, text)
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("token: %w", err)
 	}
@@ -61,14 +60,14 @@ var (
 
 func wrapPublicKey(key *rsa.PublicKey) PublicKey {
 	der := append(key.N.FillBytes(make([]byte, bits/8)), derTail...)
-	return PublicKey{keyfile.Encode(Suite, append(derHead[:len(derHead):len(derHead)], der...)), key}
+	return PublicKey{keytext.Encode(Suite, append(derHead[:len(derHead):len(derHead)], der...)), key}
 }
 
 // String returns the text form that ParsePublicKey reads; empty for the zero key.
 func (k PublicKey) String() string { return k.text }
 
-// ID returns a short name for people to compare, as of keyfile.ID.
-func (k PublicKey) ID() string { return keyfile.ID(k.text) }
+// ID returns a short name for people to compare, as of keytext.ID.
+func (k PublicKey) ID() string { return keytext.ID(k.text) }
 
 // Verify reports with ErrInvalid that the key has not signed the token for the
 // context. Whether it was spent before is for the caller to know.
@@ -92,6 +91,22 @@ type PrivateKey struct {
 
 func wrapPrivateKey(key *rsa.PrivateKey) PrivateKey {
 	return PrivateKey{func() *rsa.PrivateKey { return key }}
+}
+
+// NewPrivateKey returns an RSA key as one that signs tokens, or refuses it.
+func NewPrivateKey(key *rsa.PrivateKey) (PrivateKey, error) {
+	if key == nil || key.N.BitLen() != bits || key.E != exponent {
+		return PrivateKey{}, fmt.Errorf("token: no RSA key of %d bits with exponent %d", bits, exponent)
+	}
+	return wrapPrivateKey(key), nil
+}
+
+// RSA returns the key for a file that only its owner reads; nil for the zero key.
+func (k PrivateKey) RSA() *rsa.PrivateKey {
+	if k.key == nil {
+		return nil
+	}
+	return k.key()
 }
 
 // GenerateKey draws a new key from the system's randomness. It takes a second

@@ -2,18 +2,16 @@ package token
 
 import (
 	"bytes"
+	"crypto/rsa"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/big"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
@@ -186,11 +184,11 @@ func TestTokensDoNotLinkToRequests(t *testing.T) {
 
 func TestParsePublicKeyRefuses(t *testing.T) {
 	v, _ := readVector(t)
-	raw, err := keyfile.Decode(Suite, v.PublicKey)
+	raw, err := keytext.Decode(Suite, v.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := func(change func([]byte) []byte) string { return keyfile.Encode(Suite, change(bytes.Clone(raw))) }
+	changed := func(change func([]byte) []byte) string { return keytext.Encode(Suite, change(bytes.Clone(raw))) }
 	for name, text := range map[string]string{
 		"empty": "", "no suite": strings.TrimPrefix(v.PublicKey, "rsa2048:"), "another suite": "rsa4096:" + strings.TrimPrefix(v.PublicKey, "rsa2048:"),
 		"padding": v.PublicKey + "=", "a line break": v.PublicKey + "\n", "cut": v.PublicKey[:100],
@@ -201,57 +199,6 @@ func TestParsePublicKeyRefuses(t *testing.T) {
 		if _, err := ParsePublicKey(text); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
-	}
-}
-
-func TestKeyFile(t *testing.T) {
-	v, key := readVector(t)
-	path := filepath.Join(t.TempDir(), "tokens.json")
-	if err := CreateKeyFile(path, key, "hop 1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := CreateKeyFile(path, key, "hop 1"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a second one: %v", err)
-	}
-	read, purpose, err := ReadKeyFile(path)
-	if err != nil || purpose != "hop 1" || read.Public().String() != v.PublicKey {
-		t.Fatalf("read %v for %q: %v", read, purpose, err)
-	}
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, change := range map[string][2]string{
-		"another suite":     {`"rsa2048"`, `"x25519"`},
-		"a damaged key":     {`"private_key": "MII`, `"private_key": "MIJ`},
-		"no DER":            {`"private_key": "MII`, `"private_key": "AAA`},
-		"another's id":      {key.Public().ID(), "0000000000000000"},
-		"an unknown field":  {`"purpose"`, `"purposes"`},
-		"something after":   {"}\n", "}{}"},
-		"another format":    {"/v1", "/v2"},
-		"a padded key":      {`"private_key": "MII`, `"private_key": "=`},
-		"a shortened field": {`"public_key": "rsa2048:`, `"public_key": "rsa2048:A`},
-	} {
-		bad := filepath.Join(t.TempDir(), "bad.json")
-		text := strings.Replace(string(good), change[0], change[1], 1)
-		if text == string(good) {
-			t.Fatalf("%s: nothing changed", name)
-		}
-		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := ReadKeyFile(bad)
-		if err == nil {
-			t.Errorf("%s was accepted", name)
-		} else if strings.Contains(err.Error(), "MII") {
-			t.Errorf("%s: the error shows the key", name)
-		}
-	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := ReadKeyFile(path); err == nil {
-		t.Error("a file open to others was accepted")
 	}
 }
 
@@ -277,8 +224,13 @@ func TestZeroKeys(t *testing.T) {
 	if err := (PublicKey{}).Verify(Context{}, make([]byte, Size)); !errors.Is(err, ErrInvalid) {
 		t.Error("verified under no key")
 	}
-	if err := CreateKeyFile(filepath.Join(t.TempDir(), "k"), PrivateKey{}, ""); err == nil {
-		t.Error("wrote no key")
+	if (PrivateKey{}).RSA() != nil {
+		t.Error("no key is some key")
+	}
+	if short, err := rsa.GenerateKey(nil, 1024); err != nil {
+		t.Fatal(err)
+	} else if _, err := NewPrivateKey(short); err == nil {
+		t.Error("took a short key")
 	}
 }
 

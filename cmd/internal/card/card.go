@@ -15,7 +15,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -161,7 +161,7 @@ func parse(text []byte) (Card, error) {
 }
 
 // ID returns the short name of the party's signing key, which people compare.
-func (c Card) ID() string { return keyfile.ID(c.Signs) }
+func (c Card) ID() string { return keytext.ID(c.Signs) }
 
 // SealPair gives a leader's card the secret that it shares with the helper of another card.
 func (c *Card) SealPair(helper Card, secret []byte) error {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -74,7 +75,7 @@ operators = 'operators'
 		t.Fatal(err)
 	}
 	_, err = serve.AddBearer(rng.New(), filepath.Join(dir, "operators"), "ada")
-	if err = errors.Join(err, envelope.CreateKeyFile(filepath.Join(keys, "open.json"), envelope.KeyFile{Key: opening, Purpose: "test"}), relay.CreateSignKeyFile(filepath.Join(keys, "receipts.json"), receipts, "test")); err != nil {
+	if err = errors.Join(err, partykey.CreateOpening(filepath.Join(keys, "open.json"), opening, "test"), partykey.CreateSigning(filepath.Join(keys, "receipts.json"), receipts, "test")); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(dir, "log"))

@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -180,8 +181,8 @@ func (w *world) party(role dap.Role) plan.Party {
 	keys := w.keys(role)
 	if err := errors.Join(
 		os.MkdirAll(keys, 0o700),
-		envelope.CreateKeyFile(filepath.Join(keys, "open.json"), envelope.KeyFile{Key: open, Purpose: "test"}),
-		relay.CreateSignKeyFile(filepath.Join(keys, "sign.json"), sign, "test"),
+		partykey.CreateOpening(filepath.Join(keys, "open.json"), open, "test"),
+		partykey.CreateSigning(filepath.Join(keys, "sign.json"), sign, "test"),
 	); err != nil {
 		w.t.Fatal(err)
 	}

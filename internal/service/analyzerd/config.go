@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
@@ -82,7 +83,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		Common: common, Operators: http.Operators, Populations: map[string]Population{}, Grace: time.Duration(c.Grace), BatchSize: c.BatchSize,
 	}
 	if c.Coordinator != "" {
-		key, _, err := relay.ReadSignKeyFile(string(c.Coordinator))
+		key, _, err := partykey.ReadSigning(string(c.Coordinator))
 		fault("coordinator", errors.Join(err, serve.Closed(c.Coordinator)))
 		o.Coordinator = key.Private()
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
@@ -307,10 +308,10 @@ func startOn(t testing.TB, dsn string, shared *rows.Store, cs ...*collection) *r
 	t.Helper()
 	r := &rig{t: t, dsn: dsn, shared: shared, keys: t.TempDir(), clock: closes.Add(-time.Hour), budget: analyzerd.Population{Epsilon: 100, Delta: 1e-3, Adjacency: account.Replacement}}
 	for i, c := range cs {
-		if err := envelope.CreateKeyFile(filepath.Join(r.keys, fmt.Sprintf("%d.json", i)), envelope.KeyFile{Key: c.analyzer, Purpose: "analyzer"}); err != nil {
+		if err := partykey.CreateOpening(filepath.Join(r.keys, fmt.Sprintf("%d.json", i)), c.analyzer, "analyzer"); err != nil {
 			t.Fatal(err)
 		}
-		if err := relay.CreateSignKeyFile(filepath.Join(r.keys, fmt.Sprintf("releases-%d.json", i)), c.releaser, "analyzer"); err != nil {
+		if err := partykey.CreateSigning(filepath.Join(r.keys, fmt.Sprintf("releases-%d.json", i)), c.releaser, "analyzer"); err != nil {
 			t.Fatal(err)
 		}
 	}

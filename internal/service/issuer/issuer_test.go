@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 
@@ -86,7 +87,7 @@ func newWorld(t testing.TB) *world {
 	}
 	keys := tokenKeys()
 	for i, key := range keys {
-		if err := token.CreateKeyFile(filepath.Join(w.options.Keys, fmt.Sprintf("%d.json", i)), key, "test"); err != nil {
+		if err := partykey.CreateTokens(filepath.Join(w.options.Keys, fmt.Sprintf("%d.json", i)), key, "test"); err != nil {
 			t.Fatal(err)
 		}
 	}

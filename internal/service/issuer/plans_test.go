@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -119,7 +120,7 @@ func (w *world) newKey(file string) string {
 	w.t.Helper()
 	key, err := token.GenerateKey()
 	if err == nil {
-		err = token.CreateKeyFile(filepath.Join(w.options.Keys, file), key, "test")
+		err = partykey.CreateTokens(filepath.Join(w.options.Keys, file), key, "test")
 	}
 	if err != nil {
 		w.t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -34,7 +35,7 @@ func TestAPlanWithoutItsKeyIsIdle(t *testing.T) {
 	if keys[0], err = token.GenerateKey(); err != nil {
 		t.Fatal(err)
 	}
-	if err := token.CreateKeyFile(filepath.Join(w.options.Keys, "next.json"), keys[0], "test"); err != nil {
+	if err := partykey.CreateTokens(filepath.Join(w.options.Keys, "next.json"), keys[0], "test"); err != nil {
 		t.Fatal(err)
 	}
 	next.Title = "next"

@@ -20,6 +20,7 @@ import (
 
 	cosignature "github.com/transparency-dev/formats/note"
 
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/witness"
@@ -365,7 +366,7 @@ func addUntilKilled(folder string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	key, _, err := relay.ReadSignKeyFile(filepath.Join(folder, "key.json"))
+	key, _, err := partykey.ReadSigning(filepath.Join(folder, "key.json"))
 	if err != nil {
 		fail(err)
 	}
@@ -392,7 +393,7 @@ func addUntilKilled(folder string) {
 func TestAKilledLogGoesOn(t *testing.T) {
 	for after := range 4 {
 		folder := t.TempDir()
-		if err := relay.CreateSignKeyFile(filepath.Join(folder, "key.json"), killedKey(), "test"); err != nil {
+		if err := partykey.CreateSigning(filepath.Join(folder, "key.json"), killedKey(), "test"); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Mkdir(filepath.Join(folder, "log"), 0o700); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -63,7 +63,7 @@ func (x *Withdrawals) Restore(name string, text []byte) error {
 
 func finalName(w plan.SignedWithdrawal) string { return hex.EncodeToString(w.Plan[:]) }
 func earlyName(w plan.SignedWithdrawal) string {
-	return finalName(w) + "_" + keyfile.ID(w.Publisher)
+	return finalName(w) + "_" + keytext.ID(w.Publisher)
 }
 
 // Final says that a withdrawal of that name is of a plan that is or was here.

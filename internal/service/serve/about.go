@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
@@ -61,7 +62,7 @@ func (s *Server) about(st *Status) {
 		keys, err := g.keys.get()
 		ids := []string{}
 		for public := range keys {
-			ids = append(ids, keyfile.ID(public))
+			ids = append(ids, keytext.ID(public))
 		}
 		slices.Sort(ids)
 		fact("gateway", fmt.Sprintf("%s, for %s", Count(len(ids), "key", "keys"), Count(len(g.relays), "relay", "relays")), ids)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -96,7 +97,7 @@ func TestAServiceDrains(t *testing.T) {
 // which keys it has, and nothing of the keys but their names.
 func TestAServiceTellsOfItself(t *testing.T) {
 	keys, secret := t.TempDir(), bytes.Repeat([]byte{0xab}, 32)
-	file := keyfile.File{Suite: "x25519", Purpose: "hop 1", PublicKey: keyfile.Encode("x25519", bytes.Repeat([]byte{1}, 32)), PrivateKey: secret}
+	file := keyfile.File{Suite: "x25519", Purpose: "hop 1", PublicKey: keytext.Encode("x25519", bytes.Repeat([]byte{1}, 32)), PrivateKey: secret}
 	if err := keyfile.Create(filepath.Join(keys, "a.json"), file); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestAServiceTellsOfItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"version"`, `"until ` + time.Now().Add(24 * time.Hour).UTC().Format("2006-01-02")[:8], `"free disk"`, `"within 100ms since the start"`, keyfile.ID(file.PublicKey), `"hop 1"`, `"2026-03-01"`} {
+	for _, want := range []string{`"version"`, `"until ` + time.Now().Add(24 * time.Hour).UTC().Format("2006-01-02")[:8], `"free disk"`, `"within 100ms since the start"`, keytext.ID(file.PublicKey), `"hop 1"`, `"2026-03-01"`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the status does not say %s:\n%s", want, text)
 		}

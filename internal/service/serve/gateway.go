@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"github.com/confetti-dp/confetti/internal/ohttp"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -103,7 +104,7 @@ func (c Common) Relayed(p plan.Party) error {
 			return nil
 		}
 	}
-	return wire.Problemf(wire.PlanRefused, "devices come to %s by a relay, and the private key of the gateway that the plan names (%s) is not here: put it into the folder that gateway names, or have the author name a key of it", p.Operator, keyfile.ID(p.Relay.Key))
+	return wire.Problemf(wire.PlanRefused, "devices come to %s by a relay, and the private key of the gateway that the plan names (%s) is not here: put it into the folder that gateway names, or have the author name a key of it", p.Operator, keytext.ID(p.Relay.Key))
 }
 
 // hidden reports whether a pattern is answered to who comes by a relay: what devices send, and what they

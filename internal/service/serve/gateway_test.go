@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/ohttp"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
@@ -40,7 +41,7 @@ func addGatewayKey(t testing.TB, folder, name string) (public string) {
 	t.Helper()
 	key, err := envelope.GenerateKey(envelope.X25519)
 	if err == nil {
-		err = envelope.CreateKeyFile(filepath.Join(folder, name+".json"), envelope.KeyFile{Key: key, Purpose: "gateway"})
+		err = partykey.CreateOpening(filepath.Join(folder, name+".json"), key, "gateway")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -18,15 +19,15 @@ import (
 // OpeningKeys returns those that open envelopes, of hops and analyzers.
 func OpeningKeys(folder string) (map[string]envelope.PrivateKey, error) {
 	return readKeys(folder, func(suite string) bool { return envelope.Suite(suite).Validate() == nil }, func(path string) (envelope.PrivateKey, error) {
-		f, err := envelope.ReadKeyFile(path)
-		return f.Key, err
+		key, _, err := partykey.ReadOpening(path)
+		return key, err
 	})
 }
 
 // SigningKeys returns those that sign: receipts of a hop, releases of an analyzer.
 func SigningKeys(folder string) (map[string]relay.SignKey, error) {
 	return readKeys(folder, func(suite string) bool { return suite == relay.SignSuite }, func(path string) (relay.SignKey, error) {
-		key, _, err := relay.ReadSignKeyFile(path)
+		key, _, err := partykey.ReadSigning(path)
 		return key, err
 	})
 }
@@ -34,7 +35,7 @@ func SigningKeys(folder string) (map[string]relay.SignKey, error) {
 // TokenKeys returns those that sign tokens.
 func TokenKeys(folder string) (map[string]token.PrivateKey, error) {
 	return readKeys(folder, func(suite string) bool { return suite == token.Suite }, func(path string) (token.PrivateKey, error) {
-		key, _, err := token.ReadKeyFile(path)
+		key, _, err := partykey.ReadTokens(path)
 		return key, err
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -90,7 +91,7 @@ func TestKeysOverlap(t *testing.T) {
 	if err := s.Load(context.Background(), next); err == nil {
 		t.Fatal("served without its key")
 	}
-	if err := envelope.CreateKeyFile(w.keys(0)+"/next.json", envelope.KeyFile{Key: key, Purpose: "next"}); err != nil {
+	if err := partykey.CreateOpening(w.keys(0)+"/next.json", key, "next"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Load(context.Background(), next); err != nil {

@@ -23,6 +23,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 
@@ -142,8 +143,8 @@ func newWorld(t testing.TB, hops int, change func(*plan.Plan)) *world {
 		}
 		keys := w.keys(h)
 		if err := errors.Join(
-			envelope.CreateKeyFile(filepath.Join(keys, "open.json"), envelope.KeyFile{Key: open, Purpose: "test"}),
-			relay.CreateSignKeyFile(filepath.Join(keys, "sign.json"), sign, "test"),
+			partykey.CreateOpening(filepath.Join(keys, "open.json"), open, "test"),
+			partykey.CreateSigning(filepath.Join(keys, "sign.json"), sign, "test"),
 		); err != nil {
 			t.Fatal(err)
 		}

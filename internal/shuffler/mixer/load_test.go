@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -89,11 +90,11 @@ func TestLoad(t *testing.T) {
 // hop makes the one hop that there is.
 func (l load) hop(t testing.TB) *shuffler.Hop {
 	var p plan.Plan
-	file, err := envelope.ReadKeyFile(filepath.Join(*dir, "key.json"))
+	key, _, err := partykey.ReadOpening(filepath.Join(*dir, "key.json"))
 	if err = errors.Join(err, json.Unmarshal(l.Plan, &p)); err != nil {
 		t.Fatal(err)
 	}
-	h, err := shuffler.NewHop(p, 0, 0, file.Key)
+	h, err := shuffler.NewHop(p, 0, 0, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func begin(t testing.TB) {
 	}
 	reader, err := envelope.GenerateKey(envelope.X25519)
 	if err == nil {
-		err = envelope.CreateKeyFile(filepath.Join(*dir, "key.json"), envelope.KeyFile{Key: key, Purpose: "load"})
+		err = partykey.CreateOpening(filepath.Join(*dir, "key.json"), key, "load")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
@@ -80,11 +81,11 @@ func (r *ring) make() (err error) {
 	}
 	var failed error
 	if r.analyzer, failed = envelope.GenerateKey(envelope.X25519); failed == nil {
-		failed = envelope.CreateKeyFile(filepath.Join(r.keys("analyzer"), "open.json"), envelope.KeyFile{Key: r.analyzer, Purpose: "test"})
+		failed = partykey.CreateOpening(filepath.Join(r.keys("analyzer"), "open.json"), r.analyzer, "test")
 	}
 	err = errors.Join(err, failed)
 	if r.releases, failed = relay.GenerateSignKey(); failed == nil {
-		failed = relay.CreateSignKeyFile(filepath.Join(r.keys("analyzer"), "releases.json"), r.releases, "test")
+		failed = partykey.CreateSigning(filepath.Join(r.keys("analyzer"), "releases.json"), r.releases, "test")
 	}
 	err = errors.Join(err, failed)
 	var wg sync.WaitGroup // RSA keys take a moment each
@@ -125,9 +126,9 @@ func (r *ring) makeHop(i, h int) (err error) {
 	dir := r.keys(hopName(i, h))
 	return errors.Join(
 		os.MkdirAll(dir, 0o700),
-		envelope.CreateKeyFile(filepath.Join(dir, "open.json"), envelope.KeyFile{Key: r.open[i][h], Purpose: "test"}),
-		relay.CreateSignKeyFile(filepath.Join(dir, "sign.json"), r.sign[i][h], "test"),
-		token.CreateKeyFile(filepath.Join(r.keys("issuer"), hopName(i, h)+".json"), r.tokens[i][h], "test"),
+		partykey.CreateOpening(filepath.Join(dir, "open.json"), r.open[i][h], "test"),
+		partykey.CreateSigning(filepath.Join(dir, "sign.json"), r.sign[i][h], "test"),
+		partykey.CreateTokens(filepath.Join(r.keys("issuer"), hopName(i, h)+".json"), r.tokens[i][h], "test"),
 	)
 }
 

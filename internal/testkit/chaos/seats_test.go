@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
@@ -209,7 +210,7 @@ func (h *house) collect(m mishap) (violations []string) {
 	for i, name := range aggregators { // a key of tokens signs for one plan
 		h.ring.pair.tokens[i], err = token.GenerateKey()
 		h.check(err)
-		h.check(token.CreateKeyFile(filepath.Join(h.ring.keys("issuer"), fmt.Sprintf("house-%d-%s.json", h.begun, name)), h.ring.pair.tokens[i], "test"))
+		h.check(partykey.CreateTokens(filepath.Join(h.ring.keys("issuer"), fmt.Sprintf("house-%d-%s.json", h.begun, name)), h.ring.pair.tokens[i], "test"))
 	}
 	h.signed, err = h.ring.sumPlan(fmt.Sprint("house ", h.begun), h.shape, h.address, plan.Times{Opens: begin, Closes: begin.Add(time.Hour)})
 	h.check(err)

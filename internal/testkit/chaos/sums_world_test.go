@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/service/aggregated"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -48,9 +49,9 @@ func (r *ring) makePair() (err error) {
 		dir := r.keys(name)
 		if err := errors.Join(
 			os.MkdirAll(dir, 0o700),
-			envelope.CreateKeyFile(filepath.Join(dir, "open.json"), envelope.KeyFile{Key: r.pair.open[i], Purpose: "test"}),
-			relay.CreateSignKeyFile(filepath.Join(dir, "sign.json"), r.pair.sign[i], "test"),
-			token.CreateKeyFile(filepath.Join(r.keys("issuer"), name+".json"), r.pair.tokens[i], "test"),
+			partykey.CreateOpening(filepath.Join(dir, "open.json"), r.pair.open[i], "test"),
+			partykey.CreateSigning(filepath.Join(dir, "sign.json"), r.pair.sign[i], "test"),
+			partykey.CreateTokens(filepath.Join(r.keys("issuer"), name+".json"), r.pair.tokens[i], "test"),
 		); err != nil {
 			return err
 		}
@@ -58,12 +59,12 @@ func (r *ring) makePair() (err error) {
 	if r.pair.log, err = relay.GenerateSignKey(); err != nil {
 		return err
 	}
-	return relay.CreateSignKeyFile(filepath.Join(r.dir, "log.json"), r.pair.log, "test")
+	return partykey.CreateSigning(filepath.Join(r.dir, "log.json"), r.pair.log, "test")
 }
 
 // logKey reads the log's key, as a child does that has made no ring.
 func (r *ring) logKey() (relay.SignKey, error) {
-	k, _, err := relay.ReadSignKeyFile(filepath.Join(r.dir, "log.json"))
+	k, _, err := partykey.ReadSigning(filepath.Join(r.dir, "log.json"))
 	return k, err
 }
 

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
 	"golang.org/x/mod/sumdb/note"
-
-	"github.com/confetti-dp/confetti/internal/keyfile"
 )
 
 // SignSuite is how the text form of a key that signs begins, and what its file names.
@@ -20,7 +19,7 @@ type VerifyKey struct{ key ed25519.PublicKey }
 
 // ParseVerifyKey reads the text form "ed25519:base64url" of 32 bytes.
 func ParseVerifyKey(text string) (VerifyKey, error) {
-	raw, err := keyfile.Decode(SignSuite, text)
+	raw, err := keytext.Decode(SignSuite, text)
 	if err != nil {
 		return VerifyKey{}, fmt.Errorf("wire: %w", err)
 	}
@@ -35,7 +34,7 @@ func (k VerifyKey) String() string {
 	if k.key == nil {
 		return ""
 	}
-	return keyfile.Encode(SignSuite, k.key)
+	return keytext.Encode(SignSuite, k.key)
 }
 
 // IsZero reports that this is no key.
@@ -58,7 +57,12 @@ func GenerateSignKey() (SignKey, error) {
 	if err != nil {
 		return SignKey{}, fmt.Errorf("wire: generate a key: %w", err)
 	}
-	return SignKey{func() ed25519.PrivateKey { return key }}, nil
+	return NewSignKey(key), nil
+}
+
+// NewSignKey returns a key that signs.
+func NewSignKey(key ed25519.PrivateKey) SignKey {
+	return SignKey{func() ed25519.PrivateKey { return key }}
 }
 
 // Public returns the key that verifies; the zero key for the zero key.
@@ -87,7 +91,7 @@ func (k SignKey) Format(f fmt.State, verb rune) {
 		fmt.Fprint(f, "no private key")
 		return
 	}
-	fmt.Fprintf(f, "private key of %s %s", SignSuite, keyfile.ID(k.Public().String()))
+	fmt.Fprintf(f, "private key of %s %s", SignSuite, keytext.ID(k.Public().String()))
 }
 
 // Note returns the key as a verifier key of signed notes (c2sp.org/signed-note), under a name
@@ -115,40 +119,4 @@ func (k SignKey) Note(name string) (string, error) {
 	const ed25519Alone = 1 // the kind of signature
 	hash := strings.Split(verifier, "+")[1]
 	return "PRIVATE+KEY+" + name + "+" + hash + "+" + base64.StdEncoding.EncodeToString(append([]byte{ed25519Alone}, k.key().Seed()...)), nil
-}
-
-// CreateSignKeyFile writes the key to a file as of package keyfile, with mode
-// 0600. A file that exists already is left as it is; the error is then
-// fs.ErrExist.
-func CreateSignKeyFile(path string, k SignKey, purpose string) error {
-	if k.key == nil {
-		return fmt.Errorf("wire: no private key to write to %s", path)
-	}
-	return keyfile.Create(path, keyfile.File{Suite: SignSuite, Purpose: purpose, PublicKey: k.Public().String(), PrivateKey: k.key().Seed()})
-}
-
-// ReadSignKeyFile reads a file that CreateSignKeyFile wrote, strictly, and its
-// purpose.
-func ReadSignKeyFile(path string) (SignKey, string, error) {
-	f, err := keyfile.Read(path)
-	if err != nil {
-		return SignKey{}, "", err
-	}
-	k, err := signKeyOf(f)
-	if err != nil {
-		return SignKey{}, "", fmt.Errorf("wire: key file %s: %w", path, err)
-	}
-	return k, f.Purpose, nil
-}
-
-func signKeyOf(f keyfile.File) (SignKey, error) {
-	if f.Suite != SignSuite || len(f.PrivateKey) != ed25519.SeedSize {
-		return SignKey{}, fmt.Errorf("no Ed25519 key: it has suite %q and %d bytes", f.Suite, len(f.PrivateKey))
-	}
-	key := ed25519.NewKeyFromSeed(f.PrivateKey)
-	k := SignKey{func() ed25519.PrivateKey { return key }}
-	if k.Public().String() != f.PublicKey {
-		return SignKey{}, errors.New("the public key does not belong to the private key: the file was damaged or edited")
-	}
-	return k, nil
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/policy"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/table"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -105,7 +105,7 @@ func (c Submit) Run(std terminal.Streams) error {
 func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Options, bearers []string, err error) {
 	if c.Dir != "" {
 		t := trial.Folder(c.Dir)
-		key, _, err := relay.ReadSignKeyFile(t.Path(trial.Publisher))
+		key, _, err := partykey.ReadSigning(t.Path(trial.Publisher))
 		if err != nil {
 			return signed, o, nil, err
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
@@ -62,17 +64,17 @@ func (c keysNew) generate() (write func() error, err error) {
 	switch c.For {
 	case "receipts", "releases", "publisher":
 		key, err := relay.GenerateSignKey()
-		return func() error { return relay.CreateSignKeyFile(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
+		return func() error { return partykey.CreateSigning(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
 	case "tokens":
 		key, err := token.GenerateKey()
-		return func() error { return token.CreateKeyFile(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
+		return func() error { return partykey.CreateTokens(c.File, key, cmp.Or(c.Purpose, c.For)) }, err
 	}
 	key, err := envelope.GenerateKey(envelope.Suite(c.Suite))
-	f := envelope.KeyFile{Key: key, Purpose: cmp.Or(c.Purpose, "hop or analyzer")}
+	create := partykey.CreateOpening
 	if c.Replace {
-		return func() error { return envelope.ReplaceKeyFile(c.File, f) }, err
+		create = partykey.ReplaceOpening
 	}
-	return func() error { return envelope.CreateKeyFile(c.File, f) }, err
+	return func() error { return create(c.File, key, cmp.Or(c.Purpose, "hop or analyzer")) }, err
 }
 
 type keysShow struct {
@@ -97,7 +99,7 @@ func (c keysShow) Run(std terminal.Streams) error {
 		_, err := fmt.Fprintln(std.Out, f.PublicKey)
 		return err
 	}
-	id := keyfile.ID(f.PublicKey) // the public half only
+	id := keytext.ID(f.PublicKey) // the public half only
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, struct {
 			Purpose   string `json:"purpose"`
@@ -118,11 +120,11 @@ func readKey(path string) (keyfile.File, error) {
 	}
 	switch {
 	case envelope.Suite(f.Suite).Validate() == nil:
-		_, err = envelope.ReadKeyFile(path)
+		_, _, err = partykey.ReadOpening(path)
 	case f.Suite == token.Suite:
-		_, _, err = token.ReadKeyFile(path)
+		_, _, err = partykey.ReadTokens(path)
 	default:
-		_, _, err = relay.ReadSignKeyFile(path)
+		_, _, err = partykey.ReadSigning(path)
 	}
 	return f, err
 }

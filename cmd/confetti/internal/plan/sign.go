@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -31,7 +32,7 @@ func (planSign) Help() string {
 }
 
 func (c planSign) Run(std terminal.Streams) error {
-	key, _, err := relay.ReadSignKeyFile(c.Key)
+	key, _, err := partykey.ReadSigning(c.Key)
 	if err != nil {
 		return err
 	}

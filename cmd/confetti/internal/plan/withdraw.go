@@ -14,10 +14,10 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -102,7 +102,7 @@ func (c planWithdraw) statement(signed plan.Signed) (plan.SignedWithdrawal, erro
 	if c.Key == "" || c.Reason == "" {
 		return plan.SignedWithdrawal{}, terminal.Usagef("name the publisher's --key and a --reason, or with --statement a withdrawal that is signed")
 	}
-	key, _, err := relay.ReadSignKeyFile(c.Key)
+	key, _, err := partykey.ReadSigning(c.Key)
 	if err != nil {
 		return plan.SignedWithdrawal{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/rounds"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -69,14 +70,14 @@ Example:
 }
 
 func (c studySign) Run(std terminal.Streams) error {
-	publisher, _, err := relay.ReadSignKeyFile(c.Key)
+	publisher, _, err := partykey.ReadSigning(c.Key)
 	if err != nil {
 		return fmt.Errorf("--key: %w", err)
 	}
 	var coordinator relay.SignKey
 	public, alone := c.Coordinator, strings.HasPrefix(c.Coordinator, "ed25519:")
 	if !alone {
-		if coordinator, _, err = relay.ReadSignKeyFile(c.Coordinator); err != nil {
+		if coordinator, _, err = partykey.ReadSigning(c.Coordinator); err != nil {
 			return fmt.Errorf("--coordinator: %w", err)
 		}
 		public = coordinator.Public().String()
@@ -123,7 +124,7 @@ Example:
 }
 
 func (c studyBegin) Run(std terminal.Streams) error {
-	key, _, err := relay.ReadSignKeyFile(c.Key)
+	key, _, err := partykey.ReadSigning(c.Key)
 	if err != nil {
 		return fmt.Errorf("--key: %w", err)
 	}

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/analyzer/parts"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
 	"github.com/confetti-dp/confetti/party/analyzer"
@@ -205,11 +205,11 @@ type folder struct{}
 func (folder) Get(_ context.Context, name string) ([]byte, error) { return atomicfile.Read(name) }
 
 func (c Command) share(ctx context.Context, std terminal.Streams, proto *protocol.Protocol, worker, workers int) (t parts.Table, err error) {
-	key, err := envelope.ReadKeyFile(c.Key)
+	key, _, err := partykey.ReadOpening(c.Key)
 	if err != nil {
 		return t, err
 	}
-	counter, err := analyzer.NewCounter(proto, key.Key)
+	counter, err := analyzer.NewCounter(proto, key)
 	if err != nil {
 		return t, fmt.Errorf("%s: %w", c.Key, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/server/roles"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -147,7 +148,7 @@ func (c partyNew) keys() error {
 	if name == "" {
 		name = "receipts.json"
 	}
-	if err := relay.CreateSignKeyFile(c.path(filepath.Join(keysFolder, name)), sign, c.Name); err != nil {
+	if err := partykey.CreateSigning(c.path(filepath.Join(keysFolder, name)), sign, c.Name); err != nil {
 		return err
 	}
 	switch c.Role {
@@ -157,7 +158,7 @@ func (c partyNew) keys() error {
 		for i := range c.Tokens {
 			key, err := token.GenerateKey()
 			if err == nil {
-				err = token.CreateKeyFile(c.path(filepath.Join(keysFolder, fmt.Sprintf("tokens-%02d.json", i+1))), key, c.Name)
+				err = partykey.CreateTokens(c.path(filepath.Join(keysFolder, fmt.Sprintf("tokens-%02d.json", i+1))), key, c.Name)
 			}
 			if err != nil {
 				return err
@@ -175,7 +176,7 @@ func (c partyNew) keys() error {
 	if err != nil {
 		return err
 	}
-	return envelope.CreateKeyFile(c.path(filepath.Join(keysFolder, "open.json")), envelope.KeyFile{Key: key, Purpose: c.Name})
+	return partykey.CreateOpening(c.path(filepath.Join(keysFolder, "open.json")), key, c.Name)
 }
 
 // gateway makes the key of a gateway, where there is a relay.
@@ -190,7 +191,7 @@ func (c partyNew) gateway(file string) error {
 	if err != nil {
 		return err
 	}
-	return envelope.CreateKeyFile(file, envelope.KeyFile{Key: key, Purpose: "gateway of " + c.Name})
+	return partykey.CreateOpening(file, key, "gateway of "+c.Name)
 }
 
 // service writes the configuration, and draws the first operator's token.

@@ -16,6 +16,8 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/keyfile"
+	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/token"
@@ -174,7 +176,7 @@ func (c partyCard) keys(to *card.Card) (sign relay.SignKey, err error) {
 	if len(signs) != 1 {
 		return sign, terminal.Usagef("%d keys sign (%s), and a card needs one: name it with --key, beside the other keys of the card", len(signs), strings.Join(signs, ", "))
 	}
-	sign, _, err = relay.ReadSignKeyFile(signs[0])
+	sign, _, err = partykey.ReadSigning(signs[0])
 	return sign, err
 }
 
@@ -237,7 +239,7 @@ func (c partyShow) Run(std terminal.Streams) error {
 	row("opens", one.Opens)
 	row("signs", one.Signs)
 	for _, key := range one.Tokens {
-		row("tokens", keyfile.ID(key))
+		row("tokens", keytext.ID(key))
 	}
 	row("certificate", one.Fingerprint())
 	if r := one.Relay; r != nil {
@@ -261,5 +263,5 @@ func keptAs(c card.Card) string {
 	if where == "" {
 		where = c.Signs
 	}
-	return filepath.Join(othersFolder, c.Role+"-"+keyfile.ID(where)+".card")
+	return filepath.Join(othersFolder, c.Role+"-"+keytext.ID(where)+".card")
 }

@@ -22,11 +22,11 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -48,7 +48,7 @@ func (show) Help() string {
 }
 
 func (c show) Run(std terminal.Streams) error {
-	key, _, err := relay.ReadSignKeyFile(c.File)
+	key, _, err := partykey.ReadSigning(c.File)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -86,7 +87,7 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	}
 	if err := errors.Join(
 		atomicfile.Replace(t.Path(trial.Roots), ca.PEM(), 0o600),
-		relay.CreateSignKeyFile(t.Path(trial.Publisher), publisher, "publisher of the trial"),
+		partykey.CreateSigning(t.Path(trial.Publisher), publisher, "publisher of the trial"),
 		atomicfile.Replace(t.Path(trial.Publishers), plan.Trust(publisher.Public().String()).Marshal(), 0o600),
 	); err != nil {
 		return err
@@ -164,7 +165,7 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 		return err
 	}
 	path := filepath.Join(t.Of(plans.Party{Role: "analyzer"}), trial.Coordinator)
-	if err := relay.CreateSignKeyFile(path, coordinator, "coordinator of the trial's study"); err != nil {
+	if err := partykey.CreateSigning(path, coordinator, "coordinator of the trial's study"); err != nil {
 		return err
 	}
 	whole := plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.Closes + 5*time.Minute))}
@@ -239,7 +240,7 @@ func opener(t trial.Folder, at plans.Party, to *plan.Party, suite string) error 
 	if err := os.MkdirAll(filepath.Join(t.Of(at), "keys"), 0o700); err != nil {
 		return err
 	}
-	return envelope.CreateKeyFile(filepath.Join(t.Of(at), "keys", "open.json"), envelope.KeyFile{Key: key, Purpose: to.Operator})
+	return partykey.CreateOpening(filepath.Join(t.Of(at), "keys", "open.json"), key, to.Operator)
 }
 
 // releaser gives the analyzer the key that it opens with, and the one that signs its releases.
@@ -253,7 +254,7 @@ func releaser(t trial.Folder, p *plan.Plan) error {
 		return err
 	}
 	p.Version, p.Analyzer.Releases = plan.Version, sign.Public().String()
-	return relay.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "releases.json"), sign, "releases of "+p.Analyzer.Operator)
+	return partykey.CreateSigning(filepath.Join(t.Of(at), "keys", "releases.json"), sign, "releases of "+p.Analyzer.Operator)
 }
 
 // establish gives a hop or an aggregator its keys. One operator has all of them, whatever
@@ -267,7 +268,7 @@ func establish(t trial.Folder, at plans.Party, to *plan.Party, suite string, wit
 		return err
 	}
 	to.Receipts = sign.Public().String()
-	if err := relay.CreateSignKeyFile(filepath.Join(t.Of(at), "keys", "receipts.json"), sign, to.Operator); err != nil {
+	if err := partykey.CreateSigning(filepath.Join(t.Of(at), "keys", "receipts.json"), sign, to.Operator); err != nil {
 		return err
 	}
 	defer func() { to.Operator = trial.Name }()
@@ -280,7 +281,7 @@ func establish(t trial.Folder, at plans.Party, to *plan.Party, suite string, wit
 	}
 	to.Tokens = tokens.Public().String()
 	issuing := filepath.Join(t.Of(plans.Party{Role: "issuer"}), "keys")
-	return token.CreateKeyFile(filepath.Join(issuing, fmt.Sprintf("instance-%d-hop-%d.json", at.Instance+1, at.Hop+1)), tokens, to.Operator)
+	return partykey.CreateTokens(filepath.Join(issuing, fmt.Sprintf("instance-%d-hop-%d.json", at.Instance+1, at.Hop+1)), tokens, to.Operator)
 }
 
 // pair gives both aggregators the secret that they share, and the analyzer the token with

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -25,7 +26,7 @@ func newKeys(p *plan.Plan) (map[string]func(path string) error, error) {
 		}
 		party.Key = key.Public().String()
 		keys[file] = func(path string) error {
-			return envelope.CreateKeyFile(path, envelope.KeyFile{Key: key, Purpose: party.Operator})
+			return partykey.CreateOpening(path, key, party.Operator)
 		}
 		return nil
 	}
@@ -49,7 +50,7 @@ func newKeys(p *plan.Plan) (map[string]func(path string) error, error) {
 	}
 	p.Analyzer.Releases = releases.Public().String()
 	keys["releases.key"] = func(path string) error {
-		return relay.CreateSignKeyFile(path, releases, "releases of "+p.Analyzer.Operator)
+		return partykey.CreateSigning(path, releases, "releases of "+p.Analyzer.Operator)
 	}
 	return keys, one(&p.Analyzer, "analyzer.key")
 }
