@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/client/internal/spool"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -120,7 +121,7 @@ func (s *sender) put(ctx context.Context, c spool.Contribution, id [32]byte) err
 		r.Method, r.URL, r.Type = "POST", s.entries[c.Instance]+dap.ReportsPath(c.Task), dap.UploadType
 	}
 	if s.tokens[c.Instance] {
-		r.Authorization, r.Known = wire.TokenAuthorization(c.Token), false
+		r.Authorization, r.Known = tokenwire.Authorization(c.Token), false
 	}
 	answer, err := do(ctx, s.transport, r, maxErrors)
 	if err == nil && c.Task != (dap.TaskID{}) && len(answer) > 0 { // a leader of others, that names what it did not take

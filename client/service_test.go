@@ -22,6 +22,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -137,7 +138,7 @@ func (s *service) contribution(r *http.Request, body []byte) (int, []byte, error
 		return 0, nil, wire.Problemf(wire.UnknownPlan, "another plan or instance")
 	}
 	if key, demanded := s.keys[token.Context{Plan: hash, Instance: instance}]; demanded {
-		spent, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
+		spent, ok := tokenwire.ParseAuthorization(r.Header.Get("Authorization"))
 		if !ok || key.Public().Verify(token.Context{Plan: hash, Instance: instance}, spent) != nil {
 			return 0, nil, wire.Problemf(wire.TokenRefused, "not a token of this hop")
 		}
@@ -168,11 +169,11 @@ func (s *service) tokens(r *http.Request, body []byte) (int, []byte, error) {
 	if r.Header.Get("Authorization") != "Bearer "+bearer {
 		return 0, nil, wire.Problemf(wire.Unauthenticated, "no bearer token")
 	}
-	ask, err := wire.ParseTokenRequest(body)
+	ask, err := tokenwire.ParseRequest(body)
 	if err != nil {
 		return 0, nil, wire.Problemf(wire.BadRequest, "not a token request")
 	}
-	var response wire.TokenResponse
+	var response tokenwire.Response
 	for _, a := range ask.Asks {
 		answer, err := s.keys[token.Context{Plan: s.plan.Hash(), Instance: a.Instance, Hop: a.Hop}].Sign(a.Blinded)
 		if err != nil {

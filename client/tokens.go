@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 )
 
 // tokens returns the single-use tokens that the plan's hops demand, by instance and
@@ -18,7 +19,7 @@ func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
 	seed := token.Seed(c.secret.derive("confetti/tokens/v1", c.hash[:]))
 	ways := c.signed.Plan.Route.Ways()
 	tokens := make([][][]byte, len(ways))
-	var ask wire.TokenRequest
+	var ask tokenwire.Request
 	var requests []*token.Request
 	for i, hops := range ways {
 		tokens[i] = make([][]byte, len(hops))
@@ -35,7 +36,7 @@ func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
 				return nil, err
 			}
 			requests = append(requests, request)
-			ask.Asks = append(ask.Asks, wire.TokenAsk{Instance: uint16(i), Hop: uint8(h), Blinded: request.Blinded})
+			ask.Asks = append(ask.Asks, tokenwire.Ask{Instance: uint16(i), Hop: uint8(h), Blinded: request.Blinded})
 		}
 	}
 	if len(requests) == 0 {
@@ -43,11 +44,11 @@ func (c *Client) tokens(ctx context.Context) ([][][]byte, error) {
 	}
 	body, err := do(ctx, c.sender.transport, Request{
 		Method: "POST", URL: c.sender.issuer + wire.TokensPath(c.hash), Type: wire.TokenRequestType, Authorization: c.sender.authorization(), Body: ask.Marshal(), Known: true,
-	}, wire.MaxTokenBody)
+	}, tokenwire.MaxBody)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := wire.ParseTokenResponse(body)
+	answer, err := tokenwire.ParseResponse(body)
 	if err != nil {
 		return nil, err
 	}

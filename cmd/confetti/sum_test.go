@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -63,7 +64,7 @@ func lie(t *testing.T, at trial.Folder, signed plan.Signed, device int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	post(t, at, signed.Plan.Route.Sum.Leader.URL+dap.ReportsPath(s.ID), dap.UploadType, wire.TokenAuthorization(tokens[0]), report.Append(nil))
+	post(t, at, signed.Plan.Route.Sum.Leader.URL+dap.ReportsPath(s.ID), dap.UploadType, tokenwire.Authorization(tokens[0]), report.Append(nil))
 }
 
 // stolen are the tokens of a device, as the issuer gives them.
@@ -73,7 +74,7 @@ func stolen(t *testing.T, at trial.Folder, signed plan.Signed, device int) (toke
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ask wire.TokenRequest
+	var ask tokenwire.Request
 	var requests []*token.Request
 	for h, party := range signed.Plan.Route.Ways()[0] {
 		key, err := token.ParsePublicKey(party.Tokens)
@@ -84,10 +85,10 @@ func stolen(t *testing.T, at trial.Folder, signed plan.Signed, device int) (toke
 		if err != nil {
 			t.Fatal(err)
 		}
-		requests, ask.Asks = append(requests, request), append(ask.Asks, wire.TokenAsk{Hop: uint8(h), Blinded: request.Blinded})
+		requests, ask.Asks = append(requests, request), append(ask.Asks, tokenwire.Ask{Hop: uint8(h), Blinded: request.Blinded})
 	}
 	bearer := "Bearer " + strings.Fields(string(text))[device]
-	answer, err := wire.ParseTokenResponse(post(t, at, signed.Plan.Route.Issuer().URL+wire.TokensPath(signed.Plan.Hash()), wire.TokenRequestType, bearer, ask.Marshal()))
+	answer, err := tokenwire.ParseResponse(post(t, at, signed.Plan.Route.Issuer().URL+wire.TokensPath(signed.Plan.Hash()), wire.TokenRequestType, bearer, ask.Marshal()))
 	if err != nil {
 		t.Fatal(err)
 	}

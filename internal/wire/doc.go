@@ -1,5 +1,5 @@
-// Package wire reads and writes what a device sends and is told besides envelopes: paths, problems, and the messages
-// of tokens. Used by client, internal/service and cmd/confetti/internal.
+// Package wire reads and writes what a device sends and is told besides envelopes: paths and
+// problems. Used by client, internal/service and cmd/confetti/internal.
 //
 // docs/wire.md describes all of it for a second implementation. Every decoder accepts exactly what its encoder
 // writes and refuses the rest.

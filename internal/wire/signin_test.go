@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -16,13 +17,17 @@ func TestSignIns(t *testing.T) {
 	}
 	var all []struct {
 		Comment, Secret, Nonce string
-		Plan                   hexBytes
+		Plan                   string // hex
 	}
 	if err := json.Unmarshal(text, &all); err != nil || len(all) < 3 {
 		t.Fatal(len(all), err)
 	}
 	for _, v := range all {
-		if got := SignInNonce([32]byte(v.Plan), v.Secret); got != v.Nonce {
+		plan, err := hex.DecodeString(v.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := SignInNonce([32]byte(plan), v.Secret); got != v.Nonce {
 			t.Errorf("%s: %s, want %s", v.Comment, got, v.Nonce)
 		}
 		if token, secret, ok := SignedIn("a.b.c~" + v.Secret); !ok || token != "a.b.c" || secret != v.Secret {

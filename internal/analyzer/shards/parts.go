@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -38,7 +39,7 @@ func dealtOf(b rows.Batch, attempt string, n int) string {
 // name of one attempt, and each part the same bytes.
 type arriving struct {
 	attempt  string
-	manifest relay.Manifest
+	manifest handover.Manifest
 	shards   int
 }
 
@@ -54,7 +55,7 @@ func (s *Sharing) find(ctx context.Context, mark rows.Batch) (a arriving, err er
 	if len(text) < 4 {
 		return a, fs.ErrNotExist
 	}
-	if a.manifest, err = relay.ParseManifest(text[4:]); err != nil || a.manifest.Digest() != mark.SHA256 {
+	if a.manifest, err = handover.ParseManifest(text[4:]); err != nil || a.manifest.Digest() != mark.SHA256 {
 		return a, fs.ErrNotExist
 	}
 	a.shards = int(binary.BigEndian.Uint32(text))
@@ -140,7 +141,7 @@ func (s *Sharing) TakeManifest(w http.ResponseWriter, r *http.Request, leg wire.
 
 // lacking finds the attempt at a batch, and the first parts that are not dealt. The manifest of
 // a batch of which nothing is here is kept, in the name of a new attempt.
-func (s *Sharing) lacking(ctx context.Context, mark rows.Batch, m relay.Manifest) (attempt string, missing []int, err error) {
+func (s *Sharing) lacking(ctx context.Context, mark rows.Batch, m handover.Manifest) (attempt string, missing []int, err error) {
 	a, err := s.find(ctx, mark)
 	attempt = a.attempt
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +167,7 @@ func (s *Sharing) lacking(ctx context.Context, mark rows.Batch, m relay.Manifest
 		there[name] = true
 	}
 	for n := range m.Parts {
-		if len(missing) < relay.MaxMissing && !there[dealtOf(mark, attempt, n)] {
+		if len(missing) < handover.MaxMissing && !there[dealtOf(mark, attempt, n)] {
 			missing = append(missing, n)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -338,7 +339,7 @@ func TestAnAnalyzerKnowsWhatWasDrawn(t *testing.T) {
 			rec := httptest.NewRecorder()
 			if r.URL.Path != wire.BatchPath(w.plan.Hash(), 0, toAnalyzer, 0) {
 				rec.WriteHeader(http.StatusNotFound)
-			} else if err := serve.WriteJSON(rec, relay.Held{Received: hexOf(last.BatchOut)}); err != nil {
+			} else if err := serve.WriteJSON(rec, handover.Held{Received: hexOf(last.BatchOut)}); err != nil {
 				t.Error(err)
 			}
 			return rec.Result()

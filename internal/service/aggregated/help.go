@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregator"
 )
@@ -126,7 +127,7 @@ func count(to *aggregator.Batch, v aggregator.Verified, left bool, fresh func([]
 // putShare answers POST /tasks/{task}/aggregate_shares with the helper's share of the batch
 // that both have: drawn once, on disk before it is shown.
 func (s *Service) putShare(w http.ResponseWriter, r *http.Request) error {
-	receipts := r.Header.Get(relay.ReceiptHeader)
+	receipts := r.Header.Get(handover.ReceiptHeader)
 	c, body, err := s.fromLeader(w, r, dap.ShareReqType, func(*crowd) int { return 1 << 10 })
 	if err != nil {
 		return err
@@ -141,7 +142,7 @@ func (s *Service) putShare(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", dap.ShareType)
 	w.Header().Set("Location", fmt.Sprintf("%s/%s", dap.SharesPath(c.ID), dap.TaskID(c.batch())))
-	w.Header().Set(relay.ReceiptHeader, encodeReceipts(kept[:relay.ReceiptSize]))
+	w.Header().Set(handover.ReceiptHeader, encodeReceipts(kept[:relay.ReceiptSize]))
 	_, err = w.Write(kept[relay.ReceiptSize:])
 	return err
 }
@@ -203,7 +204,7 @@ func (c *crowd) drawn(batch aggregator.Batch, leader relay.SignedReceipt) ([]byt
 	share, n := dap.MarshalShare(sealed), uint64(batch.Reports)
 	receipt := relay.Receipt{
 		Plan: c.of.hash, Hop: 1, Crowd: uint32(c.number), Respondents: n, Tokens: counted(c.of, batch),
-		In: n, Out: n, BatchIn: leader.BatchOut, BatchOut: relay.SharesDigest(leader.BatchOut, share), Previous: leader.Hash(),
+		In: n, Out: n, BatchIn: leader.BatchOut, BatchOut: handover.SharesDigest(leader.BatchOut, share), Previous: leader.Hash(),
 	}
 	return append(receipt.Sign(c.of.sign).Bytes(), share...), nil
 }

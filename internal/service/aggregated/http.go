@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -141,7 +141,7 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	w.Header().Set("Content-Type", dap.CollectionRespType)
-	w.Header().Set(relay.ReceiptHeader, encodeReceipts(receipts))
+	w.Header().Set(handover.ReceiptHeader, encodeReceipts(receipts))
 	_, err = w.Write(both)
 	return err
 }
@@ -158,7 +158,7 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 	if !here {
 		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
 	}
-	var held relay.Held
+	var held handover.Held
 	if leg.Instance == 0 && int64(leg.Crowd) < int64(len(p.crowds)) {
 		if held, err = s.held(r.Context(), p.crowds[leg.Crowd], leg.Hop); err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/aggregator"
@@ -230,7 +231,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 		return errors.Join(aggregator.ErrAnswer, err)
 	}
 	receipts := append(bytes.Clone(receipt), second...)
-	if err := relay.CheckShares(receipts, c.of.receipts, c.of.hash, uint32(c.number), share, answer); err != nil {
+	if err := handover.CheckShares(receipts, c.of.receipts, c.of.hash, uint32(c.number), share, answer); err != nil {
 		return errors.Join(aggregator.ErrAnswer, err)
 	}
 	if err := s.o.Failpoint("helper-shared"); err != nil {
@@ -320,7 +321,7 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 	r.Header.Set("Content-Type", mediaType)
 	r.Header.Set("Authorization", "Bearer "+base64.RawURLEncoding.EncodeToString(s.o.Pair.Bearer(c.ID)))
 	if receipts != "" {
-		r.Header.Set(relay.ReceiptHeader, receipts)
+		r.Header.Set(handover.ReceiptHeader, receipts)
 	}
 	res, err := s.o.Client.Do(r)
 	if err != nil {
@@ -336,7 +337,7 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 		return wrong(errors.Join(err, fmt.Errorf("status %d", res.StatusCode)))
 	}
 	if receipts != "" {
-		if receipt, err = decodeReceipts(res.Header.Get(relay.ReceiptHeader), 1); err != nil {
+		if receipt, err = decodeReceipts(res.Header.Get(handover.ReceiptHeader), 1); err != nil {
 			return wrong(err)
 		}
 	}

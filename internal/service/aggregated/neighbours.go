@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -25,7 +26,7 @@ var errOlder = errors.New("the database is an older copy, which would draw noise
 const toAnalyzer = 2
 
 // held tells what this aggregator knows of the share of a crowd on its way to a hop.
-func (s *Service) held(ctx context.Context, c *crowd, hop uint8) (held relay.Held, err error) {
+func (s *Service) held(ctx context.Context, c *crowd, hop uint8) (held handover.Held, err error) {
 	kept, err := c.of.kept.Share(ctx, c.number, s.leaves())
 	if err != nil || kept == nil {
 		return held, err
@@ -101,7 +102,7 @@ func (s *Service) compare(ctx context.Context, p *served) error {
 	defer cancel()
 	compared = true
 	for _, n := range s.neighbours(p) {
-		reached, err := n.Compare(ctx, s.o.Client, len(p.crowds), func(crowd int, held relay.Held) error { return s.bearsOut(ctx, p.crowds[crowd], n, held) })
+		reached, err := n.Compare(ctx, s.o.Client, len(p.crowds), func(crowd int, held handover.Held) error { return s.bearsOut(ctx, p.crowds[crowd], n, held) })
 		if err != nil {
 			return err
 		}
@@ -114,7 +115,7 @@ func (s *Service) compare(ctx context.Context, p *served) error {
 }
 
 // bearsOut compares what a neighbour was given of a crowd with what this aggregator has drawn.
-func (s *Service) bearsOut(ctx context.Context, c *crowd, n *registry.Neighbour, held relay.Held) error {
+func (s *Service) bearsOut(ctx context.Context, c *crowd, n *registry.Neighbour, held handover.Held) error {
 	has := cmp.Or(held.Received, held.Sent)
 	if has == "" {
 		return nil

@@ -33,6 +33,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
@@ -367,7 +368,7 @@ func (w *world) step() error { return w.nodes[dap.Leader].service.Step(context.B
 func (w *world) collected() (status int, body []byte, receipts string) {
 	w.t.Helper()
 	status, body, header := w.ask(dap.Leader, dap.CollectionPath(w.task().ID), dap.CollectionType, "", dap.CollectionReq{}.Marshal())
-	return status, body, header.Get(relay.ReceiptHeader)
+	return status, body, header.Get(handover.ReceiptHeader)
 }
 
 // opened are the sums that the analyzer finds in what it gets, after all its checks.
@@ -389,7 +390,7 @@ func (w *world) opened() (sums []int64, reports uint64) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := relay.CheckShares(receipts, keys[0], w.plan.Hash(), 0, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
+	if err := handover.CheckShares(receipts, keys[0], w.plan.Hash(), 0, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
 		w.t.Fatal(err)
 	}
 	if sums, err = w.task().Open(w.analyzer, c); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 )
 
 // pair is two services on one database and one store of shards. A folder is one process's, which
@@ -43,7 +43,7 @@ type halfway struct {
 	goOn     func()
 }
 
-func (r *rig) begin(h relay.Handover) halfway {
+func (r *rig) begin(h handover.Handover) halfway {
 	r.t.Helper()
 	text := body(r.t, h)
 	reader, writer := io.Pipe()

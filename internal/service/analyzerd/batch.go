@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
@@ -30,7 +31,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	parted := web.CheckType(r.Header.Get("Content-Type"), wire.PartedType) == nil
 	// {hop} is how many receipts there are: a body without room for them is no batch
 	// of any plan.
-	if n := r.ContentLength; n >= 0 && n < int64(relay.PrefixSize(int(leg.Hop))) {
+	if n := r.ContentLength; n >= 0 && n < int64(handover.PrefixSize(int(leg.Hop))) {
 		return transfer.Shorter(int(leg.Hop))
 	}
 	keys, err := s.keys(r.Context(), leg)
@@ -65,7 +66,7 @@ func (s *Service) putBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	h, err := relay.NewHandover(receipts, batch)
+	h, err := handover.NewHandover(receipts, batch)
 	if err != nil {
 		return wire.Problemf(wire.BatchRefused, "%w", err)
 	}
@@ -119,7 +120,7 @@ func (s *Service) keys(ctx context.Context, leg wire.Leg) ([]relay.VerifyKey, er
 // Take counts a batch of a registered plan. Once it returns New or Again, the
 // batch's tally, its mark and its receipts are on disk, all of them, once. The
 // error is a *wire.Problem where the batch is at fault.
-func (s *Service) Take(ctx context.Context, h relay.Handover) (rows.Outcome, error) {
+func (s *Service) Take(ctx context.Context, h handover.Handover) (rows.Outcome, error) {
 	outcome, err := s.take(ctx, h)
 	s.taken(ctx, outcome, err)
 	return outcome, err
@@ -133,7 +134,7 @@ func (s *Service) taken(ctx context.Context, outcome rows.Outcome, err error) {
 	}
 }
 
-func (s *Service) take(ctx context.Context, h relay.Handover) (rows.Outcome, error) {
+func (s *Service) take(ctx context.Context, h handover.Handover) (rows.Outcome, error) {
 	b := h.Batch
 	name := nameOf(b.Plan)
 	mark := rows.Batch{
@@ -198,7 +199,7 @@ func (s *Service) take(ctx context.Context, h relay.Handover) (rows.Outcome, err
 // bornOut checks the receipts against the plan's keys, each other and the batch.
 func (s *Service) bornOut(run *running, receipts []relay.SignedReceipt, head envelope.Head, digest [32]byte) error {
 	keys := run.receipts[head.Instance]
-	if err := relay.CheckChain(receipts, keys, head, digest); err != nil {
+	if err := handover.CheckChain(receipts, keys, head, digest); err != nil {
 		return err
 	}
 	p := run.signed.Plan

@@ -15,13 +15,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // spoiled is a batch with something done to it by its last hop, receipt included.
-func (c *collection) spoiled(t *testing.T, h relay.Handover, spoil func(h *relay.Handover)) relay.Handover {
+func (c *collection) spoiled(t *testing.T, h handover.Handover, spoil func(h *handover.Handover)) handover.Handover {
 	h.Batch.Envelopes = slices.Clone(h.Batch.Envelopes)
 	spoil(&h)
 	return c.resign(t, h)
@@ -30,7 +31,7 @@ func (c *collection) spoiled(t *testing.T, h relay.Handover, spoil func(h *relay
 func TestBatchesThatAreRefused(t *testing.T) {
 	c := collect(t, nil)
 	single, double := c.handovers[0], c.handovers[2] // of one hop, of two
-	withReceipts := func(h relay.Handover, change func(r []relay.SignedReceipt) []relay.SignedReceipt) relay.Handover {
+	withReceipts := func(h handover.Handover, change func(r []relay.SignedReceipt) []relay.SignedReceipt) handover.Handover {
 		h.Receipts = change(slices.Clone(h.Receipts))
 		return h
 	}
@@ -39,7 +40,7 @@ func TestBatchesThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]struct {
-		h    relay.Handover
+		h    handover.Handover
 		code wire.Code
 		want string
 	}{
@@ -56,14 +57,14 @@ func TestBatchesThatAreRefused(t *testing.T) {
 			return r
 		}), wire.ReceiptRefused, "hop 1"},
 		"a missing receipt": {withReceipts(double, func(r []relay.SignedReceipt) []relay.SignedReceipt { return r[1:] }), wire.ReceiptRefused, "receipt"},
-		"a batch that its receipt does not bear out": {func() relay.Handover {
+		"a batch that its receipt does not bear out": {func() handover.Handover {
 			h := single
 			h.Batch.Envelopes = slices.Clone(h.Batch.Envelopes)
 			h.Batch.Envelopes[0], h.Batch.Envelopes[1] = h.Batch.Envelopes[1], h.Batch.Envelopes[0]
 			return h
 		}(), wire.ReceiptRefused, "not the one that it handed on"},
-		"fewer respondents than the minimum": {c.spoiled(t, single, func(h *relay.Handover) { h.Batch.Respondents = minimum - 1 }), wire.BatchRefused, "minimum of 5"},
-		"fewer envelopes than the honest send": {c.spoiled(t, single, func(h *relay.Handover) {
+		"fewer respondents than the minimum": {c.spoiled(t, single, func(h *handover.Handover) { h.Batch.Respondents = minimum - 1 }), wire.BatchRefused, "minimum of 5"},
+		"fewer envelopes than the honest send": {c.spoiled(t, single, func(h *handover.Handover) {
 			h.Batch.Envelopes = h.Batch.Envelopes[:4*perDevice-1]
 		}), wire.BatchRefused, "honest minimum"},
 		"another instance's receipts": {withReceipts(single, func([]relay.SignedReceipt) []relay.SignedReceipt { return c.handovers[1].Receipts }), wire.ReceiptRefused, "of another batch"},
@@ -150,7 +151,7 @@ func TestAnotherBatchOfACrowdIsRefused(t *testing.T) {
 	r.wants(r.register(c), created, "")
 	h := c.handovers[0]
 	r.wants(r.put(h), created, "")
-	r.wants(r.put(c.spoiled(t, h, func(h *relay.Handover) { h.Batch.Envelopes = h.Batch.Envelopes[1:] })), 409, wire.BatchTaken)
+	r.wants(r.put(c.spoiled(t, h, func(h *handover.Handover) { h.Batch.Envelopes = h.Batch.Envelopes[1:] })), 409, wire.BatchTaken)
 	r.wants(r.put(h), ok, "")
 }
 
@@ -182,7 +183,7 @@ func (r *rig) countedOnce(c *collection, batches int) {
 		r.t.Fatalf("%d batches on disk, want %d, %v", len(stored), batches, err)
 	}
 	for _, b := range stored {
-		at := slices.IndexFunc(c.handovers, func(h relay.Handover) bool {
+		at := slices.IndexFunc(c.handovers, func(h handover.Handover) bool {
 			return int(h.Batch.Instance) == b.Instance && int(h.Batch.Crowd) == b.Crowd
 		})
 		h := c.handovers[at]
@@ -219,7 +220,7 @@ func TestAReleaseWhosePromiseFailsIsWithheld(t *testing.T) {
 		r.wants(r.register(c), created, "")
 		for i, h := range c.handovers {
 			if i == 0 { // 4 whole contributions are left: n_h of them came, f of them may lie
-				h = c.spoiled(t, h, func(h *relay.Handover) {
+				h = c.spoiled(t, h, func(h *handover.Handover) {
 					for i := 4 * perDevice; i < len(h.Batch.Envelopes); i++ {
 						h.Batch.Envelopes[i] = bytes.Repeat([]byte{7}, len(h.Batch.Envelopes[i]))
 					}
@@ -278,7 +279,7 @@ func TestRespondentsBeyondReason(t *testing.T) {
 	c := collect(t, nil)
 	r := start(t, filepath.Join(t.TempDir(), "shelves"), c)
 	r.wants(r.register(c), created, "")
-	r.wants(r.put(c.spoiled(t, c.handovers[0], func(h *relay.Handover) { h.Batch.Respondents = math.MaxUint32 })), created, "")
+	r.wants(r.put(c.spoiled(t, c.handovers[0], func(h *handover.Handover) { h.Batch.Respondents = math.MaxUint32 })), created, "")
 	if o, err := r.service.Take(t.Context(), c.handovers[0]); o != rows.Failed || err == nil {
 		t.Error(o, err)
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // large is a batch of so many envelopes for the first instance's analyzer, with a
 // receipt that bears it out: what its only hop would hand on.
-func (c *collection) large(b *testing.B, envelopes int) relay.Handover {
+func (c *collection) large(b *testing.B, envelopes int) handover.Handover {
 	h := c.handovers[0]
 	payload, hop := c.signed.Plan.Envelopes.PayloadBytes, c.hops[0][0]
 	layers := envelope.Route(h.Batch.Plan, h.Batch.Instance, h.Batch.Crowd, hop.Public(), c.analyzer.Public())

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -103,7 +104,7 @@ func open(run *running, t *task.Task, body, receipts []byte) (mark rows.Batch, c
 	if err != nil {
 		return mark, crowd, err
 	}
-	if err := relay.CheckShares(receipts, run.receipts[0], t.Plan, t.Crowd, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
+	if err := handover.CheckShares(receipts, run.receipts[0], t.Plan, t.Crowd, dap.MarshalShare(c.Leader), dap.MarshalShare(c.Helper)); err != nil {
 		return mark, crowd, err
 	}
 	leader, err := relay.ParseReceipt(receipts[:relay.ReceiptSize])
@@ -163,6 +164,6 @@ func (s *Service) askLeader(ctx context.Context, p plan.Plan, t *task.Task) (bod
 	case res.StatusCode != http.StatusOK:
 		return nil, nil, fmt.Errorf("analyzer: %s answers with status %d", leader.Operator, res.StatusCode)
 	}
-	receipts, err = base64.RawURLEncoding.Strict().DecodeString(res.Header.Get(relay.ReceiptHeader))
+	receipts, err = base64.RawURLEncoding.Strict().DecodeString(res.Header.Get(handover.ReceiptHeader))
 	return body, receipts, err
 }

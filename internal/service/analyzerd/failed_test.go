@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
@@ -125,10 +126,10 @@ func (l *leader) shares(crowd int, flip byte) *http.Response {
 	}.Sign(l.keys[0])
 	second := relay.Receipt{
 		Plan: t.Plan, Hop: 1, Crowd: uint32(crowd), Respondents: reported, In: reported, Out: reported,
-		BatchIn: first.BatchOut, BatchOut: relay.SharesDigest(first.BatchOut, dap.MarshalShare(sealed[1])), Previous: first.Hash(),
+		BatchIn: first.BatchOut, BatchOut: handover.SharesDigest(first.BatchOut, dap.MarshalShare(sealed[1])), Previous: first.Hash(),
 	}.Sign(l.keys[1])
 	body := dap.Collected{Reports: reported, Duration: 1, Leader: sealed[0], Helper: sealed[1]}.Marshal()
-	header := http.Header{relay.ReceiptHeader: {base64.RawURLEncoding.EncodeToString(append(first.Bytes(), second.Bytes()...))}}
+	header := http.Header{handover.ReceiptHeader: {base64.RawURLEncoding.EncodeToString(append(first.Bytes(), second.Bytes()...))}}
 	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(bytes.NewReader(body))}
 }
 

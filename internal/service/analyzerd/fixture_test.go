@@ -31,6 +31,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/shuffler"
@@ -77,7 +78,7 @@ type collection struct {
 	protocol  *protocol.Protocol
 	signers   [][]relay.SignKey // of receipts, by instance and hop
 	releaser  relay.SignKey     // of releases
-	handovers []relay.Handover
+	handovers []handover.Handover
 }
 
 // collect has the tiny density plan answered; change may alter it before.
@@ -200,9 +201,9 @@ func (c *collection) answerBy(t testing.TB, signed plan.Signed, proto *protocol.
 }
 
 // mix carries a crowd through its cascade, with receipts.
-func (c *collection) mix(t testing.TB, crowd shuffler.Collected, keys []envelope.PrivateKey) relay.Handover {
+func (c *collection) mix(t testing.TB, crowd shuffler.Collected, keys []envelope.PrivateKey) handover.Handover {
 	t.Helper()
-	var h relay.Handover
+	var h handover.Handover
 	b := envelope.Batch{Plan: crowd.Plan, Instance: crowd.Instance, Crowd: crowd.Crowd, Respondents: uint64(len(crowd.Bodies))}
 	for hop, key := range keys {
 		mixer, err := shuffler.NewHop(c.signed.Plan, int(b.Instance), hop, key)
@@ -227,7 +228,7 @@ func (c *collection) mix(t testing.TB, crowd shuffler.Collected, keys []envelope
 			r.BatchIn, r.Previous = h.Digest, h.Receipts[hop-1].Hash()
 		}
 		r.BatchOut = digest(t, out)
-		h = relay.Handover{Receipts: append(h.Receipts, r.Sign(c.signers[b.Instance][hop])), Batch: out, Digest: r.BatchOut}
+		h = handover.Handover{Receipts: append(h.Receipts, r.Sign(c.signers[b.Instance][hop])), Batch: out, Digest: r.BatchOut}
 		b = out
 	}
 	return h
@@ -243,7 +244,7 @@ func digest(t testing.TB, b envelope.Batch) [32]byte {
 }
 
 // resign makes the last receipt bear out what was done to the batch.
-func (c *collection) resign(t testing.TB, h relay.Handover) relay.Handover {
+func (c *collection) resign(t testing.TB, h handover.Handover) handover.Handover {
 	t.Helper()
 	h.Receipts = append([]relay.SignedReceipt(nil), h.Receipts...)
 	last := len(h.Receipts) - 1
@@ -256,16 +257,16 @@ func (c *collection) resign(t testing.TB, h relay.Handover) relay.Handover {
 	return h
 }
 
-func body(t testing.TB, h relay.Handover) []byte {
+func body(t testing.TB, h handover.Handover) []byte {
 	t.Helper()
 	b, err := h.Batch.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return relay.MarshalHandover(h.Receipts, b)
+	return handover.MarshalHandover(h.Receipts, b)
 }
 
-func path(h relay.Handover) string {
+func path(h handover.Handover) string {
 	return wire.BatchPath(h.Batch.Plan, h.Batch.Instance, h.Batch.Hop, h.Batch.Crowd)
 }
 
@@ -438,7 +439,7 @@ func (r *rig) register(c *collection) *httptest.ResponseRecorder {
 	return r.do("PUT", wire.PlanPath(c.signed.Plan.Hash()), wire.PlanType(c.signed), c.signed.Marshal())
 }
 
-func (r *rig) put(h relay.Handover) *httptest.ResponseRecorder {
+func (r *rig) put(h handover.Handover) *httptest.ResponseRecorder {
 	r.t.Helper()
 	return r.do("PUT", path(h), wire.BatchType, body(r.t, h))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 )
 
 // A database that is put back as it once was lacks batches that were acknowledged,
@@ -39,9 +39,9 @@ func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
 		if !p.Decided.IsZero() || p.Withdrawn { // its batches may have been deleted
 			return wire.Problemf(wire.EpochOver, "the collection is over")
 		}
-		return serve.WriteJSON(w, relay.Held{})
+		return serve.WriteJSON(w, handover.Held{})
 	}
-	return serve.WriteJSON(w, relay.Held{Received: fmt.Sprintf("%x", digest)})
+	return serve.WriteJSON(w, handover.Held{Received: fmt.Sprintf("%x", digest)})
 }
 
 // Compare reads what there is of every open plan and asks its last hops what they
@@ -76,7 +76,7 @@ func (s *Service) compare(ctx context.Context, name string) error {
 	for i, in := range p.Route.Instances() {
 		hop := in.Hops[len(in.Hops)-1]
 		last := registry.Neighbour{Operator: hop.Operator, URL: hop.URL, Leg: wire.Leg{Plan: p.Hash(), Instance: uint16(i), Hop: uint8(len(in.Hops))}}
-		if _, err := last.Compare(asked, s.o.Client, p.Crowds(), func(crowd int, held relay.Held) error {
+		if _, err := last.Compare(asked, s.o.Client, p.Crowds(), func(crowd int, held handover.Held) error {
 			if held.Sent == "" {
 				return nil
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -24,14 +25,14 @@ import (
 type parted struct {
 	leg      wire.Leg
 	receipts []relay.SignedReceipt
-	manifest relay.Manifest
+	manifest handover.Manifest
 	parts    [][]byte
 }
 
-func (c *collection) inParts(h relay.Handover, each int) parted {
+func (c *collection) inParts(h handover.Handover, each int) parted {
 	b := h.Batch
 	p := parted{leg: wire.Leg{Plan: b.Plan, Instance: b.Instance, Hop: b.Hop, Crowd: b.Crowd}, receipts: slices.Clone(h.Receipts)}
-	cut := relay.NewCutter(uint64(each), len(b.Envelopes[0]))
+	cut := handover.NewCutter(uint64(each), len(b.Envelopes[0]))
 	for some := range slices.Chunk(b.Envelopes, each) {
 		part := bytes.Join(some, nil)
 		cut.Write(part)
@@ -47,12 +48,12 @@ func (c *collection) inParts(h relay.Handover, each int) parted {
 
 func (r *rig) putManifest(p parted) *httptest.ResponseRecorder {
 	r.t.Helper()
-	return r.do("PUT", wire.BatchPath(p.leg.Plan, p.leg.Instance, p.leg.Hop, p.leg.Crowd), wire.PartedType, append(relay.MarshalReceipts(p.receipts, true), p.manifest.Bytes()...))
+	return r.do("PUT", wire.BatchPath(p.leg.Plan, p.leg.Instance, p.leg.Hop, p.leg.Crowd), wire.PartedType, append(handover.MarshalReceipts(p.receipts, true), p.manifest.Bytes()...))
 }
 
 func (r *rig) putPart(p parted, n int) *httptest.ResponseRecorder {
 	r.t.Helper()
-	return r.do("PUT", wire.PartPath(p.leg, n), wire.PartType, append(relay.MarshalReceipts(p.receipts, false), p.parts[n]...))
+	return r.do("PUT", wire.PartPath(p.leg, n), wire.PartType, append(handover.MarshalReceipts(p.receipts, false), p.parts[n]...))
 }
 
 // handOver does what a hop does: what failed begins with the manifest. It counts the parts
@@ -71,7 +72,7 @@ func (r *rig) handOver(p parted, failed func()) (taken int) {
 			failed()
 			continue
 		}
-		m, err := relay.ParseMissing(w.Body.Bytes(), len(p.parts))
+		m, err := handover.ParseMissing(w.Body.Bytes(), len(p.parts))
 		if err != nil {
 			r.t.Fatal(err)
 		}

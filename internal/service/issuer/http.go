@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -98,18 +99,18 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) error {
 }
 
 // asked reads a respondent's requests and signs them.
-func (s *Service) asked(w http.ResponseWriter, r *http.Request, p *served, respondent serve.Respondent) (none wire.TokenResponse, err error) {
+func (s *Service) asked(w http.ResponseWriter, r *http.Request, p *served, respondent serve.Respondent) (none tokenwire.Response, err error) {
 	if err := s.rates.Allow(respondent); err != nil {
 		return none, err
 	}
 	if err := serve.Enter(r, respondent); err != nil {
 		return none, err
 	}
-	body, err := serve.ReadBody(w, r, wire.MaxTokenBody)
+	body, err := serve.ReadBody(w, r, tokenwire.MaxBody)
 	if err != nil {
 		return none, err
 	}
-	request, err := wire.ParseTokenRequest(body)
+	request, err := tokenwire.ParseRequest(body)
 	if err != nil {
 		return none, wire.Problemf(wire.BadRequest, "%w", err)
 	}
@@ -129,49 +130,49 @@ func (p *served) full(all []mark) bool {
 	return err == nil && len(fresh) > 0 && float64(n) >= float64(most)*float64(p.plan.Crowds())*float64(in)*float64(len(p.keys))
 }
 
-func (s *Service) sign(ctx context.Context, p *served, respondent serve.Respondent, request wire.TokenRequest) (wire.TokenResponse, error) {
+func (s *Service) sign(ctx context.Context, p *served, respondent serve.Respondent, request tokenwire.Request) (tokenwire.Response, error) {
 	marks := make([]mark, len(request.Asks))
 	for i, a := range request.Asks {
 		if _, demanded := p.keys[hop{a.Instance, a.Hop}]; !demanded {
-			return wire.TokenResponse{}, wire.Problemf(wire.BadRequest, "ask %d: the plan demands no token there", i)
+			return tokenwire.Response{}, wire.Problemf(wire.BadRequest, "ask %d: the plan demands no token there", i)
 		}
 		marks[i] = s.mark(p, respondent, a)
 	}
 	if p.full(marks) {
-		return wire.TokenResponse{}, wire.Problemf(wire.EpochOver, "as many respondents have tokens as the plan lets count")
+		return tokenwire.Response{}, wire.Problemf(wire.EpochOver, "as many respondents have tokens as the plan lets count")
 	}
 	if _, err := p.marks.fresh(marks); errors.Is(err, errTaken) { // before any work
-		return wire.TokenResponse{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))
+		return tokenwire.Response{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))
 	}
 	// Signed before it is marked, so that a request that cannot be signed does
 	// not use up the respondent's turn.
 	answers, err := signAll(p, request)
 	if err != nil {
-		return wire.TokenResponse{}, err
+		return tokenwire.Response{}, err
 	}
 	if err := s.o.Failpoint("before mark"); err != nil {
-		return wire.TokenResponse{}, err
+		return tokenwire.Response{}, err
 	}
 	fresh, err := p.marks.put(marks)
 	if errors.Is(err, errTaken) {
-		return wire.TokenResponse{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))
+		return tokenwire.Response{}, wire.Problemf(wire.TokenIssued, "one of the %d requests differs from what was signed before", len(marks))
 	}
 	if err != nil {
-		return wire.TokenResponse{}, err
+		return tokenwire.Response{}, err
 	}
 	if err := s.o.Failpoint("after mark"); err != nil {
-		return wire.TokenResponse{}, err
+		return tokenwire.Response{}, err
 	}
 	if p.plan.Crowd.Deletion == nil {
 		s.issued.Add(fresh)
 	}
-	return wire.TokenResponse{Answers: answers}, nil
+	return tokenwire.Response{Answers: answers}, nil
 }
 
 // mark returns the respondent under the key that signs, and the request, in hashes
 // that only this issuer can make: half of one is enough where nobody can search
 // for two alike.
-func (s *Service) mark(p *served, respondent serve.Respondent, a wire.TokenAsk) mark {
+func (s *Service) mark(p *served, respondent serve.Respondent, a tokenwire.Ask) mark {
 	key := p.plan.Route.Ways()[a.Instance][a.Hop].Tokens
 	who := s.auth.Secret.Respondent("issued", append(respondent[:], key...))
 	what := s.auth.Secret.Respondent("request", a.Blinded)
@@ -179,7 +180,7 @@ func (s *Service) mark(p *served, respondent serve.Respondent, a wire.TokenAsk) 
 }
 
 // signAll signs on all processors.
-func signAll(p *served, request wire.TokenRequest) ([][]byte, error) {
+func signAll(p *served, request tokenwire.Request) ([][]byte, error) {
 	answers, errs := make([][]byte, len(request.Asks)), make([]error, len(request.Asks))
 	workers := min(runtime.GOMAXPROCS(0), len(request.Asks))
 	var wg sync.WaitGroup

@@ -25,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -165,9 +166,9 @@ func (w *world) do(method, path, who, contentType string, body []byte) (*http.Re
 var at = []token.Context{{Hop: 0}, {Hop: 1}, {Instance: 1, Hop: 1}}
 
 // ask requests a token of each hop from a seed.
-func (w *world) ask(seed token.Seed) (wire.TokenRequest, []*token.Request) {
+func (w *world) ask(seed token.Seed) (tokenwire.Request, []*token.Request) {
 	w.t.Helper()
-	var asks wire.TokenRequest
+	var asks tokenwire.Request
 	var requests []*token.Request
 	for i, c := range at {
 		if int(c.Instance) >= len(w.plan.Route.Mix.Instances) {
@@ -178,19 +179,19 @@ func (w *world) ask(seed token.Seed) (wire.TokenRequest, []*token.Request) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		asks.Asks = append(asks.Asks, wire.TokenAsk{Instance: c.Instance, Hop: c.Hop, Blinded: request.Blinded})
+		asks.Asks = append(asks.Asks, tokenwire.Ask{Instance: c.Instance, Hop: c.Hop, Blinded: request.Blinded})
 		requests = append(requests, request)
 	}
 	return asks, requests
 }
 
-func (w *world) issue(who string, asks wire.TokenRequest) ([][]byte, *wire.Problem) {
+func (w *world) issue(who string, asks tokenwire.Request) ([][]byte, *wire.Problem) {
 	w.t.Helper()
 	_, body, p := w.do("POST", wire.TokensPath(w.plan.Hash()), who, wire.TokenRequestType, asks.Marshal())
 	if p != nil {
 		return nil, p
 	}
-	answer, err := wire.ParseTokenResponse(body)
+	answer, err := tokenwire.ParseResponse(body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestOneTokenForARespondentAndHop(t *testing.T) {
 		first = answers
 		_, p = w.issue("alice", other)
 		wants(t, p, wire.TokenIssued, when+", another request")
-		_, p = w.issue("alice", wire.TokenRequest{Asks: []wire.TokenAsk{asks.Asks[0], other.Asks[1]}})
+		_, p = w.issue("alice", tokenwire.Request{Asks: []tokenwire.Ask{asks.Asks[0], other.Asks[1]}})
 		wants(t, p, wire.TokenIssued, when+", one of two another")
 	}
 	if _, p := w.issue("bob", other); p != nil {
@@ -247,7 +248,7 @@ func TestTokensOneByOne(t *testing.T) {
 	w := newWorld(t)
 	asks, _ := w.ask(token.Seed{1})
 	for _, a := range asks.Asks {
-		if _, p := w.issue("alice", wire.TokenRequest{Asks: []wire.TokenAsk{a}}); p != nil {
+		if _, p := w.issue("alice", tokenwire.Request{Asks: []tokenwire.Ask{a}}); p != nil {
 			t.Error(p)
 		}
 	}
@@ -300,10 +301,10 @@ func TestIssuerRefuses(t *testing.T) {
 		"no plan":           {wire.BadRequest, "/v1/plans/x/tokens", "alice", wire.TokenRequestType, body},
 		"another type":      {wire.UnsupportedMediaType, path, "alice", "application/cbor", body},
 		"no CBOR":           {wire.BadRequest, path, "alice", wire.TokenRequestType, body[1:]},
-		"too much":          {wire.TooLarge, path, "alice", wire.TokenRequestType, make([]byte, wire.MaxTokenBody+1)},
-		"a hop without":     {wire.BadRequest, path, "alice", wire.TokenRequestType, wire.TokenRequest{Asks: []wire.TokenAsk{{Instance: 1, Hop: 0, Blinded: asks.Asks[0].Blinded}}}.Marshal()},
-		"no such hop":       {wire.BadRequest, path, "alice", wire.TokenRequestType, wire.TokenRequest{Asks: []wire.TokenAsk{{Instance: 9, Hop: 9, Blinded: asks.Asks[0].Blinded}}}.Marshal()},
-		"above the modulus": {wire.BadRequest, path, "alice", wire.TokenRequestType, wire.TokenRequest{Asks: []wire.TokenAsk{{Blinded: bytes.Repeat([]byte{255}, token.RequestSize)}}}.Marshal()},
+		"too much":          {wire.TooLarge, path, "alice", wire.TokenRequestType, make([]byte, tokenwire.MaxBody+1)},
+		"a hop without":     {wire.BadRequest, path, "alice", wire.TokenRequestType, tokenwire.Request{Asks: []tokenwire.Ask{{Instance: 1, Hop: 0, Blinded: asks.Asks[0].Blinded}}}.Marshal()},
+		"no such hop":       {wire.BadRequest, path, "alice", wire.TokenRequestType, tokenwire.Request{Asks: []tokenwire.Ask{{Instance: 9, Hop: 9, Blinded: asks.Asks[0].Blinded}}}.Marshal()},
+		"above the modulus": {wire.BadRequest, path, "alice", wire.TokenRequestType, tokenwire.Request{Asks: []tokenwire.Ask{{Blinded: bytes.Repeat([]byte{255}, token.RequestSize)}}}.Marshal()},
 	} {
 		_, _, p := w.do("POST", c.path, c.who, c.kind, c.body)
 		wants(t, p, c.code, name)

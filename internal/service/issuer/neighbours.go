@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 )
 
 // A folder that is put back as it once was does not know who came since, and would
@@ -40,7 +40,7 @@ func (s *Service) spent(ctx context.Context, p *served) (n int) {
 				continue
 			}
 			hop := registry.Neighbour{URL: party.URL, Leg: wire.Leg{Plan: p.plan.Hash(), Instance: uint16(i), Hop: uint8(h + 1)}}
-			_, _ = hop.Compare(ctx, s.o.Client, p.plan.Crowds(), func(_ int, held relay.Held) error {
+			_, _ = hop.Compare(ctx, s.o.Client, p.plan.Crowds(), func(_ int, held handover.Held) error {
 				n += int(held.Tokens)
 				return nil
 			})

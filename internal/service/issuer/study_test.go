@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -68,12 +69,12 @@ func TestOneTokenAStudy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asks := wire.TokenRequest{Asks: []wire.TokenAsk{{Blinded: request.Blinded}}}
+		asks := tokenwire.Request{Asks: []tokenwire.Ask{{Blinded: request.Blinded}}}
 		status, body, p := w.do("POST", wire.TokensPath(s.Plan.Hash()), who, wire.TokenRequestType, asks.Marshal())
 		if p != nil {
 			return p
 		}
-		answer, err := wire.ParseTokenResponse(body)
+		answer, err := tokenwire.ParseResponse(body)
 		if err != nil || status.StatusCode != http.StatusOK {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 )
 
 // What a service keeps may be put back as it once was, and nothing in it can tell. The services
@@ -30,32 +30,32 @@ type Neighbour struct {
 const silence = time.Minute
 
 // Held asks a neighbour what it knows of the batch of a crowd.
-func (n *Neighbour) Held(ctx context.Context, client *http.Client, crowd uint32) (relay.Held, error) {
+func (n *Neighbour) Held(ctx context.Context, client *http.Client, crowd uint32) (handover.Held, error) {
 	n.mu.Lock()
 	silent := n.URL == "" || client == nil || time.Since(n.silent) < silence
 	n.mu.Unlock()
 	if silent {
-		return relay.Held{}, errors.New("registry: a neighbour is out of reach, or was a moment ago")
+		return handover.Held{}, errors.New("registry: a neighbour is out of reach, or was a moment ago")
 	}
 	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
 	leg := n.Leg
-	text, err := serve.Get(ctx, client, n.URL, wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, crowd), relay.MaxHeld)
+	text, err := serve.Get(ctx, client, n.URL, wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, crowd), handover.MaxHeld)
 	if err == nil {
-		return relay.ParseHeld(text)
+		return handover.ParseHeld(text)
 	}
 	if _, refused := errors.AsType[*wire.Problem](err); !refused {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.silent = time.Now()
 	}
-	return relay.Held{}, err
+	return handover.Held{}, err
 }
 
 // Compare asks a neighbour about each of so many crowds, and has older say of each answer whether it
 // shows an older copy here. A neighbour that refuses the question or is out of reach shows nothing,
 // and is asked no further; reached is whether it could be asked.
-func (n *Neighbour) Compare(ctx context.Context, client *http.Client, crowds int, older func(crowd int, held relay.Held) error) (reached bool, err error) {
+func (n *Neighbour) Compare(ctx context.Context, client *http.Client, crowds int, older func(crowd int, held handover.Held) error) (reached bool, err error) {
 	for crowd := range crowds {
 		held, err := n.Held(ctx, client, uint32(crowd))
 		if err != nil {

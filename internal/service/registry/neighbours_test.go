@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -26,7 +26,7 @@ func TestANeighbourIsAsked(t *testing.T) {
 			web.WriteProblem(w, wire.Problemf(wire.UnknownPlan, "no"))
 			return
 		}
-		_ = serve.WriteJSON(w, relay.Held{Received: fmt.Sprintf("%064x", len(asked))})
+		_ = serve.WriteJSON(w, handover.Held{Received: fmt.Sprintf("%064x", len(asked))})
 	}))
 	defer server.Close()
 	leg := wire.Leg{Plan: [32]byte{1}, Instance: 2, Hop: 3}
@@ -37,7 +37,7 @@ func TestANeighbourIsAsked(t *testing.T) {
 		heard                 int
 	}{{9, 9, 3, 3}, {9, 1, 2, 2}, {1, 9, 2, 1}, {0, 9, 1, 0}} {
 		asked, heard, refuses = nil, nil, c.refuses
-		reached, err := n.Compare(t.Context(), server.Client(), 3, func(crowd int, held relay.Held) error {
+		reached, err := n.Compare(t.Context(), server.Client(), 3, func(crowd int, held handover.Held) error {
 			if heard = append(heard, held.Received); crowd == c.older {
 				return older
 			}
@@ -63,7 +63,7 @@ func TestASilentNeighbourIsLeftAlone(t *testing.T) {
 	})}
 	n := Neighbour{URL: "https://hop.example"}
 	for range 3 {
-		if reached, err := n.Compare(t.Context(), client, 2, func(int, relay.Held) error { return errors.New("heard") }); reached || err != nil {
+		if reached, err := n.Compare(t.Context(), client, 2, func(int, handover.Held) error { return errors.New("heard") }); reached || err != nil {
 			t.Errorf("%v, %v", reached, err)
 		}
 	}

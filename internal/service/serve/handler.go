@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -73,7 +73,7 @@ func forget(r *http.Request) {
 	r.RemoteAddr = ""
 	for name := range r.Header {
 		switch name {
-		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding", relay.ReceiptHeader:
+		case "Authorization", "Content-Type", "Content-Length", "Accept", "Accept-Encoding", handover.ReceiptHeader:
 		default:
 			delete(r.Header, name)
 		}

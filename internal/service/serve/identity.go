@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 )
 
 // Respondent is the sender of a request, as a service remembers it: a keyed hash
@@ -66,7 +67,7 @@ func (a Authenticator) Respondent(r *http.Request) (Respondent, error) {
 }
 
 func (a Authenticator) bearerOfToken(r *http.Request) (Respondent, error) {
-	presented, ok := wire.ParseTokenAuthorization(r.Header.Get("Authorization"))
+	presented, ok := tokenwire.ParseAuthorization(r.Header.Get("Authorization"))
 	if !ok {
 		return Respondent{}, wire.Problemf(wire.Unauthenticated, "the plan demands a single-use token here")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
@@ -36,7 +37,7 @@ func (t *post) receiveManifest(w http.ResponseWriter, r *http.Request, leg wire.
 		return wire.Problemf(wire.BatchRefused, "%w", err)
 	}
 	digest := m.Digest()
-	if err := relay.CheckChain(receipts, t.receiptKeys, m.Head, digest); err != nil {
+	if err := handover.CheckChain(receipts, t.receiptKeys, m.Head, digest); err != nil {
 		return wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
 	missing, again, err := t.arrive(context.WithoutCancel(r.Context()), receipts, m, digest)
@@ -76,7 +77,7 @@ func (t *post) coming(c uint32, digest [32]byte) (release func(), again bool, er
 
 // arrive finds the parts that are not here of a batch. When none is missing the crowd
 // is marked as laid out.
-func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m relay.Manifest, digest [32]byte) (missing []int, again bool, err error) {
+func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m handover.Manifest, digest [32]byte) (missing []int, again bool, err error) {
 	c, blobs := m.Head.Crowd, t.s.o.Blobs
 	release, again, err := t.coming(c, digest)
 	if err != nil || again {
@@ -114,7 +115,7 @@ func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m rel
 			}
 		}
 	}
-	if missing, err = state.Laid.Lacking(ctx, blobs, relay.MaxMissing); err != nil || len(missing) > 0 {
+	if missing, err = state.Laid.Lacking(ctx, blobs, handover.MaxMissing); err != nil || len(missing) > 0 {
 		return missing, false, err
 	}
 	state.Phase = laidOut
@@ -177,7 +178,7 @@ func (t *post) keepPart(w http.ResponseWriter, r *http.Request, c uint32, n int,
 	if err != nil {
 		return false, inbox.Storage(err)
 	}
-	m, err := relay.ParseManifest(text)
+	m, err := handover.ParseManifest(text)
 	if err != nil {
 		return false, err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -73,7 +74,7 @@ func TestAHandoverInPartsGoesOn(t *testing.T) {
 }
 
 // parting is a world whose second hop was sent nothing yet, and what the first would send.
-func parting(t *testing.T) (w *world, receipts []relay.SignedReceipt, m relay.Manifest, parts [][]byte) {
+func parting(t *testing.T) (w *world, receipts []relay.SignedReceipt, m handover.Manifest, parts [][]byte) {
 	w = newPartsWorld(t)
 	w.partBytes = 300 // two parts of four envelopes
 	w.restart(0)
@@ -124,19 +125,19 @@ func TestHostileParts(t *testing.T) {
 	w, receipts, m, parts := parting(t)
 	leg := wire.Leg{Plan: w.plan.Hash(), Hop: 1}
 	path := wire.BatchPath(leg.Plan, 0, 1, 0)
-	before, behind := relay.MarshalReceipts(receipts, true), relay.MarshalReceipts(receipts, false)
+	before, behind := handover.MarshalReceipts(receipts, true), handover.MarshalReceipts(receipts, false)
 	keys, err := readKeys(w.keys(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sign := keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts]
 	// signed is what the first hop would send if it lied.
-	signed := func(m relay.Manifest, change func(*relay.Receipt)) (prefix, behind []byte) {
+	signed := func(m handover.Manifest, change func(*relay.Receipt)) (prefix, behind []byte) {
 		r := receipts[0].Receipt
 		r.BatchOut = m.Digest()
 		change(&r)
 		s := []relay.SignedReceipt{r.Sign(sign)}
-		return relay.MarshalReceipts(s, true), relay.MarshalReceipts(s, false)
+		return handover.MarshalReceipts(s, true), handover.MarshalReceipts(s, false)
 	}
 	wants := func(what string, status int, code wire.Code, gotStatus int, got wire.Code) {
 		t.Helper()
@@ -150,12 +151,12 @@ func TestHostileParts(t *testing.T) {
 		wants(what, status, code, gotStatus, got)
 	}
 	try("a part before its manifest", 404, wire.NotFound, wire.PartPath(leg, 0), wire.PartType, behind, parts[0])
-	try("without receipts", 422, wire.ReceiptRefused, path, wire.PartedType, relay.MarshalReceipts(nil, true), m.Bytes())
+	try("without receipts", 422, wire.ReceiptRefused, path, wire.PartedType, handover.MarshalReceipts(nil, true), m.Bytes())
 	try("nothing", 422, wire.BatchRefused, path, wire.PartedType)
 	try("half of a manifest", 422, wire.BatchRefused, path, wire.PartedType, before, m.Bytes()[:80])
 	stranger := receipts[0]
 	stranger.Signature[0] ^= 1
-	try("of a stranger", 422, wire.ReceiptRefused, path, wire.PartedType, relay.MarshalReceipts([]relay.SignedReceipt{stranger}, true), m.Bytes())
+	try("of a stranger", 422, wire.ReceiptRefused, path, wire.PartedType, handover.MarshalReceipts([]relay.SignedReceipt{stranger}, true), m.Bytes())
 	try("of another crowd", 422, wire.ReceiptRefused, wire.BatchPath(leg.Plan, 0, 1, 1), wire.PartedType, before, m.Bytes())
 	other := m
 	other.Parts = slices.Clone(m.Parts)
@@ -179,7 +180,7 @@ func TestHostileParts(t *testing.T) {
 	try("a part too long", 422, wire.BatchRefused, wire.PartPath(leg, 0), wire.PartType, behind, parts[0], []byte{0})
 	try("a part too short", 422, wire.BatchRefused, wire.PartPath(leg, 0), wire.PartType, behind, parts[0][1:])
 	try("a part that there is not", 422, wire.BatchRefused, wire.PartPath(leg, len(parts)), wire.PartType, behind, parts[0])
-	try("a part of a stranger", 422, wire.ReceiptRefused, wire.PartPath(leg, 0), wire.PartType, relay.MarshalReceipts([]relay.SignedReceipt{stranger}, false), parts[0])
+	try("a part of a stranger", 422, wire.ReceiptRefused, wire.PartPath(leg, 0), wire.PartType, handover.MarshalReceipts([]relay.SignedReceipt{stranger}, false), parts[0])
 	_, otherwise := signed(other, func(*relay.Receipt) {})
 	try("a part behind other receipts", 422, wire.ReceiptRefused, wire.PartPath(leg, 0), wire.PartType, otherwise, parts[0])
 	try("a part as a manifest", 415, wire.UnsupportedMediaType, wire.PartPath(leg, 0), wire.PartedType, behind, parts[0])

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
@@ -61,7 +62,7 @@ func (t *post) forward(ctx context.Context, c uint32) error {
 // there walks the batch that is to leave, sets aside what is damaged of it, and
 // reports whether the next one has it already, from before it was damaged. The manifest
 // is that of a batch that goes in parts.
-func (t *post) there(ctx context.Context, c uint32, state crowd) (bool, relay.Manifest, error) {
+func (t *post) there(ctx context.Context, c uint32, state crowd) (bool, handover.Manifest, error) {
 	manifest, err := t.walkBatch(ctx, c, state, io.Discard)
 	damaged := errors.Is(err, keep.ErrDamaged)
 	if err != nil && !damaged {
@@ -161,7 +162,7 @@ func (t *post) send(ctx context.Context, c uint32, state crowd) error {
 		return err
 	})
 	defer batch.Close()
-	prefix := relay.MarshalHandover(receipts, nil)
+	prefix := handover.MarshalHandover(receipts, nil)
 	_, err = t.put(ctx, wire.BatchPath(t.hash, uint16(t.instance), uint8(t.hop+1), c), wire.BatchType, io.MultiReader(bytes.NewReader(prefix), batch), int64(len(prefix))+state.Size, state.Size)
 	return err
 }
@@ -185,7 +186,7 @@ func (t *post) put(ctx context.Context, path, mediaType string, body io.Reader, 
 	if p := web.ReadProblem(res); p != nil {
 		return nil, &peerError{t.next().Operator, "refuses: " + string(p.Code), p}
 	}
-	text, err := io.ReadAll(io.LimitReader(res.Body, relay.MaxMissingBytes+1)) // also so that the connection can serve again
+	text, err := io.ReadAll(io.LimitReader(res.Body, handover.MaxMissingBytes+1)) // also so that the connection can serve again
 	switch {
 	case res.StatusCode == http.StatusOK || res.StatusCode == http.StatusCreated:
 		return nil, nil
@@ -197,7 +198,7 @@ func (t *post) put(ctx context.Context, path, mediaType string, body io.Reader, 
 
 // sendParts hands a batch over in parts: those that the next one has not. It has the batch
 // when it lacks none.
-func (t *post) sendParts(ctx context.Context, c uint32, state crowd, m relay.Manifest) error {
+func (t *post) sendParts(ctx context.Context, c uint32, state crowd, m handover.Manifest) error {
 	receipts, err := state.behind()
 	if err != nil {
 		return err
@@ -218,7 +219,7 @@ func (t *post) sendParts(ctx context.Context, c uint32, state crowd, m relay.Man
 }
 
 // readPart gives the parts of a batch that is to leave.
-func (t *post) readPart(ctx context.Context, c uint32, state crowd, m relay.Manifest) (func(n int) ([]byte, error), error) {
+func (t *post) readPart(ctx context.Context, c uint32, state crowd, m handover.Manifest) (func(n int) ([]byte, error), error) {
 	if len(state.Aside) > 0 {
 		rest, err := t.rest(ctx, c, state)
 		return func(n int) ([]byte, error) {

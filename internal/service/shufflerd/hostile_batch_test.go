@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -37,7 +38,7 @@ func caught(t testing.TB) (*world, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, relay.MarshalHandover([]relay.SignedReceipt{receipt}, batch.Bytes())
+	return w, handover.MarshalHandover([]relay.SignedReceipt{receipt}, batch.Bytes())
 }
 
 func (w *world) batchRequest(body []byte) *http.Request {
@@ -143,7 +144,7 @@ func TestSecondBatchOfACrowd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := relay.ParseHandover(good)
+	h, err := handover.ParseHandover(good)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestSecondBatchOfACrowd(t *testing.T) {
 	}
 	receipt := h.Receipts[0].Receipt
 	receipt.BatchOut = sha256.Sum256(batch)
-	other := relay.MarshalHandover([]relay.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
+	other := handover.MarshalHandover([]relay.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
 	if status, code := w.do(1, w.batchRequest(other)); status != 409 || code != wire.BatchTaken {
 		t.Errorf("%d %s", status, code)
 	}
@@ -168,7 +169,7 @@ func TestGarbageIsWithheld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := relay.ParseHandover(good)
+	h, err := handover.ParseHandover(good)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func TestGarbageIsWithheld(t *testing.T) {
 	}
 	receipt := h.Receipts[0].Receipt
 	receipt.BatchOut = sha256.Sum256(batch)
-	garbage := relay.MarshalHandover([]relay.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
+	garbage := handover.MarshalHandover([]relay.SignedReceipt{receipt.Sign(keys.sign[w.plan.Route.Mix.Instances[0].Hops[0].Receipts])}, batch)
 	if status, code := w.do(1, w.batchRequest(garbage)); status != 201 {
 		t.Fatalf("%d %s", status, code)
 	}

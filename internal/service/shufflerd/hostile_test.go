@@ -13,6 +13,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 )
 
 func TestContributionsRefused(t *testing.T) {
@@ -50,7 +51,7 @@ func TestContributionsRefused(t *testing.T) {
 		"another version":         {put(good, header("Content-Type", strings.Replace(wire.ContributionType, "=2", "=1", 1))), 415, wire.UnsupportedMediaType},
 		"no credential":           {put(good, header("Authorization", "")), 401, wire.Unauthenticated},
 		"a wrong credential":      {put(good, header("Authorization", "Bearer "+strings.Repeat("x", 47))), 401, wire.Unauthenticated},
-		"a token where none is":   {put(good, header("Authorization", wire.TokenAuthorization(make([]byte, 288)))), 401, wire.Unauthenticated},
+		"a token where none is":   {put(good, header("Authorization", tokenwire.Authorization(make([]byte, 288)))), 401, wire.Unauthenticated},
 		"one byte short":          {put(good[:len(good)-1], nil), 422, wire.ContributionRefused},
 		"one byte more":           {put(append(bytes.Clone(good), 0), nil), 413, wire.TooLarge},
 		"empty":                   {put(nil, nil), 422, wire.ContributionRefused},

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -30,7 +31,7 @@ func (s *Service) showHeld(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return wire.Problemf(wire.UnknownPlan, "the plan that begins with %x", leg.Plan[:4])
 	}
-	var held relay.Held
+	var held handover.Held
 	for _, t := range p.posts {
 		if t.instance != int(leg.Instance) || int64(leg.Crowd) >= int64(len(t.crowds)) {
 			continue
@@ -67,11 +68,11 @@ func (t *post) meet() {
 func (t *post) compare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, serve.AskFor)
 	defer cancel()
-	_, err := t.behind.Compare(ctx, t.s.o.Client, len(t.crowds), func(c int, held relay.Held) error { return t.sent(uint32(c), held) })
+	_, err := t.behind.Compare(ctx, t.s.o.Client, len(t.crowds), func(c int, held handover.Held) error { return t.sent(uint32(c), held) })
 	if err != nil || t.before == nil {
 		return err
 	}
-	_, err = t.before.Compare(ctx, t.s.o.Client, len(t.crowds), func(c int, held relay.Held) error {
+	_, err = t.before.Compare(ctx, t.s.o.Client, len(t.crowds), func(c int, held handover.Held) error {
 		if held.Sent != "" && held.Sent != hexOf(t.state(uint32(c)).In) {
 			return fmt.Errorf("%w: %s says that it has handed over the batch of crowd %d, which is not here", errOlder, t.before.Operator, c+1)
 		}
@@ -90,7 +91,7 @@ func (t *post) compareNext(ctx context.Context, c uint32) error {
 }
 
 // sent compares what whoever takes what this hop has mixed has of a crowd with what this hop has sent.
-func (t *post) sent(c uint32, held relay.Held) error {
+func (t *post) sent(c uint32, held handover.Held) error {
 	state := t.state(c)
 	if state.Lost {
 		return nil // it may have left before it was lost

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
@@ -77,7 +78,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // answer says what the analyzer has of a crowd.
 func (w *world) answer(out http.ResponseWriter, r *http.Request) {
-	var held relay.Held
+	var held handover.Held
 	var crowd uint32
 	if _, err := fmt.Sscanf(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], "%d", &crowd); err != nil {
 		w.t.Error(err)
@@ -107,7 +108,7 @@ func (w *world) analyze(out http.ResponseWriter, r *http.Request) {
 		out.WriteHeader(w.count(body))
 		return
 	}
-	h, err := relay.ParseHandover(body)
+	h, err := handover.ParseHandover(body)
 	if err != nil {
 		w.t.Errorf("the analyzer got what it cannot read: %v", err)
 		out.WriteHeader(http.StatusBadRequest)
@@ -127,14 +128,14 @@ func (w *world) bearsOut(receipts []relay.SignedReceipt, head envelope.Head, dig
 		}
 		keys = append(keys, k)
 	}
-	if err := relay.CheckChain(receipts, keys, head, digest); err != nil {
+	if err := handover.CheckChain(receipts, keys, head, digest); err != nil {
 		w.t.Errorf("receipts: %v", err)
 	}
 }
 
 // count keeps a batch that is whole, once.
 func (w *world) count(body []byte) int {
-	h, err := relay.ParseHandover(body)
+	h, err := handover.ParseHandover(body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func (w *world) count(body []byte) int {
 func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []byte {
 	manifest := r.Header.Get("Content-Type") == wire.PartedType
 	rest := bytes.NewReader(body)
-	receipts, err := relay.ReadReceipts(rest, manifest)
+	receipts, err := handover.ReadReceipts(rest, manifest)
 	if err != nil {
 		w.t.Fatalf("the analyzer got what it cannot read: %v", err)
 	}
@@ -177,7 +178,7 @@ func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []
 		out.WriteHeader(http.StatusCreated)
 		return nil
 	}
-	m, err := relay.ParseManifest(body)
+	m, err := handover.ParseManifest(body)
 	if err != nil {
 		w.t.Fatalf("the analyzer got what it cannot read: %v", err)
 	}
@@ -187,7 +188,7 @@ func (w *world) gather(out http.ResponseWriter, r *http.Request, body []byte) []
 		w.parts[digest] = parts
 	}
 	var missing []int
-	whole := bytes.NewBuffer(relay.MarshalHandover(receipts, nil))
+	whole := bytes.NewBuffer(handover.MarshalHandover(receipts, nil))
 	if err := m.Head.Write(whole); err != nil {
 		w.t.Fatal(err)
 	}
@@ -213,7 +214,7 @@ func (w *world) read(crowd uint32) []string {
 	if !there {
 		return nil
 	}
-	h, err := relay.ParseHandover(body)
+	h, err := handover.ParseHandover(body)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -88,7 +89,7 @@ func (w tokenWorld) request(crowd uint32, device, tokensOf int) *http.Request {
 		w.t.Fatal(err)
 	}
 	r := w.world.request("device1", body)
-	r.Header.Set("Authorization", wire.TokenAuthorization(w.token(device, 0)))
+	r.Header.Set("Authorization", tokenwire.Authorization(w.token(device, 0)))
 	return r
 }
 
@@ -105,10 +106,10 @@ func TestTokens(t *testing.T) {
 	forged := w.request(0, 1, 1)
 	made := w.token(1, 0)
 	made[100] ^= 1
-	forged.Header.Set("Authorization", wire.TokenAuthorization(made))
+	forged.Header.Set("Authorization", tokenwire.Authorization(made))
 	take(forged, 403, wire.TokenRefused)
 	elsewhere := w.request(0, 1, 1)
-	elsewhere.Header.Set("Authorization", wire.TokenAuthorization(w.token(1, 1))) // good at the other hop
+	elsewhere.Header.Set("Authorization", tokenwire.Authorization(w.token(1, 1))) // good at the other hop
 	take(elsewhere, 403, wire.TokenRefused)
 
 	for d := range 4 {

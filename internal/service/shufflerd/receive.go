@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
@@ -103,7 +104,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 
 	// To the end, whatever becomes of the connection, once the body has come.
 	ctx := context.WithoutCancel(r.Context())
-	if err := t.s.room.For(ctx, int64(relay.PrefixSize(t.hop))+head.Bytes()); err != nil {
+	if err := t.s.room.For(ctx, int64(handover.PrefixSize(t.hop))+head.Bytes()); err != nil {
 		return false, inbox.Storage(err)
 	}
 	attempt := rows.Attempt()
@@ -160,25 +161,25 @@ func copyBody(to *rows.Chunks, body io.Reader) error {
 // readHead reads and checks what stands before the envelopes: the receipts of the
 // earlier hops, and the batch's own head.
 func (t *post) readHead(w http.ResponseWriter, r *http.Request, c uint32) (receipts []relay.SignedReceipt, head envelope.Head, raw []byte, err error) {
-	data := make([]byte, relay.PrefixSize(t.hop)+envelope.HeadSize)
+	data := make([]byte, handover.PrefixSize(t.hop)+envelope.HeadSize)
 	if _, err := io.ReadFull(serve.Body(w, r, int64(len(data))), data); err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil, head, nil, wire.Problemf(wire.BatchRefused, "truncated: not even %d receipts and a batch's header", t.hop)
 	} else if err != nil {
 		return nil, head, nil, err
 	}
-	if receipts, raw, err = relay.CutReceipts(data); err == nil {
+	if receipts, raw, err = handover.CutReceipts(data); err == nil {
 		head, err = envelope.ParseHead(raw)
 	}
 	if err == nil {
 		err = t.checkHead(head, c)
 	}
-	if total := int64(relay.PrefixSize(t.hop)) + head.Bytes(); err == nil && r.ContentLength >= 0 && r.ContentLength != total {
+	if total := int64(handover.PrefixSize(t.hop)) + head.Bytes(); err == nil && r.ContentLength >= 0 && r.ContentLength != total {
 		err = fmt.Errorf("a body of %d bytes: %d envelopes of %d bytes make %d", r.ContentLength, head.Envelopes, head.Size, total)
 	}
 	if err != nil {
 		return nil, head, nil, wire.Problemf(wire.BatchRefused, "%w", err)
 	}
-	if err := relay.CheckChain(receipts, t.receiptKeys, head, receipts[len(receipts)-1].BatchOut); err != nil {
+	if err := handover.CheckChain(receipts, t.receiptKeys, head, receipts[len(receipts)-1].BatchOut); err != nil {
 		return nil, head, nil, wire.Problemf(wire.ReceiptRefused, "%w", err)
 	}
 	return receipts, head, raw, nil

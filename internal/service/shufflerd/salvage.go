@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -67,7 +68,7 @@ func (c crowd) before() int64 {
 
 // walkBatch reads the batch of a crowd through to w, and finds its manifest if it goes
 // in parts. ErrDamaged: it is not the one that was signed.
-func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer) (m relay.Manifest, err error) {
+func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer) (m handover.Manifest, err error) {
 	box, want, err := t.boxed(ctx, c, state)
 	if err != nil || want == nil {
 		return m, err

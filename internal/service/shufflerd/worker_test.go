@@ -24,7 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 )
 
 // What a process of this test is told that is a worker: the world's folder, the database and
@@ -170,7 +170,7 @@ func TestKilledWorkersShareACrowd(t *testing.T) {
 	if err := laid.Write(t.Context(), s, &want); err != nil {
 		t.Fatal(err)
 	}
-	h, err := relay.ParseHandover(w.batches[0])
+	h, err := handover.ParseHandover(w.batches[0])
 	if err != nil {
 		t.Fatal(err)
 	}

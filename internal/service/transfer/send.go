@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -18,7 +19,7 @@ import (
 type Sum struct {
 	io.Writer
 	whole hash.Hash
-	parts *relay.Cutter // nil: as a whole
+	parts *handover.Cutter // nil: as a whole
 }
 
 // NewSum is for parts of so many envelopes of so many bytes; 0: as a whole.
@@ -27,14 +28,14 @@ func NewSum(part uint64, size int) Sum {
 		whole := sha256.New()
 		return Sum{Writer: whole, whole: whole}
 	}
-	parts := relay.NewCutter(part, size)
+	parts := handover.NewCutter(part, size)
 	return Sum{Writer: parts, parts: parts}
 }
 
 // Digest returns that of all that was written, and the manifest if there is one.
-func (b Sum) Digest(head envelope.Head) ([32]byte, relay.Manifest) {
+func (b Sum) Digest(head envelope.Head) ([32]byte, handover.Manifest) {
 	if b.parts == nil {
-		return [32]byte(b.whole.Sum(nil)), relay.Manifest{}
+		return [32]byte(b.whole.Sum(nil)), handover.Manifest{}
 	}
 	m := b.parts.Manifest(head)
 	return m.Digest(), m
@@ -42,12 +43,12 @@ func (b Sum) Digest(head envelope.Head) ([32]byte, relay.Manifest) {
 
 // PartOf returns how many envelopes are in each part of a batch that leaves; 0: it goes as a whole.
 func PartOf(out envelope.Head, partBytes int) uint64 {
-	if !relay.Parted(out, partBytes) {
+	if !handover.Parted(out, partBytes) {
 		return 0
 	}
 	total := int64(out.Envelopes) * int64(out.Size)
-	part := min(max(1, blob.PartBytes(total, partBytes)/out.Size), relay.MaxPartBytes/out.Size)
-	return uint64(max(part, int((out.Envelopes+relay.MaxParts-1)/relay.MaxParts)))
+	part := min(max(1, blob.PartBytes(total, partBytes)/out.Size), handover.MaxPartBytes/out.Size)
+	return uint64(max(part, int((out.Envelopes+handover.MaxParts-1)/handover.MaxParts)))
 }
 
 // Write writes a batch as what Sum sums: in parts its envelopes alone.
@@ -74,16 +75,16 @@ type Sender struct {
 
 // Send hands a batch over in parts: those that the receiver has not. It has the batch when
 // it lacks none.
-func Send(leg wire.Leg, receipts []relay.SignedReceipt, m relay.Manifest, s Sender) error {
-	first := append(relay.MarshalReceipts(receipts, true), m.Bytes()...)
-	prefix := relay.MarshalReceipts(receipts, false)
+func Send(leg wire.Leg, receipts []relay.SignedReceipt, m handover.Manifest, s Sender) error {
+	first := append(handover.MarshalReceipts(receipts, true), m.Bytes()...)
+	prefix := handover.MarshalReceipts(receipts, false)
 	sent := map[int]bool{}
 	for {
 		text, err := s.Put(wire.BatchPath(leg.Plan, leg.Instance, leg.Hop, leg.Crowd), wire.PartedType, bytes.NewReader(first), int64(len(first)))
 		if err != nil || text == nil {
 			return err
 		}
-		missing, err := relay.ParseMissing(text, len(m.Parts))
+		missing, err := handover.ParseMissing(text, len(m.Parts))
 		if err != nil {
 			return s.Broken("answers what is no list of parts", err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -277,7 +278,7 @@ func (w *world) worst(traffic []*parcel, pattern string, room int) map[string][]
 		bodies["one that goes on"] = append(statement.Marshal(), make([]byte, room-plan.MaxWithdrawalBytes)...)
 	case wire.TokenRequestType:
 		// A list of as many asks as can be stated, and one of as many as may be.
-		bodies["many asks"] = append([]byte{0xa1, 0x01, 0x9b, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, make([]byte, wire.MaxTokenBody-100)...)
+		bodies["many asks"] = append([]byte{0xa1, 0x01, 0x9b, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}, make([]byte, tokenwire.MaxBody-100)...)
 		bodies["empty asks"] = append([]byte{0xa1, 0x01, 0x99, 0x04, 0x00}, bytes.Repeat([]byte{0xa0}, 1024)...)
 		bodies["a long ask"] = append([]byte{0xa1, 0x01, 0x81, 0xa3, 0x01, 0, 0x02, 0, 0x03, 0x5a, 0, 4, 0, 0}, make([]byte, 1<<18)...)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
@@ -92,12 +93,12 @@ func (w *world) stranger(d int, kind string) {
 	case "forged":
 		made := make([]byte, token.Size)
 		rng.Reader(rng.New()).Read(made)
-		authorization = wire.TokenAuthorization(made)
+		authorization = tokenwire.Authorization(made)
 		if !w.shape.tokens {
 			authorization = "Bearer " + strings.Repeat("A", len(w.ring.bearers[0]))
 		}
 	case "elsewhere": // what is good at another door: a bearer token where a single-use one is wanted
-		authorization = wire.TokenAuthorization(make([]byte, token.Size))
+		authorization = tokenwire.Authorization(make([]byte, token.Size))
 		if w.shape.tokens {
 			authorization = "Bearer " + w.ring.bearers[d]
 		}

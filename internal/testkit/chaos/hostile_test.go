@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -181,7 +182,7 @@ func mutate(r *rand.Rand, x *parcel, other *parcel) string {
 	case 8:
 		made := make([]byte, token.Size)
 		rng.Reader(r).Read(made)
-		x.header.Set("Authorization", []string{"", "Bearer x", wire.TokenAuthorization(made), other.header.Get("Authorization")}[r.IntN(4)])
+		x.header.Set("Authorization", []string{"", "Bearer x", tokenwire.Authorization(made), other.header.Get("Authorization")}[r.IntN(4)])
 		return "another authorization"
 	case 9:
 		x.method = []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodPut}[r.IntN(4)]

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/client/native"
 	counts "github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
@@ -39,7 +39,7 @@ func (w *world) observe(x *parcel) {
 
 // observeBatch checks what leaves a hop.
 func (w *world) observeBatch(x *parcel) {
-	h, err := relay.ParseHandover(x.body)
+	h, err := handover.ParseHandover(x.body)
 	if err != nil {
 		w.violation("%s sends what is no batch: %v", x.from, err)
 		return

@@ -23,6 +23,7 @@ import (
 	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 )
 
 var rottenSchedules = flag.Int("chaos.rotten", 200, "seeded schedules of TestRottenDisks")
@@ -197,7 +198,7 @@ func (w *world) rot(n *node, how string, place int) {
 func (w *world) secondTokens() {
 	hash := w.signed.Plan.Hash()
 	for _, d := range slices.Sorted(maps.Keys(w.tokens)) {
-		var asks wire.TokenRequest
+		var asks tokenwire.Request
 		for h := range w.shape.hops[w.instanceOf(d)] {
 			at := token.Context{Plan: hash, Instance: uint16(w.instanceOf(d)), Hop: uint8(h)}
 			request, err := token.NewRequest(token.Seed{byte(d), 99}, w.ring.tokens[at.Instance][h].Public(), at)
@@ -205,7 +206,7 @@ func (w *world) secondTokens() {
 				w.broken = errors.Join(w.broken, err)
 				return
 			}
-			asks.Asks = append(asks.Asks, wire.TokenAsk{Instance: at.Instance, Hop: at.Hop, Blinded: request.Blinded})
+			asks.Asks = append(asks.Asks, tokenwire.Ask{Instance: at.Instance, Hop: at.Hop, Blinded: request.Blinded})
 		}
 		header := http.Header{"Content-Type": {wire.TokenRequestType}, "Authorization": {"Bearer " + w.ring.bearers[d]}}
 		body := asks.Marshal()

@@ -26,6 +26,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -150,12 +151,12 @@ func (h *house) visit(d int, violate func(string, ...any)) (cell int) {
 	requests := map[int][]*token.Request{}
 	bodies := map[int][]byte{}
 	for i := range seatsOfARole {
-		var asks wire.TokenRequest
+		var asks tokenwire.Request
 		for hop := range aggregators {
 			q, err := token.NewRequest(token.Seed{byte(d), byte(i), 7}, h.ring.pair.tokens[hop].Public(), token.Context{Plan: hash, Hop: uint8(hop)})
 			h.check(err)
 			requests[i] = append(requests[i], q)
-			asks.Asks = append(asks.Asks, wire.TokenAsk{Hop: uint8(hop), Blinded: q.Blinded})
+			asks.Asks = append(asks.Asks, tokenwire.Ask{Hop: uint8(hop), Blinded: q.Blinded})
 		}
 		bodies[i] = asks.Marshal()
 	}
@@ -166,7 +167,7 @@ func (h *house) visit(d int, violate func(string, ...any)) (cell int) {
 		violate("device %d has got %d tokens", d, len(signed))
 	}
 	which := slices.Min(slices.Collect(maps.Keys(signed)))
-	response, err := wire.ParseTokenResponse(signed[which])
+	response, err := tokenwire.ParseResponse(signed[which])
 	h.check(err)
 	var tokens [][]byte
 	for i, q := range requests[which] {
@@ -184,7 +185,7 @@ func (h *house) visit(d int, violate func(string, ...any)) (cell int) {
 		reports[i] = report.Append(nil)
 	}
 	kept := h.everywhere("leader", wire.AlreadyContributed, func(name string, i int) ([]byte, *wire.Problem, error) {
-		return h.ask(name, http.MethodPost, dap.ReportsPath(t.ID), dap.UploadType, wire.TokenAuthorization(tokens[0]), reports[i])
+		return h.ask(name, http.MethodPost, dap.ReportsPath(t.ID), dap.UploadType, tokenwire.Authorization(tokens[0]), reports[i])
 	})
 	if len(kept) > 1 {
 		violate("device %d has %d reports acknowledged", d, len(kept))

@@ -25,7 +25,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -126,7 +128,7 @@ func (w *world) secondReport(d int) {
 			}
 		}
 		if authorization == "" {
-			cell, authorization = 2*maxDevices+d, wire.TokenAuthorization(made)
+			cell, authorization = 2*maxDevices+d, tokenwire.Authorization(made)
 		}
 	}
 	t := w.task(w.crowdOf(d))
@@ -291,7 +293,7 @@ func (w *world) sumOf(crowd int) (sums []int64, reports uint64) {
 		w.violation("the sum of crowd %d: %v", crowd, err)
 		return nil, 0
 	}
-	receipts, err := base64.RawURLEncoding.DecodeString(res.Header.Get(relay.ReceiptHeader))
+	receipts, err := base64.RawURLEncoding.DecodeString(res.Header.Get(handover.ReceiptHeader))
 	if err != nil || len(receipts) != 2*relay.ReceiptSize {
 		w.violation("the receipts of crowd %d: %d bytes, %v", crowd, len(receipts), err)
 	}

@@ -154,7 +154,7 @@ func (b BatchReceipts) check(p plan.Plan, keys []VerifyKey) (Vouched, error) {
 			return v, err
 		}
 	}
-	if err := checkLinks(receipts, keys, p.Hash(), uint16(b.Instance), uint32(b.Crowd)); err != nil {
+	if err := CheckLinks(receipts, keys, p.Hash(), uint16(b.Instance), uint32(b.Crowd)); err != nil {
 		return v, err
 	}
 	last := receipts[len(receipts)-1]

@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 // Receipt is what a hop states about a batch that it has mixed. It says nothing
@@ -57,15 +54,15 @@ type Receipt struct {
 const ReceiptSize = receiptBody + ed25519.SignatureSize
 
 const (
-	longReceiptSize = ReceiptSize + 4*receiptNumbers
+	LongReceiptSize = ReceiptSize + 4*receiptNumbers
 
 	receiptBody    = 160
 	receiptNumbers = 6
 	receiptVersion = 1
 	longVersion    = 2
 
-	// mostCounted is above what any batch has: sums of some such numbers do not overflow.
-	mostCounted = 1 << 56
+	// MostCounted is above what any batch has: sums of some such numbers do not overflow.
+	MostCounted = 1 << 56
 )
 
 // What is signed begins with a text that nothing else signed begins with.
@@ -86,7 +83,7 @@ func (r Receipt) version() byte {
 
 // Bytes returns the canonical form of the receipt without its signature.
 func (r Receipt) Bytes() []byte {
-	b := make([]byte, 0, longReceiptSize)
+	b := make([]byte, 0, LongReceiptSize)
 	b = append(b, r.version())
 	b = append(b, r.Plan[:]...)
 	b = binary.BigEndian.AppendUint16(b, r.Instance)
@@ -140,13 +137,13 @@ func (s SignedReceipt) Verify(k VerifyKey) error {
 	return nil
 }
 
-// receiptSize returns the length of a receipt that begins with a byte.
-func receiptSize(version byte) (int, error) {
+// SizeOf returns the length of a receipt that begins with a byte.
+func SizeOf(version byte) (int, error) {
 	switch version {
 	case receiptVersion:
 		return ReceiptSize, nil
 	case longVersion:
-		return longReceiptSize, nil
+		return LongReceiptSize, nil
 	}
 	return 0, fmt.Errorf("wire: a receipt of format version %d: this build reads versions %d and %d", version, receiptVersion, longVersion)
 }
@@ -157,7 +154,7 @@ func ParseReceipt(b []byte) (SignedReceipt, error) {
 	if len(b) == 0 {
 		return SignedReceipt{}, errors.New("wire: a receipt without a byte")
 	}
-	size, err := receiptSize(b[0])
+	size, err := SizeOf(b[0])
 	if err != nil {
 		return SignedReceipt{}, err
 	}
@@ -179,7 +176,7 @@ func ParseReceipt(b []byte) (SignedReceipt, error) {
 		BatchIn: [32]byte(rest), BatchOut: [32]byte(rest[32:]), Previous: [32]byte(rest[64:]),
 	}
 	switch {
-	case slices.Max(n[:]) > mostCounted:
+	case slices.Max(n[:]) > MostCounted:
 		return SignedReceipt{}, fmt.Errorf("wire: receipt of hop %d: no batch has more than 2^56 of anything", int(r.Hop)+1)
 	case r.version() != b[0]:
 		return SignedReceipt{}, fmt.Errorf("wire: receipt of hop %d: its numbers fit version %d, and it has version %d", int(r.Hop)+1, r.version(), b[0])
@@ -194,7 +191,7 @@ func ParseReceipt(b []byte) (SignedReceipt, error) {
 // SplitReceipts reads receipts that stand one after the other, and nothing behind them.
 func SplitReceipts(b []byte) (all []SignedReceipt, err error) {
 	for len(b) > 0 {
-		size, err := receiptSize(b[0])
+		size, err := SizeOf(b[0])
 		if err != nil {
 			return nil, err
 		}
@@ -207,46 +204,8 @@ func SplitReceipts(b []byte) (all []SignedReceipt, err error) {
 	return all, nil
 }
 
-// CheckLast checks that the receipts are of all hops of a leg, whose keys are given, and
-// that the last of them signed for that leg: whoever cannot show that sends no batch,
-// however large. CheckChain checks the rest, when the batch's head is there.
-func CheckLast(receipts []SignedReceipt, keys []VerifyKey, leg wire.Leg) error {
-	if len(receipts) != len(keys) || len(keys) == 0 {
-		return fmt.Errorf("wire: %d receipts of %d hops", len(receipts), len(keys))
-	}
-	last := receipts[len(receipts)-1]
-	if err := last.Verify(keys[len(keys)-1]); err != nil {
-		return err
-	}
-	if last.Plan != leg.Plan || last.Instance != leg.Instance || last.Crowd != leg.Crowd {
-		return errors.New("wire: the last receipt is of another batch than the path names")
-	}
-	return nil
-}
-
-// CheckChain checks the receipts of all hops that a batch has come through, from
-// the entry on, against each other, the batch, and the keys that the plan names
-// for its instance's hops (the zero key where it names none). It says which
-// hop's receipt does not bear the batch out.
-func CheckChain(receipts []SignedReceipt, keys []VerifyKey, batch envelope.Head, digest [32]byte) error {
-	if len(receipts) != int(batch.Hop) || len(receipts) > len(keys) || len(receipts) == 0 {
-		return fmt.Errorf("wire: %d receipts with a batch that came through %d hops: need one of each", len(receipts), batch.Hop)
-	}
-	if err := checkLinks(receipts, keys, batch.Plan, batch.Instance, batch.Crowd); err != nil {
-		return err
-	}
-	last := receipts[len(receipts)-1]
-	if last.Respondents != batch.Respondents {
-		return fmt.Errorf("wire: receipt of hop %d: another number of respondents than the batch has", int(last.Hop)+1)
-	}
-	if last.BatchOut != digest || last.Out != batch.Envelopes {
-		return fmt.Errorf("wire: receipt of hop %d: the batch is not the one that it handed on", int(last.Hop)+1)
-	}
-	return nil
-}
-
-// checkLinks checks receipts of a batch against each other and the keys.
-func checkLinks(receipts []SignedReceipt, keys []VerifyKey, plan [32]byte, instance uint16, crowd uint32) error {
+// CheckLinks checks receipts of a batch against each other and the keys.
+func CheckLinks(receipts []SignedReceipt, keys []VerifyKey, plan [32]byte, instance uint16, crowd uint32) error {
 	for i, s := range receipts {
 		at := func(what string) error { return fmt.Errorf("wire: receipt of hop %d: %s", i+1, what) }
 		switch {

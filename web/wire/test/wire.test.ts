@@ -15,7 +15,7 @@ interface Message {
   receipts: { key: string; hop: number; respondents: number; tokens: number; in: number; out: number; dropped: number; duplicates: number; batch_in: string; batch_out: string; previous: string; signature: string }[];
 }
 
-const messages = vectors<Message[]>("internal/wire/relay/testdata/vectors/v1/messages.json");
+const messages = vectors<Message[]>("internal/wire/handover/testdata/vectors/v1/messages.json");
 
 test("handovers, token requests and responses are those of the vectors, and nothing else is", async () => {
   let good = 0;

@@ -1,4 +1,4 @@
-package wire
+package tokenwire
 
 import (
 	"bytes"
@@ -38,10 +38,10 @@ func counting(first byte, n int) []byte {
 	return b
 }
 
-// readVectors returns the messages of tokens among those that package relay writes.
+// readVectors returns the messages of tokens among those that package handover writes.
 func readVectors(t testing.TB) (tokens []messageVector) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("relay", "testdata", "vectors", "v1", "messages.json"))
+	data, err := os.ReadFile(filepath.Join("..", "handover", "testdata", "vectors", "v1", "messages.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +60,10 @@ func readVectors(t testing.TB) (tokens []messageVector) {
 // decode reads a message of the kind and encodes what it has read.
 func decode(kind string, data []byte) (again []byte, err error) {
 	if kind == "token request" {
-		q, err := ParseTokenRequest(data)
+		q, err := ParseRequest(data)
 		return q.Marshal(), err
 	}
-	a, err := ParseTokenResponse(data)
+	a, err := ParseResponse(data)
 	return a.Marshal(), err
 }
 
@@ -102,15 +102,15 @@ func fuzz(f *testing.F, kind string) {
 	})
 }
 
-func FuzzTokenRequest(f *testing.F)  { fuzz(f, "token request") }
-func FuzzTokenResponse(f *testing.F) { fuzz(f, "token response") }
+func FuzzRequest(f *testing.F)  { fuzz(f, "token request") }
+func FuzzResponse(f *testing.F) { fuzz(f, "token response") }
 
-func FuzzTokenAuthorization(f *testing.F) {
-	f.Add(TokenAuthorization(counting(0, token.Size)))
+func FuzzAuthorization(f *testing.F) {
+	f.Add(Authorization(counting(0, token.Size)))
 	f.Add("Bearer x")
 	f.Fuzz(func(t *testing.T, header string) {
 		costlimit.Heap(t, costlimit.Factor, len(header), func() {
-			if b, ok := ParseTokenAuthorization(header); ok && TokenAuthorization(b) != header {
+			if b, ok := ParseAuthorization(header); ok && Authorization(b) != header {
 				t.Error("accepted, but encodes to another header")
 			}
 		})

@@ -1,10 +1,12 @@
-package relay
+package handover
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // ReceiptHeader is the HTTP header in which aggregators' receipts travel beside their
@@ -20,18 +22,18 @@ func SharesDigest(leader [32]byte, helper []byte) [32]byte {
 // CheckShares checks the receipts of both aggregators of a crowd, which sign for the
 // sealed shares that they hand on: in the place of hops they have added up reports, In that
 // came and Out that were valid.
-func CheckShares(receipts []byte, keys []VerifyKey, plan [32]byte, crowd uint32, leader, helper []byte) error {
-	if len(receipts) != 2*ReceiptSize || len(keys) != 2 {
+func CheckShares(receipts []byte, keys []relay.VerifyKey, plan [32]byte, crowd uint32, leader, helper []byte) error {
+	if len(receipts) != 2*relay.ReceiptSize || len(keys) != 2 {
 		return errors.New("wire: two aggregators have two receipts")
 	}
-	all := make([]SignedReceipt, 2)
+	all := make([]relay.SignedReceipt, 2)
 	for i := range all {
 		var err error
-		if all[i], err = ParseReceipt(receipts[i*ReceiptSize : (i+1)*ReceiptSize]); err != nil {
+		if all[i], err = relay.ParseReceipt(receipts[i*relay.ReceiptSize : (i+1)*relay.ReceiptSize]); err != nil {
 			return err
 		}
 	}
-	if err := checkLinks(all, keys, plan, 0, crowd); err != nil {
+	if err := relay.CheckLinks(all, keys, plan, 0, crowd); err != nil {
 		return err
 	}
 	switch {

@@ -1,4 +1,4 @@
-package relay
+package handover
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // A batch that is larger than memory is handed over in parts: first a manifest that says
@@ -110,7 +111,7 @@ func ParseManifest(b []byte) (Manifest, error) {
 		return no("%d parts: need 1 to %d", n, MaxParts)
 	case len(b) != manifestHead+int(n)*manifestPart:
 		return no("%d bytes, and %d parts make %d", len(b), n, manifestHead+int(n)*manifestPart)
-	case max(h.Respondents, h.Envelopes) > mostCounted:
+	case max(h.Respondents, h.Envelopes) > relay.MostCounted:
 		return no("no batch has more than 2^56 of anything")
 	}
 	h.Size = int(size)

@@ -1,4 +1,4 @@
-package wire
+package tokenwire
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func library(t testing.TB, data []byte, into any) (written []byte, ok bool) {
 	t.Helper()
 	decode, err := cbor.DecOptions{
 		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
-		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField, MaxNestedLevels: 4, MaxArrayElements: MaxTokenAsks, MaxMapPairs: 16,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField, MaxNestedLevels: 4, MaxArrayElements: MaxAsks, MaxMapPairs: 16,
 	}.DecMode()
 	if err != nil {
 		t.Fatal(err)
@@ -52,17 +52,17 @@ func agree(t testing.TB, data []byte) {
 	t.Helper()
 	var request libraryRequest
 	_, takes := library(t, data, &request)
-	got, err := ParseTokenRequest(data)
+	got, err := ParseRequest(data)
 	if err == nil {
 		if !takes || len(got.Asks) != len(request.Asks) || !bytes.Equal(got.Marshal(), data) {
 			t.Fatalf("taken as %d asks, by the library %v as %d: %x", len(got.Asks), takes, len(request.Asks), data)
 		}
 		for i, a := range request.Asks {
-			if !reflect.DeepEqual(got.Asks[i], TokenAsk{a.Instance, a.Hop, a.Blinded}) {
+			if !reflect.DeepEqual(got.Asks[i], Ask{a.Instance, a.Hop, a.Blinded}) {
 				t.Fatalf("ask %d is %+v and %+v", i, got.Asks[i], a)
 			}
 		}
-	} else if takes && len(data) <= MaxTokenBody {
+	} else if takes && len(data) <= MaxBody {
 		odd, seen := len(request.Asks) == 0, map[[2]uint16]bool{}
 		for _, a := range request.Asks {
 			k := [2]uint16{a.Instance, uint16(a.Hop)}
@@ -75,12 +75,12 @@ func agree(t testing.TB, data []byte) {
 	}
 	var response libraryResponse
 	_, takes = library(t, data, &response)
-	answers, err := ParseTokenResponse(data)
+	answers, err := ParseResponse(data)
 	if err == nil {
 		if !takes || !reflect.DeepEqual(answers.Answers, response.Answers) || !bytes.Equal(answers.Marshal(), data) {
 			t.Fatalf("a response is taken, by the library %v: %x", takes, data)
 		}
-	} else if takes && len(data) <= MaxTokenBody {
+	} else if takes && len(data) <= MaxBody {
 		odd := len(response.Answers) == 0
 		for _, a := range response.Answers {
 			odd = odd || len(a) != 256
@@ -123,8 +123,8 @@ func FuzzTokenMessagesAgree(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		costlimit.Heap(t, 2*costlimit.Factor, len(data), func() { // of two decoders
-			_, _ = ParseTokenRequest(data)
-			_, _ = ParseTokenResponse(data)
+			_, _ = ParseRequest(data)
+			_, _ = ParseResponse(data)
 		})
 		agree(t, data)
 	})

@@ -1,4 +1,4 @@
-package relay
+package handover
 
 import (
 	"bytes"
@@ -14,12 +14,13 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/token"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 )
 
 // The vectors outlive the code: do not write them anew to make a test pass.
 //
-//	go test ./internal/wire/relay -run TestWriteVectors -write-vectors
+//	go test ./internal/wire/handover -run TestWriteVectors -write-vectors
 var writeVectors = flag.Bool("write-vectors", false, "write testdata/vectors anew")
 
 var vectorPath = filepath.Join("testdata", "vectors", "v1", "messages.json")
@@ -77,9 +78,9 @@ func newVectors(t *testing.T) []messageVector {
 	for i, r := range h.Receipts {
 		v.Receipts = append(v.Receipts, receiptVector{keys[i].String(), r.Hop, r.Respondents, r.Tokens, r.In, r.Out, r.Dropped, r.Duplicates, r.BatchIn[:], r.BatchOut[:], r.Previous[:], r.Signature[:]})
 	}
-	asks := func(a ...wire.TokenAsk) wire.TokenRequest { return wire.TokenRequest{Asks: a} }
-	request := asks(wire.TokenAsk{Blinded: counting(0, token.RequestSize)}, wire.TokenAsk{Instance: 258, Hop: 3, Blinded: counting(9, token.RequestSize)})
-	response := wire.TokenResponse{Answers: [][]byte{counting(1, token.RequestSize), counting(2, token.RequestSize)}}
+	asks := func(a ...tokenwire.Ask) tokenwire.Request { return tokenwire.Request{Asks: a} }
+	request := asks(tokenwire.Ask{Blinded: counting(0, token.RequestSize)}, tokenwire.Ask{Instance: 258, Hop: 3, Blinded: counting(9, token.RequestSize)})
+	response := tokenwire.Response{Answers: [][]byte{counting(1, token.RequestSize), counting(2, token.RequestSize)}}
 	all := []messageVector{v,
 		{Comment: "for two hops", Kind: "token request", Bytes: request.Marshal()},
 		{Comment: "for two hops", Kind: "token response", Bytes: response.Marshal()},
@@ -99,7 +100,7 @@ func newVectors(t *testing.T) []messageVector {
 		{"of another kind", "kind 2", at(1, 2)},
 		{"a receipt fewer", "receipts with a batch", func(d []byte) []byte {
 			d[2] = 1
-			return append(d[:3+ReceiptSize], d[3+2*ReceiptSize:]...)
+			return append(d[:3+relay.ReceiptSize], d[3+2*relay.ReceiptSize:]...)
 		}},
 		{"more receipts than bytes", "truncated", at(2, 255)},
 		{"a receipt of another version", "version 2", at(3, 2)},
@@ -113,17 +114,17 @@ func newVectors(t *testing.T) []messageVector {
 	q := request.Marshal()
 	twice := asks(request.Asks[0], request.Asks[0])
 	bad("token request", "empty", "not the CBOR", nil, slices.Clone[[]byte])
-	bad("token request", "no asks", "empty", wire.TokenRequest{Asks: []wire.TokenAsk{}}.Marshal(), slices.Clone[[]byte])
+	bad("token request", "no asks", "empty", tokenwire.Request{Asks: []tokenwire.Ask{}}.Marshal(), slices.Clone[[]byte])
 	bad("token request", "two for one hop", "same hop", twice.Marshal(), slices.Clone[[]byte])
-	bad("token request", "a short request", "bytes: all have", asks(wire.TokenAsk{Blinded: counting(0, 255)}).Marshal(), slices.Clone[[]byte])
+	bad("token request", "a short request", "bytes: all have", asks(tokenwire.Ask{Blinded: counting(0, 255)}).Marshal(), slices.Clone[[]byte])
 	bad("token request", "bytes after it", "not the CBOR", q, func(d []byte) []byte { return append(d, 0) })
 	bad("token request", "an unknown field", "not the CBOR", q, func(d []byte) []byte { return append(append([]byte{0xa2}, d[1:]...), 2, 0) })
 	bad("token request", "a field twice", "not the CBOR", q, func(d []byte) []byte { return append(append([]byte{0xa2}, d[1:]...), d[1:]...) })
 	bad("token request", "a number in a longer form", "one encoding", q, func(d []byte) []byte { return append([]byte{0xa1, 0x18, 0x01}, d[2:]...) })
 	bad("token request", "an array without a length", "not the CBOR", q, func(d []byte) []byte { return append(append([]byte{0xa1, 0x01, 0x9f}, d[3:]...), 0xff) })
 	bad("token request", "cut short", "not the CBOR", q, func(d []byte) []byte { return d[:len(d)-1] })
-	bad("token response", "no answers", "empty", wire.TokenResponse{Answers: [][]byte{}}.Marshal(), slices.Clone[[]byte])
-	bad("token response", "a long answer", "bytes: all have", wire.TokenResponse{Answers: [][]byte{counting(0, 257)}}.Marshal(), slices.Clone[[]byte])
+	bad("token response", "no answers", "empty", tokenwire.Response{Answers: [][]byte{}}.Marshal(), slices.Clone[[]byte])
+	bad("token response", "a long answer", "bytes: all have", tokenwire.Response{Answers: [][]byte{counting(0, 257)}}.Marshal(), slices.Clone[[]byte])
 	return all
 }
 
@@ -183,11 +184,11 @@ func TestVectors(t *testing.T) {
 			t.Errorf("%s, %s: does not come back (%v)", v.Kind, v.Comment, err)
 			continue
 		}
-		var keys []VerifyKey
+		var keys []relay.VerifyKey
 		for i, want := range v.Receipts {
-			var key VerifyKey
+			var key relay.VerifyKey
 			if want.Key != "" {
-				if key, err = ParseVerifyKey(want.Key); err != nil {
+				if key, err = relay.ParseVerifyKey(want.Key); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -234,7 +235,7 @@ func BenchmarkParseHandover(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	data = MarshalHandover([]SignedReceipt{{}}, data)
+	data = MarshalHandover([]relay.SignedReceipt{{}}, data)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		if _, err := ParseHandover(data); err != nil {

@@ -1,4 +1,4 @@
-package wire
+package tokenwire
 
 import (
 	"encoding/binary"
@@ -103,13 +103,13 @@ func notCBOR(what string) error {
 
 // readList reads what cborList began, item by item: at least one, and nothing behind the last.
 func readList(what string, data []byte, item func(i int, r *cborReader) error) error {
-	if len(data) > MaxTokenBody {
-		return fmt.Errorf("wire: %s: more than %d bytes", what, MaxTokenBody)
+	if len(data) > MaxBody {
+		return fmt.Errorf("wire: %s: more than %d bytes", what, MaxBody)
 	}
 	r := &cborReader{rest: data}
 	r.expect(cborMap, 1)
 	r.expect(cborNumber, 1)
-	n := r.head(cborArray, MaxTokenAsks)
+	n := r.head(cborArray, MaxAsks)
 	if !r.bad && n == 0 {
 		return fmt.Errorf("wire: %s: empty, or not in its one encoding", what)
 	}

@@ -1,4 +1,7 @@
-package relay
+// Package handover reads and writes what a service hands to the next: batches behind the receipts of the hops that
+// mixed them, manifests and parts of long ones, and what one holds of another's. Used by internal/service and
+// internal/analyzer/shards.
+package handover
 
 import (
 	"crypto/sha256"
@@ -7,6 +10,7 @@ import (
 	"io"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // Handover is what one hop sends to the next where the batch goes as a whole: behind the
@@ -19,7 +23,7 @@ import (
 //	3       n x 224 receipts, the entry's first
 //	then            the batch
 type Handover struct {
-	Receipts []SignedReceipt
+	Receipts []relay.SignedReceipt
 	Batch    envelope.Batch
 	Digest   [32]byte // SHA-256 of the batch's encoding, as receipts name it
 }
@@ -32,7 +36,7 @@ const (
 
 // MarshalHandover puts the receipts before the encoding of a batch, which it
 // does not look into.
-func MarshalHandover(receipts []SignedReceipt, batch []byte) []byte {
+func MarshalHandover(receipts []relay.SignedReceipt, batch []byte) []byte {
 	if len(receipts) > 255 {
 		panic("wire: more than 255 receipts")
 	}
@@ -46,16 +50,16 @@ func MarshalHandover(receipts []SignedReceipt, batch []byte) []byte {
 
 // PrefixSize returns the length in bytes of what stands before a batch that has come
 // through so many hops.
-func PrefixSize(hops int) int { return handoverHeader + hops*ReceiptSize }
+func PrefixSize(hops int) int { return handoverHeader + hops*relay.ReceiptSize }
 
 // LongPrefixSize returns the most bytes that stand before the manifest of a batch that has come
 // through so many hops, or before a part of it.
-func LongPrefixSize(hops int) int { return handoverHeader + hops*longReceiptSize }
+func LongPrefixSize(hops int) int { return handoverHeader + hops*relay.LongReceiptSize }
 
 // CutReceipts reads the receipts that a handover begins with, and returns what
 // follows them: the batch, or as much of it as there is. It checks the form, not the
 // signatures: CheckChain does.
-func CutReceipts(data []byte) (receipts []SignedReceipt, batch []byte, err error) {
+func CutReceipts(data []byte) (receipts []relay.SignedReceipt, batch []byte, err error) {
 	if len(data) < handoverHeader {
 		return nil, nil, errors.New("wire: handover: truncated")
 	}
@@ -66,15 +70,15 @@ func CutReceipts(data []byte) (receipts []SignedReceipt, batch []byte, err error
 		return nil, nil, fmt.Errorf("wire: handover: kind %d where kind %d is expected", data[1], kindHandover)
 	}
 	n, rest := int(data[2]), data[handoverHeader:]
-	if len(rest) < n*ReceiptSize {
+	if len(rest) < n*relay.ReceiptSize {
 		return nil, nil, fmt.Errorf("wire: handover: truncated: %d bytes where %d receipts are stated", len(rest), n)
 	}
-	receipts = make([]SignedReceipt, n)
+	receipts = make([]relay.SignedReceipt, n)
 	for i := range receipts {
-		if receipts[i], err = ParseReceipt(rest[:ReceiptSize]); err != nil {
+		if receipts[i], err = relay.ParseReceipt(rest[:relay.ReceiptSize]); err != nil {
 			return nil, nil, err
 		}
-		rest = rest[ReceiptSize:]
+		rest = rest[relay.ReceiptSize:]
 	}
 	return receipts, rest, nil
 }
@@ -87,7 +91,7 @@ func CutReceipts(data []byte) (receipts []SignedReceipt, batch []byte, err error
 //	1       1           kind: 3 before a manifest, 5 before a part
 //	2       1           number of receipts
 //	3       224 or 248  of each, the entry's first
-func MarshalReceipts(receipts []SignedReceipt, manifest bool) []byte {
+func MarshalReceipts(receipts []relay.SignedReceipt, manifest bool) []byte {
 	b := []byte{partsVersion, kindOf(manifest), byte(len(receipts))}
 	for _, r := range receipts {
 		b = append(b, r.Bytes()...)
@@ -104,7 +108,7 @@ func kindOf(manifest bool) byte {
 
 // ReadReceipts reads what MarshalReceipts writes, and nothing behind it. It checks the
 // form, not the signatures. What keeps it from reading is returned as it is.
-func ReadReceipts(r io.Reader, manifest bool) ([]SignedReceipt, error) {
+func ReadReceipts(r io.Reader, manifest bool) ([]relay.SignedReceipt, error) {
 	read := func(b []byte) error {
 		_, err := io.ReadFull(r, b)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -119,20 +123,20 @@ func ReadReceipts(r io.Reader, manifest bool) ([]SignedReceipt, error) {
 	if head[0] != partsVersion || head[1] != kindOf(manifest) {
 		return nil, fmt.Errorf("wire: handover: version %d and kind %d where version %d and kind %d are expected", head[0], head[1], partsVersion, kindOf(manifest))
 	}
-	var receipts []SignedReceipt
+	var receipts []relay.SignedReceipt
 	for range head[2] {
-		var b [longReceiptSize]byte
+		var b [relay.LongReceiptSize]byte
 		if err := read(b[:1]); err != nil {
 			return nil, err
 		}
-		size, err := receiptSize(b[0])
+		size, err := relay.SizeOf(b[0])
 		if err == nil {
 			err = read(b[1:size])
 		}
 		if err != nil {
 			return nil, err
 		}
-		one, err := ParseReceipt(b[:size])
+		one, err := relay.ParseReceipt(b[:size])
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +147,7 @@ func ReadReceipts(r io.Reader, manifest bool) ([]SignedReceipt, error) {
 
 // NewHandover returns a handover of receipts and the encoding of a batch that has come
 // through as many hops. The envelopes are slices of the encoding, not copies.
-func NewHandover(receipts []SignedReceipt, batch []byte) (Handover, error) {
+func NewHandover(receipts []relay.SignedReceipt, batch []byte) (Handover, error) {
 	b, err := envelope.ParseBatch(batch)
 	if err != nil {
 		return Handover{}, err

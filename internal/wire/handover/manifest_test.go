@@ -1,4 +1,4 @@
-package relay
+package handover
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // manifestOf cuts so many envelopes of 48 bytes after each so many.
@@ -105,7 +106,7 @@ func TestReceiptsBearAManifestOut(t *testing.T) {
 	m, _ := manifestOf(t, 10, 4)
 	r := h.Receipts[1].Receipt
 	r.BatchOut = m.Digest()
-	h.Receipts[1] = r.Sign(SignKey{})
+	h.Receipts[1] = r.Sign(relay.SignKey{})
 	if err := CheckChain(h.Receipts, keys, m.Head, m.Digest()); err != nil {
 		t.Fatal(err)
 	}
@@ -122,16 +123,16 @@ func TestReceiptsBearAManifestOut(t *testing.T) {
 
 // A receipt has 8 bytes for a number where 4 are not enough, and only there.
 func TestLongReceipts(t *testing.T) {
-	r := Receipt{Hop: 1, Respondents: 5e9, Tokens: 1, In: 3, Out: 1, Dropped: 1, Duplicates: 1, BatchIn: [32]byte{1}, BatchOut: [32]byte{2}, Previous: [32]byte{3}}
+	r := relay.Receipt{Hop: 1, Respondents: 5e9, Tokens: 1, In: 3, Out: 1, Dropped: 1, Duplicates: 1, BatchIn: [32]byte{1}, BatchOut: [32]byte{2}, Previous: [32]byte{3}}
 	key := signer(1)
 	long := r.Sign(key)
 	r.Respondents = math.MaxUint32
 	short := r.Sign(key)
-	if len(long.Bytes()) != longReceiptSize || len(short.Bytes()) != ReceiptSize {
+	if len(long.Bytes()) != relay.LongReceiptSize || len(short.Bytes()) != relay.ReceiptSize {
 		t.Fatalf("%d and %d bytes", len(long.Bytes()), len(short.Bytes()))
 	}
 	both := append(long.Bytes(), short.Bytes()...)
-	got, err := SplitReceipts(both)
+	got, err := relay.SplitReceipts(both)
 	if err != nil || len(got) != 2 || got[0] != long || got[1] != short {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -140,16 +141,16 @@ func TestLongReceipts(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := SplitReceipts(both[:len(both)-1]); err == nil {
+	if _, err := relay.SplitReceipts(both[:len(both)-1]); err == nil {
 		t.Error("half a receipt passes")
 	}
 	text := long.Bytes()
 	binary.BigEndian.PutUint64(text[40:], 7)
-	if _, err := ParseReceipt(text); err == nil || !strings.Contains(err.Error(), "fit version 1") {
+	if _, err := relay.ParseReceipt(text); err == nil || !strings.Contains(err.Error(), "fit version 1") {
 		t.Errorf("a short receipt in the long form: %v", err)
 	}
 	binary.BigEndian.PutUint64(text[40:], 1<<60)
-	if _, err := ParseReceipt(text); err == nil || !strings.Contains(err.Error(), "2^56") {
+	if _, err := relay.ParseReceipt(text); err == nil || !strings.Contains(err.Error(), "2^56") {
 		t.Errorf("more than there are: %v", err)
 	}
 	for _, manifest := range []bool{true, false} {
@@ -166,7 +167,7 @@ func TestLongReceipts(t *testing.T) {
 			t.Errorf("cut short: %v", err)
 		}
 	}
-	if _, _, err := CutReceipts(MarshalHandover([]SignedReceipt{long}, nil)); err == nil {
+	if _, _, err := CutReceipts(MarshalHandover([]relay.SignedReceipt{long}, nil)); err == nil {
 		t.Error("a long receipt before a batch of version 1 passes")
 	}
 }
@@ -184,14 +185,14 @@ func FuzzManifest(f *testing.F) {
 }
 
 func FuzzReadReceipts(f *testing.F) {
-	f.Add(MarshalReceipts([]SignedReceipt{Receipt{In: 1, Out: 1}.Sign(SignKey{}), Receipt{Hop: 1, Respondents: 1 << 40}.Sign(SignKey{})}, true))
+	f.Add(MarshalReceipts([]relay.SignedReceipt{relay.Receipt{In: 1, Out: 1}.Sign(relay.SignKey{}), relay.Receipt{Hop: 1, Respondents: 1 << 40}.Sign(relay.SignKey{})}, true))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		costlimit.Heap(t, costlimit.Factor, len(text), func() {
 			r := bytes.NewReader(text)
 			if all, err := ReadReceipts(r, true); err == nil && !bytes.Equal(MarshalReceipts(all, true), text[:len(text)-r.Len()]) {
 				t.Error("two forms of the same receipts")
 			}
-			if all, err := SplitReceipts(text); err == nil {
+			if all, err := relay.SplitReceipts(text); err == nil {
 				var again []byte
 				for _, s := range all {
 					again = append(again, s.Bytes()...)
@@ -257,7 +258,7 @@ func TestManifestVectors(t *testing.T) {
 			}
 		} else {
 			manifest := v.Kind == "manifest receipts"
-			var receipts []SignedReceipt
+			var receipts []relay.SignedReceipt
 			if receipts, err = ReadReceipts(bytes.NewReader(v.Bytes), manifest); err == nil {
 				again = MarshalReceipts(receipts, manifest)
 			}

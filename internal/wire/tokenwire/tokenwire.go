@@ -1,4 +1,6 @@
-package wire
+// Package tokenwire reads and writes what a device and an issuer of single-use tokens tell each other. Used by client,
+// internal/service/issuer, and internal/service/serve, which reads the token of a contribution.
+package tokenwire
 
 import (
 	"encoding/base64"
@@ -10,33 +12,33 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// TokenRequest asks an issuer to sign tokens for one plan.
-type TokenRequest struct {
-	Asks []TokenAsk
+// Request asks an issuer to sign tokens for one plan.
+type Request struct {
+	Asks []Ask
 }
 
-// TokenAsk is one blinded request for the hop whose key signs it.
-type TokenAsk struct {
+// Ask is one blinded request for the hop whose key signs it.
+type Ask struct {
 	Instance uint16
 	Hop      uint8
 	Blinded  []byte // token.RequestSize bytes
 }
 
-// TokenResponse answers each ask, in order.
-type TokenResponse struct {
+// Response answers each ask, in order.
+type Response struct {
 	Answers [][]byte // token.RequestSize bytes each
 }
 
-// MaxTokenAsks is the most tokens that one plan can demand of a device: of every
+// MaxAsks is the most tokens that one plan can demand of a device: of every
 // hop of every instance.
-const MaxTokenAsks = plan.MaxInstances * plan.MaxHops
+const MaxAsks = plan.MaxInstances * plan.MaxHops
 
-// MaxTokenBody bounds the encoding of a request and of a response: an ask has
+// MaxBody bounds the encoding of a request and of a response: an ask has
 // its blinded bytes and at most 16 of structure.
-const MaxTokenBody = MaxTokenAsks*(token.RequestSize+16) + 16
+const MaxBody = MaxAsks*(token.RequestSize+16) + 16
 
 // Marshal encodes the request.
-func (t TokenRequest) Marshal() []byte {
+func (t Request) Marshal() []byte {
 	b := cborList(len(t.Asks))
 	for _, a := range t.Asks {
 		b = cborHead(b, cborMap, 3)
@@ -49,7 +51,7 @@ func (t TokenRequest) Marshal() []byte {
 }
 
 // Marshal encodes the response.
-func (t TokenResponse) Marshal() []byte {
+func (t Response) Marshal() []byte {
 	b := cborList(len(t.Answers))
 	for _, a := range t.Answers {
 		b = append(cborHead(b, cborBytes, uint64(len(a))), a...)
@@ -57,11 +59,11 @@ func (t TokenResponse) Marshal() []byte {
 	return b
 }
 
-// ParseTokenRequest decodes exactly what Marshal writes of a valid request: at
+// ParseRequest decodes exactly what Marshal writes of a valid request: at
 // least one ask, no two for one hop, all of the one length.
-func ParseTokenRequest(data []byte) (TokenRequest, error) {
+func ParseRequest(data []byte) (Request, error) {
 	const what = "token request"
-	var t TokenRequest
+	var t Request
 	type key struct {
 		instance uint16
 		hop      uint8
@@ -79,26 +81,26 @@ func ParseTokenRequest(data []byte) (TokenRequest, error) {
 			err = fmt.Errorf("wire: %s: ask %d is for the same hop as an earlier one", what, i)
 		}
 		seen[k] = true
-		t.Asks = append(t.Asks, TokenAsk{k.instance, k.hop, blinded})
+		t.Asks = append(t.Asks, Ask{k.instance, k.hop, blinded})
 		return err
 	})
 	if err != nil {
-		return TokenRequest{}, err
+		return Request{}, err
 	}
 	return t, nil
 }
 
-// ParseTokenResponse decodes exactly what Marshal writes of a valid response.
-func ParseTokenResponse(data []byte) (TokenResponse, error) {
+// ParseResponse decodes exactly what Marshal writes of a valid response.
+func ParseResponse(data []byte) (Response, error) {
 	const what = "token response"
-	var t TokenResponse
+	var t Response
 	err := readList(what, data, func(i int, r *cborReader) error {
 		answer, err := r.sized(what, "answer", i)
 		t.Answers = append(t.Answers, answer)
 		return err
 	})
 	if err != nil {
-		return TokenResponse{}, err
+		return Response{}, err
 	}
 	return t, nil
 }
@@ -108,15 +110,15 @@ const tokenScheme = "PrivateToken token="
 
 var base64url = base64.RawURLEncoding.Strict()
 
-// TokenAuthorization returns the value of the header Authorization that spends a
+// Authorization returns the value of the header Authorization that spends a
 // token at the entry hop.
-func TokenAuthorization(token []byte) string {
+func Authorization(token []byte) string {
 	return tokenScheme + `"` + base64url.EncodeToString(token) + `"`
 }
 
-// ParseTokenAuthorization reads what TokenAuthorization writes; false for any
+// ParseAuthorization reads what Authorization writes; false for any
 // other header.
-func ParseTokenAuthorization(header string) ([]byte, bool) {
+func ParseAuthorization(header string) ([]byte, bool) {
 	quoted, found := strings.CutPrefix(header, tokenScheme)
 	if !found || len(quoted) != 2+base64url.EncodedLen(token.Size) || quoted[0] != '"' || quoted[len(quoted)-1] != '"' {
 		return nil, false
