@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/dp/sum/vdaf"
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
@@ -74,7 +75,7 @@ func New(p plan.Plan, crowd int) (*Task, error) {
 	if t.Sum, err = sum.New(p); err != nil {
 		return nil, err
 	}
-	t.VDAF, err = t.Sum.VDAF(dap.Context(t.ID))
+	t.VDAF, err = vdaf.New(s, dap.Context(t.ID))
 	return t, err
 }
 

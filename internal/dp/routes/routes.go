@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
+	"github.com/confetti-dp/confetti/internal/dp/sum/vdaf"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -92,11 +93,7 @@ func noised(t calibrate.Target, domain int, shared bool) (Route, error) {
 
 // Summed returns what it takes to sum the answers of a circuit.
 func Summed(name string, rmse float64, c plan.Circuit) (Route, error) {
-	s, err := sum.New(plan.Plan{Route: plan.Route{Sum: &plan.Sum{Circuit: c, Chunk: sum.Chunk(c), Noise: plan.NoiseDevices}}})
-	if err != nil {
-		return Route{}, err
-	}
-	v, err := s.VDAF(nil)
+	v, err := vdaf.New(&plan.Sum{Circuit: c, Chunk: sum.Chunk(c), Noise: plan.NoiseDevices}, nil)
 	if err != nil {
 		return Route{}, err
 	}

@@ -10,13 +10,7 @@ import (
 // shortest proof. A proof has 2 chunk + 2p - 1 numbers, p the power of two above the
 // number of checks, so that p - 1 checks are the most for a power p.
 func Chunk(c plan.Circuit) int {
-	encoded := c.Length
-	switch c.Kind {
-	case plan.CircuitMultihot:
-		encoded += bits.Len(uint(c.Weight))
-	case plan.CircuitSumVec:
-		encoded *= bits.Len(uint(c.Max))
-	}
+	encoded := encoded(c)
 	best, shortest := encoded, 0
 	for p := 2; p/2 <= encoded; p *= 2 {
 		chunk := (encoded + p - 2) / (p - 1)
@@ -25,4 +19,15 @@ func Chunk(c plan.Circuit) int {
 		}
 	}
 	return best
+}
+
+// encoded returns how many numbers a vector is encoded to.
+func encoded(c plan.Circuit) int {
+	switch c.Kind {
+	case plan.CircuitMultihot:
+		return c.Length + bits.Len(uint(c.Weight))
+	case plan.CircuitSumVec:
+		return c.Length * bits.Len(uint(c.Max))
+	}
+	return c.Length
 }

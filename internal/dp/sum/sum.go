@@ -1,5 +1,6 @@
-// Package sum holds what the parties of a sum by two aggregators agree on: from a plan's route, its vectors, their
-// split and proof, and each aggregator's noise. Used by protocol, internal/dap/task and question/histogram.
+// Package sum holds what the parties of a sum by two aggregators agree on: from a plan's route, its vectors and each
+// aggregator's noise (package vdaf has their split and proof). Used by protocol, internal/dap/task and
+// question/histogram.
 package sum
 
 import (
@@ -9,15 +10,14 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/plan"
 )
 
 // Sum is a route of sums made runnable. It is immutable and safe for concurrent use.
-type Sum struct {
-	route   plan.Sum
-	circuit prio3.Circuit
-}
+type Sum struct{ route plan.Sum }
+
+// maxEncoded bounds the numbers that a vector is encoded to, as prio3.MaxEncoded does.
+const maxEncoded = 1 << 22
 
 // New makes the route of a valid plan runnable. It is an error if the plan's answers are
 // mixed.
@@ -26,23 +26,19 @@ func New(p plan.Plan) (*Sum, error) {
 		return nil, errors.New("sum: the plan's answers are mixed: no aggregator takes them")
 	}
 	s := &Sum{route: *p.Route.Sum}
-	switch c := s.route.Circuit; c.Kind {
-	case plan.CircuitHistogram:
-		s.circuit = prio3.Histogram{Length: c.Length}
-	case plan.CircuitMultihot:
-		s.circuit = prio3.Multihot{Length: c.Length, Weight: c.Weight}
-	case plan.CircuitSumVec:
-		s.circuit = prio3.SumVec{Length: c.Length, Max: uint64(c.Max)}
-	default:
+	switch c, numbers := s.route.Circuit, encoded(s.route.Circuit); {
+	case c.Kind != plan.CircuitHistogram && c.Kind != plan.CircuitMultihot && c.Kind != plan.CircuitSumVec:
 		return nil, fmt.Errorf("sum: no code for a circuit of kind %s", plan.Quoted(c.Kind))
+	case c.Length < 1 || c.Length > maxEncoded || c.Kind == plan.CircuitSumVec && numbers > maxEncoded:
+		return nil, fmt.Errorf("sum: vectors of %d numbers are encoded to %d: the limit is %d", c.Length, numbers, maxEncoded)
+	case c.Kind == plan.CircuitMultihot && (c.Weight < 1 || c.Weight > c.Length):
+		return nil, fmt.Errorf("sum: at most %d ones among %d numbers: give 1 to %d", c.Weight, c.Length, c.Length)
+	case c.Kind == plan.CircuitSumVec && (c.Max < 1 || c.Max > 1<<32):
+		return nil, fmt.Errorf("sum: numbers of at most %d: give 1 to %d", c.Max, 1<<32)
+	case s.route.Chunk < 1 || s.route.Chunk > numbers:
+		return nil, fmt.Errorf("sum: a chunk of %d: give 1 to %d", s.route.Chunk, numbers)
 	}
-	_, err := s.VDAF(nil)
-	return s, err
-}
-
-// VDAF splits and verifies vectors in one context, at all three roles.
-func (s *Sum) VDAF(context []byte) (*prio3.VDAF, error) {
-	return prio3.New(s.circuit, s.route.Chunk, context)
+	return s, nil
 }
 
 // Length returns how many numbers a vector has.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/dp/sum/vdaf"
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -35,13 +36,9 @@ func TestChunkIsTheBest(t *testing.T) {
 		size := func(chunk int) int {
 			p := route(c, plan.NoiseDevices, "", 0)
 			p.Route.Sum.Chunk = chunk
-			s, err := sum.New(p)
+			v, err := vdaf.New(p.Route.Sum, nil)
 			if err != nil {
 				return math.MaxInt
-			}
-			v, err := s.VDAF(nil)
-			if err != nil {
-				t.Fatal(err)
 			}
 			_, leader, _ := v.ShareSizes()
 			return leader
@@ -113,7 +110,7 @@ func TestDevicesNoiseIsTheirOwn(t *testing.T) {
 	if err != nil || s.Noise(stattest.Rand(t)) != nil {
 		t.Errorf("aggregators add noise too (%v)", err)
 	}
-	v, err := s.VDAF([]byte("a context"))
+	v, err := vdaf.New(route(plan.Circuit{Kind: plan.CircuitMultihot, Length: 9, Weight: 2}, plan.NoiseDevices, "", 0).Route.Sum, []byte("a context"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +120,38 @@ func TestDevicesNoiseIsTheirOwn(t *testing.T) {
 	}
 	if _, err := sum.New(plan.Plan{}); err == nil {
 		t.Error("a plan without a sum was made runnable")
+	}
+}
+
+// A verifier takes exactly the routes that a device and an aggregator can run.
+func TestWhatIsTakenRuns(t *testing.T) {
+	numbers := []int{-1, 0, 1, 2, 7, 1 << 21, 1 << 22, 1<<22 + 1, 1 << 32, 1<<32 + 1, math.MaxInt}
+	taken := 0
+	for _, kind := range []string{plan.CircuitHistogram, plan.CircuitMultihot, plan.CircuitSumVec, "another"} {
+		for _, length := range numbers {
+			for _, of := range numbers {
+				for _, chunk := range numbers {
+					c := plan.Circuit{Kind: kind, Length: length}
+					switch kind {
+					case plan.CircuitMultihot:
+						c.Weight = of
+					case plan.CircuitSumVec:
+						c.Max = of
+					}
+					s := &plan.Sum{Circuit: c, Chunk: chunk}
+					_, err := sum.New(plan.Plan{Route: plan.Route{Sum: s}})
+					if _, runs := vdaf.New(s, nil); (err == nil) != (runs == nil) {
+						t.Errorf("%+v, chunk %d: %v, and run: %v", c, chunk, err, runs)
+					}
+					if err == nil {
+						taken++
+					}
+				}
+			}
+		}
+	}
+	if taken < 50 {
+		t.Errorf("%d routes are taken: nothing was compared", taken)
 	}
 }
 

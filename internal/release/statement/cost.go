@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/envelope"
-	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/dp/sum/vdaf"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -65,11 +65,7 @@ func sumCost(p plan.Plan) []release.Metric {
 // splitBytes returns the length of what a device sends: the public share, and the two others
 // sealed.
 func splitBytes(p plan.Plan) int {
-	s, err := sum.New(p)
-	if err != nil {
-		return 0
-	}
-	v, err := s.VDAF(nil)
+	v, err := vdaf.New(p.Route.Sum, nil)
 	if err != nil {
 		return 0
 	}

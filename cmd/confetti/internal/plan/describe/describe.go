@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/audit"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/words"
-	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/dp/sum/vdaf"
 	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/rng"
@@ -146,15 +146,11 @@ func (d Description) Write(out io.Writer) error {
 // splitSeconds measures what a device takes to split a vector of zeros and ones that the
 // plan's proof allows.
 func splitSeconds(p plan.Plan) (float64, error) {
-	s, err := sum.New(p)
+	v, err := vdaf.New(p.Route.Sum, nil)
 	if err != nil {
 		return 0, err
 	}
-	v, err := s.VDAF(nil)
-	if err != nil {
-		return 0, err
-	}
-	vector := make([]uint64, s.Length())
+	vector := make([]uint64, v.Length())
 	vector[0] = 1
 	const times = 3
 	start := time.Now()
