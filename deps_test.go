@@ -31,7 +31,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/testkit/costlimit", "internal/testkit/crosscheck", "internal/sanitize", "internal/tools/sbom", "internal/tools/doctest", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strictjson", "internal/once", "internal/formula", "internal/x25519"},
+	{"internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/testkit/costlimit", "internal/testkit/crosscheck", "internal/sanitize", "internal/tools/sbom", "internal/tools/doctest", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strictjson", "internal/once", "internal/formula", "internal/x25519", "internal/envelope/sizes", "internal/dp/encode/hadamard"},
 	{"internal/storage/atomicfile/atomicfiletest", "internal/seeded", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/hashchain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/nn", "internal/service/serve/metrics"},
 	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/prob/confidence", "internal/dataset", "internal/table/columnar", "internal/table/stream"},
 	{"plan", "envelope"},
@@ -101,10 +101,10 @@ type reach struct {
 }
 
 // mixing is all that a shuffler may be made of.
-var mixing = []string{"plan", "envelope", "internal/x25519", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/storage/keep", "internal/service/shelves", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/transfer", "internal/shuffler/admission", "internal/service/inbox", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strictjson"}
+var mixing = []string{"plan", "envelope", "internal/envelope/sizes", "internal/x25519", "internal/dp/noise", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/storage/keep", "internal/service/shelves", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/transfer", "internal/shuffler/admission", "internal/service/inbox", "internal/service/witness", "internal/storage/blob", "internal/storage/blob/bucket", "internal/strictjson"}
 
 // adding is all that an aggregator may be made of.
-var adding = []string{"plan", "envelope", "internal/x25519", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/shelves", "internal/storage/keep", "internal/storage/blob", "internal/prio3", "internal/dap", "internal/strictjson"}
+var adding = []string{"plan", "envelope", "internal/envelope/sizes", "internal/x25519", "internal/dp/noise", "internal/dp/sum", "internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/keyfile", "internal/sanitize", "internal/storage/hashchain", "internal/token", "internal/ohttp", "internal/wire", "internal/service/session", "internal/service/serve", "internal/service/serve/metrics", "internal/service/registry", "internal/service/shelves", "internal/storage/keep", "internal/storage/blob", "internal/prio3", "internal/dap", "internal/strictjson"}
 
 var reaches = []reach{
 	{from: "party/shuffler", allowed: mixing, because: "a shuffler must not be able to read what it mixes"},

@@ -14,16 +14,15 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 	"github.com/confetti-dp/confetti/internal/x25519"
 )
 
 const (
 	label = "confetti/v1" // domain separation: a change of the wire format changes it
 
-	// MaxSize bounds a whole envelope, in bytes, so that a hostile length
-	// cannot ask for memory: the longest payload of a plan (2^16) under maxLayers
-	// layers of X-Wing fits. Usual ones have 150 to 3,500.
-	MaxSize = 1 << 17
+	// MaxSize bounds a whole envelope, in bytes, so that a hostile length cannot ask for memory.
+	MaxSize = sizes.Max
 
 	// maxLayers bounds a route: 16 hops and the analyzer. Three layers are usual.
 	maxLayers = 17

@@ -3,9 +3,10 @@ package envelope
 import (
 	"crypto/hpke"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
+
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 )
 
 // A contribution is sealed once for the entry, round all its envelopes, which are as they reach the
@@ -28,7 +29,7 @@ const (
 	formLabel   = "confetti/contribution/v2"
 
 	// MaxContribution bounds a contribution, in bytes: 16 MiB, less what whoever keeps one writes beside it.
-	MaxContribution = 1<<24 - 1<<10
+	MaxContribution = sizes.MaxContribution
 )
 
 // Form is what the contributions to one instance of a plan have alike. All have one length.
@@ -43,30 +44,14 @@ type Form struct {
 // NewForm returns the form of a plan's contributions through an instance, of so many envelopes round a payload of so
 // many bytes. The slots are those of the layers, the entry's first, whose is not used, and the analyzer's last.
 func NewForm(plan [32]byte, instance uint16, suite Suite, envelopes, payload int, slots []int) Form {
-	f := Form{Plan: plan, Instance: instance, Suite: suite, Envelopes: envelopes, Size: suite.Size(len(slots)-1, payload)}
-	for _, slot := range slots[1:] {
-		f.Size += slot
-	}
-	return f
+	return Form{Plan: plan, Instance: instance, Suite: suite, Envelopes: envelopes, Size: sizes.Envelope(string(suite), payload, slots)}
 }
 
 // Bytes returns the length of every contribution, bytes.
-func (f Form) Bytes() int { return commonHeader + f.Suite.Overhead() + f.Envelopes*f.Size }
+func (f Form) Bytes() int { return sizes.Contribution(string(f.Suite), f.Envelopes, f.Size) }
 
 // Validate refuses a form that no contribution may have.
-func (f Form) Validate() error {
-	switch err := f.Suite.Validate(); {
-	case err != nil:
-		return err
-	case f.Envelopes < 1:
-		return errors.New("envelope: a contribution without envelopes")
-	case f.Size < MinSize || f.Size > MaxSize:
-		return fmt.Errorf("envelope: envelopes of %d bytes: need %d to %d", f.Size, MinSize, MaxSize)
-	case f.Envelopes > MaxContribution || f.Bytes() > MaxContribution:
-		return fmt.Errorf("envelope: %d envelopes of %d bytes make a contribution of more than %d bytes, the limit: fewer envelopes, shorter payloads, or the suite %q", f.Envelopes, f.Size, MaxContribution, X25519)
-	}
-	return nil
-}
+func (f Form) Validate() error { return sizes.Check(string(f.Suite), f.Envelopes, f.Size) }
 
 // Seal seals envelopes for the entry as a contribution to a crowd, with fresh keys from the system's
 // randomness. A body that may have been sent is never sealed again: other bytes are another contribution.

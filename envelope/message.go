@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 )
 
 // A batch has one binary form, docs/wire.md, and contributions of plans before version 4 begin alike:
@@ -27,10 +29,10 @@ const (
 	formatVersion    = 1
 	kindContribution = 1
 	kindBatch        = 2
-	commonHeader     = 48
+	commonHeader     = sizes.Head
 
 	// MinSize is the length of the shortest envelope, bytes: X25519 round an empty payload.
-	MinSize = 32 + tagSize
+	MinSize = sizes.Min
 )
 
 // Batch is what a hop hands on: the envelopes of a whole crowd, permuted. Hop is

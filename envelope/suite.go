@@ -4,7 +4,8 @@ import (
 	"crypto/ecdh"
 	"crypto/hpke"
 	"encoding/binary"
-	"fmt"
+
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 )
 
 // Suite names the algorithms that seal one layer. Every layer of an envelope
@@ -13,14 +14,14 @@ type Suite string
 
 const (
 	// X25519 is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM (RFC 9180).
-	X25519 Suite = "x25519"
+	X25519 Suite = sizes.X25519
 	// XWing is MLKEM768-X25519, HKDF-SHA256, AES-128-GCM (draft-ietf-hpke-pq):
 	// envelopes recorded today stay shut for a quantum computer of tomorrow.
-	XWing Suite = "x-wing"
+	XWing Suite = sizes.XWing
 )
 
 // tagSize is the length of the AES-GCM authentication tag, in bytes.
-const tagSize = 16
+const tagSize = sizes.Tag
 
 // The key derivation and the cipher are the same for every suite.
 var (
@@ -29,24 +30,11 @@ var (
 )
 
 // Validate returns an error unless the suite is one of those above.
-func (s Suite) Validate() error {
-	if s != X25519 && s != XWing {
-		return fmt.Errorf("envelope: unknown suite %q: use %q or %q", string(s), X25519, XWing)
-	}
-	return nil
-}
+func (s Suite) Validate() error { return sizes.Suite(string(s)) }
 
 // Overhead returns the number of bytes that one layer adds: the encapsulated key
 // and the tag. It is 0 for an unknown suite.
-func (s Suite) Overhead() int {
-	switch s {
-	case X25519:
-		return 32 + tagSize // a point of Curve25519
-	case XWing:
-		return 1088 + 32 + tagSize // an ML-KEM-768 ciphertext and a point
-	}
-	return 0
-}
+func (s Suite) Overhead() int { return sizes.Layer(string(s)) }
 
 // Size returns the length in bytes of a payload sealed under so many layers.
 func (s Suite) Size(layers, payload int) int { return layers*s.Overhead() + payload }

@@ -11,9 +11,9 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 	"github.com/confetti-dp/confetti/internal/question/registry"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -42,13 +42,12 @@ func Validate(p plan.Plan) error {
 // contributions refuses a plan whose contributions are longer than any service keeps. A plan whose entry has no
 // address is of a simulation, whose counts may be drawn by their law.
 func contributions(p plan.Plan, ps *plan.Problems) {
-	suite := envelope.Suite(p.Envelopes.Suite)
-	if p.SealedOnce() && p.Envelopes.PerDevice > 0 && suite.Validate() == nil {
+	if p.SealedOnce() && p.Envelopes.PerDevice > 0 && sizes.Suite(p.Envelopes.Suite) == nil {
 		for i, in := range p.Route.Instances() {
 			if len(in.Hops) == 0 || in.Hops[0].URL == "" {
 				continue
 			}
-			err := envelope.NewForm([32]byte{}, uint16(i), suite, p.Envelopes.PerDevice, p.Envelopes.PayloadBytes, p.Slots(i)).Validate()
+			err := sizes.Check(p.Envelopes.Suite, p.Envelopes.PerDevice, sizes.Envelope(p.Envelopes.Suite, p.Envelopes.PayloadBytes, p.Slots(i)))
 			ps.Require(err == nil, "envelopes: %v", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/hadamard"
 )
 
 // rotation is a public random orthogonal matrix U of a power of two of rows, times a
@@ -62,22 +63,22 @@ func (r *rotation) apply(v, held, out []float32) {
 	used := (len(v) + r.block - 1) / r.block * r.block
 	clear(held[len(v):])
 	for at := 0; at < used; at += r.block {
-		encode.Hadamard(held[at : at+r.block])
+		hadamard.Transform(held[at : at+r.block])
 	}
 	for i, from := range r.permutation {
 		out[i] = held[from] * r.second[i]
 	}
-	encode.Hadamard(out)
+	hadamard.Transform(out)
 }
 
 // undo writes scale U^T z to out; z is overwritten.
 func (r *rotation) undo(z, out []float32) {
-	encode.Hadamard(z)
+	hadamard.Transform(z)
 	for i, to := range r.permutation {
 		out[to] = z[i] * r.second[i]
 	}
 	for at := 0; at < len(out); at += r.block {
-		encode.Hadamard(out[at : at+r.block])
+		hadamard.Transform(out[at : at+r.block])
 	}
 	for i, s := range r.first {
 		out[i] *= s

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 	"pgregory.net/rapid"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/hadamard"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
@@ -20,7 +20,7 @@ func TestHadamard(t *testing.T) {
 		for j := range n {
 			v := make([]float32, n)
 			v[j] = 1
-			encode.Hadamard(v)
+			hadamard.Transform(v)
 			for i, got := range v {
 				if want := float32(1 - 2*(bits.OnesCount(uint(i&j))%2)); got != want {
 					t.Fatalf("n = %d: entry (%d, %d) is %v", n, i, j, got)

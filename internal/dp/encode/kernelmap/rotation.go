@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"sync"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/encode/hadamard"
 )
 
 // rotation is a public random orthogonal matrix U of any size d that is applied in
@@ -83,5 +83,5 @@ func mix(v, signs []float32) {
 	for i, s := range signs {
 		v[i] *= s
 	}
-	encode.Hadamard(v)
+	hadamard.Transform(v)
 }

@@ -1,9 +1,11 @@
-package encode
+// Package hadamard multiplies by matrices of signs of Sylvester's construction. Used by internal/dp/vector and
+// internal/dp/encode/kernelmap to rotate.
+package hadamard
 
-// Hadamard replaces v, whose length n is a power of two, by the n x n matrix of signs
+// Transform replaces v, whose length n is a power of two, by the n x n matrix of signs
 // of Sylvester's construction times v; it is its own inverse but for a factor of n.
 // Eight points are combined at a time, in registers.
-func Hadamard(v []float32) {
+func Transform(v []float32) {
 	n := len(v)
 	stride := 1
 	if n >= 8 {
