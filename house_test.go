@@ -217,21 +217,24 @@ const mostNames, mostImports = 40, 15
 // wider are the packages above those bounds, with their own.
 var wider = map[string]struct{ names, imports int }{
 	// The contract, what crosses the network, and vocabularies.
-	"plan": {names: 141}, "account": {names: 69}, "release": {names: 46}, "client": {names: 53, imports: 17},
-	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64}, "internal/service/serve": {names: 92},
+	"plan": {names: 141}, "account": {names: 69}, "release": {names: 46}, "client": {names: 53, imports: 18},
+	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64},
 
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
-	"internal/service/aggregated": {imports: 18}, "internal/service/analyzerd": {imports: 29}, "internal/service/shufflerd": {imports: 21}, "internal/service/console": {imports: 25},
-	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 20}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
+	"internal/service/aggregated": {imports: 19}, "internal/service/analyzerd": {imports: 31}, "internal/service/shufflerd": {imports: 21}, "internal/service/console": {imports: 25},
+	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 21}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
 	// One more each by what left a device's closure: intervals of a count, distributions of a number, words that were meant,
 	// densities without privacy.
 	"internal/simulate/measure": {imports: 16},
-	"internal/curator":          {imports: 16}, // what is asked of a table, counted, charged and written up
-	"internal/audit":            {imports: 27}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 27},
+	// And what left a verifier's (issue 30): files of keys, handovers, tokens and the split of vectors are packages of their own,
+	// which adds one to each of eight above and three here.
+	"internal/service/serve": {names: 92, imports: 18},
+	"internal/curator":       {imports: 16}, // what is asked of a table, counted, charged and written up
+	"internal/audit":         {imports: 27}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 27},
 	// Commands.
-	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 23}, "cmd/confetti/internal/account": {imports: 17}, "cmd/confetti/internal/collect": {imports: 22},
+	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 23}, "cmd/confetti/internal/account": {imports: 18}, "cmd/confetti/internal/collect": {imports: 22},
 	"cmd/confetti/internal/device": {imports: 17}, "cmd/internal/server/roles": {imports: 19},
-	"cmd/internal/server/up": {imports: 20}, "cmd/confetti/internal/plan": {imports: 17}, "cmd/confetti/internal/plan/draft": {imports: 16}, "cmd/internal/services": {imports: 16},
+	"cmd/internal/server/up": {imports: 21}, "cmd/confetti/internal/plan": {imports: 18}, "cmd/confetti/internal/plan/draft": {imports: 17}, "cmd/internal/services": {imports: 16},
 }
 
 func TestNoPackageSaysTooMuch(t *testing.T) {

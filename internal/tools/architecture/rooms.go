@@ -10,7 +10,7 @@ var rooms = []struct {
 }{
 	{"plan", []string{"plan", "internal/plan"}},
 	{"account", []string{"account", "internal/account"}},
-	{"envelope", []string{"envelope"}},
+	{"envelope", []string{"envelope", "internal/envelope"}},
 	{"question", []string{"question", "internal/question"}},
 	{"protocol", []string{"protocol"}},
 	{"client", []string{"client", "internal/client"}},
@@ -33,7 +33,7 @@ var rooms = []struct {
 	{"internal/audit/report", []string{"internal/audit/report"}},
 	{"internal/{wire, token, dap}", []string{"internal/wire", "internal/token", "internal/dap"}},
 	{"internal/storage", []string{"internal/storage/keep", "internal/storage/blob"}},
-	{"internal/service/{serve, registry, ...}", []string{"internal/service/serve", "internal/service/registry", "internal/service/session"}},
+	{"internal/service/{serve, registry, ...}", []string{"internal/service/serve", "internal/service/registry", "internal/service/session", "internal/keyfile/partykey"}},
 	{"internal/service/shufflerd", []string{"internal/service/shufflerd", "internal/service/inbox"}},
 	{"internal/service/{transfer, witness}", []string{"internal/service/transfer", "internal/service/witness"}},
 	{"internal/service/analyzerd", []string{"internal/service/analyzerd", "internal/analyzer/shards"}},
