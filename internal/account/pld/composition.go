@@ -48,7 +48,7 @@ func (c *Composition) Add(d *Distribution, rounds int) error {
 			return errors.New("pld: cannot compose distributions of different steps or sides")
 		}
 	}
-	c.parts = append(c.parts, part{d, rounds})
+	c.parts, c.kept = append(c.parts, part{d, rounds}), nil
 	return nil
 }
 
@@ -129,10 +129,26 @@ func (c *Composition) Delta(epsilon float64) (float64, error) {
 	return deltas[0], nil
 }
 
-// at returns the tilt that makes epsilon the mean: K'(theta) = epsilon.
-func (c *Composition) at(epsilon float64) float64 {
-	return c.saddle(func(_ float64, k cumulants) float64 { return k.mean - epsilon },
-		func(_ float64, k cumulants) float64 { return 0.05 * math.Sqrt(k.variance) })
+// point is a tilt with the cumulants of the composition there.
+type point struct {
+	theta float64
+	cumulants
+}
+
+func (c *Composition) point(theta float64) point { return point{theta, c.cumulants(theta)} }
+
+// at returns the tilt that makes epsilon the mean: K'(theta) = epsilon. It starts from the last one that was
+// convolved, if its mean is not above that.
+func (c *Composition) at(epsilon float64) point {
+	var from point
+	if n := len(c.kept); n > 0 && c.kept[n-1].mean <= epsilon {
+		from = c.kept[n-1].point
+	} else {
+		from = c.point(0)
+	}
+	return c.saddle(from, func(p point) (value, slope, tolerance float64) {
+		return p.mean - epsilon, p.variance, 0.05 * math.Sqrt(p.variance)
+	})
 }
 
 // Deltas is Delta at each of the epsilons, which do not fall, up to the first that is
@@ -236,60 +252,71 @@ func (c *Composition) Epsilon(delta float64) (float64, error) {
 	// epsilon this gives is least where theta K' - K + ln(1+theta) = ln 1/delta;
 	// that tilt is right for the exact answer too, which lies a little below.
 	target := -math.Log(left)
-	theta := c.saddle(func(theta float64, k cumulants) float64 { return theta*k.mean - k.log + math.Log1p(theta) - target },
-		func(theta float64, k cumulants) float64 { return 0.05 * math.Max(1, target) })
+	at := c.saddle(c.point(0), func(p point) (value, slope, tolerance float64) {
+		return p.theta*p.mean - p.log + math.Log1p(p.theta) - target, p.theta*p.variance + 1/(1+p.theta), 0.05 * math.Max(1, target)
+	})
 	for {
-		t, err := c.tilt(theta)
+		t, err := c.tilt(at)
 		if err != nil {
 			return 0, err
 		}
 		epsilon, inside := t.epsilon(left)
-		if inside || theta == 0 {
+		if inside || at.theta == 0 {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.keep(t)
 			return epsilon, nil
 		}
 		// The answer lies below the window: tilt less.
-		if theta /= 2; theta < 1e-3 {
+		theta := at.theta / 2
+		if theta < 1e-3 {
 			theta = 0
 		}
+		at = c.point(theta)
 	}
 }
 
-// saddle finds theta >= 0 where the increasing function f passes zero, to
-// within tolerance; 0 if f starts above it. Any theta is a valid tilt, so a
-// coarse answer costs digits, never soundness.
-func (c *Composition) saddle(f, tolerance func(float64, cumulants) float64) float64 {
-	k := c.cumulants(0)
-	if f(0, k) >= 0 || k.variance == 0 {
-		return 0
+// saddle finds the tilt where an increasing function passes zero, to within
+// tolerance; the first one, from, if it starts above it. It steps by the slope, and
+// halves what is left where that leads out. Any tilt is valid, so a coarse answer
+// costs digits, never soundness.
+func (c *Composition) saddle(from point, f func(point) (value, slope, tolerance float64)) point {
+	v, slope, _ := f(from)
+	if v >= 0 || from.variance == 0 {
+		return from
 	}
 	// A grid point weighs e^36 times its neighbour at this tilt: only the top
 	// one is left.
 	most := 36 / c.parts[0].step
-	low, high := 0.0, math.Min(most, 1/math.Sqrt(k.variance))
-	for {
-		k = c.cumulants(high)
-		if v := f(high, k); v >= 0 || high == most || math.Abs(v) <= tolerance(high, k) {
-			if v <= tolerance(high, k) {
-				return high
-			}
-			break
-		}
-		low, high = high, math.Min(most, 2*high)
+	low, high := from, most
+	theta := 1 / math.Sqrt(from.variance)
+	if from.theta > 0 {
+		theta = math.Min(4*from.theta, from.theta-v/slope)
 	}
-	for range 40 {
-		theta := (low + high) / 2
-		k = c.cumulants(theta)
-		v := f(theta, k)
-		if math.Abs(v) <= tolerance(theta, k) {
-			return theta
-		}
-		if v < 0 {
-			low = theta
-		} else {
+	theta = math.Min(most, theta)
+	for range 60 {
+		at := c.point(theta)
+		v, slope, tolerance := f(at)
+		switch {
+		case math.Abs(v) <= tolerance || v < 0 && theta == most:
+			return at
+		case v < 0:
+			low = at
+		default:
 			high = theta
+		}
+		farthest := high
+		if high == most {
+			farthest = math.Min(most, 4*theta)
+		}
+		next := theta - v/slope
+		switch {
+		case next > low.theta && next < farthest:
+			theta = next
+		case high == most && v < 0:
+			theta = farthest
+		default:
+			theta = (low.theta + high) / 2
 		}
 	}
 	return low

@@ -15,11 +15,10 @@ import (
 // dividing by the total e^K: the loss (low+i)*step has probability
 // q[i] e^(K - theta (low+i) step).
 type tilted struct {
-	theta, k float64
-	step     float64
-	low      int
-	q        []float64
-	mean     float64 // of the tilted law
+	point // K is its log; mean and variance are those of the tilted law
+	step  float64
+	low   int
+	q     []float64
 	// slack bounds, in tilted probability, what rounding changed in any sum of
 	// the q, and what lies outside the window or was folded into it.
 	slack float64
@@ -36,18 +35,18 @@ const (
 
 // tilt convolves the parts, each tilted by theta, in a window that holds all
 // but 2*outside of the tilted mass.
-func (c *Composition) tilt(theta float64) (*tilted, error) {
+func (c *Composition) tilt(at point) (*tilted, error) {
 	step := c.parts[0].step
-	low, high, whole := c.window(theta)
+	low, high := c.window(at)
 	width := high - low + 1
 	if width > maxWindow {
 		return nil, fmt.Errorf("pld: the composed loss spans %d steps, more than %d: choose a larger step", width, maxWindow)
 	}
-	t := &tilted{theta: theta, step: step, low: low, lower: c.parts[0].lower, mean: whole.mean, k: whole.log}
+	t := &tilted{point: at, step: step, low: low, lower: c.parts[0].lower}
 	if len(c.parts) == 1 && c.parts[0].rounds == 1 {
 		d := c.parts[0]
 		t.low = d.low
-		t.q = d.tilt(theta, t.k)
+		t.q = d.tilt(at.theta)
 		t.slack = 8 * roundoff
 		return t, nil
 	}
@@ -57,13 +56,12 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 	defer room.free()
 	wrapped, factor, product, errorFactor := room.wrapped, room.factor, room.product, room.errorFactor
 	for _, p := range c.parts {
-		k := p.cumulants(theta).log
 		clear(wrapped)
-		at := mod(p.low, n)
-		for _, q := range p.tilt(theta, k) {
-			wrapped[at] += q
-			if at++; at == n {
-				at = 0
+		i := mod(p.low, n)
+		for _, q := range p.tilt(at.theta) {
+			wrapped[i] += q
+			if i++; i == n {
+				i = 0
 			}
 		}
 		room.fft.Coefficients(factor, wrapped)
@@ -96,48 +94,86 @@ func (c *Composition) tilt(theta float64) (*tilted, error) {
 	t.slack = 4*roundoff*float64(bits.Len(uint(n)))*math.Sqrt(e) + 2*outside
 	sum := room.fft.Sequence(wrapped, product)
 	t.q = make([]float64, width)
-	at := mod(low, n)
+	j := mod(low, n)
 	for i := range t.q {
-		t.q[i] = max(0, sum[at]/float64(n))
-		if at++; at == n {
-			at = 0
+		t.q[i] = max(0, sum[j]/float64(n))
+		if j++; j == n {
+			j = 0
 		}
 	}
 	return t, nil
 }
 
-// tilt returns the tilted law of one round; k is its cumulant at theta.
-func (d *Distribution) tilt(theta, k float64) []float64 {
+// tilt returns the tilted law of one round.
+func (d *Distribution) tilt(theta float64) []float64 {
 	q := make([]float64, len(d.mass))
+	peak := math.Inf(-1)
 	for i, log := range d.log {
-		if x := log + theta*d.loss(i) - k; x > -700 {
+		q[i] = log + theta*d.loss(i)
+		peak = max(peak, q[i])
+	}
+	sum := 0.0
+	for i, x := range q {
+		if x -= peak; x > -700 {
 			q[i] = math.Exp(x)
+			sum += q[i]
+		} else {
+			q[i] = 0
 		}
+	}
+	for i := range q {
+		q[i] /= sum
 	}
 	return q
 }
 
 // window finds, by Chernoff's bound on both sides, indices outside which the
 // tilted sum falls with probability at most outside each. Every trial t gives a
-// valid bound; the best lies near the Gaussian one. It returns the cumulants, too.
-func (c *Composition) window(theta float64) (low, high int, k cumulants) {
-	k = c.cumulants(theta)
+// valid bound; the best lies near the Gaussian one.
+func (c *Composition) window(at point) (low, high int) {
 	step := c.parts[0].step
 	least, most := 0.0, 0.0 // the support itself, which may be narrower
 	for _, p := range c.parts {
 		least += float64(p.rounds) * float64(p.low)
 		most += float64(p.rounds) * float64(p.low+len(p.mass)-1)
 	}
-	if k.variance > 0 {
+	if at.variance > 0 {
 		const need = 36.8414 // -ln outside
-		gaussian := math.Sqrt(2 * need / k.variance)
-		for _, scale := range []float64{0.125, 0.25, 0.5, 0.7, 0.85, 1, 1.3} {
-			t := scale * gaussian
-			most = math.Min(most, math.Ceil((c.cumulants(theta+t).log-k.log+need)/t/step))
-			least = math.Max(least, math.Floor(-(c.cumulants(theta-t).log-k.log+need)/t/step))
+		gaussian := math.Sqrt(2 * need / at.variance)
+		bound := func(side float64) float64 {
+			return lowest(func(scale float64) float64 {
+				t := scale * gaussian
+				return (c.cumulants(at.theta+side*t).log - at.log + need) / t / step
+			})
+		}
+		most = math.Min(most, math.Ceil(bound(1)))
+		least = math.Max(least, math.Floor(-bound(-1)))
+	}
+	return int(least), int(most)
+}
+
+// scales are the trials of a window, in multiples of the Gaussian one.
+var scales = [...]float64{0.125, 0.25, 0.5, 0.7, 0.85, 1, 1.3}
+
+// lowest returns the least value of f at the scales. f falls and then rises, as a convex function that starts above
+// 0 does once it is divided by its argument: a walk from the Gaussian one ends at the first rise.
+func lowest(f func(float64) float64) float64 {
+	const gaussian = 5
+	first := f(scales[gaussian])
+	least := first
+	for _, way := range [...]int{-1, 1} {
+		for i := gaussian + way; i >= 0 && i < len(scales); i += way {
+			v := f(scales[i])
+			if !(v < least) {
+				break
+			}
+			least = v
+		}
+		if least < first {
+			break
 		}
 	}
-	return int(least), int(most), k
+	return least
 }
 
 // mod returns i modulo n, from 0.
@@ -212,7 +248,7 @@ func (t *tilted) deltas(epsilons []float64, digits float64) (deltas []float64, e
 		if t.slack+math.Abs(rounding) > digits*sum {
 			enough = j
 		}
-		deltas[j] = max(0, sum+rounding+t.signed()) * math.Exp(t.k-t.theta*epsilon)
+		deltas[j] = max(0, sum+rounding+t.signed()) * math.Exp(t.log-t.theta*epsilon)
 	}
 	return deltas, enough, nil
 }
@@ -232,7 +268,7 @@ func nearest(all []*tilted, epsilon float64) *tilted {
 // one (for the pessimistic side; the optimistic one charges it twice over).
 func (t *tilted) epsilon(target float64) (epsilon float64, inside bool) {
 	first, inside := t.cross(target)
-	charge := t.slack * math.Exp(t.k-t.theta*first)
+	charge := t.slack * math.Exp(t.log-t.theta*first)
 	switch {
 	case !inside:
 		return first, false
@@ -243,16 +279,16 @@ func (t *tilted) epsilon(target float64) (epsilon float64, inside bool) {
 	}
 	// Rounding weighs as much as the answer: go on to where it is half of it.
 	half, inside := t.cross(target / 2)
-	return math.Max(half, (t.k+math.Log(2*t.slack/target))/math.Max(t.theta, math.SmallestNonzeroFloat64)), inside
+	return math.Max(half, (t.log+math.Log(2*t.slack/target))/math.Max(t.theta, math.SmallestNonzeroFloat64)), inside
 }
 
 func (t *tilted) cross(target float64) (epsilon float64, inside bool) {
 	// Relative to the Chernoff point, so that nothing overflows.
 	reference := 0.0
 	if t.theta > 0 {
-		reference = (t.k - math.Log(target)) / t.theta
+		reference = (t.log - math.Log(target)) / t.theta
 	}
-	scaled := target * math.Exp(t.theta*reference-t.k)
+	scaled := target * math.Exp(t.theta*reference-t.log)
 	up, down := 0.0, 0.0
 	for i := len(t.q) - 1; i >= 0; i-- {
 		l := float64(t.low+i)*t.step - reference
