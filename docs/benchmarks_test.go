@@ -44,7 +44,7 @@ func (m printed) fault(tree fs.FS) string {
 	if strings.Contains(m.text, " -cpu") {
 		return "-cpu does not hold for a benchmark with b.Loop: set GOMAXPROCS for the process"
 	}
-	pattern, err := regexp.Compile("^Benchmark.*(" + strings.SplitN(m.pattern, "/", 2)[0] + ")")
+	pattern, err := regexp.Compile(strings.SplitN(m.pattern, "/", 2)[0])
 	if err != nil {
 		return err.Error()
 	}

@@ -37,7 +37,7 @@ func digits(v float64) string {
 // The table of what a collection costs follows from its formulas, and these from what was
 // measured, on the pages that say so.
 func TestWhatACollectionCosts(t *testing.T) {
-	scale, performance := unlinked(read(t, "scale.md")), unlinked(read(t, "performance.md"))
+	scale, performance := unlinked(read(t, "scale.md")), unlinked(read(t, "performance-services.md"))
 	opening := measured(t, scale, `\| bare HPKE opening, before \| ([0-9.]+) \|`)
 	mixing := measured(t, scale, `\| 1 worker \| ([0-9.]+) \|`) - opening
 	accepting := measured(t, performance, `\| accept, on disk \| [^|]*\| \| ([0-9.]+) µs an envelope \|`)
@@ -90,8 +90,8 @@ func TestWhatACollectionCosts(t *testing.T) {
 	row("sums of 1,024 cells", 2*preparing+taking, long)
 
 	// A day of 10^9 densities, where hops and analyzer open in lanes.
-	shuffled := measured(t, performance, `in lanes on C: shuffle, X25519 \| [^|]*\| \| \| ([0-9.]+) \|`)
-	counted := measured(t, performance, `in lanes on C: open and count \| [^|]*\| \| \| ([0-9.]+) \|`)
+	shuffled := measured(t, unlinked(read(t, "performance.md")), `in lanes on C: shuffle, X25519 \| [^|]*\| \| \| ([0-9.]+) \|`)
+	counted := measured(t, unlinked(read(t, "performance.md")), `in lanes on C: open and count \| [^|]*\| \| \| ([0-9.]+) \|`)
 	lanes := opening*(shuffled*(hops-1)+counted) + opening/many + accepting + mixing*hops // us an envelope
 	hours := 1e9 * many * lanes / 1e6 / 3600
 	plain := 1e9 * of(many) / 1e6 / 3600

@@ -24,12 +24,14 @@ type row struct {
 	cells                    map[string]string // by the head of their column
 	says                     float64
 	unit                     string
+	rate                     bool // more of it is better
 }
 
 var (
 	typed  = regexp.MustCompile("(?m)^    ((?:[A-Z][A-Z0-9_]*=\\S+ )*(?:go test|go build|/usr/bin/time|bin/)[^\n]*)$|`((?:[A-Z][A-Z0-9_]*=\\S+ )*go test [^`\n]+)`")
 	named  = regexp.MustCompile(`\s+# ([a-z]+)$`)
 	spans  = regexp.MustCompile("`([^`]+)`")
+	rate   = regexp.MustCompile(`a second|of bare`)
 	number = regexp.MustCompile(`([0-9][0-9,]*\.?[0-9]*|\.[0-9]+) ?(%|ns|µs|us|ms|s|MB|kB|GB)?(?:[^\pL]|$)`)
 )
 
@@ -37,6 +39,9 @@ var (
 func read(page, text string) (commands []command, rows []row, err error) {
 	for _, found := range typed.FindAllStringSubmatch(text, -1) {
 		c := command{page: page, text: cmp.Or(found[1], found[2])}
+		if strings.HasSuffix(c.text, " ./...") || strings.HasSuffix(c.text, " ...") { // of everything
+			continue
+		}
 		if label := named.FindStringSubmatch(c.text); label != nil {
 			c.label, c.text = label[1], strings.TrimSuffix(c.text, label[0])
 		}
@@ -79,7 +84,7 @@ func read(page, text string) (commands []command, rows []row, err error) {
 		rows = append(rows, r)
 	}
 	for _, r := range rows {
-		if r.by != "" && r.sentence == nil && r.label != "" && !slices.ContainsFunc(commands, func(c command) bool { return c.label == r.label }) {
+		if r.label != "" && !slices.ContainsFunc(commands, func(c command) bool { return c.label == r.label }) {
 			return nil, nil, fmt.Errorf("%s: row %q: no command is labelled %s", page, r.text, r.label)
 		}
 	}
@@ -89,20 +94,18 @@ func read(page, text string) (commands []command, rows []row, err error) {
 // made notes what makes a row, and what the page says of it: its ratio where the metric is one, or else the first number.
 func (r *row) made(by string, heads []string) error {
 	r.by = by
+	if text, label, ok := strings.Cut(by, " @"); ok {
+		by, r.label = text, label
+	}
 	if strings.Contains(by, "#") {
 		r.sentence = regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(by), "#", `([0-9][0-9.,]*)`))
 	} else {
 		f := strings.Fields(by)
-		r.benchmark = f[0]
-		for _, word := range f[1:] {
-			if label, ok := strings.CutPrefix(word, "@"); ok {
-				r.label = label
-			} else {
-				r.metric = word
-			}
+		if len(f) == 0 || len(f) > 2 {
+			return fmt.Errorf("by %q: need a benchmark, a metric at most, and a label after an @", by)
 		}
-		if f = slices.DeleteFunc(f, func(s string) bool { return s == "" }); len(f) > 3 {
-			return fmt.Errorf("by %q: need a benchmark, a metric and a label at most", by)
+		if r.benchmark = f[0]; len(f) > 1 {
+			r.metric = f[1]
 		}
 	}
 	for _, ratio := range []bool{true, false} {
@@ -116,6 +119,7 @@ func (r *row) made(by string, heads []string) error {
 					return err
 				}
 				r.says, r.unit = v, found[2]
+				r.rate = rate.MatchString(r.cells[head] + "\n" + head)
 				if r.metric == "" && ratio {
 					r.metric = "ratio"
 				}
@@ -146,7 +150,7 @@ func (r row) of(c command) bool {
 	} else {
 		pattern, _, _ = strings.Cut(pattern, " ")
 	}
-	parts := strings.Split(r.benchmark, "/")
+	parts := strings.Split("Benchmark"+r.benchmark, "/")
 	for i, p := range splitPattern(pattern) {
 		found, err := regexp.MatchString(p, parts[min(i, len(parts)-1)])
 		if err != nil || i < len(parts) && !found {
@@ -212,8 +216,8 @@ type compared struct {
 	Loud    bool     `json:"loud"`
 }
 
-// seconds are those of a unit.
-var seconds = map[string]float64{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}
+// seconds are those of a unit, and what a part in a hundred is.
+var seconds = map[string]float64{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "%": 0.01}
 
 // timed returns the seconds of a metric's unit: ns/op, floor-ns/item, us, mixed-ms.
 func timed(metric string) (float64, bool) {
@@ -253,15 +257,12 @@ func (r row) beside(one result) *compared {
 		v.Median, v.Least, v.Most = v.Median*scale, v.Least*scale, v.Most*scale
 	}
 	c.Found, c.By = &v, v.Median/c.Says-1
-	if more(unit) || strings.Contains(r.by, "a second") {
+	if r.rate {
 		c.By = c.Says/v.Median - 1
 	}
 	c.Worse = c.By > worse
 	return c
 }
-
-// more reports whether more of a metric is better.
-func more(metric string) bool { return strings.HasSuffix(metric, "/s") }
 
 // found returns what a command gave for a row, and in what unit.
 func (r row) found(one result) (measure, string, bool) {
