@@ -26,12 +26,12 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 130372,
+	"lines of the product": 130435,
 
-	"lines a device compiles":                 22303,
-	"lines of a histogram app":                33037,
-	"lines a verifier of every kind compiles": 41952,
-	"lines of a histogram's verifier":         26341,
+	"lines a device compiles":                 22366,
+	"lines of a histogram app":                33100,
+	"lines a verifier of every kind compiles": 42015,
+	"lines of a histogram's verifier":         26404,
 	"lines a mixing party compiles":           27712,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
 	"lines an aggregator compiles": 25698,
