@@ -39,7 +39,8 @@ type fleet struct {
 	names    []string   // of all processes, in the order in which they are started
 	whole    *testing.T // the town's is the part of it that runs
 	postgres postgrestest.Server
-	db       *rows.Store // the analyzer's, as this process reads it
+	books    *postgrestest.Server // the analyzer's; nil: the same
+	db       *rows.Store          // the analyzer's, as this process reads it
 	lone     *lone
 	service  *blobtest.Service // that blobs are in; nil: they are in folders
 
@@ -139,11 +140,20 @@ func (f *fleet) station(name string) *station {
 	s := &station{
 		Queue: f.postgres.In("hop"), Keys: filepath.Join(f.dir, "keys"), Database: f.postgres.DSN(), Parts: f.place("parts"), Shards: f.place("shards"), Twin: f.twins[name],
 	}
-	if role := strings.TrimRight(name, "012"); slices.Contains(seats, role) {
-		s.Queue, s.Keys, s.Parts, s.Shards = f.postgres.In(role), filepath.Join(f.dir, role+"-keys"), "", ""
+	if role, _, seat := strings.Cut(name, "#"); seat {
+		s.Queue, s.Keys, s.Parts, s.Shards = f.postgres.In(schemaOf(role)), filepath.Join(f.dir, role+"-keys"), "", ""
+		if strings.HasPrefix(role, "hop") {
+			s.Parts = f.place("parts-" + role)
+		}
 		if f.slow {
 			s.Slow = 2 * fleetLease
 		}
+	}
+	if f.books != nil {
+		s.Database = f.books.DSN()
+	}
+	if log := f.children["log"]; log != nil && name == "analyzer" {
+		s.Log = "https://" + log.link.listener.Addr().String()
 	}
 	if f.slow && name == "analyzer" {
 		s.Slow = 100 * time.Millisecond
@@ -361,7 +371,7 @@ func (f *fleet) doom(name string, dooms []doom) {
 func (f *fleet) until(m mishap, done func() bool) bool {
 	for deadline := time.Now().Add(cmp.Or(m.waits, patience)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for _, name := range f.names {
-			if f.notes(name, "calls") > 0 {
+			if m.calls != nil && f.notes(name, "calls") > 0 {
 				m.calls(f, name)
 				f.check(os.Remove(filepath.Join(f.dir, name+".calls")))
 			}

@@ -123,7 +123,7 @@ func scatterAnew(ctx context.Context, c mixer.Crowd, hop *shuffler.Hop, o shuffl
 // sent, where it finds one half mixed.
 func (s setting) forgetLaid() error {
 	ctx := context.Background()
-	shelves, err := s.shelves(ctx, "") // in a database
+	shelves, err := s.shelves("") // in a database
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ import (
 	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -95,7 +94,7 @@ func (s setting) common(name string) serve.Common {
 }
 
 func launchIssuer(s setting) (process, error) {
-	store, err := s.sharedStore("issuer")
+	store, err := s.sharedStore()
 	if err != nil {
 		return process{}, err
 	}
@@ -139,7 +138,7 @@ func launchAnalyzer(s setting) (process, error) {
 
 func launchHop(name string, s setting) (process, error) {
 	ctx := context.Background()
-	shelves, err := s.shelves(ctx, name)
+	shelves, err := s.shelves(name)
 	if err != nil {
 		return process{}, err
 	}
@@ -165,13 +164,9 @@ func launchHop(name string, s setting) (process, error) {
 }
 
 // shelves opens a hop's.
-func (s setting) shelves(ctx context.Context, name string) (keep.Store, error) {
+func (s setting) shelves(name string) (keep.Store, error) {
 	if s.url == "" {
 		return hoprows.OpenFolder(s.dir, s.common(name))
 	}
-	keys, err := blob.OpenFolder(s.keys)
-	if err != nil {
-		return nil, err
-	}
-	return postgres.Start(ctx, s.url, keys)
+	return s.sharedStore()
 }

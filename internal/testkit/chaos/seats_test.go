@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
@@ -43,26 +45,36 @@ const (
 // house is two aggregators and an issuer, each of three processes on a schema of one PostgreSQL.
 type house struct {
 	*fleet
+	roles []string
 	doors map[string]*link // by role: each connection leads to the next of its processes
 	web   *http.Client
 }
 
-func seatName(role string, i int) string { return fmt.Sprint(role, i) }
+func seatName(role string, i int) string { return fmt.Sprint(role, "#", i) }
 
 func newHouse(t *testing.T) *house {
+	return furnish(t, seats, nil, shape{sum: true, tokens: true, hops: []int{0}, minimum: 2, devices: seatDevices, crowds: seatCrowds})
+}
+
+// furnish makes a house of three processes of each of some roles, and of others that are one, and starts it.
+func furnish(t *testing.T, roles, single []string, s shape) *house {
 	t.Helper()
-	var names []string
-	for _, role := range seats {
+	names := slices.Clone(single)
+	for _, role := range roles {
 		for i := range seatsOfARole {
 			names = append(names, seatName(role, i))
 		}
 	}
-	h := &house{fleet: muster(t, names, shape{sum: true, tokens: true, hops: []int{0}, minimum: 2, devices: seatDevices, crowds: seatCrowds}), doors: map[string]*link{}}
+	h := &house{fleet: muster(t, names, s), roles: roles, doors: map[string]*link{}}
+	if len(single) > 0 {
+		books := postgrestest.NewServer(t, "fsync=on")
+		h.books = &books
+	}
 	own := *h.ring
 	h.ring = &own
 	h.web = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: h.authority.Pool()}, DisableKeepAlives: true}}
-	for _, role := range seats {
-		h.check(h.postgres.Schema(role))
+	for _, role := range roles {
+		h.check(h.postgres.Schema(schemaOf(role)))
 		door, err := newLink(seeded.New(1))
 		h.check(err)
 		door.healed = true
@@ -70,13 +82,16 @@ func newHouse(t *testing.T) *house {
 		h.doors[role] = door
 	}
 	h.launch(func(string) bool { return true })
-	for _, role := range seats {
+	for _, role := range roles {
 		for i := range seatsOfARole {
 			h.doors[role].others = append(h.doors[role].others, h.children[seatName(role, i)].link.listener.Addr().String())
 		}
 	}
 	return h
 }
+
+// schemaOf names the schema that the processes of a role share.
+func schemaOf(role string) string { return strings.ReplaceAll(role, ".", "_") }
 
 // address is where a process listens, or behind one door all of a role.
 func (h *house) address(name string) string {
@@ -278,7 +293,7 @@ func (h *house) withdraw() (violations []string) {
 	hash := h.signed.Plan.Hash()
 	w, err := plan.Withdraw(plan.Withdrawal{Plan: hash, At: opens, Reason: "the wrong question"}, h.ring.publisher)
 	h.check(err)
-	for i, role := range seats {
+	for i, role := range h.roles {
 		h.persist(func() error {
 			_, p, err := h.ask(seatName(role, i), http.MethodPut, wire.WithdrawalPath(hash), wire.WithdrawalType, "", w.Marshal())
 			if p != nil {
@@ -288,6 +303,9 @@ func (h *house) withdraw() (violations []string) {
 		})
 	}
 	for _, name := range h.names {
+		if !strings.Contains(name, "#") {
+			continue
+		}
 		refused := func() bool {
 			_, p, err := h.ask(name, http.MethodGet, wire.PlanPath(hash), "", "", nil)
 			return err == nil && p != nil && p.Code == wire.PlanWithdrawn
@@ -342,10 +360,10 @@ var wards = []struct {
 		times := int(seed)
 		return mishap{
 			dooms: map[string][]doom{
-				"leader0": append(drawn(r, "call", 3, "reports-kept", "rows/take/committed"), drawn(r, "call", 1, "rows/jobs", "job-verified", "rows/add/committed", "share-drawn")...),
-				"leader1": drawn(r, "call", 1, "rows/jobs/committed", "job-verified", "rows/add", "rows/share", "helper-shared"),
-				"helper0": drawn(r, "call", 1, "helper-verified", "rows/add/committed"), "helper1": drawn(r, "call", 1, "helper-verified", "rows/share"),
-				"issuer0": drawn(r, "call", 3, "before mark", "after mark"),
+				"leader#0": append(drawn(r, "call", 3, "reports-kept", "rows/take/committed"), drawn(r, "call", 1, "rows/jobs", "job-verified", "rows/add/committed", "share-drawn")...),
+				"leader#1": drawn(r, "call", 1, "rows/jobs/committed", "job-verified", "rows/add", "rows/share", "helper-shared"),
+				"helper#0": drawn(r, "call", 1, "helper-verified", "rows/add/committed"), "helper#1": drawn(r, "call", 1, "helper-verified", "rows/share"),
+				"issuer#0": drawn(r, "call", 3, "before mark", "after mark"),
 			},
 			calls: func(f *fleet, who string) {
 				var err error
@@ -435,6 +453,7 @@ const (
 	leaseIgnored = "a lease that is ignored"
 	inMemory     = "a duplicate is looked for in memory alone"
 	unheard      = "what others have withdrawn is not read"
+	stubborn     = "nothing is set aside"
 )
 
 var seatTwins = []struct{ name, role, want string }{
@@ -442,11 +461,11 @@ var seatTwins = []struct{ name, role, want string }{
 	{leaseIgnored, "leader", "[3-9] jobs of 2 crowds"},
 	{inMemory, "leader", "has [23] reports acknowledged"},
 	{inMemory, "issuer", "has got [23] tokens"},
-	{unheard, "helper", "helper[02] goes on with a plan that is withdrawn"},
+	{unheard, "helper", "helper#[02] goes on with a plan that is withdrawn"},
 }
 
 // sharedStore is the store that a process shares with others; nil: it shares none.
-func (s setting) sharedStore(name string) (keep.Store, error) {
+func (s setting) sharedStore() (keep.Store, error) {
 	if s.url == "" {
 		return nil, nil
 	}
@@ -499,6 +518,13 @@ func (l *lonely) Create(ctx context.Context, shelf string) (keep.Shelf, error) {
 	}
 	s, err := l.Store.Create(ctx, shelf)
 	return l.around(shelf, s), err
+}
+
+func (l *lonely) SetAside(ctx context.Context, shelf string) (keep.Shelf, error) {
+	if l.bug == stubborn {
+		return nil, keep.ErrDamaged
+	}
+	return l.Store.SetAside(ctx, shelf)
 }
 
 func (l *lonely) around(name string, s keep.Shelf) keep.Shelf {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,6 +32,7 @@ type station struct {
 	Database string // URL of the analyzer's
 	Parts    string // folder of the hop's parts, or URL of a bucket
 	Shards   string // of the analyzer's
+	Log      string // address of the public log; "": there is none
 	Twin     string // the bug that it has; "": none
 	Slow     time.Duration
 }
@@ -200,7 +200,7 @@ func (o order) post(s setting, f *fates) error {
 	var run func(context.Context)
 	switch kind := strings.TrimRight(o.Name, "0123456789"); kind {
 	case "mixer":
-		shelves, err := s.shelves(ctx, o.Name)
+		shelves, err := s.shelves(o.Name)
 		if err != nil {
 			return err
 		}
@@ -244,12 +244,13 @@ func fail(err error) {
 // man gives a process of a fleet what it shares.
 func (o order) man(s setting) (setting, *fates, error) {
 	f := &fates{home: o.Home, name: o.Name}
-	s.log, s.now = slog.New(slog.NewTextHandler(f, nil)), fixed(o.Home)
+	now := fixed(o.Home)
+	s.log, s.now = slog.New(slog.NewTextHandler(f, nil)), func() time.Time { return now().Add(readClock(o.Home, o.Name)) }
 	s.failpoint = func(name string) error {
 		f.come(name, false)
 		return nil
 	}
-	s.url, s.keys, s.dsn = o.Station.Queue, o.Station.Keys, o.Station.Database
+	s.url, s.keys, s.dsn, s.planLog = o.Station.Queue, o.Station.Keys, o.Station.Database, o.Station.Log
 	place := o.Station.Parts
 	if o.Name == "analyzer" || strings.HasPrefix(o.Name, "counter") {
 		place = o.Station.Shards
@@ -336,12 +337,14 @@ func (o order) serveFleet(s setting) error {
 		return err
 	}
 	s.lease = fleetLease
-	if role := strings.TrimRight(o.Name, "012"); slices.Contains(seats, role) {
+	if role, _, seat := strings.Cut(o.Name, "#"); seat {
+		s.bytes = fleetPart
 		return o.seat(role, s, f)
 	}
 	switch {
 	case o.Name == "analyzer":
 		s.bytes = fleetShard
+	case o.Name == "log":
 	case strings.HasPrefix(o.Name, "hop"):
 		s.bytes = fleetPart
 	default:

@@ -113,7 +113,7 @@ func (r *ring) sumPlan(title string, s shape, address func(name string) string, 
 }
 
 func launchAggregator(name string, s setting) (process, error) {
-	store, err := s.sharedStore(name)
+	store, err := s.sharedStore()
 	if store == nil && err == nil {
 		store, err = shelves.Folder(s.dir, s.common(name), true)
 	}
