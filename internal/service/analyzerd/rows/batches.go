@@ -39,8 +39,11 @@ type mark struct {
 // at returns where the mark of a batch is.
 func (b Batch) at() string { return place(b.Crowd, b.Instance) }
 
-// itself returns where the tally of a batch is, and the attempt to count it.
+// itself returns where the attempt to count a batch is.
 func (b Batch) itself() string { return fmt.Sprintf("%s/%x", b.at(), b.SHA256) }
+
+// tally returns where a tally of a batch is: what another process counts otherwise lies elsewhere.
+func (b Batch) tally(known body) string { return b.itself() + "/" + known.SHA256 }
 
 func (b Batch) mark(tally []byte) mark {
 	return mark{hex.EncodeToString(b.SHA256[:]), b.Receipts, b.Respondents, b.Smallest, b.Dropped, b.Counted.UTC().Truncate(time.Microsecond), bodyOf(tally)}
@@ -117,7 +120,7 @@ func (s *Store) Count(ctx context.Context, b Batch, tally []byte) (Outcome, erro
 	if err != nil {
 		return Failed, over(err)
 	}
-	err = s.writeParts(ctx, shelf, "count", []content{{talliesTable, b.itself(), tally}}, func(tx keep.Tx) (bool, error) {
+	err = s.writeParts(ctx, shelf, "count", []content{{talliesTable, b.tally(bodyOf(tally)), tally}}, func(tx keep.Tx) (bool, error) {
 		if outcome, err = b.taken(tx.Get); outcome != New {
 			return false, err
 		}
@@ -185,7 +188,7 @@ func (s *Store) Tally(ctx context.Context, b Batch) (tally []byte, err error) {
 		var m mark
 		there, err := of(ctx, shelf).read(marksTable, b.at(), &m)
 		if err == nil && there {
-			tally, err = readParts(of(ctx, shelf), talliesTable, b.itself(), m.Tally)
+			tally, err = readParts(of(ctx, shelf), talliesTable, b.tally(m.Tally), m.Tally)
 		}
 		return err
 	})

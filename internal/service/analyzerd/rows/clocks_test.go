@@ -109,3 +109,59 @@ func TestWorkersWhoseClocksDiffer(t *testing.T) {
 		}
 	})
 }
+
+// ahead is a shelf before whose first Update another process is quicker.
+type ahead struct {
+	keep.Shelf
+	other func()
+}
+
+func (a *ahead) Update(ctx context.Context, fn func(keep.Tx) error) error {
+	if other := a.other; other != nil {
+		a.other = nil
+		other()
+	}
+	return a.Shelf.Update(ctx, fn)
+}
+
+// Two processes that count a batch differently, as two versions may, write at once. The first stands, whole: where
+// both tallies have one place, the later one takes the first apart.
+func TestABatchThatIsCountedDifferently(t *testing.T) {
+	onePlace := func(s *Store, ctx context.Context, b Batch, tally []byte) (outcome Outcome, err error) {
+		shelf, err := s.made(ctx, b.Plan)
+		if err != nil {
+			return Failed, err
+		}
+		m := b.mark(tally)
+		m.Tally.SHA256 = bodyOf(large(1)).SHA256
+		err = s.writeParts(ctx, shelf, "count", []content{{talliesTable, b.tally(m.Tally), tally}}, func(tx keep.Tx) (bool, error) {
+			outcome, err = b.taken(tx.Get)
+			if err != nil || outcome != New {
+				return false, err
+			}
+			return true, put(tx, marksTable, b.at(), m)
+		})
+		return outcome, err
+	}
+	both(t, func(t *testing.T, c Config) {
+		s := opened(t, c)
+		for i, count := range []func(*Store, context.Context, Batch, []byte) (Outcome, error){(*Store).Count, onePlace} {
+			register(t, s, i)
+			b := batch(i, 0)
+			shelf, err := s.made(t.Context(), b.Plan)
+			check(t, err)
+			s.shelves[b.Plan] = &ahead{shelf, func() {
+				if outcome, err := count(s, t.Context(), b, large(1)); outcome != New || err != nil {
+					t.Fatal(outcome, err)
+				}
+			}}
+			if outcome, err := count(s, t.Context(), b, large(2)); outcome != Again || err != nil {
+				t.Errorf("the later one: %v, %v", outcome, err)
+			}
+			tally, err := s.Tally(t.Context(), b)
+			if whole := err == nil && bytes.Equal(tally, large(1)); whole != (i == 0) {
+				t.Errorf("one place %t: the first tally is whole: %t, %v", i == 1, whole, err)
+			}
+		}
+	})
+}

@@ -73,7 +73,7 @@ const (
 // Tables of a plan's shelf.
 const (
 	marksTable    keep.Table = 1 // CROWD/INSTANCE -> mark of a batch
-	talliesTable  keep.Table = 2 // CROWD/INSTANCE/BATCH/PART -> part of its tally
+	talliesTable  keep.Table = 2 // CROWD/INSTANCE/BATCH/DIGEST/PART -> part of its tally
 	shardsTable   keep.Table = 3 // CROWD/INSTANCE/SHARD -> lease, or what was counted
 	countsTable   keep.Table = 4 // CROWD/INSTANCE/SHARD/ATTEMPT/DIGEST/PART -> part of that tally
 	attemptsTable keep.Table = 5 // CROWD/INSTANCE/BATCH -> attempt that stands
