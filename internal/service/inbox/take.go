@@ -20,8 +20,8 @@ import (
 // their crowds, which are fewer.
 const CoverLabel = 1<<32 - 1
 
-// MaxCovers is how many covers of one respondent an epoch keeps, in one run of the
-// service: they take as much disk as answers.
+// MaxCovers is how many covers of one respondent an epoch keeps, in one run of each
+// process of the service: they take as much disk as answers.
 const MaxCovers = 16
 
 // respondentKey returns where a respondent's contribution lies. Its 128 bits: among 2^32
@@ -55,9 +55,11 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 		return err
 	}
 	size := e.rules.Bytes()
-	if err := e.o.Room.For(r.Context(), int64(size)); err != nil {
+	done, err := e.o.Room.For(r.Context(), int64(size))
+	if err != nil {
 		return Storage(err)
 	}
+	defer done()
 	body, err := serve.ReadBody(w, r, int64(size))
 	if err != nil {
 		return err
@@ -86,19 +88,22 @@ func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [
 	if err != nil {
 		return false, wire.Problemf(wire.ContributionRefused, "%w", err)
 	}
-	key, label, cover := respondentKey(respondent), crowd, id != sum
-	if cover {
-		if e.coveredBy(respondent) >= MaxCovers {
-			return false, wire.Problemf(wire.RateLimited, "%d covers of this respondent are here, the most that are kept", MaxCovers)
-		}
-		key, label = coverKey(respondent, id), CoverLabel
-	}
 	shelf := e.shelf()
 	if shelf == nil {
 		return false, wire.Problemf(wire.EpochOver, "the plan has closed")
 	}
+	key, label, cover := respondentKey(respondent), crowd, id != sum
+	if cover {
+		if !e.coveredBy(respondent, 1) {
+			return false, wire.Problemf(wire.RateLimited, "%d covers of this respondent are here, the most that are kept", MaxCovers)
+		}
+		key, label = coverKey(respondent, id), CoverLabel
+	}
 	// Insert returns once the row is synced. It goes to the end, whatever becomes of the connection: what is there decides what comes again.
 	again, err = shelf.Insert(context.WithoutCancel(ctx), keep.Row{Table: contributions, Key: string(key[:]), Label: label, Value: labelled(label, body)})
+	if cover && (again || err != nil && !errors.Is(err, keep.ErrUnavailable)) { // there is no more of it
+		e.coveredBy(respondent, -1)
+	}
 	switch {
 	case errors.Is(err, keep.ErrTaken):
 		return false, wire.Problemf(wire.AlreadyContributed, "another contribution of this respondent is here")
@@ -107,21 +112,21 @@ func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [
 	case err != nil:
 		return false, Storage(err)
 	}
-	if !again && cover {
-		e.mu.Lock()
-		e.covers[respondent]++
-		e.mu.Unlock()
-	} else if !again && e.rules.Deletion == nil {
+	if !again && !cover && e.rules.Deletion == nil {
 		e.o.Kept(ctx)
 	}
 	return again, e.o.Failpoint("contribution-kept")
 }
 
-// coveredBy returns how many covers of a respondent this run has kept.
-func (e *Epoch) coveredBy(respondent serve.Respondent) int {
+// coveredBy counts covers of a respondent that this run keeps or is to keep: false where they would be too many.
+func (e *Epoch) coveredBy(respondent serve.Respondent, more int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.covers[respondent]
+	if e.covers[respondent]+more > MaxCovers {
+		return false
+	}
+	e.covers[respondent] += more
+	return true
 }
 
 // contributions is the table of an entry's shelf: respondentKey or coverKey -> label, contribution. Who

@@ -86,9 +86,11 @@ func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m han
 	defer release()
 	state := t.state(c)
 	if state.Phase == "" || !bytes.Equal(state.In, digest[:]) {
-		if err := t.s.room.For(ctx, m.Head.Bytes()); err != nil {
+		done, err := t.s.room.For(ctx, m.Head.Bytes())
+		if err != nil {
 			return nil, false, inbox.Storage(err)
 		}
+		defer done()
 		laid, err := t.newLaid(ctx, m.Head)
 		if err != nil {
 			return nil, false, inbox.Storage(err)

@@ -189,3 +189,30 @@ func TestOtherSignaturesAtOneProcess(t *testing.T) {
 	resigned(t, false)
 	stattest.Caught(t, func(tb testing.TB) { resigned(tb, true) })
 }
+
+// A limit of plans is passed by one for each other process at the most: by what they take while this one cannot know.
+// From then on it holds at all of them.
+func TestALimitOfPlansAtTwoProcesses(t *testing.T) {
+	hears := false
+	w, one, two := processes(t, func(s keep.Store) keep.Store { return deaf{s, rows.Plans, &hears} })
+	for _, n := range []*node{one, two} {
+		n.service.plans.Most = 2
+	}
+	load := func(n *node, title string) error {
+		p := w.plan
+		p.Title = title
+		return n.service.Load(t.Context(), plan.Sign(p, w.publish))
+	}
+	if err := errors.Join(load(one, "second"), load(two, "at once")); err != nil {
+		t.Fatal(err)
+	}
+	hears = true
+	for i, n := range []*node{one, two} {
+		if err := load(n, "one more"); err == nil {
+			t.Errorf("process %d takes a plan beyond the limit", i+1)
+		}
+		if known := n.service.plans.Known(); len(known) != 3 {
+			t.Errorf("process %d knows %d plans, and there are one more than two", i+1, len(known))
+		}
+	}
+}

@@ -1,10 +1,13 @@
 package shufflerd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/service/inbox"
@@ -124,6 +127,28 @@ func TestCoverHasACap(t *testing.T) {
 		t.Errorf("another's: %d %s", status, code)
 	}
 	w.contribute(0, 1)
+}
+
+// Nor by sending all at once, and again where the entry has too much to do.
+func TestCoverHasACapAtOnce(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	bodies := make([][]byte, 3*inbox.MaxCovers)
+	for i := range bodies {
+		bodies[i] = w.contribution(0, 1)
+	}
+	var all sync.WaitGroup
+	for _, body := range bodies {
+		r := w.cover("device1", body)
+		all.Go(func() {
+			for status, code := w.do(0, r); status != http.StatusCreated && code != wire.RateLimited; status, code = w.do(0, r) {
+				r.Body = io.NopCloser(bytes.NewReader(body))
+			}
+		})
+	}
+	all.Wait()
+	if n := w.kept()["cover"]; n != inbox.MaxCovers {
+		t.Errorf("%d covers of one respondent are kept, and %d are allowed", n, inbox.MaxCovers)
+	}
 }
 
 // BenchmarkContribute is what an acknowledgement of 256 envelopes takes, of an

@@ -104,9 +104,11 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 
 	// To the end, whatever becomes of the connection, once the body has come.
 	ctx := context.WithoutCancel(r.Context())
-	if err := t.s.room.For(ctx, int64(handover.PrefixSize(t.hop))+head.Bytes()); err != nil {
+	done, err := t.s.room.For(ctx, int64(handover.PrefixSize(t.hop))+head.Bytes())
+	if err != nil {
 		return false, inbox.Storage(err)
 	}
+	defer done()
 	attempt := rows.Attempt()
 	box, err := t.box(ctx, inKind, c, attempt)
 	if err != nil {

@@ -477,7 +477,7 @@ func (s setting) sharedStore() (keep.Store, error) {
 	if err != nil || s.twin == "" {
 		return store, err
 	}
-	return &lonely{Store: store, bug: s.twin, suffix: filepath.Base(s.dir)}, nil
+	return &lonely{Store: store, bug: s.twin, suffix: strings.ReplaceAll(filepath.Base(s.dir), "#", "-")}, nil
 }
 
 // seat is a process of a role that others of the same role stand beside.

@@ -19,6 +19,8 @@ type Room struct {
 	mu         sync.Mutex
 	at         time.Time
 	used, free int64
+	coming     int64 // that room was given for, and that is not done
+	since      int64 // that was done since it was measured
 }
 
 const (
@@ -47,7 +49,7 @@ func (r *Room) measure(ctx context.Context) (used, limit int64, err error) {
 		if free < 0 {
 			free = none + reserve
 		}
-		r.used, r.free, r.at = used, free-reserve, time.Now()
+		r.used, r.free, r.at, r.since = used, free-reserve, time.Now(), 0
 	}
 	used, limit = r.used+r.beside(), none
 	if r.most > 0 {
@@ -56,14 +58,25 @@ func (r *Room) measure(ctx context.Context) (used, limit int64, err error) {
 	return used, min(limit, used+r.free), nil
 }
 
-// For is keep.ErrFull unless so many more bytes could be taken and everything kept once more: a
-// disk that was filled alone could never be emptied.
-func (r *Room) For(ctx context.Context, more int64) error {
+// For gives room for so many more bytes until done is called: keep.ErrFull unless they could be taken
+// with all that is coming, and everything kept once more. A disk that was filled alone could never be
+// emptied. What other processes are given at once it does not know.
+func (r *Room) For(ctx context.Context, more int64) (done func(), err error) {
 	used, limit, err := r.measure(ctx)
-	if err == nil && 2*(used+more) > limit {
-		err = keep.ErrFull
+	if err != nil {
+		return nil, err
 	}
-	return err
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if 2*(used+r.since+r.coming+more) > limit {
+		return nil, keep.ErrFull
+	}
+	r.coming += more
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.coming, r.since = r.coming-more, r.since+more
+	}, nil
 }
 
 // Bytes returns how many bytes are kept.
@@ -77,5 +90,9 @@ func (r *Room) Healthy(ctx context.Context) error {
 	if r.store.stuck.Load() {
 		return fmt.Errorf("shuffler: %w: the last mark was not written; on a disk of this machine's it takes a restart", keep.ErrUnavailable)
 	}
-	return r.For(ctx, 0)
+	done, err := r.For(ctx, 0)
+	if err == nil {
+		done()
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
@@ -212,10 +213,31 @@ func TestRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := NewRoom(s, 2*(used+5000), func() int64 { return beside })
-	if err := errors.Join(r.For(t.Context(), 4000), r.Healthy(t.Context())); err != nil {
-		t.Error(err)
+	for _, parts := range [][]int64{{4000}, {1000, 3000}, {1, 1, 1, 3997}} {
+		var all []func()
+		for _, n := range parts {
+			done, err := r.For(t.Context(), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, done)
+		}
+		// Callers that come together get no more than one: what is coming counts, and what has come since the measure.
+		for i := range 2 {
+			if _, err := r.For(t.Context(), 1); !errors.Is(err, keep.ErrFull) {
+				t.Errorf("%v: %d bytes more: %v", parts, i, err)
+			}
+			for _, done := range all {
+				done()
+			}
+			all = nil
+		}
+		r.at = time.Time{} // measured again, and nothing was written
+		if err := r.Healthy(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
-	if err := r.For(t.Context(), 4001); !errors.Is(err, keep.ErrFull) {
+	if _, err := r.For(t.Context(), 4001); !errors.Is(err, keep.ErrFull) {
 		t.Errorf("%v", err)
 	}
 	if n, err := r.Bytes(t.Context()); n != used+1000 || err != nil {
