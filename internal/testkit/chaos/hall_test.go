@@ -20,6 +20,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -54,10 +56,10 @@ func newHall(t *testing.T) *hall {
 // hallMishap is what befalls a hall beside the dooms of its processes.
 type hallMishap struct {
 	mishap
-	between func(h *hall, devices int) // after so many devices
-	rotten  int                        // contributions that change on disk before the epoch ends
-	early   bool                       // the epoch may end before its time
-	after   func(h *hall) []string     // when all is counted
+	between func(h *hall, d int)   // behind a device
+	rotten  int                    // contributions that change on disk before the epoch ends
+	early   bool                   // the epoch may end before its time
+	after   func(h *hall) []string // when all is counted
 }
 
 // visit has a device send a contribution of its own to each process of the entry, and returns the cell that
@@ -234,6 +236,17 @@ func (h *hall) rot() {
 		BEGIN EXECUTE format('UPDATE %I SET v = set_bit(v, 300, 1 - get_bit(v, 300)) WHERE n = (SELECT max(n) FROM %1$I)', s); END $$`)
 }
 
+// setAside sets aside what is damaged of the newest inbox, as a process does when the epoch ends.
+func (h *hall) setAside() {
+	h.t.Helper()
+	keys, err := blob.OpenFolder(filepath.Join(h.dir, hopSeats[0]+"-keys"))
+	h.check(err)
+	store, err := postgres.Open(h.t.Context(), postgres.Config{URL: h.postgres.In(schemaOf(hopSeats[0])), Keys: keys})
+	h.check(err)
+	_, err = store.SetAside(h.t.Context(), fmt.Sprintf("in-%s_0_0", h.signed.Plan.Name()))
+	h.check(errors.Join(err, store.Close()))
+}
+
 // halls are what befalls a hall, each drawn from a seed.
 var halls = []struct {
 	name string
@@ -284,6 +297,18 @@ var halls = []struct {
 				h.rot()
 			}
 		}}
+	}},
+	{"bits flip in every table", func(uint64) hallMishap {
+		return hallMishap{rotten: 1, between: func(h *hall, d int) {
+			if d < hallDevices-1 {
+				return
+			}
+			h.rot()
+			h.setAside()
+			for _, v := range h.flips() {
+				h.t.Error(v)
+			}
+		}, after: func(h *hall) []string { return h.flips() }}
 	}},
 	{"the clock of one process is ahead", func(seed uint64) hallMishap {
 		at, who := hallDevices-3+int(seed)%2, seatName(hopSeats[0], int(seed)%seatsOfARole)

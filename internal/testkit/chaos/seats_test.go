@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -317,6 +318,46 @@ func (h *house) withdraw() (violations []string) {
 	return violations
 }
 
+var seatFlips = flag.Int("chaos.flips", 4, "bits that flip in each table of each shelf of a role, in TestSeats and TestHall")
+
+// flips has bits flip in each table of the roles' databases while no process of them runs, and returns which nobody
+// finds. What was set aside says nothing to anybody, whatever flips in it.
+func (h *house) flips() (violations []string) {
+	h.t.Helper()
+	for _, role := range h.roles {
+		for i := range seatsOfARole {
+			h.kill(seatName(role, i))
+		}
+		keys, err := blob.OpenFolder(filepath.Join(h.dir, role+"-keys"))
+		h.check(err)
+		store, err := postgres.Open(h.t.Context(), postgres.Config{URL: h.postgres.In(schemaOf(role)), Keys: keys})
+		h.check(err)
+		checked := func(shelf string) error {
+			s, err := store.Open(h.t.Context(), shelf)
+			if err == nil {
+				err = s.Check(h.t.Context())
+			}
+			return err
+		}
+		found := postgrestest.Flips(h.t, h.postgres.In(schemaOf(role)), *seatFlips, seeded.New(40), func(f postgrestest.Flip) {
+			if err := checked(f.Shelf); f.Aside && err != nil || !f.Aside && !errors.Is(err, keep.ErrDamaged) {
+				violations = append(violations, fmt.Sprintf("%s: %s: %v", role, f.What, err))
+			}
+		})
+		h.t.Logf("%s: %v", role, found)
+		names, err := store.List(h.t.Context())
+		h.check(err)
+		for _, name := range append(names, keep.Main) {
+			h.check(checked(name))
+		}
+		h.check(store.Close())
+		for i := range seatsOfARole {
+			h.revive(seatName(role, i))
+		}
+	}
+	return violations
+}
+
 // befall gives processes their dooms.
 func (h *house) befall(m mishap) {
 	for _, name := range h.names {
@@ -400,7 +441,7 @@ func TestSeats(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+uint64(*workerSeeds); seed++ {
 		for _, one := range wards {
 			if !h.try(t, fmt.Sprintf("%s, seed %d", one.name, seed), func(t *testing.T) {
-				for _, v := range append(h.collect(one.draw(seed)), h.withdraw()...) {
+				for _, v := range slices.Concat(h.collect(one.draw(seed)), h.flips(), h.withdraw()) {
 					t.Error(v)
 				}
 				if n := h.met(); n == 0 {

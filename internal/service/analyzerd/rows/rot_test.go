@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 )
 
 var flips = flag.Int("rows.flips", 20, "bits that flip in each file, and in each table of a database")
@@ -177,52 +176,14 @@ func TestAFlippedBitInADatabase(t *testing.T) {
 	little(t, s)
 	want, err := all(t, s)
 	check(t, err)
-	db, err := pgx.Connect(t.Context(), c.DSN)
-	check(t, err)
-	defer db.Close(t.Context())
-	type place struct {
-		table string
-		t     int
-	}
-	var places []place
-	names, err := db.Query(t.Context(), `SELECT relname FROM pg_class WHERE relname ~ '^confetti_s[0-9]+$' AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
-	check(t, err)
-	tables, err := pgx.CollectRows(names, pgx.RowTo[string])
-	check(t, err)
-	seen := map[int]bool{}
-	for _, table := range tables {
-		rows, err := db.Query(t.Context(), "SELECT DISTINCT t::int FROM "+table+" WHERE t > 0")
-		check(t, err)
-		of, err := pgx.CollectRows(rows, pgx.RowTo[int])
-		check(t, err)
-		for _, n := range of {
-			places = append(places, place{table, n})
-			seen[n] = true
+	flipped := postgrestest.Flips(t, c.DSN, *flips, rand.New(rand.NewPCG(1, 1)), func(f postgrestest.Flip) {
+		if !judge(t, f.What+", open", want, s, nil) {
+			t.Errorf("%s: nothing was said", f.What)
 		}
-	}
+	})
 	for n := 1; n <= int(numberedTable); n++ {
-		if !seen[n] {
+		if flipped["main"][n]+flipped["others"][n] == 0 {
 			t.Errorf("no row of table %d", n)
-		}
-	}
-	r := rand.New(rand.NewPCG(1, 1))
-	for _, p := range places {
-		for range *flips {
-			column := []string{"k", "v", "sum"}[r.IntN(3)]
-			var row string
-			var size int
-			check(t, db.QueryRow(t.Context(), fmt.Sprintf("SELECT ctid::text, coalesce(length(%s), 0) FROM %s WHERE t = $1 ORDER BY random() LIMIT 1", column, p.table), p.t).Scan(&row, &size))
-			if size == 0 {
-				continue
-			}
-			at := r.IntN(size)
-			flip := fmt.Sprintf("UPDATE %s SET %s = set_byte(%[2]s, %d, get_byte(%[2]s, %[3]d) # %d) WHERE ctid = $1 RETURNING ctid::text", p.table, column, at, 1<<r.IntN(8))
-			check(t, db.QueryRow(t.Context(), flip, row).Scan(&row))
-			what := fmt.Sprintf("table %d of %s, byte %d of %s", p.t, p.table, at, column)
-			if !judge(t, what+", open", want, s, nil) {
-				t.Errorf("%s: nothing was said", what)
-			}
-			check(t, db.QueryRow(t.Context(), flip, row).Scan(&row)) // back
 		}
 	}
 	judge(t, "mended", want, s, nil)
