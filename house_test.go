@@ -26,17 +26,17 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 130435,
+	"lines of the product": 130464,
 
 	"lines a device compiles":                 22366,
 	"lines of a histogram app":                33100,
 	"lines a verifier of every kind compiles": 42015,
 	"lines of a histogram's verifier":         26404,
-	"lines a mixing party compiles":           27712,
+	"lines a mixing party compiles":           27738,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
 	"lines an aggregator compiles": 25698,
 
-	"comments that say what a function is": 542,
+	"comments that say what a function is": 541,
 	"long sentences in a thousand":         10,
 }
 
