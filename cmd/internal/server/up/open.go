@@ -37,7 +37,11 @@ func (c Command) lanAddress() (net.IP, error) {
 	if ip == nil || ip.IsUnspecified() {
 		return nil, terminal.Usagef("--lan is %q: give the address of this machine on the network, such as 192.168.0.7", c.LAN)
 	}
-	return ip, nil
+	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
+	if err != nil {
+		return nil, terminal.Usagef("--lan: this machine does not listen at %s: give one of its own addresses: %w", ip, err)
+	}
+	return ip, l.Close()
 }
 
 // open serves the console with a live poll until the context ends, and says where. done waits

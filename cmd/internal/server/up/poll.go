@@ -117,7 +117,7 @@ func listenPages(t trial.Folder, ip net.IP) (net.Listener, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
 		if err != nil {
-			return nil, fmt.Errorf("--lan: this machine does not listen at %s: give one of its own addresses: %w", ip, err)
+			return nil, err
 		}
 		_, at, err := net.SplitHostPort(l.Addr().String())
 		if err == nil {
