@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -91,19 +93,36 @@ func withFolders(all []file) (out []file) {
 	return out
 }
 
+// pages returns what people read beside the programs: the texts of the root, and docs with its examples.
+func pages() (texts []file, err error) {
+	shown := []string{".md", ".svg", ".png", ".yaml", ".html", ".jsx", ".mjs", ".json"}
+	for _, root := range []string{"CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md", "LICENSE", "README.md", "SECURITY.md", "docs"} {
+		err = errors.Join(err, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			if err != nil || d.IsDir() || root == "docs" && !slices.Contains(shown, path.Ext(name)) {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			texts = append(texts, file{name: filepath.ToSlash(name), mode: 0o644, text: text})
+			return err
+		}))
+	}
+	return texts, err
+}
+
 // archives writes one a platform: programs, what shells read, and the texts.
 func (e edition) archives(ctx context.Context) error {
 	texts, err := e.completions(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"CHANGELOG.md", "LICENSE", "README.md"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		texts = append(texts, file{name: name, mode: 0o644, text: text})
+	read, err := pages()
+	if err != nil {
+		return err
 	}
+	texts = append(texts, read...)
 	for _, t := range e.targets {
 		name := "confetti_" + e.version + "_" + t.os + "_" + t.arch
 		var all []file

@@ -21,6 +21,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
+	"io/fs"
+	"path"
+	"regexp"
 )
 
 // tried is the version that is made, and scratch where.
@@ -184,6 +187,27 @@ func TestTwoMakingsAreTheSame(t *testing.T) {
 	}
 }
 
+// astray lists links between pages and to pictures that lead nowhere; what leads to code is of a checkout.
+func astray(tree fs.FS) (bad []string) {
+	fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		text, failed := fs.ReadFile(tree, name)
+		if err != nil || failed != nil || path.Ext(name) != ".md" {
+			return err
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^):#]+\.(?:md|svg|png|yaml))(?:#[^)]*)?\)`).FindAllStringSubmatch(string(text), -1) {
+			to := path.Join(path.Dir(name), link[1])
+			if strings.Contains(to, "/") && !strings.HasPrefix(to, "docs/") {
+				continue
+			}
+			if _, err := fs.Stat(tree, to); err != nil {
+				bad = append(bad, name+": "+link[1])
+			}
+		}
+		return nil
+	})
+	return bad
+}
+
 // Who has the archive alone sees the whole loop, and phones answer a poll: the modules are inside.
 func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 	text, err := os.ReadFile(found(t, "confetti_", ".tar.gz"))
@@ -206,12 +230,18 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 			t.Errorf("%s: %v, or it names the folder where it was made", name, err)
 		}
 	}
+	if bad := astray(os.DirFS(dir)); len(bad) > 0 {
+		t.Errorf("pages lead to pages that are not there: %q", bad)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "planted.md"), []byte("[nowhere](docs/nowhere.md#there)"), 0o644); err != nil || len(astray(os.DirFS(dir))) != 1 {
+		t.Errorf("a link that leads nowhere is not found: %v", err)
+	}
 	bare(t, dir, confetti, "demo")
 	if page, err := os.ReadFile(filepath.Join(dir, "confetti-demo", "release.html")); err != nil || len(page) < 10_000 {
 		t.Errorf("the demo's page: %v, %d bytes", err, len(page))
 	}
 
-	up := exec.CommandContext(t.Context(), confetti, "up", "poll", "--open", "--devices", "110")
+	up := exec.CommandContext(t.Context(), confetti, "up", "poll", "--ask", "What do you drink?", "--answers", "tea,coffee,mate", "--people", "12")
 	var said bytes.Buffer
 	up.Dir, up.Env, up.Stderr = dir, []string{"PATH=" + dir, "HOME=" + dir}, &said
 	out, err := up.StdoutPipe()

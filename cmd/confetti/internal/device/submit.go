@@ -137,6 +137,9 @@ func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Opti
 	}
 	bearers = []string{""}
 	if c.Bearer != "" {
+		if strings.HasPrefix(filepath.Base(c.Bearer), "cft_") { // it is not repeated
+			return signed, o, nil, terminal.Usagef("--bearer takes a file, and this is a token: everybody on this machine sees a command line, so put the token into a file of yours")
+		}
 		lines, err := table.ReadLines(c.Bearer)
 		if err != nil {
 			return signed, o, nil, fmt.Errorf("--bearer: %w", err)
