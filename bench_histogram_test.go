@@ -19,7 +19,7 @@ import (
 )
 
 // The hot paths of histograms beside docs/numpy_histograms.py, which does what a user
-// of a local differential privacy library for numpy would. docs/performance.md has the
+// of numpy would. docs/performance.md has the
 // numbers.
 
 // What the script has, too.
@@ -33,14 +33,13 @@ const (
 
 // BenchmarkHistogramNumpy alternates ours with numpy: a device before sealing, counting
 // messages, estimating cells and describing them, a simulation by law, and the estimates
-// from a sketch. Of what a numpy user does in two ways, ours is the same in both.
+// from a sketch.
 func BenchmarkHistogramNumpy(b *testing.B) {
 	for _, c := range []struct {
 		name            string
 		runs, theirRuns int // in a turn
 		start           func(*testing.B) func()
 	}{
-		{"device/dense", 20_000, 20, histogramDevice},
 		{"device/sparse", 20_000, 5000, histogramDevice},
 		{"count/100-million", 1, 1, histogramCount},
 		{"estimate/3-million", 20, 20, histogramEstimate},

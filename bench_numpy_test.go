@@ -214,7 +214,13 @@ func startNumpy(b *testing.B, script string) numpyScript {
 	if exec.Command(python, "-c", "import numpy").Run() != nil {
 		b.Skipf("%s has no numpy: docs/numpy_baseline.py says how to get it", python)
 	}
-	cmd := exec.Command(python, script, strconv.Itoa(runtime.GOMAXPROCS(0)))
+	return startPeer(b, python, script, strconv.Itoa(runtime.GOMAXPROCS(0)))
+}
+
+// startPeer starts what docs/numpy_baseline.py says is told cases and answers.
+func startPeer(b *testing.B, program string, args ...string) numpyScript {
+	b.Helper()
+	cmd := exec.Command(program, args...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -249,6 +255,7 @@ func (s numpyScript) signal(sig os.Signal) {
 type numpyAnswer struct {
 	Seconds float64 `json:"seconds"` // a run, in the mean
 	Peak    int     `json:"peak_bytes"`
+	Epsilon float64 `json:"epsilon"` // of an accountant
 }
 
 // run has a case run so many times, while nothing of ours runs.

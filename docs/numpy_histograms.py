@@ -1,5 +1,5 @@
 """The hot paths of histograms in docs/performance.md in numpy, to be timed beside ours:
-what a user of a library like pure-LDP would do, each path vectorized.
+what a user of numpy would do, each path vectorized; docs/peers.py has pure-LDP itself.
 
     GOMAXPROCS=2 go test -run '^$' -bench HistogramNumpy -benchtime 1x -count 3 .
 
@@ -45,21 +45,6 @@ def parts(n):
 def flips(local):
     flip = 1 / (math.exp(local) + 1)
     return 1 - flip, flip
-
-
-def device_dense():
-    """A random number for each cell."""
-    keep, flip = flips(LOCAL)
-    value = 0
-
-    def run():
-        nonlocal value
-        value = (value + 1) % CELLS
-        sent = r.random(CELLS, dtype=np.float32) < np.float32(flip)
-        sent[value] = r.random() < keep
-        return np.flatnonzero(sent)
-
-    return run
 
 
 def device_sparse():
@@ -208,7 +193,6 @@ def peak():
 
 
 CASES = {
-    "device/dense": device_dense,
     "device/sparse": device_sparse,
     "count/100-million": count,
     "estimate/3-million": estimate,

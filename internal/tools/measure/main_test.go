@@ -133,6 +133,19 @@ func TestRowsAreMade(t *testing.T) {
 	}
 }
 
+// A page's number was rounded: only what is worse by 3 % than the largest that rounds to it is.
+func TestRoundedRows(t *testing.T) {
+	for page, want := range map[string]bool{"0.0001": false, "0.00010": true, "0.000114": false} {
+		_, rows, err := read("page", "| a | ratio | by |\n| --- | --- | --- |\n| x | "+page+" | `Seal` |\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := rows[0].beside(result{Values: map[string]measure{"Seal ratio": {Median: 0.000115}}}); c.Worse != want {
+			t.Errorf("%s: %+v", page, c)
+		}
+	}
+}
+
 // A busy machine's ratios are hidden, or marked where they were asked for; times are told.
 func TestBusyMachinesTellNoRatios(t *testing.T) {
 	page, m, runs := playing(t)

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ type row struct {
 	benchmark, metric, label string
 	sentence                 *regexp.Regexp
 	cells                    map[string]string // by the head of their column
-	says                     float64
+	says, half               float64           // and half of its last digit, by which it was rounded
 	unit                     string
 	rate                     bool // more of it is better
 }
@@ -118,7 +119,8 @@ func (r *row) made(by string, heads []string) error {
 				if err != nil {
 					return err
 				}
-				r.says, r.unit = v, found[2]
+				_, decimals, _ := strings.Cut(found[1], ".")
+				r.says, r.half, r.unit = v, 0.5*math.Pow10(-len(decimals)), found[2]
 				r.rate = rate.MatchString(r.cells[head] + "\n" + head)
 				if r.metric == "" && ratio {
 					r.metric = "ratio"
@@ -245,8 +247,9 @@ func compare(rows []row, commands []command, made map[string]result) (all []comp
 // beside compares a row with what a command gave.
 func (r row) beside(one result) *compared {
 	c := &compared{Page: r.page, Row: r.text, Made: r.by, Command: one.Command, Says: r.says, Loud: one.Loud, Ratio: r.metric == "ratio"}
+	half := r.half
 	if scale, ok := seconds[r.unit]; ok {
-		c.Says *= scale
+		c.Says, half = c.Says*scale, half*scale
 	}
 	v, unit, ok := r.found(one)
 	if !ok {
@@ -256,11 +259,10 @@ func (r row) beside(one result) *compared {
 	if scale, ok := timed(unit); ok {
 		v.Median, v.Least, v.Most = v.Median*scale, v.Least*scale, v.Most*scale
 	}
-	c.Found, c.By = &v, v.Median/c.Says-1
+	c.Found, c.By, c.Worse = &v, v.Median/c.Says-1, v.Median/(c.Says+half)-1 > worse
 	if r.rate {
-		c.By = c.Says/v.Median - 1
+		c.By, c.Worse = c.Says/v.Median-1, (c.Says-half)/v.Median-1 > worse
 	}
-	c.Worse = c.By > worse
 	return c
 }
 
