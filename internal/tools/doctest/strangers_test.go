@@ -101,10 +101,11 @@ func TestTwoStrangers(t *testing.T) {
 	for command, words := range map[string]string{
 		"North: ! confetti plan close ../post/plan.signed.json --roots hop/roots.pem --tokens hop/operator.tokens":       "open still: South",
 		"North: ! confetti plan close ../post/sums.signed.json --roots leader/roots.pem --tokens leader/operator.tokens": "open still: South",
-		"North: confetti release verify release --publishers hop/publishers.txt":                                         "checks hold",
-		"South: confetti release verify release --publishers office/publishers.txt":                                      "checks hold",
-		"North: confetti release verify sums --publishers leader/publishers.txt":                                         "checks hold",
-		"South: confetti release verify sums --publishers office/publishers.txt":                                         "checks hold",
+		"North: cat release/counts.csv":                                             "label,cluster 1,yes,",
+		"North: confetti release verify release --publishers hop/publishers.txt":    "checks hold",
+		"South: confetti release verify release --publishers office/publishers.txt": "checks hold",
+		"North: confetti release verify sums --publishers leader/publishers.txt":    "checks hold",
+		"South: confetti release verify sums --publishers office/publishers.txt":    "checks hold",
 	} {
 		if out, printed := said[command]; !printed || !strings.Contains(out, words) {
 			t.Errorf("%s (printed: %v) does not say %q:\n%s", command, printed, words, out)
