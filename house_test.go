@@ -36,6 +36,11 @@ var bars = map[string]int{
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
 	"lines an aggregator compiles": 25698,
 
+	// Above the 3,900 that were first thought of, for what the estimate left out: two engines that keep every promise of
+	// package keep, chains, compaction, what is set aside, backups and leases.
+	"lines of storage engines": 5821,
+	"lines of storage rows":    4775,
+
 	"comments that say what a function is": 541,
 	"long sentences in a thousand":         10,
 }
@@ -43,6 +48,12 @@ var bars = map[string]int{
 // helpers are packages for tests alone, and what keeps the house: they are no product.
 func helper(pkg string) bool {
 	return strings.HasPrefix(pkg, "internal/testkit") || strings.HasPrefix(pkg, "internal/tools") || strings.HasSuffix(pkg, "test")
+}
+
+// storage are the packages that keep rows, and those that say what rows mean.
+var storage = map[string]string{
+	"internal/storage/hashchain": "engines", "internal/storage/keep": "engines", "internal/storage/keep/journal": "engines", "internal/storage/keep/postgres": "engines",
+	"internal/service/shelves": "rows", "internal/service/shufflerd/rows": "rows", "internal/service/aggregated/rows": "rows", "internal/service/analyzerd/rows": "rows",
 }
 
 // measured returns today's number for each bar.
@@ -63,6 +74,9 @@ func measured(tree fs.FS) (map[string]int, error) {
 		}
 		if !helper(pkg) {
 			n["lines of the product"] += s.Lines
+		}
+		if kind := storage[pkg]; kind != "" {
+			n["lines of storage "+kind] += s.Lines
 		}
 	}
 	closure := func(roots ...string) (lines int) {
@@ -196,10 +210,14 @@ func TestTheHouseIsMeasured(t *testing.T) {
 		"plan/plan_test.go":       {Data: []byte("package plan\n\nfunc Test() {}\n")},
 		"client/client.go":        {Data: []byte("package client\n\nimport _ \"" + architecture.Module + "plan\"\n")},
 		"internal/testkit/a/a.go": {Data: []byte("package a\n")},
+
+		"internal/storage/keep/keep.go":      {Data: []byte("package keep\n")},
+		"internal/service/shelves/lease.go":  {Data: []byte("package shelves\n\nconst a = 1\n")},
+		"internal/storage/keep/keep_test.go": {Data: []byte("package keep\n\nconst b = 1\n")},
 	}
 	tree["README.md"] = &fstest.MapFile{Data: []byte("# Title\n\nShort it is. " + strings.Repeat("word ", 36) + "end.\n")}
 	now, err := measured(tree)
-	want := map[string]int{"long sentences in a thousand": 500, "root folders": 3, "public packages": 2, "exported names": 2, "lines of the product": 12, "lines a device compiles": 12, "comments that say what a function is": 1}
+	want := map[string]int{"long sentences in a thousand": 500, "root folders": 3, "public packages": 2, "exported names": 2, "lines of storage engines": 1, "lines of storage rows": 3, "lines of the product": 16, "lines a device compiles": 12, "comments that say what a function is": 1}
 	if err != nil {
 		t.Fatal(err)
 	}
