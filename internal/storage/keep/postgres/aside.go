@@ -34,7 +34,7 @@ func (s *store) SetAside(ctx context.Context, name string) (keep.Shelf, error) {
 	if !st.tabled {
 		return sh, nil
 	}
-	lost, err := sh.moveAside(ctx, tx)
+	lost, err := sh.moveAside(ctx, tx, st.due)
 	if err != nil || lost == 0 {
 		return sh, explain(ctx, err)
 	}
@@ -46,10 +46,9 @@ func (s *store) SetAside(ctx context.Context, name string) (keep.Shelf, error) {
 
 // moveAside returns how many rows are lost: those that it has moved, and those that Seal had counted
 // and that are not there.
-func (s *shelf) moveAside(ctx context.Context, tx *transaction) (lost int64, err error) {
+func (s *shelf) moveAside(ctx context.Context, tx *transaction, due *int64) (lost int64, err error) {
 	var there bool
-	var due *int64
-	if err := tx.conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL, inserted FROM confetti_shelves WHERE shelf = $2", s.table, s.name).Scan(&there, &due); err != nil {
+	if err := tx.conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", s.table).Scan(&there); err != nil {
 		return 0, err
 	}
 	if !there {

@@ -175,12 +175,18 @@ func after(prefix string) string {
 }
 
 func (s *shelf) Each(ctx context.Context, t keep.Table, prefix string, fn func(string, []byte) error) error {
+	return s.pages(t, prefix, func(sql string, args []any, more func(pgx.BatchResults) error) error {
+		return s.asked(ctx, sql, args, more)
+	}, fn)
+}
+
+// pages asks for the rows of a prefix, page after page.
+func (s *shelf) pages(t keep.Table, prefix string, ask func(sql string, args []any, more func(pgx.BatchResults) error) error, fn func(string, []byte) error) error {
 	behind := ""
 	for {
 		var rows []pair
 		last := true // where there is no table
-		sql, args, more := s.page(t, prefix, behind, &rows, &last)
-		if err := s.asked(ctx, sql, args, more); err != nil {
+		if err := ask(s.page(t, prefix, behind, &rows, &last)); err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -259,15 +265,11 @@ func (s *shelf) walk(ctx context.Context, order string, begin func(context.Conte
 	defer func() { <-s.s.reading }()
 	var tx pgx.Tx
 	var st status
-	var due *int64
 	err = s.s.read(ctx, func() (err error) {
 		if tx, err = s.s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}); err != nil {
 			return err
 		}
-		if st, err = s.current(tx.QueryRow(ctx, statusColumns, s.name)); err == nil {
-			err = tx.QueryRow(ctx, "SELECT inserted FROM confetti_shelves WHERE shelf = $1", s.name).Scan(&due)
-		}
-		if err != nil {
+		if st, err = s.current(tx.QueryRow(ctx, statusColumns, s.name)); err != nil {
 			tx.Rollback(context.WithoutCancel(ctx))
 		}
 		return err
@@ -308,8 +310,8 @@ func (s *shelf) walk(ctx context.Context, order string, begin func(context.Conte
 	if err == nil {
 		err = rows.Err()
 	}
-	if err == nil && due != nil && *due != n {
-		err = fmt.Errorf("%w: shelf %s has %d of the %d rows that it was sealed with", keep.ErrDamaged, s.name, n, *due)
+	if err == nil && st.due != nil && *st.due != n {
+		err = fmt.Errorf("%w: shelf %s has %d of the %d rows that it was sealed with", keep.ErrDamaged, s.name, n, *st.due)
 	}
 	return explain(ctx, s.gone(ctx, err))
 }

@@ -71,7 +71,7 @@ func (s *store) add(ctx context.Context, tx *transaction, name string) (st statu
 
 func keyName(shelf string, number int64) string { return shelf + "/" + strconv.FormatInt(number, 10) }
 
-const statusColumns = "SELECT number, state, tabled, lost, key, sum = " + digest + " FROM confetti_shelves WHERE shelf = $1"
+const statusColumns = "SELECT number, state, tabled, lost, inserted, key, sum = " + digest + " FROM confetti_shelves WHERE shelf = $1"
 
 // status reads the row of a shelf: keep.ErrMissing where there is none.
 func (s *store) status(ctx context.Context, q querier, name string) (status, error) {
@@ -80,7 +80,7 @@ func (s *store) status(ctx context.Context, q querier, name string) (status, err
 
 func scanStatus(name string, row pgx.Row) (st status, err error) {
 	var whole bool
-	err = row.Scan(&st.number, &st.state, &st.tabled, &st.lost, &st.key, &whole)
+	err = row.Scan(&st.number, &st.state, &st.tabled, &st.lost, &st.due, &st.key, &whole)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return st, fmt.Errorf("%w: %s", keep.ErrMissing, name)
 	}

@@ -34,6 +34,7 @@ type status struct {
 	state  int
 	tabled bool // its table was made, with its first row
 	lost   int64
+	due    *int64 // rows of Insert that it was sealed with
 	key    []byte
 }
 

@@ -114,29 +114,22 @@ func (u *update) Each(t keep.Table, prefix string, fn func(string, []byte) error
 		}
 		return fn(key, value)
 	}
-	behind := ""
-	for last := false; !last; {
-		var rows []pair
-		last = true
-		sql, args, more := u.s.page(t, prefix, behind, &rows, &last)
-		if err := u.fail(explain(u.ctx, u.s.ask(u.ctx, u.tx.conn, sql, args, more))); err != nil {
-			return err
-		}
-		for _, r := range rows {
-			for len(own) > 0 && own[0] < r.key {
-				if err := tell(own[0], nil); err != nil {
-					return err
-				}
-				own = own[1:]
-			}
-			if len(own) > 0 && own[0] == r.key {
-				own = own[1:]
-			}
-			if err := tell(r.key, r.value); err != nil {
+	err := u.s.pages(t, prefix, func(sql string, args []any, more func(pgx.BatchResults) error) error {
+		return u.fail(explain(u.ctx, u.s.ask(u.ctx, u.tx.conn, sql, args, more)))
+	}, func(key string, value []byte) error {
+		for len(own) > 0 && own[0] < key {
+			if err := tell(own[0], nil); err != nil {
 				return err
 			}
-			behind = r.key
+			own = own[1:]
 		}
+		if len(own) > 0 && own[0] == key {
+			own = own[1:]
+		}
+		return tell(key, value)
+	})
+	if err != nil {
+		return err
 	}
 	for _, key := range own {
 		if err := tell(key, nil); err != nil {
