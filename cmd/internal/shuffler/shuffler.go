@@ -12,7 +12,7 @@ import (
 
 type cli struct {
 	daemon.Flags
-	SetAside bool `help:"Go on without what is damaged in the folder, for good, say what it was, and end." xor:"as"`
+	SetAside bool `help:"Go on without what is damaged in the folder or database, for good, say what it was, and end." xor:"as"`
 	Worker   bool `help:"Take steps of the mixing of large crowds, beside the shuffler of the same configuration, on its PostgreSQL database." xor:"as"`
 }
 

@@ -47,7 +47,7 @@ func (f configFlags) run(std terminal.Streams, c daemon.Service) error {
 
 type serveShuffler struct {
 	configFlags
-	SetAside bool `help:"Go on without what is damaged in the folder, for good, say what it was, and end." xor:"as"`
+	SetAside bool `help:"Go on without what is damaged in the folder or database, for good, say what it was, and end." xor:"as"`
 	Worker   bool `help:"Take steps of the mixing of large crowds, beside the shuffler of the same configuration." xor:"as"`
 }
 
