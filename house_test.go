@@ -26,7 +26,7 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 130471,
+	"lines of the product": 130466,
 
 	"lines a device compiles":                 22366,
 	"lines of a histogram app":                33100,
@@ -38,7 +38,7 @@ var bars = map[string]int{
 
 	// Above the 3,900 that were first thought of, for what the estimate left out: two engines that keep every promise of
 	// package keep, chains, compaction, what is set aside, backups and leases.
-	"lines of storage engines": 5821,
+	"lines of storage engines": 5816,
 	"lines of storage rows":    4775,
 
 	"comments that say what a function is": 541,
