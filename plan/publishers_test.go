@@ -180,7 +180,7 @@ func TestEverySignatureMustHold(t *testing.T) {
 func TestAKeyIsGoodForPlansThatCloseBeforeItsEnd(t *testing.T) {
 	closes := time.Date(2027, 1, 11, 0, 0, 0, 0, time.UTC)
 	before, after := closes.Add(-time.Hour), closes.Add(time.Hour)
-	p := newest()
+	p := keyed(newest())
 	p.Times.Opens, p.Times.Closes = time.Time{}, closes
 	s := Sign(p, key(1))
 	for name, c := range map[string]struct {

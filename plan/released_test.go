@@ -149,7 +149,7 @@ func TestVersion2IsReadForEver(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := errors.Join(newest().Collected(), trust.Admit(Sign(newest(), key(1)), now)); err != nil {
+	if err := errors.Join(keyed(newest()).Collected(), trust.Admit(Sign(keyed(newest()), key(1)), now)); err != nil {
 		t.Error(err)
 	}
 	e := Entry{Kind: ReleaseEntry, Plan: p.Hash()}
