@@ -96,7 +96,7 @@ func newWorld(t testing.TB) *world {
 	if err := keyfile.Create(filepath.Join(w.options.Keys, "other.json"), other); err != nil {
 		t.Fatal(err)
 	}
-	x25519 := "x25519:" + strings.Repeat("A", 43)
+	x25519 := "x25519:" + strings.Repeat("B", 42) + "A"
 	demanding := func(key token.PrivateKey) plan.Party {
 		return plan.Party{Operator: "hop", URL: "https://hop.example", Key: x25519, Tokens: key.Public().String()}
 	}

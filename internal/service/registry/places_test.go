@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,10 @@ func (p place) fits(signed plan.Signed) bool {
 
 func asking(title string) plan.Plan {
 	p := example.Density("rr")
+	p.Analyzer.Key = "x25519:" + strings.Repeat("B", 42) + "A"
+	for i := range p.Route.Mix.Instances[0].Hops {
+		p.Route.Mix.Instances[0].Hops[i].Key = p.Analyzer.Key
+	}
 	p.Title, p.Envelopes = title, plan.Envelopes{PerDevice: 4, PayloadBytes: 8, Suite: "x25519"}
 	p.Times = plan.Times{Opens: begins, Closes: begins.Add(time.Hour)}
 	return p
