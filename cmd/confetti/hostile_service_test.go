@@ -92,7 +92,7 @@ func TestServicesDoNotWriteToTheTerminal(t *testing.T) {
 
 // hostilePlan is a plan all of whose services are at one address.
 func hostilePlan(url string) plan.Plan {
-	key := "x25519:" + strings.Repeat("A", 43)
+	key := "x25519:" + strings.Repeat("B", 42) + "A"
 	return plan.Plan{
 		Version: plan.Version, Title: "What do people read?",
 		Question: plan.Question{Kind: "density", Unfit: plan.UnfitReference, Density: &plan.Density{
