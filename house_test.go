@@ -26,15 +26,15 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 130466,
+	"lines of the product": 130520,
 
-	"lines a device compiles":                 22366,
-	"lines of a histogram app":                33100,
-	"lines a verifier of every kind compiles": 42015,
-	"lines of a histogram's verifier":         26404,
-	"lines a mixing party compiles":           27738,
+	"lines a device compiles":                 22420,
+	"lines of a histogram app":                33154,
+	"lines a verifier of every kind compiles": 42069,
+	"lines of a histogram's verifier":         26458,
+	"lines a mixing party compiles":           27792,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 25698,
+	"lines an aggregator compiles": 25752,
 
 	// Above the 3,900 that were first thought of, for what the estimate left out: two engines that keep every promise of
 	// package keep, chains, compaction, what is set aside, backups and leases.
