@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,9 @@ func run(args []string, std terminal.Streams) int {
 
 // programs are those whose commands are documented as one command line.
 var programs = []commands.Program{program, server.Program}
+
+// typedWords are those of a command line, of which a shell takes some between quotes for one.
+var typedWords = regexp.MustCompile(`"[^"]*"|\S+`)
 
 // parser reads the whole table of a program, and fails the test where a line ends it at once.
 func parser(t *testing.T, p commands.Program) *kong.Kong {
@@ -138,7 +142,10 @@ func TestHelpHasExamples(t *testing.T) {
 				if !strings.HasPrefix(line, path+" ") && line != path {
 					t.Errorf("%s: the example is of another command: %s", path, line)
 				}
-				args := strings.Fields(line)[1:]
+				args := typedWords.FindAllString(line, -1)[1:]
+				for i := range args {
+					args[i] = strings.Trim(args[i], `"`)
+				}
 				if _, err := fresh(p.Only(args)).Parse(args); err != nil {
 					t.Errorf("%s: %v", line, err)
 				}
