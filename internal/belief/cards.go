@@ -18,6 +18,25 @@ type Strength struct {
 	Blocks int    `json:"blocks"`
 }
 
+// Colours names those of each strength, as properties of a style sheet: of a mark, of text, and of the ground below it.
+const Colours = `:root {
+  --strong: #007f5c; --strong-text: #00664a; --strong-tint: #e0f2ea; --moderate: #b87600; --moderate-text: #744900; --moderate-tint: #fcf0d6; --weak: #b83a0e; --weak-text: #9b2f0a; --weak-tint: #fceae2;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --strong: #3fbf94; --strong-text: #68d8b0; --strong-tint: #12291f; --moderate: #e0a93f; --moderate-text: #f0c268; --moderate-tint: #2b2310; --weak: #f07a50; --weak-text: #ff9f7c; --weak-tint: #331b13;
+  }
+}
+.strong { --mark: var(--strong); --text: var(--strong-text); --tint: var(--strong-tint); }
+.moderate { --mark: var(--moderate); --text: var(--moderate-text); --tint: var(--moderate-tint); }
+.weak, .none { --mark: var(--weak); --text: var(--weak-text); --tint: var(--weak-tint); }
+.strength { display: inline-flex; align-items: center; gap: 0.45rem; background: var(--tint); color: var(--text); font-size: 0.85rem; font-weight: 650; border-radius: 99px; padding: 0.15rem 0.7rem; }
+.blocks { display: inline-flex; gap: 2px; } .blocks > span { width: 6px; height: 10px; border: 1px solid currentColor; border-radius: 2px; } .blocks .full { background: currentColor; }
+`
+
+// Full says of each of three blocks whether it is filled.
+func (s Strength) Full() [3]bool { return [3]bool{s.Blocks > 0, s.Blocks > 1, s.Blocks > 2} }
+
 // Epsilons, under replacement, up to which a promise is strong and moderate; and the delta above which it is none,
 // whatever epsilon says.
 const (

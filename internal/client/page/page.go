@@ -38,10 +38,11 @@ var pageHTML string
 var pageCSS string
 
 var ledgerPage = template.Must(template.New("ledger").Funcs(template.FuncMap{
-	"style":   func() template.CSS { return template.CSS(pageCSS) },
+	"style":   func() template.CSS { return template.CSS(belief.Colours + pageCSS) },
 	"moment":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"short":   plan.Short,
+	"lower":   strings.ToLower,
 }).Parse(pageHTML))
 
 // view is what the page is made of.
@@ -73,6 +74,7 @@ type answer struct {
 	Summed  bool
 	Saw     string // who saw the crowd
 	About   string // what the beliefs are about
+	Trial   bool   // one operator has every key
 }
 
 // seen is what one observer can make of a belief.
@@ -85,6 +87,7 @@ type seen struct {
 	Verdict   string
 	Facts     []account.Fact
 	Limitless bool
+	Strength  belief.Strength
 }
 
 // said is a message, and how often it was said.
@@ -124,12 +127,13 @@ func answered(e client.Entry, o Options) answer {
 		low, high := belief.Believed(s.Guarantee, o.Prior)
 		a.Beliefs = append(a.Beliefs, seen{
 			Statement: s, Who: belief.Who(s.Observer), Low: 100 * low, High: 100 * high, Words: belief.Between(low, high), Limitless: high == 1 && low == 0,
-			Facts: s.Guarantee.Facts(), Verdict: s.Guarantee.Verdict(),
+			Facts: s.Guarantee.Facts(), Verdict: s.Guarantee.Verdict(), Strength: belief.Cards([]account.Statement{s})[0].Strength,
 		})
 	}
 	if i := slices.IndexFunc(o.Plans, func(p plan.Plan) bool { return p.Name() == e.Plan }); i >= 0 {
 		p := o.Plans[i]
 		a.Carried, a.Address = carriers(p), words.Addresses(p)
+		a.Trial = len(a.Carried) == 1
 		if strings.HasPrefix(p.Analyzer.URL, "https://") {
 			a.Result = p.Analyzer.URL + "/v1/releases/" + e.Plan + ".html"
 		}

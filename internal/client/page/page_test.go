@@ -53,6 +53,22 @@ func TestThePageSaysWhatWasSaid(t *testing.T) {
 	if strings.Contains(text, "<script") || regexp.MustCompile(`(src|href)="http:`).MatchString(text) {
 		t.Error("the page loads something")
 	}
+	// Each promise has its strength, by word and colour; a plan whose keys one operator has is called a trial.
+	for _, want := range []string{`<p class="strength strong">`, `<p class="strength none">`, "</span>Strong</p>", "</span>None</p>"} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("the page says %q %d times", want, strings.Count(text, want))
+		}
+	}
+	one := func(l *client.Ledger, o *Options) {
+		p := &o.Plans[0]
+		for h := range p.Route.Mix.Instances[0].Hops {
+			p.Route.Mix.Instances[0].Hops[h].Operator = p.Analyzer.Operator
+		}
+		l.Entries[0].Plan = p.Name()
+	}
+	if strings.Contains(text, "Trial.") || strings.Count(drawn(t, one), "<strong>Trial.</strong>") != 1 {
+		t.Error("a trial is not called one, or what is none is")
+	}
 	// What an earlier version wrote down without words stands there as it was sent.
 	if text := drawn(t, func(l *client.Ledger, _ *Options) { l.Entries[0].Said = "" }); strings.Contains(text, "You said") || !strings.Contains(text, "<details open><summary>The messages") {
 		t.Errorf("without words:\n%s", text)

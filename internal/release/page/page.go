@@ -30,10 +30,11 @@ var releaseHTML string
 //go:embed page.css
 var pageCSS string
 
-// CardsCSS styles what Cards draws, and names the colours of every page.
-//
 //go:embed cards.css
-var CardsCSS string
+var cardsCSS string
+
+// CardsCSS styles what Cards draws, and names the colours of every page.
+var CardsCSS = belief.Colours + cardsCSS
 
 // CSS styles what Body draws.
 var CSS = CardsCSS + pageCSS
@@ -55,7 +56,6 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"cards":       belief.Cards,
 	"day":         func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 	"upper":       upper,
-	"blocks":      func(n int) []bool { return []bool{n > 0, n > 1, n > 2} },
 	"lower":       strings.ToLower,
 	"share":       func(x float64) string { return fmt.Sprintf("%.2f%%", 100*x) },
 	"lead":        lead,

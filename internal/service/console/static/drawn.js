@@ -65,7 +65,7 @@ export function showCards(into, cards) {
     bar.append(svg("rect", { class: "track", width: "100%", height: 12 }), svg("rect", { class: "fill", x: `${100 * c.low}%`, width: `${100 * (c.high - c.low)}%`, height: 12 }), svg("rect", { class: "even", x: "50%", width: 1.5, height: 12 }));
     const ends = element("p", "ends", element("span", "", c.from ?? "0 %"), element("span", "", "even odds"), element("span", "", c.to ?? "100 %"));
     ends.setAttribute("aria-hidden", "true");
-    const a = element("article", c.strength.word.toLowerCase(), element("p", "chip", blocks, `${c.of === "label" ? "Of the label alone: " : ""}${c.strength.word}`), element("h3", "", c.title), element("p", "sure", c.sure), bar, ends, ...c.who.map((w) => element("p", "who", w)));
+    const a = element("article", c.strength.word.toLowerCase(), element("p", "strength", blocks, `${c.of === "label" ? "Of the label alone: " : ""}${c.strength.word}`), element("h3", "", c.title), element("p", "sure", c.sure), bar, ends, ...c.who.map((w) => element("p", "who", w)));
     if (c.note) a.append(element("p", "note", c.note));
     a.append(element("details", "", element("summary", "", element("span", "", c.verdict)), element("p", "meaning", c.meaning)));
     return a;
