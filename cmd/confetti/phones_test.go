@@ -170,7 +170,7 @@ func TestAPollOfARoom(t *testing.T) {
 	}
 	room.Look(t, "room, result")
 	for i, phone := range answered { // nobody touches them
-		phone.Do(webtest.Until(`!!document.querySelector("#result .chart li") && document.querySelector("#when").hidden`))
+		phone.Do(webtest.Until(`!!document.querySelector("#result .rows li") && document.querySelector("#when").hidden`))
 		if text := webtest.Ask(phone, chromedp.Text("#result")); !strings.Contains(text, of) {
 			t.Errorf("phone %d reads %q", i, text)
 		}

@@ -61,6 +61,7 @@ func chart(r release.Release) *rows {
 		return nil
 	}
 	s := f.Series[0]
+	section := r.Sections[slices.IndexFunc(r.Sections, func(s release.Section) bool { return len(s.Figures) > 0 })]
 	top := 0.
 	for _, high := range s.High {
 		top = max(top, high)
@@ -71,7 +72,7 @@ func chart(r release.Release) *rows {
 		return nil
 	}
 	at := func(x float64) float64 { return 100 * min(1, max(0, x/axis)) }
-	out := &rows{Unit: "people", Note: f.Title + ". Their width is the noise that protects people; it says nothing of who was not asked."}
+	out := &rows{Unit: "people", Note: together(section, f) + " Their width is the noise that protects people; it says nothing of who was not asked."}
 	for _, i := range foremost(s.Y, mostRows) {
 		guess := min(max(s.Y[i], s.Low[i]), s.High[i]) // noise may take it beyond what can be true
 		one := row{
@@ -90,6 +91,14 @@ func chart(r release.Release) *rows {
 		out.Ticks = append(out.Ticks, number(x))
 	}
 	return out
+}
+
+// together says of which values ranges hold at once, and how surely.
+func together(s release.Section, f *release.Figure) string {
+	if i := slices.IndexFunc(s.Lists, func(l release.List) bool { return l.Level > 0 && l.Among > 1 }); i >= 0 {
+		return fmt.Sprintf("%s: all %s ranges hold together with %.0f\u00a0%% probability.", upper(s.Title), number(float64(s.Lists[i].Among)), 100*s.Lists[i].Level)
+	}
+	return f.Title + "."
 }
 
 // foremost returns where the largest of so many numbers stand, in the order in which they stand.

@@ -33,7 +33,7 @@ var pageCSS string
 //go:embed cards.css
 var cardsCSS string
 
-// CardsCSS styles what Cards draws, and names the colours of every page.
+// CardsCSS styles what Cards and Chart draw, and names the colours of every page.
 var CardsCSS = belief.Colours + cardsCSS
 
 // CSS styles what Body draws.
@@ -102,6 +102,17 @@ func Body(r release.Release) (template.HTML, error) {
 		return "", fmt.Errorf("drawing the release: %w", err)
 	}
 	return template.HTML(b.String()), nil
+}
+
+// Chart draws the rows of a release's first picture, for a page that has CardsCSS; nothing of one that is drawn otherwise.
+func Chart(r release.Release) (template.HTML, error) {
+	drawn := chart(r)
+	if drawn == nil {
+		return "", nil
+	}
+	var b bytes.Buffer
+	err := releasePage.ExecuteTemplate(&b, "rows", drawn)
+	return template.HTML(b.String()), err
 }
 
 // madeBy begins a page: with the name and version of the program that has drawn it.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
@@ -123,7 +124,7 @@ type roomView struct {
 	Reason     string
 	Withdrawal *analyzerd.Withdrawal
 	Answer     string
-	Lines      []line
+	Chart      template.HTML
 	Of         int
 	Without    string
 	Scan       string // how answers come to be counted
@@ -161,7 +162,10 @@ func (c *Console) roomView(ctx context.Context) (roomView, error) {
 			return v, err
 		}
 		if v.Answer = out.answer(); len(out.tables) > 0 {
-			v.Lines, v.Of = lines(out.tables[0][0]), out.tables[0][0].Respondents
+			v.Of = out.tables[0][0].Respondents
+		}
+		if v.Chart, err = drawn.Chart(out.Release); err != nil {
+			return v, err
 		}
 	}
 	return v, nil

@@ -239,3 +239,19 @@ func (c *curves) Says() string {
 	}
 	return says
 }
+
+// axis is what the width of a chart stands for.
+type axis struct{ low, high float64 }
+
+func (a *axis) hold(xs ...float64) {
+	for _, x := range xs {
+		a.low, a.high = min(a.low, x), max(a.high, x)
+	}
+}
+
+func (a axis) at(x float64) float64 {
+	if a.high == a.low {
+		return 0
+	}
+	return 100 * (min(max(x, a.low), a.high) - a.low) / (a.high - a.low)
+}

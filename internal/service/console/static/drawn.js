@@ -27,9 +27,9 @@ export function showTables(into, tables) {
     const end = Math.max(0.01, ...values.map((v) => Math.max(v.high, v.truth, v.estimate)));
     const at = (share) => 100 * Math.min(1, Math.max(0, share / end));
     const bar = (v) => {
-      const one = svg("svg", { class: "bar", width: "100%", height: 18, "aria-hidden": "true" });
-      one.append(svg("rect", { class: "track", y: 8, width: "100%", height: 2 }), svg("rect", { class: "fill", width: `${at(v.estimate).toFixed(2)}%`, y: 2, height: 14, rx: 2 }),
-        svg("rect", { class: "span", x: `${at(v.low).toFixed(2)}%`, width: `${(at(v.high) - at(v.low)).toFixed(2)}%`, y: 7.5, height: 3 }), svg("rect", { class: "true", x: `${at(v.truth).toFixed(2)}%`, y: 0, width: 2, height: 18 }));
+      const one = svg("svg", { class: "interval", width: "100%", height: 18, "aria-hidden": "true" });
+      const rect = (name, from, width) => svg("rect", { class: name, x: `${from.toFixed(2)}%`, width, height: 18 });
+      one.append(rect("track", 0, "100%"), rect("sure", 0, `${at(v.low).toFixed(2)}%`), rect("perhaps", at(v.low), `${(at(v.high) - at(v.low)).toFixed(2)}%`), rect("guess", at(v.estimate), 2), rect("true", at(v.truth), 2));
       return one;
     };
     const order = t.crowds[0].values.map((_, i) => i);
