@@ -169,7 +169,10 @@ func releaseOf(t testing.TB, proto *protocol.Protocol, people []question.Value) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{sheet.File: sheet.Text}
+	files := map[string][]byte{}
+	if sheet.File != "" {
+		files[sheet.File] = sheet.Text
+	}
 	var text, html bytes.Buffer
 	if err := errors.Join(r.WriteJSON(&text), drawn.WriteHTML(&html, r)); err != nil {
 		t.Fatal(err)
