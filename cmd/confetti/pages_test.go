@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -97,6 +98,11 @@ func TestMailedPagesAreRead(t *testing.T) {
 			if screen.Phone {
 				for _, fault := range b.Below(screen, first...) {
 					t.Errorf("%s: %s, below the first screen of a phone", name, fault)
+				}
+			}
+			if slices.Contains([]string{"density", "learner", "labels", "vector"}, name) {
+				if bars := webtest.Ask(b, chromedp.Evaluate[string](`[...document.querySelectorAll("section.first .rows .name")].map(e => e.textContent).join()`)); bars != "By chance,With privacy,Without" {
+					t.Errorf("%s opens with %s", name, bars)
 				}
 			}
 			b.Do(chromedp.Evaluate[chromedp.Void](unfold))
