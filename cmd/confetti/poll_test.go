@@ -169,6 +169,9 @@ func livePoll(t *testing.T, browser context.Context, name string, says pollWords
 	phone.Look(t, "release of a poll, verified, "+name)
 
 	html := command(t, "ledger", "show", filepath.Join(at, "devices", "device-000001"), "--html")
+	if !strings.Contains(html, "<strong>Trial.</strong>") {
+		t.Error("the device's page does not say that it answered a trial")
+	}
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/client/page"
 	"github.com/confetti-dp/confetti/internal/client/policy"
@@ -116,8 +117,9 @@ func (c ledgerShow) answered() ([]plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	beside := filepath.Join(c.Folder, "..", "..", trial.Plan) // a trial's devices lie in its folder
 	var all []plan.Plan
-	for _, path := range append(append(kept, rounds...), c.Asked...) {
+	for _, path := range append(append(append(kept, rounds...), beside), c.Asked...) {
 		signed, err := plan.ReadSigned(path)
 		if err != nil && slices.Contains(c.Asked, path) {
 			return nil, err
