@@ -2,17 +2,11 @@ package collection
 
 import (
 	"fmt"
-	"math"
-	"slices"
-
-	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/release/results"
-	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
@@ -77,76 +71,13 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 	if Metric(out.Release, "accuracy").Name == "" {
 		return out, nil
 	}
-	without, err := c.without(set)
+	without, err := results.LatentAccuracy(out.Learned.(*latent.Model), results.Records{X: set.Train.X, Y: set.Train.Y}, out.Public.Test)
 	if err != nil {
 		return out, err
 	}
 	out.Release.Headline = append(out.Release.Headline, release.Metric{Name: "accuracy_no_privacy", Value: without})
 	return out, results.Words(p, proto.Question, &out.Release)
 }
-
-// without returns the accuracy of what learns from the records themselves as the analyzer does from what it is told:
-// from their clusters, or from the prototypes that are nearest to their vectors.
-func (c Records) without(set *dataset.Set) (float64, error) {
-	var class func(record []float32) int
-	row := func(x blas32.General, i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }
-	if c.Vector == nil {
-		f, err := cluster.ParseFinder(c.State)
-		if err != nil {
-			return 0, err
-		}
-		counts := make([][]int, len(f.Sizes))
-		for i := range counts {
-			counts[i] = make([]int, len(set.Classes))
-		}
-		for i, y := range set.Train.Y {
-			if at, ok := f.Find(row(set.Train.X, i)); ok {
-				counts[at][y]++
-			}
-		}
-		class = func(record []float32) int {
-			at, _ := f.Find(record)
-			return slices.Index(counts[at], slices.Max(counts[at]))
-		}
-	} else {
-		e, err := device.ParseEncoder(c.State)
-		if err != nil {
-			return 0, err
-		}
-		nearest := make([]float32, set.Train.Len()*e.Prototypes.Rows)
-		codes := learn.Codes(e, set.Train.X)
-		for i := range codes.Rows {
-			best, at := math.Inf(1), 0
-			for j := range e.Prototypes.Rows {
-				d := 0.0
-				for k, v := range row(codes, i) {
-					d += float64(v-row(e.Prototypes, j)[k]) * float64(v-row(e.Prototypes, j)[k])
-				}
-				if d < best {
-					best, at = d, j
-				}
-			}
-			nearest[i*e.Prototypes.Rows+at] = 1
-		}
-		const surely = 50 // an epsilon at which a class is told as it is
-		learned, err := learn.ByPrototypes(seeded.New(c.Seed, forExact), e.Prototypes, nearest, set.Train.Y, surely, len(set.Classes), func(string, int, int) {})
-		if err != nil {
-			return 0, err
-		}
-		class = func(record []float32) int {
-			return learned.Classes(learn.Codes(e, blas32.General{Rows: 1, Cols: len(record), Stride: len(record), Data: record}))[0]
-		}
-	}
-	right := 0
-	for i, y := range set.Test.Y {
-		if class(row(set.Test.X, i)) == y {
-			right++
-		}
-	}
-	return float64(right) / float64(len(set.Test.Y)), nil
-}
-
-const forExact = 8 // a stream of randomness
 
 // asked returns the section that the state is for, but for the classes.
 func (c Records) asked() (plan.Latent, error) {
