@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -42,7 +43,13 @@ func (c Counts) Merge(other Counts) {
 func (m *Mechanism) Draw(r *rand.Rand, v []float32, c Counts) {
 	s := m.scratch.Get().(*scratch)
 	defer m.scratch.Put(s)
-	m.answers(r, v, s)
+	m.rotate(v, s)
+	m.draw(r, s, c)
+}
+
+// draw adds what a device sends whose vector is rotated.
+func (m *Mechanism) draw(r *rand.Rand, s *scratch, c Counts) {
+	m.answers(r, s)
 	if over := len(s.rows) - m.spec.Envelopes; over > 0 {
 		r.Shuffle(len(s.rows), func(i, j int) {
 			s.rows[i], s.rows[j] = s.rows[j], s.rows[i]
@@ -65,19 +72,50 @@ const drawPart = 250
 // stream(k), so that the result does not depend on the number of processors. progress, if not
 // nil, is told how many devices are done.
 func (m *Mechanism) DrawAll(n int, encode func(i int, v []float32), stream func(part int) *rand.Rand, progress func(done int)) Counts {
+	return m.drawParts(n, func(part int, own Counts) {
+		v, r := make([]float32, m.spec.Dimension), stream(part)
+		for i := part * drawPart; i < min(n, (part+1)*drawPart); i++ {
+			encode(i, v)
+			m.Draw(r, v, own)
+		}
+	}, progress)
+}
+
+// DrawAlike draws as DrawAll does for groups, of whose members all have the vector that encode writes: it is rotated once for
+// those of a part.
+func (m *Mechanism) DrawAlike(groups []int, encode func(group int, v []float32), stream func(part int) *rand.Rand, progress func(done int)) Counts {
+	ends := make([]int, len(groups)) // devices up to the end of each group
+	n := 0
+	for i, members := range groups {
+		n += members
+		ends[i] = n
+	}
+	return m.drawParts(n, func(part int, own Counts) {
+		s := m.scratch.Get().(*scratch)
+		defer m.scratch.Put(s)
+		v, r, at := make([]float32, m.spec.Dimension), stream(part), -1
+		for i := part * drawPart; i < min(n, (part+1)*drawPart); i++ {
+			if of, _ := slices.BinarySearch(ends, i+1); of != at {
+				at = of
+				encode(at, v)
+				m.rotate(v, s)
+			}
+			m.draw(r, s, own)
+		}
+	}, progress)
+}
+
+// drawParts draws parts of n devices on all processors.
+func (m *Mechanism) drawParts(n int, draw func(part int, own Counts), progress func(done int)) Counts {
 	parts := make(chan int)
 	all := m.NewCounts()
 	var workers sync.WaitGroup
 	var sum sync.Mutex
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			own, v := m.NewCounts(), make([]float32, m.spec.Dimension)
+			own := m.NewCounts()
 			for part := range parts {
-				r := stream(part)
-				for i := part * drawPart; i < min(n, (part+1)*drawPart); i++ {
-					encode(i, v)
-					m.Draw(r, v, own)
-				}
+				draw(part, own)
 			}
 			sum.Lock()
 			all.Merge(own)

@@ -79,9 +79,8 @@ func (m *Mechanism) rotate(v []float32, s *scratch) {
 	m.u.apply(v, s.held, s.rotated)
 }
 
-// answers draws which rows are answered, in rising order, and the symbols.
-func (m *Mechanism) answers(r *rand.Rand, v []float32, s *scratch) {
-	m.rotate(v, s)
+// answers draws which rows of a rotated vector are answered, in rising order, and the symbols.
+func (m *Mechanism) answers(r *rand.Rand, s *scratch) {
 	s.rows, s.mapped = s.rows[:0], s.mapped[:0]
 	for at := 0; at < m.spec.Rows; at += 64 {
 		mask := rng.Mask(r, m.answer)
@@ -108,7 +107,8 @@ func (m *Mechanism) answers(r *rand.Rand, v []float32, s *scratch) {
 func (m *Mechanism) Randomize(r *rand.Rand, v []float32) []int {
 	s := m.scratch.Get().(*scratch)
 	defer m.scratch.Put(s)
-	m.answers(r, v, s)
+	m.rotate(v, s)
+	m.answers(r, s)
 	report := make([]int, max(m.spec.Envelopes, len(s.rows)))
 	for i := range report {
 		report[i] = m.spec.NoRow()

@@ -1,0 +1,154 @@
+// Package decode reads the frequent strings out of the sum of their vectors, with errors and a bound on false
+// discoveries (docs/strings.md). Used by question/strings.
+//
+// It walks the tree of each bucket with a beam, weighs paths by how the sum says that strings are spelt, fits all
+// strings of a bucket together, and takes those that pass three tests.
+package decode
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/treecode"
+)
+
+// Found is a string that was read.
+type Found struct {
+	Text     string // "" for the reserved string
+	Count    estimate.Value
+	Needed   float64 // the count that it had to pass, before what is lent was taken off
+	lent     float64 // by others who share a beginning, in expectation
+	bucket   int
+	symbols  []uint8
+	cells    []uint8
+	logPrior float64
+	z        float64          // deviations that it had to pass
+	after    []estimate.Value // the count by what follows each beginning alone
+}
+
+// False is the share by which each test bounds what is taken and nobody holds.
+const False = 0.02
+
+const (
+	beamWidth    = 512
+	confirmWidth = 1024 // of a bucket that holds something
+	widest       = 4096
+	tries        = 3    // candidates of a beam
+	tailAgrees   = 2.5  // deviations by which the tail may fall short
+	restless     = 2.0  // deviations of the residual's energy that call for a wider beam
+	cut          = 1.5  // deviations that a pair's cell loses
+	uniform      = 0.02 // share of the prior that knows no pairs
+)
+
+// Strings reads the sum of vectors of a code, each number of which has the given deviation. The most
+// frequent come first.
+func Strings(c *treecode.Code, sum []float64, deviation float64) []Found {
+	return newDecoder(c, sum, deviation).strings()
+}
+
+// strings reads all buckets.
+func (d *decoder) strings() []Found {
+	all := make([][]*Found, d.Buckets)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			b := newBeam(d)
+			for bucket := range next {
+				all[bucket] = d.bucket(b, bucket)
+			}
+		})
+	}
+	for bucket := range d.Buckets {
+		next <- bucket
+	}
+	close(next)
+	workers.Wait()
+	var out []Found
+	for _, found := range all {
+		for _, f := range found {
+			differs := 0.0
+			f.lent, differs = d.lent(f)
+			f.Count.Mean -= f.lent
+			f.Count.StdErr = math.Hypot(f.Count.StdErr, differs)
+			out = append(out, *f)
+		}
+	}
+	slices.SortFunc(out, func(a, b Found) int {
+		switch {
+		case a.Count.Mean != b.Count.Mean:
+			return int(math.Copysign(1, b.Count.Mean-a.Count.Mean))
+		}
+		return strings.Compare(a.Text, b.Text)
+	})
+	return out
+}
+
+// lent returns what people of the bucket who hold other strings with the same beginnings add to a count: what these
+// beginnings have in all other buckets, where strings that were found are left out; and by how much that differs
+// from bucket to bucket, beyond the noise.
+func (d *decoder) lent(f *Found) (mean, differs float64) {
+	sums, state := make([]float64, d.Buckets), d.Root()
+	for at, symbol := range f.symbols {
+		state = state.Next(symbol)
+		for bucket := range d.Buckets {
+			if bucket == f.bucket {
+				continue
+			}
+			hash := state.Hash(d.Salt(bucket, at))
+			for k := range d.Hashes {
+				sums[bucket] += float64(d.sums[bucket*d.size+(at*d.Hashes+k)*d.Cells+d.Cell(hash, k)])
+			}
+		}
+	}
+	others := float64(d.Buckets - 1)
+	if others < 2 {
+		return 0, 0
+	}
+	scale, squares := 1/(d.roots*d.centred), 0.0
+	for _, x := range sums {
+		mean += x * scale / others
+		squares += x * scale * x * scale / others
+	}
+	noise := d.deviation * d.deviation * d.centred * scale * scale * float64(len(f.symbols)*d.Hashes)
+	return mean, math.Sqrt(math.Max(0, squares-mean*mean-noise))
+}
+
+// decoder has what all buckets share.
+type decoder struct {
+	*treecode.Code
+	sums      []float32 // of positions, less strings that were found; each position's mean subtracted, per unit of the tree's share
+	deviation float64   // of a number
+	prior     []float32 // log of the prior of a symbol beside its context, by Pair; nil: none
+	share     float64   // log of False
+	size      int       // numbers of a bucket
+	roots     float64   // sqrt(J)
+	centred   float64   // 1 - 1/q
+}
+
+func newDecoder(c *treecode.Code, sum []float64, deviation float64) *decoder {
+	share := math.Sqrt(1 - c.Pairs)
+	d := &decoder{
+		Code: c, sums: make([]float32, c.Buckets*c.Positions()*c.Cells), deviation: deviation / share, share: math.Log(False),
+		size: c.Positions() * c.Cells, roots: math.Sqrt(float64(c.Positions())), centred: 1 - 1/float64(c.Cells),
+	}
+	for at := 0; at < len(d.sums); at += c.Cells {
+		mean := 0.0
+		for _, x := range sum[at : at+c.Cells] {
+			mean += x
+		}
+		mean /= float64(c.Cells)
+		for i, x := range sum[at : at+c.Cells] {
+			d.sums[at+i] = float32((x - mean) / share)
+		}
+	}
+	if c.Pairs > 0 {
+		scale := math.Sqrt(float64(c.Length()) / c.Pairs)
+		d.prior = spelling(c, sum[len(d.sums):], scale, deviation*scale)
+	}
+	return d
+}
