@@ -26,7 +26,8 @@ var bars = map[string]int{
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
-	"lines of the product": 130608,
+	// And by strings that nobody listed: a code, a decoder, a kind of question.
+	"lines of the product": 130471,
 
 	"lines a device compiles":                 22420,
 	"lines of a histogram app":                33154,
@@ -235,12 +236,12 @@ const mostNames, mostImports = 40, 15
 // wider are the packages above those bounds, with their own.
 var wider = map[string]struct{ names, imports int }{
 	// The contract, what crosses the network, and vocabularies.
-	"plan": {names: 141}, "account": {names: 69}, "release": {names: 46}, "client": {names: 53, imports: 18},
+	"plan": {names: 142}, "account": {names: 69}, "release": {names: 46}, "client": {names: 53, imports: 18},
 	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64},
 
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
 	"internal/service/aggregated": {imports: 19}, "internal/service/analyzerd": {imports: 31}, "internal/service/shufflerd": {imports: 21}, "internal/service/console": {imports: 25},
-	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 21}, "internal/simulate/collection": {imports: 26}, "internal/simulate/distribution": {imports: 18},
+	"question/histogram": {imports: 18}, "question/latent": {imports: 16}, "simulate": {imports: 21}, "internal/simulate/collection": {imports: 27}, "internal/simulate/distribution": {imports: 19},
 	// One more each by what left a device's closure: intervals of a count, distributions of a number, words that were meant,
 	// densities without privacy.
 	"internal/simulate/measure": {imports: 16},
@@ -248,7 +249,7 @@ var wider = map[string]struct{ names, imports int }{
 	// which adds one to each of eight above and three here.
 	"internal/service/serve": {names: 92, imports: 18},
 	"internal/curator":       {imports: 16}, // what is asked of a table, counted, charged and written up
-	"internal/audit":         {imports: 27}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 27},
+	"internal/audit":         {imports: 27}, "internal/studio": {imports: 18}, "internal/release/results": {imports: 28}, "internal/audit/kinds": {imports: 16}, "protocol/design": {imports: 16},
 	// Commands.
 	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 23}, "cmd/confetti/internal/account": {imports: 18}, "cmd/confetti/internal/collect": {imports: 22},
 	"cmd/confetti/internal/device": {imports: 17}, "cmd/internal/server/roles": {imports: 19},
