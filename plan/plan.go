@@ -57,6 +57,7 @@ type Question struct {
 	Gradient  *Gradient  `json:"gradient,omitempty"`
 	Label     *Label     `json:"label,omitempty"`
 	Latent    *Latent    `json:"latent,omitempty"`
+	Strings   *Strings   `json:"strings,omitempty"`
 }
 
 // What a device sends whose value does not fit.

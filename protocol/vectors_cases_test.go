@@ -64,6 +64,19 @@ func reportCases(t *testing.T) []*reportCase {
 		add("density, "+name, p, nil, labelled(2, 8)...)
 	}
 
+	for name, ask := range map[string]plan.Strings{
+		"letters":       {Alphabet: "abcé", Longest: 4, Cells: 4, Hashes: 1, Tail: 2, Buckets: 3, Pairs: 0.1, Rows: 256},
+		"any text, cut": {Longest: 5, Cells: 8, Hashes: 2, Tail: 3, Buckets: 5, Rows: 1024},
+	} {
+		p := example.Strings()
+		ask.Seed, ask.Answered, ask.Clip, ask.Flip, ask.Rare = example.Seed, 6, 2, 0.25, 1e-9
+		p.Question.Strings, p.Envelopes.PayloadBytes, p.Envelopes.PerDevice = &ask, 8, 12
+		if ask.Alphabet == "" {
+			p.Question.Unfit = plan.UnfitClip
+		}
+		add("strings, "+name, p, nil, texts("abc", "a", "é", "abcab", "zz", "", "néé!")...)
+	}
+
 	add3 := func(name string, p plan.Plan, state []byte, n int) { add(name, p, state, labelled(2, n)...) }
 	for _, sums := range []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares} {
 		p := vectors(sums, 32)

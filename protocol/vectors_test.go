@@ -124,6 +124,8 @@ func (v reportValue) questionValue(p plan.Plan) question.Value {
 		return r
 	case "gradient":
 		return gradient.Labelled{Features: v.Features, Class: class}
+	case "strings":
+		return v.Answers[0][0]
 	case "label":
 		r := label.Record{Features: v.Features, Class: class}
 		if v.Record != nil {

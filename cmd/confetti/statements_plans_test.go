@@ -68,6 +68,7 @@ func everyRoute(t *testing.T) map[string]stating {
 	labels := example.Vector(round)
 	labels.Budget.Adjacency = plan.AdjacencyLabel
 	add("vector, labels", labels, vector.Record{Features: x}, nil)
+	add("strings", example.Strings(), "ab", nil)
 	for _, report := range []string{"direction", "vector"} {
 		add("gradient, "+report, example.Gradient(report), gradient.Labelled{Features: x}, nil)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/strings"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -31,6 +32,7 @@ func designs() map[string]kind {
 		"gradient":  {one: gradient.Design, rounds: gradient.DesignRounds},
 		"label":     {one: label.Design},
 		"latent":    {one: latent.Design},
+		"strings":   {one: strings.Design},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
+	stringsof "github.com/confetti-dp/confetti/question/strings"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -41,6 +42,7 @@ var mustHave = map[string]struct {
 	"histogram": {(*histogram.Question)(nil), "Memoizer Comparer Estimated Parser Stateful Stepper Summer Describer"},
 	"label":     {(*label.Question)(nil), "Parser Stateful Describer"},
 	"latent":    {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
+	"strings":   {(*stringsof.Question)(nil), "Comparer Parser Describer"},
 	"vector":    {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer Describer"},
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/strings"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -107,6 +108,8 @@ func apart(p *protocol.Protocol) ([]Records, error) {
 		return gradients(p.Plan), nil
 	case *label.Question:
 		return labels(q, *p.Plan.Question.Label), nil
+	case *strings.Question:
+		return spelt(q, *p.Plan.Question.Strings), nil
 	case *latent.Question:
 		return latents(q, *p.Plan.Question.Latent)
 	}
@@ -153,6 +156,39 @@ func rows(q *vector.Question, p plan.Plan) (all []Records) {
 		add(scaled(slices.Clone(x), 20))
 	}
 	return all
+}
+
+// spelt lists the two strings furthest apart, of such as repeat one character as often as may be: other strings in
+// the place of the worst are as far where they share no bucket and no pair.
+func spelt(q *strings.Question, ask plan.Strings) []Records {
+	characters := []rune(ask.Alphabet)
+	if len(characters) == 0 {
+		characters = []rune("abcdefgh")
+	}
+	var vectors [][]float32
+	var texts []string
+	for _, c := range characters[:min(len(characters), 16)] {
+		text := string(slices.Repeat([]rune{c}, ask.Longest))
+		if s, err := q.Encode(text); err == nil {
+			texts, vectors = append(texts, text), append(vectors, s.([]float32))
+		}
+	}
+	furthest, pair := -1.0, Records{}
+	for i, v := range vectors {
+		for j, w := range vectors[:i] {
+			apart := 0.0
+			for k := range v {
+				apart += float64(v[k]-w[k]) * float64(v[k]-w[k])
+			}
+			if apart > furthest {
+				furthest, pair = apart, Records{texts[i], texts[j], texts[i]}
+			}
+		}
+	}
+	if furthest < 0 { // of one character alone: against what does not fit
+		pair = Records{texts[0], "", texts[0]}
+	}
+	return []Records{pair}
 }
 
 // gradients are examples opposite to each other, and of different classes: near, and so far

@@ -19,7 +19,7 @@ import (
 
 // Histogram describe a histogram question, beside its columns.
 type Histogram struct {
-	Kind      []string `help:"Of every column, or one for each: categories; buckets, of numbers; set, items set apart by semicolons; grid, of two columns each; prefixes, beginnings of strings." default:"categories" sep:"none" placeholder:"KIND"`
+	Kind      []string `help:"Of every column, or one for each: categories; buckets, of numbers; set, items set apart by semicolons; grid, of two columns each; prefixes, beginnings of strings. Of a simulation also strings, which nobody listed." default:"categories" sep:"none" placeholder:"KIND"`
 	Domain    []string `help:"File with the values that are asked about, one a line (prefixes: this round's candidates, of which those shorter than the longest are whole strings): for every column that has some, or one for each." type:"path" sep:"none" placeholder:"FILE"`
 	Buckets   []string `help:"Equal buckets of numbers: for every column of buckets or grids, or one for each (a grid has two)." sep:"none" placeholder:"LOW,HIGH,N"`
 	Most      int      `help:"Items that a set holds at most." placeholder:"N"`

@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/strings"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -59,6 +60,8 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return describeLabel(m, public)
 	case *latent.Model:
 		return describeLatent(m, public)
+	case *strings.Model:
+		return describeStrings(m, public)
 	}
 	return nil, nil, fmt.Errorf("results: no words for what %T has learned", m)
 }
@@ -119,6 +122,8 @@ func sheetOf(m question.Model, public Public) (s Sheet, err error) {
 		return labelSheet(m, public)
 	case *latent.Model:
 		return latentSheet(m)
+	case *strings.Model:
+		return stringsSheet(m, public)
 	case *vector.Model:
 		return sumSheet(m)
 	case *gradient.Model:
@@ -169,5 +174,5 @@ func Noted(q plan.Question, of int) string {
 // Counted says that a release of the question has a sheet of its counts, which needs
 // no public data.
 func Counted(q plan.Question) bool {
-	return q.Histogram != nil || countedLabels(q.Label) || q.Latent != nil
+	return q.Histogram != nil || countedLabels(q.Label) || q.Latent != nil || q.Strings != nil
 }

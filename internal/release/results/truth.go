@@ -8,9 +8,10 @@ import (
 
 // Truth is what a simulation knows of the population that answered.
 type Truth struct {
-	Crowds []int                  // respondents of each class of a density
-	Tables map[[2]int]*TableTruth // of a histogram, by crowd and attribute
-	Sum    []float64              // of all respondents' vectors
+	Crowds  []int                  // respondents of each class of a density
+	Tables  map[[2]int]*TableTruth // of a histogram, by crowd and attribute
+	Sum     []float64              // of all respondents' vectors
+	Strings map[string]int         // respondents who hold each string; "" those whose string does not fit
 }
 
 // TableTruth is that of one attribute in one crowd.
@@ -60,4 +61,13 @@ func (t *TableTruth) quantile(q float64) (x float64, ok bool) {
 		return 0, false
 	}
 	return t.Numbers[max(0, int(math.Ceil(q*float64(len(t.Numbers))))-1)], true
+}
+
+// str returns how many hold a string, nil where it is not known.
+func (t *Truth) str(text string) *float64 {
+	if t == nil || t.Strings == nil {
+		return nil
+	}
+	n := float64(t.Strings[text])
+	return &n
 }

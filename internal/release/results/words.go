@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/strings"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -109,6 +110,8 @@ func speakerOf(p plan.Plan, q question.Question, r *release.Release) (speaker, e
 		return newLabelWords(p, q, r), nil
 	case *latent.Question:
 		return newLatentWords(p, r), nil
+	case *strings.Question:
+		return stringsWords{p, q, r}, nil
 	}
 	return nil, fmt.Errorf("results: no words for %T", q)
 }

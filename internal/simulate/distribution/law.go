@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/question/strings"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -72,6 +73,8 @@ func Draw(p *protocol.Protocol, who Population, stream Stream, progress func(don
 		return drawLabel(p.Plan, q, values, stream, progress)
 	case *latent.Question:
 		return drawLatent(p.Plan, q, who, stream, progress)
+	case *strings.Question:
+		return drawStrings(p.Plan, q, who, stream, progress)
 	}
 	return nil, fmt.Errorf("distribution: no law is known of %T", p.Question)
 }
@@ -104,6 +107,8 @@ func Reveal(p *protocol.Protocol, values Values) (*results.Truth, error) {
 			return nil, err
 		}
 		return revealHistogram(q.InnerPlan(), q.Inner(), inner.each)
+	case *strings.Question:
+		return revealStrings(q, values)
 	}
 	return nil, fmt.Errorf("distribution: no truth is known of %T", p.Question)
 }

@@ -114,8 +114,9 @@ type Survey struct {
 	// Guarantees are those epsilons in the words of a release, with the number of a
 	// replacement beside a removal's.
 	Guarantees []account.Statement `json:"guarantees"`
-	Rounds     []Round             `json:"rounds,omitempty"` // of a search
-	Found      int                 `json:"found,omitempty"`  // strings, by a search
+	Rounds     []Round             `json:"rounds,omitempty"`      // of a search
+	Found      int                 `json:"found,omitempty"`       // strings that nobody listed
+	FalseFound *int                `json:"false_found,omitempty"` // of these, held by nobody
 	Withheld   []string            `json:"withheld,omitempty"`
 	Tables     []Table             `json:"tables,omitempty"` // where there are several; Top is of the first
 }

@@ -251,6 +251,15 @@ func Summed(p plan.Plan, noise string) plan.Plan {
 	return p
 }
 
+// Strings returns a plan of strings of two letters, complete but for what Design fills in.
+func Strings() plan.Plan {
+	p := Gradient("vector")
+	p.Question = plan.Question{Kind: "strings", Unfit: "reference", Strings: &plan.Strings{
+		Alphabet: "ab", Longest: 3, Seed: Seed, Cells: 8, Hashes: 1, Tail: 2, Buckets: 4, Pairs: 0.1, Answered: 64,
+	}}
+	return p
+}
+
 // Vector returns a plan of vectors of three features in two classes, complete but for what Design
 // fills in.
 func Vector(rounds ...plan.VectorRound) plan.Plan {

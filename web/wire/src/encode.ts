@@ -8,11 +8,12 @@ import type { Plan } from "./plan";
 import { recordVector } from "./records";
 import type { Answer } from "./report";
 import { clusters, encoder, gradientModel, StateError, vectorState } from "./state";
+import { stringVector } from "./treecode";
 
 /** What a respondent holds. Which members a question takes, docs/wire-reports.md says. */
 export interface Value {
   readonly crowd?: number; // public
-  readonly answers?: readonly (readonly string[] | readonly number[])[]; // of a histogram, by attribute; an empty list is no answer
+  readonly answers?: readonly (readonly string[] | readonly number[])[]; // of a histogram, by attribute; an empty list is no answer. Of strings one, with the string
   readonly features?: readonly number[];
   readonly class?: number; // index of the plan's classes
   readonly number?: number;
@@ -40,6 +41,8 @@ export function encode(plan: Plan, value: Value, state?: Uint8Array): Answer {
       return encodeDensity(plan, value);
     case "vector":
       return { kind: "vector", vector: fitting(() => recordVector(plan, vectorState(state), held(value))) ?? [] };
+    case "strings":
+      return { kind: "strings", vector: stringVector(plan, String(value.answers?.[0]?.[0] ?? "")) };
     case "gradient":
       return encodeGradient(plan, value, state);
     case "label":

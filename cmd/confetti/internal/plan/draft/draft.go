@@ -29,6 +29,7 @@ type Command struct {
 	Latent    latentPlan    `cmd:"" help:"Ask for records and their classes, both private though everyone colludes."`
 	Gradient  gradientPlan  `cmd:"" help:"Ask how each example would change a model, which learns in rounds."`
 	Vector    vectorPlan    `cmd:"" help:"Ask which features go with which class, both in one guarantee; it teaches a classifier."`
+	Strings   stringsPlan   `cmd:"" help:"Ask which strings many hold, of which nobody has a list."`
 }
 
 // parties are the flags of every new plan.

@@ -1,0 +1,96 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/simulate/collection"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/internal/table"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// kindStrings is the kind of a column of strings that nobody listed.
+const kindStrings = "strings"
+
+// finds says that a column is of strings that nobody listed.
+func (c collectSimulate) finds() bool { return slices.Contains(c.Kind, kindStrings) }
+
+// checkStrings refuses flags that are wrong by themselves, before anything is read.
+func (c collectSimulate) checkStrings(given *kong.Context) error {
+	errs := terminal.Faults{c.Budget.Check(), c.Strings.Check()}
+	errs.Require(len(c.Kind) == 1 && len(c.Column) == 1, "--kind %s is of one column: name it with --column, and ask for others by themselves", kindStrings)
+	errs.Require(c.Minimum >= 0 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents, or 0 for all", c.Minimum, plan.MaxCrowd)
+	taken := append([]string{"csv", "column", "kind", "alphabet", "longest"}, questionless...)
+	for _, p := range given.Path {
+		if p.Flag != nil {
+			errs.Require(slices.Contains(taken, p.Flag.Name), "--%s says nothing of --kind %s: leave it out", p.Flag.Name, kindStrings)
+		}
+	}
+	errs.Require(c.LocalEpsilon == 0, "--local-epsilon: bits of strings promise nothing where everyone colludes: leave it out")
+	errs.Require(c.Route.Route != plan.RouteSum, "--route sum: strings are told in bits that are mixed: leave it out")
+	if c.Out != "" {
+		errs = append(errs, terminal.Writable(c.Out))
+	}
+	return errors.Join(errs...)
+}
+
+// runStrings finds the frequent strings of a column.
+func (c collectSimulate) runStrings(std terminal.Streams, given *kong.Context) error {
+	if err := c.checkStrings(given); err != nil {
+		return err
+	}
+	missing, err := c.missing()
+	if err != nil {
+		return err
+	}
+	t, err := table.ReadColumns(c.CSV, missing, table.Column{Name: c.Column[0]})
+	if err != nil {
+		return err
+	}
+	for _, note := range t.Notes {
+		fmt.Fprintln(std.Err, "note: "+note)
+	}
+	asked, err := c.Strings.Question(c.Alphabet)
+	if err != nil {
+		return err
+	}
+	s := collection.Strings{
+		Title: fmt.Sprintf("%s of the respondents in %s", c.Column[0], filepath.Base(c.CSV)), Asked: asked,
+		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"}, Minimum: c.Minimum, Full: c.full(), Seed: c.Seed,
+	}
+	report, finish := terminal.Progress(std.Err)
+	out, err := s.Run(filepath.Base(c.CSV), t.Values[0], report)
+	finish()
+	if err != nil {
+		return flags.InDomain(err)
+	}
+	out.Release.Remarks = append(out.Release.Remarks, t.Notes...)
+	if c.Out != "" {
+		if err := c.publish(std, given, &out.Release, out.Plan, out.Model, out.Public); err != nil {
+			return err
+		}
+	}
+	r := out.Result
+	if c.JSON {
+		return terminal.WriteJSON(std.Out, r)
+	}
+	rows := []string{
+		fmt.Sprintf("devices              %d", r.Respondents),
+		fmt.Sprintf("strings found        %d, of which nobody holds %d", r.Found, *r.FalseFound),
+		fmt.Sprintf("error of a count     %.4g respondents (root mean square over those found; largest %.4g)", r.Unbiased, r.LinfUnbiased),
+	}
+	rows = append(rows, verdicts(out.Release)...)
+	rows = append(rows, fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice), fmt.Sprintf("bytes per device     %d", r.BytesPerDevice), fmt.Sprintf("seconds              %.1f", r.Seconds))
+	if _, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n")); err != nil {
+		return err
+	}
+	return measure.ShowTop(std.Out, "The most frequent of the strings found, with 95 % intervals of all at once", r.Top)
+}

@@ -1,0 +1,50 @@
+package draft
+
+import (
+	"errors"
+
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+type stringsPlan struct {
+	parties
+	Title    string `help:"What the respondents are asked." default:"Which strings do many hold?"`
+	Alphabet string `help:"The characters that strings are made of, such as a-z0-9.-; without it they are any text." placeholder:"CHARS"`
+	flags.Strings
+	Bits    int     `help:"Bits that a device sends, on average." default:"8192" placeholder:"B"`
+	Epsilon float64 `help:"Privacy of the whole string, with honest shufflers." required:"" placeholder:"E"`
+	Delta   float64 `help:"Probability that the promise may fail by." default:"1e-6"`
+}
+
+func (stringsPlan) Help() string {
+	return `Nobody lists the strings: those that many hold are read out of one round, and rarer ones are not found.
+
+Example:
+  confetti plan new strings plan.toml --alphabet a-z --longest 8 --epsilon 1 --minimum 50000 --keys keys`
+}
+
+func (c stringsPlan) Run(std terminal.Streams) error {
+	p, err := c.draft()
+	if err != nil {
+		return err
+	}
+	return c.write(std, p, "alphabet", "longest", "bits")
+}
+
+// draft returns the plan as asked for, without keys and noise.
+func (c stringsPlan) draft() (plan.Plan, error) {
+	errs := terminal.Faults{c.parties.check(), flags.CheckBudget(c.Epsilon, c.Delta), c.Strings.Check()}
+	errs.Require(c.Bits >= 1, "--bits is %d: give a number of bits", c.Bits)
+	errs.Require(c.Route.Route != plan.RouteSum, "--route sum: strings are told in bits that are mixed: leave it out")
+	if err := errors.Join(errs...); err != nil {
+		return plan.Plan{}, err
+	}
+	asked, err := c.Strings.Question(c.Alphabet)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	asked.Seed, asked.Answered = freshSeed(), c.Bits
+	return c.plan(c.Title, plan.Question{Kind: "strings", Strings: &asked}, nil, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"})
+}

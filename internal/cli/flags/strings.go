@@ -1,0 +1,48 @@
+package flags
+
+import (
+	"errors"
+
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Strings describe strings that nobody listed.
+type Strings struct {
+	Longest int `help:"strings: the most characters of one, or without --alphabet bytes; longer ones count as not fitting." placeholder:"N"`
+}
+
+// Check refuses flags that are wrong by themselves.
+func (f Strings) Check() error {
+	var errs terminal.Faults
+	errs.Require(f.Longest >= 1, "--longest is %d: say how many characters a string has at most", f.Longest)
+	return errors.Join(errs...)
+}
+
+// Question returns the section of a plan, but for its seed and what a design fills in.
+func (f Strings) Question(alphabet string) (plan.Strings, error) {
+	all, err := alphabetOf(alphabet)
+	return plan.Strings{Alphabet: all, Longest: f.Longest}, err
+}
+
+// alphabetOf returns the characters that a flag names: one with a hyphen and another behind it stands for all from
+// it to the other.
+func alphabetOf(text string) (string, error) {
+	var all []rune
+	given := []rune(text)
+	for i := 0; i < len(given); i++ {
+		if i+2 >= len(given) || given[i+1] != '-' {
+			all = append(all, given[i])
+			continue
+		}
+		first, last := given[i], given[i+2]
+		if last < first || last-first > 1<<10 {
+			return "", terminal.Usagef("--alphabet is %q: of a range such as a-z the first character comes first, and it has at most 1024", text)
+		}
+		for r := first; r <= last; r++ {
+			all = append(all, r)
+		}
+		i += 2
+	}
+	return string(all), nil
+}

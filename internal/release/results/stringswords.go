@@ -1,0 +1,60 @@
+package results
+
+import (
+	"fmt"
+
+	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/strings"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// stringsWords speaks of strings that nobody listed.
+type stringsWords struct {
+	plan    plan.Plan
+	of      *strings.Question
+	release *release.Release
+}
+
+func (w stringsWords) phrase(m release.Metric) (phrase, bool) {
+	expected := fmt.Sprintf("%d by the plan: where it is far from that, some are no devices of it", w.plan.Question.Strings.Answered)
+	p, ok := map[string]phrase{
+		respondentsMetric: respondentsPhrase(""),
+		"found":           {"Strings found", release.Count, "at most " + numerals.Percent(strings.False) + " of what is listed is held by nobody, where devices do as the plan says"},
+		"least_needed":    {"Estimate that a string had to pass, at least", release.Count, "likely spellings need less"},
+		"most_needed":     {"Estimate that a string had to pass, at most", release.Count, ""},
+		"in_found":        {"Respondents who hold a string that was found", release.Count, ""},
+		"in_others":       {"Respondents who hold another", release.Count, ""},
+		"sum_error":       {"Standard error of a number of the sum", release.Count, ""},
+		"answers":         {"Rows that a respondent answered, on average", "", expected},
+	}[m.Name]
+	return p, ok && m.Key == ""
+}
+
+func (w stringsWords) section(s release.Section) (said, bool) {
+	if s.Name != "strings" {
+		return said{}, false
+	}
+	found, _ := metric(w.release, "found")
+	names := func(key string) (string, bool) {
+		_, unfit := w.of.Symbols(key)
+		return key, unfit == nil || key == unfitString
+	}
+	t := sheetWords{title: "Strings that were found", columns: []column{
+		{label: "string", keys: names}, {label: "respondents", unit: release.Count}, {label: numerals.Percent(level) + " interval", unit: release.Count},
+		{label: "all at once", unit: release.Count}, {label: truthColumn, unit: release.Count, known: true},
+	}}
+	if found.Value > tableRows {
+		t.note = fmt.Sprintf("The %d most frequent of %.0f; %s has all.", tableRows, found.Value, sheets.CountsFile)
+	}
+	return said{
+		title:  "Which strings many hold",
+		text:   fmt.Sprintf("Nobody listed these strings: they were read out of one sum (docs/strings.md). Rarer ones are not found. %q stands for all strings that did not fit the plan. Intervals are of an estimate that is seen only where it passed. A liar moves counts by up to %d respondents, and many liars can invent strings.", unfitString, strings.Liar),
+		tables: map[string]sheetWords{"strings": t},
+		figures: map[string]figureWords{"strings": {
+			kind: release.Bars, title: "The most frequent strings", x: "string", y: "respondents", categories: names, series: []string{"respondents"},
+			alt: "Bars of how many respondents hold each of the most frequent strings that were found, with intervals.",
+		}},
+	}, true
+}

@@ -1,0 +1,54 @@
+package strings
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/question"
+)
+
+const (
+	usualNats  = 1.65    // of a character, as words are spelt
+	usualBytes = 1.2     // of half a byte of names
+	usualPart  = 2.0 / 3 // of the longest, that those which are found have
+	testsCost  = 5.0     // nats: of both priors, of the share that may be false, and of a beam
+	found90    = 1.28    // deviations by which nine of ten pass
+	shortCost  = 1.2     // by what the tests of beginnings raise it, as measured
+	longCost   = 1.8
+)
+
+// Compare says, before anybody answers, which strings are likely to be found, and what a liar counts for.
+func (q *Question) Compare() []question.Comparison {
+	n := q.plan.Crowd.Minimum
+	nats := usualNats
+	if q.ask.Alphabet == "" {
+		nats = usualBytes
+	}
+	deviation := q.deviation(n)
+	says := fmt.Sprintf("Of %d respondents a string that %.0f hold is found nine times in ten, if strings are spelt as words are, and one that %.0f hold if they are spelt at random. At most %g %% of what is listed is held by nobody, and a count is right to %.0f, mostly. ",
+		n, q.needed(n, nats, usualPart), q.needed(n, math.Log(float64(q.code.Symbols())), 1), 100*False, 1.96*deviation)
+	says += fmt.Sprintf("That is by %d buckets of %d people each, on average. One who lies counts for up to %d respondents, and one in a hundred can invent strings: where people are hostile, ask for counts of a list that is public.",
+		q.code.Buckets, n/q.code.Buckets, Liar)
+	return []question.Comparison{{Key: "strings", Label: "What is found", Says: says}}
+}
+
+// Liar is how many respondents one counts for at most, whose bits are what it likes, in rows of its choice (docs/strings.md).
+const Liar = 8
+
+// deviation returns that of a count, of so many respondents.
+func (q *Question) deviation(respondents int) float64 {
+	s := q.rows.Spec()
+	return s.Deviation(respondents, overlap()) / math.Sqrt((1-q.code.Pairs)*(1-1/float64(q.code.Cells)))
+}
+
+// needed returns how many hold a string that is found nine times in ten, where a symbol tells so many nats and strings
+// are that part of the longest.
+func (q *Question) needed(respondents int, nats, part float64) float64 {
+	cost := longCost
+	if q.code.Length() <= short {
+		cost = shortCost
+	}
+	z := -prob.NormalLogQuantile(-nats*(part*float64(q.code.Length())+1) - testsCost)
+	return cost * q.deviation(respondents) * (z + found90)
+}

@@ -1,0 +1,86 @@
+package strings
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/rows"
+	"github.com/confetti-dp/confetti/internal/question/terms"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Event returns that of the rows that devices answer in secret. It has in it that rows may be crowded, and that a
+// device may have more answers than envelopes.
+func (q *Question) Event(honest int, _ bool) account.Event {
+	return q.rows.Spec().Event(terms.Relied(honest, q.plan.MinHonest()))
+}
+
+// Risks returns nothing beside the loss. How many rows a device answers says nothing of its string.
+func (q *Question) Risks() question.Risks {
+	return question.Risks{Messages: float64(q.ask.Answered)}
+}
+
+// characters says of what strings are.
+func (q *Question) characters() string {
+	if q.ask.Alphabet == "" {
+		return fmt.Sprintf("of up to %d bytes", q.ask.Longest)
+	}
+	return fmt.Sprintf("of up to %d of %d characters", q.ask.Longest, q.code.Symbols()-1)
+}
+
+// Words speak of strings.
+func (q *Question) Words() question.Words {
+	return question.Words{
+		Asked:  fmt.Sprintf("Which strings do many respondents hold? Each holds one, %s, and nobody lists what it may be.", q.characters()),
+		Answer: "whole string", Crowd: "crowd", Crowds: []string{"everybody"},
+		Unfit:    terms.SaysUnfit(q.plan.Question, "one reserved string, which the release counts as any other."),
+		Thinning: "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other.",
+		Assumptions: []string{
+			"Each device draws the rows that it answers by coins of its own, and tells nobody (docs/vector-rr.md, section 6).",
+		},
+	}
+}
+
+// Guarantees state replacement of a whole string.
+func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
+	const note = "Speaks of one respondent's whole string, exchanged for any other."
+	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
+	if err != nil {
+		return nil, err
+	}
+	local := q.rows.Local()
+	local.Epsilon = math.Nextafter(local.Epsilon, math.Inf(1))
+	return []account.Statement{
+		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
+		{Observer: account.OneFragmentSeen, Who: terms.OneFragment, Guarantee: one, Note: note},
+		{Observer: account.ShufflerHonest, Who: terms.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
+	}, nil
+}
+
+// Fields returns the string.
+func (q *Question) Fields() []question.Field { return []question.Field{{Name: "string"}} }
+
+// Value returns the string in a row.
+func (q *Question) Value(row []any) (question.Value, []error) {
+	text, err := rows.Text(row[0])
+	if err != nil {
+		return nil, []error{err}
+	}
+	return text, nil
+}
+
+// Tell returns in how many signs a string was said (question.Describer).
+func (q *Question) Tell(bodies [][]byte) string {
+	signs := 0
+	for _, body := range bodies {
+		if row, _, err := tally.ParseMessage(body); err == nil && int(row) < q.ask.Rows {
+			signs++
+		}
+	}
+	if signs == 0 {
+		return terms.Nothing
+	}
+	return fmt.Sprintf("one string, drowned in %s; at least %s", terms.Count(signs, "coin"), terms.Coin(q.ask.Flip, "sign"))
+}
