@@ -21,21 +21,21 @@ import (
 // lowers it here; a change that needs more raises a total, and says in a few words for what.
 var bars = map[string]int{
 	"root folders":    15,
-	"public packages": 22,
-	"exported names":  504,
+	"public packages": 23,
+	"exported names":  510,
 
 	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
 	// and one for operators, and by tables that go from one to the other.
 	// And by strings that nobody listed: a code, a decoder, a kind of question.
-	"lines of the product": 130471,
+	"lines of the product": 132723,
 
-	"lines a device compiles":                 22420,
-	"lines of a histogram app":                33154,
-	"lines a verifier of every kind compiles": 42069,
-	"lines of a histogram's verifier":         26458,
-	"lines a mixing party compiles":           27792,
+	"lines a device compiles":                 22444,
+	"lines of a histogram app":                33178,
+	"lines a verifier of every kind compiles": 43590,
+	"lines of a histogram's verifier":         26482,
+	"lines a mixing party compiles":           27816,
 	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 25752,
+	"lines an aggregator compiles": 25776,
 
 	// Above the 3,900 that were first thought of, for what the estimate left out: two engines that keep every promise of
 	// package keep, chains, compaction, what is set aside, backups and leases.
