@@ -65,7 +65,7 @@ var layers = [][]string{
 	{"internal/question"}, // what kinds share
 	{"question/density", "question/histogram", "question/vector", "question/gradient", "question/strings"},
 	{"question/label", "question/latent"},
-	{"internal/release/page", "internal/release/results"},
+	{"internal/release/page", "internal/release/textpage", "internal/release/results"},
 	{"protocol", "question/all"},
 	{"protocol/design", "internal/release/statement"},
 	{"internal/shuffler/admission", "internal/simulate/distribution"},

@@ -42,3 +42,14 @@ func everything(f Figure) string {
 	}
 	return strings.Join(all, "\n")
 }
+
+func TestCoarse(t *testing.T) {
+	g := Grid{Columns: 3, Right: 3, Top: 2, Values: []float64{1, 2, 3, 4, 5, 6}}
+	if got := g.Coarse(3, 2); got.Columns != 3 || len(got.Values) != 6 {
+		t.Errorf("what is coarse enough became %+v", got)
+	}
+	got := g.Coarse(2, 1)
+	if got.Columns != 2 || got.Rows() != 1 || got.Values[0] != 3 || got.Values[1] != 4.5 || got.Right != 4 || got.Top != 2 {
+		t.Errorf("%+v", got)
+	}
+}

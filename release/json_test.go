@@ -155,13 +155,6 @@ func TestWordsAreNotStored(t *testing.T) {
 	}
 }
 
-// Words that nobody has written are missed, and not shown as none.
-func TestWordlessIsNotShown(t *testing.T) {
-	if err := Show(&bytes.Buffer{}, wordless(sample())); err == nil || !strings.Contains(err.Error(), "title is empty: words follow from the plan") {
-		t.Error(err)
-	}
-}
-
 func TestReadRefuses(t *testing.T) {
 	good := string(written(t, sample()))
 	for name, c := range map[string]struct{ old, new, want string }{

@@ -25,13 +25,10 @@ func amount(x, stdErr float64, unit string) string {
 	default:
 		suffix = " " + unit
 	}
-	if stdErr > 0 && math.Abs(scaled) < 1e15 && stdErr > 1e-9 {
-		return numerals.FormatDecimals(scaled, max(0, 1-int(math.Floor(math.Log10(stdErr))))) + suffix
-	}
-	if unit == Count && math.Abs(scaled) < 1e15 {
+	if unit == Count && !(stdErr > 1e-9) && math.Abs(scaled) < 1e15 {
 		return numerals.FormatDecimals(scaled, 0)
 	}
-	return numerals.FormatNumber(scaled) + suffix
+	return numerals.Digits(scaled, stdErr) + suffix
 }
 
 // plusMinus prints a number with its standard error.

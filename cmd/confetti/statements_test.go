@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/textpage"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
@@ -207,7 +208,7 @@ func (s *stating) surfaces(t *testing.T, inRounds bool) (all []surface) {
 	}
 	r.Provenance, r.Created = release.Provenance{Software: "test", Randomness: "fresh randomness"}, time.Now()
 	var shown, paged, kept bytes.Buffer
-	for _, err := range []error{release.Show(&shown, r), page.WriteHTML(&paged, r), r.WriteJSON(&kept)} {
+	for _, err := range []error{textpage.Write(&shown, r), page.WriteHTML(&paged, r), r.WriteJSON(&kept)} {
 		if err != nil {
 			t.Fatal(err)
 		}

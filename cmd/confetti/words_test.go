@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/textpage"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -142,7 +143,7 @@ func TestSurfacesAgree(t *testing.T) {
 			if code := run([]string{"plan", "check", file}, terminal.Streams{Out: &checked, Err: &checked}); code != 0 {
 				t.Fatal(&checked)
 			}
-			for _, err := range []error{release.Show(&text, a.release), page.WriteHTML(&paged, a.release), a.release.WriteJSON(&written)} {
+			for _, err := range []error{textpage.Write(&text, a.release), page.WriteHTML(&paged, a.release), a.release.WriteJSON(&written)} {
 				if err != nil {
 					t.Fatal(err)
 				}

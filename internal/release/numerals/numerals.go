@@ -71,3 +71,21 @@ func Scale(x, step float64, units ...string) string {
 
 // Percent prints a level of confidence.
 func Percent(level float64) string { return FormatNumber(100*level) + "%" }
+
+// Digits prints x in as many decimals as an error makes worth printing, two digits of it; without an error as
+// FormatNumber does.
+func Digits(x, stdErr float64) string {
+	if stdErr > 1e-9 && math.Abs(x) < 1e15 {
+		return FormatDecimals(x, max(0, 1-int(math.Floor(math.Log10(stdErr)))))
+	}
+	return FormatNumber(x)
+}
+
+// Between prints the ends of an interval. A quarter of its width decides the decimals, as a standard error would;
+// whole numbers have none.
+func Between(low, high float64) (from, to string) {
+	if low == math.Trunc(low) && high == math.Trunc(high) {
+		return FormatNumber(low), FormatNumber(high)
+	}
+	return Digits(low, (high-low)/4), Digits(high, (high-low)/4)
+}

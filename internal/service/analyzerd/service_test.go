@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/statement"
+	"github.com/confetti-dp/confetti/internal/release/textpage"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -170,7 +171,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 func show(t *testing.T, r release.Release) string {
 	t.Helper()
 	var b strings.Builder
-	if err := release.Show(&b, r); err != nil {
+	if err := textpage.Write(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/release/textpage"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -84,5 +85,5 @@ func ShowTop(w io.Writer, title string, top []TopCell) error {
 		s.Y, s.Low, s.High = append(s.Y, t.Estimate), append(s.Low, t.Low), append(s.High, t.High)
 		s.Truth = append(s.Truth, t.Truth)
 	}
-	return release.ShowFigure(w, f)
+	return textpage.WriteFigure(w, f)
 }

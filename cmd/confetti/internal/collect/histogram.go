@@ -15,13 +15,13 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/textpage"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
-	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -271,7 +271,7 @@ func ShowSurvey(w io.Writer, s collection.Surveyed) error {
 	}
 	for _, section := range s.Release.Sections {
 		for _, f := range section.Figures {
-			if err := release.ShowFigure(w, f); err != nil {
+			if err := textpage.WriteFigure(w, f); err != nil {
 				return err
 			}
 		}

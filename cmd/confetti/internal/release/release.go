@@ -7,7 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/internal/release/textpage"
 )
 
 type Command struct {
@@ -36,7 +36,7 @@ func (c releaseShow) Run(std terminal.Streams) error {
 	if c.JSON {
 		return r.WriteJSON(std.Out)
 	}
-	if err := release.Show(std.Out, r); err != nil {
+	if err := textpage.Write(std.Out, r); err != nil {
 		return fmt.Errorf("show %s: %w", c.File, err)
 	}
 	return nil

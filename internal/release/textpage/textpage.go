@@ -1,4 +1,6 @@
-package release
+// Package textpage writes a release as plain text for a terminal. Used by cmd/confetti/internal and
+// internal/simulate/measure.
+package textpage
 
 import (
 	"fmt"
@@ -8,14 +10,15 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/release"
 )
 
-// columns is the width Show wraps at: the narrowest terminal in common use.
+// columns is the width that Write wraps at: the narrowest terminal in common use.
 const columns = 80
 
-// Show writes the release as plain text for a terminal: no colour, no control
+// Write writes the release as plain text for a terminal: no colour, no control
 // codes, so that it reads the same in a file.
-func Show(w io.Writer, r Release) error {
+func Write(w io.Writer, r release.Release) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
@@ -106,7 +109,7 @@ func (p *printer) points(title string, items []string) {
 	}
 }
 
-func (p *printer) metrics(ms []Metric) {
+func (p *printer) metrics(ms []release.Metric) {
 	var rows [][]string
 	for _, m := range ms {
 		rows = append(rows, []string{m.Label, m.String(), m.Uncertainty(), m.FormatTruth()})
@@ -136,11 +139,11 @@ func (p *printer) guarantee(s account.Statement) {
 	}
 }
 
-func (p *printer) section(s Section) {
+func (p *printer) section(s release.Section) {
 	p.heading(s.Title)
 	for _, f := range s.Figures {
 		p.figure(f)
-		if f.Kind != Bars {
+		if f.Kind != release.Bars {
 			p.line("    drawn in %s.svg", f.Name)
 		}
 	}
@@ -159,7 +162,7 @@ func (p *printer) section(s Section) {
 	}
 }
 
-func (p *printer) table(t Table) {
+func (p *printer) table(t release.Table) {
 	heads, right := make([]string, len(t.Columns)), make([]bool, len(t.Columns))
 	for j, c := range t.Columns {
 		heads[j], right[j] = c.Label, t.Numeric(j)
@@ -185,7 +188,7 @@ func (p *printer) table(t Table) {
 	}
 }
 
-func (p *printer) list(l List) {
+func (p *printer) list(l release.List) {
 	longest := 0.0
 	for _, it := range l.Items {
 		longest = max(longest, it.Score)

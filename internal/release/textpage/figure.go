@@ -1,4 +1,4 @@
-package release
+package textpage
 
 import (
 	"fmt"
@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/release"
 )
 
-// ShowFigure writes one figure as Show does: bars and grids as text draws them, of
+// WriteFigure writes one figure as Write does: bars and grids as text draws them, of
 // others what they show.
-func ShowFigure(w io.Writer, f Figure) error {
+func WriteFigure(w io.Writer, f release.Figure) error {
 	if err := f.Validate(); err != nil {
 		return err
 	}
@@ -23,13 +24,13 @@ func ShowFigure(w io.Writer, f Figure) error {
 }
 
 // figure draws what text can; other figures it describes.
-func (p *printer) figure(f Figure) {
+func (p *printer) figure(f release.Figure) {
 	p.line("")
 	p.line("  %s", f.Title)
 	switch f.Kind {
-	case Bars:
+	case release.Bars:
 		p.bars(f)
-	case Heat:
+	case release.Heat:
 		p.heat(*f.Grid)
 		p.paragraph("    ", fmt.Sprintf("%s to the right, from %s to %s; %s upwards, from %s to %s. Blank is 0 and less, █ up to %s.",
 			f.X.Label, numerals.FormatNumber(f.Grid.Left), numerals.FormatNumber(f.Grid.Right), f.Y.Label, numerals.FormatNumber(f.Grid.Bottom), numerals.FormatNumber(f.Grid.Top), numerals.FormatNumber(f.Grid.Largest())))
@@ -38,7 +39,7 @@ func (p *printer) figure(f Figure) {
 	}
 }
 
-func (p *printer) bars(f Figure) {
+func (p *printer) bars(f release.Figure) {
 	longest := 0.0
 	for _, s := range f.Series {
 		for _, y := range slices.Concat(s.Y, s.High, s.Truth) {
@@ -54,8 +55,8 @@ func (p *printer) bars(f Figure) {
 			}
 			if len(s.Low) > 0 {
 				row[2] = whisker(s.Low[j], s.Y[j], s.High[j], longest)
-				row[3] = amount(s.Y[j], (s.High[j]-s.Low[j])/4, "")
-				low, high, _ := strings.Cut(between(s.Low[j], s.High[j], ""), " to ")
+				row[3] = numerals.Digits(s.Y[j], (s.High[j]-s.Low[j])/4)
+				low, high := numerals.Between(s.Low[j], s.High[j])
 				row[4], row[5] = low, "to "+high
 			}
 			if len(s.Truth) > 0 {
@@ -119,7 +120,7 @@ func hollow(row string, truth, longest float64) string {
 
 // heat draws the grid in the shades that text has. A character is twice as high as
 // it is wide, so that half as many lines keep the proportions.
-func (p *printer) heat(g Grid) {
+func (p *printer) heat(g release.Grid) {
 	const width, height = 64, 32
 	shades := []rune(" ░▒▓█")
 	scale := g.Largest()

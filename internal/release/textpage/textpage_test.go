@@ -1,19 +1,55 @@
-package release
+package textpage
 
 import (
 	"bytes"
+	"encoding/gob"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/confetti-dp/confetti/release"
+	"github.com/google/go-cmp/cmp"
 )
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// sample is the golden release of package release, with all its words.
+func sample(t testing.TB) release.Release {
+	t.Helper()
+	f, err := os.Open("../../../release/testdata/worded.gob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r release.Release
+	if err := gob.NewDecoder(f).Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	r.Guarantees[0].Guarantee.Epsilon = 1129.4
+	return r
+}
 
 func TestShow(t *testing.T) {
 	var b bytes.Buffer
-	if err := Show(&b, sample()); err != nil {
+	if err := Write(&b, sample(t)); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "release.txt", b.Bytes())
-	if strings.ContainsFunc(b.String(), commands) {
+	const name = "testdata/release.txt"
+	if *update {
+		if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("%s differs (go test -update rewrites it):\n%s", name, d)
+	}
+	if strings.ContainsFunc(b.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
 		t.Error("there are control codes in what should be plain text")
 	}
 	for _, line := range strings.Split(b.String(), "\n") {
@@ -24,7 +60,7 @@ func TestShow(t *testing.T) {
 }
 
 func TestShowRefuses(t *testing.T) {
-	if err := Show(&bytes.Buffer{}, Release{}); err == nil {
+	if err := Write(&bytes.Buffer{}, release.Release{}); err == nil {
 		t.Error("an empty release was shown")
 	}
 }
@@ -73,25 +109,29 @@ func TestHeatInText(t *testing.T) {
 		{"wide", 40, append(make([]float64, 39), 8), "    " + strings.Repeat(" ", 39) + "█\n"},
 	} {
 		var p printer
-		p.heat(Grid{Columns: c.columns, Right: 1, Top: 1, Values: c.values})
+		p.heat(release.Grid{Columns: c.columns, Right: 1, Top: 1, Values: c.values})
 		if p.String() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, p.String(), c.want)
 		}
 	}
 	var p printer
-	p.heat(Grid{Columns: 1000, Right: 1, Top: 1, Values: make([]float64, 1000*1000)})
+	p.heat(release.Grid{Columns: 1000, Right: 1, Top: 1, Values: make([]float64, 1000*1000)})
 	if lines := strings.Count(p.String(), "\n"); lines > 32 {
 		t.Errorf("a large grid takes %d lines", lines)
 	}
 }
 
-func TestCoarse(t *testing.T) {
-	g := Grid{Columns: 3, Right: 3, Top: 2, Values: []float64{1, 2, 3, 4, 5, 6}}
-	if got := g.Coarse(3, 2); got.Columns != 3 || len(got.Values) != 6 {
-		t.Errorf("what is coarse enough became %+v", got)
+// Words that nobody has written are missed, and not shown as none.
+func TestWordlessIsNotShown(t *testing.T) {
+	var stored bytes.Buffer
+	if err := sample(t).WriteJSON(&stored); err != nil {
+		t.Fatal(err)
 	}
-	got := g.Coarse(2, 1)
-	if got.Columns != 2 || got.Rows() != 1 || got.Values[0] != 3 || got.Values[1] != 4.5 || got.Right != 4 || got.Top != 2 {
-		t.Errorf("%+v", got)
+	r, err := release.Read(&stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(&bytes.Buffer{}, r); err == nil || !strings.Contains(err.Error(), "title is empty: words follow from the plan") {
+		t.Error(err)
 	}
 }
