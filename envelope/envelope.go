@@ -21,9 +21,6 @@ import (
 const (
 	label = "confetti/v1" // domain separation: a change of the wire format changes it
 
-	// MaxSize bounds a whole envelope, in bytes, so that a hostile length cannot ask for memory.
-	MaxSize = sizes.Max
-
 	// maxLayers bounds a route: 16 hops and the analyzer. Three layers are usual.
 	maxLayers = 17
 )
@@ -126,8 +123,8 @@ func NewSealer(layers []Layer, payload int) (*Sealer, error) {
 		if l.Key.suite != layers[0].Key.suite {
 			return nil, fmt.Errorf("envelope: layer %d uses suite %q and layer 0 %q: use one for all", h, l.Key.suite, layers[0].Key.suite)
 		}
-		if l.Slot < 0 || l.Slot > MaxSize {
-			return nil, fmt.Errorf("envelope: layer %d has a slot of %d bytes: need 0 to %d", h, l.Slot, MaxSize)
+		if l.Slot < 0 || l.Slot > sizes.Max {
+			return nil, fmt.Errorf("envelope: layer %d has a slot of %d bytes: need 0 to %d", h, l.Slot, sizes.Max)
 		}
 		p := preparedLayer{key: l.Key.key, info: l.info(l.Key.suite), slot: l.Slot, many: func() *sender { return nil }}
 		if l.Key.suite == X25519 {
@@ -135,8 +132,8 @@ func NewSealer(layers []Layer, payload int) (*Sealer, error) {
 		}
 		s.layers = append(s.layers, p)
 	}
-	if size := Size(layers, payload); payload < 0 || size > MaxSize {
-		return nil, fmt.Errorf("envelope: a payload of %d bytes under %d layers makes %d bytes: the limit is %d", payload, len(layers), size, MaxSize)
+	if size := Size(layers, payload); payload < 0 || size > sizes.Max {
+		return nil, fmt.Errorf("envelope: a payload of %d bytes under %d layers makes %d bytes: the limit is %d", payload, len(layers), size, sizes.Max)
 	}
 	return s, nil
 }
@@ -246,8 +243,8 @@ func NewOpener(key PrivateKey, plan [32]byte, instance uint16, hop uint8, size i
 		return nil, errors.New("envelope: no private key to open with")
 	}
 	overhead := key.suite.Overhead()
-	if size < overhead || size > MaxSize {
-		return nil, fmt.Errorf("envelope: no envelope of suite %q has %d bytes: the layer alone takes %d, the limit is %d", key.suite, size, overhead, MaxSize)
+	if size < overhead || size > sizes.Max {
+		return nil, fmt.Errorf("envelope: no envelope of suite %q has %d bytes: the layer alone takes %d, the limit is %d", key.suite, size, overhead, sizes.Max)
 	}
 	c := Context{Plan: plan, Instance: instance, Hop: hop}
 	return &Opener{key: key.key(), info: c.info(key.suite), enc: overhead - tagSize, size: size, fast: newLanes(key)}, nil

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
@@ -152,7 +153,7 @@ func TestSealerRefuses(t *testing.T) {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	for _, payload := range []int{-1, MaxSize} {
+	for _, payload := range []int{-1, sizes.Max} {
 		if _, err := NewSealer(good(), payload); err == nil {
 			t.Errorf("a payload of %d bytes was accepted", payload)
 		}
@@ -168,7 +169,7 @@ func TestSealerRefuses(t *testing.T) {
 
 func TestOpenerRefuses(t *testing.T) {
 	private, _ := newKeys(t, X25519, 1)
-	for _, size := range []int{0, X25519.Overhead() - 1, MaxSize + 1} {
+	for _, size := range []int{0, X25519.Overhead() - 1, sizes.Max + 1} {
 		if _, err := NewOpener(private[0], [32]byte{}, 0, 0, size); err == nil {
 			t.Errorf("an opener for %d bytes was made", size)
 		}

@@ -27,9 +27,6 @@ import (
 const (
 	formVersion = 2
 	formLabel   = "confetti/contribution/v2"
-
-	// MaxContribution bounds a contribution, in bytes: 16 MiB, less what whoever keeps one writes beside it.
-	MaxContribution = sizes.MaxContribution
 )
 
 // Form is what the contributions to one instance of a plan have alike. All have one length.

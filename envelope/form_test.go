@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
@@ -161,12 +162,12 @@ func TestEveryByteOfAFormCounts(t *testing.T) {
 
 func TestFormsThatAreRefused(t *testing.T) {
 	private, public := newKeys(t, X25519, 1)
-	good := Form{Suite: X25519, Envelopes: 2, Size: MinSize}
-	one := make([]byte, MinSize)
+	good := Form{Suite: X25519, Envelopes: 2, Size: sizes.Min}
+	one := make([]byte, sizes.Min)
 	for want, seal := range map[string]func() error{
-		"without envelopes": func() error { return Form{Suite: X25519, Size: MinSize}.Validate() },
-		"unknown suite":     func() error { return Form{Envelopes: 1, Size: MinSize}.Validate() },
-		"need 48 to 131072": func() error { return Form{Suite: X25519, Envelopes: 1, Size: MinSize - 1}.Validate() },
+		"without envelopes": func() error { return Form{Suite: X25519, Size: sizes.Min}.Validate() },
+		"unknown suite":     func() error { return Form{Envelopes: 1, Size: sizes.Min}.Validate() },
+		"need 48 to 131072": func() error { return Form{Suite: X25519, Envelopes: 1, Size: sizes.Min - 1}.Validate() },
 		"the limit: fewer":  func() error { return Form{Suite: XWing, Envelopes: 1 << 10, Size: 1 << 14}.Validate() },
 		"truncated":         func() error { _, err := good.Seal(public[0], 0, [][]byte{one, one[1:]}); return err },
 		"1 envelopes in":    func() error { _, err := good.Seal(public[0], 0, [][]byte{one}); return err },
@@ -179,7 +180,7 @@ func TestFormsThatAreRefused(t *testing.T) {
 		}
 	}
 	// The longest contribution is refused one envelope later.
-	n := (MaxContribution - commonHeader - X25519.Overhead()) / 1024
+	n := (sizes.MaxContribution - commonHeader - X25519.Overhead()) / 1024
 	for more, ok := range []bool{true, false} {
 		if err := (Form{Suite: X25519, Envelopes: n + more, Size: 1024}).Validate(); (err == nil) != ok {
 			t.Errorf("%d envelopes: %v", n+more, err)

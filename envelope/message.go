@@ -30,9 +30,6 @@ const (
 	kindContribution = 1
 	kindBatch        = 2
 	commonHeader     = sizes.Head
-
-	// MinSize is the length of the shortest envelope, bytes: X25519 round an empty payload.
-	MinSize = sizes.Min
 )
 
 // Batch is what a hop hands on: the envelopes of a whole crowd, permuted. Hop is
@@ -161,8 +158,8 @@ func (h Head) validate(envelopes int) error {
 		return errors.New("envelope: a message without envelopes has no encoding")
 	case uint64(envelopes) > math.MaxUint32 || h.Respondents > math.MaxUint32:
 		return errors.New("envelope: 2^32 or more envelopes or respondents do not go into one message")
-	case h.Size < MinSize || h.Size > MaxSize:
-		return fmt.Errorf("envelope: an envelope of %d bytes: need %d to %d", h.Size, MinSize, MaxSize)
+	case h.Size < sizes.Min || h.Size > sizes.Max:
+		return fmt.Errorf("envelope: an envelope of %d bytes: need %d to %d", h.Size, sizes.Min, sizes.Max)
 	}
 	return nil
 }
@@ -196,8 +193,8 @@ func parseHead(version, kind byte, data []byte) (Head, error) {
 	if n == 0 {
 		return Head{}, errors.New("no envelopes")
 	}
-	if size < MinSize || size > MaxSize {
-		return Head{}, fmt.Errorf("envelopes of %d bytes: need %d to %d", size, MinSize, MaxSize)
+	if size < sizes.Min || size > sizes.Max {
+		return Head{}, fmt.Errorf("envelopes of %d bytes: need %d to %d", size, sizes.Min, sizes.Max)
 	}
 	h := Head{
 		Plan: [32]byte(data[2:34]), Instance: binary.BigEndian.Uint16(data[34:]), Crowd: binary.BigEndian.Uint32(data[36:]),

@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 func drawBatch(t *rapid.T) Batch {
-	size := rapid.IntRange(MinSize, MinSize+40).Draw(t, "size")
+	size := rapid.IntRange(sizes.Min, sizes.Min+40).Draw(t, "size")
 	return Batch{
 		Plan:        [32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "plan")),
 		Instance:    rapid.Uint16().Draw(t, "instance"),
@@ -55,9 +56,9 @@ func TestMessagesComeBack(t *testing.T) {
 }
 
 func TestMessagesWithNoEncoding(t *testing.T) {
-	ok := make([]byte, MinSize)
+	ok := make([]byte, sizes.Min)
 	for name, envelopes := range map[string][][]byte{
-		"none": {}, "too short": {ok[1:]}, "too long": {make([]byte, MaxSize+1)}, "two lengths": {ok, append(ok, 0)},
+		"none": {}, "too short": {ok[1:]}, "too long": {make([]byte, sizes.Max+1)}, "two lengths": {ok, append(ok, 0)},
 	} {
 		if _, err := (Contribution{Envelopes: envelopes}).Marshal(); err == nil {
 			t.Errorf("contribution with %s was encoded", name)
@@ -71,12 +72,12 @@ func TestMessagesWithNoEncoding(t *testing.T) {
 // TestHostileLengths states huge contents in a short message: it must be
 // refused before anything of that size is asked for.
 func TestHostileLengths(t *testing.T) {
-	data, err := Batch{Envelopes: [][]byte{make([]byte, MinSize)}}.Marshal()
+	data, err := Batch{Envelopes: [][]byte{make([]byte, sizes.Min)}}.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []uint32{0, 2, 1 << 31, 1<<32 - 1} {
-		for _, size := range []uint32{0, 1, MinSize, MaxSize, MaxSize + 1, 1<<32 - 1} {
+		for _, size := range []uint32{0, 1, sizes.Min, sizes.Max, sizes.Max + 1, 1<<32 - 1} {
 			hostile := bytes.Clone(data)
 			binary.BigEndian.PutUint32(hostile[40:], n)
 			binary.BigEndian.PutUint32(hostile[44:], size)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 )
 
 // TestWriteVectors makes the vectors. Keys, plan and payload are fixed; the
@@ -113,7 +115,7 @@ func newBadVectors(v envelopeVector) []badVector {
 func newMessageVectors(t *testing.T) []messageVector {
 	b := Batch{
 		Plan: [32]byte(counting(0xa0, 32)), Instance: 258, Crowd: 16909060, Hop: 1, Respondents: 84281096,
-		Envelopes: [][]byte{counting(1, MinSize), counting(101, MinSize)},
+		Envelopes: [][]byte{counting(1, sizes.Min), counting(101, sizes.Min)},
 	}
 	batch, err := b.Marshal()
 	if err != nil {
@@ -148,7 +150,7 @@ func newMessageVectors(t *testing.T) []messageVector {
 		bad("2^32 - 1 envelopes stated", "truncated", put(40, 1<<32-1))
 		bad("one envelope stated, two follow", "oversized", put(40, 1))
 		bad("envelopes of no length", "need", put(44, 0))
-		bad("envelopes longer than any", "need", put(44, MaxSize+1))
+		bad("envelopes longer than any", "need", put(44, sizes.Max+1))
 		bad("envelopes of 4 GiB", "need", put(44, 1<<32-1))
 	}
 	return vs

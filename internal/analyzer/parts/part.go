@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/party/analyzer"
 )
@@ -88,8 +89,8 @@ func parseOf(b []byte) (o Of, err error) {
 	switch {
 	case envelopes < 1 || max(envelopes, respondents) > mostCounted:
 		return o, fmt.Errorf("%d envelopes of %d respondents: no batch has so many", envelopes, respondents)
-	case o.Head.Size < 1 || o.Head.Size > envelope.MaxSize:
-		return o, fmt.Errorf("envelopes of %d bytes: need 1 to %d", o.Head.Size, envelope.MaxSize)
+	case o.Head.Size < 1 || o.Head.Size > sizes.Max:
+		return o, fmt.Errorf("envelopes of %d bytes: need 1 to %d", o.Head.Size, sizes.Max)
 	case o.Shards < 1 || o.Shards > mostShards:
 		return o, fmt.Errorf("%d shards: need 1 to %d", o.Shards, mostShards)
 	}

@@ -1,5 +1,5 @@
 // Package sizes says how many bytes envelopes and contributions have, by the suite that seals them. Used by envelope,
-// and by protocol, which checks sizes and seals nothing.
+// by protocol, which checks sizes and seals nothing, and by internal/shuffler/mixer and internal/analyzer/parts.
 package sizes
 
 import (

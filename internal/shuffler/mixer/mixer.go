@@ -19,6 +19,7 @@ import (
 	"iter"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/party/shuffler"
 )
@@ -90,8 +91,8 @@ func (c Crowd) Parts() int {
 
 // Validate refuses what New does not make.
 func (c Crowd) Validate() error {
-	if c.Envelopes < 1 || c.Part < 1 || c.Size < 1 || c.Size > envelope.MaxSize || c.Buckets < 1 || c.Buckets > shuffler.MaxBuckets || c.Under == "" ||
-		(c.Bodies > 0) != (c.Body > 0) || c.Body < 0 || c.Body > envelope.MaxContribution || c.Bodies > 0 && c.Envelopes%c.Bodies != 0 {
+	if c.Envelopes < 1 || c.Part < 1 || c.Size < 1 || c.Size > sizes.Max || c.Buckets < 1 || c.Buckets > shuffler.MaxBuckets || c.Under == "" ||
+		(c.Bodies > 0) != (c.Body > 0) || c.Body < 0 || c.Body > sizes.MaxContribution || c.Bodies > 0 && c.Envelopes%c.Bodies != 0 {
 		return errors.New("mixer: no crowd is laid out like that")
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/envelope/sizes"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
@@ -105,8 +106,8 @@ func ParseManifest(b []byte) (Manifest, error) {
 	}
 	size, n := binary.BigEndian.Uint32(b[57:]), binary.BigEndian.Uint32(b[61:])
 	switch {
-	case size < envelope.MinSize || size > envelope.MaxSize:
-		return no("envelopes of %d bytes: need %d to %d", size, envelope.MinSize, envelope.MaxSize)
+	case size < sizes.Min || size > sizes.Max:
+		return no("envelopes of %d bytes: need %d to %d", size, sizes.Min, sizes.Max)
 	case n < 1 || n > MaxParts:
 		return no("%d parts: need 1 to %d", n, MaxParts)
 	case len(b) != manifestHead+int(n)*manifestPart:
