@@ -85,9 +85,9 @@ func (b *bench) designed(draft plan.Plan, users int) (way, error) {
 }
 
 func (b *bench) design(draft plan.Plan, users int) (way, error) {
-	share := theorems.KDEPrintedShare
+	share := bitnoise.KDEPrintedShare
 	if sums := &draft.Question.Density.Bitsum; sums.Accounting == string(experiments.AuthorsAccounting) {
-		sums.Accounting, share = string(calibrate.Paper), theorems.KDEAuthorsShare
+		sums.Accounting, share = string(calibrate.Paper), bitnoise.KDEAuthorsShare
 	}
 	p, messages, err := measure.Designed(draft)
 	var w way
@@ -103,7 +103,7 @@ func (b *bench) design(draft plan.Plan, users int) (way, error) {
 			return w, err
 		}
 	}
-	if share != theorems.KDEPrintedShare {
+	if share != bitnoise.KDEPrintedShare {
 		messages = 0
 		if err := b.spend(share, &p); err != nil {
 			return w, &refused{err}
@@ -145,7 +145,7 @@ type hiding interface {
 func (b *bench) spend(share float64, p *plan.Plan) error {
 	sums, users := &p.Question.Density.Bitsum, p.MinHonest()
 	epsilon, delta := theorems.KDERound(calibrate.Target{Users: users, Rounds: b.populations[0].features.Sensitivity().Coordinates, Epsilon: p.Budget.Epsilon, Delta: p.Budget.Delta * (1 - terms.OverflowShare)})
-	flood, err := theorems.KDEAppendixA2(epsilon, delta, share)
+	flood, err := bitnoise.KDEAppendixA2(epsilon, delta, share)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func goldenSection(f func(float64) float64, low, high, tolerance float64) float6
 // checked exactly before it is composed.
 func paperThreeNB(t calibrate.Target) (ThreeNB, account.Guarantee, error) {
 	epsilon0, delta0 := theorems.KDERound(t)
-	flood, err := theorems.KDEAppendixA2(epsilon0, delta0, theorems.KDEPrintedShare)
+	flood, err := KDEAppendixA2(epsilon0, delta0, KDEPrintedShare)
 	if err != nil {
 		return ThreeNB{}, account.Guarantee{}, err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
 // Against the sum over all counts in either world, written from the definition.
@@ -46,7 +45,7 @@ func TestNegativeBinomialSumAgainstOthers(t *testing.T) {
 	}
 	accounttest.Within(t, "Poisson limit", nb.Epsilon, poisson.Epsilon, 1e-3)
 
-	r, q, err := theorems.GKMP20Theorem13(0.5, 1e-6, 1)
+	r, q, err := GKMP20Theorem13(0.5, 1e-6, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

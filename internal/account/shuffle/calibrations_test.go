@@ -61,7 +61,7 @@ func TestPaperRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	epsilon0, _ := theorems.KDERound(target)
-	accounttest.Within(t, "noise", nb.Noise, theorems.KDEPrintedShare*epsilon0, 1e-12)
+	accounttest.Within(t, "noise", nb.Noise, bitnoise.KDEPrintedShare*epsilon0, 1e-12)
 	if g.Epsilon > target.Epsilon || g.Delta > target.Delta*(1+1e-9) {
 		t.Errorf("paper 3NB: (%v, %v)", g.Epsilon, g.Delta)
 	}

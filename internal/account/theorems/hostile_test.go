@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/amplify"
+	"github.com/confetti-dp/confetti/internal/account/bitnoise"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
@@ -56,10 +57,10 @@ func TestTheoremsRefuseHostileParameters(t *testing.T) {
 		}
 	}
 	two := map[string]func(x, y float64) error{
-		"GKMP20Theorem1":  func(x, y float64) error { _, err := theorems.GKMP20Theorem1(x, y, 0.1); return err },
-		"GKMP20Theorem13": func(x, y float64) error { _, _, err := theorems.GKMP20Theorem13(x, y, 3); return err },
-		"KDEAppendixA2":   func(x, y float64) error { _, err := theorems.KDEAppendixA2(x, y, theorems.KDEPrintedShare); return err },
-		"gamma":           func(x, y float64) error { _, err := theorems.GKMP20Theorem1(0.5, x, y); return err },
+		"GKMP20Theorem1":  func(x, y float64) error { _, err := bitnoise.GKMP20Theorem1(x, y, 0.1); return err },
+		"GKMP20Theorem13": func(x, y float64) error { _, _, err := bitnoise.GKMP20Theorem13(x, y, 3); return err },
+		"KDEAppendixA2":   func(x, y float64) error { _, err := bitnoise.KDEAppendixA2(x, y, bitnoise.KDEPrintedShare); return err },
+		"gamma":           func(x, y float64) error { _, err := bitnoise.GKMP20Theorem1(0.5, x, y); return err },
 		"ESATheoremIV1":   func(x, y float64) error { _, err := theorems.ESATheoremIV1(x, y, 3); return err },
 		"NewCrowd":        func(x, y float64) error { _, err := additive.NewCrowd(x, y); return err },
 		"KDETheorem32": func(x, y float64) error {

@@ -49,7 +49,7 @@ func TestTheoremsAgainstExact(t *testing.T) {
 					}
 				}
 			}
-			f, err := theorems.GKMP20Theorem1(epsilon, delta, 0.2)
+			f, err := bitnoise.GKMP20Theorem1(epsilon, delta, 0.2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func TestPublishedFloods(t *testing.T) {
 		if strings.HasPrefix(r.Recipe, "GKMPS21") {
 			continue // the lab's
 		}
-		f, err := theorems.GKMP20Theorem1(r.Eps, r.Delta, gamma)
+		f, err := bitnoise.GKMP20Theorem1(r.Eps, r.Delta, gamma)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestPublishedFloods(t *testing.T) {
 		accounttest.Within(t, r.Recipe+": RMSE", e.RMSE(), r.RMSE, 1e-12)
 		accounttest.Within(t, r.Recipe+": messages", e.MessagesPerUser(), r.Extra, 1e-6)
 	}
-	f, err := theorems.KDEAppendixA2(0.5, 1e-8, theorems.KDEPrintedShare)
+	f, err := bitnoise.KDEAppendixA2(0.5, 1e-8, bitnoise.KDEPrintedShare)
 	if err != nil {
 		t.Fatal(err)
 	}

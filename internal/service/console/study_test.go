@@ -54,9 +54,10 @@ func TestACurveIsOfOneValue(t *testing.T) {
 				t.Fatal(err)
 			}
 			table := r.tables[0][0]
+			of := func(x float64) string { return share(x / float64(max(1, table.Respondents))) }
 			for _, n := range table.counts {
 				if n.Value == value {
-					want += fmt.Sprintf("round %d, %s (%s to %s); ", round+1, share(table.share(possible(n))), share(table.share(n.LowAll)), share(table.share(n.HighAll)))
+					want += fmt.Sprintf("round %d, %s (%s to %s); ", round+1, of(possible(n)), of(n.LowAll), of(n.HighAll))
 				}
 			}
 		}

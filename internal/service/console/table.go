@@ -73,9 +73,6 @@ func (t table) order(most int) []int {
 	return cells[:min(most, len(cells))]
 }
 
-// share returns a count as a share of the table's respondents.
-func (t table) share(x float64) float64 { return x / float64(max(1, t.Respondents)) }
-
 // possible returns an estimate, or the end of its interval where noise took it beyond what can be true: a
 // number for whoever reads one and no more. It is biased, as all that is cut off.
 func possible(n sheets.ValueCount) float64 { return min(max(n.Estimate, n.LowAll), n.HighAll) }

@@ -1,8 +1,10 @@
-package theorems
+package bitnoise
 
 import (
 	"cmp"
 	"math"
+
+	"github.com/confetti-dp/confetti/internal/account/theorems"
 )
 
 // A Flood is a published choice of the noise of the correlated negative
@@ -14,7 +16,7 @@ type Flood struct {
 	Prob  float64 // p of the flood
 }
 
-func (t Theorem) flood(epsilon, delta, gamma float64) error {
+func floodOf(t theorems.Theorem, epsilon, delta, gamma float64) error {
 	return cmp.Or(t.Epsilon("epsilon", epsilon), t.Open01("delta", delta), t.Open01("gamma", gamma))
 }
 
@@ -23,7 +25,7 @@ func (t Theorem) flood(epsilon, delta, gamma float64) error {
 // e^(-0.2 epsilon/sensitivity), r = 3(1 + ln(1/delta)) (Ghazi, Kumar,
 // Manurangsi, Pagh 2020, Theorem 13 of the corrected version).
 func GKMP20Theorem13(epsilon, delta float64, sensitivity int) (r, p float64, err error) {
-	t := Theorem("GKMP 2020, Theorem 13")
+	t := theorems.Theorem("GKMP 2020, Theorem 13")
 	if err := cmp.Or(t.Open01("epsilon", epsilon), t.Open01("delta", delta), t.Count("sensitivity", sensitivity)); err != nil {
 		return 0, 0, err
 	}
@@ -36,14 +38,14 @@ func GKMP20Theorem13(epsilon, delta float64, sensitivity int) (r, p float64, err
 // sensitivity ceil(ln(1/d2)/e1), and Theorem 13 (Ghazi, Kumar, Manurangsi, Pagh
 // 2020, Theorem 1). Their example has gamma = 0.01.
 func GKMP20Theorem1(epsilon, delta, gamma float64) (Flood, error) {
-	t := Theorem("GKMP 2020, Theorem 1")
-	if err := t.flood(epsilon, delta, gamma); err != nil {
+	t := theorems.Theorem("GKMP 2020, Theorem 1")
+	if err := floodOf(t, epsilon, delta, gamma); err != nil {
 		return Flood{}, err
 	}
 	e1 := (1 - gamma) * epsilon
 	d2 := delta / (math.Exp(e1) + 2*math.Exp(2*e1))
 	width := math.Ceil(math.Log(1/d2) / e1)
-	if err := t.Need(width <= MaxCount, "ln(1/d2)/e1 up to %d: it is %.6g", MaxCount, width); err != nil {
+	if err := t.Need(width <= theorems.MaxCount, "ln(1/d2)/e1 up to %d: it is %.6g", theorems.MaxCount, width); err != nil {
 		return Flood{}, err
 	}
 	r, p, err := GKMP20Theorem13(math.Min(0.5, gamma*epsilon), d2, int(width))
@@ -66,8 +68,8 @@ const (
 // p here is that of GKMP20Theorem1, which it cites, with gamma = 1 - share.
 // It is a choice, not a guarantee: account for it exactly.
 func KDEAppendixA2(epsilon0, delta0, share float64) (Flood, error) {
-	t := Theorem("KDE Appendix A.2")
-	if err := t.flood(epsilon0, delta0, share); err != nil {
+	t := theorems.Theorem("KDE Appendix A.2")
+	if err := floodOf(t, epsilon0, delta0, share); err != nil {
 		return Flood{}, err
 	}
 	f, err := GKMP20Theorem1(epsilon0, delta0, 1-share)
