@@ -19,31 +19,27 @@ import (
 
 // The size of what must be read, as bars: each may only fall. A change that makes one smaller
 // lowers it here; a change that needs more raises a total, and says in a few words for what.
+// Beside each stands what issue 30 asks, and where a number is above that, for what.
 var bars = map[string]int{
-	"root folders":    15,
-	"public packages": 23,
-	"exported names":  510,
+	"root folders":    15, // asked: 15
+	"public packages": 22, // asked: 22
+	"exported names":  504, // asked: 500
 
-	// Raised by two storage engines behind one seam and rows of each role, in the place of SQL and a queue; by a program for people
-	// and one for operators, and by tables that go from one to the other.
-	// And by strings that nobody listed: a code, a decoder, a kind of question.
-	"lines of the product": 132723,
+	// Asked: 103,000. It was 121,499 when the lab had left and rooms were cut (6636e48b), and what came since by issues is
+	// more than what went: storage without SQL and a queue, whose 448,000 lines were others', 4,900 net (31); a program for
+	// operators, cards, tables and their releases, what an app is told 2,400 (32); arithmetic of curves, fixed keys, metrics and
+	// relays by our own code 1,800 (33).
+	"lines of the product": 130372,
 
-	"lines a device compiles":                 22444,
-	"lines of a histogram app":                33178,
-	"lines a verifier of every kind compiles": 43590,
-	"lines of a histogram's verifier":         26482,
-	"lines a mixing party compiles":           27816,
-	// Raised by both engines of shelves, in the place of SQL over 448,000 lines of others (issue 31).
-	"lines an aggregator compiles": 25776,
+	"lines a device compiles":                 22303, // asked: 24,800
+	"lines of a histogram app":                33037, // asked: 33,000
+	"lines a verifier of every kind compiles": 41952, // asked: 42,000
+	"lines of a histogram's verifier":         26341, // asked by nobody: what is left where one kind is linked
+	"lines a mixing party compiles":           27712, // asked by nobody: with a journal of our own in the place of 179,000 of others (31)
+	"lines an aggregator compiles":            25698, // asked by nobody: with shelves in the place of SQL over 448,000 of others (31)
 
-	// Above the 3,900 that were first thought of, for what the estimate left out: two engines that keep every promise of
-	// package keep, chains, compaction, what is set aside, backups and leases.
-	"lines of storage engines": 5816,
-	"lines of storage rows":    4775,
-
-	"comments that say what a function is": 541,
-	"long sentences in a thousand":         10,
+	"comments that say what a function is": 542, // asked: 1 in 10 of those of public rooms, 1 in 4 elsewhere
+	"long sentences in a thousand":         10, // asked: 50
 }
 
 // helpers are packages for tests alone, and what keeps the house: they are no product.
