@@ -209,7 +209,7 @@ func calibrateBit(t calibrate.Target, asymmetric bool, adjacency account.Adjacen
 	case asymmetric:
 		// Half of the devices that hold a cell say so, at random. For that the count of
 		// a cell that few hold errs less at the same central epsilon, and under
-		// replacement at the same local one (randomize.Asymmetric).
+		// replacement at the same local one.
 		e, _, err := shuffle.CalibrateAsymmetricOneHot(t, 0.5, adjacency)
 		return 0.5, e.Flip, err
 	default:
