@@ -29,6 +29,8 @@ func (r *Report) conclude(signer string) {
 	switch {
 	case failed > 0:
 		r.First = append(r.First, fmt.Sprintf("%d of %d checks did not hold: do not rely on this release.", failed, len(r.Findings)))
+	case !r.Expected && r.Shows == showsTable:
+		r.First = append(r.First, fmt.Sprintf("All %d checks hold, and nobody signed these counts. Ask %s for the plan's name, and give it with --plan.", len(r.Findings), signer))
 	case !r.Expected:
 		r.First = append(r.First, fmt.Sprintf("All %d checks hold for %s; nobody said that this is the publisher you expect. Whoever makes all keys anew passes every other check.", len(r.Findings), signer))
 	default:

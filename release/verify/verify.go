@@ -55,13 +55,18 @@ func Format(file string) string {
 	return file
 }
 
-// Shows says what is known after a verification.
-const Shows = `It shows that the publisher signed this plan, or the study that it is a round of, whose
+// shows says what is known after a verification of a collection, and showsTable of a table's counts.
+const (
+	shows = `It shows that the publisher signed this plan, or the study that it is a round of, whose
 coordinator signed the round; that the promise follows from its numbers; that the public
 state is the one that the plan names; and that the hops or aggregators that the plan names signed for the batches, with so many
 respondents in each, that the analyzer says it counted; and that the analyzer whose key
 the plan names signed these numbers. It cannot show that a hop kept its permutation to itself, or an aggregator its shares, that respondents exist and told the truth, or that the
 numbers are those that were in the batches: the analyzer alone has opened them.`
+	showsTable = `It shows that the promise follows from the plan's numbers, and that every name, interval and
+picture follows from the counts. It cannot show that the counts are those of the table, that the holder drew the noise
+as the plan says, or whose page this is: a holder signs nothing.`
+)
 
 // Evidence is what there is to verify.
 type Evidence struct {
@@ -102,6 +107,8 @@ type Report struct {
 	Expected  bool        `json:"expected"`
 	Findings  []Finding   `json:"findings"`
 	Unchecked []Unchecked `json:"unchecked,omitempty"`
+	// Shows says what is known now, and what no check can show.
+	Shows string `json:"shows"`
 }
 
 // Failed returns how many findings do not hold.
@@ -153,7 +160,7 @@ func Release(e Evidence) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	all := &checks{Evidence: e, release: r}
+	all := &checks{Evidence: e, release: r, Report: Report{Shows: shows}}
 	if !all.plan() {
 		all.left("everything else", "without the plan nothing follows")
 		all.conclude("nobody")
@@ -178,7 +185,7 @@ func Release(e Evidence) (Report, error) {
 	}
 	by := strings.Join(all.signed.Signers(), " ")
 	if table {
-		by = all.signed.Plan.Analyzer.Operator
+		by, all.Shows = all.signed.Plan.Analyzer.Operator, showsTable
 	}
 	all.conclude(by)
 	return all.written(), nil

@@ -2,6 +2,8 @@ package release
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -34,10 +36,9 @@ type releaseVerify struct {
 func (releaseVerify) Help() string {
 	return `Recomputes the promise from the signed plan's numbers and for those who really
 answered, and checks the signatures of the publisher, of the hops for the batches
-that were counted, and of the analyzer for the numbers. Exit code 3 says that it
-holds, and that nobody said whose plan is expected.
-
-` + verify.Shows + `
+that were counted, and of the analyzer for the numbers. It ends with what no check
+can show. Exit code 3 says that it holds, and that nobody said whose plan is
+expected. A table's counts are signed by nobody: say their plan's name (--plan).
 
 Example:
   confetti release verify release --publishers publishers.txt --log https://log.example
@@ -45,6 +46,11 @@ Example:
 }
 
 func (c releaseVerify) Run(std terminal.Streams) error {
+	if c.Plan != "" {
+		if name, err := hex.DecodeString(c.Plan); err != nil || len(name) != sha256.Size {
+			return terminal.Usagef("--plan is a plan's name, the 64 hexadecimal digits that plan check prints, and no file")
+		}
+	}
 	e, err := c.evidence(std)
 	if err != nil {
 		return err
@@ -75,7 +81,7 @@ func (c releaseVerify) Run(std terminal.Streams) error {
 		err = c.draw(e)
 	}
 	if err == nil && !found.Expected {
-		return terminal.Unfinishedf("it holds for whoever signed it: say whose plan you expect (--publisher, --publishers, --plan), from elsewhere than the release")
+		return terminal.Unfinishedf("it holds for whoever made it: say whose plan you expect (--publisher, --publishers, --plan; of a table --plan alone), from elsewhere than the release")
 	}
 	return err
 }
@@ -128,7 +134,7 @@ func tell(out io.Writer, found verify.Report) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s\n", verify.Shows)
+	_, err := fmt.Fprintf(out, "\n%s\n", found.Shows)
 	return err
 }
 
