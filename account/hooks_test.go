@@ -65,7 +65,7 @@ func TestEveryEventHasItsHooks(t *testing.T) {
 	// No event is missing: those of this package and of those that build events.
 	declared := map[string]bool{}
 	terms := regexp.MustCompile(`(?m)^func \(\w+ ([A-Z]\w*)\) Terms\(\) \((account\.)?Guarantee, error\)`)
-	for folder, pkg := range map[string]string{".": "account", "../internal/account/additive": "additive", "../internal/account/amplify": "amplify", "../internal/account/bitnoise": "bitnoise", "../internal/account/central": "central", "../internal/account/shuffle": "shuffle"} {
+	for folder, pkg := range map[string]string{".": "account", "../internal/account/additive": "additive", "../internal/account/amplify": "amplify", "../internal/account/bitnoise": "bitnoise", "../internal/account/central": "central", "../internal/account/shuffle": "shuffle", "../internal/account/shuffle/vectors": "vectors"} {
 		files, err := fs.Glob(os.DirFS(folder), "*.go")
 		if err != nil {
 			t.Fatal(err)
