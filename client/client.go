@@ -16,8 +16,8 @@
 // can forbid what the respondent allows. Cover sends what looks like an answer, to hide who answers from a network
 // that watches.
 //
-// What the device keeps is in one Store, a folder natively: the ledger of what was spent and said (ReadLedger; Show
-// prints it, with what may be believed of it), and the spool of what has not been sent yet. The order is: the report
+// What the device keeps is in one Store, a folder natively: the ledger of what was spent and said (ReadLedger;
+// "confetti ledger show" prints it), and the spool of what has not been sent yet. The order is: the report
 // is drawn, written into the ledger, which spends for it, sealed, spooled, sent. A crash anywhere leaves either
 // nothing spent and nothing said, or one report that is sent to the end, always the same one. A report that cannot
 // be sent now, or whose random delay is not over, waits (WaitingError) and goes with a later Report or Deliver of
