@@ -56,7 +56,7 @@ var faults = []fault{
 		"internal/dp/sum/sum.go", "\t\tlaw := noise.DiscreteLaplace{Decay: route.Decay}\n", "\t\tlaw := noise.DiscreteLaplace{Decay: route.Decay}\n\t\tif IF {\n\t\t\tlaw.Decay *= 3\n\t\t}\n",
 	}}, []string{"attack", "constant"}},
 	{"rows follow from the vector", "vectors", []edit{{
-		"internal/dp/vector/mechanism.go", "mask := rng.Mask(r, m.answer)\n", "mask := rng.Mask(r, m.answer)\n\t\tif IF {\n\t\t\tmask = rng.Mask(rng.Keyed([16]byte{byte(int(1000 * v[0])), byte(int(1000 * v[1])), byte(at)}, [16]byte{}), m.answer)\n\t\t}\n",
+		"internal/dp/vector/mechanism.go", "mask := rng.Mask(r, m.answer)\n", "mask := rng.Mask(r, m.answer)\n\t\tif IF {\n\t\t\tmask = rng.Mask(rng.Keyed([16]byte{byte(int(1000 * s.rotated[0])), byte(int(1000 * s.rotated[1])), byte(at)}, [16]byte{}), m.answer)\n\t\t}\n",
 	}}, []string{"constant"}},
 	// Six more.
 	{"a clipped vector is not clipped", "vectors", []edit{

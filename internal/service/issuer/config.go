@@ -102,12 +102,12 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	place, done, err := c.place().Copy()
 	if err != nil {
-		return explained(err)
+		return opening(err)
 	}
 	defer done()
 	o.Begin.Copy = true
 	if o.Store, err = place.Open(ctx, o.Common); err != nil {
-		return explained(err)
+		return opening(err)
 	}
 	s, err := New(o)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 func (c Config) run(ctx context.Context, http serve.Config, o Options) (err error) {
 	if c.URL != "" {
 		if o.Store, err = c.place().Open(ctx, o.Common); err != nil {
-			return explained(err)
+			return opening(err)
 		}
 	}
 	service, err := New(o)

@@ -102,11 +102,11 @@ func New(o Options) (*Service, error) {
 func (s *Service) begin() (err error) {
 	ctx := context.Background()
 	if s.main, err = shelves.Main(ctx, s.store, "issuer"); err != nil {
-		return explained(err)
+		return opening(err)
 	}
 	secret, err := s.main.Secret(ctx, "respondents")
 	if err != nil {
-		return explained(err)
+		return opening(err)
 	}
 	s.auth = serve.Authenticator{Secret: serve.NewSecret(secret), Bearers: s.o.Bearers, Certificates: s.o.Certificates}
 	if err := s.takeUp(ctx); err != nil {

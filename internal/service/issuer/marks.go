@@ -74,7 +74,15 @@ func openStore(o Options) (keep.Store, error) {
 	}
 	path := filepath.Join(o.Folder, shelvesFolder)
 	store, err := shelves.Folder(path, o.Common, true)
-	return store, explained(err)
+	return store, opening(err)
+}
+
+// opening says what to do about damage, and why a store does not open: nobody waits for an answer yet.
+func opening(err error) error {
+	if errors.Is(err, keep.ErrUnavailable) || errors.Is(err, keep.ErrFull) {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	return explained(err)
 }
 
 // explained says what to do about damage, and what to answer where the store refuses.
