@@ -27,7 +27,7 @@ type coder struct {
 	parts    []Part          // of the entries that were read
 }
 
-// promise holds what an entry costs and states.
+// promise keeps an entry's charge beside its statements, so that neither is read again.
 type promise struct {
 	Charge
 	statements []account.Statement

@@ -17,10 +17,10 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// kindStrings is the kind of a column of strings that nobody listed.
+// kindStrings names the kind that finds strings of a column without a list.
 const kindStrings = "strings"
 
-// finds says that a column is of strings that nobody listed.
+// finds reports whether the strings of a column are found without a list.
 func (c collectSimulate) finds() bool { return slices.Contains(c.Kind, kindStrings) }
 
 // checkStrings refuses flags that are wrong by themselves, before anything is read.

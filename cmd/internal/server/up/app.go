@@ -24,7 +24,7 @@ type app struct {
 	Room       *pages   `json:"room,omitempty"`
 }
 
-// pages are where a live poll is seen, as long as it is up.
+// pages names the addresses of a live poll, for phones and for the screen.
 type pages struct {
 	Phones string `json:"phones"` // "": they cannot answer
 	Screen string `json:"screen"` // a link that logs one browser in, once

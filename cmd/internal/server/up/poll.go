@@ -142,10 +142,10 @@ func listenPages(t trial.Folder, ip net.IP) (net.Listener, error) {
 	return l, err
 }
 
-// port has that of the pages.
+// port names the file that keeps the port of a poll's pages over restarts.
 const port = "port"
 
-// introducePoll says what is asked, and how it ends.
+// introducePoll writes the question, the least number of people, and how to close the poll.
 func introducePoll(t trial.Folder, out io.Writer, p plan.Plan, over bool) {
 	fmt.Fprintf(out, "A poll is up in %s: a trial, in which this machine has all keys and makes the page that phones open.\n\nIt asks: %s\n", t, sanitize.Text(p.Title))
 	if over {

@@ -6,10 +6,10 @@
 package decode
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
@@ -79,11 +79,7 @@ func (d *decoder) strings() []Found {
 		}
 	}
 	slices.SortFunc(out, func(a, b Found) int {
-		switch {
-		case a.Count.Mean != b.Count.Mean:
-			return int(math.Copysign(1, b.Count.Mean-a.Count.Mean))
-		}
-		return strings.Compare(a.Text, b.Text)
+		return cmp.Or(cmp.Compare(b.Count.Mean, a.Count.Mean), cmp.Compare(a.Text, b.Text))
 	})
 	return out
 }
