@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,22 +73,23 @@ func (h *hall) visit(d int, early bool, violate func(string, ...any)) (cell int)
 		h.check(err)
 		bodies[i] = c.Body
 	}
-	over := false
+	var mu sync.Mutex
+	over, acknowledged := false, -1 // in whichever try: a later one may find the epoch over
 	kept := h.everywhere(hopSeats[0], wire.AlreadyContributed, func(name string, i int) ([]byte, *wire.Problem, error) {
 		answer, p, err := h.ask(name, http.MethodPut, wire.ContributionPath(hash, 0, wire.ContributionID(bodies[i])), wire.ContributionType, "Bearer "+h.ring.bearers[d], bodies[i])
-		if early && p != nil && p.Code == wire.EpochOver {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil && p == nil:
+			acknowledged = i*maxDevices + d
+		case early && p != nil && p.Code == wire.EpochOver:
 			over = true
 			return nil, nil, nil
 		}
 		return answer, p, err
 	})
 	if over {
-		for i, answer := range kept {
-			if answer != nil {
-				return i*maxDevices + d
-			}
-		}
-		return -1
+		return acknowledged
 	}
 	if len(kept) > 1 {
 		violate("device %d has %d contributions acknowledged", d, len(kept))
