@@ -79,21 +79,6 @@ func (d Density) SupRMSE() (float64, error) {
 	return d.Features.SupRMSE(largest, d.Respondents), nil
 }
 
-// Merge returns the density of both groups together, which share no respondent.
-func (d Density) Merge(other Density) (Density, error) {
-	if err := errors.Join(d.check(), other.check()); err != nil {
-		return Density{}, err
-	}
-	if d.Features.Spec() != other.Features.Spec() {
-		return Density{}, errors.New("kde: densities of different feature maps cannot be merged")
-	}
-	merged := Density{Features: d.Features, Sums: make([]estimate.Value, len(d.Sums)), Respondents: d.Respondents + other.Respondents}
-	for c := range merged.Sums {
-		merged.Sums[c] = d.Sums[c].Add(other.Sums[c])
-	}
-	return merged, nil
-}
-
 // Query returns the density at y with its standard error (see Mixture).
 func (d Density) Query(y []float32) (estimate.Value, error) {
 	m, err := Mix([]float64{1}, []Density{d})

@@ -134,22 +134,17 @@ func TestRiseIsTheDifference(t *testing.T) {
 	}
 }
 
-// Merging two groups is one group, and a difference of a density with itself is
-// zero without error, though each has a large one: the feature errors cancel.
-func TestMergeAndMix(t *testing.T) {
+// A difference of a density with itself is zero without error, though each has a large
+// one: the feature errors cancel.
+func TestMix(t *testing.T) {
 	r := seeded.New(3)
 	f := features(t, kernelmap.Spec{Kernel: kernelmap.Gaussian, Dimension: 3, Repetitions: 20, Bandwidth: 1})
 	x := values(r, 50, 3)
 	whole := expected(t, f, x)
-	merged, err := expected(t, f, part(x, 0, 20)).Merge(expected(t, f, part(x, 20, 50)))
+	y := row(x, 0).Data
+	a, err := whole.Query(y)
 	if err != nil {
 		t.Fatal(err)
-	}
-	y := row(x, 0).Data
-	a, _ := whole.Query(y)
-	b, err := merged.Query(y)
-	if err != nil || math.Abs(a.Mean-b.Mean) > 1e-9 || math.Abs(a.StdErr-b.StdErr) > 1e-9 {
-		t.Errorf("whole %v, merged %v, %v", a, b, err)
 	}
 	m, err := Mix([]float64{1, -1, 0}, []Density{whole, whole, {}})
 	if err != nil {
@@ -177,9 +172,6 @@ func TestBadDensities(t *testing.T) {
 		{Density{f, []estimate.Value{{}, {Mean: math.NaN()}}, 4}, "channel 1 is not finite"},
 		{Density{f, []estimate.Value{{Mean: 1, StdErr: math.Inf(1)}, {}}, 4}, "channel 0 is not finite"},
 	} {
-		if _, err := good.Merge(c.d); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("merge: error %v, want one with %q", err, c.want)
-		}
 		if _, err := Mix([]float64{1, 1}, []Density{good, c.d}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("mix: error %v, want one with %q", err, c.want)
 		}
