@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(childVariable); text != "" {
 		beChild(text)
 	}
+	if err := flag.Set("test.parallel", "4"); err != nil { // processes of others are waited for, by disks and clocks
+		panic(err)
+	}
 	code := m.Run()
 	if err := os.RemoveAll(rings().dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)

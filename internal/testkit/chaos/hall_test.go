@@ -371,7 +371,7 @@ func (h *hall) putBack(older string) (violations []string) {
 			defer c.mu.Unlock()
 			return c.errs != nil && strings.Contains(c.errs.String(), "older copy")
 		}
-		if !h.until(mishap{waits: 20 * time.Second}, refused) || c.alive() {
+		if !h.until(mishap{}, refused) || c.alive() {
 			violations = append(violations, c.Name+" starts on an older copy of its database")
 		}
 	}
@@ -386,12 +386,13 @@ func TestHall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the processes would be this one, which the race detector slows down")
 	}
+	t.Parallel()
 	h := newHall(t)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*workerSeeds); seed++ {
 		for _, one := range halls {
 			if !h.try(t, fmt.Sprintf("%s, seed %d", one.name, seed), func(t *testing.T) {
 				m := one.draw(seed)
-				for _, v := range append(h.collect(m), h.withdraw()...) {
+				for _, v := range append(h.collect(m), h.withdraw(patience)...) {
 					t.Error(v)
 				}
 				if n := h.met(); n == 0 && len(m.dooms) > 0 {
@@ -425,7 +426,7 @@ func TestHall(t *testing.T) {
 					h.become(bug, seatName(role, i))
 				}
 			}
-			said := append(h.collect(m), h.withdraw()...)
+			said := append(h.collect(m), h.withdraw(patienceWith(twin.name))...)
 			t.Logf("%q", said)
 			if !slices.ContainsFunc(said, func(v string) bool { return regexp.MustCompile(twin.want).MatchString(v) }) {
 				t.Error("it is not caught")

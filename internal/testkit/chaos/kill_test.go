@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -49,13 +50,19 @@ func TestKilledProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the processes would be this one, which the race detector slows down")
 	}
-	kills := 0
-	for seed := range uint64(*processes) {
-		kills += killAll(t, *firstSeed+seed)
-	}
-	t.Logf("%d processes killed in %d schedules", kills, *processes)
-	if *processes >= 10 && kills < 20 {
-		t.Errorf("only %d processes were killed", kills)
+	var kills atomic.Int64
+	t.Run("schedules", func(t *testing.T) {
+		for i := range uint64(*processes) {
+			seed := *firstSeed + i
+			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+				t.Parallel()
+				kills.Add(int64(killAll(t, seed)))
+			})
+		}
+	})
+	t.Logf("%d processes killed in %d schedules", kills.Load(), *processes)
+	if *processes >= 10 && kills.Load() < 20 {
+		t.Errorf("only %d processes were killed", kills.Load())
 	}
 }
 

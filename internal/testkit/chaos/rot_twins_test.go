@@ -51,7 +51,7 @@ var rottenTwins = map[string]struct {
 			}
 			return errors.Join(os.WriteFile(path, text[:framed(text)], 0o600), os.WriteFile(strings.TrimSuffix(path, ".rows")+".check", freshCheck(), 0o600))
 		}
-	}, 20},
+	}, 340},
 	// The issuer draws a new secret where it finds none, and knows nobody again.
 	"a silent new secret": {func(w *world) {
 		w.hide = func(n *node, path, _ string) error {

@@ -288,8 +288,8 @@ func (h *house) collect(m mishap) (violations []string) {
 }
 
 // withdraw brings one process of each role the withdrawal of the last collection, and returns which
-// others go on with it.
-func (h *house) withdraw() (violations []string) {
+// others go on with it when the time is over that they are given together.
+func (h *house) withdraw(within time.Duration) (violations []string) {
 	h.t.Helper()
 	hash := h.signed.Plan.Hash()
 	w, err := plan.Withdraw(plan.Withdrawal{Plan: hash, At: opens, Reason: "the wrong question"}, h.ring.publisher)
@@ -303,6 +303,7 @@ func (h *house) withdraw() (violations []string) {
 			return err
 		})
 	}
+	deadline := time.Now().Add(within)
 	for _, name := range h.names {
 		if !strings.Contains(name, "#") {
 			continue
@@ -311,7 +312,7 @@ func (h *house) withdraw() (violations []string) {
 			_, p, err := h.ask(name, http.MethodGet, wire.PlanPath(hash), "", "", nil)
 			return err == nil && p != nil && p.Code == wire.PlanWithdrawn
 		}
-		if !h.until(mishap{waits: 10 * time.Second}, refused) {
+		if !h.until(mishap{waits: max(time.Until(deadline), time.Second)}, refused) {
 			violations = append(violations, name+" goes on with a plan that is withdrawn")
 		}
 	}
@@ -437,11 +438,12 @@ func TestSeats(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the processes would be this one, which the race detector slows down")
 	}
+	t.Parallel()
 	h := newHouse(t)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*workerSeeds); seed++ {
 		for _, one := range wards {
 			if !h.try(t, fmt.Sprintf("%s, seed %d", one.name, seed), func(t *testing.T) {
-				for _, v := range slices.Concat(h.collect(one.draw(seed)), h.flips(), h.withdraw()) {
+				for _, v := range slices.Concat(h.collect(one.draw(seed)), h.flips(), h.withdraw(patience)) {
 					t.Error(v)
 				}
 				if n := h.met(); n == 0 {
@@ -471,7 +473,7 @@ func TestSeats(t *testing.T) {
 			if n := h.jobs(); n != seatCrowds {
 				said = append(said, fmt.Sprintf("%d jobs of %d crowds were done", n, seatCrowds))
 			}
-			said = append(said, h.withdraw()...)
+			said = append(said, h.withdraw(patienceWith(twin.name))...)
 			t.Logf("%q", said)
 			if twin.want == "" && len(said) > 0 || !slices.ContainsFunc(append(said, ""), func(v string) bool { return regexp.MustCompile(twin.want).MatchString(v) }) {
 				t.Error("caught wrongly, or not at all")
@@ -496,6 +498,14 @@ const (
 	unheard      = "what others have withdrawn is not read"
 	stubborn     = "nothing is set aside"
 )
+
+// patienceWith returns how long a withdrawal is waited for: where nobody reads it, nothing comes of waiting.
+func patienceWith(twin string) time.Duration {
+	if twin == unheard {
+		return 5 * time.Second
+	}
+	return patience
+}
 
 var seatTwins = []struct{ name, role, want string }{
 	{"none: what takes longer than a lease is held by one process all the while", "", ""},

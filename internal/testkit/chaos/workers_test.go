@@ -124,6 +124,7 @@ func TestWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the processes would be this one, which the race detector slows down")
 	}
+	t.Parallel()
 	f := newFleet(t, nil)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*workerSeeds); seed++ {
 		for _, one := range mishaps {
