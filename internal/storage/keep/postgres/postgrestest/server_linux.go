@@ -61,7 +61,7 @@ func newFolder(settings []string) (*cluster, error) {
 		return nil, err
 	}
 	// Short, since the path of a socket may not be long.
-	if c.folder, err = os.MkdirTemp("/tmp", "pg-"); err != nil {
+	if c.folder, err = os.MkdirTemp(memory(), "pg-"); err != nil {
 		return nil, err
 	}
 	if c.identity, err = unprivileged(c.folder); err != nil {
@@ -69,6 +69,15 @@ func newFolder(settings []string) (*cluster, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// memory returns a folder whose files are in memory, where this machine has one: no test here cuts the power, and what
+// a server that is killed has written stays in the one as on the other.
+func memory() string {
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		return "/dev/shm"
+	}
+	return "/tmp"
 }
 
 func (c *cluster) data() string { return filepath.Join(c.folder, "data") }
