@@ -237,6 +237,9 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 		t.Errorf("a link that leads nowhere is not found: %v", err)
 	}
 	bare(t, dir, confetti, "demo")
+	if _, err := os.Stat(filepath.Join(dir, "confetti-demo", "densities.parquet")); err != nil {
+		t.Error(err)
+	}
 	if page, err := os.ReadFile(filepath.Join(dir, "confetti-demo", "release.html")); err != nil || len(page) < 10_000 {
 		t.Errorf("the demo's page: %v, %d bytes", err, len(page))
 	}
