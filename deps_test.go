@@ -151,7 +151,6 @@ var foreign = []struct {
 	{"github.com/parquet-go/parquet-go", []string{"internal/table/columnar"}, "Parquet stands behind internal/table/columnar, which people's program has the other one link"},
 	{"github.com/pelletier/go-toml", []string{"internal/plan/author", "internal/service/serve"}, "what a device reads is JSON"},
 	{"github.com/nats-io", nil, "shelves stand behind internal/storage/keep"},
-	{"github.com/transparency-dev/tessera", []string{"internal/service/planlog"}, "a log stands behind planlog"},
 	{"github.com/jackc/pgx", []string{"internal/storage/keep/postgres"}, "a database stands behind internal/storage/keep"},
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http/httptest"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"k8s.io/klog/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
@@ -25,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/service/witness"
 )
 
@@ -210,8 +209,7 @@ func logged(ts *testscript.TestScript, neg bool, args []string) {
 	hop := served(ts, watches.Routes())
 	public, err = witnessKey.Public().Note("hop.example")
 	ts.Check(err)
-	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
-	ts.Check(os.Mkdir(ts.MkAbs("entries"), 0o700))
+	ts.Check(shelves.Make(ts.MkAbs("entries/shelves")))
 	log, err := planlog.New(context.Background(), planlog.Options{
 		Folder: ts.MkAbs("entries"), Name: "log.example/plans", Key: key, Publishers: publishers, Interval: 100 * time.Millisecond,
 		Witnesses: []planlog.Witness{{Key: public, URL: hop}},

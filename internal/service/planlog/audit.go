@@ -1,18 +1,15 @@
 package planlog
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 
-	"github.com/transparency-dev/merkle/rfc6962"
-	"github.com/transparency-dev/tessera/api"
-	"github.com/transparency-dev/tessera/client"
-	"github.com/transparency-dev/tessera/fsck"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -36,64 +33,110 @@ func Audit(ctx context.Context, address string, policy plan.Log, web *http.Clien
 	if err := serve.Address(address); err != nil {
 		return 0, fmt.Errorf("log: %q: %w", address, err)
 	}
-	at, err := url.Parse(address)
-	if err != nil {
-		return 0, err
+	get := func(most int64, path ...string) ([]byte, error) {
+		at, err := url.JoinPath(address, path...)
+		if err != nil {
+			return nil, err
+		}
+		return serve.GetText(ctx, web, at, most)
 	}
-	checkpoints, err := client.NewHTTPFetcher(at.JoinPath("/"), web)
-	if err != nil {
-		return 0, fmt.Errorf("log: %w", err)
-	}
-	text, err := checkpoints.ReadCheckpoint(ctx)
+	text, err := get(plan.MaxEvidenceBytes, "checkpoint")
 	if err != nil {
 		return 0, fmt.Errorf("log: its checkpoint: %w", err)
 	}
-	checkpoint, key, err := policy.Open(string(text))
+	signed, _, err := policy.Open(string(text))
 	if err != nil {
 		return 0, err
 	}
-	read := fixed{checkpoints, text}
-	if checkpoint.Size == 0 {
-		return 0, nil
-	}
-	if err := fsck.New(key.Name(), key, read, hashes, fsck.Opts{}).Check(ctx); err != nil {
+	entries, err := fetch(checkpoint{size: int64(min(signed.Size, 1<<62)), root: signed.Hash}, get)
+	if err != nil {
 		return 0, fmt.Errorf("log: its tree is not what its checkpoint says: %w", err)
 	}
-	before := map[[32]byte]standing{}
-	return checkpoint.Size, entries(ctx, read.ReadEntryBundle, checkpoint.Size, func(i uint64, entry []byte) error {
-		l := Logged{Index: i}
-		if l.Entry, err = plan.ParseEntry(entry); err != nil {
-			return err
+	before := standings{}
+	for i, entry := range entries {
+		if err := auditEntry(Logged{Index: uint64(i)}, entry, before, get, one); err != nil {
+			return 0, fmt.Errorf("log: entry %d: %w", i, err)
 		}
-		beside := func(what string, most int64) ([]byte, error) {
-			return serve.GetText(ctx, web, at.JoinPath("v1", "log", what, fmt.Sprintf("%x", l.Entry.Digest)).String(), most)
-		}
-		text, err := beside(texts, max(plan.MaxSignedBytes, relay.MaxReceiptsBytes))
+	}
+	return signed.Size, nil
+}
+
+// getter reads a file of a log of at most so many bytes.
+type getter func(most int64, path ...string) ([]byte, error)
+
+// fetch returns the entries below a checkpoint. It refuses a bundle or a tile that is not what the checkpoint says.
+func fetch(shown checkpoint, get getter) (entries [][]byte, err error) {
+	var t tree
+	for t.size < shown.size {
+		bundle := bundleAt(t.size, shown.size)
+		raw, err := get(maxBundle, tilePath(bundle))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if l.Signed, err = check(text, l.Entry, before[l.Entry.Plan], func() ([]byte, error) { return beside(signatures, relay.MaxSignatureBytes) }); err != nil {
-			return err
+		more, err := splitBundle(raw, bundle.W, false)
+		if err != nil {
+			return nil, err
 		}
-		if l.Entry.Kind == "" {
-			before[l.Entry.Plan] = standing{l.Signed.Signers(), l.Signed.Plan.Analyzer.Releases}
+		for _, one := range more {
+			if err := t.add(one); err != nil {
+				return nil, err
+			}
 		}
-		return one(l)
+		entries = append(entries, more...)
+	}
+	if err := shown.of(&t); err != nil {
+		return nil, err
+	}
+	for _, tile := range tlog.NewTiles(height, 0, shown.size) {
+		is, err := get(width*tlog.HashSize, tilePath(tile))
+		if err != nil {
+			return nil, err
+		}
+		want, err := tlog.ReadTileData(tile, &t)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(is, want) {
+			return nil, fmt.Errorf("%s has other hashes than its entries", tilePath(tile))
+		}
+	}
+	return entries, nil
+}
+
+// auditEntry calls one for an entry whose text is what it says.
+func auditEntry(l Logged, entry []byte, before standings, get getter, one func(Logged) error) (err error) {
+	if l.Entry, err = plan.ParseEntry(entry); err != nil {
+		return err
+	}
+	text, err := get(max(plan.MaxSignedBytes, relay.MaxReceiptsBytes), "v1", "log", "texts", digestKey(l.Entry.Digest))
+	if err != nil {
+		return err
+	}
+	l.Signed, err = before.check(text, l.Entry, func() ([]byte, error) {
+		return get(relay.MaxSignatureBytes, "v1", "log", "signatures", digestKey(l.Entry.Digest))
 	})
+	if err != nil {
+		return err
+	}
+	return one(l)
 }
-
-// fixed reads the tree below one checkpoint, which the log may have left behind meanwhile.
-type fixed struct {
-	*client.HTTPFetcher
-	checkpoint []byte
-}
-
-func (f fixed) ReadCheckpoint(context.Context) ([]byte, error) { return f.checkpoint, nil }
 
 // standing is what of a plan in the log its later entries depend on.
 type standing struct {
 	signers  []string
 	releaser string
+}
+
+// standings are the plans that stand before an entry, by name.
+type standings map[[32]byte]standing
+
+// check reads the text of the entry that comes next, and the plan where it is of one.
+func (all standings) check(text []byte, e plan.Entry, signature func() ([]byte, error)) (plan.Signed, error) {
+	signed, err := check(text, e, all[e.Plan], signature)
+	if err == nil && e.Kind == "" {
+		all[e.Plan] = standing{signed.Signers(), signed.Plan.Analyzer.Releases}
+	}
+	return signed, err
 }
 
 // check reads the text of an entry, and the plan where it is of one; before is the plan
@@ -128,36 +171,17 @@ func check(text []byte, e plan.Entry, before standing, signature func() ([]byte,
 	return signed, signed.Verify(plan.Trust(signed.Signers()...))
 }
 
-// hashes returns those of a bundle's entries as leaves.
-func hashes(bundle []byte) (all [][]byte, err error) {
-	var b api.EntryBundle
-	if err := b.UnmarshalText(bundle); err != nil {
-		return nil, err
-	}
-	for _, e := range b.Entries {
-		all = append(all, rfc6962.DefaultHasher.HashLeaf(e))
-	}
-	return all, nil
-}
-
 // whole reports that the text of an entry is not there as it was logged.
-func (s *Service) whole(i uint64, entry []byte) error {
-	e, err := plan.ParseEntry(entry)
-	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile(s.text(e.Digest))
-	var before standing
-	if err == nil && e.Kind != "" {
-		var of plan.Signed
-		of, err = s.signed(e.Plan)
-		before = standing{of.Signers(), of.Plan.Analyzer.Releases}
+func (s *Service) whole(ctx context.Context, e plan.Entry, before standings) error {
+	text, there, err := s.main.Get(ctx, textsTable, digestKey(e.Digest))
+	if err == nil && !there {
+		err = errors.New("its text is missing")
 	}
 	if err == nil {
-		_, err = check(text, e, before, func() ([]byte, error) { return os.ReadFile(s.signature(e.Digest)) })
+		_, err = before.check(text, e, func() ([]byte, error) {
+			signature, _, err := s.main.Get(ctx, signaturesTable, digestKey(e.Digest))
+			return signature, err
+		})
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w: put it back as it was", s.text(e.Digest), err)
-	}
-	return nil
+	return err
 }

@@ -3,26 +3,25 @@ package planlog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
-	"k8s.io/klog/v2"
-
 	"github.com/confetti-dp/confetti/internal/service/serve"
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 )
 
 // Config is a log's configuration file.
 type Config struct {
 	serve.Settings
-	Publishers []string       `toml:"publishers" eg:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8" help:"Public keys of the publishers whose plans are logged, in the place of publishers_file."`
-	Name       string         `toml:"name" eg:"log.example/plans" help:"The log's name in its key and its checkpoints, and which of the keys, of receipts, signs them: a public key."`
-	Key        string         `toml:"key" eg:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8"`
-	Folder     serve.Path     `toml:"folder" eg:"/var/lib/confetti-ROLE" help:"Where the log rests. One process writes it."`
-	Witnesses  []Witness      `toml:"witnesses" help:"Who cosigns the log: best the operators of hops ([witness] in their configurations), with the keys that confetti log show --witness prints."`
-	Least      int            `toml:"least" or:"0" help:"How many of the witnesses must have signed a checkpoint before it is shown; 0 is all."`
-	Interval   serve.Duration `toml:"interval" or:"1s" help:"Between checkpoints."`
+	Publishers []string   `toml:"publishers" eg:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8" help:"Public keys of the publishers whose plans are logged, in the place of publishers_file."`
+	Name       string     `toml:"name" eg:"log.example/plans" help:"The log's name in its key and its checkpoints, and which of the keys, of receipts, signs them: a public key."`
+	Key        string     `toml:"key" eg:"ed25519:3q2-796tvu_erb7v3q2-796tvu_erb7v3q2-796tvu8"`
+	Folder     serve.Path `toml:"folder" eg:"/var/lib/confetti-ROLE" help:"Where the log rests."`
+	shelves.Server
+	Witnesses []Witness      `toml:"witnesses" help:"Who cosigns the log: best the operators of hops ([witness] in their configurations), with the keys that confetti log show --witness prints."`
+	Least     int            `toml:"least" or:"0" help:"How many of the witnesses must have signed a checkpoint before it is shown; 0 is all."`
+	Interval  serve.Duration `toml:"interval" or:"1s" help:"Between checkpoints."`
 }
 
 // open reads what the configuration names, and starts nothing. The error joins
@@ -45,11 +44,12 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		fault("folder", errors.New("name a folder for the log"))
 	} else {
 		fault("folder", serve.Writable(c.Folder))
+		errs = append(errs, c.place().Check())
 	}
 	if o.Interval > 0 && o.Interval < 100*time.Millisecond {
 		fault("interval", errors.New("at least 100ms, or nothing for a second"))
 	}
-	_, err = group(c.Witnesses, c.Least)
+	_, _, err = group(c.Witnesses, c.Least)
 	return http, o, errors.Join(append(errs, err)...)
 }
 
@@ -58,31 +58,62 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// verify opens a copy of the log, which reads every entry and text of it, and says what is whole;
+// place returns where the shelves are.
+func (c Config) place() shelves.Place {
+	p := shelves.Place{Server: c.Server}
+	if c.URL == "" {
+		p.Database = serve.Path(filepath.Join(string(c.Folder), shelvesFolder))
+	}
+	return p
+}
+
+// verify reads a copy of the folder, or a database, as a start does: every entry and text. It says what is whole;
 // the error says what is not.
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
-	copied, done, err := atomicfile.Copy(o.Folder)
-	if err != nil {
-		return fmt.Errorf("log: %w", err)
-	}
-	defer done()
-	o.Folder, o.Witnesses, o.Least = copied, nil, 0
-	s, err := New(ctx, o)
+	o.Witnesses, o.Least = nil, 0
+	s, err := prepare(o)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	if len(s.indexes) == 0 {
+	was, err := readEarlier(o.Folder, s.verifier)
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		say(serve.Count(len(was.entries), "entry of an earlier version is", "entries of an earlier version are") + " whole, and a start carries them over")
+		return nil
+	}
+	place, done, err := c.place().Copy()
+	if err != nil {
+		return opening(err)
+	}
+	defer done()
+	o.Begin.Copy = true
+	if s.store, err = place.Open(ctx, o.Common); err != nil {
+		return opening(err)
+	}
+	defer s.store.Close()
+	if err := s.load(ctx, nil); err != nil {
+		return err
+	}
+	if err := s.main.Check(ctx); err != nil {
+		return opening(err)
+	}
+	if s.tree.size == 0 {
 		say("the log is empty")
 		return nil
 	}
-	say(serve.Count(len(s.indexes), "entry and its text are", "entries and their texts are") + " whole")
+	say(serve.Count(int(s.tree.size), "entry and its text are", "entries and their texts are") + " whole")
 	return nil
 }
 
 // run serves until the context ends.
-func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
-	klog.SetSlogLogger(o.Log) // what the library has to say
+func (c Config) run(ctx context.Context, http serve.Config, o Options) (err error) {
+	if c.URL != "" {
+		if o.Store, err = c.place().Open(ctx, o.Common); err != nil {
+			return opening(err)
+		}
+	}
 	service, err := New(ctx, o)
 	if err != nil {
 		return err

@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"io/fs"
+	"fmt"
 	"net/http"
-	"os"
-	"path"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -27,10 +28,10 @@ func (s *Service) Routes() map[string]serve.Handler {
 		wire.LogReleasePattern: s.addRelease,
 		wire.WithdrawPattern:   registry.TakeWith(s.addWithdrawal),
 		wire.LogPlanPattern:    s.showPlan,
-		wire.LoggedPattern:     s.showBeside(texts),
-		wire.LogSignedPattern:  s.showBeside(signatures),
-		"GET /checkpoint":      s.showTree,
-		"GET /tile/{tile...}":  s.showTree,
+		wire.LoggedPattern:     s.showBeside(textsTable),
+		wire.LogSignedPattern:  s.showBeside(signaturesTable),
+		"GET /checkpoint":      s.showCheckpoint,
+		"GET /tile/{tile...}":  s.showTile,
 	}
 }
 
@@ -70,29 +71,77 @@ func (s *Service) answer(w http.ResponseWriter, e plan.Evidence, err error) erro
 // showBeside answers GET /v1/log/texts/{digest} with a signed plan without evidence, with the
 // receipts of a release or with a withdrawal, and GET /v1/log/signatures/{digest} with the
 // signature of a release.
-func (s *Service) showBeside(folder string) serve.Handler {
+func (s *Service) showBeside(table keep.Table) serve.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		digest, err := hex.DecodeString(r.PathValue("digest"))
 		if err != nil || len(digest) != 32 {
 			return wire.Problemf(wire.BadRequest, "{digest} is not 64 hexadecimal digits")
 		}
-		w.Header().Set("Content-Type", "application/octet-stream")
-		return s.show(w, path.Join(folder, hex.EncodeToString(digest)))
+		text, there, err := s.main.Get(r.Context(), table, hex.EncodeToString(digest))
+		if err == nil && !there {
+			err = errNoFile
+		}
+		return show(w, text, err)
 	}
 }
 
-// showTree answers with a file of the tree, as it lies in the folder.
-func (s *Service) showTree(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Content-Type", "application/octet-stream")
-	return s.show(w, r.URL.Path[1:])
-}
+var errNoFile = wire.Problemf(wire.NotFound, "the log has no such file")
 
-func (s *Service) show(w http.ResponseWriter, name string) error {
-	// ReadFile of such a folder takes no name that leads out of it.
-	text, err := fs.ReadFile(os.DirFS(s.o.Folder), name)
+// show answers with a file of the log.
+func show(w http.ResponseWriter, text []byte, err error) error {
 	if err != nil {
-		return wire.Problemf(wire.NotFound, "the log has no such file")
+		return explained(err)
 	}
+	w.Header().Set("Content-Type", "application/octet-stream")
 	_, err = w.Write(text)
 	return err
+}
+
+// showCheckpoint answers GET /checkpoint.
+func (s *Service) showCheckpoint(w http.ResponseWriter, r *http.Request) error {
+	s.mu.Lock()
+	shown := s.shown
+	s.mu.Unlock()
+	if shown.text == nil {
+		return errNoFile
+	}
+	return show(w, shown.text, nil)
+}
+
+// showTile answers GET /tile/{tile...} with a tile, or a bundle of entries, of what was shown.
+func (s *Service) showTile(w http.ResponseWriter, r *http.Request) error {
+	tile, err := parseTile(r.URL.Path[1:])
+	if err != nil {
+		return errNoFile
+	}
+	inside := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return within(tile, s.shown.size)
+	}
+	if !inside() {
+		if err := s.follow(r.Context()); err != nil { // another process may have shown it
+			return explained(err)
+		}
+		if !inside() {
+			return errNoFile
+		}
+	}
+	if tile.L != bundles {
+		t := s.known()
+		text, err := tlog.ReadTileData(tile, &t)
+		return show(w, text, err)
+	}
+	var bundle []byte
+	for i := range int64(tile.W) {
+		entry, there, err := s.main.Get(r.Context(), entriesTable, numberKey(tile.N*width+i))
+		if err == nil && !there {
+			err = fmt.Errorf("%w: an entry is missing", errDamaged)
+		}
+		if err != nil {
+			return explained(err)
+		}
+		bundle = appendEntry(bundle, entry)
+	}
+	return show(w, bundle, nil)
 }

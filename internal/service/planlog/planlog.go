@@ -11,29 +11,22 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/transparency-dev/formats/log"
-	"github.com/transparency-dev/tessera"
-	"github.com/transparency-dev/tessera/api"
-	"github.com/transparency-dev/tessera/api/layout"
-	"github.com/transparency-dev/tessera/client"
-	"github.com/transparency-dev/tessera/fsck"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -47,7 +40,8 @@ type Witness struct {
 // Options are what a log is made of. Folder, Name, Key and Publishers must be set.
 type Options struct {
 	serve.Common
-	Folder     string            // one log's, which one process writes
+	Folder     string            // on this machine's disk
+	Store      keep.Store        // which other processes share and whose owner the service becomes; nil: one in Folder
 	Name       string            // of the log, such as log.example/plans
 	Key        relay.SignKey     // signs checkpoints under that name
 	Publishers *serve.Publishers // whose plans are logged
@@ -56,325 +50,442 @@ type Options struct {
 	Interval   time.Duration // between checkpoints; 0: a second
 }
 
-// Service is a running log. It is safe for concurrent use.
+// Tables of main.
+const (
+	entriesTable    keep.Table = 1 // NUMBER -> the entry
+	textsTable      keep.Table = 2 // SHA-256 -> the text: a signed plan, receipts or a withdrawal
+	signaturesTable keep.Table = 3 // SHA-256 of the receipts of a release -> its signature
+	roundsTable     keep.Table = 4 // STUDY/NUMBER -> the plan's name, for good
+	shownTable      keep.Table = 5 // shownKey -> the last checkpoint
+)
+
+const shownKey = "checkpoint"
+
+func numberKey(i int64) string         { return fmt.Sprintf("%016x", i) }
+func digestKey(digest [32]byte) string { return fmt.Sprintf("%x", digest) }
+
+// Service is a running log. It is safe for concurrent use, and so is what any number of them show that share a store:
+// a checkpoint follows from the entries that are kept, so that none can differ from another of its size.
 type Service struct {
 	o         Options
+	signer    note.Signer
 	verifier  note.Verifier
-	append    *tessera.Appender
-	read      tessera.LogReader
-	published *tessera.PublicationAwaiter
-	stop      func() error
+	witnesses []*cosigner
+	least     int // of them must sign
+	store     keep.Store
+	main      keep.Shelf
+	stop      func()
+	stopped   chan struct{} // closed once nothing is published any more
 
-	entering sync.Mutex // one release or withdrawal at a time is counted and entered
-
-	mu      sync.Mutex
-	indexes map[[32]byte]tessera.IndexFuture // of the texts with these digests, so that none has two entries
-	plans   map[[32]byte][]plan.Entry        // of those of that name, in the order in which they came
+	mu    sync.Mutex
+	tree  tree                      // of the entries that are kept
+	at    map[[32]byte]int64        // where the entries of texts with these digests are
+	plans map[[32]byte][]plan.Entry // of those of that name, in the order in which they came
+	shown checkpoint
+	news  chan struct{} // closed when shown is another one
+	fault error         // why the last checkpoint is not shown
 }
 
-// integrates is how long entries wait for others before they are written together.
-const integrates = 50 * time.Millisecond
+// checkpoint is what everybody is shown of a tree.
+type checkpoint struct {
+	size int64
+	root []byte
+	text []byte // nil: none was shown yet
+}
 
-var errDamaged = errors.New("log: its folder cannot be opened or is damaged: put it back as it was")
+// openCheckpoint reads one of the log.
+func openCheckpoint(text []byte, key note.Verifier) (checkpoint, error) {
+	c, _, _, err := log.ParseCheckpoint(text, key.Name(), key)
+	if err == nil && c.Size > 1<<62 {
+		err = errors.New("a checkpoint of more entries than a log can have")
+	}
+	if err != nil {
+		return checkpoint{}, fmt.Errorf("its checkpoint: %w", err)
+	}
+	return checkpoint{int64(c.Size), c.Hash, text}, nil
+}
+
+// of says that a tree does not begin as the checkpoint says.
+func (c checkpoint) of(t *tree) error {
+	if t.size < c.size {
+		return fmt.Errorf("%d entries were shown, and the tree has %d", c.size, t.size)
+	}
+	root, err := tlog.TreeHash(c.size, t)
+	if err == nil && string(root[:]) != string(c.root) {
+		err = fmt.Errorf("its entries are not those of the checkpoint of %d", c.size)
+	}
+	return err
+}
+
+var errDamaged = errors.New("log: what it keeps is damaged: put it back as it was")
 
 // New opens a log, and takes up what an earlier process has written. It reads all of it: over a
 // part of the tree that is damaged nothing could be added, which would be seen weeks later.
 func New(ctx context.Context, o Options) (*Service, error) {
-	o.Default(0)
-	signer, verifier, err := named(o.Key, o.Name)
+	s, err := prepare(o)
 	if err != nil {
 		return nil, err
 	}
-	for _, folder := range []string{texts, rounds, signatures} {
-		if err := os.MkdirAll(filepath.Join(o.Folder, folder), 0o700); err != nil {
-			return nil, fmt.Errorf("log: %w", err)
+	was, err := readEarlier(o.Folder, s.verifier)
+	if err != nil {
+		return nil, err
+	}
+	if s.store == nil {
+		if s.store, err = openStore(s.o, was != nil); err != nil {
+			return nil, err
 		}
 	}
-	held, err := atomicfile.Lock(o.Folder)
-	if err != nil {
-		return nil, fmt.Errorf("log: %w", err)
+	if err := s.load(ctx, was); err != nil {
+		return nil, errors.Join(err, s.store.Close())
 	}
-	s := &Service{o: o, verifier: verifier, indexes: map[[32]byte]tessera.IndexFuture{}, plans: map[[32]byte][]plan.Entry{}}
-	shown, err := s.shown()
-	if err == nil {
-		err = s.open(ctx, signer)
-	}
-	if err != nil {
-		held.Close()
-		return nil, err
-	}
-	end := s.stop
-	s.stop = func() error { defer held.Close(); return end() }
-	if err := s.index(ctx, shown); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %w", errDamaged, err), s.Close())
-	}
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.stopped = make(chan struct{})
+	go s.run(ctx)
 	return s, nil
 }
 
-// named returns a key under its name.
-func named(key relay.SignKey, name string) (note.Signer, note.Verifier, error) {
-	private, err := key.Note(name)
+// prepare returns a log that has not opened its store.
+func prepare(o Options) (*Service, error) {
+	o.Default(0)
+	s := &Service{o: o, store: o.Store, at: map[[32]byte]int64{}, plans: map[[32]byte][]plan.Entry{}, news: make(chan struct{})}
+	private, err := o.Key.Note(o.Name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	public, err := key.Public().Note(name)
+	public, err := o.Key.Public().Note(o.Name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	signer, err := note.NewSigner(private)
-	if err != nil {
-		return nil, nil, err
+	if s.signer, err = note.NewSigner(private); err != nil {
+		return nil, err
 	}
-	verifier, err := note.NewVerifier(public)
-	return signer, verifier, err
+	if s.verifier, err = note.NewVerifier(public); err != nil {
+		return nil, err
+	}
+	s.witnesses, s.least, err = group(o.Witnesses, o.Least)
+	return s, err
 }
 
-// open starts the tree. Its work ends with Close, whatever becomes of ctx.
-func (s *Service) open(ctx context.Context, signer note.Signer) error {
-	witnesses, err := group(s.o.Witnesses, s.o.Least)
-	if err != nil {
-		return err
+// shelvesFolder is where a log is kept in its folder.
+const shelvesFolder = "shelves"
+
+// openStore opens the shelves in the log's folder. Where a log of an earlier version is to be carried over, it makes
+// them.
+func openStore(o Options, carries bool) (keep.Store, error) {
+	path := filepath.Join(o.Folder, shelvesFolder)
+	if carries {
+		if err := shelves.Make(path); err != nil && !errors.Is(err, keep.ErrExists) {
+			return nil, fmt.Errorf("log: %w", err)
+		}
 	}
-	driver, err := disk(ctx, s.o)
-	if err != nil {
-		return fmt.Errorf("log: %w", err)
+	store, err := shelves.Folder(path, o.Common, true)
+	return store, opening(err)
+}
+
+func opening(err error) error {
+	if errors.Is(err, keep.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a, shutdown, read, err := tessera.NewAppender(ctx, driver, tessera.NewAppendOptions().
-		WithCheckpointSigner(signer).WithBatching(256, integrates).
-		WithCheckpointInterval(cmp.Or(s.o.Interval, time.Second)).WithCheckpointRepublishInterval(0).
-		WithWitnesses(witnesses, nil))
+	return err
+}
+
+// load reads the entries of earlier processes, the tree over them and their texts.
+func (s *Service) load(ctx context.Context, was *earlier) (err error) {
+	if s.main, err = shelves.Main(ctx, s.store, "log"); err != nil {
+		return opening(err)
+	}
+	if err := s.carry(ctx, was); err != nil {
+		return opening(err)
+	}
+	standing := standings{}
+	err = s.main.Each(ctx, entriesTable, "", func(key string, text []byte) error {
+		e, err := plan.ParseEntry(text)
+		if err == nil && key != numberKey(s.tree.size) {
+			err = errors.New("its number does not follow")
+		}
+		if err == nil {
+			err = s.whole(ctx, e, standing)
+		}
+		if err == nil {
+			err = s.learn(s.tree.size, e, text)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: entry %d: %w", errDamaged, s.tree.size, err)
+		}
+		return nil
+	})
 	if err != nil {
-		cancel()
+		return opening(err)
+	}
+	if err := s.follow(ctx); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	s.append, s.read = a, read
-	s.published = tessera.NewPublicationAwaiter(ctx, read.ReadCheckpoint, integrates)
-	s.stop = func() error {
-		defer cancel()
-		last, done := context.WithTimeout(ctx, time.Second)
-		defer done()
-		return shutdown(last)
+	return nil
+}
+
+// learn takes an entry that is kept into what is known here, once.
+func (s *Service) learn(i int64, e plan.Entry, text []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i != s.tree.size {
+		return nil // somebody else has
+	}
+	if err := s.tree.add(text); err != nil {
+		return err
+	}
+	s.at[e.Digest] = i
+	s.plans[e.Plan] = append(s.plans[e.Plan], e)
+	return nil
+}
+
+// catchUp learns all entries that are kept, as get reads them, and returns how many there are.
+func (s *Service) catchUp(get func(keep.Table, string) ([]byte, bool, error)) (size int64, err error) {
+	for {
+		size = s.known().size
+		text, there, err := get(entriesTable, numberKey(size))
+		if err != nil || !there {
+			return size, err
+		}
+		e, err := plan.ParseEntry(text)
+		if err == nil {
+			err = s.learn(size, e, text)
+		}
+		if err != nil {
+			return size, fmt.Errorf("%w: entry %d: %w", errDamaged, size, err)
+		}
+	}
+}
+
+// known returns the tree as it is here.
+func (s *Service) known() tree {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree
+}
+
+// follow takes up what other processes have added and shown.
+func (s *Service) follow(ctx context.Context) error {
+	get := func(t keep.Table, key string) ([]byte, bool, error) { return s.main.Get(ctx, t, key) }
+	text, there, err := get(shownTable, shownKey)
+	if err != nil {
+		return err
+	}
+	if _, err := s.catchUp(get); err != nil || !there {
+		return err
+	}
+	c, err := openCheckpoint(text, s.verifier)
+	if err == nil {
+		t := s.known()
+		err = c.of(&t)
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown.text == nil || c.size > s.shown.size {
+		s.shown = c
+		close(s.news)
+		s.news = make(chan struct{})
 	}
 	return nil
 }
 
-// group is so many of the witnesses.
-func group(all []Witness, least int) (tessera.WitnessGroup, error) {
-	var g tessera.WitnessGroup
-	for i, w := range all {
-		if err := serve.Address(w.URL); err != nil {
-			return g, serve.Fault(fmt.Sprintf("witnesses[%d].url", i), err)
+// run publishes until the context ends.
+func (s *Service) run(ctx context.Context) {
+	defer close(s.stopped)
+	tick := time.NewTicker(cmp.Or(s.o.Interval, time.Second))
+	defer tick.Stop()
+	for {
+		err := s.publish(ctx)
+		if ctx.Err() != nil {
+			return
 		}
-		at, err := url.Parse(w.URL)
-		if err != nil {
-			return g, err
+		s.mu.Lock()
+		if err != nil && s.fault == nil {
+			s.o.Log.Warn("what was added is not shown yet", "reason", err.Error())
 		}
-		one, err := tessera.NewWitness(w.Key, at.JoinPath("v1", "log"))
-		if err != nil {
-			return g, serve.Fault(fmt.Sprintf("witnesses[%d].key", i), errors.New("no verifier key such as confetti log show --witness prints"))
+		s.fault = err
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
-		g.Components = append(g.Components, one)
 	}
-	if g.N = cmp.Or(least, len(all)); g.N < 0 || g.N > len(all) {
-		return g, serve.Fault("least", fmt.Errorf("of %d witnesses", len(all)))
-	}
-	return g, nil
 }
 
-// treeState is the file in which the library keeps how large the tree is.
-const treeState = ".state/treeState"
-
-// shown returns how many entries the checkpoint has that lies in the folder; 0 where there is none.
-// Without its state the library would begin a second tree over it.
-func (s *Service) shown() (uint64, error) {
-	text, err := os.ReadFile(filepath.Join(s.o.Folder, layout.CheckpointPath))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err == nil {
-		_, err = os.Stat(filepath.Join(s.o.Folder, filepath.FromSlash(treeState)))
-	}
-	var c *log.Checkpoint
-	if err == nil {
-		c, _, _, err = log.ParseCheckpoint(text, s.verifier.Name(), s.verifier)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	return c.Size, nil
-}
-
-// index reads where the entries of earlier processes are, the tree over them and their texts. There
-// must be at least as many as somebody was shown.
-func (s *Service) index(ctx context.Context, shown uint64) error {
-	size, err := s.read.IntegratedSize(ctx)
-	if err == nil && size < shown {
-		err = fmt.Errorf("%d entries were shown, and the tree has %d", shown, size)
-	}
-	if err != nil {
+// publish shows what is kept, once the witnesses have signed it.
+func (s *Service) publish(ctx context.Context) error {
+	if err := s.follow(ctx); err != nil {
 		return err
 	}
-	err = entries(ctx, s.read.ReadEntryBundle, size, func(i uint64, text []byte) error {
-		e, err := plan.ParseEntry(text)
-		s.indexes[e.Digest] = func() (tessera.Index, error) { return tessera.Index{Index: i}, nil }
-		s.plans[e.Plan] = append(s.plans[e.Plan], e)
-		return err
-	})
-	if err != nil || size == 0 {
-		return err
-	}
-	if err := fsck.New(s.verifier.Name(), s.verifier, s.read, hashes, fsck.Opts{}).Check(ctx); err != nil {
-		return err
-	}
-	return entries(ctx, s.read.ReadEntryBundle, size, s.whole)
-}
-
-// entries calls one for each entry of a log of so many, in order.
-func entries(ctx context.Context, bundle client.EntryBundleFetcherFunc, size uint64, one func(i uint64, text []byte) error) error {
-	if size == 0 {
+	s.mu.Lock()
+	t, shown := s.tree, s.shown
+	s.mu.Unlock()
+	if shown.text != nil && t.size == shown.size {
 		return nil
 	}
-	known := func(context.Context) (uint64, error) { return size, nil }
-	unbundle := func(raw []byte) ([][]byte, error) {
-		var b api.EntryBundle
-		err := b.UnmarshalText(raw)
-		return b.Entries, err
+	root, err := tlog.TreeHash(t.size, &t)
+	if err != nil {
+		return err
 	}
-	for e, err := range client.Entries(client.EntryBundles(ctx, 1, known, bundle, 0, size), unbundle) {
+	signed, err := note.Sign(&note.Note{Text: string(log.Checkpoint{Origin: s.o.Name, Size: uint64(t.size), Hash: root[:]}.Marshal())}, s.signer)
+	if err != nil {
+		return err
+	}
+	text, err := s.cosigned(ctx, string(signed), t)
+	if err != nil {
+		return err
+	}
+	if err := s.o.Failpoint("checkpoint signed"); err != nil {
+		return err
+	}
+	err = s.main.Update(ctx, func(tx keep.Tx) error {
+		stands, there, err := tx.Get(shownTable, shownKey)
+		if err == nil && there {
+			var c checkpoint
+			if c, err = openCheckpoint(stands, s.verifier); err == nil && c.size >= t.size {
+				return nil // another process was first
+			}
+		}
 		if err == nil {
-			err = one(e.Index, e.Entry)
+			tx.Put(shownTable, shownKey, []byte(text))
 		}
-		if err != nil {
-			return fmt.Errorf("log: entry %d: %w", e.Index, err)
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	return s.follow(ctx)
 }
 
-// Close ends the log's work. What was acknowledged is on disk.
-func (s *Service) Close() error { return s.stop() }
+// Close ends the log's work and lets go of its store. What was acknowledged is on disk.
+func (s *Service) Close() error {
+	s.stop()
+	<-s.stopped
+	return s.store.Close()
+}
 
 // Add has a signed plan stand in the log, once, and returns the evidence: of an earlier
 // entry where it has one. It waits until the witnesses have signed. Of the versions of a round
 // the first that comes has an entry, and no other ever has evidence.
 func (s *Service) Add(ctx context.Context, signed plan.Signed) (plan.Evidence, error) {
-	if err := registry.ClaimRound(filepath.Join(s.o.Folder, rounds), signed.Plan); err != nil {
-		return plan.Evidence{}, err
-	}
 	signed.Evidence = nil
 	text := signed.Marshal()
-	at, err := s.enter(ctx, plan.Entry{Plan: signed.Plan.Hash(), Digest: sha256.Sum256(text)}, text)
+	at, err := s.enter(ctx, plan.Entry{Plan: signed.Plan.Hash(), Digest: sha256.Sum256(text)}, text, nil, func(tx keep.Tx) error {
+		r := signed.Plan.Round
+		if r == nil {
+			return nil
+		}
+		stands, err := shelves.First(tx, roundsTable, fmt.Sprintf("%s/%d", r.Study, r.Number), []byte(signed.Plan.Name()))
+		if err == nil && string(stands) != signed.Plan.Name() {
+			err = registry.RoundTaken(*r)
+		}
+		return err
+	})
 	if err != nil {
 		return plan.Evidence{}, err
 	}
 	return s.stands(ctx, at)
 }
 
-// enter begins to write an entry and its text, once.
-func (s *Service) enter(ctx context.Context, e plan.Entry, text []byte) (tessera.IndexFuture, error) {
-	// First: an entry without its text could not be audited.
-	if err := create(s.text(e.Digest), text); err != nil {
-		return nil, err
+// enter keeps an entry with its text, once, and returns its number, or the one that it has. may refuses a new one,
+// when nobody adds another.
+func (s *Service) enter(ctx context.Context, e plan.Entry, text, signature []byte, may func(keep.Tx) error) (at int64, err error) {
+	err = s.main.Update(ctx, func(tx keep.Tx) error {
+		var err error
+		if at, err = s.catchUp(tx.Get); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		was, there := s.at[e.Digest]
+		s.mu.Unlock()
+		if there {
+			at = was
+			return nil
+		}
+		if err := may(tx); err != nil {
+			return err
+		}
+		put(tx, at, e, text, signature)
+		return nil
+	})
+	if err == nil {
+		err = s.o.Failpoint("entered")
 	}
-	return s.sequence(ctx, e), nil
+	if err == nil {
+		err = s.learn(at, e, e.Marshal())
+	}
+	return at, explained(err)
 }
 
-// create writes a file that is named after what is in it, unless it is there.
-func create(path string, text []byte) error {
-	if err := atomicfile.Create(path, text, 0o644); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("log: %w", err)
+// put keeps an entry with what lies beside it.
+func put(tx keep.Tx, at int64, e plan.Entry, text, signature []byte) {
+	tx.Put(entriesTable, numberKey(at), e.Marshal())
+	tx.Put(textsTable, digestKey(e.Digest), text)
+	if signature != nil {
+		tx.Put(signaturesTable, digestKey(e.Digest), signature)
 	}
-	return nil
+}
+
+// explained says what to answer where the store refuses.
+func explained(err error) error {
+	switch {
+	case errors.Is(err, keep.ErrFull):
+		return wire.Problemf(wire.StorageFull, "nothing was kept")
+	case errors.Is(err, keep.ErrUnavailable):
+		p := wire.Problemf(wire.Overloaded, "it is not known whether it was kept: the store does not answer")
+		p.RetryAfter = 5 * time.Second
+		return p
+	}
+	return err
 }
 
 // stands returns the evidence of an entry, once the witnesses have signed.
-func (s *Service) stands(ctx context.Context, entry tessera.IndexFuture) (plan.Evidence, error) {
-	at, checkpoint, err := s.published.Await(ctx, entry)
-	if err != nil {
-		return plan.Evidence{}, fmt.Errorf("log: no checkpoint was published: %w", err)
-	}
-	return s.evidence(ctx, at.Index, checkpoint)
-}
-
-// sequence gives the entry its index, or tells the one it has.
-func (s *Service) sequence(ctx context.Context, e plan.Entry) tessera.IndexFuture {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i, there := s.indexes[e.Digest]; there {
-		return i
-	}
-	// To the end, whatever becomes of the connection: its index must be known.
-	add := s.append.Add(context.WithoutCancel(ctx), tessera.NewEntry(e.Marshal()))
-	i := sync.OnceValues(func() (tessera.Index, error) {
-		i, err := add()
-		if err != nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			delete(s.indexes, e.Digest)
-			s.plans[e.Plan] = slices.DeleteFunc(slices.Clone(s.plans[e.Plan]), func(o plan.Entry) bool { return o == e })
+func (s *Service) stands(ctx context.Context, at int64) (plan.Evidence, error) {
+	for {
+		s.mu.Lock()
+		shown, news, t := s.shown, s.news, s.tree
+		s.mu.Unlock()
+		if shown.size > at {
+			proof, err := tlog.ProveRecord(shown.size, at, &t)
+			return plan.Evidence{Index: at, Proof: proof, Checkpoint: string(shown.text)}, err
 		}
-		return i, err
-	})
-	s.indexes[e.Digest] = i
-	s.plans[e.Plan] = append(s.plans[e.Plan], e)
-	return i
-}
-
-// evidence proves an entry to a checkpoint.
-func (s *Service) evidence(ctx context.Context, i uint64, text []byte) (plan.Evidence, error) {
-	checkpoint, _, _, err := log.ParseCheckpoint(text, s.verifier.Name(), s.verifier)
-	if err != nil {
-		return plan.Evidence{}, fmt.Errorf("log: its own checkpoint: %w", err)
+		select {
+		case <-news:
+		case <-s.stopped:
+			return plan.Evidence{}, errors.New("log: it ends")
+		case <-ctx.Done():
+			return plan.Evidence{}, fmt.Errorf("log: no checkpoint was published: %w", ctx.Err())
+		}
 	}
-	builder, err := client.NewProofBuilder(ctx, checkpoint.Size, s.read.ReadTile)
-	if err != nil {
-		return plan.Evidence{}, fmt.Errorf("log: %w", err)
-	}
-	path, err := builder.InclusionProof(ctx, i)
-	if err != nil {
-		return plan.Evidence{}, fmt.Errorf("log: %w", err)
-	}
-	e := plan.Evidence{Index: int64(i), Checkpoint: string(text)}
-	for _, h := range path {
-		e.Proof = append(e.Proof, tlog.Hash(h))
-	}
-	return e, nil
-}
-
-// texts is the folder of signed plans, receipts and withdrawals, by the SHA-256 of their texts.
-const texts = "texts"
-
-// rounds is the folder of the plans that the rounds of studies are.
-const rounds = "rounds"
-
-func (s *Service) text(digest [32]byte) string {
-	return filepath.Join(s.o.Folder, texts, hex.EncodeToString(digest[:]))
 }
 
 // Ready says why nothing can be added now.
-func (s *Service) Ready(context.Context) error { return atomicfile.Writable(s.o.Folder) }
+func (s *Service) Ready(ctx context.Context) error {
+	if _, _, err := s.main.Get(ctx, shownTable, shownKey); err != nil {
+		return err
+	}
+	return atomicfile.Writable(s.o.Folder)
+}
 
 // Status returns what the operator sees.
-func (s *Service) Status(ctx context.Context) *serve.Status {
+func (s *Service) Status(context.Context) *serve.Status {
+	s.mu.Lock()
+	size, shown, fault := s.tree.size, s.shown.size, s.fault
+	s.mu.Unlock()
 	status := &serve.Status{}
-	size, err := s.read.IntegratedSize(ctx)
-	if err != nil {
-		status.Alarms = append(status.Alarms, err.Error())
-	}
-	var shown uint64
-	if text, err := s.read.ReadCheckpoint(ctx); err == nil {
-		if c, _, _, err := log.ParseCheckpoint(text, s.verifier.Name(), s.verifier); err == nil {
-			shown = c.Size
-		}
-	}
-	if shown < size {
-		status.Alarms = append(status.Alarms, fmt.Sprintf("%s not shown: too few witnesses have signed", serve.Count(int(size-shown), "entry is", "entries are")))
+	switch {
+	case fault != nil && shown < size:
+		status.Alarms = append(status.Alarms, fmt.Sprintf("%s not shown: %v", serve.Count(int(size-shown), "entry is", "entries are"), fault))
+	case fault != nil:
+		status.Alarms = append(status.Alarms, fault.Error())
 	}
 	status.Facts = []serve.Fact{
 		{Name: "name", Value: s.verifier.Name(), Data: s.verifier.Name()},
 		{Name: "entries", Value: fmt.Sprint(size), Data: size},
-		{Name: "witnesses", Value: fmt.Sprintf("%d, of whom %d must sign", len(s.o.Witnesses), cmp.Or(s.o.Least, len(s.o.Witnesses))), Data: len(s.o.Witnesses)},
+		{Name: "witnesses", Value: fmt.Sprintf("%d, of whom %d must sign", len(s.witnesses), s.least), Data: len(s.witnesses)},
 	}
 	return status
 }

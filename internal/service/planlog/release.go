@@ -7,21 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-
-	"github.com/transparency-dev/tessera"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// shown is how many releases of one plan the log takes. The first counts: a second is there
+// most is how many releases of one plan the log takes. The first counts: a second is there
 // for everybody to see that an analyzer, or a thief of its key, has signed two.
-const shown = 2
+const most = 2
 
 // addRelease answers PUT /v1/log/releases/{plan}, whose body is the signature of a release
 // with its receipts behind it, with the evidence that they stand in the log. The signature is
@@ -61,14 +58,17 @@ func (s *Service) planText(name [32]byte) (digest [32]byte, there bool) {
 }
 
 // signed reads a plan that the log has.
-func (s *Service) signed(name [32]byte) (plan.Signed, error) {
+func (s *Service) signed(ctx context.Context, name [32]byte) (plan.Signed, error) {
 	digest, there := s.planText(name)
 	if !there {
 		return plan.Signed{}, wire.Problemf(wire.NotFound, "the log does not have the plan")
 	}
-	text, err := os.ReadFile(s.text(digest))
+	text, there, err := s.main.Get(ctx, textsTable, digestKey(digest))
+	if err == nil && !there {
+		err = fmt.Errorf("%w: a text is missing", errDamaged)
+	}
 	if err != nil {
-		return plan.Signed{}, err
+		return plan.Signed{}, explained(err)
 	}
 	return plan.ParseSigned(text)
 }
@@ -85,7 +85,7 @@ func checkReceipts(text []byte, p plan.Plan) error {
 // AddRelease has the receipts of a plan's release stand in the log, once, if the analyzer
 // that the plan names has signed them. It waits until the witnesses have signed.
 func (s *Service) AddRelease(ctx context.Context, name [32]byte, signature, receipts []byte) (plan.Evidence, error) {
-	signed, err := s.signed(name)
+	signed, err := s.signed(ctx, name)
 	if err != nil {
 		return plan.Evidence{}, err
 	}
@@ -96,7 +96,7 @@ func (s *Service) AddRelease(ctx context.Context, name [32]byte, signature, rece
 	if err := checkReceipts(receipts, signed.Plan); err != nil {
 		return plan.Evidence{}, wire.Problemf(wire.BadRequest, "what the analyzer has signed is no release: %w", err)
 	}
-	at, err := s.enterOnce(ctx, e, shown, receipts, signature)
+	at, err := s.enterOnce(ctx, e, most, receipts, signature)
 	if err != nil {
 		return plan.Evidence{}, err
 	}
@@ -106,7 +106,7 @@ func (s *Service) AddRelease(ctx context.Context, name [32]byte, signature, rece
 // addWithdrawal answers PUT /v1/plans/{plan}/withdrawal: the first that comes stands in the
 // log, for everybody to see that what was released is withdrawn.
 func (s *Service) addWithdrawal(ctx context.Context, w plan.SignedWithdrawal) (again bool, err error) {
-	signed, err := s.signed(w.Plan)
+	signed, err := s.signed(ctx, w.Plan)
 	if err != nil {
 		return false, err
 	}
@@ -130,30 +130,20 @@ func (s *Service) addWithdrawal(ctx context.Context, w plan.SignedWithdrawal) (a
 	return false, err
 }
 
-// enterOnce does what enter does where there is room for one more of its kind and plan: no other comes
-// between.
-func (s *Service) enterOnce(ctx context.Context, e plan.Entry, most int, text, signature []byte) (tessera.IndexFuture, error) {
-	s.entering.Lock()
-	defer s.entering.Unlock()
-	n := 0
-	for _, other := range s.of(e.Plan) {
-		if other == e {
-			n = -1
-			break
+// enterOnce does what enter does where there is room for one more of its kind and plan.
+func (s *Service) enterOnce(ctx context.Context, e plan.Entry, most int, text, signature []byte) (int64, error) {
+	return s.enter(ctx, e, text, signature, func(keep.Tx) error {
+		n := 0
+		for _, other := range s.of(e.Plan) {
+			if other.Kind == e.Kind {
+				n++
+			}
 		}
-		if other.Kind == e.Kind {
-			n++
+		if n >= most {
+			return wire.Problemf(wire.PlanRefused, "the log has %d entries of this kind of the plan already", n)
 		}
-	}
-	if n >= most {
-		return nil, wire.Problemf(wire.PlanRefused, "the log has %d entries of this kind of the plan already", n)
-	}
-	if signature != nil {
-		if err := create(s.signature(e.Digest), signature); err != nil {
-			return nil, err
-		}
-	}
-	return s.enter(ctx, e, text)
+		return nil
+	})
 }
 
 // of returns the log's entries of a plan, in the order in which they came.
@@ -172,28 +162,14 @@ func (s *Service) showPlan(w http.ResponseWriter, r *http.Request) error {
 	all := []relay.LogEntry{}
 	for _, e := range s.of(name) {
 		s.mu.Lock()
-		at := s.indexes[e.Digest]
+		at := s.at[e.Digest]
 		s.mu.Unlock()
-		if at == nil {
-			continue
-		}
-		i, err := at()
-		if err != nil {
-			return err
-		}
-		all = append(all, relay.LogEntry{Kind: cmp.Or(e.Kind, "plan"), Index: i.Index, Digest: fmt.Sprintf("%x", e.Digest)})
+		all = append(all, relay.LogEntry{Kind: cmp.Or(e.Kind, "plan"), Index: uint64(at), Digest: digestKey(e.Digest)})
 	}
 	if len(all) == 0 {
 		return wire.Problemf(wire.NotFound, "the log does not have the plan")
 	}
 	return serve.WriteJSON(w, all)
-}
-
-// signatures is the folder of the signatures of releases, by the SHA-256 of their receipts.
-const signatures = "signatures"
-
-func (s *Service) signature(digest [32]byte) string {
-	return filepath.Join(s.o.Folder, signatures, fmt.Sprintf("%x", digest))
 }
 
 // checkRelease reports that a text is not the receipts that an entry is of, or that the

@@ -35,13 +35,18 @@ func newReleased(t *testing.T) *released {
 			in.Hops[h].Receipts = key(t).Public().String()
 		}
 	}
+	r.serve()
+	return r
+}
+
+// serve gives the log as it is now an address.
+func (r *released) serve() {
 	server, err := serve.New(serve.Config{Name: "log", Routes: r.log.Routes(), Ready: r.log.Ready, Status: r.log.Status})
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	r.at = httptest.NewServer(server)
-	t.Cleanup(r.at.Close)
-	return r
+	r.t.Cleanup(r.at.Close)
 }
 
 // release is the receipts of one release of the plan, told from others by its file.
@@ -284,6 +289,7 @@ func TestAWithdrawalStandsBesideItsPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.open()
+	r.serve()
 	if n, err := planlog.Audit(t.Context(), r.at.URL, r.policy, r.at.Client(), func(planlog.Logged) error { return nil }); err != nil || n != 2 {
 		t.Errorf("%d, %v", n, err)
 	}

@@ -1,14 +1,8 @@
 package registry
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -57,22 +51,4 @@ func studyOf(signed plan.Signed) string {
 // RoundTaken is the problem of a round of which another version was registered here.
 func RoundTaken(r plan.Round) error {
 	return Refused(fmt.Sprintf("round %d of study %s was registered here as another plan: the first that comes is taken, and no other", r.Number, plan.Short(r.Study)))
-}
-
-// ClaimRound takes a round's number in its study for its plan by a file in a folder, for good.
-// RoundTaken is the error where another plan has the number. A plan that is no round claims none.
-func ClaimRound(folder string, p plan.Plan) error {
-	if p.Round == nil {
-		return nil
-	}
-	path, name := filepath.Join(folder, fmt.Sprintf("%s-%d.round", p.Round.Study, p.Round.Number)), []byte(p.Name()+"\n")
-	err := atomicfile.Create(path, name, 0o600)
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	there, err := os.ReadFile(path)
-	if err == nil && !bytes.Equal(there, name) {
-		err = RoundTaken(*p.Round)
-	}
-	return err
 }

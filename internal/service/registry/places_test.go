@@ -130,23 +130,3 @@ func TestAPlanOfTwoPublishersHasAPlaceOfEach(t *testing.T) {
 		}
 	}
 }
-
-// A number that a crash left claimed is still its plan's, and another study's is free.
-func TestClaimRound(t *testing.T) {
-	folder, s := t.TempDir(), study(t, "a study", 1)
-	one := round(t, s, 1).Plan
-	version, err := s.Round(1, "", plan.Times{Opens: begins.Add(time.Second), Closes: begins.Add(time.Hour)}, key(9))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		for _, p := range []plan.Plan{one, round(t, s, 2).Plan, round(t, study(t, "another", 1), 1).Plan, asking("no round")} {
-			if err := registry.ClaimRound(folder, p); err != nil {
-				t.Error(err)
-			}
-		}
-		if problem, ok := registry.ClaimRound(folder, version.Plan).(*wire.Problem); !ok || problem.Code != wire.PlanRefused {
-			t.Errorf("another version: %v", problem)
-		}
-	}
-}

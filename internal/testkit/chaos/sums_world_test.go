@@ -3,12 +3,9 @@ package chaos
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
-
-	"k8s.io/klog/v2"
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap"
@@ -17,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/party/aggregator"
@@ -146,13 +144,21 @@ func launchAggregator(name string, s setting) (process, error) {
 }
 
 func launchLog(s setting) (process, error) {
-	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // what the library has to say
 	key, err := s.ring.logKey()
 	if err != nil {
 		return process{}, err
 	}
+	store, err := s.sharedStore()
+	if store == nil && err == nil {
+		if err = shelves.Make(filepath.Join(s.dir, "shelves")); errors.Is(err, keep.ErrExists) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return process{}, err
+	}
 	l, err := planlog.New(context.Background(), planlog.Options{
-		Common: s.common("analyzer"), Folder: s.dir, Name: "log.test/plans", Key: key, Publishers: s.trust(), Interval: 100 * time.Millisecond,
+		Common: s.common("analyzer"), Folder: s.dir, Store: store, Name: "log.test/plans", Key: key, Publishers: s.trust(), Interval: 100 * time.Millisecond,
 	})
 	if err != nil {
 		return process{}, err

@@ -9,14 +9,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"slices"
 	"text/tabwriter"
 	"time"
 
 	cosignature "github.com/transparency-dev/formats/note"
-	"k8s.io/klog/v2"
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
@@ -218,7 +216,6 @@ func (c audit) Run(std terminal.Streams) error {
 	defer web.CloseIdleConnections()
 	ctx, stop := terminal.UntilStopped()
 	defer stop()
-	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // the library's progress
 	var f found
 	studies := map[string]bool{}
 	f.Entries, err = planlog.Audit(ctx, c.Log, publishers.Log, web, func(l planlog.Logged) error {

@@ -107,7 +107,7 @@ func (serveLog) Help() string {
 	return "Example:\n  confetti-server serve log --config log.toml --check"
 }
 
-func (c serveLog) Run(std terminal.Streams) error { return c.run(std, &planlog.Config{}) }
+func (c serveLog) Run(std terminal.Streams) error { return c.run(std, theLog()) }
 
 type serveLeader struct{ configFlags }
 
@@ -135,6 +135,11 @@ func shuffler() shufflerd.Config { return shufflerd.Config{Connect: postgres.Sta
 // theIssuer returns one whose shelves may lie in PostgreSQL.
 func theIssuer() *issuer.Config {
 	return &issuer.Config{Server: shelves.Server{Connect: postgres.Start}}
+}
+
+// theLog returns one whose shelves may lie in PostgreSQL.
+func theLog() *planlog.Config {
+	return &planlog.Config{Server: shelves.Server{Connect: postgres.Start}}
 }
 
 // aggregator returns one whose shelves may lie in PostgreSQL.

@@ -1,0 +1,196 @@
+package planlog_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/service/planlog"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/storage/keep/journal"
+)
+
+// seen is what witnesses were shown, by the size that a checkpoint names.
+type seen struct {
+	mu  sync.Mutex
+	all map[string]string
+	bad []string
+}
+
+// before has a witness's requests pass by.
+func (s *seen) before(t *testing.T, w planlog.Witness) planlog.Witness {
+	behind := w.URL
+	at := httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, checkpoint, _ := bytes.Cut(body, []byte("\n\n"))
+		size := strings.Split(string(checkpoint), "\n")[1]
+		s.mu.Lock()
+		if was, there := s.all[size]; there && was != string(checkpoint) {
+			s.bad = append(s.bad, size)
+		}
+		s.all[size] = string(checkpoint)
+		s.mu.Unlock()
+		answer, err := http.Post(behind+r.URL.Path, "", bytes.NewReader(body))
+		if err != nil {
+			to.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		defer answer.Body.Close()
+		to.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+		to.WriteHeader(answer.StatusCode)
+		io.Copy(to, answer.Body)
+	}))
+	t.Cleanup(at.Close)
+	w.URL = at.URL
+	return w
+}
+
+// A log that ends between an entry and its checkpoint, or between what witnesses have signed and what is shown, loses
+// nothing that it gave evidence of, and never has two checkpoints of one size signed that differ.
+func TestALogThatEndsBetweenAnEntryAndItsCheckpoint(t *testing.T) {
+	for _, point := range []string{"entered", "checkpoint signed"} {
+		t.Run(point, func(t *testing.T) {
+			w := newWorld(t)
+			if err := w.log.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s := &seen{all: map[string]string{}}
+			for i := range w.options.Witnesses {
+				w.options.Witnesses[i] = s.before(t, w.options.Witnesses[i])
+			}
+			has := map[string]int64{}
+			for round := range 4 {
+				crashed := make(chan struct{})
+				var once sync.Once
+				o := w.options
+				armed := false
+				var mu sync.Mutex
+				o.Failpoint = func(name string) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if !armed || name != point {
+						return nil
+					}
+					once.Do(func() { close(crashed) })
+					return errors.New("crashed")
+				}
+				log := w.start(o)
+				for title, at := range has {
+					if e, err := log.Add(t.Context(), w.signed(title)); err != nil || e.Index != at {
+						t.Errorf("%s was entry %d and is %d: %v", title, at, e.Index, err)
+					}
+				}
+				title := fmt.Sprint("plan ", round)
+				has[title] = w.logged(log, title).Evidence.Index
+				mu.Lock()
+				armed = true
+				mu.Unlock()
+				var adding sync.WaitGroup
+				adding.Go(func() {
+					if _, err := log.Add(t.Context(), w.signed(title+", lost")); err == nil {
+						t.Error("it was acknowledged")
+					}
+				})
+				<-crashed
+				if err := log.Close(); err != nil {
+					t.Error(err)
+				}
+				adding.Wait()
+				// What comes first now is another entry than was lost, or was not.
+				w.open()
+				if e := w.logged(w.log, title+", lost").Evidence; e.Index != int64(2*round+1) {
+					t.Errorf("it is entry %d", e.Index)
+				}
+				has[title+", lost"] = int64(2*round + 1)
+				if err := w.log.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			if len(s.bad) > 0 || len(s.all) < 8 {
+				t.Errorf("checkpoints of one size differ: %q of %d", s.bad, len(s.all))
+			}
+		})
+	}
+}
+
+// shared is a store that outlives who stands on it.
+type shared struct{ keep.Store }
+
+func (shared) Close() error { return nil }
+
+// Processes that share a store are one log: an entry has one number whoever is asked, a round has one version, and
+// each shows what the others have added.
+func TestSeveralProcessesAreOneLog(t *testing.T) {
+	w := newWorld(t)
+	if err := w.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store, err := journal.Open(filepath.Join(w.options.Folder, "shelves"), journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s := &seen{all: map[string]string{}}
+	w.options.Witnesses[0] = s.before(t, w.options.Witnesses[0])
+	w.options.Store = shared{store}
+	var processes [3]*planlog.Service
+	for i := range processes {
+		if processes[i], err = planlog.New(t.Context(), w.options); err != nil {
+			t.Fatal(err)
+		}
+		defer processes[i].Close()
+	}
+	const n = 40
+	numbers := make([][n]int64, len(processes))
+	var all sync.WaitGroup
+	for p, log := range processes {
+		for i := range n {
+			all.Go(func() {
+				signed := w.signed(fmt.Sprint(i))
+				e, err := log.Add(t.Context(), signed)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				signed.Evidence = &e
+				if err := signed.Verify(w.trusts()); err != nil {
+					t.Error(err)
+				}
+				numbers[p][i] = e.Index
+			})
+		}
+	}
+	all.Wait()
+	taken := map[int64]bool{}
+	for i := range n {
+		taken[numbers[0][i]] = true
+		if numbers[1][i] != numbers[0][i] || numbers[2][i] != numbers[0][i] {
+			t.Errorf("plan %d has the entries %d, %d and %d", i, numbers[0][i], numbers[1][i], numbers[2][i])
+		}
+	}
+	if len(taken) != n || taken[n] {
+		t.Errorf("%d plans have %d entries", n, len(taken))
+	}
+	if len(s.bad) > 0 {
+		t.Errorf("checkpoints of one size differ: %q", s.bad)
+	}
+	round := versions(t, w)
+	var took, refused int
+	for i, log := range processes {
+		if _, err := log.Add(t.Context(), round(1, i)); err == nil {
+			took++
+		} else {
+			refused++
+		}
+	}
+	if took != 1 || refused != 2 {
+		t.Errorf("of three versions of a round %d stand in the log", took)
+	}
+}
