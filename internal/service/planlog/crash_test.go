@@ -2,6 +2,7 @@ package planlog_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/service/planlog"
@@ -192,5 +194,68 @@ func TestSeveralProcessesAreOneLog(t *testing.T) {
 	}
 	if took != 1 || refused != 2 {
 		t.Errorf("of three versions of a round %d stand in the log", took)
+	}
+}
+
+// older is a store that is put back as it was under who stands on it: the newest entries are gone.
+type older struct {
+	shared
+	gone atomic.Bool
+}
+
+func (o *older) Open(ctx context.Context, name string) (keep.Shelf, error) {
+	s, err := o.shared.Open(ctx, name)
+	return &olderShelf{s, &o.gone}, err
+}
+
+type olderShelf struct {
+	keep.Shelf
+	gone *atomic.Bool
+}
+
+func (s *olderShelf) Update(ctx context.Context, fn func(keep.Tx) error) error {
+	return s.Shelf.Update(ctx, func(tx keep.Tx) error { return fn(olderTx{tx, s.gone.Load()}) })
+}
+
+type olderTx struct {
+	keep.Tx
+	gone bool
+}
+
+func (tx olderTx) Get(t keep.Table, key string) ([]byte, bool, error) {
+	if tx.gone && t == 1 && key >= fmt.Sprintf("%016x", 1) {
+		return nil, false, nil
+	}
+	return tx.Tx.Get(t, key)
+}
+
+// A log whose store is put back as it was while it runs adds nothing: another entry would get a number that was shown.
+func TestAStoreThatIsPutBackUnderALog(t *testing.T) {
+	w := newWorld(t)
+	if err := w.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store, err := journal.Open(filepath.Join(w.options.Folder, "shelves"), journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	under := &older{shared: shared{store}}
+	w.options.Store = under
+	log, err := planlog.New(t.Context(), w.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for _, title := range []string{"one", "two"} {
+		w.logged(log, title)
+	}
+	under.gone.Store(true)
+	if e, err := log.Add(t.Context(), w.signed("three")); err == nil || !strings.Contains(err.Error(), "older copy") {
+		t.Errorf("on an older copy: entry %d, %v", e.Index, err)
+	}
+	under.gone.Store(false)
+	if e := w.logged(log, "three").Evidence; e.Index != 2 {
+		t.Errorf("with the newest put back: entry %d", e.Index)
 	}
 }

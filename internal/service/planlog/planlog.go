@@ -240,6 +240,11 @@ func (s *Service) learn(i int64, e plan.Entry, text []byte) error {
 
 // catchUp learns all entries that are kept, as get reads them, and returns how many there are.
 func (s *Service) catchUp(get func(keep.Table, string) ([]byte, bool, error)) (size int64, err error) {
+	if size = s.known().size; size > 0 {
+		if _, there, err := get(entriesTable, numberKey(size-1)); err != nil || !there {
+			return size, cmp.Or(err, fmt.Errorf("%w: entry %d is gone: it is an older copy", errDamaged, size-1))
+		}
+	}
 	for {
 		size = s.known().size
 		text, there, err := get(entriesTable, numberKey(size))

@@ -42,6 +42,7 @@ type fleet struct {
 	books    *postgrestest.Server // the analyzer's; nil: the same
 	db       *rows.Store          // the analyzer's, as this process reads it
 	lone     *lone
+	planLog  string            // the address of the public log; "": there is none
 	service  *blobtest.Service // that blobs are in; nil: they are in folders
 
 	over    chan struct{} // closed when nobody is started again
@@ -152,8 +153,8 @@ func (f *fleet) station(name string) *station {
 	if f.books != nil {
 		s.Database = f.books.DSN()
 	}
-	if log := f.children["log"]; log != nil && name == "analyzer" {
-		s.Log = "https://" + log.link.listener.Addr().String()
+	if name == "analyzer" {
+		s.Log = f.planLog
 	}
 	if f.slow && name == "analyzer" {
 		s.Slow = 100 * time.Millisecond

@@ -29,8 +29,8 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 )
 
-// hall is two hops of three processes each, behind one address each and on one PostgreSQL, an analyzer on
-// another, and a public log.
+// hall is two hops and a public log of three processes each, behind one address each and on one PostgreSQL, and an
+// analyzer on another.
 type hall struct {
 	*house
 	db   *rows.Store // the analyzer's, as this process reads it
@@ -43,7 +43,7 @@ const hallDevices = 10
 
 func newHall(t *testing.T) *hall {
 	t.Helper()
-	h := &hall{house: furnish(t, hopSeats, []string{"log", "analyzer"}, shape{hops: []int{2}, minimum: 3, devices: hallDevices, crowds: 2, logged: true})}
+	h := &hall{house: furnish(t, append(hopSeats[:2:2], logSeats), []string{"analyzer"}, shape{hops: []int{2}, minimum: 3, devices: hallDevices, crowds: 2, logged: true})}
 	var err error
 	h.db, err = rows.Open(t.Context(), rows.Config{DSN: h.books.DSN()})
 	h.check(err)
@@ -115,7 +115,7 @@ func (h *hall) collect(m hallMishap) (violations []string) {
 	h.proto, err = protocol.New(h.signed.Plan)
 	h.check(err)
 	h.persist(func() error {
-		_, err := serve.PutIntoLog(h.t.Context(), h.last, h.address("log"), h.signed)
+		_, err := serve.PutIntoLog(h.t.Context(), h.last, h.address(logSeats), h.signed)
 		return err
 	})
 	for i, role := range hopSeats { // one process of each is told, another one each time
@@ -195,7 +195,7 @@ func (h *hall) lost() (n int) {
 func (h *hall) logs() []string {
 	has := map[string]int{}
 	h.persist(func() error {
-		text, p, err := h.ask("log", http.MethodGet, wire.LogPlanPath(h.signed.Plan.Hash()), "", "", nil)
+		text, p, err := h.ask(logSeats, http.MethodGet, wire.LogPlanPath(h.signed.Plan.Hash()), "", "", nil)
 		if p != nil {
 			err = p
 		}
@@ -254,19 +254,15 @@ var halls = []struct {
 	name string
 	draw func(seed uint64) hallMishap
 }{
-	{"processes of a hop, the analyzer and the log are killed", func(seed uint64) hallMishap {
+	{"processes of a hop, of the log and the analyzer are killed", func(seed uint64) hallMishap {
 		r := seeded.New(seed, 30)
 		dooms := map[string][]doom{"analyzer": drawn(r, "kill", 1, "manifest-kept", "part-dealt", "batch-dealt", "batch-opened", "rows/count", "rows/count/committed", "shard-counted")}
 		for i := range seatsOfARole {
 			dooms[seatName(hopSeats[0], i)] = append(drawn(r, "kill", 3, "contribution-kept"), drawn(r, "kill", 1, "epoch-marked", "epoch-sealed", "parts-written", "parts-marked", "step-done", "epoch-mixed", "outbox-written", "mixed", "parts-purged", "part-sent", "next-acknowledged", "forwarded")...)
+			dooms[seatName(logSeats, i)] = drawn(r, "kill", 1, "entered", "checkpoint signed")
 			dooms[seatName(hopSeats[1], i)] = drawn(r, "kill", 1, "manifest-kept", "part-kept", "batch-kept", "parts-written", "parts-marked", "step-done", "outbox-written", "mixed", "part-sent", "next-acknowledged", "forwarded")
 		}
-		return hallMishap{mishap: mishap{dooms: dooms}, between: func(h *hall, d int) {
-			if d == 5 {
-				h.kill("log")
-				h.revive("log")
-			}
-		}}
+		return hallMishap{mishap: mishap{dooms: dooms}}
 	}},
 	{"the database of the hops goes away", func(seed uint64) hallMishap {
 		r, times := seeded.New(seed, 31), int(seed)
@@ -379,7 +375,7 @@ func (h *hall) putBack(older string) (violations []string) {
 	return violations
 }
 
-// Three processes of an entry and of the hop behind it stand on one PostgreSQL, with an analyzer and a log. Whatever
+// Three processes of an entry, of the hop behind it and of a log stand on one PostgreSQL, with an analyzer. Whatever
 // befalls them: a person has one contribution, however many processes they ask at once, what was acknowledged is
 // counted once, or was set aside and is said to be, and a release stands in the log once.
 func TestHall(t *testing.T) {

@@ -344,7 +344,6 @@ func (o order) serveFleet(s setting) error {
 	switch {
 	case o.Name == "analyzer":
 		s.bytes = fleetShard
-	case o.Name == "log":
 	case strings.HasPrefix(o.Name, "hop"):
 		s.bytes = fleetPart
 	default:
