@@ -1,0 +1,304 @@
+package tables
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/confetti-dp/confetti/internal/prob"
+)
+
+// Condition keeps the values of a column that are asked for.
+type Condition struct {
+	Column int
+	Values []int
+}
+
+// linear is a number that follows from the sums: a constant, and a weight for each sum in some stretches of them.
+type linear struct {
+	constant float64
+	parts    map[int][]float64 // by where a stretch begins
+}
+
+// add adds weights of the sums from one on.
+func (l *linear) add(from int, weights []float64) {
+	if l.parts == nil {
+		l.parts = map[int][]float64{}
+	}
+	have := l.parts[from]
+	if have == nil {
+		have = make([]float64, len(weights))
+		l.parts[from] = have
+	}
+	for i, w := range weights {
+		have[i] += w
+	}
+}
+
+// plus returns l + times other.
+func (l linear) plus(other linear, times float64) linear {
+	out := linear{constant: l.constant + times*other.constant}
+	for from, w := range l.parts {
+		out.add(from, w)
+	}
+	for from, w := range other.parts {
+		out.add(from, scaled(w, times))
+	}
+	return out
+}
+
+// value is the number.
+func (s *Sums) value(l linear) float64 {
+	v := l.constant
+	for from, w := range l.parts {
+		v += dot(w, s.Vector[from:from+len(w)])
+	}
+	return v
+}
+
+// product is the covariance of two numbers, in units of the squared error of a sum.
+func (l linear) product(other linear) (sum float64) {
+	for from, w := range l.parts {
+		if v, ok := other.parts[from]; ok {
+			sum += dot(w, v)
+		}
+	}
+	return sum
+}
+
+// count returns how many hold all the values that are asked for, of at most two columns.
+func (s *Sums) count(where ...Condition) linear {
+	one, two := s.Code.Weights()
+	n := float64(s.Respondents)
+	l := linear{constant: n}
+	directions := make([][]float64, len(where))
+	shares := make([]float64, len(where))
+	for i, c := range where {
+		k := float64(s.Code.Sizes[c.Column])
+		directions[i] = make([]float64, s.Code.Sizes[c.Column]-1)
+		for _, v := range c.Values {
+			for x, w := range s.Code.Corners(c.Column)[v] {
+				directions[i][x] += w * (k - 1) / k
+			}
+		}
+		shares[i] = float64(len(c.Values)) / k
+		l.constant *= shares[i]
+	}
+	for i, c := range where {
+		from, _ := s.column(c.Column)
+		others := 1.0
+		for j := range where {
+			if j != i {
+				others *= shares[j]
+			}
+		}
+		l.add(from, scaled(directions[i], others/one))
+	}
+	if len(where) == 2 {
+		first, second := 0, 1
+		if where[0].Column > where[1].Column {
+			first, second = 1, 0
+		}
+		from, _, _ := s.pair(where[first].Column, where[second].Column)
+		var weights []float64
+		for _, x := range directions[first] {
+			weights = append(weights, scaled(directions[second], x/two)...)
+		}
+		l.add(from, weights)
+	}
+	return l
+}
+
+// Answer is what a release tells of one count.
+type Answer struct {
+	Count  float64 // the best guess, not below zero
+	Raw    float64 // unbiased; NaN where it is of three columns
+	StdErr float64 // of Raw
+	// Low and High hold the count, beside all else that can be asked (Questions), at the level asked for.
+	Low, High float64
+	// Share, of those who hold the second list of values, with its own interval at that level; NaN where they are too few.
+	Share, ShareLow, ShareHigh float64
+	ByModel                    bool // of three columns: the range is all that tables of two allow, and the guess a model's
+
+	of linear
+}
+
+// clearly is how many errors a count is above zero before shares of it are stated.
+const clearly = 8
+
+// ErrColumns says that an answer is of more columns than three.
+var ErrColumns = errors.New("tables: a question is of at most three columns")
+
+// Questions returns how many counts and shares can be asked for: of a column one value, all but it or, where values are in
+// order, a range of them; each with one such of another column, and as a share of either.
+func (s *Sums) Questions() float64 {
+	n, before := 0.0, 0.0
+	for a, k := range s.Code.Sizes {
+		ways := float64(2 * k)
+		if a < len(s.Ordered) && s.Ordered[a] {
+			ways = float64(k) * float64(k+1) / 2
+		}
+		n += ways + 3*before*ways
+		before += ways
+	}
+	return n
+}
+
+// Quantile returns how many errors bound all that can be asked at once, at a level.
+func (s *Sums) Quantile(level float64) float64 {
+	return -prob.NormalQuantile((1 - level) / 2 / s.Questions())
+}
+
+// Answer returns how many hold all the values that are asked for, and which share that is of those who hold what within
+// asks. Conditions of one column are joined, and a column with all its values tells nothing.
+func (s *Sums) Answer(where, within []Condition, level float64) (Answer, error) {
+	where, within = s.joined(where), s.joined(within)
+	a, err := s.bounded(where, level)
+	if err != nil {
+		return a, err
+	}
+	a.Share, a.ShareLow, a.ShareHigh = math.NaN(), math.NaN(), math.NaN()
+	of, err := s.bounded(within, level)
+	if err != nil {
+		return a, err
+	}
+	switch {
+	case a.ByModel:
+		if of.Low > 0 {
+			a.Share, a.ShareLow, a.ShareHigh = min(1, a.Count/of.Count), a.Low/of.High, min(1, a.High/of.Low)
+		}
+	case of.Raw > clearly*of.StdErr:
+		ratio := a.Raw / of.Raw
+		spread := s.Error * math.Sqrt(a.of.plus(of.of, -ratio).product(a.of.plus(of.of, -ratio))) / of.Raw
+		z := s.Quantile(level)
+		a.Share = min(1, a.Count/max(of.Count, a.Count))
+		a.ShareLow, a.ShareHigh = max(0, ratio-z*spread), min(1, ratio+z*spread)
+	}
+	return a, nil
+}
+
+// joined returns conditions of different columns, in their order, each of values that none of them refuses.
+func (s *Sums) joined(all []Condition) (out []Condition) {
+	for _, c := range all {
+		at := slices.IndexFunc(out, func(o Condition) bool { return o.Column == c.Column })
+		if at < 0 {
+			out = append(out, Condition{c.Column, slices.Clone(c.Values)})
+			continue
+		}
+		out[at].Values = slices.DeleteFunc(out[at].Values, func(v int) bool { return !slices.Contains(c.Values, v) })
+	}
+	out = slices.DeleteFunc(out, func(c Condition) bool { return len(c.Values) == s.Code.Sizes[c.Column] })
+	slices.SortFunc(out, func(a, b Condition) int { return a.Column - b.Column })
+	return out
+}
+
+// bounded returns a count with its interval.
+func (s *Sums) bounded(where []Condition, level float64) (Answer, error) {
+	switch {
+	case len(where) > 3:
+		return Answer{}, ErrColumns
+	case len(where) == 3:
+		return s.three(where, level), nil
+	}
+	l := s.count(where...)
+	a := Answer{Raw: s.value(l), StdErr: s.Error * math.Sqrt(l.product(l)), of: l, Count: s.guessed(where)}
+	z, n := s.Quantile(level), float64(s.Respondents)
+	a.Low, a.High = min(n, max(0, a.Raw-z*a.StdErr)), max(0, min(n, a.Raw+z*a.StdErr))
+	return a, nil
+}
+
+// guessed returns the best guess of a count of at most two columns.
+func (s *Sums) guessed(where []Condition) (sum float64) {
+	switch len(where) {
+	case 0:
+		return float64(s.Respondents)
+	case 1:
+		for _, v := range where[0].Values {
+			sum += s.Held(where[0].Column)[v]
+		}
+		return sum
+	}
+	g := s.Guess(where[0].Column, where[1].Column)
+	for _, v := range where[0].Values {
+		for _, w := range where[1].Values {
+			sum += g.Table[v*s.Code.Sizes[where[1].Column]+w]
+		}
+	}
+	return sum
+}
+
+// Held returns the best guess of how many hold each value of a column.
+func (s *Sums) Held(a int) []float64 {
+	raw := s.Column(a)
+	means := make([]float64, len(raw))
+	for i, v := range raw {
+		means[i] = v.Mean
+	}
+	return project(means, float64(s.Respondents))
+}
+
+// three bounds a count of three columns by those of two, whatever the three have to do with each other, and guesses it by
+// the model in which no three have more to do with each other than any two of them say.
+func (s *Sums) three(where []Condition, level float64) Answer {
+	n := float64(s.Respondents)
+	a := Answer{Raw: math.NaN(), StdErr: math.NaN(), High: n, ByModel: true}
+	for i := range where {
+		x, y, z := where[i], where[(i+1)%3], where[(i+2)%3]
+		xy, _ := s.bounded(s.joined([]Condition{x, y}), level)
+		xz, _ := s.bounded(s.joined([]Condition{x, z}), level)
+		yz, _ := s.bounded(s.joined([]Condition{y, z}), level)
+		all, _ := s.bounded([]Condition{x}, level)
+		a.High = min(a.High, xy.High)
+		a.Low = max(a.Low, xy.Low+xz.Low-all.High, yz.Low+all.Low-n)
+	}
+	a.Count = min(a.High, max(a.Low, s.model(where)))
+	return a
+}
+
+// sweeps is how often a model is fitted to its three tables in turn.
+const sweeps = 60
+
+// model fits three tables of two columns each (iterative proportional fitting), and counts what is asked for.
+func (s *Sums) model(where []Condition) (sum float64) {
+	a, b, c := where[0].Column, where[1].Column, where[2].Column
+	ka, kb, kc := s.Code.Sizes[a], s.Code.Sizes[b], s.Code.Sizes[c]
+	ab, ac, bc := s.Guess(a, b).Table, s.Guess(a, c).Table, s.Guess(b, c).Table
+	t := make([]float64, ka*kb*kc)
+	for i := range t {
+		t[i] = float64(s.Respondents) / float64(len(t))
+	}
+	fit := func(target []float64, cell func(i int) int) {
+		have := make([]float64, len(target))
+		for i, x := range t {
+			have[cell(i)] += x
+		}
+		for i := range t {
+			if at := cell(i); have[at] > 0 {
+				t[i] *= target[at] / have[at]
+			}
+		}
+	}
+	for range sweeps {
+		fit(ab, func(i int) int { return i / kc })
+		fit(ac, func(i int) int { return i/(kb*kc)*kc + i%kc })
+		fit(bc, func(i int) int { return i % (kb * kc) })
+	}
+	for _, x := range where[0].Values {
+		for _, y := range where[1].Values {
+			for _, z := range where[2].Values {
+				sum += t[(x*kb+y)*kc+z]
+			}
+		}
+	}
+	return sum
+}
+
+// Correlation returns how far the noise of two answers goes together, from -1 to 1; 0 where one has none, as a count of
+// three columns.
+func Correlation(a, b Answer) float64 {
+	both := a.of.product(a.of) * b.of.product(b.of)
+	if both <= 0 {
+		return 0
+	}
+	return a.of.product(b.of) / math.Sqrt(both)
+}

@@ -1,0 +1,192 @@
+// Package tables reads tables out of a sum of vectors of package crosscode: counts as they are with their errors, best
+// guesses, rows that are drawn and an additive model. Used by question/table, internal/release/results and the commands
+// that ask a release, and by no device.
+package tables
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/confetti-dp/confetti/internal/dp/crosscode"
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+)
+
+// Sums are what is known of the vectors of so many respondents.
+type Sums struct {
+	Code        *crosscode.Code
+	Respondents int
+	Error       float64   // standard error of each number
+	Vector      []float64 // the estimated sum
+	Ordered     []bool    // columns whose values are in order, such as ranges of a number
+
+	guess  func() []Guess
+	starts []int // of the sums of each column, then of each pair
+}
+
+// New returns the sums of a vector of the code's length.
+func New(code *crosscode.Code, respondents int, vector []float64, err float64) *Sums {
+	s := &Sums{Code: code, Respondents: respondents, Error: err, Vector: vector}
+	s.guess = sync.OnceValue(s.best)
+	at := 0
+	for _, k := range code.Sizes {
+		s.starts = append(s.starts, at)
+		at += k - 1
+	}
+	for a, b := range s.Pairs {
+		s.starts = append(s.starts, at)
+		at += (code.Sizes[a] - 1) * (code.Sizes[b] - 1)
+	}
+	return s
+}
+
+// Columns returns how many columns there are.
+func (s *Sums) Columns() int { return len(s.Code.Sizes) }
+
+// Pair returns the number of a pair of columns, a before b.
+func (s *Sums) Pair(a, b int) int { return a*(2*s.Columns()-a-1)/2 + b - a - 1 }
+
+// Pairs yields all pairs of columns, a before b.
+func (s *Sums) Pairs(yield func(a, b int) bool) {
+	for a := range s.Columns() {
+		for b := a + 1; b < s.Columns(); b++ {
+			if !yield(a, b) {
+				return
+			}
+		}
+	}
+}
+
+// column returns where the sums of a column stand.
+func (s *Sums) column(a int) (from, size int) { return s.starts[a], s.Code.Sizes[a] - 1 }
+
+// pair returns where the sums of a pair stand, and how many stand in a row.
+func (s *Sums) pair(a, b int) (from, rows, wide int) {
+	return s.starts[s.Columns()+s.Pair(a, b)], s.Code.Sizes[a] - 1, s.Code.Sizes[b] - 1
+}
+
+// One returns the mean direction of a column: the sum of its respondents' corners.
+func (s *Sums) One(a int) []float64 {
+	one, _ := s.Code.Weights()
+	from, size := s.column(a)
+	return scaled(s.Vector[from:from+size], 1/one)
+}
+
+// Two returns the sum of the products of a pair's corners, row by row.
+func (s *Sums) Two(a, b int) []float64 {
+	_, two := s.Code.Weights()
+	from, rows, wide := s.pair(a, b)
+	return scaled(s.Vector[from:from+rows*wide], 1/two)
+}
+
+func scaled(x []float64, by float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = v * by
+	}
+	return out
+}
+
+// Column returns how many hold each value of a column, unbiased.
+func (s *Sums) Column(a int) []estimate.Value {
+	k := float64(s.Code.Sizes[a])
+	out := make([]estimate.Value, s.Code.Sizes[a])
+	one, _ := s.Code.Weights()
+	m := s.One(a)
+	for i, corner := range s.Code.Corners(a) {
+		out[i] = estimate.Value{Mean: float64(s.Respondents)/k + (k-1)/k*dot(corner, m), StdErr: s.Error * (k - 1) / k / one}
+	}
+	return out
+}
+
+// CellError returns the standard error of each count of a pair.
+func (s *Sums) CellError(a, b int) float64 {
+	ka, kb := float64(s.Code.Sizes[a]), float64(s.Code.Sizes[b])
+	one, two := s.Code.Weights()
+	return s.Error * math.Sqrt(math.Pow((ka-1)/(ka*kb*one), 2)+math.Pow((kb-1)/(ka*kb*one), 2)+math.Pow((ka-1)*(kb-1)/(ka*kb*two), 2))
+}
+
+// Table returns how many hold each value of a pair together, row by row, unbiased.
+func (s *Sums) Table(a, b int) []float64 { return s.table(a, b, s.Two(a, b)) }
+
+// table returns the counts of a pair whose products have that sum.
+func (s *Sums) table(a, b int, two []float64) []float64 {
+	ka, kb := s.Code.Sizes[a], s.Code.Sizes[b]
+	rows, columns := s.Column(a), s.Column(b)
+	n, fa, fb := float64(s.Respondents), float64(ka), float64(kb)
+	out := make([]float64, ka*kb)
+	half := make([]float64, kb-1)
+	for i, corner := range s.Code.Corners(a) {
+		clear(half)
+		for x, v := range corner {
+			for y := range half {
+				half[y] += v * two[x*(kb-1)+y]
+			}
+		}
+		for j, other := range s.Code.Corners(b) {
+			out[i*kb+j] = rows[i].Mean/fb + columns[j].Mean/fa - n/(fa*fb) + (fa-1)/fa*(fb-1)/fb*dot(half, other)
+		}
+	}
+	return out
+}
+
+// Again returns the sums that have these counts: of each column, and of each pair in the order of Pairs.
+func Again(code *crosscode.Code, respondents int, err float64, columns, pairs [][]float64) (*Sums, error) {
+	s := New(code, respondents, make([]float64, code.Numbers()), err)
+	one, two := code.Weights()
+	for a := range columns {
+		from, size := s.column(a)
+		if len(columns[a]) != size+1 {
+			return nil, fmt.Errorf("tables: column %d has %d counts, and %d values", a+1, len(columns[a]), size+1)
+		}
+		for i, corner := range code.Corners(a) {
+			for x, v := range corner {
+				s.Vector[from+x] += one * v * columns[a][i]
+			}
+		}
+	}
+	if len(columns) != s.Columns() || len(pairs) != code.Pairs() {
+		return nil, errors.New("tables: there are other tables than the columns have")
+	}
+	for a, b := range s.Pairs {
+		from, rows, wide := s.pair(a, b)
+		t := pairs[s.Pair(a, b)]
+		if len(t) != (rows+1)*(wide+1) {
+			return nil, fmt.Errorf("tables: columns %d and %d have %d counts, and %d cells", a+1, b+1, len(t), (rows+1)*(wide+1))
+		}
+		copy(s.Vector[from:], scaled(s.products(a, b, t), two))
+	}
+	return s, nil
+}
+
+// products returns the sum of the products of a pair's corners over respondents who are counted in a table.
+func (s *Sums) products(a, b int, t []float64) []float64 {
+	kb := s.Code.Sizes[b]
+	out := make([]float64, (s.Code.Sizes[a]-1)*(kb-1))
+	half := make([]float64, kb-1)
+	for i, corner := range s.Code.Corners(a) {
+		clear(half)
+		for j, other := range s.Code.Corners(b) {
+			for y, w := range other {
+				half[y] += w * t[i*kb+j]
+			}
+		}
+		for x, v := range corner {
+			if v == 0 {
+				continue
+			}
+			for y, w := range half {
+				out[x*(kb-1)+y] += v * w
+			}
+		}
+	}
+	return out
+}
+
+func dot(x, y []float64) (sum float64) {
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
+}

@@ -1,0 +1,377 @@
+package tables
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/dp/crosscode"
+	"github.com/confetti-dp/confetti/internal/seeded"
+)
+
+// people are made-up records of columns of 3, 2, 4 and 5 values: the second and the third follow the first, the last
+// nothing.
+func people(r *rand.Rand, n int) (sizes []int, records [][]int) {
+	for range n {
+		a := pick(r, cumulated([]float64{5, 3, 2}))
+		b, c := 0, pick(r, cumulated([]float64{1, 1, 1, 1}))
+		if r.Float64() < []float64{0.2, 0.5, 0.9}[a] {
+			b = 1
+		}
+		if r.Float64() < 0.5 {
+			c = a
+		}
+		records = append(records, []int{a, b, c, pick(r, cumulated([]float64{4, 1, 1, 1, 1}))})
+	}
+	return []int{3, 2, 4, 5}, records
+}
+
+// sums are those of records, with normal noise of that error.
+func sums(r *rand.Rand, sizes []int, records [][]int, err float64) *Sums {
+	code := crosscode.New(crosscode.Shape{Sizes: sizes, Main: crosscode.Main(len(sizes))})
+	total, v := make([]float64, code.Numbers()), make([]float32, code.Numbers())
+	for _, record := range records {
+		code.Write(record, v)
+		for i, x := range v {
+			total[i] += float64(x)
+		}
+	}
+	for i := range total {
+		total[i] += err * r.NormFloat64()
+	}
+	return New(code, len(records), total, err)
+}
+
+// held counts records of which all conditions hold.
+func held(records [][]int, where ...Condition) (n float64) {
+	for _, r := range records {
+		all := true
+		for _, c := range where {
+			all = all && slices.Contains(c.Values, r[c.Column])
+		}
+		if all {
+			n++
+		}
+	}
+	return n
+}
+
+// Without noise tables are those of the records, and sums are those of tables.
+func TestExactSumsGiveExactTables(t *testing.T) {
+	sizes, records := people(seeded.New(1), 3000)
+	s := sums(seeded.New(2), sizes, records, 0)
+	columns, pairs := make([][]float64, len(sizes)), make([][]float64, s.Code.Pairs())
+	for a := range sizes {
+		for v, c := range s.Column(a) {
+			columns[a] = append(columns[a], c.Mean)
+			if want := held(records, Condition{a, []int{v}}); math.Abs(c.Mean-want) > 1e-2 {
+				t.Errorf("column %d, value %d: %v, want %v", a, v, c.Mean, want)
+			}
+		}
+	}
+	for a, b := range s.Pairs {
+		pairs[s.Pair(a, b)] = s.Table(a, b)
+		guess := s.Guess(a, b).Table
+		for i, x := range s.Table(a, b) {
+			want := held(records, Condition{a, []int{i / sizes[b]}}, Condition{b, []int{i % sizes[b]}})
+			if math.Abs(x-want) > 1e-2 || math.Abs(guess[i]-want) > 1e-2 {
+				t.Errorf("columns %d and %d, cell %d: %v, guessed as %v, want %v", a, b, i, x, guess[i], want)
+			}
+		}
+	}
+	again, err := Again(s.Code, s.Respondents, s.Error, columns, pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range again.Vector {
+		if math.Abs(x-s.Vector[i]) > 1e-6 {
+			t.Fatalf("number %d is %v, and was %v", i, x, s.Vector[i])
+		}
+	}
+	for _, bad := range []func(){func() { columns = columns[:3] }, func() { pairs[2] = pairs[2][:3] }, func() { pairs = pairs[:4] }} {
+		c, p := slices.Clone(columns), slices.Clone(pairs)
+		bad()
+		if _, err := Again(s.Code, s.Respondents, s.Error, columns, pairs); err == nil {
+			t.Error("tables of other columns are taken")
+		}
+		columns, pairs = c, p
+	}
+}
+
+// The errors that are stated are those of noise that is drawn, of counts, of shares and of the model's effects; a twin
+// with half of them does not pass.
+func TestErrorsAreThoseOfNoise(t *testing.T) {
+	const runs, noise = 400, 15.0
+	sizes, records := people(seeded.New(1), 20_000)
+	exact := sums(seeded.New(1), sizes, records, 0)
+	exactFit, err := exact.Fit(1, 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := [][2][]Condition{
+		{{{0, []int{2}}}, nil},
+		{{{0, []int{2}}, {2, []int{1}}}, {{0, []int{2}}}},
+		{{{2, []int{1, 2}}, {1, []int{1}}}, {{1, []int{1}}}},
+		{{{3, []int{0, 1, 2}}, {0, []int{0}}}, {{3, []int{0, 1, 2}}}},
+	}
+	r := seeded.New(3)
+	counts, shares, effects := make([]float64, len(questions)), make([]float64, len(questions)), map[[2]int]float64{}
+	for range runs {
+		s := sums(r, sizes, records, noise)
+		for i, q := range questions {
+			a, err := s.Answer(q[0], q[1], 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := (a.Raw - held(records, q[0]...)) / a.StdErr
+			counts[i] += d * d / runs
+			z := s.Quantile(0.95)
+			middle, half := (a.ShareLow+a.ShareHigh)/2, (a.ShareHigh-a.ShareLow)/2
+			d = (middle - held(records, q[0]...)/held(records, q[1]...)) / half * z
+			shares[i] += d * d / runs
+		}
+		f, err := s.Fit(1, 1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a := range sizes {
+			for v, e := range f.Effects[a] {
+				d := (e.Mean - exactFit.Effects[a][v].Mean) / e.StdErr
+				effects[[2]int{a, v}] += d * d / runs
+			}
+		}
+	}
+	fair := func(name string, square float64) {
+		if square < 0.7 || square > 1.35 {
+			t.Errorf("%s: errors are %v times those that are stated, squared", name, square)
+		}
+	}
+	for i := range questions {
+		fair("count", counts[i])
+		fair("share", shares[i])
+	}
+	for _, square := range effects {
+		fair("effect", square)
+	}
+}
+
+// The additive model is the least squares of the records themselves, where there is no noise.
+func TestTheModelIsLeastSquares(t *testing.T) {
+	sizes, records := people(seeded.New(1), 3000)
+	f, err := sums(seeded.New(2), sizes, records, 0).Fit(1, 1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// By residuals: those who hold a value are predicted right on average, for each value of each column.
+	for a := range sizes {
+		if a == 1 {
+			continue
+		}
+		for v := range sizes[a] {
+			sum, n := 0.0, 0.0
+			for _, r := range records {
+				if r[a] != v {
+					continue
+				}
+				predicted := f.Share.Mean
+				for b := range sizes {
+					if b != 1 {
+						predicted += f.Effects[b][r[b]].Mean
+					}
+				}
+				sum += float64(r[1]) - predicted
+				n++
+			}
+			if math.Abs(sum/n) > 1e-4 {
+				t.Errorf("column %d, value %d: the model is off by %v", a, v, sum/n)
+			}
+		}
+	}
+	if f.Explained < 0.2 || f.Explained > 0.5 {
+		t.Errorf("%v of the variance is explained", f.Explained)
+	}
+	same := sums(seeded.New(2), []int{2, 2, 2}, [][]int{{0, 0, 0}, {1, 1, 1}, {0, 0, 1}, {1, 1, 0}}, 0)
+	if _, err := same.Fit(2, 1, false); err == nil {
+		t.Error("two columns that are the same are told apart")
+	}
+}
+
+// Best guesses are nearer than raw counts, and pairs that tell nothing of each other are told as such.
+func TestGuessesAreNearer(t *testing.T) {
+	sizes, records := people(seeded.New(1), 20_000)
+	r := seeded.New(4)
+	raw, guess := 0.0, 0.0
+	for range 20 {
+		s := sums(r, sizes, records, 15)
+		for a, b := range s.Pairs {
+			g, t0 := s.Guess(a, b), s.Table(a, b)
+			mass := 0.0
+			for i, x := range t0 {
+				want := held(records, Condition{a, []int{i / sizes[b]}}, Condition{b, []int{i % sizes[b]}})
+				raw += (x - want) * (x - want)
+				guess += (g.Table[i] - want) * (g.Table[i] - want)
+				if mass += g.Table[i]; g.Table[i] < 0 {
+					t.Fatal("a guess is below zero")
+				}
+			}
+			if math.Abs(mass-20_000) > 1e-6 {
+				t.Fatalf("guesses sum to %v", mass)
+			}
+		}
+		if v := s.Guess(0, 1).Association; v < 0.4 || v > 0.7 {
+			t.Errorf("columns that go together have %v", v)
+		}
+	}
+	if guess > 0.9*raw {
+		t.Errorf("guesses err by %v, raw counts by %v (squared)", guess, raw)
+	}
+	flat := 0
+	for seed := range uint64(20) {
+		s := sums(seeded.New(seed), sizes, records, 60)
+		if s.Guess(0, 3).Association == 0 {
+			flat++
+		}
+	}
+	if flat < 10 {
+		t.Errorf("of 20 releases %d say that columns tell nothing of each other, which do not", flat)
+	}
+}
+
+// Estimated risks are those of noise that is drawn.
+func TestEstimatedRisksAreFair(t *testing.T) {
+	const rows, columns, noise, runs = 6, 9, 2.0, 400
+	truth := make([]float64, rows*columns)
+	for i := range truth {
+		truth[i] = 3 * float64(i/columns-2) * float64(i%columns-4) / 4
+	}
+	r := seeded.New(7)
+	var said, came [2]float64
+	for range runs {
+		m := make([]float64, len(truth))
+		for i := range m {
+			m[i] = truth[i] + noise*r.NormFloat64()
+		}
+		for k, shrink := range []func() ([]float64, float64){
+			func() ([]float64, float64) { return shrinkSpectrum(m, columns, noise) },
+			func() ([]float64, float64) { return shrinkWhole(m, noise) },
+		} {
+			out, risk := shrink()
+			said[k] += risk / runs
+			for i, x := range out {
+				came[k] += (x - truth[i]) * (x - truth[i]) / runs
+			}
+		}
+	}
+	for k := range said {
+		if math.Abs(said[k]-came[k]) > 0.1*came[k] {
+			t.Errorf("shrinker %d: risk %v is estimated, and it is %v", k, said[k], came[k])
+		}
+	}
+	if came[0] > came[1] {
+		t.Errorf("of one direction the spectrum errs by %v, the whole by %v", came[0], came[1])
+	}
+}
+
+// A count of three columns lies between the bounds, whatever they have to do with each other, and the model has it where
+// no three have more to do with each other than pairs say.
+func TestThreeColumnsAreBounded(t *testing.T) {
+	sizes, records := people(seeded.New(1), 20_000)
+	for i, r := range records { // three-way: the last follows whether two others agree
+		if r[0] == r[2] && r[1] == 1 && i%2 == 0 {
+			r[3] = 4
+		}
+	}
+	s := sums(seeded.New(5), sizes, records, 15)
+	for _, cols := range [][3]int{{0, 1, 2}, {0, 2, 3}, {1, 2, 3}, {3, 0, 1}} {
+		for x := range sizes[cols[0]] {
+			for y := range sizes[cols[1]] {
+				for z := range sizes[cols[2]] {
+					where := []Condition{{cols[0], []int{x}}, {cols[1], []int{y}}, {cols[2], []int{z}}}
+					a, err := s.Answer(where, where[1:], 0.95)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want, of := held(records, where...), held(records, where[1:]...)
+					if !a.ByModel || want < a.Low || want > a.High || a.Count < a.Low || a.Count > a.High {
+						t.Errorf("%v: %v, from %v to %v, guessed as %v", where, want, a.Low, a.High, a.Count)
+					}
+					if !math.IsNaN(a.Share) && (want/of < a.ShareLow || want/of > a.ShareHigh) {
+						t.Errorf("%v: share %v, from %v to %v", where, want/of, a.ShareLow, a.ShareHigh)
+					}
+					if cols == [3]int{0, 1, 2} && math.Abs(a.Count-want) > 0.15*want+60 {
+						t.Errorf("%v: %v, the model says %v", where, want, a.Count)
+					}
+				}
+			}
+		}
+	}
+	four := []Condition{{0, []int{0}}, {1, []int{0}}, {2, []int{0}}, {3, []int{0}}}
+	if _, err := s.Answer(four, nil, 0.95); err == nil {
+		t.Error("four columns are answered")
+	}
+	if a, err := s.Answer(append(four[:2:2], Condition{2, []int{0, 1, 2, 3}}), nil, 0.95); err != nil || a.ByModel {
+		t.Errorf("a condition that everybody meets counts as a column: %v", err)
+	}
+}
+
+// Noise that two answers share is told.
+func TestCorrelation(t *testing.T) {
+	sizes, records := people(seeded.New(1), 5000)
+	s := sums(seeded.New(2), sizes, records, 10)
+	ask := func(where ...Condition) Answer {
+		a, err := s.Answer(where, nil, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	x, not := ask(Condition{0, []int{1}}), ask(Condition{0, []int{0, 2}})
+	if c := Correlation(x, x); math.Abs(c-1) > 1e-9 {
+		t.Error(c)
+	}
+	if c := Correlation(x, not); math.Abs(c+1) > 1e-9 {
+		t.Error(c)
+	}
+	if c := Correlation(x, ask(Condition{3, []int{1}})); c != 0 {
+		t.Error(c)
+	}
+	if c := Correlation(ask(Condition{0, []int{1}}, Condition{2, []int{1}}), x); c < 0.1 || c > 0.9 {
+		t.Error(c)
+	}
+}
+
+// Rows that are drawn have the tables of the release, nearly.
+func TestRowsHaveTheTables(t *testing.T) {
+	sizes, records := people(seeded.New(1), 20_000)
+	s := sums(seeded.New(2), sizes, records, 10)
+	rows := s.Rows(seeded.New(3), 20_000)
+	for a, b := range s.Pairs {
+		off := 0.0
+		for i := range sizes[a] * sizes[b] {
+			where := []Condition{{a, []int{i / sizes[b]}}, {b, []int{i % sizes[b]}}}
+			off += math.Abs(held(rows, where...)-held(records, where...)) / 2 / 20_000
+		}
+		if off > 0.025 {
+			t.Errorf("columns %d and %d: rows are off by %v of the respondents", a, b, off)
+		}
+	}
+}
+
+// All that can be asked is counted.
+func TestQuestions(t *testing.T) {
+	s := sums(seeded.New(1), []int{3, 2}, [][]int{{0, 0}}, 0)
+	if got := s.Questions(); got != 6+4+3*6*4 {
+		t.Error(got)
+	}
+	if s.Ordered = []bool{true, false}; s.Questions() != 6+4+3*6*4 {
+		t.Error(s.Questions())
+	}
+	s = sums(seeded.New(1), []int{5, 2}, [][]int{{0, 0}}, 0)
+	if s.Ordered = []bool{true, false}; s.Questions() != 15+4+3*15*4 {
+		t.Error(s.Questions())
+	}
+	if z := s.Quantile(0.95); math.Abs(z-3.7) > 0.1 {
+		t.Error(z)
+	}
+}
