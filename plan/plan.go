@@ -58,6 +58,7 @@ type Question struct {
 	Label     *Label     `json:"label,omitempty"`
 	Latent    *Latent    `json:"latent,omitempty"`
 	Strings   *Strings   `json:"strings,omitempty"`
+	Table     *Crosstab  `json:"table,omitempty"`
 }
 
 // What a device sends whose value does not fit.

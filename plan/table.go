@@ -1,25 +1,49 @@
 package plan
 
-// Table asks what goes with what: how many hold each value of every column, and of every two columns together
-// (docs/crosstabs.md). Of the vector that a record becomes, rotated, a device answers few coordinates (rows), which it
-// draws in secret, with a flipped bit each.
-type Table struct {
-	Columns []Column `json:"columns"`
-	Seed    string   `json:"seed"` // 64 hex digits: public randomness of the rotation
-	// Main is the share of a vector's squared length that tells columns by themselves; the rest tells pairs.
-	Main float64 `json:"main"`
+import (
+	"errors"
+	"strings"
+)
 
-	Answered int     `json:"answered"`         // rows that a device answers, on average
-	Rows     int     `json:"rows"`             // a power of two, at least the length of a vector
-	Clip     float64 `json:"clip"`             // at which rotated coordinates are cut, in deviations of one
-	Flip     float64 `json:"flip_probability"` // of an answer, in (0, 1/2)
-	Rare     float64 `json:"rare"`             // chance, charged to delta, that rows are more crowded than accounted for
+// Table is a table in the hands of one holder, who counts its rows and adds noise to the counts:
+// no device answers, and nobody protects the rows from the holder. The analyzer of the plan is
+// the holder.
+type Table struct {
+	People string `json:"people"` // whose rows they are: the holder's ledger has all releases of them under this name
+	AsOf   string `json:"as_of"`  // the state of the table, by a name that the holder gives
+
+	Law   string  `json:"law"`             // of the noise: LawLaplace or LawGaussian
+	Decay float64 `json:"decay,omitempty"` // laplace
+	Sigma float64 `json:"sigma,omitempty"` // gaussian
 }
 
-// Column is one thing that a record has: one of some values, or a number that public cuts put into a range.
-type Column struct {
-	Name   string    `json:"name"`
-	Values []string  `json:"values,omitempty"` // of a category
-	Others bool      `json:"others,omitempty"` // a last value for what is none of them, nothing among it
-	Cuts   []float64 `json:"cuts,omitempty"`   // of a number, ascending: a cut begins the range above it
+// Noise returns the route of a plan whose numbers are sums with noise: that of a sum, or of a
+// table, whose holder adds the noise, as a sum whose noise nobody else adds. It is nil where
+// answers are mixed.
+func (r Route) Noise() *Sum {
+	if t := r.Table; t != nil {
+		return &Sum{Law: t.Law, Decay: t.Decay, Sigma: t.Sigma}
+	}
+	return r.Sum
+}
+
+// errTable refuses a table's plan where somebody would be asked.
+var errTable = errors.New("plan: its rows lie in a table, whose holder counts them: nobody signs such a plan, and no device answers it")
+
+func (t *Table) validate(ps *Problems) {
+	const at = "route.table."
+	for _, name := range [][2]string{{"people", t.People}, {"as_of", t.AsOf}} {
+		ps.Require(strings.TrimSpace(name[1]) != "" && len(name[1]) <= maxTitle, at+"%s is empty, or has more than %d bytes", name[0], maxTitle)
+	}
+	validateNoise(ps, at, t.Law, t.Decay, t.Sigma)
+}
+
+// table checks what a plan of a table has in the place of parties.
+func (p Plan) table(ps *Problems) {
+	ps.Require(p.Envelopes == Envelopes{}, "envelopes are what devices send: leave them out of a plan of a table")
+	ps.Require(strings.TrimSpace(p.Analyzer.Operator) != "" && p.Analyzer == Party{Operator: p.Analyzer.Operator}, "analyzer must have an operator alone: who holds the table")
+	ps.Require(p.Crowd.Deletion == nil && p.Crowd.Maximum == 0 && len(p.Crowd.Names) == 0, "crowd.names, crowd.deletion and crowd.maximum are of respondents: leave them out of a plan of a table")
+	ps.Require(p.Round == nil && p.Signatures == 0 && p.Times == Times{}, "round, signatures and times are of collections: leave them out of a plan of a table")
+	ps.Require(p.Budget.DishonestShare == 0 && p.Budget.LocalEpsilon == 0, "budget.dishonest_share and budget.local_epsilon are of devices: leave them out of a plan of a table")
+	ps.Require(p.Budget.Adjacency == "replacement", `budget.adjacency must be "replacement" in a plan of a table, whose release says how many rows there are`)
 }

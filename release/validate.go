@@ -85,7 +85,7 @@ func (v *validator) names(r Release) {
 	}
 	for i, s := range r.Sections {
 		path := fmt.Sprintf("sections[%d]", i)
-		once("sections", s.Name, "")
+		once("sections", s.Name, s.Key)
 		for _, m := range s.Metrics {
 			once(path+".metrics", m.Name, "")
 		}

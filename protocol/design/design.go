@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/strings"
+	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -33,6 +34,7 @@ func designs() map[string]kind {
 		"label":     {one: label.Design},
 		"latent":    {one: latent.Design},
 		"strings":   {one: strings.Design},
+		"table":     {one: table.Design},
 	}
 }
 

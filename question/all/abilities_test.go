@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
 	stringsof "github.com/confetti-dp/confetti/question/strings"
+	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -43,6 +44,7 @@ var mustHave = map[string]struct {
 	"label":     {(*label.Question)(nil), "Parser Stateful Describer"},
 	"latent":    {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
 	"strings":   {(*stringsof.Question)(nil), "Comparer Parser Describer"},
+	"table":     {(*table.Question)(nil), "Comparer Parser Describer"},
 	"vector":    {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer Describer"},
 }
 

@@ -9,5 +9,6 @@ import (
 	_ "github.com/confetti-dp/confetti/question/label"
 	_ "github.com/confetti-dp/confetti/question/latent"
 	_ "github.com/confetti-dp/confetti/question/strings"
+	_ "github.com/confetti-dp/confetti/question/table"
 	_ "github.com/confetti-dp/confetti/question/vector"
 )

@@ -10,11 +10,22 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// Again writes up anew what a release says of a histogram, by the counts that stand beside it and how many
+// Again writes up anew what a release says of a histogram, or of tables, by the counts that stand beside it and how many
 // respondents were counted of each crowd, 0 of one that was withheld. It returns the counts, too, as they would
 // be written. ok is false where that does not follow: of other kinds, of counts that were cut short, and where
 // the law of errors is that of counts which no release has.
 func Again(p plan.Plan, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, written []byte, ok bool, err error) {
+	if p.Question.Table != nil && len(respondents) == 1 {
+		m, err := ReadTables(p, respondents[0], counts)
+		if err != nil {
+			return nil, nil, nil, true, err
+		}
+		if headline, sections, err = describeTable(m, Public{}); err != nil {
+			return nil, nil, nil, true, err
+		}
+		sheet, err := tableSheet(m, Public{})
+		return headline, sections, sheet.Text, true, err
+	}
 	if p.Question.Histogram == nil || p.State != "" || sized(p, respondents) > MaxRows {
 		return nil, nil, nil, false, nil
 	}

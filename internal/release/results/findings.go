@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/strings"
+	crosstab "github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -62,6 +63,8 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return describeLatent(m, public)
 	case *strings.Model:
 		return describeStrings(m, public)
+	case *crosstab.Model:
+		return describeTable(m, public)
 	}
 	return nil, nil, fmt.Errorf("results: no words for what %T has learned", m)
 }
@@ -124,6 +127,8 @@ func sheetOf(m question.Model, public Public) (s Sheet, err error) {
 		return latentSheet(m)
 	case *strings.Model:
 		return stringsSheet(m, public)
+	case *crosstab.Model:
+		return tableSheet(m, public)
 	case *vector.Model:
 		return sumSheet(m)
 	case *gradient.Model:
@@ -174,5 +179,5 @@ func Noted(q plan.Question, of int) string {
 // Counted says that a release of the question has a sheet of its counts, which needs
 // no public data.
 func Counted(q plan.Question) bool {
-	return q.Histogram != nil || countedLabels(q.Label) || q.Latent != nil || q.Strings != nil
+	return q.Histogram != nil || countedLabels(q.Label) || q.Latent != nil || q.Strings != nil || q.Table != nil
 }

@@ -12,6 +12,8 @@ type Truth struct {
 	Tables  map[[2]int]*TableTruth // of a histogram, by crowd and attribute
 	Sum     []float64              // of all respondents' vectors
 	Strings map[string]int         // respondents who hold each string; "" those whose string does not fit
+	Columns [][]float64            // respondents who hold each value of a column
+	Pairs   [][]float64            // respondents who hold each two values of a pair of columns, row by row
 }
 
 // TableTruth is that of one attribute in one crowd.
@@ -70,4 +72,20 @@ func (t *Truth) str(text string) *float64 {
 	}
 	n := float64(t.Strings[text])
 	return &n
+}
+
+// column returns how many hold each value of a column, nil where it is not known.
+func (t *Truth) column(a int) []float64 {
+	if t == nil || t.Columns == nil {
+		return nil
+	}
+	return t.Columns[a]
+}
+
+// pair returns how many hold each two values of a pair of columns, nil where it is not known.
+func (t *Truth) pair(at int) []float64 {
+	if t == nil || t.Pairs == nil {
+		return nil
+	}
+	return t.Pairs[at]
 }

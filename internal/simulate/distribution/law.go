@@ -18,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/strings"
+	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -75,6 +76,8 @@ func Draw(p *protocol.Protocol, who Population, stream Stream, progress func(don
 		return drawLatent(p.Plan, q, who, stream, progress)
 	case *strings.Question:
 		return drawStrings(p.Plan, q, who, stream, progress)
+	case *table.Question:
+		return drawTable(p.Plan, q, who, stream, progress)
 	}
 	return nil, fmt.Errorf("distribution: no law is known of %T", p.Question)
 }
@@ -109,6 +112,8 @@ func Reveal(p *protocol.Protocol, values Values) (*results.Truth, error) {
 		return revealHistogram(q.InnerPlan(), q.Inner(), inner.each)
 	case *strings.Question:
 		return revealStrings(q, values)
+	case *table.Question:
+		return revealTable(q, values)
 	}
 	return nil, fmt.Errorf("distribution: no truth is known of %T", p.Question)
 }

@@ -21,7 +21,8 @@ type Result struct {
 	*Accuracies
 	*CountErrors
 	*Survey
-	Seconds float64 `json:"seconds"`
+	Crosstabs *Crosstabs `json:"crosstabs,omitempty"`
+	Seconds   float64    `json:"seconds"`
 }
 
 // Promised is the guarantee, and what it costs a device. An epsilon that is null is none.
@@ -119,6 +120,17 @@ type Survey struct {
 	FalseFound *int                `json:"false_found,omitempty"` // of these, held by nobody
 	Withheld   []string            `json:"withheld,omitempty"`
 	Tables     []Table             `json:"tables,omitempty"` // where there are several; Top is of the first
+}
+
+// Crosstabs are errors of the tables of every two columns: of counts as they are (Raw), of best guesses, and of independence
+// between columns that are known exactly. Off is the mean share of respondents whom a table has in another cell.
+type Crosstabs struct {
+	Cells          int     `json:"cells"`
+	RMSE           float64 `json:"rmse_guess"`
+	Off            float64 `json:"off_guess"`
+	OffRaw         float64 `json:"off_raw"`
+	OffIndependent float64 `json:"off_independent"`
+	Covered        float64 `json:"covered"` // share of cells that 95 % intervals of their own have in them
 }
 
 // Round is one round of a search.

@@ -260,6 +260,18 @@ func Strings() plan.Plan {
 	return p
 }
 
+// Table returns a plan of tables of three columns, complete but for what Design fills in.
+func Table() plan.Plan {
+	p := Gradient("vector")
+	p.Question = plan.Question{Kind: "table", Unfit: "reference", Table: &plan.Crosstab{
+		Columns: []plan.Column{
+			{Name: "drink", Values: []string{"tea", "coffee"}, Others: true}, {Name: "class", Values: []string{"student", "staff"}}, {Name: "spend", Cuts: []float64{5, 20}},
+		},
+		Seed: Seed, Answered: 64,
+	}}
+	return p
+}
+
 // Vector returns a plan of vectors of three features in two classes, complete but for what Design
 // fills in.
 func Vector(rounds ...plan.VectorRound) plan.Plan {

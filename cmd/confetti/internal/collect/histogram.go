@@ -32,9 +32,10 @@ type collectHistogram struct {
 	Crowd  string   `help:"Column that names the respondent's crowd, which is public; each crowd has its own release." placeholder:"NAME"`
 	Groups string   `help:"Table with the columns group and value (and column, with several): the release says how many respondents hold a value of each group." type:"path" placeholder:"FILE"`
 	flags.Histogram
-	Strings flags.Strings `embed:""`
-	Work    string        `help:"With --full: hold in memory little more than the table, and what devices send in this folder; the same command goes on there after a stop." type:"path" placeholder:"DIR"`
-	Part    int           `help:"Of --work: bytes of a part of a crowd, at least; some ten times as much memory is used. 0 is 16 MiB." name:"part-bytes" default:"0" placeholder:"BYTES"`
+	Strings   flags.Strings `embed:""`
+	Tabulated flags.Columns `embed:""`
+	Work      string        `help:"With --full: hold in memory little more than the table, and what devices send in this folder; the same command goes on there after a stop." type:"path" placeholder:"DIR"`
+	Part      int           `help:"Of --work: bytes of a part of a crowd, at least; some ten times as much memory is used. 0 is 16 MiB." name:"part-bytes" default:"0" placeholder:"BYTES"`
 
 	Rounds   int    `help:"prefixes without --domain: find the frequent strings in so many rounds at most, each of other respondents." default:"12"`
 	Alphabet string `help:"Of such a search, and of strings: the characters that these are made of, such as a-z0-9; strings without it are any text." placeholder:"CHARS"`

@@ -30,6 +30,7 @@ type Command struct {
 	Gradient  gradientPlan  `cmd:"" help:"Ask how each example would change a model, which learns in rounds."`
 	Vector    vectorPlan    `cmd:"" help:"Ask which features go with which class, both in one guarantee; it teaches a classifier."`
 	Strings   stringsPlan   `cmd:"" help:"Ask which strings many hold, of which nobody has a list."`
+	Table     tablePlan     `cmd:"" help:"Ask what goes with what: the table of every two columns, in one report."`
 }
 
 // parties are the flags of every new plan.

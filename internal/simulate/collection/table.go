@@ -1,0 +1,143 @@
+package collection
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
+	"github.com/confetti-dp/confetti/question/table"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Table asks a population what goes with what, through the whole flow.
+type Table struct {
+	Title   string
+	Asked   plan.Crosstab // but for its noise and its seed, which follows from Seed
+	Budget  plan.Budget
+	Minimum int  // smallest crowd that is released; 0: all
+	Full    bool // fidelity
+	Seed    uint64
+}
+
+// Told is what came of tables.
+type Told struct {
+	Plan    plan.Plan
+	Release release.Release
+	Model   *table.Model
+	Public  results.Public
+	Result  measure.Result
+}
+
+// Run collects from the population, which name names, and publishes. Each respondent holds a text for each column.
+func (s Table) Run(name string, population [][]any, progress simulate.Progress) (Told, error) {
+	start := time.Now()
+	var out Told
+	minimum := cmp.Or(s.Minimum, len(population))
+	asked := s.Asked
+	asked.Seed = measure.PublicSeed(s.Seed)
+	p := measure.Draft(plan.Question{Kind: "table", Unfit: plan.UnfitReference, Table: &asked}, s.Budget, minimum)
+	p.Title = s.Title
+	keys, err := simulate.NewKeys(&p)
+	if err != nil {
+		return out, err
+	}
+	if p, err = design.Fill(p); err != nil {
+		return out, err
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return out, err
+	}
+	values := make(distribution.Values, len(population))
+	for i, record := range population {
+		values[i] = record
+	}
+	a, err := ask(proto, keys, values, s.Full, simulate.Bounded{}, s.Seed, progress)
+	if err != nil {
+		return out, err
+	}
+	out.Plan, out.Model, out.Public = p, a.learned.(*table.Model), results.Public{Truth: a.truth}
+	if out.Release, err = a.publish(proto, out.Public, s.Seed); err != nil {
+		return out, err
+	}
+	res := measure.Result{
+		Dataset: name, Respondents: len(population), Users: minimum, Seed: s.Seed, Plan: measure.WithoutKeys(p),
+		CountErrors: &measure.CountErrors{}, Survey: &measure.Survey{Fidelity: "law", Withheld: out.Release.Withheld},
+	}
+	if s.Full {
+		res.Fidelity = "full"
+	}
+	if err := promised(&res, proto); err != nil {
+		return out, err
+	}
+	compareTables(&res, out.Model, a.truth)
+	res.Seconds = time.Since(start).Seconds()
+	out.Result = res
+	return out, nil
+}
+
+// compareTables measures the tables of every two columns against the truth.
+func compareTables(r *measure.Result, m *table.Model, truth *results.Truth) {
+	s := m.Sums
+	if s == nil {
+		return
+	}
+	c := &measure.Crosstabs{}
+	var errors measure.Errors
+	cells, n := 0.0, float64(s.Respondents)
+	squares, covered := 0.0, 0.0
+	for a, b := range s.Pairs {
+		own, held, at := s.Table(a, b), s.Guess(a, b).Table, s.Pair(a, b)
+		raw := make([]estimate.Value, len(own))
+		for i, x := range own {
+			raw[i] = estimate.Value{Mean: x, StdErr: s.CellError(a, b)}
+			low, high := raw[i].Interval(measure.IntervalLevel)
+			if low <= truth.Pairs[at][i] && truth.Pairs[at][i] <= high {
+				covered++
+			}
+			squares += (held[i] - truth.Pairs[at][i]) * (held[i] - truth.Pairs[at][i])
+			cells++
+		}
+		errors.Add(raw, func(i int) int { return int(truth.Pairs[at][i]) })
+		off := func(table func(i int) float64) (sum float64) {
+			for i, x := range truth.Pairs[at] {
+				sum += max(x-table(i), table(i)-x) / 2 / n / float64(s.Code.Pairs())
+			}
+			return sum
+		}
+		c.OffRaw += off(func(i int) float64 { return own[i] })
+		c.Off += off(func(i int) float64 { return held[i] })
+		wide := s.Code.Sizes[b]
+		c.OffIndependent += off(func(i int) float64 { return truth.Columns[a][i/wide] * truth.Columns[b][i%wide] / n })
+	}
+	errors.State(r.CountErrors, r.Survey)
+	c.RMSE, c.Covered = math.Sqrt(squares/cells), covered/cells
+	c.Cells = int(cells)
+	r.Crosstabs = c
+	a, b := 0, 1 // those that tell most of each other
+	for x, y := range s.Pairs {
+		if s.Guess(x, y).Association > s.Guess(a, b).Association {
+			a, b = x, y
+		}
+	}
+	own := s.Table(a, b)
+	values := make([]estimate.Value, len(own))
+	for i, x := range own {
+		values[i] = estimate.Value{Mean: x, StdErr: s.CellError(a, b)}
+	}
+	columns := m.Asked.Columns
+	rows, across := table.Values(columns[a]), table.Values(columns[b])
+	top := measure.Largest(len(own), measure.TopCells, func(i int) float64 { return own[i] })
+	r.Top = measure.Top(top, func(i int) string { return rows[i/len(across)] + ", " + across[i%len(across)] }, values, func(_, i int) (low, high float64) {
+		half := s.Quantile(measure.IntervalLevel) * values[i].StdErr
+		return max(0, values[i].Mean-half), max(0, min(n, values[i].Mean+half))
+	}, func(i int) int { return int(truth.Pairs[s.Pair(a, b)][i]) })
+}

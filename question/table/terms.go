@@ -1,0 +1,91 @@
+package table
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/terms"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// Event returns that of the rows that devices answer in secret. It has in it that rows may be crowded, and that a
+// device may have more answers than envelopes.
+func (q *Question) Event(honest int, _ bool) account.Event {
+	return q.rows.Spec().Event(terms.Relied(honest, q.plan.MinHonest()))
+}
+
+// Risks returns nothing beside the loss. How many rows a device answers says nothing of its record.
+func (q *Question) Risks() question.Risks {
+	return question.Risks{Messages: float64(q.ask.Answered)}
+}
+
+// names returns those of the columns.
+func (q *Question) names() (all []string) {
+	for _, c := range q.ask.Columns {
+		all = append(all, c.Name)
+	}
+	return all
+}
+
+// Words speak of tables.
+func (q *Question) Words() question.Words {
+	return question.Words{
+		Asked:  fmt.Sprintf("What goes with what? Each respondent has a value of each of %d columns (%s), and tables of every two are counted.", len(q.ask.Columns), terms.List(q.names()...)),
+		Answer: "whole record", Crowd: "crowd", Crowds: []string{"everybody"},
+		Unfit:    terms.SaysUnfit(q.plan.Question, "all values of its column, each a little."),
+		Thinning: "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other.",
+		Assumptions: []string{
+			"Each device draws the rows that it answers by coins of its own, and tells nobody (docs/vector-rr.md, section 6).",
+		},
+	}
+}
+
+// Guarantees state replacement of a whole record.
+func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
+	const note = "Speaks of all columns of one respondent's record together, exchanged for any others. One charge covers every table."
+	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
+	if err != nil {
+		return nil, err
+	}
+	local := q.rows.Local()
+	local.Epsilon = math.Nextafter(local.Epsilon, math.Inf(1))
+	return []account.Statement{
+		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
+		{Observer: account.OneFragmentSeen, Who: terms.OneFragment, Guarantee: one, Note: note},
+		{Observer: account.ShufflerHonest, Who: terms.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
+	}, nil
+}
+
+// Tell returns in how many signs a record was said (question.Describer).
+func (q *Question) Tell(bodies [][]byte) string {
+	signs := 0
+	for _, body := range bodies {
+		if row, _, err := tally.ParseMessage(body); err == nil && int(row) < q.ask.Rows {
+			signs++
+		}
+	}
+	if signs == 0 {
+		return terms.Nothing
+	}
+	return fmt.Sprintf("%s, drowned in %s; at least %s", terms.Count(len(q.ask.Columns), "value"), terms.Count(signs, "coin"), terms.Coin(q.ask.Flip, "sign"))
+}
+
+// Compare says, before anybody answers, how exact tables will be, and what a liar counts for.
+func (q *Question) Compare() []question.Comparison {
+	n := q.plan.Crowd.Minimum
+	s := q.Sums(n, make([]float64, q.code.Numbers()), q.deviation(n))
+	least, most := math.Inf(1), 0.0
+	for a, b := range s.Pairs {
+		least, most = min(least, s.CellError(a, b)), max(most, s.CellError(a, b))
+	}
+	const told = 4 // errors
+	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (one standard error); one that %.2g %% hold is told from none. ", n, least, most, 100*told*most/float64(n))
+	says += fmt.Sprintf("Ranges of all that can be asked hold at once: they are %.1f errors to each side. One charge covers %s, and asking of the release is free. ", s.Quantile(level), terms.Count(q.code.Pairs(), "table"))
+	says += fmt.Sprintf("One who lies counts for up to %.0f respondents in one table: where people are hostile, ask for less.", math.Ceil(q.liar()))
+	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says}}
+}
+
+// level is that of intervals.
+const level = 0.95

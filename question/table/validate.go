@@ -1,0 +1,81 @@
+package table
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/question/terms"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+const (
+	maxRows    = 1 << 28
+	minPayload = 6
+)
+
+// validate lists what is wrong with a plan of tables.
+func validate(p plan.Plan, ps *plan.Problems) {
+	const at = "question.table."
+	before := len(*ps)
+	undesigned(p, ps)
+	ask := *p.Question.Table
+	if err := shape(ask).Validate(); err != nil {
+		ps.Require(false, at+"%v", err)
+	}
+	if len(*ps) > before {
+		return
+	}
+	numbers := shape(ask).Numbers()
+	ps.Require(ask.Rows >= numbers && ask.Rows <= maxRows && bits.OnesCount(uint(max(0, ask.Rows))) == 1, at+"rows must be a power of two, at least the %d numbers of a vector", numbers)
+	ps.Require(ask.Answered >= 1 && ask.Answered <= ask.Rows, at+"answered must be between 1 and the number of rows")
+	ps.Require(ask.Clip >= 0.5 && ask.Clip <= 100, at+"clip must be between 0.5 and 100 deviations")
+	ps.Require(ask.Flip > 0 && ask.Flip < 0.5, at+"flip_probability must be above 0 and below 1/2")
+	ps.Require(ask.Rare > 0 && ask.Rare < 1, at+"rare must be above 0 and below 1")
+	ps.Require(p.MostMessages() >= min(ask.Answered, ask.Rows), "envelopes.per_device must be at least the %d rows that a device answers on average", ask.Answered)
+}
+
+// undesigned lists what is wrong with what must be there before a design.
+func undesigned(p plan.Plan, ps *plan.Problems) {
+	const at = "question.table."
+	ask, b := *p.Question.Table, p.Budget
+	ps.Require(ask.Answered >= 0, at+"answered must be a number of rows")
+	ps.Seed(at+"seed", ask.Seed)
+	names := map[string]bool{}
+	for i, c := range ask.Columns {
+		ps.Require(named(c.Name) && !names[c.Name], at+"columns[%d].name must be a name of its own, of printed characters, without quotes and commas and without the words by, where, and, in", i)
+		names[c.Name] = true
+		column(c, i, ps)
+	}
+	ps.Require(b.LabelEpsilon == 0, "budget.label_epsilon: a table has no class: leave it out")
+	terms.RequireReplacement(p, ps)
+	ps.Require(b.LocalEpsilon == 0, "budget.local_epsilon: barely flipped bits promise nothing where everyone colludes: leave it out")
+	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: everybody is in one crowd: make the crowd a column, or leave them out")
+	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: rows cannot be secret where the number of respondents is private: leave it out")
+	ps.Require(p.Envelopes.PayloadBytes == 0 || p.Envelopes.PayloadBytes >= minPayload, "envelopes.payload_bytes must be at least %d", minPayload)
+	terms.RequireUnfit(p, ps)
+	terms.RequireWhole(p, ps)
+}
+
+// column lists what is wrong with one.
+func column(c plan.Column, i int, ps *plan.Problems) {
+	const at = "question.table.columns"
+	ps.Require((len(c.Values) > 0) != (len(c.Cuts) > 0), at+"[%d] must have either values or cuts", i)
+	ps.Require(!c.Others || len(c.Cuts) == 0, at+"[%d].others: every number is in a range: leave it out", i)
+	seen := map[string]bool{}
+	for _, v := range c.Values {
+		ps.Require(v != "" && v == strings.TrimSpace(v) && !seen[v] && v != "any other", at+"[%d].values must differ, and none may be empty, begin or end with a space, or be \"any other\"", i)
+		seen[v] = true
+	}
+	for j, x := range c.Cuts {
+		ps.Require(!math.IsNaN(x) && !math.IsInf(x, 0) && (j == 0 || c.Cuts[j-1] < x), at+"[%d].cuts must be finite numbers that ascend", i)
+	}
+}
+
+// named says that a question about a release can have the name in it.
+func named(name string) bool {
+	words := strings.Fields(name)
+	return name != "" && name == strings.Join(words, " ") && !strings.ContainsAny(name, "\"',<>=!()") &&
+		!slices.ContainsFunc(words, func(w string) bool { return slices.Contains([]string{"by", "where", "and", "in"}, strings.ToLower(w)) })
+}
