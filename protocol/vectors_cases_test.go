@@ -77,6 +77,16 @@ func reportCases(t *testing.T) []*reportCase {
 		add("strings, "+name, p, nil, texts("abc", "a", "é", "abcab", "zz", "", "néé!")...)
 	}
 
+	table := example.Table()
+	t2 := table.Question.Table
+	t2.Main, t2.Rows, t2.Answered, t2.Clip, t2.Flip, t2.Rare = 0.2, 64, 6, 2, 0.25, 1e-9
+	table.Envelopes.PayloadBytes, table.Envelopes.PerDevice = 8, 12
+	var records []reportValue
+	for _, held := range [][3]any{{"tea", "staff", 4.5}, {"coffee", "student", 5.0}, {"mate", "student", 1e9}, {"tea", "guest", -3.0}} {
+		records = append(records, reportValue{Answers: [][]any{{held[0]}, {held[1]}, {held[2]}}})
+	}
+	add("table", table, nil, append(records, reportValue{Answers: [][]any{{}, {"staff"}, {}}})...)
+
 	add3 := func(name string, p plan.Plan, state []byte, n int) { add(name, p, state, labelled(2, n)...) }
 	for _, sums := range []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares} {
 		p := vectors(sums, 32)

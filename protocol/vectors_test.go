@@ -126,6 +126,15 @@ func (v reportValue) questionValue(p plan.Plan) question.Value {
 		return gradient.Labelled{Features: v.Features, Class: class}
 	case "strings":
 		return v.Answers[0][0]
+	case "table":
+		record := make([]any, len(v.Answers))
+		for i, given := range v.Answers {
+			record[i] = ""
+			if len(given) > 0 {
+				record[i] = given[0]
+			}
+		}
+		return record
 	case "label":
 		r := label.Record{Features: v.Features, Class: class}
 		if v.Record != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/account"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/ask"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/budget"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/collect"
@@ -43,6 +44,7 @@ type cli struct {
 	Ledger device.Ledger `cmd:"" group:"Answer" help:"What a device has agreed to, spent and said."`
 
 	Release release.Command `cmd:"" group:"Look, and check" help:"Look at releases."`
+	Ask     ask.Ask         `cmd:"" group:"Look, and check" help:"What a release of tables tells of any two columns, and bounds of three."`
 	Predict predict.Command `cmd:"" group:"Look, and check" help:"What a model says of records."`
 	Explain explain.Command `cmd:"" group:"Look, and check" help:"What a word of the documentation means."`
 

@@ -69,6 +69,7 @@ func everyRoute(t *testing.T) map[string]stating {
 	labels.Budget.Adjacency = plan.AdjacencyLabel
 	add("vector, labels", labels, vector.Record{Features: x}, nil)
 	add("strings", example.Strings(), "ab", nil)
+	add("table", example.Table(), []any{"tea", "staff", 4.0}, nil)
 	for _, report := range []string{"direction", "vector"} {
 		add("gradient, "+report, example.Gradient(report), gradient.Labelled{Features: x}, nil)
 	}

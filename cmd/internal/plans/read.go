@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -33,6 +34,19 @@ func Read(file string) (plan.Plan, error) {
 		return p, fmt.Errorf("%s: %w", file, err)
 	}
 	return p, nil
+}
+
+// Columns reads the columns of a table from a file that people write.
+func Columns(file string) ([]plan.Column, error) {
+	text, err := atomicfile.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := author.Columns(text)
+	if err != nil {
+		return nil, terminal.Usage(fmt.Errorf("%s: %w", file, err))
+	}
+	return columns, nil
 }
 
 // ReadDraft reads a plan as Read does, for who gives its parties new keys: one that has none, as

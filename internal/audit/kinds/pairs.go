@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/strings"
+	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
@@ -110,6 +111,8 @@ func apart(p *protocol.Protocol) ([]Records, error) {
 		return labels(q, *p.Plan.Question.Label), nil
 	case *strings.Question:
 		return spelt(q, *p.Plan.Question.Strings), nil
+	case *table.Question:
+		return tabulated(q, *p.Plan.Question.Table), nil
 	case *latent.Question:
 		return latents(q, *p.Plan.Question.Latent)
 	}
@@ -189,6 +192,53 @@ func spelt(q *strings.Question, ask plan.Strings) []Records {
 		pair = Records{texts[0], "", texts[0]}
 	}
 	return []Records{pair}
+}
+
+// tabulated lists the two records furthest apart: one has the first value of each column, and the other agrees with it in
+// those columns that leave them furthest.
+func tabulated(q *table.Question, ask plan.Crosstab) []Records {
+	first := make([]any, len(ask.Columns))
+	others := slices.Clone(first)
+	for i, c := range ask.Columns {
+		if len(c.Cuts) > 0 {
+			first[i], others[i] = c.Cuts[0]-1, c.Cuts[0]
+		} else {
+			first[i], others[i] = c.Values[0], c.Values[len(c.Values)-1]
+			if len(c.Values) == 1 { // and another
+				others[i] = c.Values[0] + "?"
+			}
+		}
+	}
+	vectorOf := func(r []any) []float32 {
+		s, _ := q.Encode(r)
+		return s.([]float32)
+	}
+	from := vectorOf(first)
+	apart := func(r []any) (sum float64) {
+		for i, x := range vectorOf(r) {
+			sum += float64(x-from[i]) * float64(x-from[i])
+		}
+		return sum
+	}
+	// From all different, columns are made to agree one after another, each time the one that takes them furthest.
+	second := slices.Clone(others)
+	for {
+		best, at := apart(second), -1
+		for i := range second {
+			if second[i] == first[i] {
+				continue
+			}
+			try := slices.Clone(second)
+			try[i] = first[i]
+			if d := apart(try); d > best {
+				best, at = d, i
+			}
+		}
+		if at < 0 {
+			return []Records{{first, second, first}}
+		}
+		second[at] = first[at]
+	}
 }
 
 // gradients are examples opposite to each other, and of different classes: near, and so far

@@ -51,6 +51,31 @@ func Parse(text []byte) (plan.Plan, error) {
 	return p, nil
 }
 
+// Columns reads those of a table from a text in TOML or JSON: a list of columns as a plan has it.
+func Columns(text []byte) ([]plan.Column, error) {
+	var file struct {
+		Columns []plan.Column `json:"columns"`
+	}
+	tree, err := parseTree(text)
+	if err != nil {
+		return nil, err
+	}
+	if ps := unknownKeys("", tree, reflect.TypeOf(file)); len(ps) > 0 {
+		return nil, ps
+	}
+	b, err := json.Marshal(tree)
+	if err == nil {
+		err = json.Unmarshal(b, &file)
+	}
+	if err != nil {
+		return nil, errors.New("each [[columns]] has a name, and values (a list of texts, with others = true for a last one) or cuts (a list of numbers)")
+	}
+	if len(file.Columns) < 2 {
+		return nil, fmt.Errorf("there are %d columns, and tables are of two", len(file.Columns))
+	}
+	return file.Columns, nil
+}
+
 // TOML returns the plan in the form that people write; Parse reads it back to
 // the same plan.
 func TOML(p plan.Plan) []byte {

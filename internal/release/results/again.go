@@ -16,7 +16,7 @@ import (
 // the law of errors is that of counts which no release has.
 func Again(p plan.Plan, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, written []byte, ok bool, err error) {
 	if p.Question.Table != nil && len(respondents) == 1 {
-		m, err := ReadTables(p, respondents[0], counts)
+		m, err := tablesAgain(p, respondents[0], counts)
 		if err != nil {
 			return nil, nil, nil, true, err
 		}

@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -153,9 +154,39 @@ func tableCounts(m *crosstab.Model, public Public) (all []sheets.ValueCount) {
 // single is how many errors bound one count by itself, with 95 %.
 const single = 1.959963984540054
 
-// ReadTables returns what a release of a plan of tables tells, from the counts that stand beside it: no more is there,
-// and asking of it costs nothing.
-func ReadTables(p plan.Plan, respondents int, counts []byte) (*crosstab.Model, error) {
+// Crosstabs are what a release tells of every two columns.
+type Crosstabs struct {
+	*tables.Sums
+	Columns []plan.Column
+	Values  [][]string // names, by column
+}
+
+// ErrNoTables says that a release is of another kind of question.
+var ErrNoTables = errors.New("results: only a release of tables can be asked: confetti plan new table makes a plan of one")
+
+// ReadTables returns what a release of a plan of tables tells, from the counts that stand beside it: asking of these costs
+// nothing.
+func ReadTables(p plan.Plan, r *release.Release, counts []byte) (Crosstabs, error) {
+	if p.Question.Table == nil {
+		return Crosstabs{}, ErrNoTables
+	}
+	counted, _ := metric(r, respondentsMetric)
+	m, err := tablesAgain(p, int(counted.Value), counts)
+	if err == nil && m.Sums == nil {
+		err = errors.New("results: nothing was released: too few answered")
+	}
+	if err != nil {
+		return Crosstabs{}, err
+	}
+	t := Crosstabs{Sums: m.Sums, Columns: m.Asked.Columns}
+	for _, c := range m.Asked.Columns {
+		t.Values = append(t.Values, crosstab.Values(c))
+	}
+	return t, nil
+}
+
+// tablesAgain returns what was learned, from the counts.
+func tablesAgain(p plan.Plan, respondents int, counts []byte) (*crosstab.Model, error) {
 	q, err := crosstab.New(p)
 	if err != nil {
 		return nil, err
@@ -163,6 +194,9 @@ func ReadTables(p plan.Plan, respondents int, counts []byte) (*crosstab.Model, e
 	m := &crosstab.Model{Asked: *p.Question.Table}
 	if respondents == 0 {
 		return m, nil
+	}
+	if counts == nil {
+		return nil, fmt.Errorf("results: %s is not here, from which tables follow: fetch the release again", sheets.CountsFile)
 	}
 	all, err := sheets.ReadCounts(bytes.NewReader(counts), MaxRows)
 	if err != nil {
@@ -194,7 +228,6 @@ func ReadTables(p plan.Plan, respondents int, counts []byte) (*crosstab.Model, e
 	for a, b := range blank.Pairs {
 		pairs[blank.Pair(a, b)] = next(sizes[a] * sizes[b])
 	}
-	err = nil
 	scale := all[0].StdErr / want[0].StdErr // of what one number of error gives
 	if !(scale > 0) {
 		return nil, fmt.Errorf("results: %s states no error", sheets.CountsFile)

@@ -25,7 +25,8 @@ export function formOf(plan: Plan, parameters?: number): Form {
     case "vector":
       return counts(vectorRound(plan).rows, 2);
     case "strings":
-      return counts((plan.question["strings"] as { rows: number }).rows, 2);
+    case "table":
+      return counts((plan.question[plan.question.kind] as { rows: number }).rows, 2);
     case "gradient": {
       const z = (plan.question["gradient"] as { report: { name: string; bits?: number } }).report;
       return z.name === "direction" ? { bytes: 1 + seedBytes } : z.name === "cap" ? { bytes: seedBytes } : counts(leastRows(parameters!, z.bits!), 2);

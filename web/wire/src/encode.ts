@@ -1,6 +1,7 @@
 // From what a respondent holds to an answer as a plan's question takes it. What does not fit is answered as the plan says, and says
 // so to nobody; what is wrong with what everybody may know throws.
 import { fromHex } from "./bytes";
+import { tableVector } from "./crosscode";
 import { cellsOf, type Domain } from "./domain";
 import { features, type Kernel, nearest, UnfitError } from "./features";
 import { domainOf } from "./histogram";
@@ -13,7 +14,7 @@ import { stringVector } from "./treecode";
 /** What a respondent holds. Which members a question takes, docs/wire-reports.md says. */
 export interface Value {
   readonly crowd?: number; // public
-  readonly answers?: readonly (readonly string[] | readonly number[])[]; // of a histogram, by attribute; an empty list is no answer. Of strings one, with the string
+  readonly answers?: readonly (readonly string[] | readonly number[])[]; // of a histogram, by attribute; an empty list is no answer. Of strings one, with the string; of a table one for each column
   readonly features?: readonly number[];
   readonly class?: number; // index of the plan's classes
   readonly number?: number;
@@ -43,6 +44,8 @@ export function encode(plan: Plan, value: Value, state?: Uint8Array): Answer {
       return { kind: "vector", vector: fitting(() => recordVector(plan, vectorState(state), held(value))) ?? [] };
     case "strings":
       return { kind: "strings", vector: stringVector(plan, String(value.answers?.[0]?.[0] ?? "")) };
+    case "table":
+      return { kind: "table", vector: tableVector(plan, value.answers ?? []) };
     case "gradient":
       return encodeGradient(plan, value, state);
     case "label":

@@ -23,7 +23,7 @@ export type Answer =
   | { readonly kind: "histogram"; readonly crowd?: number; readonly cells: readonly (readonly number[])[]; readonly settled?: readonly Settled[]; readonly candidates?: readonly string[] }
   | { readonly kind: "density"; readonly features?: readonly number[]; readonly channels: number; readonly class?: number }
   | { readonly kind: "vector"; readonly vector: readonly number[] }
-  | { readonly kind: "strings"; readonly vector: readonly number[] }
+  | { readonly kind: "strings" | "table"; readonly vector: readonly number[] }
   | { readonly kind: "gradient"; readonly gradient: readonly number[] }
   | { readonly kind: "label"; readonly class?: number; readonly cluster?: number; readonly number?: number; readonly vector?: readonly number[] }
   | { readonly kind: "latent"; readonly crowd?: number; readonly symbol?: number; readonly number?: number; readonly vector?: readonly number[]; readonly class?: number };
@@ -134,8 +134,9 @@ export async function report(plan: Plan, answer: Answer, from: Words = system): 
     }
     case "vector":
       return { crowd: 0, parts: [bodies(rows(rowsOf(plan, (plan.question["vector"] as { seed: string }).seed, vectorRound(plan)), answer.vector, from))] };
-    case "strings": {
-      const ask = plan.question["strings"] as Round & { readonly seed: string };
+    case "strings":
+    case "table": {
+      const ask = plan.question[answer.kind] as Round & { readonly seed: string };
       return { crowd: 0, parts: [bodies(rows(rowsOf(plan, ask.seed, ask), answer.vector, from))] };
     }
     case "gradient":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
@@ -40,7 +41,7 @@ func (c collectSimulate) runCrosstab(std terminal.Streams, given *kong.Context) 
 	if err := c.checkCrosstab(given); err != nil {
 		return err
 	}
-	columns, err := c.Tabulated.Read()
+	columns, err := plans.Columns(c.Tabulated.Columns)
 	if err != nil {
 		return err
 	}

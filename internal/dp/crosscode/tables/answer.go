@@ -47,7 +47,7 @@ func (l linear) plus(other linear, times float64) linear {
 	return out
 }
 
-// value is the number.
+// value returns the number.
 func (s *Sums) value(l linear) float64 {
 	v := l.constant
 	for from, w := range l.parts {
@@ -56,7 +56,7 @@ func (s *Sums) value(l linear) float64 {
 	return v
 }
 
-// product is the covariance of two numbers, in units of the squared error of a sum.
+// product returns the covariance of two numbers, in units of the squared error of a sum.
 func (l linear) product(other linear) (sum float64) {
 	for from, w := range l.parts {
 		if v, ok := other.parts[from]; ok {

@@ -3,6 +3,8 @@ package tables
 import (
 	"math"
 	"slices"
+
+	"github.com/confetti-dp/confetti/internal/prob"
 )
 
 // Guess is the likeliest table of a pair: noise that has no structure is taken out, and no count is below zero. It is
@@ -24,6 +26,7 @@ func (s *Sums) best() []Guess {
 	_, two := s.Code.Weights()
 	noise := s.Error / two
 	bases, spectral, whole := make([][]float64, s.Code.Pairs()), make([][]float64, s.Code.Pairs()), make([][]float64, s.Code.Pairs())
+	told := make([]bool, s.Code.Pairs())
 	risk := 0.0 // of the first less that of the second
 	for a, b := range s.Pairs {
 		at := s.Pair(a, b)
@@ -32,6 +35,7 @@ func (s *Sums) best() []Guess {
 		for i, x := range bases[at] {
 			left[i] -= x
 		}
+		told[at] = dot(left, left) > noise*noise*chiSquared(float64(len(left)), surely/float64(s.Code.Pairs()))
 		var r1, r2 float64
 		spectral[at], r1 = shrinkSpectrum(left, s.Code.Sizes[b]-1, noise)
 		whole[at], r2 = shrinkWhole(left, noise)
@@ -44,17 +48,25 @@ func (s *Sums) best() []Guess {
 	out := make([]Guess, len(kept))
 	for a, b := range s.Pairs {
 		at := s.Pair(a, b)
-		structure := slices.ContainsFunc(kept[at], func(x float64) bool { return x != 0 })
 		for i, x := range kept[at] {
 			bases[at][i] += x
 		}
 		g := Guess{Table: project(s.table(a, b, bases[at]), float64(s.Respondents))}
-		if structure {
+		if told[at] {
 			g.Association, g.Information = associated(g.Table, s.Code.Sizes[b])
 		}
 		out[at] = g
 	}
 	return out
+}
+
+// surely is how seldom, in releases whose columns tell nothing of each other, some two are said to.
+const surely = 0.05
+
+// chiSquared returns the number that a sum of so many squared normals exceeds with a probability, nearly (Wilson and
+// Hilferty).
+func chiSquared(n, tail float64) float64 {
+	return n * math.Pow(1-2/(9*n)-prob.NormalQuantile(tail)*math.Sqrt(2/(9*n)), 3)
 }
 
 // independent returns the products that a pair would sum to whose columns tell nothing of each other.

@@ -1,6 +1,6 @@
 // Package tables reads tables out of a sum of vectors of package crosscode: counts as they are with their errors, best
-// guesses, rows that are drawn and an additive model. Used by question/table, internal/release/results and the commands
-// that ask a release, and by no device.
+// guesses, rows that are drawn and an additive model. Used by question/table, internal/release/results and
+// cmd/confetti/internal/ask, and by no device.
 package tables
 
 import (

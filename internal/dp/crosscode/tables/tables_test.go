@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
-// people are made-up records of columns of 3, 2, 4 and 5 values: the second and the third follow the first, the last
+// people returns made-up records of columns of 3, 2, 4 and 5 values: the second and the third follow the first, the last
 // nothing.
 func people(r *rand.Rand, n int) (sizes []int, records [][]int) {
 	for range n {
@@ -27,7 +27,7 @@ func people(r *rand.Rand, n int) (sizes []int, records [][]int) {
 	return []int{3, 2, 4, 5}, records
 }
 
-// sums are those of records, with normal noise of that error.
+// sums returns those of records, with normal noise of that error.
 func sums(r *rand.Rand, sizes []int, records [][]int, err float64) *Sums {
 	code := crosscode.New(crosscode.Shape{Sizes: sizes, Main: crosscode.Main(len(sizes))})
 	total, v := make([]float64, code.Numbers()), make([]float32, code.Numbers())
@@ -233,8 +233,17 @@ func TestGuessesAreNearer(t *testing.T) {
 			flat++
 		}
 	}
-	if flat < 10 {
+	if flat < 18 {
 		t.Errorf("of 20 releases %d say that columns tell nothing of each other, which do not", flat)
+	}
+}
+
+// The points beyond which squares are rare are those of the law, from tables of it.
+func TestChiSquared(t *testing.T) {
+	for _, c := range []struct{ n, tail, want float64 }{{1, 0.05, 3.841}, {4, 0.01, 13.277}, {30, 0.001, 59.703}, {49, 0.05, 66.339}} {
+		if got := chiSquared(c.n, c.tail); math.Abs(got-c.want) > 0.03*c.want {
+			t.Errorf("%v squares: %v, want %v", c.n, got, c.want)
+		}
 	}
 }
 

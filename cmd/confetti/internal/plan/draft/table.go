@@ -3,6 +3,7 @@ package draft
 import (
 	"errors"
 
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/plan"
@@ -41,7 +42,7 @@ func (c tablePlan) draft() (plan.Plan, error) {
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
-	columns, err := c.Columns.Read()
+	columns, err := plans.Columns(c.Columns.Columns)
 	if err != nil {
 		return plan.Plan{}, err
 	}
