@@ -19,7 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/strings"
-	crosstab "github.com/confetti-dp/confetti/question/table"
+	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -63,7 +63,7 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return describeLatent(m, public)
 	case *strings.Model:
 		return describeStrings(m, public)
-	case *crosstab.Model:
+	case *table.Model:
 		return describeTable(m, public)
 	}
 	return nil, nil, fmt.Errorf("results: no words for what %T has learned", m)
@@ -127,7 +127,7 @@ func sheetOf(m question.Model, public Public) (s Sheet, err error) {
 		return latentSheet(m)
 	case *strings.Model:
 		return stringsSheet(m, public)
-	case *crosstab.Model:
+	case *table.Model:
 		return tableSheet(m, public)
 	case *vector.Model:
 		return sumSheet(m)

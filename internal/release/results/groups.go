@@ -27,7 +27,7 @@ func (m *answers) groups(asked []Group) ([]release.Section, error) {
 		if len(of) == 0 {
 			continue
 		}
-		var tables []*table
+		var tables []*tabulated
 		for _, t := range m.tables {
 			if t.Attribute == i {
 				tables = append(tables, t)
@@ -55,7 +55,7 @@ func (m *answers) groups(asked []Group) ([]release.Section, error) {
 }
 
 // byName finds the cells of each group.
-func byName(t *table, groups []Group) ([][]int, error) {
+func byName(t *tabulated, groups []Group) ([][]int, error) {
 	at := map[string]int{}
 	for cell := range t.Values {
 		at[t.Name(cell)] = cell
@@ -77,7 +77,7 @@ func byName(t *table, groups []Group) ([][]int, error) {
 }
 
 // regrouped returns the tables of an attribute's groups.
-func (m *answers) regrouped(tables []*table, groups []Group, cells [][]int) (release.Section, error) {
+func (m *answers) regrouped(tables []*tabulated, groups []Group, cells [][]int) (release.Section, error) {
 	s := release.Section{Name: place{attributes: len(m.Attributes), attribute: tables[0].Attribute}.key("groups", "-")}
 	known := make([]float64, len(groups))
 	all := make([]estimate.Value, len(groups))

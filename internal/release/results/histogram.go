@@ -25,10 +25,10 @@ const (
 // answers is a histogram's model with the truth beside it, where that is known.
 type answers struct {
 	*histogram.Model
-	tables []*table
+	tables []*tabulated
 }
 
-type table struct {
+type tabulated struct {
 	*histogram.Table
 	truth *TableTruth
 }
@@ -36,7 +36,7 @@ type table struct {
 func newAnswers(m *histogram.Model, truth *Truth) *answers {
 	a := &answers{Model: m}
 	for _, t := range m.Tables {
-		a.tables = append(a.tables, &table{t, truth.Table(t.Crowd, t.Attribute)})
+		a.tables = append(a.tables, &tabulated{t, truth.Table(t.Crowd, t.Attribute)})
 	}
 	return a
 }
@@ -66,12 +66,12 @@ func (m *answers) describeAll(public Public) ([]release.Metric, []release.Sectio
 }
 
 // key names a table's metrics, sections and figures.
-func (m *answers) key(t *table, name, separator string) string {
+func (m *answers) key(t *tabulated, name, separator string) string {
 	return place{len(m.Attributes), len(m.Respondents), t.Attribute, t.Crowd}.key(name, separator)
 }
 
 // names returns those of cells, in order.
-func names(t *table, cells []int) []string {
+func names(t *tabulated, cells []int) []string {
 	all := make([]string, len(cells))
 	for i, c := range cells {
 		all[i] = t.Name(c)
@@ -79,7 +79,7 @@ func names(t *table, cells []int) []string {
 	return all
 }
 
-func (m *answers) describe(t *table) ([]release.Metric, release.Section, error) {
+func (m *answers) describe(t *tabulated) ([]release.Metric, release.Section, error) {
 	s := release.Section{Name: m.key(t, "answers", "-")}
 	top := t.Top(tableRows)
 	table, err := m.largest(t, top)
@@ -140,7 +140,7 @@ func (m *answers) crowds() release.Section {
 }
 
 // largest lists cells with their errors.
-func (m *answers) largest(t *table, cells []int) (release.Table, error) {
+func (m *answers) largest(t *tabulated, cells []int) (release.Table, error) {
 	consistent, err := t.Consistent()
 	if err != nil {
 		return release.Table{}, err
@@ -160,7 +160,7 @@ func (m *answers) largest(t *table, cells []int) (release.Table, error) {
 
 // bars shows the largest cells, or all of a number's buckets in their order where
 // there is room.
-func (m *answers) bars(t *table, cells []int) release.Figure {
+func (m *answers) bars(t *tabulated, cells []int) release.Figure {
 	if t.Asked.Kind == "buckets" && len(cells) == len(t.Values) && len(cells) <= figureBuckets {
 		cells = slices.Sorted(slices.Values(cells))
 	} else {
@@ -179,7 +179,7 @@ func (m *answers) bars(t *table, cells []int) release.Figure {
 }
 
 // list returns the cells that somebody holds.
-func (m *answers) list(t *table, hitters []int) release.List {
+func (m *answers) list(t *tabulated, hitters []int) release.List {
 	out := release.List{Name: "held", Level: level, Among: len(t.Values)}
 	hitters = hitters[:min(len(hitters), listItems)]
 	for i, ends := range t.IntervalsAtOnce(hitters, level) {
@@ -193,7 +193,7 @@ func (m *answers) list(t *table, hitters []int) release.List {
 var poisoned = []int{10_000, 1000, 100}
 
 // poisoning returns how far such devices could move an estimate.
-func (m *answers) poisoning(t *table) (release.Table, bool) {
+func (m *answers) poisoning(t *tabulated) (release.Table, bool) {
 	out := release.Table{Name: "poisoning"}
 	for _, oneIn := range poisoned {
 		devices := (t.Respondents + oneIn - 1) / oneIn

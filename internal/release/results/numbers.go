@@ -15,7 +15,7 @@ var quantiles = []float64{0.05, 0.25, 0.5, 0.75, 0.95}
 // distribution adds what buckets say of the number they cut up. A cell for others
 // is no bucket: it is left out with its estimated respondents. Without one the edge
 // buckets hold what lies outside, too, and are open on that side.
-func distribution(m *answers, t *table, s *release.Section) error {
+func distribution(m *answers, t *tabulated, s *release.Section) error {
 	axis := encode.Axis{Low: t.Asked.Low, High: t.Asked.High, Cells: t.Asked.Cells}
 	open := !t.Asked.Others
 	if open && axis.Cells == 1 {
@@ -45,7 +45,7 @@ func distribution(m *answers, t *table, s *release.Section) error {
 }
 
 // endShare returns the share of respondents in an open end bucket.
-func (m *answers) endShare(t *table, name string, share estimate.Value, cell int) release.Metric {
+func (m *answers) endShare(t *tabulated, name string, share estimate.Value, cell int) release.Metric {
 	out := release.Metric{Name: m.key(t, name, "_"), Value: share.Mean, StdErr: share.StdErr}
 	if n := t.truth.count(cell); n != nil {
 		known := *n / float64(max(1, len(t.truth.Numbers)))
@@ -56,7 +56,7 @@ func (m *answers) endShare(t *table, name string, share estimate.Value, cell int
 
 // cumulative returns the distribution function at the edges where it is estimated: all
 // upper edges but the highest of an open end bucket.
-func (m *answers) cumulative(t *table, axis encode.Axis, d number.Distribution) release.Figure {
+func (m *answers) cumulative(t *tabulated, axis encode.Axis, d number.Distribution) release.Figure {
 	f, series := release.Figure{Name: m.key(t, "distribution", "-")}, release.Series{}
 	last, below := axis.Cells, 0
 	if d.Open {
@@ -75,7 +75,7 @@ func (m *answers) cumulative(t *table, axis encode.Axis, d number.Distribution) 
 }
 
 // quantiles returns the table of them. What reaches an open end bucket has no end there.
-func (m *answers) quantiles(t *table, axis encode.Axis, d number.Distribution) release.Table {
+func (m *answers) quantiles(t *tabulated, axis encode.Axis, d number.Distribution) release.Table {
 	out := release.Table{Name: "quantiles"}
 	for _, q := range quantiles {
 		x, low, high := d.Quantile(q)
@@ -111,7 +111,7 @@ func ended(low, high float64) release.Cell {
 
 // places returns the picture of a grid, as fine and as exact as is seen: a release with one
 // for each of several crowds should not grow out of hand.
-func (m *answers) places(t *table) release.Figure {
+func (m *answers) places(t *tabulated) release.Figure {
 	const most = 1 << 9 // cells a side
 	x, y := t.Asked.X, t.Asked.Y
 	grid := release.Grid{Columns: x.Cells, Left: x.Low, Right: x.High, Bottom: y.Low, Top: y.High, Values: make([]float64, x.Cells*y.Cells)}
@@ -126,7 +126,7 @@ func (m *answers) places(t *table) release.Figure {
 }
 
 // marginals returns the sums of a grid along its axes.
-func marginals(t *table) []release.Table {
+func marginals(t *tabulated) []release.Table {
 	columns := t.Asked.X.Cells
 	rows, cols := t.Together().Marginals(t.Values[:columns*t.Asked.Y.Cells], columns)
 	table := func(axis string, a encode.Axis, sums []estimate.Value, cellsOf func(i int) []int) release.Table {

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
-	crosstab "github.com/confetti-dp/confetti/question/table"
+	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -22,7 +22,7 @@ const shownCells = 20_000
 func pairName(a, b string) string { return a + " by " + b }
 
 // describeTable states how strongly columns go together, and the table of each pair.
-func describeTable(m *crosstab.Model, public Public) ([]release.Metric, []release.Section, error) {
+func describeTable(m *table.Model, public Public) ([]release.Metric, []release.Section, error) {
 	headline := []release.Metric{{Name: respondentsMetric}}
 	if m.Sums == nil {
 		return headline, nil, nil
@@ -83,9 +83,9 @@ func strongest(s *tables.Sums) (pairs [][2]int) {
 }
 
 // pairSection has the table of two columns: best guesses, and ranges that hold for all cells of the release at once.
-func pairSection(m *crosstab.Model, a, b int) release.Section {
+func pairSection(m *table.Model, a, b int) release.Section {
 	s := m.Sums
-	rows, columns := crosstab.Values(m.Asked.Columns[a]), crosstab.Values(m.Asked.Columns[b])
+	rows, columns := table.Values(m.Asked.Columns[a]), table.Values(m.Asked.Columns[b])
 	guess, raw, half := s.Guess(a, b), s.Table(a, b), s.Quantile(level)*s.CellError(a, b)
 	best, ranges := release.Table{Name: "best"}, release.Table{Name: "ranges"}
 	for i, name := range rows {
@@ -111,13 +111,13 @@ func bounds(mean, half float64, n int) (low, high float64) {
 
 // tableSheet lists how many hold each value, and each two together, in the plan's order: all that a release tells follows
 // from it.
-func tableSheet(m *crosstab.Model, public Public) (Sheet, error) {
+func tableSheet(m *table.Model, public Public) (Sheet, error) {
 	var text bytes.Buffer
 	err := sheets.WriteCounts(&text, tableCounts(m, public))
 	return Sheet{File: sheets.CountsFile, Text: text.Bytes()}, err
 }
 
-func tableCounts(m *crosstab.Model, public Public) (all []sheets.ValueCount) {
+func tableCounts(m *table.Model, public Public) (all []sheets.ValueCount) {
 	if m.Sums == nil {
 		return nil
 	}
@@ -137,15 +137,15 @@ func tableCounts(m *crosstab.Model, public Public) (all []sheets.ValueCount) {
 	for a, c := range m.Asked.Columns {
 		held, truth := s.Held(a), public.Truth.column(a)
 		for i, v := range s.Column(a) {
-			add(c.Name, crosstab.Values(c)[i], v.Mean, v.StdErr, held[i], known(truth, i))
+			add(c.Name, table.Values(c)[i], v.Mean, v.StdErr, held[i], known(truth, i))
 		}
 	}
 	for a, b := range s.Pairs {
 		first, second := m.Asked.Columns[a], m.Asked.Columns[b]
 		guess, truth := s.Guess(a, b).Table, public.Truth.pair(s.Pair(a, b))
-		names := crosstab.Values(second)
+		names := table.Values(second)
 		for i, x := range s.Table(a, b) {
-			add(pairName(first.Name, second.Name), pairName(crosstab.Values(first)[i/len(names)], names[i%len(names)]), x, s.CellError(a, b), guess[i], known(truth, i))
+			add(pairName(first.Name, second.Name), pairName(table.Values(first)[i/len(names)], names[i%len(names)]), x, s.CellError(a, b), guess[i], known(truth, i))
 		}
 	}
 	return all
@@ -180,18 +180,18 @@ func ReadTables(p plan.Plan, r *release.Release, counts []byte) (Crosstabs, erro
 	}
 	t := Crosstabs{Sums: m.Sums, Columns: m.Asked.Columns}
 	for _, c := range m.Asked.Columns {
-		t.Values = append(t.Values, crosstab.Values(c))
+		t.Values = append(t.Values, table.Values(c))
 	}
 	return t, nil
 }
 
 // tablesAgain returns what was learned, from the counts.
-func tablesAgain(p plan.Plan, respondents int, counts []byte) (*crosstab.Model, error) {
-	q, err := crosstab.New(p)
+func tablesAgain(p plan.Plan, respondents int, counts []byte) (*table.Model, error) {
+	q, err := table.New(p)
 	if err != nil {
 		return nil, err
 	}
-	m := &crosstab.Model{Asked: *p.Question.Table}
+	m := &table.Model{Asked: *p.Question.Table}
 	if respondents == 0 {
 		return m, nil
 	}
@@ -203,7 +203,7 @@ func tablesAgain(p plan.Plan, respondents int, counts []byte) (*crosstab.Model, 
 		return nil, err
 	}
 	blank := q.Sums(respondents, make([]float64, q.Code().Numbers()), 1)
-	want := tableCounts(&crosstab.Model{Asked: m.Asked, Sums: blank}, Public{})
+	want := tableCounts(&table.Model{Asked: m.Asked, Sums: blank}, Public{})
 	if len(all) != len(want) {
 		return nil, fmt.Errorf("results: %s has %d counts, and the plan's tables have %d", sheets.CountsFile, len(all), len(want))
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
-	crosstab "github.com/confetti-dp/confetti/question/table"
+	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -60,9 +60,9 @@ func (w tableWords) section(s release.Section) (said, bool) {
 		if !ok {
 			return said{}, false
 		}
-		first := column{label: w.ask.Columns[a].Name, keys: among(crosstab.Values(w.ask.Columns[a]))}
+		first := column{label: w.ask.Columns[a].Name, keys: among(table.Values(w.ask.Columns[a]))}
 		best, ranges := []column{first}, []column{first}
-		for _, v := range crosstab.Values(w.ask.Columns[b]) {
+		for _, v := range table.Values(w.ask.Columns[b]) {
 			best, ranges = append(best, column{label: v, unit: release.Count}), append(ranges, column{label: v, unit: release.Count})
 		}
 		return said{

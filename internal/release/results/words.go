@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/strings"
-	crosstab "github.com/confetti-dp/confetti/question/table"
+	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -113,7 +113,7 @@ func speakerOf(p plan.Plan, q question.Question, r *release.Release) (speaker, e
 		return newLatentWords(p, r), nil
 	case *strings.Question:
 		return stringsWords{p, q, r}, nil
-	case *crosstab.Question:
+	case *table.Question:
 		return tableWords{*p.Question.Table}, nil
 	}
 	return nil, fmt.Errorf("results: no words for %T", q)
