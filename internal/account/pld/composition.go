@@ -189,7 +189,7 @@ func (c *Composition) stretch(epsilons []float64, kept bool) ([]float64, error) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if kept && len(c.kept) > 0 {
-		deltas, enough, err := nearest(c.kept, epsilons[0]).deltas(epsilons, keptDigits)
+		deltas, enough, err := nearest(c.kept, epsilons[0]).deltas(epsilons, keptDigits, 0)
 		if enough > 0 || err != nil {
 			return deltas[:enough], err
 		}
@@ -199,7 +199,7 @@ func (c *Composition) stretch(epsilons []float64, kept bool) ([]float64, error) 
 		return nil, err
 	}
 	c.keep(t)
-	deltas, enough, err := t.deltas(epsilons, digits)
+	deltas, enough, err := t.deltas(epsilons, digits, fewer)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func TestKeptLawsSayTheSame(t *testing.T) {
 					t.Errorf("lower %v, epsilon %v: %v of what was kept, %v of its own", d.lower, epsilon, got, fresh)
 				}
 				if far := kept.kept; fresh > 1e-290 && len(far) > 1 {
-					all, _, err := far[0].deltas([]float64{epsilon}, keptDigits)
+					all, _, err := far[0].deltas([]float64{epsilon}, keptDigits, 0)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -200,9 +200,19 @@ func Sum(a, b *Distribution) (*Distribution, error) {
 	if len(a.mass) > 0 && len(b.mass) > 0 {
 		sum.mass = make([]float64, len(a.mass)+len(b.mass)-1)
 	}
+	// A law may have a few values far from the rest of it, and none between.
+	var some []int
+	for j, y := range b.mass {
+		if y > 0 {
+			some = append(some, j)
+		}
+	}
 	for i, x := range a.mass {
-		for j, y := range b.mass {
-			sum.mass[i+j] += x * y
+		if x == 0 {
+			continue
+		}
+		for _, j := range some {
+			sum.mass[i+j] += x * b.mass[j]
 		}
 	}
 	return sum.checked()

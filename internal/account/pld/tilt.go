@@ -205,20 +205,23 @@ func (t *tilted) signed() float64 {
 }
 
 // The share of an answer that the slack may make up before another tilt is worth its convolution:
-// of a new one's neighbours, and of what was convolved for another question.
+// of a new one's neighbours, and of what was convolved for another question. Where a new one's own answer
+// has not so many digits, as with losses of 1e-5, its neighbours' may have half a digit fewer.
 const (
 	digits     = 1e-8
 	keptDigits = 1e-9
+	fewer      = 3
 )
 
 // deltas returns delta at each of the epsilons, which do not fall, and for how many of the
-// first ones this tilt has digits. Delta is the sum over l > epsilon of (1 - e^(epsilon-l)) p(l),
+// first ones this tilt has digits, or as many as for the first of all, but for a factor, if it was made for that one. Delta is the sum over l > epsilon of (1 - e^(epsilon-l)) p(l),
 // over finite losses. For theta >= 0 no tilted unit weighs more than e^(K - theta epsilon), so the
 // slack does not either. One walk down collects, over the losses l above epsilon, the sums of
 // q e^(-theta (l - epsilon)) and of the same times e^(epsilon - l).
-func (t *tilted) deltas(epsilons []float64, digits float64) (deltas []float64, enough int, err error) {
-	deltas, enough = make([]float64, len(epsilons)), len(epsilons)
-	up, down, before := 0.0, 0.0, math.Inf(1)
+func (t *tilted) deltas(epsilons []float64, digits, fewer float64) (deltas []float64, enough int, err error) {
+	deltas = make([]float64, len(epsilons))
+	lacks := make([]float64, len(epsilons)) // the share that slack and rounding make up
+	up, down, before, falls := 0.0, 0.0, math.Inf(1), 0
 	i := len(t.q) - 1
 	for j := len(epsilons) - 1; j >= 0; j-- {
 		epsilon := epsilons[j]
@@ -228,6 +231,7 @@ func (t *tilted) deltas(epsilons []float64, digits float64) (deltas []float64, e
 		if fall := before - epsilon; up > 0 {
 			up *= math.Exp(-t.theta * fall)
 			down *= math.Exp(-(t.theta + 1) * fall)
+			falls++
 		}
 		before = epsilon
 		for ; i >= 0; i-- {
@@ -240,15 +244,16 @@ func (t *tilted) deltas(epsilons []float64, digits float64) (deltas []float64, e
 			down += p * math.Exp(-above)
 		}
 		// What the sums rounded, of up to as many terms and as many falls.
-		rounding := roundoff * float64(len(t.q)+2*len(epsilons)) * up
+		rounding := roundoff * float64(len(t.q)+2*falls) * up
 		if t.lower {
 			rounding = -rounding
 		}
 		sum := up - down
-		if t.slack+math.Abs(rounding) > digits*sum {
-			enough = j
-		}
+		lacks[j] = (t.slack + math.Abs(rounding)) / math.Max(sum, math.SmallestNonzeroFloat64)
 		deltas[j] = max(0, sum+rounding+t.signed()) * math.Exp(t.log-t.theta*epsilon)
+	}
+	for enough < len(lacks) && lacks[enough] <= math.Max(digits, fewer*lacks[0]) {
+		enough++
 	}
 	return deltas, enough, nil
 }

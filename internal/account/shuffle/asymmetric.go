@@ -65,7 +65,7 @@ func (e AsymmetricResponse) Profile(rounds int, o account.Options) (profile.Curv
 		return nil, "", nil
 	case o.Lower:
 		return single{e.Users, e.bit(), o}, account.Lower, nil
-	case e.bit().cover(e.Users, o).Dropped > 0:
+	case !e.bit().cover(e.Users, o).complete():
 		return single{e.Users, e.bit(), o}, account.Upper, nil
 	}
 	return single{e.Users, e.bit(), o}, account.Exact, nil

@@ -48,7 +48,21 @@ func (e BucketResponse) single() AsymmetricResponse {
 	return AsymmetricResponse{e.Users, 1 - e.Flip, 0.5}
 }
 
-func (e BucketResponse) Certificate(o account.Options) string { return e.bit().certified(e.Users, o) }
+func (e BucketResponse) Certificate(o account.Options) string {
+	if o.Lower {
+		return leastOf
+	}
+	return e.cover(o).words()
+}
+
+// cover returns the worlds of one bucket. Those of a certificate all leave out as many: their
+// blocks must be narrow, since what one bucket holds the other does not.
+func (e BucketResponse) cover(o account.Options) Worlds {
+	if o.Every && !o.Lower {
+		return e.bit().certificate(e.Users, false)
+	}
+	return e.bit().cover(e.Users, o)
+}
 
 // spread has all others in one of the two buckets.
 func (e BucketResponse) Spread() float64 {
@@ -71,12 +85,12 @@ func (e BucketResponse) Distributions(o account.Options) ([]*pld.Distribution, e
 		return e.lower(o)
 	}
 	// Whoever is left out of the cover is told to the observer.
-	e.Users = e.bit().cover(e.Users, o).Users
+	e.Users = e.cover(o).Users
 	blocks, err := e.blocks(o)
 	if err != nil {
 		return nil, err
 	}
-	tail := math.Max(o.Neglect/2, profile.MinTail)
+	tail := math.Max(o.Neglect/2, 8*profile.MinTail)
 	profiles, errs := make([][]float64, len(blocks)), make([]error, len(blocks))
 	inParallel(len(blocks), func(i int) {
 		profiles[i], errs[i] = blocks[i].together(e, blocks, o.Step, tail)
@@ -100,20 +114,23 @@ type block struct {
 
 // blocks returns the A_i.
 func (e BucketResponse) blocks(o account.Options) ([]block, error) {
-	b, c := e.bit(), e.bit().cover(e.Users, o)
-	number := min(bucketBlocks, c.Count())
+	b := e.bit()
+	worlds := slices.Collect(e.cover(o).all())
+	number := min(bucketBlocks, len(worlds))
 	blocks := make([]block, number)
 	falling, rising := make([][]float64, number), make([][]float64, number)
 	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
-	tail := math.Max(o.Neglect/8, profile.MinTail)
+	// Two counts neglect four tails: well below where the profile of both ends, or it would not.
+	tail := math.Max(o.Neglect/16, profile.MinTail)
 	inParallel(number, func(i int) {
 		var law Others
 		fall, rise := sticks{bit: b}, sticks{bit: b.mirror()}
-		first, end := i*c.Count()/number, (i+1)*c.Count()/number
-		// A world with so many others in the bucket stands for up to dropped more.
-		blocks[i].least, blocks[i].most = c.Ones(first), min(e.Users-1, c.Ones(end-1)+c.Dropped)
-		for j := first; j < end; j++ {
-			_, w := law.law(c.Others(), c.Ones(j), b, tail)
+		first, end := i*len(worlds)/number, (i+1)*len(worlds)/number
+		// A world with so many others in the bucket stands for up to as many more as are left out.
+		last := worlds[end-1]
+		blocks[i].least, blocks[i].most = worlds[first].ones, last.ones+e.Users-1-last.others
+		for _, x := range worlds[first:end] {
+			_, w := law.law(x.others, x.ones, b, tail)
 			fall.raise(w, o.Step, tail, points)
 			slices.Reverse(w)
 			rise.raise(w, o.Step, tail, points)

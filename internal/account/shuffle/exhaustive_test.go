@@ -167,8 +167,8 @@ func TestEnvelopeBoundsEveryK(t *testing.T) {
 			for _, p := range []float64{0.05, 0.3} {
 				e := RandomizedResponse{n, p}
 				o := account.Options{Step: e.Spread() / 20, Neglect: 1e-20}
-				full := e.bit().envelope(Worlds{n, 0}, o)
-				cover := Worlds{n, dropped}
+				full := e.bit().envelope(Worlds{Users: n}, o)
+				cover := Worlds{Users: n, Dropped: dropped}
 				if first, last := cover.Ones(0), cover.Ones(cover.Count()-1); first != 0 || last != n-1-dropped {
 					t.Fatalf("n=%d: worlds from %d to %d", n, first, last)
 				}

@@ -17,7 +17,7 @@ func TestRecentEnvelopesAreThoseComputed(t *testing.T) {
 	other := AsymmetricResponse{50, 0.5, 0.2}.bit()
 	for range 2 {
 		for _, b := range []bit{one, other, one} {
-			for _, c := range []Worlds{{50, 0}, {49, 0}, {50, 1}} {
+			for _, c := range []Worlds{{Users: 50}, {Users: 49}, {Users: 50, Dropped: 1}} {
 				for _, o := range []account.Options{o, fine, strict} {
 					up, down := b.walk(c, o)
 					for _, every := range []int{0, 1, 3} {

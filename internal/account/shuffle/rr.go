@@ -63,15 +63,24 @@ func (e RandomizedResponse) Certificate(o account.Options) string {
 	return e.bit().certified(e.Users, o)
 }
 
+const leastOf = "some data sets only"
+
 func (b bit) certified(users int, o account.Options) string {
-	c := b.cover(users, o)
-	switch {
-	case o.Lower:
-		return "some data sets only"
-	case c.Dropped == 0:
-		return fmt.Sprintf("every k of the others, 0 to %d", users-1)
+	if o.Lower {
+		return leastOf
 	}
-	return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out", c.Count(), users-1-c.Others())
+	return b.cover(users, o).words()
+}
+
+// words says what the worlds stand for.
+func (c Worlds) words() string {
+	switch {
+	case c.rate > 0:
+		return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out, and more where a count spreads more", len(slices.Collect(c.all())), c.Dropped)
+	case c.complete():
+		return fmt.Sprintf("every k of the others, 0 to %d", c.Users-1)
+	}
+	return fmt.Sprintf("every k of the others, by an envelope of %d k with %d respondents left out", c.Count(), c.Users-1-c.Others())
 }
 
 func (e RandomizedResponse) Spread() float64 {
@@ -123,7 +132,8 @@ func (b bit) envelope(c Worlds, o account.Options) []float64 {
 // walk computes the envelopes of either direction.
 func (b bit) walk(c Worlds, o account.Options) (rising, falling []float64) {
 	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
-	workers := min(runtime.GOMAXPROCS(0), 1+c.Count()/64)
+	worlds := slices.Collect(c.all())
+	workers := min(runtime.GOMAXPROCS(0), 1+len(worlds)/8)
 	partial := make([][]float64, 2*workers)
 	tail := math.Max(o.Neglect/4, profile.MinTail)
 	var wait sync.WaitGroup
@@ -133,8 +143,8 @@ func (b bit) walk(c Worlds, o account.Options) (rising, falling []float64) {
 			defer wait.Done()
 			var law Others
 			rising, falling := sticks{bit: b}, sticks{bit: b.mirror()}
-			for j := i; j < c.Count(); j += workers {
-				_, w := law.law(c.Others(), c.Ones(j), b, tail)
+			for j := i; j < len(worlds); j += workers {
+				_, w := law.law(worlds[j].others, worlds[j].ones, b, tail)
 				rising.raise(w, o.Step, tail, points)
 				if !b.symmetric() {
 					slices.Reverse(w)
@@ -254,8 +264,17 @@ func (b bit) unanimous(users int, o account.Options) ([]*pld.Distribution, error
 // from a zero and the reverse, without what is too rare to be resolved.
 func (b bit) atoms(users, ones int, o account.Options) (falling, rising []pld.Atom) {
 	var law Others
-	_, w := law.law(users-1, ones, b, math.Max(o.Neglect/4, profile.MinTail))
-	for i := range len(w) + 1 {
+	low, w := law.law(users-1, ones, b, math.Max(o.Neglect/4, profile.MinTail))
+	// Counts at the ends of a window that does not hold all of the law have too large a loss, for
+	// want of their neighbour.
+	first, last := 1, len(w)
+	if low == 0 {
+		first = 0
+	}
+	if low+len(w) == users {
+		last++
+	}
+	for i := first; i < last; i++ {
 		var before, here float64
 		if i > 0 {
 			before = w[i-1]

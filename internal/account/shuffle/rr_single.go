@@ -3,6 +3,7 @@ package shuffle
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/confetti-dp/confetti/account"
@@ -23,7 +24,7 @@ func (e RandomizedResponse) Profile(rounds int, o account.Options) (profile.Curv
 		return nil, "", nil
 	case o.Lower:
 		return single{e.Users, e.bit(), o}, account.Lower, nil
-	case e.bit().cover(e.Users, o).Dropped > 0:
+	case !e.bit().cover(e.Users, o).complete():
 		return single{e.Users, e.bit(), o}, account.Upper, nil
 	}
 	return single{e.Users, e.bit(), o}, account.Exact, nil
@@ -44,7 +45,7 @@ type single struct {
 // Delta rounds up by the neglected tails and the law's error.
 func (s single) Delta(epsilon float64) (float64, error) {
 	growth := math.Expm1(epsilon)
-	delta := s.most(func(b bit, w, above float64) float64 { return b.margin(epsilon)*w - growth*above })
+	delta := s.most(func(b bit, w, above float64) (p, q float64) { return b.margin(epsilon)*w - growth*above, 1 })
 	if !(delta > 0) {
 		return 0, nil // beyond the local epsilon
 	}
@@ -59,47 +60,56 @@ func (s single) Epsilon(delta float64) (float64, error) {
 	if !s.o.Lower {
 		delta -= 2 * s.tail()
 	}
-	ratio := s.most(func(b bit, w, above float64) float64 {
-		return (above + b.keep*w - delta) / (above + b.flip*w)
+	ratio := s.most(func(b bit, w, above float64) (p, q float64) {
+		return above + b.keep*w - delta, above + b.flip*w
 	})
 	return math.Max(0, math.Log(ratio)), nil
 }
 
 func (s single) tail() float64 { return math.Max(s.o.Neglect/4, profile.MinTail) }
 
-// most returns the largest value over every world and every t of a function of
+// most returns the largest ratio over every world and every t of two functions of
 // w(t-1) and S(t), in both directions. A lower bound is content with the ends
 // and a spread of worlds.
-func (s single) most(value func(b bit, w, above float64) float64) float64 {
-	c := s.bit.cover(s.users, s.o)
-	count, ones := c.Count(), c.Ones
+func (s single) most(value func(b bit, w, above float64) (p, q float64)) float64 {
+	var worlds []world
 	if s.o.Lower {
 		stride := max(1, s.users/64)
-		count = (s.users-1)/stride + 2
-		ones = func(i int) int { return min(s.users-1, i*stride) }
+		for i := range (s.users-1)/stride + 2 {
+			worlds = append(worlds, world{s.users - 1, min(s.users-1, i*stride)})
+		}
+	} else {
+		worlds = slices.Collect(s.bit.cover(s.users, s.o).all())
 	}
-	workers := min(runtime.GOMAXPROCS(0), 1+count/64)
+	workers := min(runtime.GOMAXPROCS(0), 1+len(worlds)/8)
 	best := make([]float64, workers)
+	larger := func(best *float64, p, q float64) {
+		if p > *best*q { // few are, and a division takes long
+			*best = math.Max(*best, p/q)
+		}
+	}
 	var wait sync.WaitGroup
 	for i := range workers {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
 			var law Others
-			for j := i; j < count; j += workers {
-				_, w := law.law(c.Others(), ones(j), s.bit, s.tail())
+			for j := i; j < len(worlds); j += workers {
+				_, w := law.law(worlds[j].others, worlds[j].ones, s.bit, s.tail())
 				above := 0.0
 				for t := len(w) - 1; t >= 0; t-- {
-					best[i] = math.Max(best[i], value(s.bit, w[t], above))
+					p, q := value(s.bit, w[t], above)
+					larger(&best[i], p, q)
 					above += w[t]
 				}
 				if s.bit.symmetric() {
 					continue // the other direction is another world
 				}
 				below, mirror := 0.0, s.bit.mirror()
-				for _, p := range w {
-					best[i] = math.Max(best[i], value(mirror, p, below))
-					below += p
+				for _, x := range w {
+					p, q := value(mirror, x, below)
+					larger(&best[i], p, q)
+					below += x
 				}
 			}
 		}()
