@@ -151,6 +151,9 @@ func (r rapidReader) Read(p []byte) (int, error) {
 // Whatever single byte is changed, the whole contribution is refused.
 func TestEveryByteOfAFormCounts(t *testing.T) {
 	f, key, _, body := sealedForm(t, X25519, 3, 50)
+	if _, err := f.Open(key, 3, body); err != nil {
+		t.Fatalf("unchanged: %v", err)
+	}
 	for at := range body {
 		changed := bytes.Clone(body)
 		changed[at] ^= 1
