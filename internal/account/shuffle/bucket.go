@@ -71,8 +71,11 @@ func (e BucketResponse) Spread() float64 {
 	return math.Min(b.local()+b.mirror().local(), (0.5-p)*math.Sqrt(1/(n*p*(1-p))+4/n))
 }
 
-// bucketBlocks is into how many ranges the number of others in a bucket is cut.
-const bucketBlocks = 32
+// Into how many ranges the number of others in a bucket is cut, and for a certificate.
+const (
+	bucketBlocks = 32
+	everyBlocks  = 128
+)
 
 // Distributions returns one pair. With a others in the bucket left and b in the one entered,
 // a+b <= n-1, the two counts are independent. Let A_i dominate every count with a in
@@ -117,6 +120,9 @@ func (e BucketResponse) blocks(o account.Options) ([]block, error) {
 	b := e.bit()
 	worlds := slices.Collect(e.cover(o).all())
 	number := min(bucketBlocks, len(worlds))
+	if o.Every {
+		number = min(everyBlocks, len(worlds))
+	}
 	blocks := make([]block, number)
 	falling, rising := make([][]float64, number), make([][]float64, number)
 	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1

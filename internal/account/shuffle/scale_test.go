@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -29,7 +28,7 @@ func TestCalibratedNoiseDoesNotGrow(t *testing.T) {
 }
 
 // A certificate costs no more at 1e10 respondents than at a million, is near what is surely lost, and at a million
-// within .1 % of the certificates of 9e614c27, which looked at 100,000 numbers of ones.
+// at most .1 % above the certificates of 9e614c27, which looked at 100,000 numbers of ones.
 func TestCertificatesAtScale(t *testing.T) {
 	calibrated := func(n int) float64 { return 13_800 / float64(n) }
 	for _, c := range []struct {
@@ -64,8 +63,8 @@ func TestCertificatesAtScale(t *testing.T) {
 			if terms > 1.5*everyTerms {
 				t.Errorf("%s, %d users: %d terms", c.what, users, terms)
 			}
-			if users == 1e6 {
-				accounttest.Within(t, c.what, g.Epsilon, c.before, 1e-3)
+			if users == 1e6 && g.Epsilon > 1.001*c.before {
+				t.Errorf("%s: epsilon %v, and %v before", c.what, g.Epsilon, c.before)
 			}
 			t.Logf("%s, %d users: %v, no less than %v, %d terms: %s", c.what, users, g.Epsilon, least.Epsilon, terms, g.Certified)
 		}
