@@ -1,7 +1,8 @@
 package plan
 
 // Strings asks for the frequent ones of strings that nobody listed, in one round (docs/strings.md). Of a string's
-// vector, rotated, a device answers few coordinates (rows), which it draws in secret, with a flipped bit each.
+// vector, rotated, a device answers few coordinates (rows), which it draws in secret, with a flipped bit each; or two
+// aggregators add vectors up.
 type Strings struct {
 	Alphabet string `json:"alphabet,omitempty"` // the characters of strings; empty: any text, read as bytes of UTF-8
 	Longest  int    `json:"longest"`            // characters of a string, or bytes of any text
@@ -15,9 +16,10 @@ type Strings struct {
 	// Pairs is the share of a vector's squared length that tells which symbols follow each other.
 	Pairs float64 `json:"pairs,omitempty"`
 
-	Answered int     `json:"answered"`         // rows that a device answers, on average
-	Rows     int     `json:"rows"`             // a power of two, at least the length of a vector
-	Clip     float64 `json:"clip"`             // at which rotated coordinates are cut, in deviations of one
-	Flip     float64 `json:"flip_probability"` // of an answer, in (0, 1/2)
-	Rare     float64 `json:"rare"`             // chance, charged to delta, that rows are more crowded than accounted for
+	// Of answers that are mixed. Of sums nothing: a vector goes as it is, with ones in the place of its entries.
+	Answered int     `json:"answered,omitempty"`         // rows that a device answers, on average
+	Rows     int     `json:"rows,omitempty"`             // a power of two, at least the length of a vector
+	Clip     float64 `json:"clip,omitempty"`             // at which rotated coordinates are cut, in deviations of one
+	Flip     float64 `json:"flip_probability,omitempty"` // of an answer, in (0, 1/2)
+	Rare     float64 `json:"rare,omitempty"`             // chance, charged to delta, that rows are more crowded than accounted for
 }

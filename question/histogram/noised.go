@@ -124,12 +124,7 @@ func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
 func (t noised) event(int, float64) account.Event { return nil }
 func (t noised) again(int) account.Event          { return nil }
 
-func (t noised) local() account.Guarantee {
-	return account.Guarantee{
-		Epsilon: math.Inf(1), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: 1, Bound: account.Exact,
-		Method: "the answer itself", Source: "a device's own noise hides nothing",
-	}
-}
+func (t noised) local() account.Guarantee { return terms.Bare() }
 
 var errSplit = errors.New("histogram: what is summed with noise is split (Measure), and not randomized")
 
@@ -246,12 +241,8 @@ func (h *Question) loss(honest int) account.Event {
 	return h.noise(sumprivacy.Aggregators(s, sumprivacy.Promised(s)))
 }
 
-// Who sees what, where aggregators add the noise.
+// Who sees what of a table.
 const (
-	whoBoth   = "Both aggregators together, without the analyzer's help: they add the two shares of your answer, and have it as it is. Devices add no noise."
-	whoOne    = "One aggregator and the analyzer together, and all other respondents: the aggregator takes its own noise off, and what the other has added is left." + terms.LeaderKnows
-	whoReader = "The analyzer, and whoever reads this release, as long as both aggregators keep their keys and their noise to themselves."
-
 	tableHolder = "holder of the table"
 	whoHolder   = "The holder of the table, who has your row as it is. Nothing protects it from the holder."
 	whoReaders  = "Whoever reads this release, as long as the holder keeps the table and the noise to itself. The number of rows is public."
@@ -273,23 +264,9 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 			{Observer: account.OnlyTheReader, Who: whoReaders, Guarantee: shuffled},
 		}, nil
 	}
-	count := sumprivacy.Promised(*h.plan.Route.Sum)
-	other, err := account.Epsilon(h.noise(sumprivacy.Aggregators(*h.plan.Route.Sum, 3-count)), h.plan.Budget.Delta)
-	if err != nil { // so little noise that nothing is proved of it
-		other = shuffled
-		other.Epsilon = math.Inf(1)
-	}
-	other.Users = 1
-	one, reader := shuffled, other
-	if count == 2 {
-		one, reader = other, shuffled
-	}
-	one.Trust, reader.Trust = account.AggregatorHonest, account.AggregatorsHonest
-	return []account.Statement{
-		{Observer: account.BothAggregators, Who: whoBoth, Guarantee: h.randomizers[0].local(), Note: h.note()},
-		{Observer: account.OneAggregator, Who: whoOne, Guarantee: one, Note: h.note()},
-		{Observer: account.OnlyTheReader, Who: whoReader, Guarantee: reader, Note: h.note()},
-	}, nil
+	return terms.NoisedSums(h.plan, shuffled, h.note(), func(unknown int) account.Event {
+		return h.noise(sumprivacy.Aggregators(*h.plan.Route.Sum, unknown))
+	}), nil
 }
 
 // designNoised finds the least noise that keeps the budget.

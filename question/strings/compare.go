@@ -28,9 +28,16 @@ func (q *Question) Compare() []question.Comparison {
 	deviation := q.deviation(n)
 	says := fmt.Sprintf("Of %d respondents a string that %.0f hold is found nine times in ten, if strings are spelt as words are, and one that %.0f hold if they are spelt at random. At most %g %% of what is listed is held by nobody, and a count is right to %.0f, mostly. ",
 		n, q.needed(n, nats, usualPart), q.needed(n, math.Log(float64(q.code.Symbols())), 1), 100*False, 1.96*deviation)
-	says += fmt.Sprintf("That is by %d buckets of %d people each, on average. One who lies counts for up to %d respondents, and one in a hundred can invent strings: where people are hostile, ask for counts of a list that is public.",
-		q.code.Buckets, n/q.code.Buckets, Liar)
+	says += fmt.Sprintf("That is by %d buckets of %d people each, on average. ", q.code.Buckets, n/q.code.Buckets) + q.liars()
 	return []question.Comparison{{Key: "strings", Label: "What is found", Says: says}}
+}
+
+// liars says what respondents can do who do not as the plan says.
+func (q *Question) liars() string {
+	if q.Summed() {
+		return fmt.Sprintf("A device proves that it sends %d ones at most, so that one who lies adds one respondent to a string, or parts of one to several: all together lift what they name by as many as they are.", q.code.Ones())
+	}
+	return fmt.Sprintf("One who lies counts for up to %d respondents, and one in a hundred can invent strings: where people are hostile, have two aggregators add up what devices prove (--route sum).", Liar)
 }
 
 // Liar is how many respondents one counts for at most, whose bits are what it likes, in rows of its choice (docs/strings.md).
@@ -38,8 +45,13 @@ const Liar = 8
 
 // deviation returns that of a count, of so many respondents.
 func (q *Question) deviation(respondents int) float64 {
-	s := q.rows.Spec()
-	return s.Deviation(respondents, overlap()) / math.Sqrt((1-q.code.Pairs)*(1-1/float64(q.code.Cells)))
+	noise := 0.0
+	if q.Summed() {
+		noise = q.noise()
+	} else {
+		noise = q.rows.Spec().Deviation(respondents, overlap())
+	}
+	return noise / math.Sqrt((1-q.code.Pairs)*(1-1/float64(q.code.Cells)))
 }
 
 // needed returns how many hold a string that is found nine times in ten, where a symbol tells so many nats and strings

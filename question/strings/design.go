@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/treecode"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/question/terms"
@@ -22,6 +23,9 @@ const (
 	crowded       = 400     // people of a bucket, on average, of more of whom nothing was measured
 	roomy         = 160     // people of a bucket, on average: short strings gain little by fewer
 	sharper       = 1.05    // times as much as a symbol that positions of one have to tell
+	summedCells   = 8       // of a position of sums
+	summedRoomy   = 200     // people of a bucket of sums, on average
+	mostSummed    = 1 << 18 // numbers of sums, 16 bytes each
 	usualAlike    = 0.01    // of two people: how often their strings are the same, before anything is known
 )
 
@@ -39,6 +43,9 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	var ps plan.Problems
 	if undesigned(p, &ps); ps.Err() != nil {
 		return p, ps.Err()
+	}
+	if summed(p) {
+		return designSummed(p, &ask)
 	}
 	if ask.Answered == 0 {
 		ask.Answered = usualAnswered
@@ -69,6 +76,48 @@ func Design(p plan.Plan) (plan.Plan, error) {
 		return p, &question.TooManyMessages{PerDevice: made.Envelopes}
 	}
 	return p, nil
+}
+
+// designSummed fills in the code, and the noise of sums of its vectors.
+func designSummed(p plan.Plan, ask *plan.Strings) (plan.Plan, error) {
+	if ask.Answered != 0 {
+		return p, errors.New("strings: bits are of answers that are mixed: leave question.strings.answered out of sums")
+	}
+	if ask.Buckets == 0 {
+		if err := fillSummed(ask, p.Crowd.Minimum); err != nil {
+			return p, err
+		}
+	}
+	s := shape(*ask)
+	if err := s.Validate(); err != nil {
+		return p, err
+	}
+	route, err := sumprivacy.Calibrate(p, changed(s))
+	p.Route.Sum = &route
+	return p, err
+}
+
+// fillSummed chooses the code of sums: noise does not grow with their numbers, so that buckets are as roomy as a device
+// can prove.
+func fillSummed(ask *plan.Strings, people int) error {
+	s := shape(*ask)
+	// More positions than bits take: each pair is a one of its own, and these shall be few among all.
+	s.Cells, s.Hashes, s.Tail = summedCells, 3, 12
+	if s.Length() <= short {
+		s.Hashes, s.Tail = 5, 4
+	}
+	for float64(s.Hashes)*math.Log(float64(s.Cells)) < sharper*math.Log(float64(s.Symbols())) {
+		s.Hashes++
+	}
+	if s.Pairs = s.Even(); s.Pairing() > mostSummed/2 {
+		s.Pairs = 0
+	}
+	s.Buckets = min((people+summedRoomy-1)/summedRoomy, buckets(s, mostSummed))
+	if s.Buckets*crowded < people {
+		return fmt.Errorf("strings: of up to %d characters, %d buckets of %d people fill the %d numbers that a device proves, and more than %d people a bucket were not measured: ask for shorter strings, a smaller alphabet, or have answers mixed", ask.Longest, s.Buckets, people, mostSummed, crowded)
+	}
+	ask.Cells, ask.Hashes, ask.Tail, ask.Buckets, ask.Pairs = s.Cells, s.Hashes, s.Tail, s.Buckets, s.Pairs
+	return nil
 }
 
 // buckets returns how many fit in so many numbers.

@@ -22,20 +22,20 @@ type Question struct {
 	plan plan.Plan
 	ask  plan.Strings
 	code *treecode.Code
-	rows *vector.Mechanism
+	rows *vector.Mechanism // nil where vectors are summed
 }
 
 // newQuestion makes the question of a valid plan runnable.
 func newQuestion(p plan.Plan) (*Question, error) {
 	q := &Question{plan: p, ask: *p.Question.Strings}
-	spec, err := specOf(p, q.ask)
+	seed, err := encode.ParseSeed(q.ask.Seed)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("strings: %w", err)
 	}
-	if q.code, err = treecode.New(shape(q.ask), spec.Seed); err != nil {
-		return nil, err
+	if q.code, err = treecode.New(shape(q.ask), seed); err != nil || summed(p) {
+		return q, err
 	}
-	q.rows, err = vector.New(spec)
+	q.rows, err = vector.New(specOf(p, q.ask, seed))
 	return q, err
 }
 
@@ -48,19 +48,14 @@ func shape(ask plan.Strings) treecode.Shape {
 }
 
 // specOf returns the mechanism.
-func specOf(p plan.Plan, ask plan.Strings) (vector.Spec, error) {
-	s := vector.Spec{
+func specOf(p plan.Plan, ask plan.Strings, seed [32]byte) vector.Spec {
+	return vector.Spec{
 		Dimension: shape(ask).Numbers(), Rows: ask.Rows, Answered: ask.Answered, Envelopes: min(p.MostMessages(), ask.Rows),
-		Clip: ask.Clip, Flip: ask.Flip, SquaredDistance: treecode.SquaredDistance, Rare: ask.Rare,
+		Clip: ask.Clip, Flip: ask.Flip, SquaredDistance: treecode.SquaredDistance, Rare: ask.Rare, Seed: seed,
 	}
-	var err error
-	if s.Seed, err = encode.ParseSeed(ask.Seed); err != nil {
-		return s, fmt.Errorf("strings: %w", err)
-	}
-	return s, s.Validate()
 }
 
-// Rows returns the mechanism.
+// Rows returns the mechanism of answers that are mixed.
 func (q *Question) Rows() *vector.Mechanism { return q.rows }
 
 // Code returns the code.
@@ -96,6 +91,9 @@ func (q *Question) Symbols(text string) ([]uint8, *question.OutOfDomainError) {
 
 // Randomize answers rows that it draws and tells nobody. What is sent of them is final.
 func (q *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory) (question.Report, error) {
+	if q.Summed() {
+		return question.Report{}, errors.New("strings: what is summed is split (Measure), and not randomized")
+	}
 	return question.Report{Parts: [][][]byte{q.rows.Bodies(r, symbol.([]float32))}}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question/rows"
 	"github.com/confetti-dp/confetti/internal/question/terms"
@@ -12,13 +13,19 @@ import (
 )
 
 // Event returns that of the rows that devices answer in secret. It has in it that rows may be crowded, and that a
-// device may have more answers than envelopes.
+// device may have more answers than envelopes. Of sums it is that of the noise that is relied upon.
 func (q *Question) Event(honest int, _ bool) account.Event {
+	if q.Summed() {
+		return q.lost(sumprivacy.Promised(*q.plan.Route.Sum))
+	}
 	return q.rows.Spec().Event(terms.Relied(honest, q.plan.MinHonest()))
 }
 
 // Risks returns nothing beside the loss. How many rows a device answers says nothing of its string.
 func (q *Question) Risks() question.Risks {
+	if q.Summed() {
+		return question.Risks{}
+	}
 	return question.Risks{Messages: float64(q.ask.Answered)}
 }
 
@@ -32,7 +39,7 @@ func (q *Question) characters() string {
 
 // Words speak of strings.
 func (q *Question) Words() question.Words {
-	return question.Words{
+	w := question.Words{
 		Asked:  fmt.Sprintf("Which strings do many respondents hold? Each holds one, %s, and nobody lists what it may be.", q.characters()),
 		Answer: "whole string", Crowd: "crowd", Crowds: []string{"everybody"},
 		Unfit:    terms.SaysUnfit(q.plan.Question, "one reserved string, which the release counts as any other."),
@@ -41,11 +48,18 @@ func (q *Question) Words() question.Words {
 			"Each device draws the rows that it answers by coins of its own, and tells nobody (docs/vector-rr.md, section 6).",
 		},
 	}
+	if q.Summed() {
+		w.Thinning, w.Assumptions = "", nil
+	}
+	return w
 }
 
 // Guarantees state replacement of a whole string.
 func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	const note = "Speaks of one respondent's whole string, exchanged for any other."
+	if q.Summed() {
+		return terms.NoisedSums(q.plan, shuffled, note, q.lost), nil
+	}
 	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,11 @@ func validate(p plan.Plan, ps *plan.Problems) {
 	if len(*ps) > before {
 		return
 	}
+	if summed(p) {
+		ps.Require(ask.Pairs == 0 || ask.Pairs == shape(ask).Even(), at+"pairs must be 0, or %v of sums of these strings", shape(ask).Even())
+		ps.Require(ask.Answered == 0 && ask.Rows == 0 && ask.Clip == 0 && ask.Flip == 0 && ask.Rare == 0, at+"answered, rows, clip, flip_probability and rare are of answers that are mixed: leave them out of sums")
+		return
+	}
 	numbers := shape(ask).Numbers()
 	ps.Require(ask.Rows >= numbers && ask.Rows <= maxRows && bits.OnesCount(uint(max(0, ask.Rows))) == 1, at+"rows must be a power of two, at least the %d numbers of a vector", numbers)
 	ps.Require(ask.Answered >= 1 && ask.Answered <= ask.Rows, at+"answered must be between 1 and the number of rows")
@@ -38,6 +43,7 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	const at = "question.strings."
 	ask, b := *p.Question.Strings, p.Budget
 	ps.Require(ask.Longest >= 1, at+"longest must be at least 1")
+	ps.Require(!summed(p) || p.Route.Sum.Noise != plan.NoiseDevices, "route.sum.noise: sums are of strings as they are: name %q or %q, or have answers mixed", plan.NoiseAggregators, plan.NoiseShared)
 	ps.Require(ask.Answered >= 0, at+"answered must be a number of rows")
 	ps.Seed(at+"seed", ask.Seed)
 	ps.Require(b.LabelEpsilon == 0, "budget.label_epsilon: strings have no class: leave it out")

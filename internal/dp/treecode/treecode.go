@@ -67,6 +67,17 @@ func (s Shape) Pairing() int {
 	return s.Length() * s.Symbols() * s.Symbols()
 }
 
+// Ones returns how many entries of a vector are not zero, at most.
+func (s Shape) Ones() int {
+	if s.Pairs == 0 {
+		return s.Positions()
+	}
+	return s.Positions() + s.Length()
+}
+
+// Even returns the share of pairs with which all entries of a vector are alike.
+func (s Shape) Even() float64 { return float64(s.Length()) / float64(s.Positions()+s.Length()) }
+
 // Numbers returns the length of vectors.
 func (s Shape) Numbers() int { return s.Buckets*s.Positions()*s.Cells + s.Pairing() }
 

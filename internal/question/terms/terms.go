@@ -36,6 +36,47 @@ const (
 	LeaderKnows = " If it is the leader, it knows that you answered, when, and in which crowd."
 )
 
+// Who sees what of a sum with noise of aggregators.
+const (
+	whoBoth   = "Both aggregators together, without the analyzer's help: they add the two shares of your answer, and have it as it is. Devices add no noise."
+	whoOne    = "One aggregator and the analyzer together, and all other respondents: the aggregator takes its own noise off, and what the other has added is left." + LeaderKnows
+	whoReader = "The analyzer, and whoever reads this release, as long as both aggregators keep their keys and their noise to themselves."
+)
+
+// NoisedSums states what the noise of one aggregator, and of both, leaves to be learned: promised is of as many as the
+// plan counts on, and lost of so many whose noise is not known.
+func NoisedSums(p plan.Plan, promised account.Guarantee, note string, lost func(unknown int) account.Event) []account.Statement {
+	shared := p.Route.Sum.Noise == plan.NoiseShared
+	unknown := 2
+	if shared {
+		unknown = 1
+	}
+	other, err := account.Epsilon(lost(unknown), p.Budget.Delta)
+	if err != nil { // so little noise that nothing is proved of it
+		other = promised
+		other.Epsilon = math.Inf(1)
+	}
+	other.Users = 1
+	one, reader := promised, other
+	if shared {
+		one, reader = other, promised
+	}
+	one.Trust, reader.Trust = account.AggregatorHonest, account.AggregatorsHonest
+	return []account.Statement{
+		{Observer: account.BothAggregators, Who: whoBoth, Guarantee: Bare(), Note: note},
+		{Observer: account.OneAggregator, Who: whoOne, Guarantee: one, Note: note},
+		{Observer: account.OnlyTheReader, Who: whoReader, Guarantee: reader, Note: note},
+	}
+}
+
+// Bare returns what an answer tells that no noise of its device hides.
+func Bare() account.Guarantee {
+	return account.Guarantee{
+		Epsilon: math.Inf(1), Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: 1, Bound: account.Exact,
+		Method: "the answer itself", Source: "a device's own noise hides nothing",
+	}
+}
+
 // ShufflerHonest says in words which observers see only what was mixed.
 func ShufflerHonest(p plan.Plan) string {
 	hop := "one hop of the shuffler keeps its permutation"

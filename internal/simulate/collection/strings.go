@@ -22,8 +22,9 @@ type Strings struct {
 	Title   string
 	Asked   plan.Strings // but for its noise and its seed, which follows from Seed
 	Budget  plan.Budget
-	Minimum int  // smallest crowd that is released; 0: all
-	Full    bool // fidelity
+	Minimum int    // smallest crowd that is released; 0: all
+	Noise   string // who adds the noise of sums by two aggregators (plan.Route.Noise); empty: answers are mixed
+	Full    bool   // fidelity
 	Seed    uint64
 }
 
@@ -48,6 +49,9 @@ func (s Strings) Run(name string, population []string, progress simulate.Progres
 	asked.Seed = measure.PublicSeed(s.Seed)
 	p := measure.Draft(plan.Question{Kind: "strings", Unfit: plan.UnfitReference, Strings: &asked}, s.Budget, minimum)
 	p.Title = s.Title
+	if s.Noise != "" {
+		p.Route = measure.RouteOf(s.Noise, 0, 0)
+	}
 	keys, err := simulate.NewKeys(&p)
 	if err != nil {
 		return out, err

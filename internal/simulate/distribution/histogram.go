@@ -93,20 +93,28 @@ func added(p plan.Plan, h *histogram.Question, t *tally.Counts, respondents int,
 		}
 		return h.Sums(sums, respondents)
 	}
-	route, err := sum.New(p)
-	if err != nil {
-		return nil, err
-	}
-	sums := make([]int64, route.Length())
+	sums := make([]int64, p.Route.Sum.Circuit.Length)
 	for i, n := range t.N {
 		sums[i] = int64(n)
+	}
+	if err := noised(p, sums, stream, crowd); err != nil {
+		return nil, err
+	}
+	return h.Sums(sums, respondents)
+}
+
+// noised adds the noise of both aggregators to the sums of a crowd.
+func noised(p plan.Plan, sums []int64, stream Stream, crowd uint64) error {
+	route, err := sum.New(p)
+	if err != nil {
+		return err
 	}
 	for aggregator := range uint64(2) {
 		for i, z := range route.Noise(stream(ForNoise, crowd, aggregator)) {
 			sums[i] += z
 		}
 	}
-	return h.Sums(sums, respondents)
+	return nil
 }
 
 func drawValues(p plan.Plan, h *histogram.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {

@@ -41,6 +41,27 @@ func drawStrings(p plan.Plan, q *strings.Question, who Population, stream Stream
 		for i, text := range same {
 			holders[i] = held[text]
 		}
+		if q.Summed() {
+			sums, v := make([]int64, q.Code().Numbers()), make([]float32, q.Code().Numbers())
+			for _, text := range same {
+				symbols, _ := q.Symbols(text)
+				q.Code().Write(symbols, v)
+				for i, x := range v {
+					if x > 0 {
+						sums[i] += int64(held[text])
+					}
+				}
+			}
+			if err := noised(p, sums, stream, 0); err != nil {
+				return nil, err
+			}
+			t, err := q.Sums(sums, len(counted))
+			if err != nil {
+				return nil, err
+			}
+			progress(len(values))
+			return []tally.Crowd{{Tally: t, Respondents: len(counted), Smallest: smallest}}, unfit.err()
+		}
 		counts := q.Rows().DrawAlike(holders, func(i int, v []float32) {
 			symbols, _ := q.Symbols(same[i])
 			q.Code().Write(symbols, v)

@@ -35,7 +35,6 @@ func (c collectSimulate) checkStrings(given *kong.Context) error {
 		}
 	}
 	errs.Require(c.LocalEpsilon == 0, "--local-epsilon: bits of strings promise nothing where everyone colludes: leave it out")
-	errs.Require(c.Route.Route != plan.RouteSum, "--route sum: strings are told in bits that are mixed: leave it out")
 	if c.Out != "" {
 		errs = append(errs, terminal.Writable(c.Out))
 	}
@@ -64,7 +63,7 @@ func (c collectSimulate) runStrings(std terminal.Streams, given *kong.Context) e
 	}
 	s := collection.Strings{
 		Title: fmt.Sprintf("%s of the respondents in %s", c.Column[0], filepath.Base(c.CSV)), Asked: asked,
-		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"}, Minimum: c.Minimum, Full: c.full(), Seed: c.Seed,
+		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"}, Minimum: c.Minimum, Noise: c.Route.Adds(kindStrings), Full: c.full(), Seed: c.Seed,
 	}
 	report, finish := terminal.Progress(std.Err)
 	out, err := s.Run(filepath.Base(c.CSV), t.Values[0], report)

@@ -1,5 +1,5 @@
 // Package sumprivacy computes what the noise in a sum hides: the event of the noise, the law of errors, and the
-// least noise that keeps a budget. Used by question/histogram, internal/dp/routes
+// least noise that keeps a budget. Used by question/histogram, question/strings, internal/dp/routes
 // and internal/audit, where aggregators or devices add noise.
 package sumprivacy
 

@@ -13,7 +13,7 @@ type stringsPlan struct {
 	Title    string `help:"What the respondents are asked." default:"Which strings do many hold?"`
 	Alphabet string `help:"The characters that strings are made of, such as a-z0-9.-; without it they are any text." placeholder:"CHARS"`
 	flags.Strings
-	Bits    int     `help:"Bits that a device sends, on average." default:"8192" placeholder:"B"`
+	Bits    int     `help:"Bits that a device sends, on average, of answers that are mixed; 0: 8,192." placeholder:"B"`
 	Epsilon float64 `help:"Privacy of the whole string, with honest shufflers." required:"" placeholder:"E"`
 	Delta   float64 `help:"Probability that the promise may fail by." default:"1e-6"`
 }
@@ -36,8 +36,8 @@ func (c stringsPlan) Run(std terminal.Streams) error {
 // draft returns the plan as asked for, without keys and noise.
 func (c stringsPlan) draft() (plan.Plan, error) {
 	errs := terminal.Faults{c.parties.check(), flags.CheckBudget(c.Epsilon, c.Delta), c.Strings.Check()}
-	errs.Require(c.Bits >= 1, "--bits is %d: give a number of bits", c.Bits)
-	errs.Require(c.Route.Route != plan.RouteSum, "--route sum: strings are told in bits that are mixed: leave it out")
+	errs.Require(c.Bits >= 0, "--bits is %d: give a number of bits", c.Bits)
+	errs.Require(c.Bits == 0 || c.Route.Route != plan.RouteSum, "--bits is of answers that are mixed: leave it out of --route sum")
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
