@@ -185,6 +185,9 @@ func reportCases(t *testing.T) []*reportCase {
 	add3("summed, vector", example.Design(t, example.Summed(example.Vector(plan.VectorRound{Sums: plan.SumsClasses, Answered: 4}), plan.NoiseDevices)), nil, 6)
 	bits := example.Design(t, example.Summed(example.Gradient("vector"), plan.NoiseDevices))
 	add3("summed, gradient", bits, first(t, bits), 6)
+	asked := example.Summed(example.Strings(), plan.NoiseAggregators)
+	asked.Question.Strings.Answered, asked.Question.Strings.Pairs = 0, 3.0/8
+	add("summed, strings", example.Design(t, asked), nil, texts("ab", "bba", "b", "abab", "")...)
 	return all
 }
 

@@ -182,6 +182,9 @@ export async function measure(plan: Plan, answer: Answer, from: Words = system):
   if (sum === undefined) {
     throw new RangeError("the plan's answers are not summed");
   }
+  if (answer.kind === "strings") { // a one for each entry: nothing is drawn
+    return { crowd: 0, vector: answer.vector.map((x) => (x > 0 ? 1 : 0)) };
+  }
   const c = sum.circuit, noised = answer.kind === "histogram" && (sum.noise !== "devices" || (plan.question["histogram"] as { randomizer: Randomizer }).randomizer.name === "none");
   const { crowd, parts } = await report(plan, answer, from);
   let said = parts[0]!.map((b) => ({ channel: new DataView(b.buffer, b.byteOffset).getUint32(0), symbol: b[4]! }));

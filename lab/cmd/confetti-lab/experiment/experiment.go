@@ -16,6 +16,7 @@ type Command struct {
 	Labels    experimentLabels    `cmd:"" help:"Accuracy of a model learned from private labels of public features."`
 	SGD       experimentSGD       `cmd:"" name:"sgd" help:"Accuracy of a model that learns from private gradients in rounds."`
 	LTN       experimentLTN       `cmd:"" name:"ltn" help:"Accuracy of what is learned from private features and labels, though everyone colludes."`
+	Strings   experimentStrings   `cmd:"" name:"strings" help:"How frequent strings that nobody listed are found, beside rivals, or among devices that lie."`
 }
 
 type experimentKDE struct {

@@ -1,0 +1,140 @@
+// Package heavy measures how frequent strings that nobody listed are found: ours by both routes, rivals at their best,
+// and liars among devices. Used by lab/cmd/confetti-lab/experiment.
+package heavy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/collection"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Cell is one measurement.
+type Cell struct {
+	Strings string // a name of Populations
+	People  int
+	Epsilon float64
+	Delta   float64
+	Seed    uint64
+	Noise   string  // who adds the noise of sums by two aggregators (plan.Sum); empty: answers are mixed
+	Liars   float64 // the share of people whose devices lie; 0: rivals are measured beside ours
+}
+
+// Row is what one way found.
+type Row struct {
+	Way   string  `json:"way"`
+	Found int     `json:"found"`
+	False int     `json:"false"`  // of these, held by nobody
+	Error float64 `json:"rmse"`   // of counts that were found
+	From  int     `json:"from"`   // the least number of holders from which nine of ten are found
+	Bytes int     `json:"bytes"`  // that a device sends; 0: it sends its string to a curator, or a name alone
+	Lost  int     `json:"lost"`   // of liars: strings that are found without them and not with them
+	Lift  float64 `json:"lifted"` // of liars: by how many respondents each lifts the one string that they name
+}
+
+// estimates of strings by what holds them.
+type estimates map[string]float64
+
+// row compares estimates with what people hold.
+func row(way string, got estimates, held map[string]int) Row {
+	r := Row{Way: way, Found: len(got)}
+	squares := 0.0
+	for text, count := range got {
+		if held[text] == 0 {
+			r.False++
+			continue
+		}
+		squares += (count - float64(held[text])) * (count - float64(held[text]))
+	}
+	r.Error = math.Sqrt(squares / math.Max(1, float64(r.Found-r.False)))
+	r.From = 1
+	for holders := 1000; holders > 1; holders-- { // from above: the first number of which fewer are found
+		all, found := 0, 0
+		for text, n := range held {
+			if n >= holders && n <= holders*5/4 {
+				all++
+				if _, ok := got[text]; ok {
+					found++
+				}
+			}
+		}
+		if all >= 3 && 10*found < 9*all {
+			r.From = holders + 1
+			break
+		}
+	}
+	return r
+}
+
+// Measure makes the rows of a cell.
+func Measure(c Cell, data string, progress simulate.Progress) ([]Row, error) {
+	p, err := population(c.Strings, data)
+	if err != nil {
+		return nil, err
+	}
+	people := p.draw(c.People, c.Seed)
+	held := map[string]int{}
+	for _, text := range people {
+		held[text]++
+	}
+	if c.Liars > 0 {
+		return c.lies(p, people, held)
+	}
+	var rows []Row
+	for _, noise := range []string{"", plan.NoiseAggregators} {
+		way := "ours, two aggregators"
+		if noise == "" {
+			way = "ours, bits"
+		}
+		of, err := c.ask(p, noise).Run(c.Strings, people, progress)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", way, err)
+		}
+		got := estimates{}
+		for _, f := range of.Model.Found {
+			got[f.Text] = f.Count.Mean
+		}
+		r := row(way, got, held)
+		r.Bytes = of.Result.BytesPerDevice
+		rows = append(rows, r)
+	}
+	return append(rows, rivals(c, p, held)...), nil
+}
+
+// ask returns the collection.
+func (c Cell) ask(p listed, noise string) collection.Strings {
+	return collection.Strings{
+		Title: "Which strings do many hold?", Asked: plan.Strings{Alphabet: p.alphabet, Longest: p.longest},
+		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"}, Noise: noise, Seed: c.Seed,
+	}
+}
+
+// draw returns what so many people hold, by the population's weights.
+func (p listed) draw(people int, seed uint64) []string {
+	const forPeople = 0x9e0
+	r := seeded.New(seed, forPeople)
+	ends, total := make([]float64, len(p.weights)), 0.0
+	for i, w := range p.weights {
+		total += w
+		ends[i] = total
+	}
+	all := make([]string, people)
+	for i := range all {
+		at, _ := slices.BinarySearch(ends, total*r.Float64())
+		all[i] = p.texts[min(at, len(p.texts)-1)]
+	}
+	return all
+}
+
+// People lists what so many people of a population hold, one a respondent.
+func People(c Cell, data string) ([]string, error) {
+	p, err := population(c.Strings, data)
+	if err != nil {
+		return nil, err
+	}
+	return p.draw(c.People, c.Seed), nil
+}

@@ -1,0 +1,223 @@
+package heavy
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
+	"github.com/confetti-dp/confetti/internal/simulate/measure"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
+	"github.com/confetti-dp/confetti/question/strings"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// lie is what liars agree on: all of them say one vector, the sum of those of the strings that they name, each up or down.
+// Where proofs hold, they share the strings out among themselves.
+type lie struct {
+	says   string
+	names  []string
+	hides  bool
+	chosen bool // rows of their choice, in the place of rows drawn as a device draws them
+}
+
+// lies measures what liars in the place of some people do, by each strategy. The first row is without any.
+func (c Cell) lies(p listed, people []string, held map[string]int) ([]Row, error) {
+	const forNames, forLiars = 0xbad, 0xbae
+	proto, err := c.protocol(p)
+	if err != nil {
+		return nil, err
+	}
+	liars := int(math.Round(c.Liars * float64(len(people))))
+	honest := make(distribution.Values, len(people)-liars)
+	for i := range honest {
+		honest[i] = people[i+liars]
+	}
+	clear(held)
+	for _, text := range people[liars:] {
+		held[text]++
+	}
+	// The question waits for as many as the plan does, and the honest among them are drawn once.
+	few := proto.Plan
+	few.Crowd.Minimum = len(honest)
+	drawn, err := protocol.New(few)
+	if err != nil {
+		return nil, err
+	}
+	crowds, err := distribution.Draw(drawn, honest, func(path ...uint64) *rand.Rand { return seeded.New(c.Seed, path...) }, func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	q := proto.Question.(*strings.Question)
+	without, err := found(proto, crowds[0].Tally, len(honest))
+	if err != nil {
+		return nil, err
+	}
+	rows := []Row{row("nobody lies", without, held)}
+	invented := p.invented(seeded.New(c.Seed, forNames), held, 4096)
+	hidden := p.texts[slices.IndexFunc(p.texts, func(text string) bool { return held[text] > 0 && held[text] <= 200 && without[text] > 0 })]
+	strategies := []lie{{says: "lift one string", names: invented[:1]}, {says: "lift one string", names: invented[:1], chosen: true}}
+	for k := 4; k <= len(invented); k = k * 3 / 2 {
+		strategies = append(strategies, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k]}, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k], chosen: true})
+	}
+	strategies = append(strategies, lie{says: "hide one string", names: []string{hidden}, hides: true}, lie{says: "hide one string", names: []string{hidden}, hides: true, chosen: true})
+	for i, l := range strategies {
+		if l.chosen && q.Summed() {
+			continue // there are no rows
+		}
+		with := proto.NewTally()
+		if err := with.Merge(crowds[0].Tally); err != nil {
+			return nil, err
+		}
+		if err := l.tell(q, with, liars, seeded.New(c.Seed, forLiars, uint64(i))); err != nil {
+			return nil, err
+		}
+		got, err := found(proto, with, len(people))
+		if err != nil {
+			return nil, err
+		}
+		way := l.says
+		if !q.Summed() {
+			way += map[bool]string{false: ", rows as drawn", true: ", chosen rows"}[l.chosen]
+		}
+		r := row(way, got, held)
+		for text := range without {
+			if _, still := got[text]; !still {
+				r.Lost++
+			}
+		}
+		if len(l.names) == 1 && !l.hides {
+			r.Lift = got[l.names[0]] / float64(liars)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// protocol returns that of the cell's collection.
+func (c Cell) protocol(p listed) (*protocol.Protocol, error) {
+	asked := plan.Strings{Alphabet: p.alphabet, Longest: p.longest, Seed: measure.PublicSeed(c.Seed)}
+	drafted := measure.Draft(plan.Question{Kind: "strings", Strings: &asked}, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"}, c.People)
+	drafted.Route = measure.RouteOf(c.Noise, 1, measure.Hops)
+	if _, err := simulate.NewKeys(&drafted); err != nil {
+		return nil, err
+	}
+	designed, err := design.Fill(drafted)
+	if err != nil {
+		return nil, err
+	}
+	return protocol.New(designed)
+}
+
+// found reads strings out of a tally.
+func found(proto *protocol.Protocol, t tally.Tally, respondents int) (estimates, error) {
+	m, err := proto.Learn([]tally.Crowd{{Tally: t, Respondents: respondents, Smallest: respondents}})
+	if err != nil {
+		return nil, err
+	}
+	got := estimates{}
+	for _, f := range m.(*strings.Model).Found {
+		got[f.Text] = f.Count.Mean
+	}
+	return got, nil
+}
+
+// invented returns strings that nobody holds: pieces of such as people hold, so that they are spelt likely.
+func (p listed) invented(r *rand.Rand, held map[string]int, number int) (all []string) {
+	most := min(2000, len(p.texts))
+	seen := map[string]bool{}
+	for len(all) < number {
+		a, b := []rune(p.texts[r.IntN(most)]), []rune(p.texts[r.IntN(most)])
+		text := string(a[:(len(a)+1)/2]) + string(b[len(b)/2:])
+		if len(text) <= p.longest && held[text] == 0 && !seen[text] {
+			seen[text] = true
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// tell adds what so many liars say to a tally.
+func (l lie) tell(q *strings.Question, t tally.Tally, liars int, r *rand.Rand) error {
+	if q.Summed() {
+		return l.prove(q, t.(*tally.Sums), liars)
+	}
+	sum, one := make([]float32, q.Code().Numbers()), make([]float32, q.Code().Numbers())
+	for _, text := range l.names {
+		symbols, _ := q.Symbols(text)
+		q.Code().Write(symbols, one)
+		for i, x := range one {
+			sum[i] += x
+		}
+	}
+	length := 0.0
+	for _, x := range sum {
+		length += float64(x) * float64(x)
+	}
+	for i := range sum {
+		if sum[i] = sum[i] / float32(math.Sqrt(length)); l.hides {
+			sum[i] = -sum[i]
+		}
+	}
+	spec := q.Rows().Spec()
+	ones := make([]float64, spec.Rows) // above a half where the vector's coordinate is above zero
+	q.Rows().Ones(sum, ones)
+	counts := t.(*tally.Counts)
+	say := func(row int) {
+		bit := 0
+		if ones[row] > 0.5 {
+			bit = 1
+		}
+		counts.N[2*row+bit]++
+	}
+	order := make([]int, spec.Rows)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(ones[b]-0.5), math.Abs(ones[a]-0.5)) })
+	for range liars {
+		for k := range spec.Envelopes { // as many as fit
+			if l.chosen { // those with the largest coordinates
+				say(order[k])
+			} else {
+				say(r.IntN(spec.Rows))
+			}
+		}
+	}
+	return nil
+}
+
+// prove adds vectors that pass the proof: each liar says the ones of one string, and spends none on pairs; who hides a string says
+// all other cells of its bucket that it can.
+func (l lie) prove(q *strings.Question, t *tally.Sums, liars int) error {
+	c, err := q.Circuit()
+	if err != nil {
+		return err
+	}
+	for i := range liars {
+		symbols, _ := q.Symbols(l.names[i%len(l.names)])
+		bucket, cells := q.Code().Word(symbols)
+		left, first := c.Weight, bucket*q.Code().Positions()*q.Code().Cells
+		for turn := range q.Code().Cells {
+			for at, cell := range cells {
+				say := (int(cell) + turn) % q.Code().Cells
+				if l.hides {
+					say = (int(cell) + 1 + turn) % q.Code().Cells
+				} else if turn > 0 {
+					left = 0
+				}
+				if left > 0 {
+					t.N[first+at*q.Code().Cells+say]++
+					left--
+				}
+			}
+		}
+	}
+	return nil
+}
