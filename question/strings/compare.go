@@ -28,20 +28,20 @@ func (q *Question) Compare() []question.Comparison {
 	deviation := q.deviation(n)
 	says := fmt.Sprintf("Of %d respondents a string that %.0f hold is found nine times in ten, if strings are spelt as words are, and one that %.0f hold if they are spelt at random. At most %g %% of what is listed is held by nobody, and a count is right to %.0f, mostly. ",
 		n, q.needed(n, nats, usualPart), q.needed(n, math.Log(float64(q.code.Symbols())), 1), 100*False, 1.96*deviation)
-	says += fmt.Sprintf("That is by %d buckets of %d people each, on average. ", q.code.Buckets, n/q.code.Buckets) + q.liars()
+	says += fmt.Sprintf("That is by %d buckets of %d people each, on average. ", q.code.Buckets, n/q.code.Buckets) + q.Liars()
 	return []question.Comparison{{Key: "strings", Label: "What is found", Says: says}}
 }
 
-// liars says what respondents can do who do not as the plan says.
-func (q *Question) liars() string {
+// Liars says what respondents can do who do not as the plan says.
+func (q *Question) Liars() string {
 	if q.Summed() {
-		return fmt.Sprintf("A device proves that it sends %d ones at most, so that one who lies adds one respondent to a string, or parts of one to several: all together lift what they name by as many as they are.", q.code.Ones())
+		return "A device proves that it sends bits, of which few are ones: so one who lies adds one respondent to one string, or a part of one to several."
 	}
-	return fmt.Sprintf("One who lies counts for up to %d respondents, and one in a hundred can invent strings: where people are hostile, have two aggregators add up what devices prove (--route sum).", Liar)
+	return fmt.Sprintf("One who lies counts for up to %d respondents, and one in a hundred, together, can invent more strings than are true: where people are hostile, have two aggregators add up what devices prove (--route sum).", liar)
 }
 
-// Liar is how many respondents one counts for at most, whose bits are what it likes, in rows of its choice (docs/strings.md).
-const Liar = 8
+// liar is how many respondents one counts for at most, whose bits are what it likes, in rows of its choice (docs/strings.md).
+const liar = 8
 
 // deviation returns that of a count, of so many respondents.
 func (q *Question) deviation(respondents int) float64 {

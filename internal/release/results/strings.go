@@ -61,7 +61,10 @@ func describeStrings(m *strings.Model, public Public) ([]release.Metric, []relea
 		found.Truth = &held
 	}
 	headline = append(headline, found)
-	section := release.Section{Name: "strings", Metrics: []release.Metric{{Name: "sum_error", Value: m.Error}, {Name: "answers", Value: m.Answers}}}
+	section := release.Section{Name: "strings", Metrics: []release.Metric{{Name: "sum_error", Value: m.Error}}}
+	if m.Answers > 0 { // of bits
+		section.Metrics = append(section.Metrics, release.Metric{Name: "answers", Value: m.Answers})
+	}
 	if len(m.Found) > 0 {
 		all := estimate.Sum(counts)
 		section.Metrics = append([]release.Metric{

@@ -50,7 +50,7 @@ func (w stringsWords) section(s release.Section) (said, bool) {
 	}
 	return said{
 		title:  "Which strings many hold",
-		text:   fmt.Sprintf("Nobody listed these strings: they were read out of one sum (docs/strings.md). Rarer ones are not found. %q stands for all strings that did not fit the plan. Intervals are of an estimate that is seen only where it passed. A liar moves counts by up to %d respondents, and many liars can invent strings.", unfitString, strings.Liar),
+		text:   fmt.Sprintf("Nobody listed these strings: they were read out of one sum (docs/strings.md). Rarer ones are not found. %q stands for all strings that did not fit the plan. Intervals are of an estimate that is seen only where it passed. %s", unfitString, w.of.Liars()),
 		tables: map[string]sheetWords{"strings": t},
 		figures: map[string]figureWords{"strings": {
 			kind: release.Bars, title: "The most frequent strings", x: "string", y: "respondents", categories: names, series: []string{"respondents"},
