@@ -43,6 +43,12 @@ var faults = []fault{
 	{"a device flips a tenth as often", "vectors", []edit{{
 		"internal/dp/vector/mechanism.go", "\tm.scratch.New = func", "\tif IF {\n\t\tm.bit.Flip /= 10\n\t}\n\tm.scratch.New = func",
 	}}, []string{"constant"}},
+	{"a device that says a string flips a tenth as often", "strings", []edit{{
+		"internal/dp/vector/mechanism.go", "\tm.scratch.New = func", "\tif IF {\n\t\tm.bit.Flip /= 10\n\t}\n\tm.scratch.New = func",
+	}}, []string{"constant"}},
+	{"the helper adds no noise to strings", "summed strings", []edit{{
+		"party/aggregator/aggregate.go", "noise := s.Sum.Noise(r); noise != nil", "noise := s.Sum.Noise(r); noise != nil && !(IF && s.role == dap.Helper)",
+	}}, []string{"attack"}},
 	{"answers come before dummies", "vectors", []edit{{
 		"internal/dp/fragment/fragment.go", "\tr.Shuffle(len(payloads), func", "\tmixed := len(payloads)\n\tif IF {\n\t\tmixed = 0\n\t}\n\tr.Shuffle(mixed, func",
 	}}, []string{"constant"}},
@@ -85,6 +91,10 @@ func faultyPlan(t *testing.T, name string) (p plan.Plan, state []byte) {
 	t.Helper()
 	threeCells := plan.Histogram{Attributes: []plan.Attribute{{Name: "cell", Kind: "categories", Size: 3}}}
 	switch name {
+	case "strings":
+		return fewStrings(t, ""), nil
+	case "summed strings":
+		return fewStrings(t, plan.NoiseAggregators), nil
 	case "summed, devices":
 		return cellsWithNoise(t, threeCells, plan.NoiseDevices), nil
 	case "summed, aggregators":

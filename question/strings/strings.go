@@ -97,8 +97,11 @@ func (q *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Me
 	return question.Report{Parts: [][][]byte{q.rows.Bodies(r, symbol.([]float32))}}, nil
 }
 
-// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol.
+// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol; nil of sums.
 func (q *Question) Ones(s question.Symbol) []float64 {
+	if q.Summed() {
+		return nil
+	}
 	ones := make([]float64, q.ask.Rows)
 	q.rows.Ones(s.([]float32), ones)
 	return ones

@@ -8,15 +8,26 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/strings"
 )
 
 // Draws are sets of numbers, of which a device counts in one, each as likely: of the same draw.
 type Draws [][]int
 
-// Drawn lists the draws of a device that holds the symbol of a histogram. It is an error where a record that holds no
-// cell of a sketch counts in one at random.
+// Drawn lists the draws of a device that holds the symbol of a histogram, or of strings, which draw nothing. It is an
+// error where a record that holds no cell of a sketch counts in one at random.
 func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
 	inner, p := innerOf(of)
+	if q, ok := inner.(*strings.Question); ok {
+		_, vector, err := q.Measure(nil, s, nil)
+		var ones []int
+		for i, x := range vector {
+			if x > 0 {
+				ones = append(ones, i)
+			}
+		}
+		return []Draws{{ones}}, err
+	}
 	q, first := inner.(*histogram.Question), 0
 	_, held := histogram.Held(s)
 	for attribute, cells := range held {

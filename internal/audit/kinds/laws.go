@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	told "github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -140,7 +141,7 @@ func (g kind) answered() int {
 		return ask.Report.Bits
 	}
 	q, _ := innerOf(g.protocol)
-	return q.(*vector.Question).Rows().Spec().Answered
+	return q.(interface{ Rows() *told.Mechanism }).Rows().Spec().Answered
 }
 
 // named counts how many messages a tally of one report has.
