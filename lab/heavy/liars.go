@@ -63,7 +63,11 @@ func (c Cell) lies(p listed, people []string, held map[string]int) ([]Row, error
 	invented := p.invented(seeded.New(c.Seed, forNames), held, 4096)
 	hidden := p.texts[slices.IndexFunc(p.texts, func(text string) bool { return held[text] > 0 && held[text] <= 200 && without[text] > 0 })]
 	strategies := []lie{{says: "lift one string", names: invented[:1]}, {says: "lift one string", names: invented[:1], chosen: true}}
-	for k := 4; k <= len(invented); k = k * 3 / 2 {
+	least, most, step := 64, len(invented), 4
+	if q.Summed() { // together they are worth few strings
+		least, most, step = 4, 64, 2
+	}
+	for k := least; k <= most; k *= step {
 		strategies = append(strategies, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k]}, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k], chosen: true})
 	}
 	strategies = append(strategies, lie{says: "hide one string", names: []string{hidden}, hides: true}, lie{says: "hide one string", names: []string{hidden}, hides: true, chosen: true})

@@ -9,12 +9,13 @@ import (
 
 // Strings describe strings that nobody listed.
 type Strings struct {
-	Longest int `help:"strings: the most characters of one, or without --alphabet bytes; longer ones count as not fitting." placeholder:"N"`
+	Longest int `help:"strings: the most characters of one, or without --alphabet bytes; longer ones count as not fitting. With it and without --kind, the kind is strings." placeholder:"N"`
 }
 
-// Check refuses flags that are wrong by themselves.
-func (f Strings) Check() error {
+// Check refuses flags that are wrong by themselves, and a route that strings do not go.
+func (f Strings) Check(r Route) error {
 	var errs terminal.Faults
+	errs.Require(r.Noise != plan.NoiseDevices, "--noise devices: strings are summed as they are: name aggregators or shared, or have answers mixed")
 	errs.Require(f.Longest >= 1, "--longest is %d: say how many characters a string has at most", f.Longest)
 	return errors.Join(errs...)
 }

@@ -80,7 +80,7 @@ func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
 	switch {
 	case c.Tabulated.Columns != "":
 		return c.runCrosstab(std, given)
-	case c.finds():
+	case c.finds(given):
 		return c.runStrings(std, given)
 	case c.CSV != "":
 		return c.runHistogram(std, given)

@@ -249,14 +249,7 @@ func ShowSurvey(w io.Writer, s collection.Surveyed) error {
 	}
 	rows = append(rows, verdicts(s.Release)...)
 	rows = append(rows, "accounted by         "+r.Method)
-	if sum := s.Plan.Route.Sum; sum != nil {
-		rows = append(rows, fmt.Sprintf("numbers per device   %d, in two shares", sum.Circuit.Length))
-	} else {
-		rows = append(rows, fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice))
-	}
-	rows = append(rows,
-		fmt.Sprintf("bytes per device     %d", r.BytesPerDevice),
-	)
+	rows = append(rows, sent(s.Plan, r)...)
 	if len(r.Rounds) > 0 {
 		rows = append(rows, fmt.Sprintf("strings found        %d, in %d rounds of about %d respondents each", r.Found, len(r.Rounds), r.Rounds[0].Devices))
 	}
@@ -278,4 +271,13 @@ func ShowSurvey(w io.Writer, s collection.Surveyed) error {
 		}
 	}
 	return nil
+}
+
+// sent says what a device sends.
+func sent(p plan.Plan, r measure.Result) []string {
+	said := fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice)
+	if sum := p.Route.Sum; sum != nil {
+		said = fmt.Sprintf("numbers per device   %d, in two shares", sum.Circuit.Length)
+	}
+	return []string{said, fmt.Sprintf("bytes per device     %d", r.BytesPerDevice)}
 }

@@ -20,12 +20,16 @@ import (
 // kindStrings names the kind that finds strings of a column without a list.
 const kindStrings = "strings"
 
-// finds reports whether the strings of a column are found without a list.
-func (c collectSimulate) finds() bool { return slices.Contains(c.Kind, kindStrings) }
+// finds reports whether the strings of a column are found without a list: so they are where their length is bounded and
+// nothing else is said of them.
+func (c collectSimulate) finds(given *kong.Context) bool {
+	said := slices.ContainsFunc(given.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "kind" })
+	return slices.Contains(c.Kind, kindStrings) || !said && c.Strings.Longest > 0
+}
 
 // checkStrings refuses flags that are wrong by themselves, before anything is read.
 func (c collectSimulate) checkStrings(given *kong.Context) error {
-	errs := terminal.Faults{c.Budget.Check(), c.Strings.Check()}
+	errs := terminal.Faults{c.Budget.Check(), c.Strings.Check(c.Route)}
 	errs.Require(len(c.Kind) == 1 && len(c.Column) == 1, "--kind %s is of one column: name it with --column, and ask for others by themselves", kindStrings)
 	errs.Require(c.Minimum >= 0 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents, or 0 for all", c.Minimum, plan.MaxCrowd)
 	taken := append([]string{"csv", "column", "kind", "alphabet", "longest"}, questionless...)
@@ -87,7 +91,7 @@ func (c collectSimulate) runStrings(std terminal.Streams, given *kong.Context) e
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square over those found; largest %.4g)", r.Unbiased, r.LinfUnbiased),
 	}
 	rows = append(rows, verdicts(out.Release)...)
-	rows = append(rows, fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice), fmt.Sprintf("bytes per device     %d", r.BytesPerDevice), fmt.Sprintf("seconds              %.1f", r.Seconds))
+	rows = append(append(rows, sent(out.Plan, r)...), fmt.Sprintf("seconds              %.1f", r.Seconds))
 	if _, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n")); err != nil {
 		return err
 	}

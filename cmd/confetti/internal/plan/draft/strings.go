@@ -35,7 +35,7 @@ func (c stringsPlan) Run(std terminal.Streams) error {
 
 // draft returns the plan as asked for, without keys and noise.
 func (c stringsPlan) draft() (plan.Plan, error) {
-	errs := terminal.Faults{c.parties.check(), flags.CheckBudget(c.Epsilon, c.Delta), c.Strings.Check()}
+	errs := terminal.Faults{c.parties.check(), flags.CheckBudget(c.Epsilon, c.Delta), c.Strings.Check(c.Route)}
 	errs.Require(c.Bits >= 0, "--bits is %d: give a number of bits", c.Bits)
 	errs.Require(c.Bits == 0 || c.Route.Route != plan.RouteSum, "--bits is of answers that are mixed: leave it out of --route sum")
 	if err := errors.Join(errs...); err != nil {
