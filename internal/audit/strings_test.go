@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// fewStrings is a plan of strings of a small code, mixed or with noise of aggregators.
+// fewStrings returns a plan of strings of a small code, mixed or with noise of aggregators.
 func fewStrings(t testing.TB, by string) plan.Plan {
 	p := example.Strings()
 	s := p.Question.Strings

@@ -20,7 +20,7 @@ import (
 	stringsof "github.com/confetti-dp/confetti/question/strings"
 )
 
-// added is a plan of sums of short strings of two letters, whose code is small.
+// added returns a plan of sums of short strings of two letters, whose code is small.
 func added(t *testing.T, people int, epsilon float64) plan.Plan {
 	p := example.Summed(example.Strings(), plan.NoiseAggregators)
 	p.Crowd.Minimum, p.Budget.Epsilon = people, epsilon

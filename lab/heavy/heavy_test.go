@@ -1,0 +1,102 @@
+package heavy
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Populations that need no file are the same each time, of different strings that fit, the most frequent first.
+func TestPopulationsFit(t *testing.T) {
+	for _, name := range []string{"versions", "names"} {
+		p, err := population(name, "")
+		again, _ := population(name, "")
+		if err != nil || len(p.texts) < 20_000 || len(p.texts) != len(p.weights) {
+			t.Fatal(name, err)
+		}
+		seen := map[string]bool{}
+		for i, text := range p.texts {
+			if seen[text] || text != again.texts[i] || len(text) > p.longest || !utf8.ValidString(text) || p.alphabet != "" && strings.Trim(text, p.alphabet) != "" {
+				t.Fatalf("%s: %q", name, text)
+			}
+			if seen[text] = true; i > 0 && p.weights[i] > p.weights[i-1] {
+				t.Fatalf("%s: %q is more frequent than the one before", name, text)
+			}
+		}
+	}
+	for _, name := range []string{"words", "nobody"} {
+		if _, err := population(name, ""); err == nil {
+			t.Errorf("%s: no file and no error", name)
+		}
+	}
+}
+
+// What is compared is found, false, the error and the first number of holders from which nine of ten are found.
+func TestRowsCompare(t *testing.T) {
+	held := map[string]int{"a": 100, "b": 90, "c": 80, "d": 10, "e": 9, "f": 8}
+	r := row("a way", estimates{"a": 103, "b": 86, "c": 80, "z": 40}, held)
+	if r.Found != 4 || r.False != 1 || math.Abs(r.Error-math.Sqrt(25.0/3)) > 1e-12 || r.From != 9 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The curator's threshold is the least at which a string of one holder shows with half of delta at most: by the law's tail,
+// added up.
+func TestTheStabilityHistogramIsTight(t *testing.T) {
+	c := Cell{Epsilon: 1, Delta: 1e-6}
+	q := math.Exp(-c.Epsilon / 2)
+	beyond := func(k int) (sum float64) {
+		for z := k; z < k+400; z++ {
+			sum += (1 - q) / (1 + q) * math.Pow(q, float64(z))
+		}
+		return sum
+	}
+	above := 1
+	for beyond(above-1) > c.Delta/2 {
+		above++
+	}
+	shown := 0
+	for seed := range uint64(400) {
+		got := stable(c, map[string]int{"few": above - 4, "many": above + 40}, seeded.New(seed))
+		if _, ok := got["many"]; !ok {
+			t.Fatal("a string that many hold is not shown")
+		}
+		if n, ok := got["few"]; ok {
+			if shown++; n < float64(above) {
+				t.Fatalf("%v is shown, below %d", n, above)
+			}
+		}
+	}
+	if want := 400 * beyond(4); math.Abs(float64(shown)-want) > 5*math.Sqrt(want)+1 {
+		t.Errorf("a string 4 below is shown in %d of 400, want some %.0f", shown, want)
+	}
+}
+
+// Devices that lie count for one where they prove what they send, and for several with bits; nobody invents more strings
+// by sums than liars are worth.
+func TestLiarsCount(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads many sums")
+	}
+	c := Cell{Strings: "versions", People: 3000, Epsilon: 4, Delta: 1e-6, Seed: 1, Liars: 0.05}
+	for noise, of := range map[string][2]float64{plan.NoiseAggregators: {0.8, 1.2}, "": {2, 9}} {
+		c.Noise = noise
+		rows, err := Measure(c, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 0.0
+		for _, r := range rows {
+			if most = max(most, r.Lift); noise != "" && r.False > 150/5 {
+				t.Errorf("%s: %d are false", r.Way, r.False)
+			}
+		}
+		if most < of[0] || most > of[1] {
+			t.Errorf("noise of %q: one counts for %v, want %v to %v", noise, most, of[0], of[1])
+		}
+	}
+}
