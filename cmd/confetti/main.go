@@ -45,6 +45,8 @@ type cli struct {
 
 	Release release.Command `cmd:"" group:"Look, and check" help:"Look at releases."`
 	Ask     ask.Ask         `cmd:"" group:"Look, and check" help:"What a release of tables tells of any two columns, and bounds of three."`
+	Rows    ask.Rows        `cmd:"" group:"Look, and check" help:"Synthetic rows from a release of tables: evidence about nobody."`
+	Fit     ask.Fit         `cmd:"" group:"Look, and check" help:"An additive model of one column, from a release of tables."`
 	Predict predict.Command `cmd:"" group:"Look, and check" help:"What a model says of records."`
 	Explain explain.Command `cmd:"" group:"Look, and check" help:"What a word of the documentation means."`
 

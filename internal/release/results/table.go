@@ -159,6 +159,13 @@ type Crosstabs struct {
 	*tables.Sums
 	Columns []plan.Column
 	Values  [][]string // names, by column
+	record  func(held []any) ([]int, error)
+}
+
+// Record returns the number of each column's value of a row; ok is false of a value that is none of them.
+func (t Crosstabs) Record(held []any) (record []int, ok bool) {
+	record, err := t.record(held)
+	return record, err == nil
 }
 
 // ErrNoTables says that a release is of another kind of question.
@@ -178,7 +185,11 @@ func ReadTables(p plan.Plan, r *release.Release, counts []byte) (Crosstabs, erro
 	if err != nil {
 		return Crosstabs{}, err
 	}
-	t := Crosstabs{Sums: m.Sums, Columns: m.Asked.Columns}
+	q, err := table.New(p)
+	if err != nil {
+		return Crosstabs{}, err
+	}
+	t := Crosstabs{Sums: m.Sums, Columns: m.Asked.Columns, record: q.Record}
 	for _, c := range m.Asked.Columns {
 		t.Values = append(t.Values, table.Values(c))
 	}

@@ -5,8 +5,11 @@ import (
 	"math"
 	"time"
 
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
@@ -78,18 +81,30 @@ func (s Table) Run(name string, population [][]any, progress simulate.Progress) 
 	if err := promised(&res, proto); err != nil {
 		return out, err
 	}
-	compareTables(&res, out.Model, a.truth)
+	if err := compareTables(&res, out.Model, a.truth, s.Budget); err != nil {
+		return out, err
+	}
 	res.Seconds = time.Since(start).Seconds()
 	out.Result = res
 	return out, nil
 }
 
+const (
+	curatorTail   = 1e-9  // share of delta that a curator's exact noise has no use for
+	forHistograms = 0xc0a // stream of its noise
+)
+
 // compareTables measures the tables of every two columns against the truth.
-func compareTables(r *measure.Result, m *table.Model, truth *results.Truth) {
+func compareTables(r *measure.Result, m *table.Model, truth *results.Truth, budget plan.Budget) error {
 	s := m.Sums
 	if s == nil {
-		return
+		return nil
 	}
+	box, err := account.NewBox(budget.Epsilon, budget.Delta, curatorTail)
+	if err != nil {
+		return err
+	}
+	noise, rival := math.Sqrt(2*float64(s.Code.Pairs()))/box.Shift, seeded.New(r.Seed, forHistograms)
 	c := &measure.Crosstabs{}
 	var errors measure.Errors
 	cells, n := 0.0, float64(s.Respondents)
@@ -116,6 +131,12 @@ func compareTables(r *measure.Result, m *table.Model, truth *results.Truth) {
 		c.OffRaw += off(func(i int) float64 { return own[i] })
 		c.Off += off(func(i int) float64 { return held[i] })
 		wide := s.Code.Sizes[b]
+		curated := make([]float64, len(held))
+		for i, x := range truth.Pairs[at] {
+			curated[i] = x + noise*rival.NormFloat64()
+		}
+		curated = tables.Nearest(curated, n)
+		c.OffCurator += off(func(i int) float64 { return curated[i] })
 		c.OffIndependent += off(func(i int) float64 { return truth.Columns[a][i/wide] * truth.Columns[b][i%wide] / n })
 	}
 	errors.State(r.CountErrors, r.Survey)
@@ -140,4 +161,5 @@ func compareTables(r *measure.Result, m *table.Model, truth *results.Truth) {
 		half := s.Quantile(measure.IntervalLevel) * values[i].StdErr
 		return max(0, values[i].Mean-half), max(0, min(n, values[i].Mean+half))
 	}, func(i int) int { return int(truth.Pairs[s.Pair(a, b)][i]) })
+	return nil
 }

@@ -91,7 +91,7 @@ func (c collectSimulate) runCrosstab(std terminal.Streams, given *kong.Context) 
 		rows = append(rows,
 			fmt.Sprintf("tables               %d cells of every two of %d columns", x.Cells, len(columns)),
 			fmt.Sprintf("error of a count     %.4g respondents as they are, %.4g of best guesses (root mean square)", r.Unbiased, x.RMSE),
-			fmt.Sprintf("tables are off by    %.2f %% of respondents, best guesses; %.2f %% as they are, %.2f %% were columns independent", 100*x.Off, 100*x.OffRaw, 100*x.OffIndependent))
+			fmt.Sprintf("tables are off by    %.2f %% of respondents, best guesses; %.2f %% as they are, %.2f %% were columns independent, %.2f %% of a curator's histograms", 100*x.Off, 100*x.OffRaw, 100*x.OffIndependent, 100*x.OffCurator))
 	}
 	rows = append(rows, verdicts(out.Release)...)
 	rows = append(rows, fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice), fmt.Sprintf("bytes per device     %d", r.BytesPerDevice), fmt.Sprintf("seconds              %.1f", r.Seconds))

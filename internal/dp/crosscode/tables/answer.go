@@ -234,7 +234,7 @@ func (s *Sums) Held(a int) []float64 {
 	for i, v := range raw {
 		means[i] = v.Mean
 	}
-	return project(means, float64(s.Respondents))
+	return Nearest(means, float64(s.Respondents))
 }
 
 // three bounds a count of three columns by those of two, whatever the three have to do with each other, and guesses it by

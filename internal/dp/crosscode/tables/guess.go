@@ -51,7 +51,7 @@ func (s *Sums) best() []Guess {
 		for i, x := range kept[at] {
 			bases[at][i] += x
 		}
-		g := Guess{Table: project(s.table(a, b, bases[at]), float64(s.Respondents))}
+		g := Guess{Table: Nearest(s.table(a, b, bases[at]), float64(s.Respondents))}
 		if told[at] {
 			g.Association, g.Information = associated(g.Table, s.Code.Sizes[b])
 		}
@@ -205,8 +205,8 @@ func turn(x, y []float64, c, s float64) {
 	}
 }
 
-// project returns the nearest counts, by squared distance, that are not below zero and sum to n.
-func project(t []float64, n float64) []float64 {
+// Nearest returns the nearest counts, by squared distance, that are not below zero and sum to n.
+func Nearest(t []float64, n float64) []float64 {
 	sorted := slices.Clone(t)
 	slices.Sort(sorted)
 	slices.Reverse(sorted)
