@@ -168,14 +168,14 @@ func (t Crosstabs) Record(held []any) (record []int, ok bool) {
 	return record, err == nil
 }
 
-// ErrNoTables says that a release is of another kind of question.
-var ErrNoTables = errors.New("results: only a release of tables can be asked: confetti plan new table makes a plan of one")
+// errNoTables says that a release is of another kind of question.
+var errNoTables = errors.New("results: only a release of tables can be asked: confetti plan new table makes a plan of one")
 
 // ReadTables returns what a release of a plan of tables tells, from the counts that stand beside it: asking of these costs
 // nothing.
 func ReadTables(p plan.Plan, r *release.Release, counts []byte) (Crosstabs, error) {
 	if p.Question.Table == nil {
-		return Crosstabs{}, ErrNoTables
+		return Crosstabs{}, errNoTables
 	}
 	counted, _ := metric(r, respondentsMetric)
 	m, err := tablesAgain(p, int(counted.Value), counts)

@@ -126,8 +126,8 @@ type Answer struct {
 // clearly is how many errors a count is above zero before shares of it are stated.
 const clearly = 8
 
-// ErrColumns says that an answer is of more columns than three.
-var ErrColumns = errors.New("tables: a question is of at most three columns")
+// errColumns says that an answer is of more columns than three.
+var errColumns = errors.New("tables: a question is of at most three columns")
 
 // Questions returns how many counts and shares can be asked for: of a column one value, all but it or, where values are in
 // order, a range of them; each with one such of another column, and as a share of either.
@@ -196,7 +196,7 @@ func (s *Sums) joined(all []Condition) (out []Condition) {
 func (s *Sums) bounded(where []Condition, level float64) (Answer, error) {
 	switch {
 	case len(where) > 3:
-		return Answer{}, ErrColumns
+		return Answer{}, errColumns
 	case len(where) == 3:
 		return s.three(where, level), nil
 	}

@@ -21,10 +21,10 @@ type Fit struct {
 // from many more people.
 func (s *Sums) Fit(target, value int, sampled bool) (Fit, error) {
 	n := float64(s.Respondents)
-	f := Fit{Effects: make([][]estimate.Value, s.Columns())}
+	f := Fit{Effects: make([][]estimate.Value, s.columns())}
 	var columns []int // of the model
 	starts, size := map[int]int{}, 1
-	for a := range s.Columns() {
+	for a := range s.columns() {
 		if a != target {
 			columns = append(columns, a)
 			starts[a] = size
@@ -43,7 +43,7 @@ func (s *Sums) Fit(target, value int, sampled bool) (Fit, error) {
 	right[0] = hold
 	for i, a := range columns {
 		from, wide := starts[a], s.Code.Sizes[a]-1
-		one := s.One(a)
+		one := s.one(a)
 		for x := range wide {
 			gram[0][from+x], gram[from+x][0] = one[x], one[x]
 		}
@@ -56,7 +56,7 @@ func (s *Sums) Fit(target, value int, sampled bool) (Fit, error) {
 			}
 		}
 		for _, b := range columns[i+1:] {
-			two := s.Two(a, b)
+			two := s.two(a, b)
 			for x := range wide {
 				for y := range s.Code.Sizes[b] - 1 {
 					gram[from+x][starts[b]+y], gram[starts[b]+y][from+x] = two[x*(s.Code.Sizes[b]-1)+y], two[x*(s.Code.Sizes[b]-1)+y]
@@ -97,7 +97,7 @@ func (s *Sums) Fit(target, value int, sampled bool) (Fit, error) {
 	}
 	for _, a := range columns {
 		from, wide := starts[a], s.Code.Sizes[a]-1
-		mean := scaled(s.One(a), 1/n)
+		mean := scaled(s.one(a), 1/n)
 		for _, c := range s.Code.Corners(a) {
 			functional := make([]float64, size)
 			for x := range wide {
@@ -113,9 +113,9 @@ func (s *Sums) Fit(target, value int, sampled bool) (Fit, error) {
 func (s *Sums) along(a, target, x int, corner []float64) (sum float64) {
 	if a < target {
 		wide := s.Code.Sizes[target] - 1
-		return dot(s.Two(a, target)[x*wide:(x+1)*wide], corner)
+		return dot(s.two(a, target)[x*wide:(x+1)*wide], corner)
 	}
-	two, wide := s.Two(target, a), s.Code.Sizes[a]-1
+	two, wide := s.two(target, a), s.Code.Sizes[a]-1
 	for y, v := range corner {
 		sum += two[y*wide+x] * v
 	}
@@ -160,8 +160,8 @@ func (s *Sums) moved(u, weights []float64, columns []int, starts map[int]int, ta
 	return variance
 }
 
-// ErrSingular says that columns tell so much of each other, or so little is known, that no model is told from noise.
-var ErrSingular = errors.New("tables: columns cannot be told apart: one follows from others, or a value is too rare")
+// errSingular says that columns tell so much of each other, or so little is known, that no model is told from noise.
+var errSingular = errors.New("tables: columns cannot be told apart: one follows from others, or a value is too rare")
 
 // invert returns the inverse of a symmetric matrix that is positive (Cholesky).
 func invert(m [][]float64) ([][]float64, error) {
@@ -176,7 +176,7 @@ func invert(m [][]float64) ([][]float64, error) {
 				continue
 			}
 			if sum <= 1e-6*m[i][i] {
-				return nil, ErrSingular
+				return nil, errSingular
 			}
 			l[i][i] = math.Sqrt(sum)
 		}

@@ -31,7 +31,7 @@ func (s *Sums) best() []Guess {
 	for a, b := range s.Pairs {
 		at := s.Pair(a, b)
 		bases[at] = s.independent(a, b)
-		left := s.Two(a, b)
+		left := s.two(a, b)
 		for i, x := range bases[at] {
 			left[i] -= x
 		}
@@ -71,7 +71,7 @@ func chiSquared(n, tail float64) float64 {
 
 // independent returns the products that a pair would sum to whose columns tell nothing of each other.
 func (s *Sums) independent(a, b int) []float64 {
-	x, y := s.One(a), s.One(b)
+	x, y := s.one(a), s.one(b)
 	out := make([]float64, 0, len(x)*len(y))
 	for _, v := range x {
 		for _, w := range y {

@@ -37,7 +37,7 @@ func (s *Sums) Rows(r *rand.Rand, n int) [][]int {
 		}
 	}
 	for k := range pool {
-		record := make([]int, s.Columns())
+		record := make([]int, s.columns())
 		record[order[0].to] = pick(r, first)
 		for i, e := range order[1:] {
 			record[e.to] = pick(r, laws[i+1][record[e.from]])
@@ -58,10 +58,10 @@ type edge struct{ from, to int }
 // tree returns all columns, each joined to the one before it that tells most of it; the first is joined to none.
 func (s *Sums) tree() []edge {
 	order := []edge{{to: 0}}
-	for len(order) < s.Columns() {
+	for len(order) < s.columns() {
 		best, most := edge{}, -1.0
 		for _, in := range order {
-			for to := range s.Columns() {
+			for to := range s.columns() {
 				if slices.ContainsFunc(order, func(e edge) bool { return e.to == to }) {
 					continue
 				}
@@ -84,7 +84,7 @@ func (s *Sums) rake(records [][]int) []float64 {
 	slices.SortStableFunc(pairs, func(x, y edge) int {
 		return cmp.Compare(s.Guess(y.from, y.to).Information, s.Guess(x.from, x.to).Information)
 	})
-	pairs = pairs[:min(len(pairs), strong*s.Columns())]
+	pairs = pairs[:min(len(pairs), strong*s.columns())]
 	weights := make([]float64, len(records))
 	for i := range weights {
 		weights[i] = 1 / float64(len(records))

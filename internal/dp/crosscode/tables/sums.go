@@ -41,16 +41,16 @@ func New(code *crosscode.Code, respondents int, vector []float64, err float64) *
 	return s
 }
 
-// Columns returns how many columns there are.
-func (s *Sums) Columns() int { return len(s.Code.Sizes) }
+// columns returns how many columns there are.
+func (s *Sums) columns() int { return len(s.Code.Sizes) }
 
 // Pair returns the number of a pair of columns, a before b.
-func (s *Sums) Pair(a, b int) int { return a*(2*s.Columns()-a-1)/2 + b - a - 1 }
+func (s *Sums) Pair(a, b int) int { return a*(2*s.columns()-a-1)/2 + b - a - 1 }
 
 // Pairs yields all pairs of columns, a before b.
 func (s *Sums) Pairs(yield func(a, b int) bool) {
-	for a := range s.Columns() {
-		for b := a + 1; b < s.Columns(); b++ {
+	for a := range s.columns() {
+		for b := a + 1; b < s.columns(); b++ {
 			if !yield(a, b) {
 				return
 			}
@@ -63,18 +63,18 @@ func (s *Sums) column(a int) (from, size int) { return s.starts[a], s.Code.Sizes
 
 // pair returns where the sums of a pair stand, and how many stand in a row.
 func (s *Sums) pair(a, b int) (from, rows, wide int) {
-	return s.starts[s.Columns()+s.Pair(a, b)], s.Code.Sizes[a] - 1, s.Code.Sizes[b] - 1
+	return s.starts[s.columns()+s.Pair(a, b)], s.Code.Sizes[a] - 1, s.Code.Sizes[b] - 1
 }
 
-// One returns the mean direction of a column: the sum of its respondents' corners.
-func (s *Sums) One(a int) []float64 {
+// one returns the mean direction of a column: the sum of its respondents' corners.
+func (s *Sums) one(a int) []float64 {
 	one, _ := s.Code.Weights()
 	from, size := s.column(a)
 	return scaled(s.Vector[from:from+size], 1/one)
 }
 
-// Two returns the sum of the products of a pair's corners, row by row.
-func (s *Sums) Two(a, b int) []float64 {
+// two returns the sum of the products of a pair's corners, row by row.
+func (s *Sums) two(a, b int) []float64 {
 	_, two := s.Code.Weights()
 	from, rows, wide := s.pair(a, b)
 	return scaled(s.Vector[from:from+rows*wide], 1/two)
@@ -93,7 +93,7 @@ func (s *Sums) Column(a int) []estimate.Value {
 	k := float64(s.Code.Sizes[a])
 	out := make([]estimate.Value, s.Code.Sizes[a])
 	one, _ := s.Code.Weights()
-	m := s.One(a)
+	m := s.one(a)
 	for i, corner := range s.Code.Corners(a) {
 		out[i] = estimate.Value{Mean: float64(s.Respondents)/k + (k-1)/k*dot(corner, m), StdErr: s.Error * (k - 1) / k / one}
 	}
@@ -108,7 +108,7 @@ func (s *Sums) CellError(a, b int) float64 {
 }
 
 // Table returns how many hold each value of a pair together, row by row, unbiased.
-func (s *Sums) Table(a, b int) []float64 { return s.table(a, b, s.Two(a, b)) }
+func (s *Sums) Table(a, b int) []float64 { return s.table(a, b, s.two(a, b)) }
 
 // table returns the counts of a pair whose products have that sum.
 func (s *Sums) table(a, b int, two []float64) []float64 {
@@ -146,7 +146,7 @@ func Again(code *crosscode.Code, respondents int, err float64, columns, pairs []
 			}
 		}
 	}
-	if len(columns) != s.Columns() || len(pairs) != code.Pairs() {
+	if len(columns) != s.columns() || len(pairs) != code.Pairs() {
 		return nil, errors.New("tables: there are other tables than the columns have")
 	}
 	for a, b := range s.Pairs {
