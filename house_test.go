@@ -28,7 +28,7 @@ var bars = map[string]int{
 	// Asked: 103,000. It was 121,499 at 6636e48b, when the lab had left. Since then, by packages: storage in the place of SQL and
 	// a queue, over 448,000 lines of others, 5,150 (31); tables, their releases and pages 2,350 (32); seals, curves and fixed keys
 	// 950 (33); relays, metrics and what a device tells 2,230 (31 to 33); strings 2,250, tables 3,100 (34); and 1,700 fewer elsewhere (30).
-	"lines of the product": 136715,
+	"lines of the product": 137012,
 
 	"lines a device compiles":                 22422, // asked: 24,800
 	"lines of a histogram app":                33242, // asked: 33,000; a plan of strings is read by every app (34)
