@@ -114,6 +114,9 @@ func (g Guarantee) Meaning() string {
 	switch g.Adjacency {
 	case Removal:
 		other = "a draw from the public reference law in its place"
+		if g.Trust == Central {
+			other = "that person left out"
+		}
 	case Label:
 		other = "the same data and any other label in its place"
 	}
@@ -144,7 +147,7 @@ type Fact struct{ Name, Value string }
 // Facts returns all that is needed to recompute the guarantee.
 func (g Guarantee) Facts() []Fact {
 	fs := []Fact{
-		{"Neighbours", g.Adjacency.Words()},
+		{"Neighbours", g.neighbours()},
 		{"Trust model", string(g.Trust)},
 		{"People, n", whole(float64(g.Users))},
 		{"Rounds", whole(float64(g.Rounds))},
@@ -158,6 +161,14 @@ func (g Guarantee) Facts() []Fact {
 		fs = append(fs, Fact{"Checked over", g.Certified})
 	}
 	return fs
+}
+
+// neighbours says what they are. A reference law is devices': of a table in one place a person is there or not.
+func (g Guarantee) neighbours() string {
+	if g.Adjacency == Removal && g.Trust == Central {
+		return "removal: one person's row there or not"
+	}
+	return g.Adjacency.Words()
 }
 
 // Words says what neighbours are.

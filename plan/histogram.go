@@ -28,11 +28,11 @@ const (
 // Attribute is one thing that is asked, with the cells that an answer falls into.
 type Attribute struct {
 	Name   string   `json:"name"`
-	Kind   string   `json:"kind"`             // "categories", "buckets", "set", "grid", "prefixes"
+	Kind   string   `json:"kind"`             // "categories", "buckets", "set", "grid", "prefixes"; of a table alone "mean" and "open"
 	Values []string `json:"values,omitempty"` // categories, set: the domain; prefixes: the candidates
 	Size   int      `json:"size,omitempty"`   // categories, set: cells by number instead of by name; of a search: most candidates of a round
 	Others bool     `json:"others,omitempty"` // a last cell for what is not in the domain; prefixes always have it
-	Low    float64  `json:"low,omitempty"`    // buckets: of equal width in [low, high]; without others, what is outside falls into the nearest
+	Low    float64  `json:"low,omitempty"`    // buckets: of equal width in [low, high]; without others, what is outside falls into the nearest; mean: numbers are clamped to it
 	High   float64  `json:"high,omitempty"`
 	Cells  int      `json:"cells,omitempty"`
 	Most   int      `json:"most,omitempty"` // set: at most so many items
@@ -40,6 +40,7 @@ type Attribute struct {
 	Y      *Axis    `json:"y,omitempty"`
 	// Search finds strings that nobody has declared: candidates are the state of each round.
 	Search *Search `json:"search,omitempty"`
+	Least  int     `json:"least,omitempty"` // open: the noisy count from which a value that nobody declared is published
 }
 
 // Search is how the candidates of a round follow from the release of the one before:
@@ -59,7 +60,9 @@ func (a Attribute) Domain() int {
 		others = 1
 	}
 	switch a.Kind {
-	case "categories", "set", "prefixes":
+	case AttributeMean:
+		return 2 // how far rows are from the low end, and from the high one
+	case "categories", "set", "prefixes", AttributeOpen:
 		if len(a.Values) > 0 {
 			return len(a.Values) + others
 		}
@@ -88,10 +91,19 @@ func (a Attribute) Items() int {
 
 // Total says that every answer has a cell: without others, what is no number has
 // none, nor what is not in the domain, and a set may have more items than it may.
-func (a Attribute) Total() bool { return a.Others && (a.Kind != "set" || a.Most == a.Domain()) }
+func (a Attribute) Total() bool {
+	return a.Kind == AttributeMean || a.Others && (a.Kind != "set" || a.Most == a.Domain())
+}
 
 // AttributeKinds are the kinds of attribute that a plan may name.
 var AttributeKinds = []string{"categories", "buckets", "set", "grid", "prefixes"}
+
+// The kinds beside these that a plan of a table may name, whose holder sees all rows: the mean of numbers
+// by a sum of its own, and values that nobody declared.
+const (
+	AttributeMean = "mean"
+	AttributeOpen = "open"
+)
 
 // Axis is one side of a grid: cells of equal width in [low, high].
 type Axis struct {

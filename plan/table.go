@@ -17,6 +17,9 @@ type Table struct {
 	Sigma float64 `json:"sigma,omitempty"` // gaussian
 }
 
+// RowsHidden says that the plan is of a table whose number of rows is private: neighbours have a row more or less.
+func (p Plan) RowsHidden() bool { return p.Route.Table != nil && p.Budget.Adjacency == "removal" }
+
 // Noise returns the route of a plan whose numbers are sums with noise: that of a sum, or of a
 // table, whose holder adds the noise, as a sum whose noise nobody else adds. It is nil where
 // answers are mixed.
@@ -45,5 +48,5 @@ func (p Plan) table(ps *Problems) {
 	ps.Require(p.Crowd.Deletion == nil && p.Crowd.Maximum == 0 && len(p.Crowd.Names) == 0, "crowd.names, crowd.deletion and crowd.maximum are of respondents: leave them out of a plan of a table")
 	ps.Require(p.Round == nil && p.Signatures == 0 && p.Times == Times{}, "round, signatures and times are of collections: leave them out of a plan of a table")
 	ps.Require(p.Budget.DishonestShare == 0 && p.Budget.LocalEpsilon == 0, "budget.dishonest_share and budget.local_epsilon are of devices: leave them out of a plan of a table")
-	ps.Require(p.Budget.Adjacency == "replacement", `budget.adjacency must be "replacement" in a plan of a table, whose release says how many rows there are`)
+	ps.Require(p.Budget.Adjacency == "replacement" || p.Budget.Adjacency == "removal", `budget.adjacency must be "replacement" in a plan of a table whose release says how many rows there are, or "removal" where that is private`)
 }

@@ -55,7 +55,7 @@ func TestAPlanOfATableHasNoParties(t *testing.T) {
 		"no holder":        {func(p *Plan) { p.Analyzer.Operator = "" }, "analyzer must have an operator alone"},
 		"crowds":           {func(p *Plan) { p.Crowd.Names = []string{"a", "b"} }, "crowd.names"},
 		"dishonest people": {func(p *Plan) { p.Budget.DishonestShare = 0.1 }, "budget.dishonest_share"},
-		"removal":          {func(p *Plan) { p.Budget.Adjacency = "removal" }, "says how many rows there are"},
+		"labels":           {func(p *Plan) { p.Budget.Adjacency = "label" }, "says how many rows there are"},
 		"a round":          {func(p *Plan) { p.Round = &Round{Study: strings.Repeat("a", 64), Number: 1} }, "round, signatures and times"},
 		"another question": {func(p *Plan) { p.Question = sample().Question }, "route.table is of counts"},
 	} {

@@ -4,10 +4,12 @@ package curator
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/party/analyzer"
@@ -21,30 +23,36 @@ import (
 
 // Ask is what is counted of a table, and of whom.
 type Ask struct {
-	Holder     string // who has the table
-	People     string // whose rows they are
-	AsOf       string // the state of the table, by name
+	Holder string // who has the table
+	People string // whose rows they are
+	AsOf   string // the state of the table, by name
+	// RowsHidden says that neighbours have a row more or less, so that how many there are is private. Otherwise a row is
+	// exchanged, and their number is public.
+	RowsHidden bool
 	Attributes []plan.Attribute
 	Law        string // of the noise; "": the one that errs less
 	Epsilon    float64
 	Delta      float64
 }
 
-// Plan returns the plan of a release, with its noise: neighbours differ in one row that is replaced,
-// and the number of rows is public. Every attribute gets a cell for all that is not declared, so
-// that no row is left out and none is refused by its value.
+// Plan returns the plan of a release, with its noise. Every attribute of declared cells gets one for all that is not
+// declared, so that no row is left out and none is refused by its value.
 func (a Ask) Plan() (plan.Plan, error) {
 	var asked []plan.Attribute
 	var names []string
 	for _, one := range a.Attributes {
-		one.Others = true
+		one.Others = one.Kind != plan.AttributeMean && one.Kind != plan.AttributeOpen
 		asked, names = append(asked, one), append(names, one.Name)
+	}
+	neighbours := account.Replacement
+	if a.RowsHidden {
+		neighbours = account.Removal
 	}
 	h := &plan.Histogram{Attributes: asked, Randomizer: plan.Randomizer{Name: plan.RandomizerNone}}
 	return design.Fill(plan.Plan{
 		Version: plan.Version, Title: fmt.Sprintf("%s of %s", strings.Join(names, ", "), a.People),
 		Question: plan.Question{Kind: "histogram", Unfit: plan.UnfitClip, Histogram: h},
-		Budget:   plan.Budget{Epsilon: a.Epsilon, Delta: a.Delta, Adjacency: "replacement"},
+		Budget:   plan.Budget{Epsilon: a.Epsilon, Delta: a.Delta, Adjacency: string(neighbours)},
 		Crowd:    plan.Crowd{Minimum: 1},
 		Route:    plan.Route{Kind: plan.RouteTable, Table: &plan.Table{People: a.People, AsOf: a.AsOf, Law: a.Law}},
 		Analyzer: plan.Party{Operator: a.Holder},
@@ -55,9 +63,14 @@ func (a Ask) Plan() (plan.Plan, error) {
 // answer that is not declared, or of another type than its attribute takes, is nil.
 type Row = []any
 
-// counted returns how many rows hold each cell, without noise. It leaves this package only with noise.
+// counted returns the sums of all rows, without noise: how many hold each declared cell, and of means the numbers of
+// the plan. They leave this package only with noise.
 func counted(p *protocol.Protocol, rows []Row, r *rand.Rand) ([]int64, error) {
-	var sums []int64
+	c, err := p.Question.(question.Summer).Circuit()
+	if err != nil {
+		return nil, err
+	}
+	sums := make([]int64, c.Length)
 	for _, row := range rows {
 		symbol, err := p.Encode(histogram.Answers{Values: row})
 		if _, err := question.Fits(err); err != nil {
@@ -66,9 +79,6 @@ func counted(p *protocol.Protocol, rows []Row, r *rand.Rand) ([]int64, error) {
 		_, vector, err := p.Measure(r, symbol, nil)
 		if err != nil {
 			return nil, err
-		}
-		if sums == nil {
-			sums = make([]int64, len(vector))
 		}
 		for i, x := range vector {
 			sums[i] += int64(x)
@@ -80,19 +90,7 @@ func counted(p *protocol.Protocol, rows []Row, r *rand.Rand) ([]int64, error) {
 // Release counts the rows, adds noise and writes the release of a charge. It is drawn once: whoever sees two draws
 // of one plan has more than the promise.
 func Release(p *protocol.Protocol, rows []Row, charged release.Ledger, r *rand.Rand) (release.Release, question.Model, error) {
-	sums, err := counted(p, rows, r)
-	if err != nil {
-		return release.Release{}, nil, err
-	}
-	for i, z := range sum.Draw(r, *p.Plan.Route.Noise(), len(sums)) {
-		sums[i] += z
-	}
-	crowd, err := p.Sums(sums, len(rows))
-	if err != nil {
-		return release.Release{}, nil, err
-	}
-	crowds := []tally.Crowd{crowd}
-	model, err := p.Learn(crowds)
+	model, crowds, err := learned(p, rows, r)
 	if err != nil {
 		return release.Release{}, nil, err
 	}
@@ -102,4 +100,47 @@ func Release(p *protocol.Protocol, rows []Row, charged release.Ledger, r *rand.R
 	}
 	out.Ledger = &charged
 	return out, model, analyzer.Write(p, &out)
+}
+
+// learned returns what is published of the rows. From here on everything is private.
+func learned(p *protocol.Protocol, rows []Row, r *rand.Rand) (question.Model, []tally.Crowd, error) {
+	q := p.Question.(*histogram.Question)
+	sums, err := counted(p, rows, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, z := range q.HolderNoise(r) {
+		sums[i] += z
+	}
+	named := map[int]map[string]int64{} // by column whose values nobody declared
+	for i, a := range p.Plan.Question.Histogram.Attributes {
+		if a.Kind == plan.AttributeOpen {
+			named[i] = q.Open(r, i, values(rows, i))
+		}
+	}
+	if q, err = q.Published(func(column int) []string { return slices.Sorted(maps.Keys(named[column])) }); err != nil {
+		return nil, nil, err
+	}
+	respondents := len(rows)
+	if p.Plan.RowsHidden() {
+		respondents = 1 // the question adds up what is noisy, and nothing else says how many there are
+	}
+	t, err := q.Sums(q.Beside(sums, named), respondents)
+	if err != nil {
+		return nil, nil, err
+	}
+	crowds := []tally.Crowd{{Tally: t, Respondents: respondents, Smallest: respondents}}
+	model, err := q.Learn(crowds)
+	return model, crowds, err
+}
+
+// values returns how many rows hold each value of a column.
+func values(rows []Row, column int) map[string]int64 {
+	held := map[string]int64{}
+	for _, row := range rows {
+		if v, ok := row[column].(string); ok {
+			held[v]++
+		}
+	}
+	return held
 }

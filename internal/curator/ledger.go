@@ -42,7 +42,13 @@ type book struct {
 type Cap struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
+	// Neighbours are those of all releases; empty: replacement. A number of rows that was published once is private no
+	// more, and one epsilon does not add to another of other neighbours.
+	Neighbours account.Adjacency `json:"adjacency,omitempty"`
 }
+
+// neighbours returns those of a cap.
+func (c Cap) neighbours() account.Adjacency { return cmp.Or(c.Neighbours, account.Replacement) }
 
 // Entry is one release that was charged.
 type Entry struct {
@@ -186,7 +192,12 @@ func spent(entries []Entry) (all []account.Spending) {
 func asked(p plan.Plan) string {
 	t := *p.Route.Table
 	t.Law, t.Decay, t.Sigma = "", 0, 0
-	p.Route.Table = &t
+	h := *p.Question.Histogram
+	h.Attributes = slices.Clone(h.Attributes)
+	for i := range h.Attributes {
+		h.Attributes[i].Least = 0 // which follows from the noise
+	}
+	p.Route.Table, p.Question.Histogram = &t, &h
 	p.Version = 0
 	return p.Name()
 }
@@ -221,10 +232,15 @@ func (l *Ledger) Charge(p *protocol.Protocol, digest [32]byte, limit Cap, now ti
 	}
 	b := l.kept
 	b.Entries, b.People = slices.Clone(b.Entries), cloned(b.People)
-	c := b.People[t.People]
+	c, neighbours := b.People[t.People], account.Adjacency(p.Plan.Budget.Adjacency)
 	if c == nil {
-		c = &Cap{Epsilon: cmp.Or(limit.Epsilon, firstEpsilon), Delta: cmp.Or(limit.Delta, firstDelta)}
+		c = &Cap{Epsilon: cmp.Or(limit.Epsilon, firstEpsilon), Delta: cmp.Or(limit.Delta, firstDelta), Neighbours: neighbours}
+		if neighbours == account.Replacement {
+			c.Neighbours = "" // as ledgers have it that know of no other
+		}
 		b.People[t.People] = c
+	} else if c.neighbours() != neighbours {
+		return Charged{}, fmt.Errorf("all releases of %s are of neighbours by %s since their first, and cannot be of others: their number of rows is public from one release of replacement on, and private in none before; give --adjacency %s", sanitize.Text(t.People), c.neighbours(), c.neighbours())
 	} else if cmp.Or(limit.Epsilon, c.Epsilon) != c.Epsilon || cmp.Or(limit.Delta, c.Delta) != c.Delta {
 		return Charged{}, fmt.Errorf("the cap of %s is epsilon %g at delta %g since their first release, and cannot be another one: leave it out", sanitize.Text(t.People), c.Epsilon, c.Delta)
 	}
@@ -236,11 +252,11 @@ func (l *Ledger) Charge(p *protocol.Protocol, digest [32]byte, limit Cap, now ti
 	if err != nil {
 		return Charged{}, err
 	}
-	charge, err := p.Charge(promise, account.Replacement)
+	charge, err := p.Charge(promise, neighbours)
 	if err != nil {
 		return Charged{}, err
 	}
-	cost, err := p.Spending(charge, account.Replacement)
+	cost, err := p.Spending(charge, neighbours)
 	if err != nil {
 		return Charged{}, err
 	}

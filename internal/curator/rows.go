@@ -1,11 +1,13 @@
 package curator
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -38,7 +40,9 @@ func Read(path string, attributes []plan.Attribute, columns [][]string, person s
 		read = append(read, table.Column{Name: person})
 	}
 	t, err := table.ReadColumns(path, table.Missing{}, read...)
-	if err != nil {
+	if errors.Is(err, table.ErrNoRows) {
+		return nil, nil // how many there are may be private
+	} else if err != nil {
 		return nil, err
 	}
 	var rows []Row
@@ -68,7 +72,7 @@ func Read(path string, attributes []plan.Attribute, columns [][]string, person s
 // answer returns what the cells of a row answer; nil where they are no answer.
 func answer(a plan.Attribute, cells []string) any {
 	switch a.Kind {
-	case "buckets":
+	case "buckets", plan.AttributeMean:
 		if x := number(cells[0], a.Low, a.High); !math.IsNaN(x) {
 			return x
 		}
@@ -88,7 +92,19 @@ func answer(a plan.Attribute, cells []string) any {
 		}
 		return items
 	}
+	if a.Kind == plan.AttributeOpen && !publishable(cells[0]) {
+		return nil
+	}
 	return strings.Join(cells, both)
+}
+
+// longest bounds the bytes of a value that nobody declared: what is longer is text, and no category.
+const longest = 200
+
+// publishable says that a value could stand on a page. One that could not is no answer, in silence: a release that
+// failed would tell of it.
+func publishable(value string) bool {
+	return value != "" && len(value) <= longest && value == sanitize.Text(value)
 }
 
 // number returns that of a cell within its bounds, and NaN for what is none.

@@ -115,11 +115,14 @@ func decodeColumns(r io.Reader, missing Missing, columns []Column) (*Columns, er
 		return nil, fmt.Errorf("every one of %s rows has an empty cell: nothing is left to read", thousands(left))
 	}
 	if len(c.Lines) == 0 {
-		return nil, errors.New("holds a line of column names and nothing else: nothing to read")
+		return nil, ErrNoRows
 	}
 	c.Notes = notes(in.Note, missing.Note(len(c.Lines), left, filled))
 	return c, nil
 }
+
+// ErrNoRows reports a table of column names alone.
+var ErrNoRows = errors.New("holds a line of column names and nothing else: nothing to read")
 
 // notes are sentences of those that are not empty.
 func notes(read, missing string) []string {

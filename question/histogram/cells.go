@@ -18,6 +18,7 @@ type cells interface {
 type attribute struct {
 	name  string
 	cells cells
+	kind  string
 	items int  // cells that a respondent holds at most
 	all   bool // every respondent counts for exactly one cell; where one may count for none, and in sets, not
 	// encode is the cells that an answer holds. An error says why it fits none, but for
@@ -64,7 +65,7 @@ func either[N, M any](kind string, names func(N) ([]uint32, error), numbers func
 }
 
 func newAttribute(a plan.Attribute) (attribute, error) {
-	out := attribute{name: a.Name, items: a.Items(), all: a.Kind != "set" && a.Total()}
+	out := attribute{name: a.Name, kind: a.Kind, items: a.Items(), all: a.Kind != "set" && a.Total()}
 	var err error
 	switch a.Kind {
 	case "categories":
@@ -100,6 +101,10 @@ func newAttribute(a plan.Attribute) (attribute, error) {
 		if g, err = encode.NewGrid(encode.Axis(*a.X), encode.Axis(*a.Y), a.Others); err == nil {
 			out.cells, out.encode = g, takes("an encode.Point", g.Encode)
 		}
+	case plan.AttributeMean:
+		out.cells, out.encode = ends(a), inSteps(a)
+	case plan.AttributeOpen:
+		out.cells, out.encode = listed(a.Values), takes("a string", func(string) ([]uint32, error) { return nil, nil }) // counted apart: see Open
 	case "prefixes":
 		var p *encode.Prefixes
 		if p, err = encode.NewPrefixes(a.Values, a.Size); err == nil {

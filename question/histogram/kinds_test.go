@@ -41,7 +41,7 @@ func TestEveryKindOfAttribute(t *testing.T) {
 		a := one.attribute
 		a.Name, a.Kind = "a", kind
 		var ps plan.Problems
-		if validateAttribute(a, &ps, "a"); len(ps) > 0 {
+		if validateAttribute(a, false, &ps, "a"); len(ps) > 0 {
 			t.Errorf("%s: %v", kind, ps)
 		}
 		made, err := newAttribute(a)

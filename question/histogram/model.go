@@ -19,6 +19,9 @@ type Model struct {
 	Respondents []int
 	Attributes  []plan.Attribute
 	Crowds      []string // their names; none where there is one crowd, of everybody
+	// Rows is what the noisy counts of a table add up to whose number of rows is private. Its error is 0 where
+	// not every row counts once: then it is no number to show. It is nil where the number of rows is public.
+	Rows *estimate.Value
 
 	question *Question
 }
@@ -35,6 +38,7 @@ type Table struct {
 
 	attribute attribute
 	errors    errorLaw
+	hidden    bool // how many rows there are is private
 }
 
 // Learn estimates every cell.
@@ -47,17 +51,19 @@ func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		if c.Tally == nil {
 			continue
 		}
-		n := h.devices(c.Respondents)
-		m.Respondents[crowd] = n
+		n, rest, counts := h.devices(c.Respondents), h.Estimate(c), counted(c)
 		if n == 0 {
 			return nil, fmt.Errorf("histogram: the tally of %s holds no respondents", h.crowdName(crowd))
 		}
-		rest, counts := h.Estimate(c), counted(c)
+		if h.plan.RowsHidden() {
+			n = m.addUp(h, rest)
+		}
+		m.Respondents[crowd] = n
 		for i, a := range h.attributes {
 			size := a.cells.Size()
 			m.Tables = append(m.Tables, &Table{
 				Crowd: crowd, Attribute: i, Respondents: n, Values: rest[:size:size],
-				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(h.Of(counts, i), n, h.share()),
+				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(h.Of(counts, i), n, h.share()), hidden: m.Rows != nil,
 			})
 			rest = rest[size:]
 		}
@@ -76,6 +82,17 @@ func (h *Question) Again(respondents []int, cells func(crowd, attribute int) []e
 	if !h.ask.Randomizer.OneHot() && !h.noised() {
 		return nil, nil
 	}
+	if h.plan.RowsHidden() && len(respondents) == 1 {
+		var all []estimate.Value
+		for i := range h.attributes {
+			all = append(all, cells(0, i)...)
+		}
+		if len(all) != h.channels {
+			return nil, fmt.Errorf("the release has %d cells of %d", len(all), h.channels)
+		}
+		respondents = []int{m.addUp(h, all)}
+		m.Respondents = respondents
+	}
 	for crowd, n := range respondents {
 		for i, a := range h.attributes {
 			if n == 0 {
@@ -87,7 +104,7 @@ func (h *Question) Again(respondents []int, cells func(crowd, attribute int) []e
 			}
 			m.Tables = append(m.Tables, &Table{
 				Crowd: crowd, Attribute: i, Respondents: n, Values: values,
-				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(nil, n, h.share()),
+				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(nil, n, h.share()), hidden: m.Rows != nil,
 			})
 		}
 	}
@@ -175,9 +192,15 @@ func (t *Table) Intervals(cells []int, level float64) [][2]float64 {
 // somebody picks, by their estimates too: the largest estimate is large by its error as
 // a rule, and an interval by itself does not allow for that.
 //
+// Of values that nobody declared nobody knows how many there are. There an interval holds its own value's
+// number with probability level, whether it is published or not.
+//
 // Of counts over report fragments the tails are too heavy for the normal law so far out:
 // their ends go by Chernoff's bound.
 func (t *Table) IntervalsAtOnce(cells []int, level float64) [][2]float64 {
+	if t.Asked.Kind == plan.AttributeOpen {
+		return t.Intervals(cells, level)
+	}
 	joint := estimate.Joint(level, len(t.Values))
 	if t.errors.ends == nil {
 		return t.Intervals(cells, joint)

@@ -23,6 +23,8 @@ import (
 type noised struct {
 	*bits // kept always, and never flipped
 	law   func(respondents int) sum.Law
+	// hidden says that how many rows there are is private, so that no estimate ends there.
+	hidden bool
 }
 
 // Noised says that a plan sums the cells as they are, with noise.
@@ -50,7 +52,11 @@ func (h *Question) Scattered() (m sumprivacy.DistributedLaplace, raised int, ok 
 
 func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error) {
 	ask.Randomizer = plan.Randomizer{Keep: 1} // bits, kept always
-	b, err := newBits(ask, a, account.Replacement, 1)
+	cells := a
+	if a.kind == plan.AttributeOpen { // of which there may be none
+		cells.cells = listed{""}
+	}
+	b, err := newBits(ask, cells, account.Replacement, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +69,13 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 	default:
 		law := sum.Total(route)
 		t.law = func(int) sum.Law { return law }
+	}
+	t.hidden = p.RowsHidden()
+	switch a.kind {
+	case plan.AttributeMean:
+		return newHalves(t, route), nil
+	case plan.AttributeOpen:
+		return opened{t, a.cells.Size()}, nil
 	}
 	return t, nil
 }
@@ -114,6 +127,9 @@ func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
 		e.exact = true
 		e.ends = func(mean, alpha float64) [2]float64 {
 			w, n := float64(law.Within(alpha)), float64(respondents)
+			if t.hidden {
+				n = math.Inf(1)
+			}
 			return [2]float64{max(0, min(mean-w, n)), min(n, max(mean+w, 0))}
 		}
 	}
@@ -172,7 +188,7 @@ func (h *Question) noisedCircuit() plan.Circuit {
 
 // measure returns the vector of the cells that a device holds.
 func (h *Question) measure(r *rand.Rand, s question.Symbol) (crowd int, vector []uint64, err error) {
-	report, err := h.report(r, s.(cellsHeld), nil)
+	report, err := h.report(r, h.inCells(s.(cellsHeld)), nil)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -187,9 +203,10 @@ func (h *Question) measure(r *rand.Rand, s question.Symbol) (crowd int, vector [
 	}
 	if shares(h.plan) {
 		h.scattered.Add(r, vector)
-	} else if len(report.Parts[0]) == 0 && c.Kind == plan.CircuitHistogram {
+	} else if len(report.Parts[0]) == 0 && c.Kind == plan.CircuitHistogram && !h.exact() {
 		vector[c.Length-1] = 1
 	}
+	h.between(s.(cellsHeld), vector)
 	return report.Crowd, vector, nil
 }
 
@@ -207,6 +224,7 @@ func (h *Question) noisedSums(sums []int64, respondents int) (tally.Tally, error
 			t.N[i] -= raised
 		}
 	}
+	h.other(t.N, respondents)
 	return t, nil
 }
 
@@ -223,6 +241,9 @@ func (h *Question) noise(one account.Event) account.Event {
 
 // changed returns how many numbers differ at most where a respondent is exchanged for another.
 func (h *Question) changed() int {
+	if besideCells(h.ask) || h.plan.RowsHidden() {
+		return h.moved()
+	}
 	length := h.channels
 	if !shares(h.plan) {
 		length = h.noisedCircuit().Length
@@ -238,6 +259,9 @@ func (h *Question) loss(honest int) account.Event {
 		return h.noise(d.Event(terms.Relied(honest, d.Noise.Users)))
 	}
 	s := *h.plan.Route.Noise()
+	if h.plan.Route.Table != nil {
+		return h.noise(sumprivacy.Holder(s, account.Adjacency(h.plan.Budget.Adjacency)))
+	}
 	return h.noise(sumprivacy.Aggregators(s, sumprivacy.Promised(s)))
 }
 
@@ -245,7 +269,9 @@ func (h *Question) loss(honest int) account.Event {
 const (
 	tableHolder = "holder of the table"
 	whoHolder   = "The holder of the table, who has your row as it is. Nothing protects it from the holder."
-	whoReaders  = "Whoever reads this release, as long as the holder keeps the table and the noise to itself. The number of rows is public."
+	whoReaders  = "Whoever reads this release, as long as the holder keeps the table and the noise to itself."
+	rowsPublic  = " The number of rows is public."
+	rowsHidden  = " The number of rows is private, as whose they are."
 )
 
 // noisedObservers states what the noise of one aggregator, and of both, leaves to be learned,
@@ -259,9 +285,13 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 	}
 	if h.plan.Route.Table != nil {
 		shuffled.Trust, shuffled.Users = account.Central, 1
+		rows := rowsPublic
+		if h.plan.RowsHidden() {
+			rows = rowsHidden
+		}
 		return []account.Statement{
 			{Observer: tableHolder, Who: whoHolder, Guarantee: h.randomizers[0].local()},
-			{Observer: account.OnlyTheReader, Who: whoReaders, Guarantee: shuffled},
+			{Observer: account.OnlyTheReader, Who: whoReaders + rows, Guarantee: shuffled},
 		}, nil
 	}
 	return terms.NoisedSums(h.plan, shuffled, h.note(), func(unknown int) account.Event {
@@ -284,8 +314,11 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	if err != nil {
 		return err
 	}
-	s, err := sumprivacy.Calibrate(*p, h.changed())
+	s, err := calibrated(*p, *ask, h.changed())
 	*p = withNoise(*p, s)
+	if err == nil {
+		ask.Attributes = thresholds(*p, *ask)
+	}
 	return err
 }
 

@@ -29,6 +29,8 @@ type errorLaw struct {
 	sampled  bool
 	// exact says that ends are those of the very law, and not only bounds of them.
 	exact bool
+	// within bounds the noise of a mean's numbers, in rows, but for probability alpha; nil of others.
+	within func(alpha float64) float64
 }
 
 // ofCell returns what the law of a count says.

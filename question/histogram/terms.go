@@ -70,7 +70,9 @@ func (h *Question) Risks() question.Risks {
 	switch {
 	case h.noised() && shares(h.plan):
 		r.Overflow = h.scattered.Cut(h.changed())
-	case !h.noised():
+	case h.noised():
+		r.Slack = h.appearing()
+	default:
 		r = question.Risks{Slack: h.slack(), Overflow: h.overflow(h.plan.MostMessages()), Messages: h.expected()}
 	}
 	if len(h.plan.Crowd.Names) > 0 {

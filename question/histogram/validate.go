@@ -19,7 +19,7 @@ const maxHashes = 1 << 16
 // the limits of plan.Histogram, whatever the plan.
 func Validate(p plan.Plan, ps *plan.Problems) {
 	ask := *p.Question.Histogram
-	validateAsked(ask, ps)
+	validateAsked(ask, p.Route.Table != nil, ps)
 	if Noised(p) || ask.Randomizer.Name == plan.RandomizerNone {
 		validateNoised(p, ps)
 	} else {
@@ -40,7 +40,7 @@ func total(ask plan.Histogram) bool {
 	return !slices.ContainsFunc(ask.Attributes, func(a plan.Attribute) bool { return !a.Total() })
 }
 
-func validateAsked(h plan.Histogram, ps *plan.Problems) {
+func validateAsked(h plan.Histogram, table bool, ps *plan.Problems) {
 	const at = "question.histogram."
 	n := len(h.Attributes)
 	ps.Require(n >= 1 && n <= plan.MaxAttributes, at+"attributes: name between 1 and %d", plan.MaxAttributes)
@@ -52,7 +52,7 @@ func validateAsked(h plan.Histogram, ps *plan.Problems) {
 		ps.Require(!names[a.Name], "%s: attribute %s is named twice", where, plan.Quoted(a.Name))
 		ps.Require(!strings.ContainsFunc(a.Name, unicode.IsControl), "%s.name holds a control character", where)
 		names[a.Name] = true
-		validateAttribute(a, ps, where)
+		validateAttribute(a, table, ps, where)
 		cells = min(plan.MaxCells+1, cells+a.Domain())
 	}
 	switch {
@@ -82,13 +82,14 @@ var attributeFields = []struct {
 }{
 	{"values", []string{"categories", "set", "prefixes"}, func(a plan.Attribute) bool { return len(a.Values) > 0 }},
 	{"size", []string{"categories", "set", "prefixes"}, func(a plan.Attribute) bool { return a.Size != 0 }},
-	{"low", []string{"buckets"}, func(a plan.Attribute) bool { return a.Low != 0 }},
-	{"high", []string{"buckets"}, func(a plan.Attribute) bool { return a.High != 0 }},
+	{"low", []string{"buckets", plan.AttributeMean}, func(a plan.Attribute) bool { return a.Low != 0 }},
+	{"high", []string{"buckets", plan.AttributeMean}, func(a plan.Attribute) bool { return a.High != 0 }},
 	{"cells", []string{"buckets"}, func(a plan.Attribute) bool { return a.Cells != 0 }},
 	{"most", []string{"set"}, func(a plan.Attribute) bool { return a.Most != 0 }},
 	{"x", []string{"grid"}, func(a plan.Attribute) bool { return a.X != nil }},
 	{"y", []string{"grid"}, func(a plan.Attribute) bool { return a.Y != nil }},
 	{"search", []string{"prefixes"}, func(a plan.Attribute) bool { return a.Search != nil }},
+	{"least", []string{plan.AttributeOpen}, func(a plan.Attribute) bool { return a.Least != 0 }},
 }
 
 const (
@@ -96,9 +97,13 @@ const (
 	maxAhead    = 64
 )
 
-func validateAttribute(a plan.Attribute, ps *plan.Problems, at string) {
-	if !slices.Contains(plan.AttributeKinds, a.Kind) {
-		ps.Require(false, "%s.kind must be one of %s", at, strings.Join(plan.AttributeKinds, ", "))
+func validateAttribute(a plan.Attribute, table bool, ps *plan.Problems, at string) {
+	kinds := plan.AttributeKinds
+	if table {
+		kinds = slices.Concat(kinds, []string{plan.AttributeMean, plan.AttributeOpen})
+	}
+	if !slices.Contains(kinds, a.Kind) {
+		ps.Require(false, "%s.kind must be one of %s", at, strings.Join(kinds, ", "))
 		return
 	}
 	for _, f := range attributeFields {
@@ -114,6 +119,12 @@ func validateAttribute(a plan.Attribute, ps *plan.Problems, at string) {
 		}
 	case "buckets":
 		validateAxis(&plan.Axis{Low: a.Low, High: a.High, Cells: a.Cells}, ps, at)
+	case plan.AttributeMean:
+		validateAxis(&plan.Axis{Low: a.Low, High: a.High, Cells: 1}, ps, at)
+		ps.Require(!a.Others, "%s.others belongs to cells: leave it out for a mean", at)
+	case plan.AttributeOpen:
+		ps.Require(a.Least >= 2 && a.Least <= plan.MaxCells, "%s.least must be between 2 and %d", at, plan.MaxCells)
+		ps.Require(!a.Others, "%s.others is what no plan knows of values that nobody declared: leave it out", at)
 	case "grid":
 		validateAxis(a.X, ps, at+".x")
 		validateAxis(a.Y, ps, at+".y")
@@ -183,7 +194,11 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 	want := plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(calibrate.Exact)}
 	ps.Require(ask.Randomizer == want, at+" must have the name %q, the accounting %q and nothing else: noise is added to the sums", want.Name, want.Accounting)
 	ps.Require(ask.Sketch == nil || ask.Collect != plan.CollectSample, "a sketch draws a row for each respondent already: with several attributes, split")
-	terms.RequireReplacement(p, ps)
+	if p.Route.Table == nil {
+		terms.RequireReplacement(p, ps)
+	}
+	ps.Require(!besideCells(ask) || p.Route.Noise().Law == plan.LawLaplace, "route.table.law must be %q where a mean is asked, or values that nobody declared", plan.LawLaplace)
+	ps.Require(!besideCells(ask) || ask.Sketch == nil && ask.Collect != plan.CollectSample, "means, and values that nobody declared, are of whole tables: leave out sketch, and split")
 	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or name a randomizer and have devices add the noise")
 	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
 		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil, "attribute %s: a search asks one attribute, of one crowd, without a sketch", plan.Quoted(a.Name))

@@ -30,7 +30,14 @@ func (h *Question) Words() question.Words {
 func (h *Question) asked() string {
 	names := make([]string, len(h.attributes))
 	for i, a := range h.attributes {
-		names[i] = fmt.Sprintf("%s (%d cells)", a.name, a.cells.Size())
+		switch a.kind {
+		case plan.AttributeMean:
+			names[i] = a.name + " (its mean)"
+		case plan.AttributeOpen:
+			names[i] = a.name + " (values that many hold)"
+		default:
+			names[i] = fmt.Sprintf("%s (%d cells)", a.name, a.cells.Size())
+		}
 	}
 	s := "How many respondents hold each value of " + strings.Join(names, ", ") + "?"
 	switch h.ask.Collect {

@@ -1,6 +1,7 @@
 package additive
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -15,6 +16,8 @@ import (
 type DiscreteGaussian struct {
 	Sigma       float64 `json:"sigma"`
 	Sensitivity int     `json:"sensitivity"`
+	// Adjacency is Removal where neighbours have a record more or less, which moves it as far; empty: Replacement.
+	Adjacency account.Adjacency `json:"adjacency,omitempty"`
 }
 
 // maxDiscreteSigma keeps a window of the law within some 50 MB. Beyond, the
@@ -29,7 +32,7 @@ func (e DiscreteGaussian) Terms() (account.Guarantee, error) {
 		return account.Guarantee{}, fmt.Errorf("account: sensitivity %d at sigma %v: need 1 to 30 sigma", e.Sensitivity, e.Sigma)
 	}
 	return account.Guarantee{
-		Adjacency: account.Replacement, Trust: account.Central, Rounds: 1, Bound: account.Upper,
+		Adjacency: cmp.Or(e.Adjacency, account.Replacement), Trust: account.Central, Rounds: 1, Bound: account.Upper,
 		Method: "discrete Gaussian, exact law", Source: "Canonne, Kamath, Steinke 2020",
 	}, nil
 }

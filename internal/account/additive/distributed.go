@@ -24,7 +24,7 @@ func (e DistributedLaplace) Terms() (account.Guarantee, error) {
 	if e.Users < 1 || e.Users > account.MaxUsers {
 		return account.Guarantee{}, fmt.Errorf("account: %d users: need 1 to %d", e.Users, account.MaxUsers)
 	}
-	g, err := DiscreteLaplace{e.Noise, e.Sensitivity}.Terms()
+	g, err := DiscreteLaplace{Noise: e.Noise, Sensitivity: e.Sensitivity}.Terms()
 	g.Trust, g.Users = Aggregated, e.Users
 	g.Method = "distributed discrete Laplace mechanism"
 	g.Source = account.Join(g.Source, "divisibility: Goryczka and Xiong 2015")
@@ -32,7 +32,9 @@ func (e DistributedLaplace) Terms() (account.Guarantee, error) {
 }
 
 // Reduce: the sum of the shares has exactly the law of the curator's noise.
-func (e DistributedLaplace) Reduce() account.Event { return DiscreteLaplace{e.Noise, e.Sensitivity} }
+func (e DistributedLaplace) Reduce() account.Event {
+	return DiscreteLaplace{Noise: e.Noise, Sensitivity: e.Sensitivity}
+}
 
 // DistributedGaussian is an integer sum, revealed by itself, to which each of Users
 // respondents adds a discrete Gaussian of parameter Sigma, its own (Kairouz, Liu and

@@ -75,7 +75,7 @@ func TestDistributedGaussianEnumerated(t *testing.T) {
 		}
 	}
 	narrow, err := account.Epsilon(DistributedGaussian{40, 0.4, 1}, 1e-6)
-	curator, err2 := account.Epsilon(DiscreteGaussian{0.4 * math.Sqrt(40), 1}, 1e-6)
+	curator, err2 := account.Epsilon(DiscreteGaussian{Sigma: 0.4 * math.Sqrt(40), Sensitivity: 1}, 1e-6)
 	if err != nil || err2 != nil || narrow.Epsilon <= curator.Epsilon*1.05 || narrow.Trust != Aggregated {
 		t.Errorf("narrow shares %v, curator %v, %v, %v", narrow, curator, err, err2)
 	}
@@ -85,7 +85,7 @@ func TestDistributedGaussianEnumerated(t *testing.T) {
 func TestDistributedGaussianOfWideShares(t *testing.T) {
 	for _, c := range []struct{ users, rounds int }{{1, 1}, {100, 1}, {100, 64}} {
 		d, err := account.Epsilon(account.Repeat{Event: DistributedGaussian{c.users, 20 / math.Sqrt(float64(c.users)), 1}, Rounds: c.rounds}, 1e-6)
-		g, err2 := account.Epsilon(account.Repeat{Event: DiscreteGaussian{20, 1}, Rounds: c.rounds}, 1e-6)
+		g, err2 := account.Epsilon(account.Repeat{Event: DiscreteGaussian{Sigma: 20, Sensitivity: 1}, Rounds: c.rounds}, 1e-6)
 		if err != nil || err2 != nil {
 			t.Fatal(c, err, err2)
 		}
@@ -96,7 +96,7 @@ func TestDistributedGaussianOfWideShares(t *testing.T) {
 func TestDistributedLaplace(t *testing.T) {
 	for _, rounds := range []int{1, 16, 768} {
 		d, err := account.Epsilon(account.Repeat{Event: DistributedLaplace{100, 0.01, 1}, Rounds: rounds}, 1e-6)
-		c, err2 := account.Epsilon(account.Repeat{Event: DiscreteLaplace{0.01, 1}, Rounds: rounds}, 1e-6)
+		c, err2 := account.Epsilon(account.Repeat{Event: DiscreteLaplace{Noise: 0.01, Sensitivity: 1}, Rounds: rounds}, 1e-6)
 		if err != nil || err2 != nil || d.Epsilon != c.Epsilon || d.Trust != Aggregated || d.Users != 100 || d.Bound != c.Bound {
 			t.Errorf("%v, %v, %v, %v", d, c, err, err2)
 		}

@@ -1,6 +1,7 @@
 package additive
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -16,6 +17,8 @@ import (
 type DiscreteLaplace struct {
 	Noise       float64 `json:"noise"`
 	Sensitivity int     `json:"sensitivity"`
+	// Adjacency is Removal where neighbours have a record more or less, which moves it as far; empty: Replacement.
+	Adjacency account.Adjacency `json:"adjacency,omitempty"`
 }
 
 func (e DiscreteLaplace) Terms() (account.Guarantee, error) {
@@ -26,7 +29,7 @@ func (e DiscreteLaplace) Terms() (account.Guarantee, error) {
 		return account.Guarantee{}, fmt.Errorf("account: sensitivity %d at noise %v: need 1 to %d, and a product up to 100", e.Sensitivity, e.Noise, maxShift)
 	}
 	return account.Guarantee{
-		Adjacency: account.Replacement, Trust: account.Central, Rounds: 1, Bound: account.Exact,
+		Adjacency: cmp.Or(e.Adjacency, account.Replacement), Trust: account.Central, Rounds: 1, Bound: account.Exact,
 		Method: "discrete Laplace mechanism", Source: "Ghosh, Roughgarden, Sundararajan 2009",
 	}, nil
 }

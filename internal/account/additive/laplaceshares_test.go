@@ -194,7 +194,7 @@ func TestSharesAreNeverPromisedTooLittle(t *testing.T) {
 // of the noise is in the event, and another event is caught.
 func TestWhoKnowsMoreOfTheNoiseLearnsMore(t *testing.T) {
 	last := math.Inf(1)
-	for _, e := range []account.Event{LaplaceShares{0.5, 0.5}, LaplaceShares{0.5, 0.9}, DiscreteLaplace{0.5, 1}, LaplaceShares{0.5, 1.2}, LaplaceShares{0.5, 2}} {
+	for _, e := range []account.Event{LaplaceShares{0.5, 0.5}, LaplaceShares{0.5, 0.9}, DiscreteLaplace{Noise: 0.5, Sensitivity: 1}, LaplaceShares{0.5, 1.2}, LaplaceShares{0.5, 2}} {
 		g, err := account.Epsilon(account.Repeat{Event: e, Rounds: 2}, 1e-6)
 		if err != nil || !(g.Epsilon < 0.995*last) {
 			t.Errorf("%+v has epsilon %v, the one before %v (%v)", e, g.Epsilon, last, err)

@@ -192,6 +192,7 @@ func (f Histogram) Attributes(columns []string) ([]plan.Attribute, error) {
 			}
 			a.Name, a.X, a.Y = a.Name+" and "+columns[0], &x, &y
 			columns = columns[1:]
+		case plan.AttributeMean, plan.AttributeOpen: // of a table alone, which nothing here describes
 		default:
 			if a.Kind == "set" {
 				a.Most = f.Most

@@ -2,6 +2,8 @@ package results
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
@@ -46,6 +48,20 @@ func Again(p plan.Plan, counts []byte, respondents []int) (headline []release.Me
 	for _, c := range all {
 		at := table{c.Attribute, c.Crowd}
 		cells[at] = append(cells[at], estimate.Value{Mean: c.Estimate, StdErr: c.StdErr})
+	}
+	named := map[string][]string{} // values that nobody declared
+	for _, c := range all {
+		named[c.Attribute] = append(named[c.Attribute], c.Value)
+	}
+	asked := p.Question.Histogram.Attributes
+	if q, err = q.Published(func(attribute int) []string { return named[asked[attribute].Name] }); err != nil {
+		return nil, nil, nil, true, err
+	}
+	for _, c := range all {
+		i := slices.IndexFunc(asked, func(a plan.Attribute) bool { return a.Name == c.Attribute })
+		if i >= 0 && asked[i].Kind == plan.AttributeOpen && c.Estimate < float64(asked[i].Least) {
+			return nil, nil, nil, true, fmt.Errorf("a value of %s has a count below the %d from which on one is published", asked[i].Name, asked[i].Least)
+		}
 	}
 	m, err := q.Again(respondents, func(crowd, attribute int) []estimate.Value {
 		return cells[table{p.Question.Histogram.Attributes[attribute].Name, names[crowd]}]

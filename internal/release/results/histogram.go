@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -19,6 +20,7 @@ const (
 	truthColumn   = "truth" // of a simulation
 
 	respondentsMetric = "respondents"
+	rowsMetric        = "rows" // of a table, where their number is private: what noisy counts add up to
 	crowdsSection     = "crowds"
 )
 
@@ -50,6 +52,12 @@ func (m *answers) describeAll(public Public) ([]release.Metric, []release.Sectio
 		total += n
 	}
 	headline := []release.Metric{{Name: respondentsMetric, Value: float64(total)}}
+	if m.Rows != nil {
+		headline = nil
+		if m.Rows.StdErr > 0 {
+			headline = []release.Metric{{Name: rowsMetric, Value: m.Rows.Mean, StdErr: m.Rows.StdErr}}
+		}
+	}
 	var sections []release.Section
 	if len(m.Respondents) > 1 {
 		sections = append(sections, m.crowds())
@@ -81,6 +89,12 @@ func names(t *tabulated, cells []int) []string {
 
 func (m *answers) describe(t *tabulated) ([]release.Metric, release.Section, error) {
 	s := release.Section{Name: m.key(t, "answers", "-")}
+	if t.Asked.Kind == plan.AttributeMean {
+		return m.average(t), s, nil
+	}
+	if len(t.Values) == 0 { // nobody declared any, and none passed
+		return nil, s, nil
+	}
 	top := t.Top(tableRows)
 	table, err := m.largest(t, top)
 	if err != nil {
@@ -92,10 +106,13 @@ func (m *answers) describe(t *tabulated) ([]release.Metric, release.Section, err
 	} else {
 		s.Figures = append(s.Figures, m.bars(t, top))
 	}
-	largest := t.IntervalsAtOnce(top[:1], level)[0]
+	largest, among := t.IntervalsAtOnce(top[:1], level)[0], len(t.Values)
+	if t.Asked.Kind == plan.AttributeOpen {
+		among = 0
+	}
 	headline := []release.Metric{{
 		Name: m.key(t, "largest", "_"), Key: t.Name(top[0]),
-		Value: t.Values[top[0]].Mean, StdErr: t.Values[top[0]].StdErr, Low: largest[0], High: largest[1], Level: level, Among: len(t.Values),
+		Value: t.Values[top[0]].Mean, StdErr: t.Values[top[0]].StdErr, Low: largest[0], High: largest[1], Level: level, Among: among,
 		Truth: t.truth.count(top[0]),
 	}}
 	if hitters, ok := t.HeavyHitters(discoveryRate); ok {
@@ -124,6 +141,15 @@ func (m *answers) describe(t *tabulated) ([]release.Metric, release.Section, err
 		s.Tables = append(s.Tables, poisoning)
 	}
 	return headline, s, nil
+}
+
+// average returns the mean of an attribute that asks for one; none where noise is all that there is.
+func (m *answers) average(t *table) []release.Metric {
+	mean, low, high, ok := t.Average(level)
+	if !ok {
+		return nil
+	}
+	return []release.Metric{{Name: m.key(t, "average", "_"), Value: mean.Mean, StdErr: mean.StdErr, Low: low, High: high, Level: level}}
 }
 
 // crowds returns the numbers of respondents.

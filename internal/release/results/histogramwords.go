@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
@@ -78,7 +79,7 @@ func (w histogramWords) axis(at place) encode.Axis {
 
 // cells takes the names of an attribute's. Of a search they are the state's.
 func (w histogramWords) cells(at place) keys {
-	if w.asked(at).Search != nil {
+	if w.asked(at).Search != nil || w.asked(at).Kind == plan.AttributeOpen { // whose names came from the rows
 		return anything
 	}
 	var names map[string]bool
@@ -92,7 +93,10 @@ func (w histogramWords) cells(at place) keys {
 
 func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
 	if m.Name == respondentsMetric {
-		return respondentsPhrase(""), true
+		return respondentsPhrase(""), !w.plan.RowsHidden()
+	}
+	if m.Name == rowsMetric {
+		return phrase{"Rows, as the noisy counts add up", release.Count, "how many there are is private"}, w.plan.RowsHidden()
 	}
 	at, last, ok := w.find(m.Name, "_")
 	if !ok {
@@ -103,6 +107,15 @@ func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
 	case "largest":
 		_, known := w.cells(at)(m.Key)
 		return phrase{label: fmt.Sprintf("Respondents who hold %q, the largest estimate of %s", m.Key, title), unit: release.Count}, known
+	case "average":
+		a := w.asked(at)
+		said := phrase{label: "Mean of " + title, note: fmt.Sprintf("of the numbers themselves, taken to the nearer of %g and %g where they lie outside", a.Low, a.High)}
+		if w.plan.RowsHidden() {
+			said.note += "; rows without a number are left out"
+		} else {
+			said.note += "; a row without a number counts as the middle"
+		}
+		return said, a.Kind == plan.AttributeMean
 	case "heavy_hitters":
 		return phrase{fmt.Sprintf("Values of %s found to be held by somebody", title), release.Count, "false-discovery rate at most " + numerals.Percent(discoveryRate)}, true
 	}
@@ -187,10 +200,15 @@ func (w histogramWords) answers(at place, s release.Section) said {
 		tables: map[string]sheetWords{"largest": w.largest(law, s, cells), "poisoning": w.poisoning()},
 		lists:  map[string]listWords{"held": w.held(at, law, cells)}, figures: map[string]figureWords{},
 	}
-	if _, proved := metric(w.release, at.key("heavy_hitters", "_")); !proved {
+	switch _, proved := metric(w.release, at.key("heavy_hitters", "_")); {
+	case a.Kind == plan.AttributeMean:
+		out.text = fmt.Sprintf("A sum of the numbers, with noise, over how many rows there are. %s has how many rows lie towards either end, a row between both counted for a part of each.", sheets.CountsFile)
+	case a.Kind == plan.AttributeOpen:
+		out.text = fmt.Sprintf("Nobody declared these values: they are those of the rows whose noisy count is at least %d. That a rarer one is missing says nothing of it. An interval holds its own value's count with probability %s, published or not; of those that are published more may fail, where many values lie just below.", a.Least, numerals.Percent(level))
+	case !proved:
 		out.text += " There is no list of values that somebody holds: nothing is proved about the far tails of this mechanism's errors."
 	}
-	values := law.Size()
+	values := w.size(law, s)
 	switch f := figure(s, at.key("top", "-")); {
 	case a.Kind == "grid":
 		out.figures[at.key("grid", "-")] = figureWords{kind: release.Heat, title: "Where respondents lie: " + title, x: "x", y: "y", alt: w.places(at, s)}
@@ -202,9 +220,13 @@ func (w histogramWords) answers(at place, s release.Section) said {
 		if a.Kind == "buckets" && len(f.Categories) == values && values <= figureBuckets {
 			what = "Respondents by %s"
 		}
+		atOnce, holds := fmt.Sprintf(" of all %d at once", values), fmt.Sprintf(" that hold for all %d values at once", values)
+		if a.Kind == plan.AttributeOpen {
+			atOnce, holds = "", ""
+		}
 		out.figures[f.Name] = figureWords{
-			kind: release.Bars, title: fmt.Sprintf(what+", with %s intervals of all %d at once", title, numerals.Percent(level), values), x: a.Name, y: "respondents",
-			alt:        fmt.Sprintf("Estimated respondents for each of %d values of %s, with %s intervals that hold for all %d values at once.", len(f.Categories), title, numerals.Percent(level), values),
+			kind: release.Bars, title: fmt.Sprintf(what+", with %s intervals%s", title, numerals.Percent(level), atOnce), x: a.Name, y: "respondents",
+			alt:        fmt.Sprintf("Estimated respondents for each of %d values of %s, with %s intervals%s.", len(f.Categories), title, numerals.Percent(level), holds),
 			categories: cells, series: []string{"estimate"},
 		}
 	}
@@ -238,15 +260,28 @@ func rows(s release.Section, name string) int {
 	return 0
 }
 
+// size returns how many values an attribute has. Of those that nobody declared they are what the release has.
+func (w histogramWords) size(law *histogram.Table, s release.Section) int {
+	if law.Asked.Kind != plan.AttributeOpen {
+		return law.Size()
+	}
+	return rows(s, "largest")
+}
+
 // largest returns the words of the table of cells with their errors.
 func (w histogramWords) largest(law *histogram.Table, s release.Section, cells keys) sheetWords {
 	out := sheetWords{
-		title: fmt.Sprintf("The %d largest of %d", rows(s, "largest"), law.Size()),
+		title: fmt.Sprintf("The %d largest of %d", rows(s, "largest"), w.size(law, s)),
 		columns: []column{
 			{label: "value", keys: cells}, {label: "respondents", unit: release.Count}, {label: numerals.Percent(level) + ", all at once", unit: release.Count},
 			{label: truthColumn, unit: release.Count, known: true}, {label: "consistent", unit: release.Count},
 		},
-		note: fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", law.Size(), numerals.Percent(level)),
+		note: fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", w.size(law, s), numerals.Percent(level)),
+	}
+	if law.Asked.Kind == plan.AttributeOpen {
+		out.title = fmt.Sprintf("The %d largest that passed", rows(s, "largest"))
+		out.columns[2].label = numerals.Percent(level)
+		out.note = "The column consistent is not below zero"
 	}
 	switch {
 	case law.Total():

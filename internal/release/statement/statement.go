@@ -108,7 +108,7 @@ func (p Plan) Write(r *release.Release) error {
 func (p Plan) assumptions() []string {
 	switch {
 	case p.Plan.Route.Table != nil:
-		return tableAssumptions
+		return p.tableAssumptions()
 	case p.Plan.Route.Sum != nil:
 		return p.sumAssumptions()
 	}
@@ -132,12 +132,17 @@ func (p Plan) deletes() []string {
 	return []string{"The entry hop deletes contributions at random, as many as its noise says, and tells nobody how many. An observer who controls respondents of a crowd sees which of theirs were deleted, and learns more of its size than is stated."}
 }
 
-// tableAssumptions are those of a release that the holder of a table makes. Nobody can check them.
-var tableAssumptions = []string{
-	"The holder drew the noise once, from a source that nobody can guess, and published nothing else of the rows.",
-	"The values that are counted were chosen without looking at the rows.",
-	"Every person has one row, and the rows were not chosen by what is private: how many there are is published.",
-	"The holder's ledger has every release of these people. Who deletes it has no budget left that means anything.",
+// tableAssumptions returns those of a release that the holder of a table makes. Nobody can check them.
+func (p Plan) tableAssumptions() []string {
+	rows := "Every person has one row, and the rows were not chosen by what is private: how many there are is published."
+	if p.Plan.RowsHidden() {
+		rows = "Every person has one row, and nobody says how many there are: not in another release, and not beside this one."
+	}
+	return []string{
+		"The holder drew the noise once, from a source that nobody can guess, and published nothing else of the rows.",
+		"The values, bounds and buckets that the plan names were chosen without looking at the rows.", rows,
+		"The holder's ledger has every release of these people. Who deletes it has no budget left that means anything.",
+	}
 }
 
 func (p Plan) sumAssumptions() []string {

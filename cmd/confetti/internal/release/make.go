@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +19,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/curator"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -47,10 +50,11 @@ func (c makeLedger) open() (*curator.Ledger, error) {
 type releaseMake struct {
 	Table  string   `arg:"" help:"A table: a line of column names, then one line a person." type:"path"`
 	Column []string `help:"Column to count; several share the budget, or are counted together with --joint." required:"" sep:"none" placeholder:"NAME"`
-	Kind   []string `help:"Of every column, or one for each: categories; buckets, of numbers; set, items set apart by semicolons; grid, of two columns each." default:"categories" enum:"categories,buckets,set,grid" sep:"none" placeholder:"KIND"`
+	Kind   []string `help:"Of every column, or one for each: categories; buckets, of numbers; mean, of numbers; set, items set apart by semicolons; grid, of two columns each; open, values that nobody listed and many rows hold." default:"categories" enum:"categories,buckets,mean,set,grid,open" sep:"none" placeholder:"KIND"`
 	Values []string `help:"The values that are counted, set apart by commas: for every column of names, or one for each. All others count as one." sep:"none" placeholder:"A,B,C"`
 	Domain []string `help:"The same from a file, one a line." type:"path" sep:"none" placeholder:"FILE"`
 	Bucket []string `name:"buckets" help:"Equal buckets of numbers: for every column, or one for each (a grid has two)." sep:"none" placeholder:"LOW,HIGH,N"`
+	Bounds []string `help:"The lowest and the highest number of a mean, others being taken to the nearer: for every column of means, or one for each." sep:"none" placeholder:"LOW,HIGH"`
 	Most   int      `help:"Items of a set that count at most." placeholder:"N"`
 	Joint  bool     `help:"Count two columns of names together: how many hold each pair."`
 	Person string   `help:"Column that names the person of a row: the first row of each counts. Without it a person has one row." placeholder:"NAME"`
@@ -59,6 +63,7 @@ type releaseMake struct {
 	AsOf   string `help:"The state of the table, by a name of yours. The same question of the same state is answered by the release that was kept." required:"" placeholder:"NAME"`
 	Holder string `help:"Who holds the table, for the page." default:"the holder of the table" placeholder:"NAME"`
 
+	Adjacency  string  `help:"Neighbours differ in a row that is replaced, and the number of rows is published; or in one that is there or not (removal), and it is private. All releases of the same people have the same." enum:"replacement,removal" default:"replacement" placeholder:"NAME"`
 	Epsilon    float64 `help:"Of this release." required:"" placeholder:"E"`
 	Delta      float64 `help:"Of this release." default:"1e-7" placeholder:"D"`
 	Law        string  `help:"Of the noise: laplace or gaussian; without it the one that errs less." enum:",laplace,gaussian" default:"" placeholder:"LAW"`
@@ -72,11 +77,13 @@ type releaseMake struct {
 func (releaseMake) Help() string {
 	return `Publishes counts of a table that you hold, with noise: discrete Laplace or discrete
 Gaussian, by the exact accountant, so that whoever reads the release learns little
-of any one row. Neighbours differ in one row that is replaced; how many rows there
-are is published. You see all rows, and nothing here protects them from you.
+of any one row. Neighbours differ in one row that is replaced, and how many rows
+there are is published; with --adjacency removal a row is there or not, and it is
+private. You see all rows, and nothing here protects them from you.
 
-Of numbers the page has the mean and quantiles. The values that are counted, the
-bounds and the buckets must not be taken from the table.
+Of buckets the page has quantiles; --kind mean errs less of a mean. The values that
+are counted, the bounds and the buckets must not be taken from the table. What
+nobody could list is --kind open: values appear that many rows hold.
 
 A ledger of yours charges each release to its people, before anything is drawn, and
 refuses what is beyond their cap. What was asked before is shown again as it was
@@ -106,6 +113,9 @@ func (c releaseMake) Run(std terminal.Streams) error {
 	rows, err := curator.Read(c.Table, p.Question.Histogram.Attributes, columns, c.Person)
 	if err != nil {
 		return err
+	}
+	if len(rows) == 0 && !ask.RowsHidden {
+		return fmt.Errorf("%s: %w", c.Table, table.ErrNoRows)
 	}
 	ledger, err := c.open()
 	if err != nil {
@@ -164,12 +174,21 @@ func (c releaseMake) ask() (curator.Ask, [][]string, error) {
 		return curator.Ask{}, nil, err
 	}
 	var columns [][]string
-	left, named := c.Column, 0
+	left, named, means := c.Column, 0, 0
 	for i := range attributes {
 		a, width := &attributes[i], 1
 		switch a.Kind {
 		case "grid":
 			width = 2
+		case plan.AttributeMean:
+			a.Others = false
+			faults.Require(len(c.Bounds) == 1 || means < len(c.Bounds), "column %s: name the lowest and the highest number of a mean with --bounds, from elsewhere than the table: a bound that is there because one person holds it tells of that person", a.Name)
+			if len(c.Bounds) > 0 {
+				faults = append(faults, bounds(a, c.Bounds[min(means, len(c.Bounds)-1)]))
+			}
+			means++
+		case plan.AttributeOpen:
+			a.Others = false
 		case "categories", "set":
 			if len(c.Values) > 0 {
 				a.Values = distinct(c.Values[min(named, len(c.Values)-1)])
@@ -180,6 +199,8 @@ func (c releaseMake) ask() (curator.Ask, [][]string, error) {
 		}
 		columns, left = append(columns, left[:width]), left[width:]
 	}
+	faults.Require(len(c.Bounds) <= max(min(1, means), means), "--bounds is given %d times, and columns of means are %d", len(c.Bounds), means)
+	faults.Require(means+opens(attributes) == 0 || c.Law != plan.LawGaussian, "--law gaussian is of counts alone: a mean, and values that nobody listed, have discrete Laplace noise; leave it out")
 	faults.Require(len(c.Values) <= max(1, named), "--values is given %d times, and columns of names are %d", len(c.Values), named)
 	if c.Joint {
 		faults.Require(len(attributes) == 2 && attributes[0].Kind == "categories" && attributes[1].Kind == "categories", "--joint counts two columns of names together, and none of numbers or sets")
@@ -190,7 +211,29 @@ func (c releaseMake) ask() (curator.Ask, [][]string, error) {
 	if c.Joint {
 		attributes, columns = []plan.Attribute{curator.Joint(attributes[0], attributes[1])}, [][]string{c.Column}
 	}
-	return curator.Ask{Holder: c.Holder, People: c.People, AsOf: c.AsOf, Attributes: attributes, Law: c.Law, Epsilon: c.Epsilon, Delta: c.Delta}, columns, nil
+	return curator.Ask{Holder: c.Holder, People: c.People, AsOf: c.AsOf, RowsHidden: c.Adjacency == string(account.Removal), Attributes: attributes, Law: c.Law, Epsilon: c.Epsilon, Delta: c.Delta}, columns, nil
+}
+
+// opens returns how many columns there are whose values nobody listed.
+func opens(all []plan.Attribute) (n int) {
+	for _, a := range all {
+		if a.Kind == plan.AttributeOpen {
+			n++
+		}
+	}
+	return n
+}
+
+// bounds gives a mean its ends.
+func bounds(a *plan.Attribute, text string) error {
+	low, high, two := strings.Cut(text, ",")
+	var errLow, errHigh error
+	a.Low, errLow = strconv.ParseFloat(strings.TrimSpace(low), 64)
+	a.High, errHigh = strconv.ParseFloat(strings.TrimSpace(high), 64)
+	if !two || errLow != nil || errHigh != nil || !(-encode.MaxEnd <= a.Low && a.Low < a.High && a.High <= encode.MaxEnd) {
+		return terminal.Usagef("--bounds is %q: give two numbers, the lower first, such as 0,100", text)
+	}
+	return nil
 }
 
 // distinct returns the values of a list, set apart by commas.

@@ -32,6 +32,21 @@ func Aggregators(s plan.Sum, unknown int) account.Event {
 	return additive.LaplaceShares{Noise: s.Decay, Shares: shares}
 }
 
+// Holder returns the event of one number with the noise of a table's holder, which neighbours move by one:
+// tables that differ in one row that is exchanged, or in one that is there or not.
+func Holder(s plan.Sum, neighbours account.Adjacency) account.Event {
+	switch e := Aggregators(s, 1).(type) {
+	case additive.DiscreteGaussian:
+		e.Adjacency = neighbours
+		return e
+	case additive.DiscreteLaplace:
+		e.Adjacency = neighbours
+		return e
+	default:
+		return e
+	}
+}
+
 // Promised returns how many aggregators' noise the promise counts on.
 func Promised(s plan.Sum) int {
 	if s.Noise == plan.NoiseShared {
