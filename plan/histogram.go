@@ -60,9 +60,9 @@ func (a Attribute) Domain() int {
 		others = 1
 	}
 	switch a.Kind {
-	case AttributeMean:
+	case "mean":
 		return 2 // how far rows are from the low end, and from the high one
-	case "categories", "set", "prefixes", AttributeOpen:
+	case "categories", "set", "prefixes", "open":
 		if len(a.Values) > 0 {
 			return len(a.Values) + others
 		}
@@ -92,18 +92,12 @@ func (a Attribute) Items() int {
 // Total says that every answer has a cell: without others, what is no number has
 // none, nor what is not in the domain, and a set may have more items than it may.
 func (a Attribute) Total() bool {
-	return a.Kind == AttributeMean || a.Others && (a.Kind != "set" || a.Most == a.Domain())
+	return a.Kind == "mean" || a.Others && (a.Kind != "set" || a.Most == a.Domain())
 }
 
-// AttributeKinds are the kinds of attribute that a plan may name.
+// AttributeKinds are the kinds of attribute that a plan may name. A plan of a table may also name "mean", of numbers by
+// a sum of its own, and "open", of values that nobody declared.
 var AttributeKinds = []string{"categories", "buckets", "set", "grid", "prefixes"}
-
-// The kinds beside these that a plan of a table may name, whose holder sees all rows: the mean of numbers
-// by a sum of its own, and values that nobody declared.
-const (
-	AttributeMean = "mean"
-	AttributeOpen = "open"
-)
 
 // Axis is one side of a grid: cells of equal width in [low, high].
 type Axis struct {

@@ -41,7 +41,7 @@ func (a Ask) Plan() (plan.Plan, error) {
 	var asked []plan.Attribute
 	var names []string
 	for _, one := range a.Attributes {
-		one.Others = one.Kind != plan.AttributeMean && one.Kind != plan.AttributeOpen
+		one.Others = one.Kind != "mean" && one.Kind != "open"
 		asked, names = append(asked, one), append(names, one.Name)
 	}
 	neighbours := account.Replacement
@@ -114,7 +114,7 @@ func learned(p *protocol.Protocol, rows []Row, r *rand.Rand) (question.Model, []
 	}
 	named := map[int]map[string]int64{} // by column whose values nobody declared
 	for i, a := range p.Plan.Question.Histogram.Attributes {
-		if a.Kind == plan.AttributeOpen {
+		if a.Kind == "open" {
 			named[i] = q.Open(r, i, values(rows, i))
 		}
 	}

@@ -147,7 +147,7 @@ func TestARowIsReadWhateverItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	columns := [][]string{{"drink"}, {"age"}, {"snacks"}, {"x", "y"}}
-	rows, err := curator.Read(file, every(), columns, "id")
+	rows, err := curator.Read(file, every(), columns, "id", false)
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -163,10 +163,10 @@ func TestARowIsReadWhateverItSays(t *testing.T) {
 	if _, err := curator.Counted(asked(t, "", every()...), rows, stattest.Rand(t)); err != nil {
 		t.Errorf("they are not counted: %v", err)
 	}
-	if all, err := curator.Read(file, every(), columns, ""); err != nil || len(all) != 5 {
+	if all, err := curator.Read(file, every(), columns, "", false); err != nil || len(all) != 5 {
 		t.Errorf("%d rows without people, %v", len(all), err)
 	}
-	if _, err := curator.Read(file, every(), [][]string{{"drnk"}, {"age"}, {"snacks"}, {"x", "y"}}, ""); err == nil || !strings.Contains(err.Error(), `no column "drnk"`) {
+	if _, err := curator.Read(file, every(), [][]string{{"drnk"}, {"age"}, {"snacks"}, {"x", "y"}}, "", false); err == nil || !strings.Contains(err.Error(), `no column "drnk"`) {
 		t.Errorf("a column that is not there: %v", err)
 	}
 }

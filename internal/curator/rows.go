@@ -28,8 +28,9 @@ func Joint(a, b plan.Attribute) plan.Attribute {
 
 // Read reads the rows of a table: for each attribute its columns. With a column of people the first row
 // of each counts, and the others do not: which one that is depends on nobody else's. An answer is told
-// from none by its form alone, and nothing says which rows have none.
-func Read(path string, attributes []plan.Attribute, columns [][]string, person string) ([]Row, error) {
+// from none by its form alone, and nothing says which rows have none. Where how many rows there are is private, no row
+// is no error.
+func Read(path string, attributes []plan.Attribute, columns [][]string, person string, hidden bool) ([]Row, error) {
 	var read []table.Column
 	for _, names := range columns {
 		for _, name := range names {
@@ -40,8 +41,8 @@ func Read(path string, attributes []plan.Attribute, columns [][]string, person s
 		read = append(read, table.Column{Name: person})
 	}
 	t, err := table.ReadColumns(path, table.Missing{}, read...)
-	if errors.Is(err, table.ErrNoRows) {
-		return nil, nil // how many there are may be private
+	if hidden && errors.Is(err, table.ErrNoRows) {
+		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func Read(path string, attributes []plan.Attribute, columns [][]string, person s
 // answer returns what the cells of a row answer; nil where they are no answer.
 func answer(a plan.Attribute, cells []string) any {
 	switch a.Kind {
-	case "buckets", plan.AttributeMean:
+	case "buckets", "mean":
 		if x := number(cells[0], a.Low, a.High); !math.IsNaN(x) {
 			return x
 		}
@@ -92,7 +93,7 @@ func answer(a plan.Attribute, cells []string) any {
 		}
 		return items
 	}
-	if a.Kind == plan.AttributeOpen && !publishable(cells[0]) {
+	if a.Kind == "open" && !publishable(cells[0]) {
 		return nil
 	}
 	return strings.Join(cells, both)

@@ -101,9 +101,9 @@ func newAttribute(a plan.Attribute) (attribute, error) {
 		if g, err = encode.NewGrid(encode.Axis(*a.X), encode.Axis(*a.Y), a.Others); err == nil {
 			out.cells, out.encode = g, takes("an encode.Point", g.Encode)
 		}
-	case plan.AttributeMean:
+	case "mean":
 		out.cells, out.encode = ends(a), inSteps(a)
-	case plan.AttributeOpen:
+	case "open":
 		out.cells, out.encode = listed(a.Values), takes("a string", func(string) ([]uint32, error) { return nil, nil }) // counted apart: see Open
 	case "prefixes":
 		var p *encode.Prefixes

@@ -26,7 +26,7 @@ const steps = 1 << 24
 // besideCells says that something is asked that only the holder of a table answers.
 func besideCells(ask plan.Histogram) bool {
 	return slices.ContainsFunc(ask.Attributes, func(a plan.Attribute) bool {
-		return a.Kind == plan.AttributeMean || a.Kind == plan.AttributeOpen
+		return a.Kind == "mean" || a.Kind == "open"
 	})
 }
 
@@ -66,7 +66,7 @@ func (h *Question) inCells(s cellsHeld) cellsHeld {
 	}
 	s.held = slices.Clone(s.held)
 	for i, a := range h.attributes {
-		if a.kind == plan.AttributeMean {
+		if a.kind == "mean" {
 			s.held[i] = nil
 		}
 	}
@@ -77,7 +77,7 @@ func (h *Question) inCells(s cellsHeld) cellsHeld {
 // counts as the middle, and else not at all.
 func (h *Question) between(s cellsHeld, vector []uint64) {
 	for i, a := range h.attributes {
-		if a.kind != plan.AttributeMean || len(s.held[i]) == 0 && h.plan.RowsHidden() {
+		if a.kind != "mean" || len(s.held[i]) == 0 && h.plan.RowsHidden() {
 			continue
 		}
 		at := uint64(steps / 2)
@@ -91,7 +91,7 @@ func (h *Question) between(s cellsHeld, vector []uint64) {
 // other fills in what follows of a mean where the number of rows is public: the second number from the first.
 func (h *Question) other(sums []int64, rows int) {
 	for i, a := range h.attributes {
-		if a.kind == plan.AttributeMean && !h.plan.RowsHidden() {
+		if a.kind == "mean" && !h.plan.RowsHidden() {
 			sums[h.first[i]+1] = int64(rows)*steps - sums[h.first[i]]
 		}
 	}
@@ -102,7 +102,7 @@ func (h *Question) HolderNoise(r *rand.Rand) []int64 {
 	route := *h.plan.Route.Noise()
 	all := sum.Draw(r, route, h.noisedCircuit().Length)
 	for i, a := range h.attributes {
-		if a.kind == plan.AttributeMean {
+		if a.kind == "mean" {
 			copy(all[h.first[i]:], sum.Draw(r, finer(route), 2))
 		}
 	}
@@ -120,9 +120,9 @@ func finer(route plan.Sum) plan.Sum {
 func (h *Question) moved() (numbers int) {
 	for _, a := range h.ask.Attributes {
 		one := a.Items()
-		if !h.plan.RowsHidden() && a.Kind != plan.AttributeMean {
+		if !h.plan.RowsHidden() && a.Kind != "mean" {
 			one = 2 * one
-			if a.Kind != plan.AttributeOpen {
+			if a.Kind != "open" {
 				one = min(one, a.Domain())
 			}
 		}
@@ -150,7 +150,7 @@ func calibrated(p plan.Plan, ask plan.Histogram, changed int) (plan.Sum, error) 
 // opens returns how many attributes there are whose values nobody declared.
 func opens(ask plan.Histogram) (n int) {
 	for _, a := range ask.Attributes {
-		if a.Kind == plan.AttributeOpen {
+		if a.Kind == "open" {
 			n++
 		}
 	}
@@ -163,7 +163,7 @@ func thresholds(p plan.Plan, ask plan.Histogram) []plan.Attribute {
 	law := sum.Total(*p.Route.Noise())
 	rare := math.Log(openShare*p.Budget.Delta*(1-1e-9)) - math.Log(float64(values(p)*max(1, opens(ask))))
 	for i := range all {
-		if all[i].Kind != plan.AttributeOpen {
+		if all[i].Kind != "open" {
 			continue
 		}
 		j := 1
@@ -195,7 +195,7 @@ func (h *Question) appearing() (p float64) {
 	}
 	law := sum.Total(*h.plan.Route.Noise())
 	for _, a := range h.ask.Attributes {
-		if a.Kind == plan.AttributeOpen {
+		if a.Kind == "open" {
 			p += float64(values(h.plan)) * math.Exp(law.LogAtLeast(a.Least-1)) * (1 + 1e-9)
 		}
 	}
@@ -225,7 +225,7 @@ func (h *Question) Beside(sums []int64, published map[int]map[string]int64) []in
 	all := make([]int64, h.noisedCircuit().Length)
 	for i, a := range h.attributes {
 		for cell := range all[h.first[i] : h.first[i]+h.randomizers[i].channels()] {
-			if a.kind == plan.AttributeOpen {
+			if a.kind == "open" {
 				all[h.first[i]+cell] = published[i][a.cells.Name(cell)]
 			} else {
 				all[h.first[i]+cell], sums = sums[0], sums[1:]
@@ -240,7 +240,7 @@ func (h *Question) Published(values func(attribute int) []string) (*Question, er
 	p, ask := h.plan, h.ask
 	ask.Attributes = slices.Clone(ask.Attributes)
 	for i := range ask.Attributes {
-		if ask.Attributes[i].Kind == plan.AttributeOpen {
+		if ask.Attributes[i].Kind == "open" {
 			ask.Attributes[i].Values = values(i)
 		}
 	}
@@ -305,7 +305,7 @@ func (t halves) errors(counts []uint64, respondents int, share float64) errorLaw
 // of both noises, and at most the larger. So t lies within w of A, in units of A+B, w the width for both at once.
 // Where N is public the noise of A alone counts. Half a step is for rounding.
 func (t *Table) Average(level float64) (mean estimate.Value, low, high float64, ok bool) {
-	if t.Asked.Kind != plan.AttributeMean {
+	if t.Asked.Kind != "mean" {
 		return mean, 0, 0, false
 	}
 	a, b := t.Values[0], t.Values[1]

@@ -198,7 +198,7 @@ func (t *Table) Intervals(cells []int, level float64) [][2]float64 {
 // Of counts over report fragments the tails are too heavy for the normal law so far out:
 // their ends go by Chernoff's bound.
 func (t *Table) IntervalsAtOnce(cells []int, level float64) [][2]float64 {
-	if t.Asked.Kind == plan.AttributeOpen {
+	if t.Asked.Kind == "open" {
 		return t.Intervals(cells, level)
 	}
 	joint := estimate.Joint(level, len(t.Values))

@@ -53,7 +53,7 @@ func (h *Question) Scattered() (m sumprivacy.DistributedLaplace, raised int, ok 
 func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error) {
 	ask.Randomizer = plan.Randomizer{Keep: 1} // bits, kept always
 	cells := a
-	if a.kind == plan.AttributeOpen { // of which there may be none
+	if a.kind == "open" { // of which there may be none
 		cells.cells = listed{""}
 	}
 	b, err := newBits(ask, cells, account.Replacement, 1)
@@ -72,9 +72,9 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 	}
 	t.hidden = p.RowsHidden()
 	switch a.kind {
-	case plan.AttributeMean:
+	case "mean":
 		return newHalves(t, route), nil
-	case plan.AttributeOpen:
+	case "open":
 		return opened{t, a.cells.Size()}, nil
 	}
 	return t, nil

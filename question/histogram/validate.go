@@ -82,14 +82,14 @@ var attributeFields = []struct {
 }{
 	{"values", []string{"categories", "set", "prefixes"}, func(a plan.Attribute) bool { return len(a.Values) > 0 }},
 	{"size", []string{"categories", "set", "prefixes"}, func(a plan.Attribute) bool { return a.Size != 0 }},
-	{"low", []string{"buckets", plan.AttributeMean}, func(a plan.Attribute) bool { return a.Low != 0 }},
-	{"high", []string{"buckets", plan.AttributeMean}, func(a plan.Attribute) bool { return a.High != 0 }},
+	{"low", []string{"buckets", "mean"}, func(a plan.Attribute) bool { return a.Low != 0 }},
+	{"high", []string{"buckets", "mean"}, func(a plan.Attribute) bool { return a.High != 0 }},
 	{"cells", []string{"buckets"}, func(a plan.Attribute) bool { return a.Cells != 0 }},
 	{"most", []string{"set"}, func(a plan.Attribute) bool { return a.Most != 0 }},
 	{"x", []string{"grid"}, func(a plan.Attribute) bool { return a.X != nil }},
 	{"y", []string{"grid"}, func(a plan.Attribute) bool { return a.Y != nil }},
 	{"search", []string{"prefixes"}, func(a plan.Attribute) bool { return a.Search != nil }},
-	{"least", []string{plan.AttributeOpen}, func(a plan.Attribute) bool { return a.Least != 0 }},
+	{"least", []string{"open"}, func(a plan.Attribute) bool { return a.Least != 0 }},
 }
 
 const (
@@ -100,7 +100,7 @@ const (
 func validateAttribute(a plan.Attribute, table bool, ps *plan.Problems, at string) {
 	kinds := plan.AttributeKinds
 	if table {
-		kinds = slices.Concat(kinds, []string{plan.AttributeMean, plan.AttributeOpen})
+		kinds = slices.Concat(kinds, []string{"mean", "open"})
 	}
 	if !slices.Contains(kinds, a.Kind) {
 		ps.Require(false, "%s.kind must be one of %s", at, strings.Join(kinds, ", "))
@@ -119,10 +119,10 @@ func validateAttribute(a plan.Attribute, table bool, ps *plan.Problems, at strin
 		}
 	case "buckets":
 		validateAxis(&plan.Axis{Low: a.Low, High: a.High, Cells: a.Cells}, ps, at)
-	case plan.AttributeMean:
+	case "mean":
 		validateAxis(&plan.Axis{Low: a.Low, High: a.High, Cells: 1}, ps, at)
 		ps.Require(!a.Others, "%s.others belongs to cells: leave it out for a mean", at)
-	case plan.AttributeOpen:
+	case "open":
 		ps.Require(a.Least >= 2 && a.Least <= plan.MaxCells, "%s.least must be between 2 and %d", at, plan.MaxCells)
 		ps.Require(!a.Others, "%s.others is what no plan knows of values that nobody declared: leave it out", at)
 	case "grid":

@@ -31,9 +31,9 @@ func (h *Question) asked() string {
 	names := make([]string, len(h.attributes))
 	for i, a := range h.attributes {
 		switch a.kind {
-		case plan.AttributeMean:
+		case "mean":
 			names[i] = a.name + " (its mean)"
-		case plan.AttributeOpen:
+		case "open":
 			names[i] = a.name + " (values that many hold)"
 		default:
 			names[i] = fmt.Sprintf("%s (%d cells)", a.name, a.cells.Size())

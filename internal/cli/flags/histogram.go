@@ -148,6 +148,17 @@ func parseBuckets(text string) (plan.Axis, error) {
 	return plan.Axis{Low: low, High: high, Cells: cells}, nil
 }
 
+// Bounds returns the ends of a mean's numbers.
+func Bounds(text string) (low, high float64, err error) {
+	first, last, two := strings.Cut(text, ",")
+	low, errLow := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	high, errHigh := strconv.ParseFloat(strings.TrimSpace(last), 64)
+	if !two || errLow != nil || errHigh != nil || !(-encode.MaxEnd <= low && low < high && high <= encode.MaxEnd) {
+		return 0, 0, terminal.Usagef("--bounds is %q: give two numbers, the lower first, such as 0,100", text)
+	}
+	return low, high, nil
+}
+
 // SeveralValues refuses a domain that leaves nothing to ask.
 func SeveralValues(a plan.Attribute, from string) error {
 	if (a.Kind == "categories" || a.Kind == "set") && len(a.Values) == 1 && !a.Others {
@@ -192,7 +203,7 @@ func (f Histogram) Attributes(columns []string) ([]plan.Attribute, error) {
 			}
 			a.Name, a.X, a.Y = a.Name+" and "+columns[0], &x, &y
 			columns = columns[1:]
-		case plan.AttributeMean, plan.AttributeOpen: // of a table alone, which nothing here describes
+		case "mean", "open": // of a table alone, which nothing here describes
 		default:
 			if a.Kind == "set" {
 				a.Most = f.Most

@@ -59,7 +59,7 @@ func Again(p plan.Plan, counts []byte, respondents []int) (headline []release.Me
 	}
 	for _, c := range all {
 		i := slices.IndexFunc(asked, func(a plan.Attribute) bool { return a.Name == c.Attribute })
-		if i >= 0 && asked[i].Kind == plan.AttributeOpen && c.Estimate < float64(asked[i].Least) {
+		if i >= 0 && asked[i].Kind == "open" && c.Estimate < float64(asked[i].Least) {
 			return nil, nil, nil, true, fmt.Errorf("a value of %s has a count below the %d from which on one is published", asked[i].Name, asked[i].Least)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -89,7 +88,7 @@ func names(t *tabulated, cells []int) []string {
 
 func (m *answers) describe(t *tabulated) ([]release.Metric, release.Section, error) {
 	s := release.Section{Name: m.key(t, "answers", "-")}
-	if t.Asked.Kind == plan.AttributeMean {
+	if t.Asked.Kind == "mean" {
 		return m.average(t), s, nil
 	}
 	if len(t.Values) == 0 { // nobody declared any, and none passed
@@ -107,7 +106,7 @@ func (m *answers) describe(t *tabulated) ([]release.Metric, release.Section, err
 		s.Figures = append(s.Figures, m.bars(t, top))
 	}
 	largest, among := t.IntervalsAtOnce(top[:1], level)[0], len(t.Values)
-	if t.Asked.Kind == plan.AttributeOpen {
+	if t.Asked.Kind == "open" {
 		among = 0
 	}
 	headline := []release.Metric{{

@@ -79,7 +79,7 @@ func (w histogramWords) axis(at place) encode.Axis {
 
 // cells takes the names of an attribute's. Of a search they are the state's.
 func (w histogramWords) cells(at place) keys {
-	if w.asked(at).Search != nil || w.asked(at).Kind == plan.AttributeOpen { // whose names came from the rows
+	if w.asked(at).Search != nil || w.asked(at).Kind == "open" { // whose names came from the rows
 		return anything
 	}
 	var names map[string]bool
@@ -115,7 +115,7 @@ func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
 		} else {
 			said.note += "; a row without a number counts as the middle"
 		}
-		return said, a.Kind == plan.AttributeMean
+		return said, a.Kind == "mean"
 	case "heavy_hitters":
 		return phrase{fmt.Sprintf("Values of %s found to be held by somebody", title), release.Count, "false-discovery rate at most " + numerals.Percent(discoveryRate)}, true
 	}
@@ -201,9 +201,9 @@ func (w histogramWords) answers(at place, s release.Section) said {
 		lists:  map[string]listWords{"held": w.held(at, law, cells)}, figures: map[string]figureWords{},
 	}
 	switch _, proved := metric(w.release, at.key("heavy_hitters", "_")); {
-	case a.Kind == plan.AttributeMean:
+	case a.Kind == "mean":
 		out.text = fmt.Sprintf("A sum of the numbers, with noise, over how many rows there are. %s has how many rows lie towards either end, a row between both counted for a part of each.", sheets.CountsFile)
-	case a.Kind == plan.AttributeOpen:
+	case a.Kind == "open":
 		out.text = fmt.Sprintf("Nobody declared these values: they are those of the rows whose noisy count is at least %d. That a rarer one is missing says nothing of it. An interval holds its own value's count with probability %s, published or not; of those that are published more may fail, where many values lie just below.", a.Least, numerals.Percent(level))
 	case !proved:
 		out.text += " There is no list of values that somebody holds: nothing is proved about the far tails of this mechanism's errors."
@@ -221,7 +221,7 @@ func (w histogramWords) answers(at place, s release.Section) said {
 			what = "Respondents by %s"
 		}
 		atOnce, holds := fmt.Sprintf(" of all %d at once", values), fmt.Sprintf(" that hold for all %d values at once", values)
-		if a.Kind == plan.AttributeOpen {
+		if a.Kind == "open" {
 			atOnce, holds = "", ""
 		}
 		out.figures[f.Name] = figureWords{
@@ -262,7 +262,7 @@ func rows(s release.Section, name string) int {
 
 // size returns how many values an attribute has. Of those that nobody declared they are what the release has.
 func (w histogramWords) size(law *histogram.Table, s release.Section) int {
-	if law.Asked.Kind != plan.AttributeOpen {
+	if law.Asked.Kind != "open" {
 		return law.Size()
 	}
 	return rows(s, "largest")
@@ -278,7 +278,7 @@ func (w histogramWords) largest(law *histogram.Table, s release.Section, cells k
 		},
 		note: fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", w.size(law, s), numerals.Percent(level)),
 	}
-	if law.Asked.Kind == plan.AttributeOpen {
+	if law.Asked.Kind == "open" {
 		out.title = fmt.Sprintf("The %d largest that passed", rows(s, "largest"))
 		out.columns[2].label = numerals.Percent(level)
 		out.note = "The column consistent is not below zero"

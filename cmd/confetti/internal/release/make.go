@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,12 +18,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/curator"
-	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -110,12 +107,9 @@ func (c releaseMake) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	rows, err := curator.Read(c.Table, p.Question.Histogram.Attributes, columns, c.Person)
+	rows, err := curator.Read(c.Table, p.Question.Histogram.Attributes, columns, c.Person, ask.RowsHidden)
 	if err != nil {
 		return err
-	}
-	if len(rows) == 0 && !ask.RowsHidden {
-		return fmt.Errorf("%s: %w", c.Table, table.ErrNoRows)
 	}
 	ledger, err := c.open()
 	if err != nil {
@@ -174,21 +168,23 @@ func (c releaseMake) ask() (curator.Ask, [][]string, error) {
 		return curator.Ask{}, nil, err
 	}
 	var columns [][]string
-	left, named, means := c.Column, 0, 0
+	left, named, means, opens := c.Column, 0, 0, 0
 	for i := range attributes {
 		a, width := &attributes[i], 1
 		switch a.Kind {
 		case "grid":
 			width = 2
-		case plan.AttributeMean:
+		case "mean":
 			a.Others = false
 			faults.Require(len(c.Bounds) == 1 || means < len(c.Bounds), "column %s: name the lowest and the highest number of a mean with --bounds, from elsewhere than the table: a bound that is there because one person holds it tells of that person", a.Name)
 			if len(c.Bounds) > 0 {
-				faults = append(faults, bounds(a, c.Bounds[min(means, len(c.Bounds)-1)]))
+				var err error
+				a.Low, a.High, err = flags.Bounds(c.Bounds[min(means, len(c.Bounds)-1)])
+				faults = append(faults, err)
 			}
 			means++
-		case plan.AttributeOpen:
-			a.Others = false
+		case "open":
+			a.Others, opens = false, opens+1
 		case "categories", "set":
 			if len(c.Values) > 0 {
 				a.Values = distinct(c.Values[min(named, len(c.Values)-1)])
@@ -199,9 +195,9 @@ func (c releaseMake) ask() (curator.Ask, [][]string, error) {
 		}
 		columns, left = append(columns, left[:width]), left[width:]
 	}
-	faults.Require(len(c.Bounds) <= max(min(1, means), means), "--bounds is given %d times, and columns of means are %d", len(c.Bounds), means)
-	faults.Require(means+opens(attributes) == 0 || c.Law != plan.LawGaussian, "--law gaussian is of counts alone: a mean, and values that nobody listed, have discrete Laplace noise; leave it out")
-	faults.Require(len(c.Values) <= max(1, named), "--values is given %d times, and columns of names are %d", len(c.Values), named)
+	faults.Require(len(c.Bounds) <= means, "--bounds is given %d times, and columns of means are %d", len(c.Bounds), means)
+	faults.Require(means+opens == 0 || c.Law != plan.LawGaussian, "--law gaussian is of counts alone: a mean, and values that nobody listed, have discrete Laplace noise; leave it out")
+	faults.Require(len(c.Values) <= named, "--values is given %d times, and columns of names are %d", len(c.Values), named)
 	if c.Joint {
 		faults.Require(len(attributes) == 2 && attributes[0].Kind == "categories" && attributes[1].Kind == "categories", "--joint counts two columns of names together, and none of numbers or sets")
 	}
@@ -212,28 +208,6 @@ func (c releaseMake) ask() (curator.Ask, [][]string, error) {
 		attributes, columns = []plan.Attribute{curator.Joint(attributes[0], attributes[1])}, [][]string{c.Column}
 	}
 	return curator.Ask{Holder: c.Holder, People: c.People, AsOf: c.AsOf, RowsHidden: c.Adjacency == string(account.Removal), Attributes: attributes, Law: c.Law, Epsilon: c.Epsilon, Delta: c.Delta}, columns, nil
-}
-
-// opens returns how many columns there are whose values nobody listed.
-func opens(all []plan.Attribute) (n int) {
-	for _, a := range all {
-		if a.Kind == plan.AttributeOpen {
-			n++
-		}
-	}
-	return n
-}
-
-// bounds gives a mean its ends.
-func bounds(a *plan.Attribute, text string) error {
-	low, high, two := strings.Cut(text, ",")
-	var errLow, errHigh error
-	a.Low, errLow = strconv.ParseFloat(strings.TrimSpace(low), 64)
-	a.High, errHigh = strconv.ParseFloat(strings.TrimSpace(high), 64)
-	if !two || errLow != nil || errHigh != nil || !(-encode.MaxEnd <= a.Low && a.Low < a.High && a.High <= encode.MaxEnd) {
-		return terminal.Usagef("--bounds is %q: give two numbers, the lower first, such as 0,100", text)
-	}
-	return nil
 }
 
 // distinct returns the values of a list, set apart by commas.
@@ -323,7 +297,7 @@ func (c releaseLedger) Run(std terminal.Streams) error {
 	}
 	var b bytes.Buffer
 	for _, p := range all {
-		fmt.Fprintf(&b, "%s: at most epsilon %s at delta %s in all; %s of it is spent\n", sanitize.Text(p.Name), account.AtMost(p.Cap.Epsilon, 4), account.AtMost(p.Cap.Delta, 3), account.Percent(min(1, min(p.Taken.Box(), p.Taken.Sums()))))
+		fmt.Fprintf(&b, "%s: at most epsilon %s at delta %s in all (%s); %s of it is spent\n", sanitize.Text(p.Name), account.AtMost(p.Cap.Epsilon, 4), account.AtMost(p.Cap.Delta, 3), cmp.Or(p.Cap.Neighbours, account.Replacement), account.Percent(min(1, min(p.Taken.Box(), p.Taken.Sums()))))
 		for _, e := range p.Have {
 			state := ""
 			if !e.Kept {
