@@ -312,6 +312,8 @@ func TestAPollThatCannotBe(t *testing.T) {
 	if err := another.RunUntil(ctx, terminal.Streams{Out: io.Discard, Err: io.Discard}); err == nil || !strings.Contains(err.Error(), "has a poll already, which asks “What do you drink?”: name another folder") {
 		t.Errorf("another question in the same folder: %v", err)
 	}
+	before := takePlace(t, asked.Room.Phones, nil)
+	takePlace(t, asked.Room.Phones, nil) // another phone, which has another place
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -331,15 +333,82 @@ func TestAPollThatCannotBe(t *testing.T) {
 	ctx, stop = context.WithCancel(t.Context()) // free again, the poll goes on where phones know it
 	defer stop()
 	var again said
-	good.JSON = false
+	phones, err := os.ReadFile(filepath.Join(good.Dir, "phones"))
+	if err != nil || strings.Contains(string(phones), before.cookie.Value) || strings.Contains(string(phones), before.bearer) {
+		t.Errorf("phones are written down with what lets them in: %v", err)
+	}
+	// By its folder alone, the poll is taken up as it was asked; more words than that are for another one.
+	if err := (up.Command{Dir: good.Dir, Answers: []string{"tea", "mate"}, Closes: time.Hour, Devices: 20, Route: "mix"}).RunUntil(ctx, terminal.Streams{Out: io.Discard, Err: io.Discard}); err == nil || !strings.Contains(err.Error(), "go with a question") {
+		t.Errorf("answers without a question: %v", err)
+	}
+	good = up.Command{Dir: good.Dir, Closes: time.Hour, Devices: 200, Route: "mix"}
 	go func() { done <- good.RunUntil(ctx, terminal.Streams{Out: &again, Err: io.Discard}) }()
 	if there := again.find(t, ctx, `Phones open (\S+)`); there != asked.Room.Phones {
 		t.Errorf("started again, phones are to open %s, and knew %s", there, asked.Room.Phones)
+	}
+	if after := takePlace(t, asked.Room.Phones, before.cookie); after.bearer != before.bearer || after.cookie.Value != before.cookie.Value {
+		t.Error("started again, the poll gives a phone that it knows a second place")
+	}
+	if other := takePlace(t, asked.Room.Phones, nil); other.bearer == before.bearer {
+		t.Error("started again, the poll gives one place twice")
+	}
+	again.find(t, ctx, `It asks: (What do you drink\?)`)
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(good.Dir, "phones"), append(phones, "12\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := good.RunUntil(t.Context(), terminal.Streams{Out: io.Discard, Err: io.Discard}); err == nil || !strings.Contains(err.Error(), "is no list of phones") {
+		t.Errorf("a list that is none: %v", err)
+	}
+	// The twin forgets its phones: the same one gets a second place.
+	if err := os.Remove(filepath.Join(good.Dir, "phones")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop = context.WithCancel(t.Context())
+	defer stop()
+	var forgot said
+	go func() { done <- good.RunUntil(ctx, terminal.Streams{Out: &forgot, Err: io.Discard}) }()
+	forgot.find(t, ctx, `Phones open (\S+)`)
+	if after := takePlace(t, asked.Room.Phones, before.cookie); after.cookie.Value == before.cookie.Value {
+		t.Error("a poll that forgot its phones knows one")
 	}
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// seated is a phone that has joined.
+type seated struct {
+	cookie *http.Cookie
+	bearer string
+}
+
+// takePlace has a phone join a poll, with the cookie that it has, or none.
+func takePlace(t *testing.T, address string, cookie *http.Cookie) (s seated) {
+	t.Helper()
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: time.Minute}
+	defer web.CloseIdleConnections()
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/join", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cookie != nil {
+		ask.AddCookie(cookie)
+	}
+	res, err := web.Do(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var told struct{ Bearer string }
+	if err := json.NewDecoder(res.Body).Decode(&told); err != nil || res.StatusCode != http.StatusOK || told.Bearer == "" || len(res.Cookies()) != 1 {
+		t.Fatalf("a phone joins: %s, %v", res.Status, err)
+	}
+	return seated{res.Cookies()[0], told.Bearer}
 }
 
 // An address that nothing can listen on, or everybody could reach, is refused before anything runs.

@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -35,12 +36,12 @@ type Room struct {
 	Without string       // why, where they cannot
 	Bearers []string     // credentials for the issuer, one a phone
 
-	// Joined is how many of them were handed out before, and Hand writes down how many are now.
-	Joined int
-	Hand   func(int) error
+	// Phones are those that have joined, by the hashes of their cookies, in the order of their credentials. Hand writes
+	// them down before one more gets its own, so that it is the same phone after a restart.
+	Phones [][sha256.Size]byte
+	Hand   func(phones [][sha256.Size]byte) error
 
-	mu     sync.Mutex
-	phones map[[sha256.Size]byte]int // by the hash of their cookies
+	mu sync.Mutex
 }
 
 // What of a room's places may be taken: whoever deletes the cookie is another phone to it, so
@@ -72,42 +73,37 @@ func (e *crowdedError) Error() string { return e.title }
 func (r *Room) join(cookie string, enter func() error) (bearer, keep string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := sha256.Sum256([]byte(cookie))
-	if n, there := r.phones[key]; there && cookie != "" {
+	if n := slices.Index(r.Phones, sha256.Sum256([]byte(cookie))); n >= 0 {
 		return r.Bearers[n], cookie, nil
 	}
-	if r.Joined >= len(r.Bearers) {
+	if len(r.Phones) >= len(r.Bearers) {
 		return "", "", &pageError{http.StatusConflict, "All places in this poll are taken.", fmt.Sprintf("It has %d. Whoever runs it can start one with more: --devices.", len(r.Bearers))}
 	}
 	if err := enter(); err != nil {
 		return "", "", err
 	}
+	keep = session.Secret()
+	with := append(slices.Clip(r.Phones), sha256.Sum256([]byte(keep)))
 	if r.Hand != nil {
-		if err := r.Hand(r.Joined + 1); err != nil {
+		if err := r.Hand(with); err != nil {
 			return "", "", err
 		}
 	}
-	if r.phones == nil {
-		r.phones = map[[sha256.Size]byte]int{}
-	}
-	keep = session.Secret()
-	r.phones[sha256.Sum256([]byte(keep))] = r.Joined
-	r.Joined++
-	return r.Bearers[r.Joined-1], keep, nil
+	r.Phones = with
+	return r.Bearers[len(with)-1], keep, nil
 }
 
 // knows reports whether a cookie is of a phone that has joined.
 func (r *Room) knows(cookie string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, there := r.phones[sha256.Sum256([]byte(cookie))]
-	return there
+	return slices.Contains(r.Phones, sha256.Sum256([]byte(cookie)))
 }
 
 func (r *Room) joined() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.Joined
+	return len(r.Phones)
 }
 
 // roomView is the screen of the room.

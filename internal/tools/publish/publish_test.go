@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"io/fs"
 	"path"
@@ -244,7 +246,9 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 		t.Errorf("the demo's page: %v, %d bytes", err, len(page))
 	}
 
-	up := exec.CommandContext(t.Context(), confetti, "up", "poll", "--ask", "What do you drink?", "--answers", "tea,coffee,mate", "--people", "12")
+	browser := webtest.Browser(t)
+	begun := time.Now()
+	up := exec.CommandContext(t.Context(), confetti, "up", "poll", "--ask", "What do you drink?", "--answers", "tea,coffee,mate", "--people", "2")
 	var said bytes.Buffer
 	up.Dir, up.Env, up.Stderr = dir, []string{"PATH=" + dir, "HOME=" + dir}, &said
 	out, err := up.StdoutPipe()
@@ -263,11 +267,41 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 			break
 		}
 	}
-	up.Process.Signal(os.Interrupt)
-	io.Copy(io.Discard, out)
-	up.Wait()
-	if !strings.Contains(all, "Phones open http") {
-		t.Errorf("%s\n%s", all, &said)
+	open := regexp.MustCompile(`Phones open (http\S+)\n`).FindStringSubmatch(all)
+	go io.Copy(io.Discard, out)
+	defer up.Wait()
+	defer up.Process.Signal(os.Interrupt)
+	if open == nil {
+		t.Fatalf("%s\n%s", all, &said)
+	}
+	t.Logf("the code is printed after %v", time.Since(begun).Round(time.Millisecond))
+	var phones []*webtest.Tab
+	for i, choice := range []string{"mate", "tea"} {
+		phone := webtest.Open(t, browser, webtest.Phone, chromedp.WithNewBrowserContext())
+		phone.TrustAnybody()
+		phone.Do(chromedp.Navigate(open[1]), webtest.Until(`document.querySelector("#answer button")?.disabled === false`), chromedp.Click(`input[value="`+choice+`"]`))
+		pressed := time.Now()
+		phone.Do(chromedp.Click("#answer button"), chromedp.WaitVisible("#said"))
+		t.Logf("phone %d is thanked %v after the press", i+1, time.Since(pressed).Round(time.Millisecond))
+		if text := webtest.Ask(phone, chromedp.Text("#outcome")); !strings.HasPrefix(text, "Sent.") {
+			t.Fatalf("phone %d says %q", i+1, text)
+		}
+		if text := webtest.Ask(phone, chromedp.Text("#told")); !strings.HasPrefix(text, "You chose “"+choice+"”. Your phone said: ") {
+			t.Errorf("phone %d reads %q", i+1, text)
+		}
+		phones = append(phones, phone)
+	}
+	begun = time.Now()
+	bare(t, dir, confetti, "plan", "close", "--dir", "poll")
+	for i, phone := range phones { // nobody touches them
+		phone.Do(webtest.Until(`!!document.querySelector("#result .rows li") && document.querySelector("#when").hidden`))
+		if text := webtest.Ask(phone, chromedp.Text("#result")); !strings.Contains(text, "Of 2 answers") {
+			t.Errorf("phone %d reads %q", i+1, text)
+		}
+	}
+	t.Logf("phones have the result %v after it was closed", time.Since(begun).Round(time.Millisecond))
+	if found := phones[0].Found(); len(found) > 0 {
+		t.Errorf("a phone's browser complains: %q", found)
 	}
 }
 

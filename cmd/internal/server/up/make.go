@@ -112,6 +112,11 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	if err := c.keepState(t, p); err != nil {
 		return err
 	}
+	if c.Ask != "" {
+		if err := atomicfile.Replace(t.Path(asked), []byte(c.named+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
 	if c.Plan == "" && c.Ask == "" {
 		if err := values(t, p, c.Devices); err != nil {
 			return err

@@ -1,16 +1,19 @@
 package up
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -146,15 +149,17 @@ func (c Command) room(ctx context.Context, errs io.Writer, t trial.Folder, signe
 	slices.Reverse(bearers) // confetti submit takes them from the beginning
 	room := &console.Room{
 		Signed: signed, Address: address, Carry: carry, Bearers: bearers,
-		Hand: func(n int) error {
-			report("phones joined", n, max(n, signed.Plan.Crowd.Minimum))
-			return atomicfile.Replace(t.Path(joined), []byte(strconv.Itoa(n)+"\n"), 0o600)
+		Hand: func(phones [][sha256.Size]byte) error {
+			report("phones joined", len(phones), max(len(phones), signed.Plan.Crowd.Minimum))
+			return atomicfile.Replace(t.Path(joined), listed(phones), 0o600)
 		},
 	}
 	if text, err := atomicfile.Read(t.Path(joined)); err == nil {
-		if room.Joined, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || room.Joined < 0 || room.Joined > len(bearers) {
-			return nil, fmt.Errorf("%s is not a number of phones: remove the file", t.Path(joined))
+		if room.Phones, err = phones(text); err != nil || len(room.Phones) > len(bearers) {
+			return nil, fmt.Errorf("%s is no list of phones: put it back from a backup, or start another poll in another folder, since phones that answered would be others without it", t.Path(joined))
 		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	long := time.AfterFunc(time.Second, func() {
 		fmt.Fprintln(errs, "The module that phones load is made from the source, which takes a minute at first...")
@@ -164,5 +169,27 @@ func (c Command) room(ctx context.Context, errs io.Writer, t trial.Folder, signe
 	return room, nil
 }
 
-// joined has how many phones were given a credential.
+// joined has the phones that were given a credential, by the hashes of their cookies.
 const joined = "phones"
+
+// listed writes phones one a line, in hexadecimal.
+func listed(phones [][sha256.Size]byte) []byte {
+	var b bytes.Buffer
+	for _, p := range phones {
+		fmt.Fprintf(&b, "%x\n", p)
+	}
+	return b.Bytes()
+}
+
+// phones reads what listed has written.
+func phones(text []byte) (all [][sha256.Size]byte, err error) {
+	for line := range strings.Lines(string(text)) {
+		var one [sha256.Size]byte
+		hash, err := hex.DecodeString(strings.TrimSuffix(line, "\n"))
+		if err != nil || copy(one[:], hash) != len(one) || len(line) != 2*len(one)+1 {
+			return nil, errors.New("a line is no phone")
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}

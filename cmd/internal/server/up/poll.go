@@ -1,6 +1,7 @@
 package up
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/trial"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/sanitize"
@@ -32,7 +34,13 @@ const (
 const pollEpsilon = 2
 
 // settlePoll checks --ask, --answers and --people, and sets what follows from them: pages, for phones on the network.
-func (c *Command) settlePoll() error {
+func (c *Command) settlePoll(t trial.Folder) error {
+	if len(c.Answers) == 0 && c.People == 0 {
+		if err := c.takeUp(t); err != nil {
+			return err
+		}
+	}
+	c.named = c.LAN
 	if c.Ask == "" && (len(c.Answers) > 0 || c.People != 0) {
 		return terminal.Usagef(`--answers and --people go with a question, and there is none: give one, such as --ask "What do you drink?"`)
 	}
@@ -68,6 +76,33 @@ func (c *Command) settlePoll() error {
 	}
 	return nil
 }
+
+// takeUp takes up the poll of a folder as it was asked, where no question is given. Its file has the address that phones
+// were let in at, where one was named.
+func (c *Command) takeUp(t trial.Folder) error {
+	text, err := atomicfile.Read(t.Path(asked))
+	if errors.Is(err, fs.ErrNotExist) || c.Ask != "" || c.Plan != "" {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	signed, err := plans.ReadSigned(t.Path(trial.Plan))
+	if errors.Is(err, fs.ErrNotExist) { // its making was cut short
+		return nil
+	} else if err != nil {
+		return err
+	}
+	h := signed.Plan.Question.Histogram
+	if h == nil || len(h.Attributes) != 1 {
+		return fmt.Errorf("%s says that the trial is a poll, and its plan is of another question: remove the file, and the trial goes on without pages", t.Path(asked))
+	}
+	c.Ask, c.Answers, c.People = signed.Plan.Title, h.Attributes[0].Values, signed.Plan.Crowd.Minimum
+	c.LAN = cmp.Or(c.LAN, strings.TrimSpace(string(text)))
+	return nil
+}
+
+// asked names the file that makes a trial's folder one of a poll.
+const asked = "poll"
 
 // fits reports whether a text has at most so many letters, all of which print.
 func fits(text string, most int) bool {

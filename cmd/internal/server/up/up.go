@@ -40,6 +40,8 @@ type Command struct {
 	Answers []string `help:"With --ask: what can be chosen, such as tea,coffee,mate." placeholder:"WORDS"`
 	People  int      `help:"With --ask: the fewest people of whom a result is shown." placeholder:"N"`
 
+	named string // with --ask: the address of --lan, if one was given
+
 	Open bool   `help:"Show the trial in a browser too, as a live poll: a screen for the room, and a page on which phones answer."`
 	LAN  string `help:"With --open: let phones on the network in, at this address of this machine. Without it the pages are this machine's alone." name:"lan" placeholder:"ADDRESS"`
 
@@ -70,7 +72,8 @@ func (c Command) Run(std terminal.Streams) error {
 
 // RunUntil is the trial until the context ends.
 func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
-	if err := c.settlePoll(); err != nil {
+	t := trial.Folder(c.Dir)
+	if err := c.settlePoll(t); err != nil {
 		return err
 	}
 	if _, err := c.lanAddress(); err != nil {
@@ -79,7 +82,6 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 	if err := serve.CheckOrigins(c.Origin); err != nil {
 		return terminal.Usage(fmt.Errorf("--origin: %w", err))
 	}
-	t := trial.Folder(c.Dir)
 	if _, err := os.Stat(t.Path(trial.Plan)); errors.Is(err, os.ErrNotExist) {
 		if err := c.Make(t); err != nil {
 			return err
