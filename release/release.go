@@ -68,6 +68,7 @@ type Words struct {
 	Withheld    []string  // what is not published, and why
 	Assumptions []string  // what the guarantees rest on
 	Notes       []string
+	Untested    bool // it teaches classes, and how often it is right of them was not measured
 }
 
 // Crowd is what came of one.

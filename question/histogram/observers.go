@@ -35,7 +35,7 @@ func (h *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 	if t, ok := h.randomizers[0].(*bits); ok && h.plan.Contributions() > 1 && t.rows > 1 {
 		statements = append(statements, account.Statement{
 			Observer: account.OneInstanceColludes, Guarantee: h.fragmentsSeen(t.rows, local), Note: h.note(),
-			Who: fmt.Sprintf("All hops of one instance of the shuffler and the analyzer together: they hold %d of your %d report fragments, and see the others among everybody's, and this release.", t.rows, t.tau()),
+			Who: fmt.Sprintf("All hops of one instance of the shuffler and the analyzer together: they hold %d of your %d messages, and see the others among everybody's, and this release.", t.rows, t.tau()),
 		})
 	}
 	one, err := h.oneSeen(local, shuffled)

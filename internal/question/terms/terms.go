@@ -30,8 +30,8 @@ func Relied(honest, promised int) int { return min(honest, reliedTimes*promised)
 
 // Who sees what, in words: the ways that a report goes decide it, not the question.
 const (
-	Everyone    = "All hops of the shuffler, the analyzer and the network together: they know which envelopes are yours and open all of them."
-	OneFragment = "Somebody who opens a single one of your fragments and knows that it is yours, which takes the analyzer's key, and who sees all the others among everybody's, and this release."
+	Everyone    = "All hops of the shuffler, the analyzer and the network together: they know which messages are yours and open all of them."
+	OneFragment = "Somebody who opens a single one of your messages and knows that it is yours, which takes the analyzer's key, and who sees all the others among everybody's, and this release."
 	// LeaderKnows is what the leader of a sum sees beside it.
 	LeaderKnows = " If it is the leader, it knows that you answered, when, and in which crowd."
 )

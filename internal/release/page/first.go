@@ -203,6 +203,9 @@ func percent(share float64) string { return fmt.Sprintf("%.1f\u00a0%%", 100*shar
 
 // sayAnswer says in words what is sure: its first sentence, and what else.
 func sayAnswer(r release.Release) (first, more string) {
+	if r.Untested {
+		defer func() { more = strings.TrimSpace(more + " " + untested) }()
+	}
 	if three := beside(r); three != nil {
 		var all []string
 		for _, one := range three.Rows {
@@ -259,6 +262,9 @@ func sayAnswer(r release.Release) (first, more string) {
 	}
 	return first, strings.TrimSpace(more)
 }
+
+// untested stands where a learner would open with three bars.
+const untested = "How often it is right, by chance, with privacy and without, is not known: no public test records were given."
 
 // mostAnswers bounds of how many questions, or crowds, an answer speaks.
 const mostAnswers = 3

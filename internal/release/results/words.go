@@ -96,6 +96,9 @@ func called(words map[string]string) keys {
 	}
 }
 
+// accuracyMetric names how often what was learned is right, of public test records.
+const accuracyMetric = "accuracy"
+
 // speakerOf returns who speaks of a plan's question.
 func speakerOf(p plan.Plan, q question.Question, r *release.Release) (speaker, error) {
 	switch q := q.(type) {
@@ -132,6 +135,9 @@ func Words(p plan.Plan, q question.Question, r *release.Release) error {
 	for i := range r.Sections {
 		w.section(fmt.Sprintf("sections[%d]", i), &r.Sections[i])
 	}
+	_, learns := k.phrase(release.Metric{Name: accuracyMetric})
+	_, tested := metric(r, accuracyMetric)
+	r.Untested = learns && !tested && slices.ContainsFunc(r.Crowds, func(c release.Crowd) bool { return c.Smallest > 0 })
 	return w.err
 }
 

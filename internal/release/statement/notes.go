@@ -73,7 +73,7 @@ func (p Plan) lacks(dropped int) []string {
 	case dropped == 0:
 		return nil
 	case p.Plan.Route.Sum == nil:
-		return []string{fmt.Sprintf("%d fragments did not open or came twice, and were not counted: every estimate lacks them.", dropped)}
+		return []string{fmt.Sprintf("%d messages did not open or came twice, and were not counted: every estimate lacks them.", dropped)}
 	case dropped == 1:
 		return []string{"1 report was refused: its proof did not hold, or it came twice. It is in no number here."}
 	}
