@@ -43,7 +43,7 @@ func (w latentWords) phrase(m release.Metric) (phrase, bool) {
 		"trained_epsilon": {"Epsilon that it keeps of each of them", "", "where a record counts for nothing in its place (zeroing-out)"},
 		"trained_delta":   {"Delta of this", "", ""},
 	}[m.Name]
-	return p, ok && m.Key == ""
+	return p, ok && m.Key == "" && (m.Name != accuracyMetric || len(w.ask.Classes) > 0 || w.ask.Report == plan.LatentRight)
 }
 
 func (w latentWords) accuracy(m release.Metric) phrase {

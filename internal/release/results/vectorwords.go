@@ -35,6 +35,10 @@ func (w vectorWords) phrase(m release.Metric) (phrase, bool) {
 		"r2":                  {"Share of the variance explained", release.Share, on},
 	}[m.Name]
 	switch m.Name {
+	case accuracyMetric:
+		if len(w.ask.Classes) == 0 {
+			p = none
+		}
 	case "answers":
 		expected := w.question.Expected(max(1, w.respondents))
 		p = phrase{"Rows answered by a respondent, on average", "", fmt.Sprintf("the plan's coins give %.4g, give or take %.2g: where it is far from that, some do not do what the plan says", expected.Mean, expected.StdErr)}
