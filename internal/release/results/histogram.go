@@ -143,7 +143,7 @@ func (m *answers) describe(t *tabulated) ([]release.Metric, release.Section, err
 }
 
 // average returns the mean of an attribute that asks for one; none where noise is all that there is.
-func (m *answers) average(t *table) []release.Metric {
+func (m *answers) average(t *tabulated) []release.Metric {
 	mean, low, high, ok := t.Average(level)
 	if !ok {
 		return nil
