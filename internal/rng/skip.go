@@ -62,13 +62,3 @@ func (s Skipper) bisect(r *rand.Rand, start, j int, yield func(int) bool) bool {
 	}
 	return yield(start)
 }
-
-// Rounding bounds the total variation between the law of Successes and that of
-// independent trials of exactly the threshold's probability.
-//
-// A block of 2^j trials, or its odds x/(1+x) whose slope in x is at most one, is
-// off by less than 2^j units of 2^-128 (NewPowers). A tree over m trials has at most
-// m/2^j nodes of 2^j trials, each asked at most twice: 2m for each of its levels.
-func (s Skipper) Rounding(trials int) float64 {
-	return 2 * float64(trials) * float64(bits.Len(uint(trials))) * 0x1p-128
-}

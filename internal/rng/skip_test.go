@@ -3,6 +3,7 @@ package rng
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -75,4 +76,14 @@ func BenchmarkGeometric(b *testing.B) {
 	for b.Loop() {
 		p.Geometric(r)
 	}
+}
+
+// Rounding bounds the total variation between the law of Successes and that of
+// independent trials of exactly the threshold's probability.
+//
+// A block of 2^j trials, or its odds x/(1+x) whose slope in x is at most one, is
+// off by less than 2^j units of 2^-128 (NewPowers). A tree over m trials has at most
+// m/2^j nodes of 2^j trials, each asked at most twice: 2m for each of its levels.
+func (s Skipper) Rounding(trials int) float64 {
+	return 2 * float64(trials) * float64(bits.Len(uint(trials))) * 0x1p-128
 }

@@ -64,8 +64,3 @@ func (d RisingFlood) Scatter(r *rand.Rand, channels int, emit func(channel, size
 		}
 	}
 }
-
-// Mean is Rate times the sum of e^(Theta j), j = 1..Size.
-func (d RisingFlood) Mean() float64 {
-	return d.Rate * math.Exp(d.Theta) * math.Expm1(d.Theta*float64(d.Size)) / math.Expm1(d.Theta)
-}

@@ -111,3 +111,8 @@ func BenchmarkRisingFlood(b *testing.B) { // the flood of a release at epsilon 1
 		d.Sample(r)
 	}
 }
+
+// Mean is Rate times the sum of e^(Theta j), j = 1..Size.
+func (d RisingFlood) Mean() float64 {
+	return d.Rate * math.Exp(d.Theta) * math.Expm1(d.Theta*float64(d.Size)) / math.Expm1(d.Theta)
+}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
-	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -140,31 +139,8 @@ func (m Fragmented) estimator(n, rows int) fragmentEstimate {
 	}
 }
 
-// value is unbiased, and so is the square of its error unless the number of holders that
-// it puts into the variance lies outside [0, n], where the nearest possible is put.
-func (e fragmentEstimate) value(ones uint64) estimate.Value {
-	t := (float64(ones) - e.noise) / e.gap
-	return estimate.Value{Mean: t, StdErr: math.Sqrt(e.variance(math.Max(0, math.Min(e.n, t)))) / e.gap}
-}
-
 func (e fragmentEstimate) variance(holders float64) float64 {
 	return holders*e.hold + (e.n-holders)*e.other
-}
-
-// Estimate returns how many of n devices set a cell, unbiased, from the number of messages for
-// it over the given number of fragments of each device.
-func (m Fragmented) Estimate(ones uint64, n, rows int) estimate.Value {
-	return m.estimator(n, rows).value(ones)
-}
-
-// EstimateAll is Estimate of every cell; counts and out have as many entries.
-func (m Fragmented) EstimateAll(counts []uint64, n, rows int, out []estimate.Value) {
-	e := m.estimator(n, rows)
-	checkLength("counts", len(counts), m.Backstop.K)
-	checkLength("estimates", len(out), m.Backstop.K)
-	for cell, c := range counts {
-		out[cell] = e.value(c)
-	}
 }
 
 // Variance returns that of the estimate of a cell that holders of n devices set, from the

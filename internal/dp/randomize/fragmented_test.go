@@ -292,3 +292,26 @@ func BenchmarkFragmentedSmallestCap(b *testing.B) {
 		m.SmallestCap(1, 16, 1e-9)
 	}
 }
+
+// value is unbiased, and so is the square of its error unless the number of holders that
+// it puts into the variance lies outside [0, n], where the nearest possible is put.
+func (e fragmentEstimate) value(ones uint64) estimate.Value {
+	t := (float64(ones) - e.noise) / e.gap
+	return estimate.Value{Mean: t, StdErr: math.Sqrt(e.variance(math.Max(0, math.Min(e.n, t)))) / e.gap}
+}
+
+// Estimate returns how many of n devices set a cell, unbiased, from the number of messages for
+// it over the given number of fragments of each device.
+func (m Fragmented) Estimate(ones uint64, n, rows int) estimate.Value {
+	return m.estimator(n, rows).value(ones)
+}
+
+// EstimateAll is Estimate of every cell; counts and out have as many entries.
+func (m Fragmented) EstimateAll(counts []uint64, n, rows int, out []estimate.Value) {
+	e := m.estimator(n, rows)
+	checkLength("counts", len(counts), m.Backstop.K)
+	checkLength("estimates", len(out), m.Backstop.K)
+	for cell, c := range counts {
+		out[cell] = e.value(c)
+	}
+}

@@ -194,9 +194,6 @@ func (m OneHot) Variance(holders, n int) float64 {
 	return m.support().variance(holders, n)
 }
 
-// Local returns what a device that sets one bit is promised against everybody else.
-func (m OneHot) Local(adj account.Adjacency) account.Guarantee { return m.LocalSet(1, adj) }
-
 // LocalSet returns what a device that sets at most so many bits, in [1, K], is promised
 // against everybody else. A set bit that is sent is Keep/Flip times as likely as
 // without, one that is not (1-Keep)/(1-Flip) times. Removal changes all of the device's

@@ -350,3 +350,6 @@ func BenchmarkOneHotEstimateAll(b *testing.B) { // three million cells
 		m.EstimateAll(counts, 200_000_000, out)
 	}
 }
+
+// Local returns what a device that sets one bit is promised against everybody else.
+func (m OneHot) Local(adj account.Adjacency) account.Guarantee { return m.LocalSet(1, adj) }

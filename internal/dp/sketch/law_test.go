@@ -85,11 +85,6 @@ func hockey(p, q []float64, epsilon float64) (delta float64) {
 	return delta
 }
 
-// distance is the larger of both ways.
-func distance(p, q []float64, epsilon float64) float64 {
-	return math.Max(hockey(p, q, epsilon), hockey(q, p, epsilon))
-}
-
 // Two devices with the values 0 and 1, in two rows where these collide or not: devices
 // that go through the sender and those of rows that DrawRows drew both have the exact law of the 81 outcomes.
 // 20,000 draws catch a relative entropy of 0.003; the twin draws row 0 a little more often.
@@ -176,94 +171,6 @@ func TestRowsAreDrawnAlike(t *testing.T) {
 		stattest.GTest(t, exact, found[row])
 	}
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, exact, twin) })
-}
-
-func TestRowUsersByEnumeration(t *testing.T) {
-	for _, rows := range []int{1, 2, 3, 10} {
-		s, err := NewCountMean(rows, 2, [32]byte{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range []int{1, 2, 3, 20, 300} {
-			for _, delta := range []float64{0.3, 1e-3, 1e-9} {
-				users := s.RowUsers(n, delta)
-				fewer := 0. // P(1 + Binomial(n-1, 1/rows) < users)
-				for k := range users - 1 {
-					fewer += prob.BinomialPMF(k, n-1, 1/float64(rows))
-				}
-				next := fewer + prob.BinomialPMF(users-1, n-1, 1/float64(rows))
-				if users < 1 || users > n || fewer > delta || next <= delta*(1-1e-9) {
-					t.Errorf("%d of %d users in one of %d rows: fewer with probability %v, %v is allowed, %v with one more", users, n, rows, fewer, delta, next)
-				}
-			}
-		}
-	}
-	s, err := NewCountMean(1024, 65536, [32]byte{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.RowUsers(200_000_000, 1e-12); got < 192_000 || got > 192_400 { // 195,312.5 less 7.03 standard deviations of 441.7
-		t.Errorf("%d users of 200 million in a row of 1,024", got)
-	}
-}
-
-// The promise made with RowUsers holds for the whole sketch, exactly computed: four
-// devices in two rows of two cells, one replaced by another value or by the reference
-// law, the others worst of all. The twin takes everybody for users of the row. (Hidden
-// among each other the rows do hide more than is promised: for the reference law the
-// twin is right here, to all digits. It is wrong where a value is replaced.)
-func TestTheAccountOfARowCoversTheSketch(t *testing.T) {
-	const n, rows = 4, 2
-	m := randomize.Symmetric(2, 1.2, account.Removal)
-	s, err := NewCountMean(rows, m.K, [32]byte{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	none := []int{-1, -1} // the reference law: no bit is set
-	values := [][]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}
-	caught := false
-	for _, other := range [][]int{none, {1, 1}, {1, 0}} {
-		for _, epsilon := range []float64{0.05, 0.2, 0.5, 0.9} {
-			// delta of one row with N users, over all values of the others.
-			row := make([]float64, n+1)
-			for users := 1; users <= n; users++ {
-				every(users-1, m.K, func(list []int) {
-					p, q := [][]int{{0}}, [][]int{other[:1]}
-					for _, c := range list {
-						p, q = append(p, []int{c}), append(q, []int{c})
-					}
-					row[users] = math.Max(row[users], distance(law(m, 1, p), law(m, 1, q), epsilon))
-				})
-				if users > 1 && row[users] > row[users-1]+1e-12 {
-					t.Errorf("epsilon %v: delta grows from %v to %v with a user more", epsilon, row[users-1], row[users])
-				}
-			}
-			var worst float64
-			every(n-1, len(values), func(list []int) {
-				p, q := [][]int{{0, 0}}, [][]int{other}
-				for _, v := range list {
-					p, q = append(p, values[v]), append(q, values[v])
-				}
-				worst = math.Max(worst, distance(law(m, rows, p), law(m, rows, q), epsilon))
-			})
-			for _, delta := range []float64{0.2, 0.6} { // few are in a row with probability 1/8 and 1/2
-				if promise := row[s.RowUsers(n, delta)] + delta; worst > promise {
-					t.Errorf("epsilon %v: delta is %v, %v was promised", epsilon, worst, promise)
-				}
-			}
-			var mean float64 // over the rows that everybody draws, of which the above is a bound
-			for others := range n {
-				mean += prob.BinomialPMF(others, n-1, 1./rows) * row[others+1]
-			}
-			if worst > mean {
-				t.Errorf("epsilon %v: delta is %v, %v given the rows", epsilon, worst, mean)
-			}
-			caught = caught || worst > row[n]
-		}
-	}
-	if !caught {
-		t.Error("an account with all users would pass")
-	}
 }
 
 func BenchmarkDevice(b *testing.B) { // of the largest deployment: 1,024 rows of 65,536, a bit flips with probability 2.3e-6

@@ -53,17 +53,6 @@ func (s Search) Validate() error {
 // First returns the candidates of the first round.
 func (s Search) First() ([]string, error) { return s.extend([]string{""}) }
 
-// Next returns the candidates of the next round after one that estimated these, in their
-// order, without the cell for others; none if none survived. The search is over when
-// all are whole strings (encode.Complete).
-func (s Search) Next(candidates []string, estimates []estimate.Value) ([]string, error) {
-	kept := []string{}
-	for _, i := range s.Survivors(estimates) {
-		kept = append(kept, candidates[i])
-	}
-	return s.extend(kept)
-}
-
 // Survivors returns the numbers of the candidates that survive, increasing.
 func (s Search) Survivors(estimates []estimate.Value) []int {
 	z := make([]float64, len(estimates))

@@ -136,3 +136,14 @@ func TestSearchAtTheEnds(t *testing.T) {
 		}
 	}
 }
+
+// Next returns the candidates of the next round after one that estimated these, in their
+// order, without the cell for others; none if none survived. The search is over when
+// all are whole strings (encode.Complete).
+func (s Search) Next(candidates []string, estimates []estimate.Value) ([]string, error) {
+	kept := []string{}
+	for _, i := range s.Survivors(estimates) {
+		kept = append(kept, candidates[i])
+	}
+	return s.extend(kept)
+}

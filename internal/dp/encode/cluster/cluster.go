@@ -177,23 +177,6 @@ func (s *State) Nearest(features []float32) int {
 	return at
 }
 
-// OfImage returns the cluster of an image's grey levels, row by row from the top.
-func (s *State) OfImage(grey []float32) (int, error) {
-	if s.Width == 0 {
-		return 0, errors.New("cluster: its centres are not of images")
-	}
-	m, err := gradients.New(s.Width, s.Height)
-	if err != nil {
-		return 0, err
-	}
-	if err := m.Check(grey); err != nil {
-		return 0, err
-	}
-	features := make([]float32, m.Len())
-	m.Apply(grey, features)
-	return s.Nearest(features), nil
-}
-
 // All returns the clusters of rows of features, by products of matrices: where two centres are
 // equally near but for the last digits, Nearest may say the other.
 func (s *State) All(x blas32.General) []int {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -164,4 +165,21 @@ func TestChoose(t *testing.T) {
 	if got := Choose(50, noise(1e9)); got != 1 {
 		t.Errorf("%d clusters for a few, want 1", got)
 	}
+}
+
+// OfImage returns the cluster of an image's grey levels, row by row from the top.
+func (s *State) OfImage(grey []float32) (int, error) {
+	if s.Width == 0 {
+		return 0, errors.New("cluster: its centres are not of images")
+	}
+	m, err := gradients.New(s.Width, s.Height)
+	if err != nil {
+		return 0, err
+	}
+	if err := m.Check(grey); err != nil {
+		return 0, err
+	}
+	features := make([]float32, m.Len())
+	m.Apply(grey, features)
+	return s.Nearest(features), nil
 }
