@@ -6,9 +6,10 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/dp/vector/features"
+	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -89,8 +90,8 @@ func (t Labels) check() error {
 		return err
 	case t.Classes > plan.MaxClasses:
 		return fmt.Errorf("account: %d classes: at most %d", t.Classes, plan.MaxClasses)
-	case t.Clusters < 0 || t.Clusters > min(cluster.Most, t.Users/2):
-		return fmt.Errorf("account: %d clusters: need 1 to %d, of two respondents or more", t.Clusters, min(cluster.Most, t.Users/2))
+	case t.Clusters < 0 || t.Clusters > min(device.Most, t.Users/2):
+		return fmt.Errorf("account: %d clusters: need 1 to %d, of two respondents or more", t.Clusters, min(device.Most, t.Users/2))
 	case t.Features < 0 || t.Features > 1<<20:
 		return fmt.Errorf("account: %d features: need 1 to %d", t.Features, 1<<20)
 	}

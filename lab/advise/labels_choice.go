@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/lab/train/cluster"
 )
 
 // hidden is a bound on groups taken for another label's that says nothing any more.

@@ -70,7 +70,7 @@ func realSums(d experiments.Density, f *kernelmap.Features, users int) (way, err
 	w.promised, w.sigma = measure.PromisedBy(g), sigma/gridSteps
 	w.promised.MessagesPerDevice, w.rmse = 1, w.sigma
 	w.draw = func(r *rand.Rand, sum, n int) estimate.Value {
-		v := estimate.Value{Mean: float64(sum + share.SampleSum(r, n)), StdErr: math.Sqrt(float64(n) * share.Variance())}
+		v := estimate.Value{Mean: float64(sum + sampleSum(share, r, n)), StdErr: math.Sqrt(float64(n) * share.Variance())}
 		return v.Scale(1. / gridSteps)
 	}
 	return w, nil

@@ -8,7 +8,6 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/central"
-	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
@@ -56,7 +55,7 @@ func (t *task) chosen() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("labels: how many clusters: %w", err)
 	}
-	return device.Choose(t.x.Rows, func(float64) float64 { return noise.Sigma / math.Sqrt(1-dishonest) }), nil
+	return cluster.Choose(t.x.Rows, func(float64) float64 { return noise.Sigma / math.Sqrt(1-dishonest) }), nil
 }
 
 // rr reports each label by itself, through randomized response.

@@ -3,7 +3,6 @@ package learn
 import (
 	"path/filepath"
 
-	"github.com/confetti-dp/confetti/internal/dp/encode/hashedwords"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -61,11 +60,11 @@ func textFeatures(s Setting, dir string, public []string, tell featuremap.Progre
 		}
 		common, total := map[string]float64{}, float64(language.Respondents())
 		for i, w := range language.Names {
-			if share := float64(language.Holders[i]) / total; share >= hashedwords.Least {
+			if share := float64(language.Holders[i]) / total; share >= featuremap.Least {
 				common[w] = share
 			}
 		}
-		return featuremap.Hashed(common, hashedwords.Usual)
+		return featuremap.Hashed(common, featuremap.Usual)
 	case s.Dataset == "sst2":
 		state, err := texts.FitWhite(public, 1, wordReg)
 		return &inputs.Map{Text: state}, err

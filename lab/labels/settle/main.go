@@ -19,7 +19,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/dataset"
-	device "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
@@ -104,8 +103,8 @@ func (p people) clusters() error {
 		if err != nil {
 			return err
 		}
-		for _, errors := range []float64{3, 4.5, device.Clear, 9} {
-			j := device.Choose(respondents, func(float64) float64 { return noise * errors / device.Clear })
+		for _, errors := range []float64{3, 4.5, cluster.Clear, 9} {
+			j := cluster.Choose(respondents, func(float64) float64 { return noise * errors / cluster.Clear })
 			s, err := cluster.Means(seeded.New(p.seed, 3), p.x, cluster.Options{Clusters: j, Least: respondents / (2 * j), Balanced: true}, quiet)
 			if err != nil {
 				return err

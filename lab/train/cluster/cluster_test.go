@@ -130,3 +130,17 @@ func TestBalanced(t *testing.T) {
 		t.Errorf("sizes %v of 200 each, and a device finds %d others", sizes, differ)
 	}
 }
+
+// With more noise there are fewer clusters; each still holds six errors of a count.
+func TestChoose(t *testing.T) {
+	noise := func(of float64) func(float64) float64 { return func(float64) float64 { return of } }
+	if got := Choose(60_000, noise(22)); got != 454 {
+		t.Errorf("%d clusters, want 60000/(6*22) = 454", got)
+	}
+	if got := Choose(60_000, noise(1)); got != 600 {
+		t.Errorf("%d clusters without noise to speak of, want one for each 100", got)
+	}
+	if got := Choose(50, noise(1e9)); got != 1 {
+		t.Errorf("%d clusters for a few, want 1", got)
+	}
+}

@@ -130,7 +130,7 @@ func Texts(r *rand.Rand, public []string, dimension int, count lsa.Words, reg fl
 // Hashed are words by themselves, in so many places: nothing is made of texts but how common words
 // are, of which the shares are public.
 func Hashed(common map[string]float64, places int) (*inputs.Map, error) {
-	m := &hashedwords.Map{Places: places, Half: hashedwords.Half, Common: slices.Sorted(maps.Keys(common))}
+	m := &hashedwords.Map{Places: places, Half: Half, Common: slices.Sorted(maps.Keys(common))}
 	for _, w := range m.Common {
 		m.Shares = append(m.Shares, float32(common[w]))
 	}

@@ -93,3 +93,9 @@ func TestImages(t *testing.T) {
 		t.Error("images of another size")
 	}
 }
+
+func TestCounted(t *testing.T) {
+	if got := Counted([]string{"the cat", "the the dog cat"}); len(got) != 3 || got["the"] != 0.5 || math.Abs(got["dog"]-1./6) > 1e-12 {
+		t.Errorf("%v", got)
+	}
+}

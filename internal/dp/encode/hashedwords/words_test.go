@@ -32,12 +32,6 @@ func TestGoldenWords(t *testing.T) {
 	}
 }
 
-func TestCounted(t *testing.T) {
-	if got := Counted([]string{"the cat", "the the dog cat"}); len(got) != 3 || got["the"] != 0.5 || math.Abs(got["dog"]-1./6) > 1e-12 {
-		t.Errorf("%v", got)
-	}
-}
-
 func TestHostile(t *testing.T) {
 	for name, m := range map[string]Map{
 		"places":     {Places: 3, Half: 1},

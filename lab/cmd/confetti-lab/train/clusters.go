@@ -125,7 +125,7 @@ func (c clustered) fit(report featuremap.Progress) (in featured, f found, err er
 		if err != nil {
 			return in, f, err
 		}
-		o.Clusters = device.Choose(cmp.Or(c.Respondents, in.x.Rows), func(float64) float64 { return noise.Sigma })
+		o.Clusters = cluster.Choose(cmp.Or(c.Respondents, in.x.Rows), func(float64) float64 { return noise.Sigma })
 	}
 	var width, height int
 	if in.size != nil && c.Map == "" {

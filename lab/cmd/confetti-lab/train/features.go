@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/dp/encode/hashedwords"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/dp/encode/lsa"
 	"github.com/confetti-dp/confetti/internal/learn/model"
@@ -133,7 +132,7 @@ func (c fitted) texts(texts []string, report featuremap.Progress) (*inputs.Map, 
 	case err != nil:
 		return nil, err
 	case kind == "hashed":
-		return featuremap.Hashed(hashedwords.Counted(texts), cmp.Or(c.Dimension, hashedwords.Usual))
+		return featuremap.Hashed(featuremap.Counted(texts), cmp.Or(c.Dimension, featuremap.Usual))
 	}
 	return featuremap.Texts(seeded.New(c.Seed), texts, c.dimension(usual, len(texts)/2), lsa.Words{Common: c.Common, Pairs: c.Pairs, Singular: c.Singular}, c.Reg, report)
 }

@@ -1,5 +1,7 @@
 package cluster
 
+import "github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+
 const (
 	// Clear is how many standard errors of a count of labels a typical cluster holds: below,
 	// the largest of ten counts is often that of another label. It was chosen on drawn images
@@ -15,7 +17,7 @@ const (
 // clusters are purer, and the noise of each is felt more. All of it is public: stdErr is that
 // of a count among so many respondents.
 func Choose(respondents int, stdErr func(respondents float64) float64) int {
-	low, high := 1, max(1, min(Most, respondents/Fewest)) // the answer lies in [low, high]
+	low, high := 1, max(1, min(cluster.Most, respondents/Fewest)) // the answer lies in [low, high]
 	for low < high {
 		middle := (low + high + 1) / 2
 		each := float64(respondents) / float64(middle)
