@@ -221,16 +221,37 @@ func (w *tree) run(commands []string) (output string, err error) {
 // named matches what finds that a step was forgotten where it is one test.
 var named = regexp.MustCompile(`^Test\w+$`)
 
-// only returns the commands with that test alone, if it is one.
-func only(commands []string, test string) (narrow []string) {
+// folder matches a package that a command tests.
+var folder = regexp.MustCompile(`\./[\w/]+`)
+
+// only returns the commands with that test alone, if it is one, of those whose packages have it now. What has it nowhere
+// is looked for everywhere.
+func (w *tree) only(commands []string, test string) (narrow []string) {
 	if !named.MatchString(test) {
 		return commands
 	}
+	var all []string
 	for _, c := range commands {
 		c, _, _ = strings.Cut(c, " -run ")
-		narrow = append(narrow, c+" -run '^"+test+"$'")
+		one := c + " -run '^" + test + "$'"
+		all = append(all, one)
+		if slices.ContainsFunc(folder.FindAllString(c, -1), func(dir string) bool { return w.has(dir, "func "+test+"(") }) {
+			narrow = append(narrow, one)
+		}
+	}
+	if len(narrow) == 0 {
+		return all
 	}
 	return narrow
+}
+
+// has reports whether a test of a package has a text.
+func (w *tree) has(dir, text string) bool {
+	files, _ := filepath.Glob(filepath.Join(w.dir, dir, "*_test.go"))
+	return slices.ContainsFunc(files, func(name string) bool {
+		has, err := os.ReadFile(name)
+		return err == nil && strings.Contains(string(has), text)
+	})
 }
 
 // broken are toys that take all steps, one of them wrongly.
@@ -307,7 +328,7 @@ func TestRecipes(t *testing.T) {
 					t.Errorf("without %q: %v", s.name, err)
 					continue
 				}
-				if out, err := w.run(only(r.tests, s.finds)); err == nil || !strings.Contains(out, s.finds) {
+				if out, err := w.run(w.only(r.tests, s.finds)); err == nil || !strings.Contains(out, s.finds) {
 					t.Errorf("without %q: %v, and not by %s:\n%.3000s", s.name, err, s.finds, out)
 				}
 			}
@@ -319,7 +340,7 @@ func TestRecipes(t *testing.T) {
 					t.Error(err)
 					continue
 				}
-				if out, err := w.run(only(r.tests, b.finds)); err == nil || !strings.Contains(out, b.finds) {
+				if out, err := w.run(w.only(r.tests, b.finds)); err == nil || !strings.Contains(out, b.finds) {
 					t.Errorf("%s in the place of %s: %v, and not by %s:\n%.3000s", b.new, b.old, err, b.finds, out)
 				}
 			}
