@@ -14,16 +14,18 @@ import (
 )
 
 // pair is two services on one database and one store of shards. A folder is one process's, which
-// both are in.
-func pair(t *testing.T, dsn string, c *collection) (first, second *rig) {
-	first = sharing(t, dsn, c)
+// both are in. What one deals is its own for as long as a lease.
+func pair(t *testing.T, dsn string, c *collection, lease time.Duration) (first, second *rig) {
+	first = start(t, dsn, c)
+	first.blobs, first.lease = t.TempDir(), lease
+	first.restart()
 	first.wants(first.register(c), created, "")
 	var shared *rows.Store
 	if !strings.HasPrefix(dsn, "postgres://") {
 		shared = first.store
 	}
 	second = startOn(t, dsn, shared, c)
-	second.blobs = first.blobs
+	second.blobs, second.lease = first.blobs, lease
 	second.restart()
 	return first, second
 }
@@ -71,12 +73,13 @@ func (r *rig) begin(h handover.Handover) halfway {
 }
 
 // A batch that comes to two services at once is counted once: whoever comes second is told to
-// come again, and neither deletes what the other wrote.
+// come again, and neither deletes what the other wrote. Nobody waits for the end of a lease here, so that it is long:
+// the second may be slow to come.
 func TestABatchThatComesTwiceAtOnce(t *testing.T) {
 	c := collect(t, nil)
 	want := inMemory(t, c)
 	both(t, func(t *testing.T, dsn string) {
-		first, second := pair(t, dsn, c)
+		first, second := pair(t, dsn, c, time.Minute)
 		for _, h := range c.handovers {
 			var other halfway
 			first.hook("batch-dealt", sync.OnceValue(func() error {
@@ -107,7 +110,7 @@ func TestALateDealer(t *testing.T) {
 	c := collect(t, nil)
 	want := inMemory(t, c)
 	both(t, func(t *testing.T, dsn string) {
-		late, prompt := pair(t, dsn, c)
+		late, prompt := pair(t, dsn, c, shardLease)
 		for _, h := range c.handovers {
 			held := late.begin(h)
 			<-held.read
@@ -141,7 +144,7 @@ func TestPartsThatComeSeveralTimesAtOnce(t *testing.T) {
 	c := collect(t, nil)
 	want := inMemory(t, c)
 	both(t, func(t *testing.T, dsn string) {
-		first, second := pair(t, dsn, c)
+		first, second := pair(t, dsn, c, shardLease)
 		for _, h := range c.handovers {
 			p := c.inParts(h, 3)
 			var all sync.WaitGroup

@@ -2,6 +2,7 @@ package analyzerd_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -288,6 +289,7 @@ type rig struct {
 	then  func() error
 
 	blobs      string            // folder; "": batches are counted in memory
+	lease      time.Duration     // of a shard and of a dealer; 0: shardLease
 	elsewhere  bool              // others count what is in it
 	publishers *serve.Publishers // who is trusted; nil: the publisher, for good
 
@@ -363,7 +365,7 @@ func (r *rig) restart() {
 	}
 	r.metrics = serve.NewMetrics()
 	r.service, err = analyzerd.New(analyzerd.Options{
-		Blobs: blobs, ShardBytes: shardBytes, ShardLease: shardLease, Elsewhere: r.elsewhere,
+		Blobs: blobs, ShardBytes: shardBytes, ShardLease: cmp.Or(r.lease, shardLease), Elsewhere: r.elsewhere,
 		Common: serve.Common{Keys: r.keys, Now: r.now, Failpoint: fail, Clock: r.watched, Client: r.client, Metrics: r.metrics},
 		Store:  r.store, Operators: r.bearers, Trust: r.publishers,
 		Publishers:  []analyzerd.Publisher{{Name: "Research", Key: plan.Publisher(publisher.Public().(ed25519.PublicKey)), Population: "residents"}},
