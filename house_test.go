@@ -38,7 +38,7 @@ var bars = map[string]int{
 	"lines an aggregator compiles":            25703, // asked by nobody: with shelves in the place of SQL over 448,000 of others (31)
 
 	"comments that say what a function is": 536, // asked: 1 in 10 of those of public rooms, 1 in 4 elsewhere
-	"long sentences in a thousand":         10,  // asked: 50
+	"long sentences in a thousand":         11,  // asked: 50
 }
 
 // helpers are packages for tests alone, and what keeps the house: they are no product.
