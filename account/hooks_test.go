@@ -37,6 +37,7 @@ var mustHave = []struct {
 	{central.SubsampledGaussian{}, "Distributions Renyi"},
 	{additive.DistributedLaplace{}, "Reduce"},
 	{additive.DistributedGaussian{}, "Distributions"},
+	{additive.GaussianRows{}, "Profile Dominated"},
 	{bitnoise.PoissonSum{}, "Profile Distributions"},
 	{bitnoise.ThreeNB{}, "Profile Distributions Lattice Losses"},
 	{amplify.KaryResponse{}, "Profile Distributions Losses"},

@@ -288,6 +288,7 @@ func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) re
 			s.Covered, s.Charge = true, c.cost.later
 		}
 	}
+	c.count(s, m.ledger, a)
 	for _, part := range a.Parts {
 		if part.Vector != nil {
 			s.Parts = append(s.Parts, spokenPart{Vector: c.secret.shut(c.hash, part.Vector)})
@@ -297,6 +298,27 @@ func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) re
 	}
 	s.Said = tell(c.pipeline.protocol.Question, s.Parts)
 	return record{Kind: kindSpent, At: now, Plan: c.name, Spent: s, Backstops: m.staged}
+}
+
+// count writes down how many events an answer says of a study that counts them. Of an answer that says more than is
+// left the device says nothing, as on a day on which nothing happened, and goes on answering: silence would
+// tell.
+func (c *Client) count(s *spending, l *Ledger, a Answer) {
+	counter, ok := c.pipeline.protocol.Question.(question.Counter)
+	if !ok || c.signed.Study == nil {
+		return
+	}
+	vector := a.Parts[0].Vector
+	events, most, ok := counter.Events(vector)
+	if !ok {
+		return
+	}
+	if events > most-l.said(s.Study) {
+		clear(vector)
+		events = 0
+	}
+	times := c.signed.Study.Times
+	s.From, s.Until, s.Events, s.Most = times.Opens.UTC(), times.Closes.Add(plan.LastRow).UTC(), events, most
 }
 
 // refuses says why the plan may not be answered now.

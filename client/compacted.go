@@ -128,7 +128,8 @@ const smallestEntry = 48
 
 func (c *coder) entry(e *Entry) {
 	backed := e.Backed != nil
-	c.flags(&e.Reused, &e.Covered, &e.Forgotten, &backed)
+	counts := e.Most > 0
+	c.flags(&e.Reused, &e.Covered, &e.Forgotten, &backed, &counts)
 	c.time(&e.At, time.Time{})
 	c.time(&e.Expires, e.At)
 	text(c, &e.Title)
@@ -146,6 +147,12 @@ func (c *coder) entry(e *Entry) {
 		c.shared(&e.Backed.Question)
 		c.shared(&e.Backed.Key)
 		c.time(&e.Backed.Term, time.Time{})
+	}
+	if counts {
+		c.time(&e.From, e.At)
+		c.time(&e.Until, e.At)
+		c.number(&e.Events)
+		c.number(&e.Most)
 	}
 	n := len(e.Parts)
 	c.length(&n, smallestPart)

@@ -38,6 +38,9 @@ func (c *Client) Kept() *Ledger { return c.ledger }
 // Backstops returns how many the ledger has.
 func (l *Ledger) Backstops() int { return len(l.backstops) }
 
+// Compact writes the ledger anew.
+func (l *Ledger) Compact() error { return l.journal.Replace(l.compacted()) }
+
 // Lost says what of a ledger is not in another, as far as anything follows from it.
 func Lost(before, behind *Ledger) error {
 	if before.OptedIn != behind.OptedIn || !before.Since.Equal(behind.Since) {
@@ -52,7 +55,7 @@ func Lost(before, behind *Ledger) error {
 	for i, e := range before.Entries {
 		o := behind.Entries[i]
 		same := reflect.DeepEqual(e.Backed, o.Backed) && reflect.DeepEqual(e.Statements, o.Statements) && e.At.Equal(o.At) && e.Expires.Equal(o.Expires) && len(e.Parts) == len(o.Parts) &&
-			e.Plan == o.Plan && e.Title == o.Title && e.Publisher == o.Publisher && e.Charge == o.Charge && e.Reused == o.Reused && e.Crowd == o.Crowd && e.CrowdName == o.CrowdName && e.Study == o.Study && e.Round == o.Round && e.Covered == o.Covered
+			e.Plan == o.Plan && e.Title == o.Title && e.Publisher == o.Publisher && e.Charge == o.Charge && e.Reused == o.Reused && e.Crowd == o.Crowd && e.CrowdName == o.CrowdName && e.Study == o.Study && e.Round == o.Round && e.Covered == o.Covered && e.From.Equal(o.From) && e.Until.Equal(o.Until) && e.Events == o.Events && e.Most == o.Most
 		for j, p := range e.Parts {
 			same = same && p.Instance == o.Parts[j].Instance && p.State == o.Parts[j].State && p.sealed == o.Parts[j].sealed && p.Ended.Equal(o.Parts[j].Ended) && p.Reason == o.Parts[j].Reason
 			same = same && (o.Forgotten || reflect.DeepEqual(p.said, o.Parts[j].said))

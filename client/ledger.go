@@ -54,11 +54,17 @@ type Entry struct {
 	Parts      []Part              `json:"parts"`   // one a contribution
 	// Said is what they say, for a sentence that begins with "you said". It was written with the
 	// answer; empty where an earlier version wrote that.
-	Said      string `json:"said,omitempty"`
-	Study     string `json:"study,omitempty"` // the study's name, where the plan is a round of one
-	Round     int    `json:"round,omitempty"`
-	Covered   bool   `json:"covered,omitempty"` // Charge is a part of what the study's first answer was charged
-	Forgotten bool   `json:"forgotten"`         // the messages were deleted, for their age or the ledger's size
+	Said    string `json:"said,omitempty"`
+	Study   string `json:"study,omitempty"` // the study's name, where the plan is a round of one
+	Round   int    `json:"round,omitempty"`
+	Covered bool   `json:"covered,omitempty"` // Charge is a part of what the study's first answer was charged
+	// Of a study that counts events (question.Counter): its time, until the last row has left, how many
+	// this answer says, and how many the device says at most in all rounds. Afterwards it says none.
+	From      time.Time `json:"from,omitzero"`
+	Until     time.Time `json:"until,omitzero"`
+	Events    int       `json:"events,omitempty"`
+	Most      int       `json:"most_events,omitempty"`
+	Forgotten bool      `json:"forgotten"` // the messages were deleted, for their age or the ledger's size
 }
 
 // Backed says which backstop an answer in report fragments came from.
@@ -147,7 +153,7 @@ func (l *Ledger) apply(r record) bool {
 
 func (l *Ledger) spend(r record) bool {
 	s := r.Spent
-	e := Entry{At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered, Said: s.Said}
+	e := Entry{From: s.From, Until: s.Until, Events: s.Events, Most: s.Most, At: r.At, Plan: r.Plan, Title: s.Title, Publisher: s.Publisher, Charge: s.Charge, Reused: s.Reused, Backed: s.Backed, Crowd: s.Crowd, CrowdName: s.CrowdName, Expires: s.Expires, Forgotten: s.Forgotten, Study: s.Study, Round: s.Round, Covered: s.Covered, Said: s.Said}
 	for _, p := range s.Parts {
 		said, ok := p.current()
 		if !ok {
@@ -171,6 +177,9 @@ func (l *Ledger) add(e Entry) bool {
 		return false
 	}
 	if _, err := hex.Decode(name[:], []byte(e.Plan)); err != nil || l.entry(e.Plan) != nil || !e.Charge.valid() {
+		return false
+	}
+	if e.Events < 0 || e.Events > e.Most || e.Most > 0 && e.Study == "" {
 		return false
 	}
 	if e.Backed != nil && !l.keeps(e.Backed) || e.Covered && l.first(e.Study) == nil {
@@ -286,8 +295,23 @@ func (l *Ledger) covers(e *Entry, now time.Time, period time.Duration) bool {
 	return e.Covered && l.first(e.Study).within(now, period)
 }
 
-// within reports whether the entry counts in a period that ends now.
-func (e *Entry) within(now time.Time, period time.Duration) bool { return e.At.After(now.Add(-period)) }
+// within reports whether the entry counts in a period that ends now. What is charged for a study that counts
+// events does in every period that meets the time from the first answer to the last row: each row tells of the
+// first day too.
+func (e *Entry) within(now time.Time, period time.Duration) bool {
+	begins := now.Add(-period)
+	return e.At.After(begins) || e.Most > 0 && !e.Covered && e.Until.After(begins)
+}
+
+// said returns how many events the device has said in a study.
+func (l *Ledger) said(study string) (events int) {
+	for i := range l.Entries {
+		if e := &l.Entries[i]; e.Study == study {
+			events += e.Events
+		}
+	}
+	return events
+}
 
 // ReadLedger reads the ledger in a device's store, and changes nothing.
 func ReadLedger(store Store) (*Ledger, error) {

@@ -53,6 +53,10 @@ type spending struct {
 	Study      string       `json:"study,omitempty"`
 	Round      int          `json:"round,omitempty"`
 	Covered    bool         `json:"covered,omitempty"`
+	From       time.Time    `json:"from,omitzero"`
+	Until      time.Time    `json:"until,omitzero"`
+	Events     int          `json:"events,omitempty"`
+	Most       int          `json:"most_events,omitempty"`
 	Said       string       `json:"said,omitempty"` // none in the records of versions that did not keep it
 }
 

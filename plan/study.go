@@ -87,6 +87,10 @@ func (s Study) Validate() error {
 	ps.Require(s.Takes == TakesOne || s.Takes == TakesAll, "study: takes must be %q or %q", TakesOne, TakesAll)
 	ps.Require(s.Withheld == WithheldRepeats || s.Withheld == WithheldEnds, "study: withheld must be %q or %q", WithheldRepeats, WithheldEnds)
 	ps.Require(!s.Merged || s.Takes == TakesOne, "study: merged needs takes %q: rounds add up whose respondents are others", TakesOne)
+	if c := s.Plan.correlated(); c != nil {
+		ps.Require(s.Takes == TakesAll, "study: takes must be %q: correlated rounds are asked of the same people", TakesAll)
+		ps.Require(s.Rounds == c.Rounds, "study: rounds is %d, and route.sum.correlated.rounds %d: they are the same", s.Rounds, c.Rounds)
+	}
 	_, ok := parsePublisher(s.Coordinator)
 	ps.Require(ok, "study: coordinator must be a public key in the form ed25519:base64url")
 	ps.Require(s.Coordinator != s.Plan.Analyzer.Releases, "study: coordinator signs the analyzer's releases too: each needs a key of its own")
@@ -96,6 +100,14 @@ func (s Study) Validate() error {
 		return ps
 	}
 	return s.Plan.Validate()
+}
+
+// correlated returns that of a plan whose answers are summed; nil: its rounds stand by themselves.
+func (p Plan) correlated() *Correlated {
+	if p.Route.Sum == nil {
+		return nil
+	}
+	return p.Route.Sum.Correlated
 }
 
 // Canonical returns the one byte form, as of a plan.

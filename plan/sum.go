@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Sum is two aggregators in separate trust domains. A device splits its answer, a vector
@@ -23,7 +24,27 @@ type Sum struct {
 	Law   string  `json:"law,omitempty"`   // of noise that is added: LawLaplace or LawGaussian
 	Decay float64 `json:"decay,omitempty"` // laplace: of the whole noise; where it is shared each aggregator adds half of it, and among devices those who are relied upon all of it
 	Sigma float64 `json:"sigma,omitempty"` // gaussian: of the noise that one aggregator adds
+
+	// Correlated says that the plan's rounds count what happens from day to day, and that each
+	// tells its days so far, so that all rounds together cost what the plan promises.
+	Correlated *Correlated `json:"correlated,omitempty"`
 }
+
+// Correlated is how the rounds of a study hang together that answer what happened since the last one.
+type Correlated struct {
+	Rounds int `json:"rounds"` // of the study
+	Bits   int `json:"bits"`   // what a round tells is scaled by 2^Bits
+	Events int `json:"events"` // that a respondent counts for at most, in all rounds together
+}
+
+// LastRow is how long after it closes a correlated round tells something, at the latest.
+const LastRow = 7 * 24 * time.Hour
+
+// Limits of correlated rounds.
+const (
+	maxCorrelated = 1 << 14 // rounds
+	maxEvents     = 1 << 8
+)
 
 // Circuit says which vectors a proof allows. A design fills it in.
 type Circuit struct {
@@ -77,6 +98,19 @@ func (s *Sum) validate(ps *Problems, suite string, added bool) {
 	ps.Require(s.Chunk >= 1 && s.Chunk <= MaxLength, at+"chunk must be between 1 and %d", MaxLength)
 	ps.Require(slices.Contains([]string{NoiseAggregators, NoiseShared, NoiseDevices}, s.Noise), at+"noise must be %q (each aggregator adds all of it), %q (each half of it) or %q (they flip their own bits, or add their shares of it)", NoiseAggregators, NoiseShared, NoiseDevices)
 	s.validateLaw(ps, added)
+	s.validateCorrelated(ps)
+}
+
+func (s *Sum) validateCorrelated(ps *Problems) {
+	const at = "route.sum.correlated."
+	c := s.Correlated
+	if c == nil {
+		return
+	}
+	ps.Require(s.Noise != NoiseDevices && s.Law == LawGaussian, at+"rounds: aggregators add the noise of rounds that hang together, by the law %q", LawGaussian)
+	ps.Require(c.Rounds >= 2 && c.Rounds <= maxCorrelated, at+"rounds must be between 2 and %d", maxCorrelated)
+	ps.Require(c.Bits >= 1 && c.Bits <= 16, at+"bits must be between 1 and 16")
+	ps.Require(c.Events >= 1 && c.Events <= maxEvents, at+"events must be between 1 and %d", maxEvents)
 }
 
 // validateLaw is of noise that is added to answers, or of answers that are flipped.

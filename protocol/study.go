@@ -23,6 +23,9 @@ func (p *Protocol) Rounds(rounds int, delta float64) (account.Guarantee, error) 
 
 // event returns that of so many rounds.
 func (p *Protocol) event(rounds int) account.Event {
+	if p.correlated() {
+		return p.loss()
+	}
 	n := p.Plan.MinHonest()
 	if s, ok := p.Question.(question.Stager); ok {
 		return s.Rounds(n, rounds)
@@ -31,6 +34,11 @@ func (p *Protocol) event(rounds int) account.Event {
 		return p.loss()
 	}
 	return account.Repeat{Event: p.Question.Event(n, true), Rounds: rounds}
+}
+
+// correlated reports whether the plan promises all rounds of its study together what it promises.
+func (p *Protocol) correlated() bool {
+	return p.Plan.Route.Sum != nil && p.Plan.Route.Sum.Correlated != nil
 }
 
 // Study returns what a ledger needs of so many rounds together, given what it needs of one
@@ -42,7 +50,7 @@ func (p *Protocol) Study(one account.Spending, rounds int) (account.Spending, er
 	if _, staged := p.Question.(question.Stager); staged {
 		return p.staged(rounds)
 	}
-	if rounds == 1 {
+	if rounds == 1 || p.correlated() {
 		return one, nil
 	}
 	k, all := float64(rounds), one
@@ -81,7 +89,7 @@ func (p *Protocol) Stated(promise Promise, s *plan.Study) ([]account.Statement, 
 // the epsilons of sizes.
 func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement, error) {
 	one, ok := p.kept(promise)
-	if s.Takes == plan.TakesOne || s.Rounds == 1 || !ok {
+	if s.Takes == plan.TakesOne || s.Rounds == 1 || !ok || p.correlated() {
 		return nil, nil
 	}
 	answers, err := p.allRounds(one, s.Rounds)
@@ -158,6 +166,9 @@ func (p *Protocol) InStudy(s plan.Study) string {
 	begin := fmt.Sprintf("Round %d of at most %d of study %s. ", p.Plan.Round.Number, s.Rounds, plan.Short(p.Plan.Round.Study))
 	if s.Takes == plan.TakesOne {
 		return begin + "Each respondent answers one round, which its device has drawn without looking at the answer. The guarantees are those of all rounds together."
+	}
+	if p.correlated() {
+		return begin + fmt.Sprintf("Each respondent may answer all of them, and counts for at most %d in all. The guarantees are those of all rounds together.", p.Plan.Route.Sum.Correlated.Events)
 	}
 	return begin + fmt.Sprintf("Each respondent may answer all of them. The guarantees are those of this round, but for that of all %d rounds together.", s.Rounds)
 }

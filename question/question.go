@@ -155,6 +155,12 @@ type Stateful interface {
 	WithState([]byte) (Question, error)
 }
 
+// Counter is a question of events, of which a respondent says so many at most in all rounds of a study: how many
+// a vector says, and how many those are; ok is false where the plan does not count them.
+type Counter interface {
+	Events(vector []uint64) (said, most int, ok bool)
+}
+
 // Stager is a question whose rounds are not all alike: Rounds is the event of so many of a
 // study, from the first, of a respondent who answers all of them.
 type Stager interface {

@@ -24,6 +24,20 @@ func (v *Vector) Add(other Vector) error {
 	return nil
 }
 
+// AddTimes adds another share so many times.
+func (v *Vector) AddTimes(other Vector, times uint64) error {
+	twice := Vector{append(fp128.Vec(nil), other.elements...)}
+	for ; times > 0; times >>= 1 {
+		if times&1 == 1 {
+			if err := v.Add(twice); err != nil {
+				return err
+			}
+		}
+		accumulate(twice.elements, append(fp128.Vec(nil), twice.elements...))
+	}
+	return nil
+}
+
 // AddNoise adds a number to each element, negative ones too.
 func (v *Vector) AddNoise(noise []int64) error {
 	if len(v.elements) != len(noise) {

@@ -119,8 +119,8 @@ func (s side) start(r report, opened []byte) (state prio3.State, part, token []b
 // Share adds this aggregator's noise to a batch and seals it to the analyzer. It draws
 // anew each time: what it gave once is written down before anybody sees it, or an average
 // would take the noise off.
-func (s side) Share(r *rand.Rand, b Batch) (dap.Ciphertext, error) {
-	share, err := s.Noisy(r, b)
+func (s side) Share(r *rand.Rand, b Batch, earlier ...Day) (dap.Ciphertext, error) {
+	share, err := s.Noisy(r, b, earlier...)
 	if err != nil {
 		return dap.Ciphertext{}, err
 	}
@@ -128,14 +128,27 @@ func (s side) Share(r *rand.Rand, b Batch) (dap.Ciphertext, error) {
 }
 
 // Noisy adds this aggregator's noise to a batch: it gives what Share seals. It leaves the
-// batch as it is.
-func (s side) Noisy(r *rand.Rand, b Batch) (prio3.Vector, error) {
+// batch as it is. Where rounds hang together its row tells of earlier ones too.
+func (s side) Noisy(r *rand.Rand, b Batch, earlier ...Day) (prio3.Vector, error) {
 	if b.Reports < uint64(s.Minimum) {
 		return prio3.Vector{}, fmt.Errorf("aggregator: a batch of %d reports: the plan's smallest has %d", b.Reports, s.Minimum)
 	}
 	var share prio3.Vector
-	if err := share.Add(b.Sum); err != nil {
+	last := s.Sum.Round()
+	if err := share.AddTimes(b.Sum, s.Sum.Times(last)); err != nil {
 		return prio3.Vector{}, err
+	}
+	if len(earlier) > 0 && !s.Sum.Correlated() {
+		return prio3.Vector{}, errors.New("aggregator: earlier rounds for a round that stands by itself")
+	}
+	for i := len(earlier) - 1; i >= 0; i-- {
+		if earlier[i].Round < 1 || earlier[i].Round >= last {
+			return prio3.Vector{}, fmt.Errorf("aggregator: round %d before round %d: give each that has left, in their order", earlier[i].Round, last)
+		}
+		last = earlier[i].Round
+		if err := share.AddTimes(earlier[i].Sum, s.Sum.Times(last)); err != nil {
+			return prio3.Vector{}, err
+		}
 	}
 	if noise := s.Sum.Noise(r); noise != nil {
 		if err := share.AddNoise(noise); err != nil {
@@ -143,6 +156,12 @@ func (s side) Noisy(r *rand.Rand, b Batch) (prio3.Vector, error) {
 		}
 	}
 	return share, nil
+}
+
+// Day is what an aggregator has added up of an earlier round, whose row has left.
+type Day struct {
+	Round int
+	Sum   prio3.Vector
 }
 
 // Batch is what an aggregator has added up of a task.

@@ -7,6 +7,7 @@ import "github.com/confetti-dp/confetti/question"
 var (
 	_ question.Memoizer  = (*Question)(nil)
 	_ question.Comparer  = (*Question)(nil)
+	_ question.Counter   = (*Question)(nil)
 	_ question.Estimated = (*Question)(nil)
 	_ question.Parser    = (*Question)(nil)
 	_ question.Stateful  = (*Question)(nil)

@@ -44,6 +44,7 @@ type Question struct {
 	first       []int              // by attribute: the first of its channels
 	scattered   sumprivacy.Devices // the noise of each device, where devices add it to cells as they are
 	channels    int
+	correlated  *correlated // nil: a round by itself
 }
 
 // randomizer is how the cells of one attribute are answered and counted, at both ends.
@@ -108,11 +109,21 @@ func New(p plan.Plan) (*Question, error) {
 		if err != nil {
 			return nil, fmt.Errorf("histogram: attribute %q: %w", a.Name, err)
 		}
+		if attribute.cells.Size() < 2 && (ofStudy(p) == nil || a.Kind != "set") {
+			return nil, fmt.Errorf("histogram: attribute %q: a domain of 1 cells: give at least 2, or a set of a study whose rounds hang together", a.Name)
+		}
 		h.attributes, h.randomizers, h.first = append(h.attributes, attribute), append(h.randomizers, t), append(h.first, h.channels)
 		h.channels += t.channels()
 	}
 	if h.channels > plan.MaxCells {
 		return nil, fmt.Errorf("histogram: the histogram takes %d channels, of at most %d: ask for fewer cells", h.channels, plan.MaxCells)
+	}
+	var err error
+	if h.correlated, err = newCorrelated(p, h.channels); err != nil {
+		return nil, err
+	}
+	if h.correlated != nil {
+		h.randomizers[0] = h.randomizers[0].(noised).after(h.correlated, p)
 	}
 	return h, h.settle()
 }

@@ -25,6 +25,9 @@ type noised struct {
 	law   func(respondents int) sum.Law
 	// hidden says that how many rows there are is private, so that no estimate ends there.
 	hidden bool
+
+	correlated *correlated // nil: a round by itself
+	route      *plan.Sum   // of correlated rounds
 }
 
 // Noised says that a plan sums the cells as they are, with noise.
@@ -87,6 +90,13 @@ func (t noised) read(counts []uint64, respondents int, share float64) []estimate
 		return t.sketch.Estimate(counts, respondents, t.answer(respondents), t.candidates())
 	}
 	values := make([]estimate.Value, len(counts))
+	if t.correlated != nil {
+		sd := t.correlated.deviation(*t.route)
+		for i, total := range t.correlated.totals(counts) {
+			values[i] = estimate.Value{Mean: total, StdErr: sd}
+		}
+		return values
+	}
 	law := t.law(respondents)
 	for i, c := range counts {
 		held := float64(int64(c)) / share
@@ -105,6 +115,9 @@ func (t noised) answer(respondents int) sketch.Answer {
 }
 
 func (t noised) deviation(holders, respondents int, share float64) float64 {
+	if t.correlated != nil {
+		return t.correlated.deviation(*t.route)
+	}
 	if t.sketch != nil {
 		return math.Sqrt(t.sketch.Variance(holders, respondents, 0, t.answer(respondents)))
 	}
@@ -116,6 +129,9 @@ func (t noised) deviation(holders, respondents int, share float64) float64 {
 func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
 	if t.sketch != nil {
 		return errorLaw{}
+	}
+	if t.correlated != nil {
+		return t.running()
 	}
 	law := t.law(respondents)
 	e := errorLaw{
@@ -176,7 +192,7 @@ func (h *Question) noisedCircuit() plan.Circuit {
 	if shares(h.plan) {
 		return plan.Circuit{Kind: plan.CircuitSumVec, Length: h.channels, Max: 2*h.scattered.Reach() + 1}
 	}
-	if w := weight(h.ask); w > 1 {
+	if w := weight(h.ask); w > 1 || ofStudy(h.plan) != nil { // who says nothing is not counted in a cell
 		return plan.Circuit{Kind: plan.CircuitMultihot, Length: h.channels, Weight: min(w, h.channels)}
 	}
 	c := plan.Circuit{Kind: plan.CircuitHistogram, Length: h.channels}
@@ -233,7 +249,7 @@ func (h *Question) noisedSums(sums []int64, respondents int) (tally.Tally, error
 // law is symmetric.
 func (h *Question) noise(one account.Event) account.Event {
 	changed := h.changed()
-	if changed == 1 {
+	if changed == 1 || h.correlated != nil { // that one is of all numbers
 		return one
 	}
 	return account.Repeat{Event: one, Rounds: changed}
@@ -310,8 +326,18 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 		// estimate is scaled up by A, and has the error of a sample beside it.
 		ask.Collect = plan.CollectSplit
 	}
+	if c := ofStudy(*p); c != nil && c.Bits == 0 {
+		with := *p.Route.Sum // the caller's stays as it is
+		with.Correlated = &plan.Correlated{Rounds: c.Rounds, Bits: enoughBits, Events: c.Events}
+		*p = withNoise(*p, with)
+	}
 	h, err := New(unnoised(*p))
 	if err != nil {
+		return err
+	}
+	if h.correlated != nil {
+		s, err := h.correlated.rows.Calibrate(*p)
+		*p = withNoise(*p, s)
 		return err
 	}
 	s, err := calibrated(*p, *ask, h.changed())

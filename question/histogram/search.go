@@ -32,6 +32,9 @@ func (h *Question) search() *sketch.Search {
 
 // WithState returns the question with the candidates of a round.
 func (h *Question) WithState(state []byte) (question.Question, error) {
+	if h.correlated != nil {
+		return h.withTold(state)
+	}
 	if h.search() == nil {
 		return nil, errors.New("histogram: a histogram takes no state unless it searches: leave it out of the plan")
 	}
@@ -63,6 +66,9 @@ func stateOf(candidates []string) []byte {
 // hold are left out. The search is done when every survivor is a whole string, or none
 // has survived (Found).
 func (h *Question) Next(m question.Model) ([]byte, bool, error) {
+	if h.correlated != nil {
+		return h.next(m)
+	}
 	search := h.search()
 	if search == nil {
 		return nil, false, nil

@@ -200,6 +200,10 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 	ps.Require(!besideCells(ask) || p.Route.Noise().Law == plan.LawLaplace, "route.table.law must be %q where a mean is asked, or values that nobody declared", plan.LawLaplace)
 	ps.Require(!besideCells(ask) || ask.Sketch == nil && ask.Collect != plan.CollectSample, "means, and values that nobody declared, are of whole tables: leave out sketch, and split")
 	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or name a randomizer and have devices add the noise")
+	if ofStudy(p) != nil {
+		one := len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil && ask.Collect == ""
+		ps.Require(one && ask.Attributes[0].Search == nil, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch, a search or question.histogram.collect")
+	}
 	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
 		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil, "attribute %s: a search asks one attribute, of one crowd, without a sketch", plan.Quoted(a.Name))
 	}
@@ -228,6 +232,10 @@ func consistent(p plan.Plan, ps *plan.Problems) {
 	ps.Require(!spreads || r.Fragments >= parts && r.Fragments%parts == 0, "%d report fragments cannot be spread evenly over %d instances: ask for a multiple", r.Fragments, parts)
 	ps.Require(!spreads || p.Crowd.Deletion == nil, "instances that delete by themselves would not hold the same respondents, which spreading report fragments rests on: leave out crowd.deletion or route.mix.spread")
 	ps.Require(r.OneHot() || p.Budget.Adjacency == string(account.Replacement), "%s is accounted for replacement: set budget.adjacency to %q", plan.Quoted(r.Name), account.Replacement)
+	if ofStudy(p) != nil {
+		one := len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil && ask.Collect == ""
+		ps.Require(one && ask.Attributes[0].Search == nil, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch, a search or question.histogram.collect")
+	}
 	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
 		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil, "attribute %s: a search asks one attribute, of one crowd, without a sketch", plan.Quoted(a.Name))
 		ps.Require(a.Kind != "set" || r.OneHot(), "attribute %s: %s answers with one cell, and a set has several or none: use one-hot", plan.Quoted(a.Name), plan.Quoted(r.Name))

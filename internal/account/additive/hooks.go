@@ -10,4 +10,5 @@ var _ = []account.Hooks{
 	{Distributions: LaplaceShares{}},
 	{Reduce: DistributedLaplace{}},
 	{Distributions: DistributedGaussian{}},
+	{Profile: GaussianRows{}, Dominated: GaussianRows{}},
 }

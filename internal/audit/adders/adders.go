@@ -26,8 +26,8 @@ type Pair struct {
 
 // adder hands over its share of a batch with its noise, sealed or not.
 type adder interface {
-	Share(*rand.Rand, aggregator.Batch) (dap.Ciphertext, error)
-	Noisy(*rand.Rand, aggregator.Batch) (prio3.Vector, error)
+	Share(*rand.Rand, aggregator.Batch, ...aggregator.Day) (dap.Ciphertext, error)
+	Noisy(*rand.Rand, aggregator.Batch, ...aggregator.Day) (prio3.Vector, error)
 }
 
 // Leader and Helper name the sides.

@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/belief"
 	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // Believed returns how firmly something can be believed after an answer (belief.Believed).
@@ -41,11 +42,41 @@ func Show(w io.Writer, l *client.Ledger, prior float64) error {
 	for _, j := range l.Studies {
 		fmt.Fprintf(&b, "Of study %s it answers round %d, which it drew on %s.\n", j.Study, j.Round, date(j.At))
 	}
+	counted(&b, l)
 	for _, e := range l.Entries {
 		showEntry(&b, e, prior)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// counted says of each study that counts events how many were said, and what its one charge is for.
+func counted(b *strings.Builder, l *client.Ledger) {
+	said := map[string]int{}
+	for _, e := range l.Entries {
+		said[e.Study] += e.Events
+	}
+	for _, e := range l.Entries {
+		if e.Most > 0 && !e.Covered {
+			fmt.Fprintf(b, "Of study %s: one charge for %s, %d of %s said.\n", e.Study, span(e.From, e.Until.Add(-plan.LastRow)), said[e.Study], events(e.Most))
+		}
+	}
+}
+
+// span names a time, as a year where it is one.
+func span(from, until time.Time) string {
+	year := time.Date(from.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+	if from.Equal(year) && until.Equal(year.AddDate(1, 0, 0)) {
+		return fmt.Sprintf("the year %d", from.Year())
+	}
+	return fmt.Sprintf("the time from %s to %s", date(from), date(until))
+}
+
+func events(n int) string {
+	if n == 1 {
+		return "1 event"
+	}
+	return fmt.Sprintf("%d events", n)
 }
 
 func date(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
@@ -57,6 +88,8 @@ func showEntry(b *strings.Builder, e client.Entry, prior float64) {
 	of := e.Charge.Of()
 	fmt.Fprintf(b, "  spent     %s, as the device adds it up with other answers\n", promised(e.Charge.Epsilon, e.Charge.Delta, of))
 	switch {
+	case e.Covered && e.Most > 0:
+		fmt.Fprintf(b, "            for round %d of study %s; its first answer was charged for all until the last row\n", e.Round, e.Study)
 	case e.Covered:
 		fmt.Fprintf(b, "            for round %d of study %s; all its rounds were charged with the first answer, and cost nothing more while that counts\n", e.Round, e.Study)
 	case e.Study != "":

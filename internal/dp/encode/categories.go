@@ -20,7 +20,7 @@ type Categories struct {
 // NewCategories returns the categories of these names, which must be distinct valid UTF-8.
 // The slice is kept.
 func NewCategories(names []string, others bool) (*Categories, error) {
-	if err := checkCells(withOthers(len(names), others)); err != nil {
+	if err := checkFrom(1, withOthers(len(names), others)); err != nil {
 		return nil, err
 	}
 	c := &Categories{names: names, index: make(map[string]uint32, len(names)), declared: len(names), others: others}
@@ -42,7 +42,7 @@ func NewCategories(names []string, others bool) (*Categories, error) {
 // NumberedCategories returns the categories 0 to declared-1, whose names are these numbers
 // in decimal, without sign or leading zeros.
 func NumberedCategories(declared int, others bool) (*Categories, error) {
-	if err := checkCells(withOthers(declared, others)); err != nil {
+	if err := checkFrom(1, withOthers(declared, others)); err != nil {
 		return nil, err
 	}
 	return &Categories{declared: declared, others: others}, nil

@@ -20,10 +20,13 @@ const MaxCells = 1 << 26
 // Others is the name of the cell for what is not in the domain, always the last one.
 const Others = "others"
 
-// checkCells is the rule on the size of a domain, its cell for others included.
-func checkCells(size int) error {
-	if size < 2 || size > MaxCells {
-		return fmt.Errorf("encode: a domain of %d cells: give from 2 to %d", size, MaxCells)
+// checkCells is the rule on the size of a domain, its cell for others included. Of one cell by itself
+// only a set is asked, which may be empty.
+func checkCells(size int) error { return checkFrom(2, size) }
+
+func checkFrom(least, size int) error {
+	if size < least || size > MaxCells {
+		return fmt.Errorf("encode: a domain of %d cells: give from %d to %d", size, least, MaxCells)
 	}
 	return nil
 }

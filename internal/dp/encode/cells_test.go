@@ -70,9 +70,8 @@ func TestCategories(t *testing.T) {
 		t.Error("sizes or names of numbered categories")
 	}
 	for rule, bad := range map[string]func() (*Categories, error){
-		"domain of 1 cells":  func() (*Categories, error) { return NewCategories([]string{"a"}, false) },
 		"domain of 0 cells":  func() (*Categories, error) { return NumberedCategories(0, false) },
-		"give from 2 to":     func() (*Categories, error) { return NumberedCategories(MaxCells, true) },
+		"give from 1 to":     func() (*Categories, error) { return NumberedCategories(MaxCells, true) },
 		"domain of -9223":    func() (*Categories, error) { return NumberedCategories(math.MaxInt, true) },
 		"0 and 2 are the":    func() (*Categories, error) { return NewCategories([]string{"a", "b", "a"}, false) },
 		"not valid UTF-8":    func() (*Categories, error) { return NewCategories([]string{"a", "\xff"}, false) },

@@ -14,7 +14,11 @@ import (
 )
 
 // Sum is a route of sums made runnable. It is immutable and safe for concurrent use.
-type Sum struct{ route plan.Sum }
+type Sum struct {
+	route  plan.Sum
+	factor []int64 // of rounds that hang together; nil: a round by itself
+	round  int
+}
 
 // maxEncoded bounds the numbers that a vector is encoded to, as prio3.MaxEncoded does.
 const maxEncoded = 1 << 22
@@ -25,7 +29,10 @@ func New(p plan.Plan) (*Sum, error) {
 	if p.Route.Sum == nil {
 		return nil, errors.New("sum: the plan's answers are mixed: no aggregator takes them")
 	}
-	s := &Sum{route: *p.Route.Sum}
+	s := &Sum{route: *p.Route.Sum, round: 1}
+	if p.Round != nil {
+		s.round = p.Round.Number
+	}
 	switch c, numbers := s.route.Circuit, encoded(s.route.Circuit); {
 	case c.Kind != plan.CircuitHistogram && c.Kind != plan.CircuitMultihot && c.Kind != plan.CircuitSumVec:
 		return nil, fmt.Errorf("sum: no code for a circuit of kind %s", plan.Quoted(c.Kind))
@@ -38,8 +45,29 @@ func New(p plan.Plan) (*Sum, error) {
 	case s.route.Chunk < 1 || s.route.Chunk > numbers:
 		return nil, fmt.Errorf("sum: a chunk of %d: give 1 to %d", s.route.Chunk, numbers)
 	}
+	if c := s.route.Correlated; c != nil {
+		if s.round > c.Rounds {
+			return nil, fmt.Errorf("sum: round %d of %d that hang together", s.round, c.Rounds)
+		}
+		s.factor = Factor(c.Rounds, c.Bits)
+	}
 	return s, nil
 }
+
+// Correlated reports whether the round's row tells of earlier rounds too.
+func (s *Sum) Correlated() bool { return s.factor != nil }
+
+// Times returns how many times what was added up of a round counts in this round's row: of a round by itself
+// once.
+func (s *Sum) Times(round int) uint64 {
+	if s.factor == nil {
+		return 1
+	}
+	return uint64(s.factor[s.round-round])
+}
+
+// Round returns the number of the plan's round, 1 where it is none.
+func (s *Sum) Round() int { return s.round }
 
 // Length returns how many numbers a vector has.
 func (s *Sum) Length() int { return s.route.Circuit.Length }

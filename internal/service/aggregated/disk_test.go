@@ -117,7 +117,7 @@ func flipBit(t testing.TB, path string, at int64, bit int) {
 }
 
 // lasting are the tables of all shelves.
-var lasting = []keep.Table{1, 2, 3, 4, 5, 6, 7, 8, 9, 15}
+var lasting = []keep.Table{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15}
 
 // content is what stands on the shelves of a store, by shelf, table and key.
 type content map[string]map[keep.Table]map[string]string

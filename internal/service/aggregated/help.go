@@ -165,18 +165,29 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	} else if err != nil {
 		return nil, err
 	}
-	kept, err := c.of.kept.Keep(ctx, c.number, rows.Own, func(sum []byte, _ *rows.Crowd) ([]byte, error) {
+	days, others, err := s.begins(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := c.of.kept.Keep(ctx, c.number, rows.Own, func(sum []byte, now *rows.Crowd) ([]byte, error) {
 		batch, err := parseSum(sum)
 		if err != nil {
 			return nil, err
 		}
-		if q.Batch != c.batch() || q.Reports != batch.Reports || q.Checksum != batch.Checksum || uint64(leader.Respondents) != batch.Reports || leader.Out != leader.Respondents {
+		checksum := batch.Checksum
+		for i, b := range others {
+			checksum[i] ^= b
+		}
+		if q.Batch != c.batch() || q.Reports != batch.Reports || q.Checksum != checksum || uint64(leader.Respondents) != batch.Reports || leader.Out != leader.Respondents {
 			return nil, wire.Problemf(wire.BatchRefused, "the aggregators have not added the same reports")
 		}
 		if batch.Reports < uint64(c.Minimum) {
 			return nil, wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d", c.Minimum)
 		}
-		return c.drawn(batch, leader)
+		if now.Day, err = c.day(batch); err != nil {
+			return nil, err
+		}
+		return c.drawn(batch, leader, days)
 	})
 	if err != nil {
 		if p, ok := errors.AsType[*wire.Problem](err); ok {
@@ -195,9 +206,38 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	return kept, s.o.Failpoint("share-drawn")
 }
 
+// begins returns what the helper's row of a crowd tells of beside its own batch, and the checksum of that. A crowd that
+// has too few reports, or whose time is over, does not begin: its row is left out of all.
+func (s *Service) begins(ctx context.Context, c *crowd) (days []aggregator.Day, others dap.Checksum, err error) {
+	if !c.Sum.Correlated() {
+		return nil, others, nil
+	}
+	kept, err := c.of.kept.Share(ctx, c.number, rows.Own)
+	if err != nil {
+		return nil, others, storage(err)
+	}
+	if kept == nil {
+		batch, err := s.sum(ctx, c)
+		if err != nil {
+			return nil, others, err
+		}
+		if batch.Reports < uint64(c.Minimum) || s.late(c) {
+			return nil, others, wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d, or the round closed long ago", c.Minimum)
+		}
+	}
+	days, others, err = s.earlier(ctx, c, others)
+	switch {
+	case errors.Is(err, rows.ErrLater):
+		err = wire.Problemf(wire.Withheld, "%w", err)
+	case err != nil:
+		err = storage(err)
+	}
+	return days, others, err
+}
+
 // drawn returns the helper's sealed share, with its receipt before it.
-func (c *crowd) drawn(batch aggregator.Batch, leader relay.SignedReceipt) ([]byte, error) {
-	sealed, err := c.helper.Share(rng.New(), batch)
+func (c *crowd) drawn(batch aggregator.Batch, leader relay.SignedReceipt, days []aggregator.Day) ([]byte, error) {
+	sealed, err := c.helper.Share(rng.New(), batch, days...)
 	if err != nil {
 		return nil, err
 	}

@@ -136,11 +136,18 @@ func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
 		return err
 	}
 	if batch.Reports < uint64(c.Minimum) {
-		s.o.Log.Info("crowd withheld: fewer valid reports than the plan's minimum", "plan", c.of.name, "crowd", c.number)
-		_, err := c.of.kept.Keep(ctx, c.number, rows.Withheld, func([]byte, *rows.Crowd) ([]byte, error) { return []byte(rows.Withheld), nil })
-		return storage(err)
+		return s.withhold(ctx, c, "fewer valid reports than the plan's minimum")
 	}
-	return s.share(ctx, c, batch)
+	if err = s.share(ctx, c, batch); passed(err) {
+		return s.withhold(ctx, c, err.Error())
+	}
+	return err
+}
+
+func (s *Service) withhold(ctx context.Context, c *crowd, why string) error {
+	s.o.Log.Info("crowd withheld: "+why, "plan", c.of.name, "crowd", c.number)
+	_, err := c.of.kept.Keep(ctx, c.number, rows.Withheld, func([]byte, *rows.Crowd) ([]byte, error) { return []byte(rows.Withheld), nil })
+	return storage(err)
 }
 
 func (s *Service) sum(ctx context.Context, c *crowd) (b aggregator.Batch, err error) {
@@ -202,9 +209,23 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 	if err := s.drawable(ctx, c); err != nil {
 		return err
 	}
+	kept, err := c.of.kept.Share(ctx, c.number, rows.Own)
+	if err != nil {
+		return storage(err)
+	}
+	if kept == nil && s.late(c) {
+		return errLate
+	}
+	days, checksum, err := s.earlier(ctx, c, batch.Checksum)
+	if err != nil {
+		return storage(err)
+	}
 	own, err := c.of.kept.Keep(ctx, c.number, rows.Own, func(_ []byte, now *rows.Crowd) ([]byte, error) {
 		now.Reports, now.Refused = batch.Reports, batch.Refused
-		sealed, err := c.leader.Share(rng.New(), batch)
+		sealed, err := c.leader.Share(rng.New(), batch, days...)
+		if err == nil {
+			now.Day, err = c.day(batch)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -222,7 +243,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 		return err
 	}
 	receipt, share := own[:relay.ReceiptSize], own[relay.ReceiptSize:]
-	ask := dap.ShareReq{Batch: c.batch(), Reports: batch.Reports, Checksum: batch.Checksum}
+	ask := dap.ShareReq{Batch: c.batch(), Reports: batch.Reports, Checksum: checksum}
 	answer, second, err := s.ask(ctx, c, dap.SharesPath(c.ID), dap.ShareReqType, ask.Marshal(), encodeReceipts(receipt))
 	if err != nil {
 		return err

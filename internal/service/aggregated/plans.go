@@ -234,6 +234,9 @@ func (s *Service) prepare(signed plan.Signed) (*served, error) {
 	if route == nil {
 		return nil, registry.Refused("its answers are not summed")
 	}
+	if route.Correlated != nil && signed.Plan.Round == nil {
+		return nil, registry.Refused("its rounds hang together, and it is none of a study")
+	}
 	us, other := route.Leader, route.Helper
 	if s.o.Role == dap.Helper {
 		us, other = other, us

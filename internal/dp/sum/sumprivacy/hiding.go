@@ -13,9 +13,16 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Aggregators returns the event of one number, where the noise of so many aggregators, 1 or 2, is
+// Aggregators returns the event of one number, or of all numbers of all rounds that hang together, where the noise of so many aggregators, 1 or 2, is
 // not known, or of the 1 holder of a table.
 func Aggregators(s plan.Sum, unknown int) account.Event {
+	if s.Correlated != nil {
+		rows, err := NewRows(*s.Correlated, s.Circuit.Length)
+		if err != nil {
+			return additive.GaussianRows{} // whose terms are refused
+		}
+		return rows.Event(s, unknown)
+	}
 	if s.Law == plan.LawGaussian {
 		if unknown == 1 {
 			return additive.DiscreteGaussian{Sigma: s.Sigma, Sensitivity: 1}

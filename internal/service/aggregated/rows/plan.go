@@ -99,6 +99,8 @@ func (p *Plan) Forget(ctx context.Context) error {
 type Crowd struct {
 	Steps            []string // at which something was kept, as Keep wrote it
 	Reports, Refused uint64
+	// Day is what later rounds tell of this one too; nil: nothing. Keep writes it with what leaves.
+	Day []byte
 }
 
 // steps that a crowd comes to, each a bit of its row.
@@ -206,6 +208,9 @@ func (p *Plan) Keep(ctx context.Context, crowd int, step string, draw func(sum [
 			c.Steps = append(c.Steps, step)
 			tx.Put(toldTable, crowdKey(crowd), c.marshal())
 			tx.Put(sharesTable, within(crowd, step), kept)
+			if c.Day != nil {
+				tx.Put(daysTable, crowdKey(crowd), c.Day)
+			}
 			return nil
 		})
 	})

@@ -20,24 +20,26 @@ import (
 
 // Tables of main. The keys of the first three are plans' names.
 const (
-	plansTable     keep.Table = 1 // -> the signed plan
-	goneTable      keep.Table = 2 // -> nothing: it is never taken up again
-	withdrawnTable keep.Table = 3 // -> the statement
-	roundsTable    keep.Table = 4 // STUDY/NUMBER -> the plan's name
+	plansTable     keep.Table = 1  // -> the signed plan
+	goneTable      keep.Table = 2  // -> nothing: it is never taken up again
+	withdrawnTable keep.Table = 3  // -> the statement
+	roundsTable    keep.Table = 4  // STUDY/NUMBER -> the plan's name
+	begunTable     keep.Table = 10 // STUDY -> numbers of rounds that hang together, whose rows may have been drawn
 )
 
 // Tables of a plan's two shelves. A leader's shelf of reports has 1 to 4 and 7; the plan's own has the others, and a
 // helper's 7.
 const (
-	reportsTable keep.Table = 1 // respondent -> name of the report, by Insert
-	namesTable   keep.Table = 2 // name -> crowd, by Insert, labelled with the crowd
-	bodiesTable  keep.Table = 3 // name -> body, by Insert
-	jobsTable    keep.Table = 4 // CROWD -> how many jobs there are, and which is next; CROWD/N -> names
-	spentTable   keep.Table = 5 // name of a report, or token -> nothing
-	answersTable keep.Table = 6 // asked -> what the helper answered
-	sumsTable    keep.Table = 7 // CROWD -> the sum
-	sharesTable  keep.Table = 8 // CROWD/STEP -> what leaves
-	toldTable    keep.Table = 9 // CROWD -> Crowd
+	reportsTable keep.Table = 1  // respondent -> name of the report, by Insert
+	namesTable   keep.Table = 2  // name -> crowd, by Insert, labelled with the crowd
+	bodiesTable  keep.Table = 3  // name -> body, by Insert
+	jobsTable    keep.Table = 4  // CROWD -> how many jobs there are, and which is next; CROWD/N -> names
+	spentTable   keep.Table = 5  // name of a report, or token -> nothing
+	answersTable keep.Table = 6  // asked -> what the helper answered
+	sumsTable    keep.Table = 7  // CROWD -> the sum
+	sharesTable  keep.Table = 8  // CROWD/STEP -> what leaves
+	toldTable    keep.Table = 9  // CROWD -> Crowd
+	daysTable    keep.Table = 11 // CROWD -> the sum, of a round whose row has left and which later rows tell of
 )
 
 const (
@@ -59,6 +61,13 @@ var Failpoints = []string{
 var (
 	// ErrRound is the error of a round whose number another plan has, for good.
 	ErrRound = errors.New("another plan is that round of its study")
+
+	// ErrLater is the error of a round a later one of which has told its row: that row does not tell of
+	// this one, and no other may.
+	ErrLater = errors.New("a later round of the study has told of all before it, and this one was not among them")
+
+	// ErrEarlier is the error of a round an earlier one of which may have been drawn, and has not left.
+	ErrEarlier = errors.New("an earlier round of the study is being handed on")
 
 	// errMeanwhile is the error of who finds that another process has done the same.
 	errMeanwhile = errors.New("another process has done it meanwhile")

@@ -1,0 +1,256 @@
+package aggregated
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+const rounds, precision = 5, 4
+
+// course is a study whose rounds hang together, on the two aggregators of a world.
+type course struct {
+	*world
+	study       plan.SignedStudy
+	coordinator ed25519.PrivateKey
+}
+
+// newCourse has noise of next to nothing, so that rows are told exactly.
+func newCourse(t *testing.T) *course {
+	t.Helper()
+	w := newWorld(t, func(p *plan.Plan) {
+		s := p.Route.Sum
+		s.Noise, s.Law, s.Sigma = plan.NoiseAggregators, plan.LawGaussian, 0x1p-8
+		s.Circuit = plan.Circuit{Kind: plan.CircuitMultihot, Length: cells, Weight: 1}
+		p.Times.Closes = p.Times.Opens.Add(time.Hour)
+	})
+	_, coordinator, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.plan
+	route := *p.Route.Sum
+	route.Correlated = &plan.Correlated{Rounds: rounds, Bits: precision, Events: 1}
+	p.Route.Sum, p.Times = &route, plan.Times{}
+	study := plan.Study{
+		Version: plan.StudyVersion, Plan: p, Rounds: rounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats,
+		Coordinator: plan.Publisher(coordinator.Public().(ed25519.PublicKey)), Times: plan.Times{Opens: w.now, Closes: w.now.Add(1000 * time.Hour)},
+	}
+	if err := study.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return &course{w, plan.SignStudy(study, w.publisher), coordinator}
+}
+
+// begin has both aggregators serve a round.
+func (c *course) begin(number int) {
+	c.t.Helper()
+	c.serve(number)
+	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+		if err := c.nodes[role].service.Load(c.t.Context(), c.signed); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// serve makes a round that which the world speaks of.
+func (c *course) serve(number int) {
+	c.t.Helper()
+	opens := c.study.Study.Times.Opens.Add(time.Duration(number) * time.Hour)
+	signed, err := c.study.Round(number, "", plan.Times{Opens: opens, Closes: opens.Add(time.Hour)}, c.coordinator)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.signed, c.plan = signed, signed.Plan
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = opens
+}
+
+// row is what a round tells of the counts of days, of which those that are nil are left out.
+func row(number int, days ...[]int64) []int64 {
+	factor := sum.Factor(rounds, precision)
+	sums := make([]int64, cells)
+	for i, counts := range days[:number] {
+		for cell, n := range counts {
+			sums[cell] += n * factor[number-1-i]
+		}
+	}
+	return sums
+}
+
+// Each row tells of all days so far by the study's factor. A round that is withheld is in no row. What has left leaves
+// again byte for byte after a restart.
+func TestRowsTellOfAllDays(t *testing.T) {
+	c := newCourse(t)
+	days := [][]int64{{3, 1, 0, 0}, nil, {0, 0, 4, 0}, {1, 1, 1, 1}}
+	said := [][]int{{0, 0, 0, 1}, {2, 2}, {2, 2, 2, 2}, {0, 1, 2, 3}} // the second is too small
+	for i, cells := range said {
+		c.begin(i + 1)
+		c.all(cells...)
+		c.close()
+		if days[i] == nil {
+			c.step()
+			if status, _, _ := c.collected(); status == 200 {
+				t.Fatal("a round of too few is told")
+			}
+			continue
+		}
+		first := c.finish()
+		c.want(row(i+1, days...), 4)
+		c.revive(dap.Leader)
+		c.revive(dap.Helper)
+		if again := c.finish(); !bytes.Equal(first, again) {
+			t.Error("other bytes after a restart")
+		}
+	}
+	// The twin: without the factor the last row would be one of one day.
+	if sums, _ := c.opened(); slices.Equal(sums, row(1, days[3])) {
+		t.Error("the last row tells of its own day alone")
+	}
+}
+
+// Killed at every write of a row, either aggregator goes on, and every later row is right.
+func TestRowsAfterADeath(t *testing.T) {
+	days := [][]int64{{3, 1, 0, 0}, {0, 0, 4, 0}, {1, 1, 1, 1}}
+	said := [][]int{{0, 0, 0, 1}, {2, 2, 2, 2}, {0, 1, 2, 3}}
+	reached := map[string]bool{}
+	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+		for _, point := range []string{"rows/begin", "rows/begin/committed", "rows/share", "rows/share/committed", "share-drawn", "helper-shared", "sum-ready", "rows/forget", "rows/forget/committed"} {
+			t.Run(fmt.Sprint(role, point), func(t *testing.T) {
+				c := newCourse(t)
+				for i := range said {
+					c.begin(i + 1)
+					c.all(said[i]...)
+					c.close()
+					if i == 1 {
+						c.killed(role, point, 1)
+						if err := c.step(); err != nil {
+							reached[fmt.Sprint(role, point)] = true
+						}
+						c.revive(role)
+					}
+					c.finish()
+					c.want(row(i+1, days...), 4)
+				}
+			})
+		}
+	}
+	for _, must := range []string{"2rows/begin", "2rows/begin/committed", "2rows/share", "2rows/share/committed", "3rows/begin", "3rows/share/committed"} {
+		if !reached[must] {
+			t.Errorf("nobody was killed at %s", must)
+		}
+	}
+}
+
+// A helper that was put back to before a round left does not know its day: nothing of a later round leaves, by whatever
+// factor.
+func TestARestoredHelperTellsNoRow(t *testing.T) {
+	c := newCourse(t)
+	older := c.older(dap.Helper)
+	c.begin(1)
+	c.all(0, 0, 0, 1)
+	c.close()
+	c.finish()
+	older()
+	c.begin(2)
+	c.all(2, 2, 2, 2)
+	c.close()
+	for range 5 {
+		c.step()
+	}
+	if status, _, _ := c.collected(); status == 200 {
+		t.Error("a row left of which the aggregators tell other days")
+	}
+}
+
+// A leader that was put back to before it drew a row would draw it again: the neighbours know the digest of what has left,
+// and nothing leaves twice.
+func TestARowIsNotDrawnTwice(t *testing.T) {
+	c := newCourse(t)
+	c.begin(1)
+	c.all(0, 0, 0, 1)
+	c.close()
+	c.finish()
+	c.begin(2)
+	c.all(2, 2, 2, 2)
+	older := c.older(dap.Leader)
+	c.close()
+	c.finish()
+	older()
+	for range 5 {
+		c.step()
+	}
+	if status, _, _ := c.collected(); status == 200 {
+		t.Error("a row that was drawn twice left twice")
+	}
+	if reason := found(c.nodes[dap.Leader].service, c.plan.Hash()).crowds[0].failed(); !strings.Contains(reason, "older copy") {
+		t.Errorf("the leader says %q", reason)
+	}
+}
+
+// An aggregator begins rounds in their order: one that comes late is in no row, and what was begun before has the same
+// rounds before it again.
+func TestRoundsBeginInTheirOrder(t *testing.T) {
+	c := newCourse(t)
+	for number := 1; number <= 2; number++ {
+		c.begin(number)
+		c.all(0, 0, 0, 1)
+		c.close()
+		c.finish()
+	}
+	store := c.nodes[dap.Helper].service.rows
+	study := c.plan.Round.Study
+	for range 2 {
+		days, err := store.Begin(t.Context(), rows.Round{Study: study, Number: 4}, 0)
+		if err != nil || len(days) != 2 || days[0].Number != 1 || days[1].Number != 2 {
+			t.Fatalf("%d days, %v", len(days), err)
+		}
+	}
+	c.begin(3)
+	c.all(0, 0, 0, 1)
+	c.close()
+	c.step()
+	if status, _, _ := c.collected(); status == 200 {
+		t.Error("a round is told behind a later one")
+	}
+	if _, err := store.Begin(t.Context(), rows.Round{Study: study, Number: 5}, 0); err == nil || !strings.Contains(err.Error(), "round 4") {
+		t.Errorf("a round that was begun and has not left is passed over: %v", err)
+	}
+}
+
+// Ledgers count what a round tells for a week after it closes, and nothing is told later.
+func TestARowThatIsTooLateIsWithheld(t *testing.T) {
+	c := newCourse(t)
+	c.begin(1)
+	c.all(0, 0, 0, 1)
+	c.mu.Lock()
+	c.now = c.plan.Times.Closes.Add(plan.LastRow + time.Second)
+	c.mu.Unlock()
+	if err := c.step(); err != nil {
+		t.Fatal(err)
+	}
+	if status, body, _ := c.collected(); status == 200 || !strings.Contains(string(body), string(wire.Withheld)) {
+		t.Errorf("answered %d: %s", status, body)
+	}
+}
+
+// A plan whose rounds hang together is served as a round alone.
+func TestRoundsThatHangTogetherAreOfAStudy(t *testing.T) {
+	c := newCourse(t)
+	p := c.study.Study.Plan
+	p.Times = plan.Times{Opens: c.now, Closes: c.now.Add(time.Hour)}
+	if err := c.nodes[dap.Leader].service.Load(t.Context(), plan.Sign(p, c.publisher)); err == nil || !strings.Contains(err.Error(), "none of a study") {
+		t.Error(err)
+	}
+}

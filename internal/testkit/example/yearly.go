@@ -1,0 +1,25 @@
+package example
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// Yearly returns a plan that counts from round to round who did one of so many things, at most so many times in all.
+func Yearly(t testing.TB, rounds, events, cells int, noise string) plan.Plan {
+	t.Helper()
+	p := Summed(Histograms()["set"], noise)
+	values := []string{"joined", "left", "paid"}[:cells]
+	p.Question.Histogram = &plan.Histogram{
+		Attributes: []plan.Attribute{{Name: "today", Kind: "set", Values: values, Most: 1}},
+		Randomizer: plan.Randomizer{Name: plan.RandomizerNone},
+	}
+	p.Question.Unfit = "reference"
+	p.Budget = plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "replacement"}
+	route := *p.Route.Sum
+	route.Law, route.Decay, route.Sigma = "", 0, 0
+	route.Correlated = &plan.Correlated{Rounds: rounds, Events: events}
+	p.Route.Sum = &route
+	return Design(t, p)
+}

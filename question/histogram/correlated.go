@@ -1,0 +1,187 @@
+package histogram
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
+	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
+)
+
+// correlated is a round of a study whose rounds hang together: it counts what happened since the last
+// one, and tells of all days so far (package counter). What earlier rounds told is the round's public state.
+type correlated struct {
+	rows *sumprivacy.Rows
+	day  int // of this round, from 0
+	told []Day
+}
+
+// Day is what a round of a correlated study told: how often each cell was said until then.
+type Day struct {
+	Round  int       `json:"round"`
+	Totals []float64 `json:"totals"`
+}
+
+// enoughBits lose nothing by rounding; six would lose 0.3 %.
+const enoughBits = 10
+
+// ofStudy returns what a plan says of how its rounds hang together; nil: they do not.
+func ofStudy(p plan.Plan) *plan.Correlated {
+	if p.Route.Sum == nil {
+		return nil
+	}
+	return p.Route.Sum.Correlated
+}
+
+func newCorrelated(p plan.Plan, cells int) (*correlated, error) {
+	of := ofStudy(p)
+	if of == nil {
+		return nil, nil
+	}
+	rows, err := sumprivacy.NewRows(*of, cells)
+	if err != nil {
+		return nil, err
+	}
+	t := &correlated{rows: rows}
+	if r := p.Round; r != nil {
+		if r.Number > of.Rounds {
+			return nil, fmt.Errorf("histogram: round %d of %d that hang together", r.Number, of.Rounds)
+		}
+		t.day = r.Number - 1
+	}
+	return t, nil
+}
+
+// deviation returns that of the noise in this round's running total.
+func (t *correlated) deviation(route plan.Sum) float64 {
+	return t.rows.Deviation(route, t.day, t.missing())
+}
+
+// missing returns the earlier days that were not told.
+func (t *correlated) missing() (days []int) {
+	at := 0
+	for day := range t.day {
+		if at < len(t.told) && t.told[at].Round-1 == day {
+			at++
+			continue
+		}
+		days = append(days, day)
+	}
+	return days
+}
+
+// totals returns how often each cell was said until this day, from the day's rows.
+func (t *correlated) totals(rows []uint64) []float64 {
+	days, counts := make([]int, len(t.told)), make([]float64, len(t.told))
+	totals := make([]float64, len(rows))
+	for cell, row := range rows {
+		before := 0.0
+		for i, d := range t.told {
+			days[i], counts[i] = d.Round-1, d.Totals[cell]-before
+			before = d.Totals[cell]
+		}
+		totals[cell] = before + t.rows.Count(t.day, int64(row), days, counts)
+	}
+	return totals
+}
+
+// withTold returns the round after those that the state tells of.
+func (h *Question) withTold(state []byte) (question.Question, error) {
+	var told []Day
+	if err := json.Unmarshal(state, &told); err != nil || !bytes.Equal(toldState(told), state) {
+		return nil, errors.New("histogram: the state is no list of rounds with their totals in its one form")
+	}
+	last := 0
+	for _, d := range told {
+		if d.Round <= last || d.Round > h.correlated.day || len(d.Totals) != h.channels {
+			return nil, fmt.Errorf("histogram: the state tells of round %d with %d totals: rounds before this one are told in their order, with %d each", d.Round, len(d.Totals), h.channels)
+		}
+		last = d.Round
+	}
+	q := *h
+	q.correlated = &correlated{h.correlated.rows, h.correlated.day, told}
+	q.randomizers = []randomizer{h.randomizers[0].(noised).after(q.correlated, h.plan)}
+	return &q, nil
+}
+
+func toldState(told []Day) []byte {
+	state, err := json.Marshal(told)
+	if err != nil {
+		panic("histogram: " + err.Error()) // finite numbers always encode
+	}
+	return state
+}
+
+// next returns the state that tells of this round too. It is done after the last.
+func (h *Question) next(m question.Model) ([]byte, bool, error) {
+	if m == nil {
+		return nil, false, nil
+	}
+	model, ok := m.(*Model)
+	if !ok || len(model.Tables) != 1 {
+		return nil, false, errors.New("histogram: a correlated round is one attribute in one crowd that was released")
+	}
+	c := h.correlated
+	day := Day{Round: c.day + 1}
+	for _, v := range model.Tables[0].Values {
+		day.Totals = append(day.Totals, v.Mean)
+	}
+	return toldState(append(c.told[:len(c.told):len(c.told)], day)), day.Round == c.rows.Rounds, nil
+}
+
+// Course returns what the rounds so far told of a correlated study, this one's table the last; nil of
+// any other question. Each total has the deviation of its own day.
+func (h *Question) Course(t *Table) (rounds []int, totals [][]estimate.Value) {
+	c := h.correlated
+	if c == nil {
+		return nil, nil
+	}
+	missing := c.missing()
+	for _, d := range c.told {
+		sd := c.rows.Deviation(*h.plan.Route.Sum, d.Round-1, missing)
+		row := make([]estimate.Value, len(d.Totals))
+		for cell, mean := range d.Totals {
+			row[cell] = estimate.Value{Mean: mean, StdErr: sd}
+		}
+		rounds, totals = append(rounds, d.Round), append(totals, row)
+	}
+	return append(rounds, c.day+1), append(totals, t.Values)
+}
+
+// Events returns how many events a vector says, and how many a respondent may in all rounds of the
+// study; ok is false where they are not counted.
+func (h *Question) Events(vector []uint64) (said, most int, ok bool) {
+	of := ofStudy(h.plan)
+	if of == nil {
+		return 0, 0, false
+	}
+	for _, x := range vector {
+		said += int(x)
+	}
+	return said, of.Events, true
+}
+
+// after returns the table of a round.
+func (t noised) after(c *correlated, p plan.Plan) noised {
+	t.correlated, t.route = c, p.Route.Sum
+	return t
+}
+
+// running are the errors of a running total: the noise of all its rows, which is normal but for 1e-27, and
+// no sample. More may have been said in all than there are respondents of one round.
+func (t noised) running() errorLaw {
+	sd := t.correlated.deviation(*t.route)
+	return errorLaw{
+		independent: true, exact: true,
+		null: func(mean float64) float64 { return prob.LogNormalSurvival(mean / sd) },
+		ends: func(mean, alpha float64) [2]float64 {
+			w := -prob.NormalQuantile(alpha/2) * sd
+			return [2]float64{max(0, mean-w), max(0, mean+w)}
+		},
+	}
+}

@@ -1,0 +1,204 @@
+package simulate_test
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/dap/task"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/prio3"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+	"github.com/confetti-dp/confetti/party/aggregator"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// told returns the errors of the running total of every round, over what the release says they are.
+func told(t *testing.T, p plan.Plan, events [][]int, seed uint64) (errors []float64, last float64) {
+	t.Helper()
+	study := plan.Study{Version: plan.StudyVersion, Plan: p, Rounds: len(events), Takes: plan.TakesAll, Withheld: plan.WithheldRepeats}
+	study.Plan.Times = plan.Times{}
+	keys, err := simulate.NewKeys(&study.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proto, model, err := run(study, keys, events, 100_000, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds, totals := proto.Question.(*histogram.Question).Course(model.(*histogram.Model).Tables[0])
+	at := 0
+	truth := make([]int, len(totals[0]))
+	for i, counts := range events {
+		if counts == nil {
+			continue
+		}
+		if rounds[at] != i+1 {
+			t.Fatalf("round %d is told as round %d", i+1, rounds[at])
+		}
+		for cell, n := range counts {
+			truth[cell] += n
+			v := totals[at][cell]
+			errors = append(errors, (v.Mean-float64(truth[cell]))/v.StdErr)
+			last = v.StdErr
+		}
+		at++
+	}
+	if at != len(rounds) {
+		t.Fatalf("%d rounds are told of %d", len(rounds), at)
+	}
+	return errors, last
+}
+
+// firsts draws on which day so many people do something for the first time, if they do.
+func firsts(days, people int, seed uint64) [][]int {
+	r := seeded.New(seed, 7)
+	events := make([][]int, days)
+	for d := range events {
+		events[d] = []int{0}
+	}
+	for range people {
+		if d := int(float64(days) * r.Float64() * r.Float64() * 2); d < days {
+			events[d][0]++
+		}
+	}
+	return events
+}
+
+// A year of daily numbers at one question's price, drawn through the aggregators' code: the running total errs by
+// what the release says.
+func TestAYearIsDrawnByTheAggregators(t *testing.T) {
+	if testing.Short() {
+		t.Skip("365 rounds take some seconds")
+	}
+	p := example.Yearly(t, 365, 1, 1, plan.NoiseAggregators)
+	errors, last := told(t, p, firsts(365, 30_000, 1), 1)
+	if last > 23 || last < 22 {
+		t.Errorf("the running total errs by %.2f on the last day", last)
+	}
+	squares := 0.0
+	for i, e := range errors {
+		if math.Abs(e) > 7 {
+			t.Fatalf("round %d errs by %.1f deviations", i+1, e)
+		}
+		squares += e * e
+	}
+	t.Logf("deviation on the last day %.2f, found over days %.2f of what is said", last, math.Sqrt(squares/float64(len(errors))))
+}
+
+// Totals have no bias and err by what is said, though rounds were withheld, whose days then count for nothing. The
+// twin, whose noise is twice as wide, is caught.
+func TestRunningTotalsErrByWhatIsSaid(t *testing.T) {
+	const days = 10
+	p := example.Yearly(t, days, 1, 1, plan.NoiseAggregators)
+	for _, lost := range [][]int{nil, {0, 5, 6}} {
+		var ends, squares []float64
+		for seed := range uint64(120) {
+			events := firsts(days, 3000, seed)
+			for _, d := range lost {
+				events[d] = nil
+			}
+			errors, _ := told(t, p, events, seed)
+			ends = append(ends, errors[len(errors)-1])
+		}
+		for _, e := range ends {
+			squares = append(squares, e*e)
+		}
+		stattest.Mean(t, 0, 1, ends)
+		stattest.Mean(t, 1, 2, squares)
+		wrong := make([]float64, len(squares))
+		for i, x := range squares {
+			wrong[i] = 4 * x
+		}
+		stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, 2, wrong) })
+	}
+}
+
+// run runs the rounds of a study whose rounds hang together (plan.Correlated), one after the other. events says
+// how many say each cell in each round, among so many respondents; nil: the round is withheld, and does not
+// count. The aggregators' own code draws each row, once; devices, proofs and seals are left out. It
+// returns the question of the last round and its model, which tell the course of all.
+func run(study plan.Study, keys simulate.Keys, events [][]int, respondents int, seed uint64) (*protocol.Protocol, question.Model, error) {
+	var state []byte
+	var last *protocol.Protocol
+	var model question.Model
+	var days [2][]aggregator.Day
+	for i, counts := range events {
+		if counts == nil {
+			continue
+		}
+		name := ""
+		if state != nil {
+			name = plan.StateName(state)
+		}
+		p, err := study.Round(i+1, name, study.Times)
+		if err != nil {
+			return nil, nil, err
+		}
+		proto, err := protocol.New(p)
+		if err == nil && state != nil {
+			proto, err = protocol.WithState(p, state)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		sums, err := row(p, keys, counts, respondents, &days, func(side uint64) *rand.Rand {
+			return seeded.New(seed, distribution.ForNoise, uint64(i), side)
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		counted, err := proto.Sums(sums, respondents)
+		if err != nil {
+			return nil, nil, err
+		}
+		learned, err := proto.Learn([]tally.Crowd{counted})
+		if err != nil {
+			return nil, nil, err
+		}
+		if state, _, err = proto.Question.(question.Stepper).Next(learned); err != nil {
+			return nil, nil, err
+		}
+		last, model = proto, learned
+	}
+	return last, model, nil
+}
+
+// row has both aggregators draw the row of a round, and adds their shares. The leader has all of what was added up:
+// which aggregator has how much of it does not change the sum.
+func row(p plan.Plan, keys simulate.Keys, counts []int, respondents int, days *[2][]aggregator.Day, noise func(side uint64) *rand.Rand) ([]int64, error) {
+	t, err := task.New(p, 0)
+	if err != nil {
+		return nil, err
+	}
+	var shares [2]prio3.Vector
+	pair := aggregator.NewPair([aggregator.PairBytes]byte{})
+	sides := []interface {
+		Noisy(*rand.Rand, aggregator.Batch, ...aggregator.Day) (prio3.Vector, error)
+	}{aggregator.NewLeader(t, keys.Leader, pair), aggregator.NewHelper(t, keys.Helper, pair, nil)}
+	for side, s := range sides {
+		var sum prio3.Vector
+		text := make([]byte, 16*len(counts)) // as a vector is written: 16 bytes a number
+		for i, n := range counts {
+			if side == 0 {
+				binary.LittleEndian.PutUint64(text[16*i:], uint64(n))
+			}
+		}
+		if err := sum.UnmarshalBinary(text); err != nil {
+			return nil, err
+		}
+		if shares[side], err = s.Noisy(noise(uint64(side)), aggregator.Batch{Reports: uint64(respondents), Sum: sum}, days[side]...); err != nil {
+			return nil, err
+		}
+		days[side] = append(days[side], aggregator.Day{Round: p.Round.Number, Sum: sum})
+	}
+	return prio3.Open(shares[0], shares[1])
+}
