@@ -55,6 +55,7 @@ var layers = [][]string{
 	{"internal/dp/estimate/number", "internal/dp/treecode/decode", "internal/dp/crosscode/tables"},
 	{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/sum/sumprivacy", "internal/dp/direction", "internal/dap/task"},
 	{"internal/dp/kde", "internal/dp/sketch", "internal/dp/fragment", "internal/dp/vector", "internal/dp/latent", "internal/dp/routes"},
+	{"internal/dp/lift"},
 	{"internal/learn/hdc", "internal/learn/moments"},
 	{"internal/learn/model"},
 	{"internal/learn/latent"},
@@ -63,7 +64,7 @@ var layers = [][]string{
 	{"internal/audit/report"},
 	{"question"},
 	{"internal/question"}, // what kinds share
-	{"question/density", "question/histogram", "question/vector", "question/gradient", "question/strings", "question/table"},
+	{"question/density", "question/histogram", "question/vector", "question/gradient", "question/strings", "question/table", "question/experiment"},
 	{"question/label", "question/latent"},
 	{"internal/release/page", "internal/release/textpage", "internal/release/results"},
 	{"protocol", "question/all"},

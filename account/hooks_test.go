@@ -38,6 +38,7 @@ var mustHave = []struct {
 	{additive.DistributedLaplace{}, "Reduce"},
 	{additive.DistributedGaussian{}, "Distributions"},
 	{additive.GaussianRows{}, "Profile Dominated"},
+	{additive.SummedVector{}, "Profile Distributions Dominated"},
 	{bitnoise.PoissonSum{}, "Profile Distributions"},
 	{bitnoise.ThreeNB{}, "Profile Distributions Lattice Losses"},
 	{amplify.KaryResponse{}, "Profile Distributions Losses"},

@@ -50,15 +50,16 @@ type Question struct {
 	// Unfit says what a device sends whose value the question has no room for: were it
 	// nothing, those who see who is silent would learn of the value. See the constants;
 	// it may be left out where there is room for every value.
-	Unfit     string     `json:"unfit,omitempty"`
-	Density   *Density   `json:"density,omitempty"`
-	Histogram *Histogram `json:"histogram,omitempty"`
-	Vector    *Vector    `json:"vector,omitempty"`
-	Gradient  *Gradient  `json:"gradient,omitempty"`
-	Label     *Label     `json:"label,omitempty"`
-	Latent    *Latent    `json:"latent,omitempty"`
-	Strings   *Strings   `json:"strings,omitempty"`
-	Table     *Crosstab  `json:"table,omitempty"`
+	Unfit      string      `json:"unfit,omitempty"`
+	Density    *Density    `json:"density,omitempty"`
+	Histogram  *Histogram  `json:"histogram,omitempty"`
+	Vector     *Vector     `json:"vector,omitempty"`
+	Gradient   *Gradient   `json:"gradient,omitempty"`
+	Label      *Label      `json:"label,omitempty"`
+	Latent     *Latent     `json:"latent,omitempty"`
+	Strings    *Strings    `json:"strings,omitempty"`
+	Table      *Crosstab   `json:"table,omitempty"`
+	Experiment *Experiment `json:"experiment,omitempty"`
 }
 
 // What a device sends whose value does not fit.

@@ -86,6 +86,20 @@ func reportCases(t *testing.T) []*reportCase {
 		records = append(records, reportValue{Answers: [][]any{{held[0]}, {held[1]}, {held[2]}}})
 	}
 	add("table", table, nil, append(records, reportValue{Answers: [][]any{{}, {"staff"}, {}}})...)
+	for name, p := range map[string]plan.Plan{"rows": example.Experiment(), "sums": example.Summed(example.Experiment(), plan.NoiseAggregators)} {
+		ask := plan.Experiment{Arms: []string{"control", "new", "newer"}, Looks: 2, Look: 1, Metrics: []plan.Measure{
+			{Name: "minutes", Low: -20, High: 100, Before: "minutes_before", Times: 0.625, Most: 120}, {Name: "clicks", Low: -2.5, High: 6, Per: "views", Rate: 0.0825, PerMean: 10}, {Name: "paid", High: 1},
+		}}
+		if name == "rows" {
+			ask.Seed, ask.Bits = example.Seed, &plan.BitsSent{Answered: 6, Rows: 32, Clip: 3, Flip: 0.25, Rare: 1e-9}
+			p.Envelopes.PayloadBytes, p.Envelopes.PerDevice = 8, 12
+		}
+		p.Question.Experiment = &ask
+		if name == "sums" {
+			p = example.Design(t, p)
+		}
+		add("experiment, "+name, p, nil, tested()...)
+	}
 
 	add3 := func(name string, p plan.Plan, state []byte, n int) { add(name, p, state, labelled(2, n)...) }
 	for _, sums := range []string{plan.SumsFeatures, plan.SumsClasses, plan.SumsMoments, plan.SumsSquares} {
@@ -327,4 +341,20 @@ func refusedValues() []refusedValue {
 		{"latent, numbered symbols", reportValue{Features: []float32{1, 2}, Record: number(9), Class: number(0)}, "the plan has nine records"},
 		{"latent, laplace in crowds", reportValue{Crowd: 2, Features: []float32{1, 2}, Class: number(0)}, "the plan has two crowds"},
 	}
+}
+
+// tested are respondents of three arms with six numbers, the last of whom do not fit.
+func tested() (all []reportValue) {
+	for i := range 8 {
+		arm, x := i%3, float32(i)
+		if i == 6 {
+			arm = 3
+		}
+		v := reportValue{Class: &arm, Features: []float32{16 * x, 24 * x, x, 8 + x, x - float32(int(x)/2*2)}}
+		if i == 7 {
+			v.Features = v.Features[:4]
+		}
+		all = append(all, v)
+	}
+	return all
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -124,6 +125,12 @@ func (v reportValue) questionValue(p plan.Plan) question.Value {
 		return r
 	case "gradient":
 		return gradient.Labelled{Features: v.Features, Class: class}
+	case "experiment":
+		r := experiment.Record{Arm: class}
+		for _, x := range v.Features {
+			r.Numbers = append(r.Numbers, float64(x))
+		}
+		return r
 	case "strings":
 		return v.Answers[0][0]
 	case "table":

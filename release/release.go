@@ -62,6 +62,7 @@ type Release struct {
 type Words struct {
 	Title       string
 	Question    string    // what was asked of the respondents, in a sentence
+	Answer      string    // what may be decided, in sentences; "" where rows of numbers say it
 	Kind        string    // the plan's kind of question
 	Protection  []Section // what the guarantees come to in other cases
 	Cost        []Metric  // what one device spent
@@ -245,6 +246,8 @@ type Figure struct {
 	Kind  FigureKind `json:"-"`
 	X     Axis       `json:"-"`
 	Y     Axis       `json:"-"`
+	// Signed says that numbers may be below zero: bars are ranges around it, and have no length.
+	Signed bool `json:"-"`
 	// Categories name the groups of a bar figure along x; empty for other kinds.
 	Categories []string `json:"categories,omitempty"`
 	Series     []Series `json:"series,omitempty"` // at most MaxSeries; none in a heat figure

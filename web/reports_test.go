@@ -101,7 +101,7 @@ func TestReportsOfTypeScriptAreCounted(t *testing.T) {
 		ask.Values = append(ask.Values, c.Devices[len(c.Devices)-1].Value) // which may not fit
 		asks, plans = append(asks, ask), append(plans, proto)
 	}
-	if len(kinds) != 8 {
+	if len(kinds) != 9 {
 		t.Fatalf("plans of %v", kinds)
 	}
 	in, err := json.Marshal(asks)

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/latent"
@@ -70,6 +71,11 @@ func everyRoute(t *testing.T) map[string]stating {
 	add("vector, labels", labels, vector.Record{Features: x}, nil)
 	add("strings", example.Strings(), "ab", nil)
 	add("table", example.Table(), []any{"tea", "staff", 4.0}, nil)
+	tested := experiment.Record{Arm: 1, Numbers: []float64{30, 20}}
+	add("experiment", example.Experiment(), tested, nil)
+	for _, noise := range []string{plan.NoiseAggregators, plan.NoiseShared} {
+		add("experiment, summed with noise of "+noise, example.Summed(example.Experiment(), noise), tested, nil)
+	}
 	for _, report := range []string{"direction", "vector"} {
 		add("gradient, "+report, example.Gradient(report), gradient.Labelled{Features: x}, nil)
 	}

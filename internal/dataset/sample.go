@@ -38,6 +38,26 @@ const sampleSpread = 2.2
 // MaxSample bounds the rows of a sample.
 const MaxSample = 1 << 22
 
+// WriteExperiment writes a made-up table of people whom chance has put into two arms, for trying things out: arm, minutes of use a
+// day with a long tail, and those of the week before. The new arm has a twentieth more.
+func WriteExperiment(w io.Writer, r *rand.Rand, rows int) error {
+	if rows < 1 || rows > MaxSample {
+		return fmt.Errorf("a sample of %d rows: ask for 1 to %d", rows, MaxSample)
+	}
+	const usual, spread, alike, lift = 24, 0.8, 0.8, 0.05
+	b := bufio.NewWriter(w)
+	b.WriteString("arm,minutes,minutes_before\n")
+	for range rows {
+		before, arm, more := r.NormFloat64(), "control", 1.0
+		now := alike*before + math.Sqrt(1-alike*alike)*r.NormFloat64()
+		if r.IntN(2) == 1 {
+			arm, more = "new", 1+lift
+		}
+		fmt.Fprintf(b, "%s,%.2f,%.2f\n", arm, more*usual*math.Exp(spread*now), usual*math.Exp(spread*before))
+	}
+	return b.Flush()
+}
+
 // WriteSample writes a made-up table of the people in a canteen, for trying things
 // out: drawn at random, and of nobody. Columns:
 // id, a running number; class; drink; snacks, a set that may be empty, items set

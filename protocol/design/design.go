@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -27,14 +28,15 @@ type kind struct {
 // designs returns those of kinds.
 func designs() map[string]kind {
 	return map[string]kind{
-		"density":   {one: density.Design},
-		"histogram": {one: histogram.Design},
-		"vector":    {one: vector.Design, rounds: vector.DesignRounds},
-		"gradient":  {one: gradient.Design, rounds: gradient.DesignRounds},
-		"label":     {one: label.Design},
-		"latent":    {one: latent.Design},
-		"strings":   {one: strings.Design},
-		"table":     {one: table.Design},
+		"density":    {one: density.Design},
+		"histogram":  {one: histogram.Design},
+		"vector":     {one: vector.Design, rounds: vector.DesignRounds},
+		"gradient":   {one: gradient.Design, rounds: gradient.DesignRounds},
+		"label":      {one: label.Design},
+		"latent":     {one: latent.Design},
+		"strings":    {one: strings.Design},
+		"table":      {one: table.Design},
+		"experiment": {one: experiment.Design},
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -38,14 +39,15 @@ var mustHave = map[string]struct {
 	question question.Question
 	names    string
 }{
-	"density":   {(*density.Question)(nil), "Estimated Parser Summer Describer"},
-	"gradient":  {(*gradient.Question)(nil), "Parser Stateful Stepper Summer Describer"},
-	"histogram": {(*histogram.Question)(nil), "Memoizer Comparer Estimated Parser Stateful Stepper Summer Describer"},
-	"label":     {(*label.Question)(nil), "Parser Stateful Describer"},
-	"latent":    {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
-	"strings":   {(*stringsof.Question)(nil), "Comparer Parser Describer"},
-	"table":     {(*table.Question)(nil), "Comparer Parser Describer"},
-	"vector":    {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer Describer"},
+	"density":    {(*density.Question)(nil), "Estimated Parser Summer Describer"},
+	"gradient":   {(*gradient.Question)(nil), "Parser Stateful Stepper Summer Describer"},
+	"histogram":  {(*histogram.Question)(nil), "Memoizer Comparer Estimated Parser Stateful Stepper Summer Describer"},
+	"label":      {(*label.Question)(nil), "Parser Stateful Describer"},
+	"latent":     {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
+	"strings":    {(*stringsof.Question)(nil), "Comparer Parser Describer"},
+	"table":      {(*table.Question)(nil), "Comparer Parser Describer"},
+	"vector":     {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer Describer"},
+	"experiment": {(*experiment.Question)(nil), "Comparer Parser Summer Describer"},
 }
 
 func has(q any) string {

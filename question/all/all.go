@@ -4,6 +4,7 @@ package all
 
 import (
 	_ "github.com/confetti-dp/confetti/question/density"
+	_ "github.com/confetti-dp/confetti/question/experiment"
 	_ "github.com/confetti-dp/confetti/question/gradient"
 	_ "github.com/confetti-dp/confetti/question/histogram"
 	_ "github.com/confetti-dp/confetti/question/label"

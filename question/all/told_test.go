@@ -50,6 +50,7 @@ func TestEveryKindIsTold(t *testing.T) {
 		"signs of a step":   {example.Gradient("vector"), func(question.Question) [][]byte { return counts(0, 1) }, "one step of a model, as two signs of its numbers mixed; at least "},
 		"vector":            {example.Vector(plan.VectorRound{Sums: plan.SumsMoments, Answered: 5}), func(question.Question) [][]byte { return counts(0) }, "one sign of your record, all its numbers mixed; at least "},
 		"table":             {example.Table(), func(question.Question) [][]byte { return counts(0, 1, 2) }, "three values, drowned in three coins; at least "},
+		"experiment":        {example.Experiment(), func(question.Question) [][]byte { return counts(0, 1, 2) }, "your arm and two numbers, mixed into three signs; at least "},
 		"strings":           {example.Strings(), func(question.Question) [][]byte { return counts(0, 1, 2) }, "one string, drowned in three coins; at least "},
 		"label":             {label(plan.Label{Report: plan.LabelEach, Records: 4}), func(question.Question) [][]byte { return counts(5) }, "spam; one such word in "},
 		"label in clusters": {label(plan.Label{Report: plan.LabelClusters, Features: 2, Clusters: 2}), func(question.Question) [][]byte { return counts(0) }, "ham; "},

@@ -11,4 +11,5 @@ var _ = []account.Hooks{
 	{Reduce: DistributedLaplace{}},
 	{Distributions: DistributedGaussian{}},
 	{Profile: GaussianRows{}, Dominated: GaussianRows{}},
+	{Profile: SummedVector{}, Distributions: SummedVector{}, Dominated: SummedVector{}},
 }

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
@@ -28,7 +29,11 @@ func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
 		}
 		return []Draws{{ones}}, err
 	}
-	q, first := inner.(*histogram.Question), 0
+	q, ok := inner.(*histogram.Question)
+	first := 0
+	if !ok {
+		return nil, fmt.Errorf("audit: no attack is known of sums of numbers (%s)", p.Question.Kind)
+	}
 	_, held := histogram.Held(s)
 	for attribute, cells := range held {
 		rows, width := q.Law(attribute).Rows()

@@ -10,11 +10,13 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/lift"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -113,6 +115,8 @@ func apart(p *protocol.Protocol) ([]Records, error) {
 		return spelt(q, *p.Plan.Question.Strings), nil
 	case *table.Question:
 		return tabulated(q, *p.Plan.Question.Table), nil
+	case *experiment.Question:
+		return tested(*p.Plan.Question.Experiment), nil
 	case *latent.Question:
 		return latents(q, *p.Plan.Question.Latent)
 	}
@@ -239,6 +243,22 @@ func tabulated(q *table.Question, ask plan.Crosstab) []Records {
 		}
 		second[at] = first[at]
 	}
+}
+
+// tested are records at both ends of all metrics: in one arm, and in two.
+func tested(e plan.Experiment) []Records {
+	at := func(arm int, end func(plan.Measure) float64) experiment.Record {
+		r := experiment.Record{Arm: arm}
+		for _, m := range e.Metrics {
+			r.Numbers = append(r.Numbers, end(m))
+			for range lift.Held(m) - 1 {
+				r.Numbers = append(r.Numbers, 0)
+			}
+		}
+		return r
+	}
+	low, high := at(0, func(m plan.Measure) float64 { return m.Low }), func(m plan.Measure) float64 { return m.High }
+	return []Records{{low, at(0, high), low}, {low, at(1, high), low}}
 }
 
 // gradients are examples opposite to each other, and of different classes: near, and so far

@@ -20,6 +20,7 @@ type Need struct {
 	SquaredDistance float64 // Delta^2, of any two vectors
 	Overlap         Overlap
 	Seed            [32]byte
+	Reach           float64 // of vectors of few numbers, to which the sizes of these sum at most; 0: of others
 }
 
 const (
@@ -77,9 +78,13 @@ func (n Need) shape(shift, delta, overflow float64) (Spec, error) {
 	}
 	s := Spec{
 		Dimension: n.Dimension, Rows: LeastRows(n.Dimension, n.Bits), Answered: n.Bits,
-		Flip: 0.25, SquaredDistance: n.SquaredDistance, Rare: delta * rareShare, Seed: n.Seed,
+		Flip: 0.25, SquaredDistance: n.SquaredDistance, Rare: delta * rareShare, Seed: n.Seed, Few: n.Reach > 0,
 	}
 	s.Envelopes = s.leastEnvelopes(overflow / float64(n.Honest))
+	if s.Few {
+		s.Clip = n.Reach * (1 + 1e-6) // of which rounding takes less
+		return s, s.Validate()
+	}
 	least := math.Inf(1)
 	for clip := 1.2; clip < 4.05; clip += 0.05 {
 		at := s

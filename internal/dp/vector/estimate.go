@@ -21,7 +21,7 @@ type Sum struct {
 // more, so that its estimate comes out at most 1/Gain too long.
 func (s Spec) Gain() float64 {
 	d := float64(s.Rows)
-	if s.Clip*s.Clip >= d {
+	if s.Few || s.Clip*s.Clip >= d {
 		return 1
 	}
 	return prob.RegularizedBeta(0.5, (d+1)/2, s.Clip*s.Clip/d)
@@ -116,6 +116,9 @@ func Overlaps(vectors [][]float32) (o Overlap) {
 //
 // c_k the coefficients of clip(z) in normalized Hermite polynomials; up to k = 7.
 func (s Spec) Clipping(n int, o Overlap) float64 {
+	if s.Few {
+		return 0
+	}
 	variance := 0.0
 	for i, mean := range o {
 		variance += hermiteSquare(3+2*i, s.Clip) * math.Max(0, mean)
@@ -129,6 +132,9 @@ func (s Spec) Clipping(n int, o Overlap) float64 {
 // normal. In the sum of these very vectors that is no error.
 func (s Spec) Deviation(n int, o Overlap) float64 {
 	spread := 1 - 2*s.Clip*math.Exp(-s.Clip*s.Clip/2)/math.Sqrt(2*math.Pi) + (s.Clip*s.Clip-1)*math.Erfc(s.Clip/math.Sqrt2) // E min(z^2, R^2)
+	if s.Few {
+		spread = 1
+	}
 	differ := float64(n) / float64(s.Rows) * spread / (s.Gain() * s.Gain())
 	noise, clipping := s.Noise(n), s.Clipping(n, o)
 	return math.Sqrt(noise*noise + clipping*clipping - differ)

@@ -17,6 +17,8 @@ import (
 // terms of random sign in each row whatever the vector is; the permutation puts its
 // coordinates at random places among those that are padded, without which rows repeat each
 // other's errors.
+//
+// Of vectors of few numbers (Spec.Few) the blocks have one row: each row is a sum of all numbers with signs.
 type rotation struct {
 	block         int
 	first, second []float32 // signs; the second times scale/sqrt(block rows)
@@ -29,6 +31,9 @@ type rotation struct {
 // word, the lowest bit first, a one for +1.
 func newRotation(s Spec, scale float64) *rotation {
 	r := &rotation{block: min(64, s.Rows), permutation: make([]int32, s.Rows)}
+	if s.Few {
+		r.block = 1
+	}
 	public := encode.Expand(s.Seed, "rows/rotation")
 	r.first = signs(public, s.Rows, 1)
 	for i := range r.permutation {

@@ -30,6 +30,9 @@ type Spec struct {
 	SquaredDistance float64
 	Rare            float64  // chance, charged to delta, that rows are more crowded than accounted for
 	Seed            [32]byte // of the rotation, public
+	// Few says that vectors have few numbers, the sizes of which sum to at most Clip: each row is such a sum with signs, and
+	// nothing is clipped.
+	Few bool
 }
 
 // maxRows bounds memory; a channel then fits an int32.

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,6 +33,8 @@ type rows struct {
 	Ticks []string // from zero, at even distances
 	Unit  string
 	Note  string
+	// Signed says that ranges lie around zero: nothing is sure from an end of the axis on.
+	Signed bool
 }
 
 // ranged reports whether a figure is one of counts with ranges.
@@ -59,6 +62,9 @@ func chart(r release.Release) *rows {
 	f := leading(r)
 	if !ranged(f) {
 		return nil
+	}
+	if f.Signed {
+		return signed(f)
 	}
 	s := f.Series[0]
 	section := r.Sections[slices.IndexFunc(r.Sections, func(s release.Section) bool { return len(s.Figures) > 0 })]
@@ -91,6 +97,46 @@ func chart(r release.Release) *rows {
 		out.Ticks = append(out.Ticks, number(x))
 	}
 	return out
+}
+
+// signed returns the rows of ranges that may lie below zero, on an axis that has zero in it.
+func signed(f *release.Figure) *rows {
+	s := f.Series[0]
+	low, high := min(0, slices.Min(s.Low)), max(0, slices.Max(s.High))
+	step := fine((high - low) / 4)
+	from, to := step*math.Floor(low/step), step*math.Ceil(high/step)
+	at := func(x float64) float64 { return 100 * min(1, max(0, (x-from)/(to-from))) }
+	out := &rows{Unit: f.Y.Label, Note: f.Alt, Signed: true}
+	for i, name := range f.Categories {
+		one := row{Name: name, Value: decimal(s.Y[i]), Range: decimal(s.Low[i]) + " to " + decimal(s.High[i]), Sure: at(s.Low[i]), Perhaps: at(s.High[i]) - at(s.Low[i]), Mark: at(s.Y[i])}
+		if i < len(s.Truth) {
+			one.Truth = "truth " + decimal(s.Truth[i])
+		}
+		out.Rows = append(out.Rows, one)
+	}
+	for x := from; x <= to+step/2; x += step {
+		out.Ticks = append(out.Ticks, strconv.FormatFloat(math.Round(x/step)*step, 'g', 6, 64))
+	}
+	return out
+}
+
+// decimal writes a number with one digit behind the point.
+func decimal(x float64) string {
+	if x = math.Round(10*x) / 10; x == 0 {
+		x = 0 // and not its negative
+	}
+	return strconv.FormatFloat(x, 'f', 1, 64)
+}
+
+// fine returns the next of 1, 2 and 5 times a power of ten.
+func fine(x float64) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(max(1e-6, x)))))
+	for _, m := range []float64{1, 2, 5} {
+		if m*unit >= x {
+			return m * unit
+		}
+	}
+	return 10 * unit
 }
 
 // together says of which values ranges hold at once, and how surely.
@@ -203,6 +249,10 @@ func percent(share float64) string { return fmt.Sprintf("%.1f\u00a0%%", 100*shar
 
 // sayAnswer says in words what is sure: its first sentence, and what else.
 func sayAnswer(r release.Release) (first, more string) {
+	if r.Answer != "" {
+		first, more, _ = strings.Cut(r.Answer, "\n")
+		return first, more
+	}
 	if r.Untested {
 		defer func() { more = strings.TrimSpace(more + " " + untested) }()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -65,6 +66,8 @@ func Describe(m question.Model, public Public) ([]release.Metric, []release.Sect
 		return describeStrings(m, public)
 	case *table.Model:
 		return describeTable(m, public)
+	case *experiment.Model:
+		return describeExperiment(m, public)
 	}
 	return nil, nil, fmt.Errorf("results: no words for what %T has learned", m)
 }
@@ -129,6 +132,8 @@ func sheetOf(m question.Model, public Public) (s Sheet, err error) {
 		return stringsSheet(m, public)
 	case *table.Model:
 		return tableSheet(m, public)
+	case *experiment.Model:
+		return experimentSheet(m)
 	case *vector.Model:
 		return sumSheet(m)
 	case *gradient.Model:
@@ -179,5 +184,5 @@ func Noted(q plan.Question, of int) string {
 // Counted says that a release of the question has a sheet of its counts, which needs
 // no public data.
 func Counted(q plan.Question) bool {
-	return q.Histogram != nil || countedLabels(q.Label) || q.Latent != nil || q.Strings != nil || q.Table != nil
+	return q.Histogram != nil || countedLabels(q.Label) || q.Latent != nil || q.Strings != nil || q.Table != nil || q.Experiment != nil
 }

@@ -14,6 +14,7 @@ type Truth struct {
 	Strings map[string]int         // respondents who hold each string; "" those whose string does not fit
 	Columns [][]float64            // respondents who hold each value of a column
 	Pairs   [][]float64            // respondents who hold each two values of a pair of columns, row by row
+	Arms    [][]float64            // means of metrics, uncut, by arm and metric
 }
 
 // TableTruth is that of one attribute in one crowd.

@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -71,6 +72,7 @@ type figureWords struct {
 	categories       keys
 	series           []string // labels, in their order
 	keys             keys     // of series, where they have names
+	signed           bool     // numbers may be below zero
 }
 
 // keys returns the text of a name that is stored; not ok of one that the plan does not have.
@@ -118,6 +120,8 @@ func speakerOf(p plan.Plan, q question.Question, r *release.Release) (speaker, e
 		return stringsWords{p, q, r}, nil
 	case *table.Question:
 		return tableWords{*p.Question.Table}, nil
+	case *experiment.Question:
+		return experimentWords{*p.Question.Experiment, r}, nil
 	}
 	return nil, fmt.Errorf("results: no words for %T", q)
 }
@@ -138,8 +142,14 @@ func Words(p plan.Plan, q question.Question, r *release.Release) error {
 	_, learns := k.phrase(release.Metric{Name: accuracyMetric})
 	_, tested := metric(r, accuracyMetric)
 	r.Untested = learns && !tested && slices.ContainsFunc(r.Crowds, func(c release.Crowd) bool { return c.Smallest > 0 })
+	if a, ok := k.(answerer); ok && w.err == nil {
+		r.Answer = a.answer()
+	}
 	return w.err
 }
+
+// answerer is who says the answer in a sentence, where rows of numbers do not.
+type answerer interface{ answer() string }
 
 // writer writes words, and keeps the first thing that has none.
 type writer struct {
@@ -283,7 +293,7 @@ func (w *writer) table(path string, t *release.Table, all []column) {
 }
 
 func (w *writer) figure(path string, f *release.Figure, said figureWords) {
-	f.Kind, f.Title, f.Alt, f.X.Label, f.Y.Label = said.kind, said.title, said.alt, said.x, said.y
+	f.Kind, f.Title, f.Alt, f.X.Label, f.Y.Label, f.Signed = said.kind, said.title, said.alt, said.x, said.y, said.signed
 	for _, c := range f.Categories {
 		w.key(path, c, said.categories)
 	}

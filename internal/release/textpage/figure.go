@@ -27,15 +27,37 @@ func WriteFigure(w io.Writer, f release.Figure) error {
 func (p *printer) figure(f release.Figure) {
 	p.line("")
 	p.line("  %s", f.Title)
-	switch f.Kind {
-	case release.Bars:
+	switch {
+	case f.Signed:
+		p.ranges(f)
+	case f.Kind == release.Bars:
 		p.bars(f)
-	case release.Heat:
+	case f.Kind == release.Heat:
 		p.heat(*f.Grid)
 		p.paragraph("    ", fmt.Sprintf("%s to the right, from %s to %s; %s upwards, from %s to %s. Blank is 0 and less, █ up to %s.",
 			f.X.Label, numerals.FormatNumber(f.Grid.Left), numerals.FormatNumber(f.Grid.Right), f.Y.Label, numerals.FormatNumber(f.Grid.Bottom), numerals.FormatNumber(f.Grid.Top), numerals.FormatNumber(f.Grid.Largest())))
 	default:
 		p.paragraph("    ", f.Alt)
+	}
+}
+
+// ranges writes those around zero, whose bars would have no length.
+func (p *printer) ranges(f release.Figure) {
+	var rows [][]string
+	for j, c := range f.Categories {
+		for _, s := range f.Series {
+			row := []string{c, fmt.Sprintf("%.2f", s.Y[j]), "", ""}
+			if len(s.Low) > 0 {
+				row[2] = fmt.Sprintf("%.2f to %.2f %s", s.Low[j], s.High[j], f.Y.Label)
+			}
+			if len(s.Truth) > 0 {
+				row[3] = fmt.Sprintf("truth %.2f", s.Truth[j])
+			}
+			rows = append(rows, row)
+		}
+	}
+	for _, s := range align(rows, []bool{false, true, true, false}) {
+		p.line("    %s", s)
 	}
 }
 

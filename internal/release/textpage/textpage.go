@@ -31,6 +31,10 @@ func Write(w io.Writer, r release.Release) error {
 		p.paragraph("", strings.ToUpper(b.Title)+" "+b.Text)
 	}
 	p.line("")
+	if r.Answer != "" {
+		p.paragraph("  ", r.Answer)
+		p.line("")
+	}
 	p.metrics(r.Headline)
 	for _, s := range r.Sections {
 		p.section(s)

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
+	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/question/label"
@@ -78,6 +79,8 @@ func Draw(p *protocol.Protocol, who Population, stream Stream, progress func(don
 		return drawStrings(p.Plan, q, who, stream, progress)
 	case *table.Question:
 		return drawTable(p.Plan, q, who, stream, progress)
+	case *experiment.Question:
+		return drawExperiment(p.Plan, q, who, stream, progress)
 	}
 	return nil, fmt.Errorf("distribution: no law is known of %T", p.Question)
 }
@@ -114,6 +117,8 @@ func Reveal(p *protocol.Protocol, values Values) (*results.Truth, error) {
 		return revealStrings(q, values)
 	case *table.Question:
 		return revealTable(q, values)
+	case *experiment.Question:
+		return revealExperiment(q, values)
 	}
 	return nil, fmt.Errorf("distribution: no truth is known of %T", p.Question)
 }

@@ -118,6 +118,7 @@ type Survey struct {
 	Rounds     []Round             `json:"rounds,omitempty"`      // of a search
 	Found      int                 `json:"found,omitempty"`       // strings that nobody listed
 	FalseFound *int                `json:"false_found,omitempty"` // of these, held by nobody
+	Lifts      []Lift              `json:"lifts,omitempty"`       // of an experiment
 	Withheld   []string            `json:"withheld,omitempty"`
 	Tables     []Table             `json:"tables,omitempty"` // where there are several; Top is of the first
 }
@@ -132,6 +133,18 @@ type Crosstabs struct {
 	OffIndependent float64 `json:"off_independent"`
 	OffCurator     float64 `json:"off_curator"` // of a histogram of each pair, by one whom all trust, with the same promise for all together
 	Covered        float64 `json:"covered"`     // share of cells that 95 % intervals of their own have in them
+}
+
+// Lift is by how much more an arm has of a metric than the first, as a part of that.
+type Lift struct {
+	Arm        string  `json:"arm"`
+	Metric     string  `json:"metric"`
+	Lift       float64 `json:"lift"`
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	Deviations float64 `json:"deviations"` // from zero
+	Found      bool    `json:"found"`
+	Truth      float64 `json:"truth"`
 }
 
 // Round is one round of a search.

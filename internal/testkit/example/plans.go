@@ -248,6 +248,10 @@ func Summed(p plan.Plan, noise string) plan.Plan {
 		Leader: plan.Party{Operator: "North", Key: key("B")}, Helper: plan.Party{Operator: "South", Key: key("C")}, Noise: noise,
 	}}
 	p.Crowd.Maximum = 0
+	if e := p.Question.Experiment; e != nil { // without what is of rows
+		summed := *e
+		summed.Seed, summed.Bits, p.Question.Experiment = "", nil, &summed
+	}
 	return p
 }
 
@@ -268,6 +272,16 @@ func Table() plan.Plan {
 			{Name: "drink", Values: []string{"tea", "coffee"}, Others: true}, {Name: "class", Values: []string{"student", "staff"}}, {Name: "spend", Cuts: []float64{5, 20}},
 		},
 		Seed: Seed, Answered: 64,
+	}}
+	return p
+}
+
+// Experiment returns a plan of two arms and one metric, which was known before, complete but for what Design fills in.
+func Experiment() plan.Plan {
+	p := Gradient("vector")
+	p.Question = plan.Question{Kind: "experiment", Unfit: "reference", Experiment: &plan.Experiment{
+		Arms: []string{"control", "new"}, Looks: 1, Look: 1, Seed: Seed, Bits: &plan.BitsSent{Answered: 64},
+		Metrics: []plan.Measure{{Name: "minutes", Low: -20, High: 100, Before: "minutes_before", Times: 0.5, Most: 120, Taken: 15, LostAlike: 0.01, LostShare: 0.1}},
 	}}
 	return p
 }

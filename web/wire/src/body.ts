@@ -27,6 +27,8 @@ export function formOf(plan: Plan, parameters?: number): Form {
     case "strings":
     case "table":
       return counts((plan.question[plan.question.kind] as { rows: number }).rows, 2);
+    case "experiment":
+      return counts((plan.question["experiment"] as { bits: { rows: number } }).bits.rows, 2);
     case "gradient": {
       const z = (plan.question["gradient"] as { report: { name: string; bits?: number } }).report;
       return z.name === "direction" ? { bytes: 1 + seedBytes } : z.name === "cap" ? { bytes: seedBytes } : counts(leastRows(parameters!, z.bits!), 2);

@@ -10,7 +10,7 @@ const times: Shape = { "opens?": true, "closes?": true };
 const planShape: Shape = {
   version: true,
   title: true,
-  question: { kind: true, "unfit?": true, "density?": true, "histogram?": true, "vector?": true, "gradient?": true, "label?": true, "latent?": true, "strings?": true, "table?": true },
+  question: { kind: true, "unfit?": true, "density?": true, "histogram?": true, "vector?": true, "gradient?": true, "label?": true, "latent?": true, "strings?": true, "table?": true, "experiment?": true },
   budget: { epsilon: true, delta: true, adjacency: true, "label_epsilon?": true, "local_epsilon?": true, dishonest_share: true },
   crowd: { "names?": true, minimum: true, "maximum?": true, "deletion?": { epsilon: true, delta: true, noise: true, threshold: true } },
   envelopes: { per_device: true, payload_bytes: true, suite: true },

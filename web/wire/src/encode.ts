@@ -3,6 +3,7 @@
 import { fromHex } from "./bytes";
 import { tableVector } from "./crosscode";
 import { cellsOf, type Domain } from "./domain";
+import { experimentVector } from "./experiment";
 import { features, type Kernel, nearest, UnfitError } from "./features";
 import { domainOf } from "./histogram";
 import type { Plan } from "./plan";
@@ -16,7 +17,7 @@ export interface Value {
   readonly crowd?: number; // public
   readonly answers?: readonly (readonly string[] | readonly number[])[]; // of a histogram, by attribute; an empty list is no answer. Of strings one, with the string; of a table one for each column
   readonly features?: readonly number[];
-  readonly class?: number; // index of the plan's classes
+  readonly class?: number; // index of the plan's classes, or arms
   readonly number?: number;
   readonly record?: number; // which public record it is
 }
@@ -46,6 +47,8 @@ export function encode(plan: Plan, value: Value, state?: Uint8Array): Answer {
       return { kind: "strings", vector: stringVector(plan, String(value.answers?.[0]?.[0] ?? "")) };
     case "table":
       return { kind: "table", vector: tableVector(plan, value.answers ?? []) };
+    case "experiment":
+      return { kind: "experiment", vector: experimentVector(plan, value.class, value.features ?? []) };
     case "gradient":
       return encodeGradient(plan, value, state);
     case "label":

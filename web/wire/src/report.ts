@@ -24,6 +24,7 @@ export type Answer =
   | { readonly kind: "density"; readonly features?: readonly number[]; readonly channels: number; readonly class?: number }
   | { readonly kind: "vector"; readonly vector: readonly number[] }
   | { readonly kind: "strings" | "table"; readonly vector: readonly number[] }
+  | { readonly kind: "experiment"; readonly vector: readonly number[] }
   | { readonly kind: "gradient"; readonly gradient: readonly number[] }
   | { readonly kind: "label"; readonly class?: number; readonly cluster?: number; readonly number?: number; readonly vector?: readonly number[] }
   | { readonly kind: "latent"; readonly crowd?: number; readonly symbol?: number; readonly number?: number; readonly vector?: readonly number[]; readonly class?: number };
@@ -139,6 +140,10 @@ export async function report(plan: Plan, answer: Answer, from: Words = system): 
       const ask = plan.question[answer.kind] as Round & { readonly seed: string };
       return { crowd: 0, parts: [bodies(rows(rowsOf(plan, ask.seed, ask), answer.vector, from))] };
     }
+    case "experiment": {
+      const ask = plan.question["experiment"] as { readonly seed: string; readonly bits: Round };
+      return { crowd: 0, parts: [bodies(rows({ ...rowsOf(plan, ask.seed, ask.bits), few: true }, answer.vector, from))] };
+    }
     case "gradient":
       return { crowd: 0, parts: [await gradientBodies(plan, answer.gradient, from)] };
     case "label": {
@@ -181,6 +186,9 @@ export async function measure(plan: Plan, answer: Answer, from: Words = system):
   const sum = plan.route.sum;
   if (sum === undefined) {
     throw new RangeError("the plan's answers are not summed");
+  }
+  if (answer.kind === "experiment") {
+    return { crowd: 0, vector: [...answer.vector] };
   }
   if (answer.kind === "strings") { // a one for each entry: nothing is drawn
     return { crowd: 0, vector: answer.vector.map((x) => (x > 0 ? 1 : 0)) };

@@ -12,6 +12,7 @@ export interface Rows {
   readonly envelopes: number; // at most so many answers are sent
   readonly clip: number;
   readonly flip: number;
+  readonly few?: boolean; // numbers of a vector: each row is a sum of all with signs
 }
 
 /** Sylvester's matrix times v, from an index on, not scaled. */
@@ -29,7 +30,7 @@ function hadamard(v: Float32Array, from: number, n: number): void {
 
 /** The rotated coordinates of a vector, times sqrt(rows)/clip. */
 export function rotated(m: Rows, vector: readonly number[]): Float32Array {
-  const n = m.rows, block = Math.min(64, n);
+  const n = m.rows, block = m.few ? 1 : Math.min(64, n);
   if (!Number.isInteger(Math.log2(n)) || vector.length > n) {
     throw new RangeError("rows are a power of two, and as many as a vector has numbers at least");
   }

@@ -59,7 +59,7 @@ type collectSimulate struct {
 }
 
 func (collectSimulate) Help() string {
-	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate --csv words.csv --column word --kind strings --alphabet a-z --longest 8 --epsilon 1 --json\n  confetti collect simulate --csv people.csv --columns columns.toml --epsilon 1 --out tables\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --full --work work --out page\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json\n  confetti collect simulate people.csv --label class --features 'likes_*' --learn --epsilon 2 --out page\n  confetti collect simulate people.csv --label class --clusters clusters.json --local-epsilon 4 --out page\n  confetti collect simulate people.csv --label class --encoder encoder.json --local-epsilon 10 --out page"
+	return "Without --kernel or a parameter of one, a density takes the cheap kernel that does best on records set aside, and says so.\n\nExamples:\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --out page --json\n  confetti collect simulate --csv words.csv --column word --kind strings --alphabet a-z --longest 8 --epsilon 1 --json\n  confetti collect simulate --csv people.csv --columns columns.toml --epsilon 1 --out tables\n  confetti collect simulate --csv people.csv --column drink --epsilon 1 --full --work work --out page\n  confetti collect simulate --csv people.csv --column arm --kind experiment --arms control,new --metric minutes --before minutes_before --like others.csv --epsilon 1 --out page\n  confetti collect simulate people.csv --label class --epsilon 2 --normalize --out page --json\n  confetti collect simulate people.csv --label class --features 'likes_*' --learn --epsilon 2 --out page\n  confetti collect simulate people.csv --label class --clusters clusters.json --local-epsilon 4 --out page\n  confetti collect simulate people.csv --label class --encoder encoder.json --local-epsilon 10 --out page"
 }
 
 func (c collectSimulate) full() bool { return c.Full || c.Fidelity == "full" }
@@ -82,6 +82,8 @@ func (c collectSimulate) Run(std terminal.Streams, given *kong.Context) error {
 		return c.runCrosstab(std, given)
 	case c.finds(given):
 		return c.runStrings(std, given)
+	case c.compares():
+		return c.runExperiment(std, given)
 	case c.CSV != "":
 		return c.runHistogram(std, given)
 	case c.Clusters != "" || c.Encoder != "":

@@ -36,6 +36,7 @@ type collectHistogram struct {
 	Tabulated flags.Columns `embed:""`
 	Work      string        `help:"With --full: hold in memory little more than the table, and what devices send in this folder; the same command goes on there after a stop." type:"path" placeholder:"DIR"`
 	Part      int           `help:"Of --work: bytes of a part of a crowd, at least; some ten times as much memory is used. 0 is 16 MiB." name:"part-bytes" default:"0" placeholder:"BYTES"`
+	flags.Experiment
 
 	Rounds   int    `help:"prefixes without --domain: find the frequent strings in so many rounds at most, each of other respondents." default:"12"`
 	Alphabet string `help:"Of such a search, and of strings: the characters that these are made of, such as a-z0-9; strings without it are any text." placeholder:"CHARS"`

@@ -23,20 +23,21 @@ import (
 
 // Command is a way for each kind of question.
 type Command struct {
-	Density   densityPlan   `cmd:"" default:"withargs" help:"Ask for a density of vectors in each class (the kind of plan without a name)."`
-	Histogram histogramPlan `cmd:"" help:"Ask how many hold each value."`
-	Label     labelPlan     `cmd:"" help:"Ask for the label that goes with public features, and protect nothing else."`
-	Latent    latentPlan    `cmd:"" help:"Ask for records and their classes, both private though everyone colludes."`
-	Gradient  gradientPlan  `cmd:"" help:"Ask how each example would change a model, which learns in rounds."`
-	Vector    vectorPlan    `cmd:"" help:"Ask which features go with which class, both in one guarantee; it teaches a classifier."`
-	Strings   stringsPlan   `cmd:"" help:"Ask which strings many hold, of which nobody has a list."`
-	Table     tablePlan     `cmd:"" help:"Ask what goes with what: the table of every two columns, in one report."`
+	Density    densityPlan    `cmd:"" default:"withargs" help:"Ask for a density of vectors in each class (the kind of plan without a name)."`
+	Histogram  histogramPlan  `cmd:"" help:"Ask how many hold each value."`
+	Label      labelPlan      `cmd:"" help:"Ask for the label that goes with public features, and protect nothing else."`
+	Latent     latentPlan     `cmd:"" help:"Ask for records and their classes, both private though everyone colludes."`
+	Gradient   gradientPlan   `cmd:"" help:"Ask how each example would change a model, which learns in rounds."`
+	Vector     vectorPlan     `cmd:"" help:"Ask which features go with which class, both in one guarantee; it teaches a classifier."`
+	Strings    stringsPlan    `cmd:"" help:"Ask which strings many hold, of which nobody has a list."`
+	Table      tablePlan      `cmd:"" help:"Ask what goes with what: the table of every two columns, in one report."`
+	Experiment experimentPlan `cmd:"" help:"Ask by how much more one arm has of a metric than another."`
 }
 
 // parties are the flags of every new plan.
 type parties struct {
 	File           string  `arg:"" help:"Where to write the plan (TOML)." type:"path"`
-	Minimum        int     `help:"Smallest crowd that is released, in distinct respondents." required:"" placeholder:"N"`
+	Minimum        int     `help:"Smallest crowd that is released, in distinct respondents; of an experiment it follows from --lift." placeholder:"N"`
 	Maximum        int     `help:"Most respondents of a crowd that count, drawn at random from more. Without: no limit, but three times those whose noise is relied upon for 3nb, nb and pure, whose noise a hop could thin out among many." placeholder:"N"`
 	DishonestShare float64 `help:"Share of respondents whose noise is not relied upon." default:"0.1"`
 	Unfit          string  `help:"What a device sends whose value does not fit, rather than nothing: reference (the report of nothing) or clip (of the nearest value that fits: a set's first items, a vector of the nearest length; where there is none, the reference)." enum:"reference,clip" default:"reference"`

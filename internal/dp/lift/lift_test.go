@@ -1,0 +1,180 @@
+package lift
+
+import (
+	"math"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+func two() plan.Experiment {
+	return plan.Experiment{Arms: []string{"a", "b"}, Looks: 1, Look: 1, Metrics: []plan.Measure{{Name: "x", High: 1}}}
+}
+
+// Of all pairs on a grid, in one arm and in two, no two vectors are farther apart than is charged, in real and in whole numbers;
+// some are as far. Reach is the largest sum of sizes. A third number that is half again as long breaks the bound.
+func TestGapsAreAsCharged(t *testing.T) {
+	e := two()
+	e.Metrics = append(e.Metrics, plan.Measure{Name: "y", Low: -2, High: 3})
+	const steps = 40
+	var vectors [][]float32
+	var wholes [][]uint64
+	for arm := range 2 {
+		for i := range steps + 1 {
+			for _, j := range []int{0, i, steps - i, steps} {
+				held := []float64{float64(i) / steps, -2 + 5*float64(j)/steps}
+				v, w := make([]float32, Numbers(e)), make([]uint64, Numbers(e))
+				Write(e, arm, held, v)
+				Whole(e, arm, held, w)
+				vectors, wholes = append(vectors, v), append(wholes, w)
+			}
+		}
+	}
+	gap, shift, reach, twin := 0.0, uint64(0), 0.0, 0.0
+	for i, v := range vectors {
+		size := 0.0
+		for _, x := range v {
+			size += float64(x)
+		}
+		reach = max(reach, size)
+		for j := range i {
+			apart, longer, whole := 0.0, 0.0, uint64(0)
+			for k := range v {
+				d := float64(v[k] - vectors[j][k])
+				apart += d * d
+				if k%Each == 2 {
+					d *= 1.5
+				}
+				longer += d * d
+				w := max(wholes[i][k], wholes[j][k]) - min(wholes[i][k], wholes[j][k])
+				whole += w * w
+			}
+			gap, shift, twin = max(gap, apart), max(shift, whole), max(twin, longer)
+		}
+	}
+	if math.Abs(gap-SquaredGap) > 1e-6 {
+		t.Errorf("vectors are %v apart, squared, and %v is charged", gap, SquaredGap)
+	}
+	if float64(shift) > SquaredShift(e) || float64(shift) < SquaredShift(e)*(1-1e-9) {
+		t.Errorf("whole vectors are %d apart, squared, and %v is charged", shift, SquaredShift(e))
+	}
+	if twin <= SquaredGap*1.01 {
+		t.Errorf("a third number half again as long is %v apart: nothing is measured", twin)
+	}
+	if math.Abs(reach-Reach(e)) > 1e-6 {
+		t.Errorf("sizes sum to %v, and %v is said", reach, Reach(e))
+	}
+}
+
+// Every whole number of a place keeps the length, exactly.
+func TestWholeVectorsAreNotTooLong(t *testing.T) {
+	e := two()
+	for a := range uint64(Scale + 1) {
+		w := make([]uint64, Numbers(e))
+		Whole(e, 1, []float64{float64(a) / Scale}, w)
+		own := w[At(e, 1, 0):]
+		if own[0] != a || own[0]+own[1] != Scale || own[0]*own[0]+own[1]*own[1]+own[2]*own[2] > Scale*Scale {
+			t.Fatalf("%d is told as %v", a, own[:Each])
+		}
+	}
+}
+
+// Boundaries are those that O'Brien and Fleming's test is printed with, and looking as often with 1.96 finds what is not
+// there in 13 of 100.
+func TestBoundaries(t *testing.T) {
+	for looks, want := range map[int]float64{1: 1.960, 2: 1.977, 3: 2.004, 4: 2.024, 5: 2.040} {
+		if got := boundary(looks, 1); math.Abs(got-want) > 6e-4 {
+			t.Errorf("%d looks: %v, want %v", looks, got, want)
+		}
+	}
+	if got := boundary(1, 3); math.Abs(got-2.3940) > 1e-3 {
+		t.Errorf("three comparisons: %v", got)
+	}
+	// By simulation too: walks that nothing pulls.
+	const walks = 40_000
+	r := seeded.New(1)
+	e := two()
+	e.Looks = 4
+	crossed, naive := 0, 0
+	for range walks {
+		sum, out, often := 0.0, false, false
+		for e.Look = 1; e.Look <= e.Looks; e.Look++ {
+			sum += r.NormFloat64()
+			x := math.Abs(sum) / math.Sqrt(float64(e.Look))
+			out, often = out || x > Z(e), often || x > 1.96
+		}
+		if out {
+			crossed++
+		}
+		if often {
+			naive++
+		}
+	}
+	if share := float64(crossed) / walks; math.Abs(share-Alpha) > 0.005 {
+		t.Errorf("found in %v of walks", share)
+	}
+	if share := float64(naive) / walks; share < 0.12 {
+		t.Errorf("with 1.96 at each look found in %v", share)
+	}
+}
+
+// Sums without noise give means, variances and people as they are.
+func TestExactSumsAreExact(t *testing.T) {
+	e := two()
+	e.Metrics[0] = plan.Measure{Name: "x", Low: -1, High: 3, Before: "before", Times: 0.5, Most: 4}
+	r := seeded.New(2)
+	s := Sums{Of: make([]float64, Numbers(e))}
+	var all []float64
+	for range 1000 {
+		held := []float64{3 * r.Float64(), 6 * r.Float64()}
+		v := make([]float32, Numbers(e))
+		Write(e, 1, held, v)
+		for i, x := range v {
+			s.Of[i] += float64(x)
+		}
+		all = append(all, math.Max(-1, math.Min(3, held[0]-0.5*math.Min(4, held[1]))))
+	}
+	mean, variance := 0.0, 0.0
+	for _, x := range all {
+		mean += x / 1000
+	}
+	for _, x := range all {
+		variance += (x - mean) * (x - mean) / 1000
+	}
+	got := MeanOf(e, s, 1, 0)
+	if math.Abs(got.People-1000) > 1e-3 || math.Abs(got.Mean-mean) > 1e-5 || math.Abs(got.Sampling*1000-variance) > 1e-4 || got.Noise != 0 {
+		t.Errorf("%+v, want %v and %v", got, mean, variance/1000)
+	}
+	if Uneven(e, s) < TooUneven {
+		t.Error("everybody in one arm is as planned")
+	}
+}
+
+func TestMeasuresThatCannotBeFitted(t *testing.T) {
+	for name, k := range map[string]Known{"nobody": {}, "zeros": {Rows: []Row{{People: 5}}}} {
+		if _, _, err := k.Fit(plan.Measure{Name: "x"}, 10_000, 8); err == nil {
+			t.Errorf("%s: fitted", name)
+		}
+	}
+}
+
+// Zeros and ones lose nothing to a cut. Where the top cannot be bounded, the metric is the capped one.
+func TestCutsAreBoundedOrCalledCapped(t *testing.T) {
+	var bits Known
+	for i := range 1000 {
+		bits.Rows = append(bits.Rows, Row{Of: float64(i % 20 / 19), People: 1})
+	}
+	m, s, err := bits.Fit(plan.Measure{Name: "paid"}, 40_000, 8.45)
+	if err != nil || m.Low != 0 || m.High != 1 || m.LostShare != 0 || m.Capped || math.Abs(s.Variance-0.05*0.95) > 1e-9 {
+		t.Errorf("%+v, %+v, %v", m, s, err)
+	}
+	r := seeded.New(3)
+	var heavy Known
+	for range 20_000 {
+		heavy.Rows = append(heavy.Rows, Row{Of: math.Exp(2.5 * r.NormFloat64()), People: 1})
+	}
+	if m, _, err = heavy.Fit(plan.Measure{Name: "spent"}, 10_000, 8.45); err != nil || !m.Capped || m.LostShare != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}

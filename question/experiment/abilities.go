@@ -1,0 +1,11 @@
+package experiment
+
+import "github.com/confetti-dp/confetti/question"
+
+// The abilities that protocol finds by assertion: one whose signature changed does not compile here.
+var (
+	_ question.Comparer  = (*Question)(nil)
+	_ question.Parser    = (*Question)(nil)
+	_ question.Summer    = (*Question)(nil)
+	_ question.Describer = (*Question)(nil)
+)
