@@ -20,7 +20,7 @@ type experimentPlan struct {
 
 func (experimentPlan) Help() string {
 	return `Says how many people it takes to see --lift with --power, and what is cut off, before anybody answers. What is known beforehand
-comes from other people: of a public file (--like), or of an earlier release of an experiment's pilot (--earlier).
+comes from a public table of other people (--like).
 
 Examples:
   confetti plan new experiment plan.toml --arms control,new --metric minutes --before minutes_before --like others.csv --lift 2% --power .8 --route sum --keys keys
@@ -55,5 +55,5 @@ func (c experimentPlan) Run(std terminal.Streams) error {
 	for _, line := range asked.Says {
 		fmt.Fprintln(std.Err, line)
 	}
-	return c.write(std, p, "arms", "shares", "metric", "before", "per", "range", "like", "earlier", "looks", "bits", "lift", "power")
+	return c.write(std, p, "arms", "shares", "metric", "before", "per", "range", "like", "looks", "bits", "lift", "power")
 }
