@@ -22,10 +22,10 @@ func (q *Question) Compare() []question.Comparison {
 	if q.rows == nil {
 		says += "Each number of a vector is proved to be in its range. One who lies counts for at most one person in every arm and metric at once."
 	} else {
-		says += fmt.Sprintf("One who lies about its bits counts for up to %.2g people in one of these sums: where people are hostile, have the answers summed.", Liar(q.ask))
+		says += fmt.Sprintf("One who lies about its bits counts for up to %.2g people in one of these sums: where people are hostile, have the answers summed.", liar(q.ask))
 	}
 	return append(all, question.Comparison{Key: "noise", Label: "How exact it is", Says: says})
 }
 
-// Liar returns how many people one counts for at most in a sum, who says what it likes in every row.
-func Liar(ask plan.Experiment) float64 { return ask.Bits.Clip / (1 - 2*ask.Bits.Flip) }
+// liar returns how many people one counts for at most in a sum, who says what it likes in every row.
+func liar(ask plan.Experiment) float64 { return ask.Bits.Clip / (1 - 2*ask.Bits.Flip) }

@@ -25,10 +25,11 @@ const steps = 1 << 24
 
 // besideCells says that something is asked that only the holder of a table answers.
 func besideCells(ask plan.Histogram) bool {
-	return slices.ContainsFunc(ask.Attributes, func(a plan.Attribute) bool {
-		return a.Kind == "mean" || a.Kind == "open"
-	})
+	return slices.ContainsFunc(ask.Attributes, holders)
 }
+
+// holders says that an attribute is asked of the holder of a table alone.
+func holders(a plan.Attribute) bool { return a.Kind == "mean" || a.Kind == "open" }
 
 // listed are cells by name, of which there may be none.
 type listed []string

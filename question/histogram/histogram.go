@@ -109,7 +109,7 @@ func New(p plan.Plan) (*Question, error) {
 		if err != nil {
 			return nil, fmt.Errorf("histogram: attribute %q: %w", a.Name, err)
 		}
-		if attribute.cells.Size() < 2 && (ofStudy(p) == nil || a.Kind != "set") {
+		if attribute.cells.Size() < 2 && !holders(a) && (ofStudy(p) == nil || a.Kind != "set") {
 			return nil, fmt.Errorf("histogram: attribute %q: a domain of 1 cells: give at least 2, or a set of a study whose rounds hang together", a.Name)
 		}
 		h.attributes, h.randomizers, h.first = append(h.attributes, attribute), append(h.randomizers, t), append(h.first, h.channels)

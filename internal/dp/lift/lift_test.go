@@ -111,7 +111,7 @@ func TestBoundaries(t *testing.T) {
 			naive++
 		}
 	}
-	if share := float64(crossed) / walks; math.Abs(share-Alpha) > 0.005 {
+	if share := float64(crossed) / walks; math.Abs(share-errorRate) > 0.005 {
 		t.Errorf("found in %v of walks", share)
 	}
 	if share := float64(naive) / walks; share < 0.12 {

@@ -10,19 +10,19 @@ import (
 // MostLooks bounds how many are planned.
 const MostLooks = 10
 
-// Alpha bounds how often something is found where nothing is, of all looks and comparisons together.
-const Alpha = 0.05
+// errorRate bounds how often something is found where nothing is, of all looks and comparisons together.
+const errorRate = 0.05
 
 var boundaries sync.Map // of [2]int
 
 // boundary returns the c of O'Brien and Fleming for so many looks at as many people each: of a walk of normal steps none of
-// the sums S_k exceeds c sqrt(looks) in size, but with probability Alpha by the number of comparisons.
+// the sums S_k exceeds c sqrt(looks) in size, but with probability errorRate by the number of comparisons.
 func boundary(looks, comparisons int) float64 {
 	key := [2]int{looks, comparisons}
 	if c, ok := boundaries.Load(key); ok {
 		return c.(float64)
 	}
-	alpha := Alpha / float64(comparisons)
+	alpha := errorRate / float64(comparisons)
 	low, high := -prob.NormalLogQuantile(math.Log(alpha/2)), 9.0
 	if looks > 1 {
 		for high-low > 1e-6 {

@@ -40,9 +40,9 @@ func Need(e plan.Experiment, metric int, s Shape, a Aim, noise func(people int) 
 	z += prob.NormalQuantile(a.Power)
 	small := 1.0 // share of the smallest arm that is compared
 	for arm := range e.Arms[1:] {
-		small = math.Min(small, Share(e, arm+1))
+		small = math.Min(small, shareOf(e, arm+1))
 	}
-	each := 1/Share(e, 0) + 1/small
+	each := 1/shareOf(e, 0) + 1/small
 	effect := a.Lift * s.Mean
 	without := func(variance float64) int {
 		return int(math.Min(mostPeople, math.Ceil(z*z*each*variance/(effect*effect))))
@@ -55,7 +55,7 @@ func Need(e plan.Experiment, metric int, s Shape, a Aim, noise func(people int) 
 		people, look := float64(n), max(1, n/e.Looks)
 		sigma := noise(look)
 		drawn = s.Variance * each / people
-		noised = float64(e.Looks) * sigma * sigma * width * width * ((1-s.Unit)*(1-s.Unit) + s.Unit*s.Unit) * (1/(Share(e, 0)*Share(e, 0)) + 1/(small*small)) / (people * people)
+		noised = float64(e.Looks) * sigma * sigma * width * width * ((1-s.Unit)*(1-s.Unit) + s.Unit*s.Unit) * (1/(shareOf(e, 0)*shareOf(e, 0)) + 1/(small*small)) / (people * people)
 		return z*z*(drawn+noised) <= effect*effect
 	}
 	high := 1024

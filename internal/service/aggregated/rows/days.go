@@ -72,7 +72,7 @@ func (s *Store) day(ctx context.Context, r Round, crowd int) ([]byte, error) {
 	}
 	sum, err := one(shelf.Get(ctx, daysTable, crowdKey(crowd)))
 	if err == nil && sum == nil {
-		err = fmt.Errorf("%w: round %d", ErrEarlier, r.Number)
+		err = fmt.Errorf("%w: round %d", errEarlier, r.Number)
 	}
 	return sum, err
 }

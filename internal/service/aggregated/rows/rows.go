@@ -66,8 +66,8 @@ var (
 	// this one, and no other may.
 	ErrLater = errors.New("a later round of the study has told of all before it, and this one was not among them")
 
-	// ErrEarlier is the error of a round an earlier one of which may have been drawn, and has not left.
-	ErrEarlier = errors.New("an earlier round of the study is being handed on")
+	// errEarlier is the error of a round an earlier one of which may have been drawn, and has not left.
+	errEarlier = errors.New("an earlier round of the study is being handed on")
 
 	// errMeanwhile is the error of who finds that another process has done the same.
 	errMeanwhile = errors.New("another process has done it meanwhile")
