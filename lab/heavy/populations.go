@@ -44,7 +44,7 @@ func population(name, data string) (listed, error) {
 		return listed{}, fmt.Errorf("no population is called %q: choose one of %s", name, strings.Join(Populations(), ", "))
 	}
 	if data == "" {
-		return listed{}, errors.New("English words come from the folder of data sets: give --data DIR or CONFETTI_DATA, or ask for versions or names")
+		return listed{}, errors.New("words come from the folder of data sets: give --data DIR or CONFETTI_DATA, or ask for versions or names")
 	}
 	all, err := datasets.ReadWordCounts(filepath.Join(data, "heavytail", "en_words_counts.tsv.gz"))
 	if err != nil {

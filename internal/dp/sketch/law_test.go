@@ -1,7 +1,6 @@
 package sketch
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -75,14 +74,6 @@ func (r rows) counts(source *rand.Rand, m randomize.OneHot, holders []int, out [
 // fragments draws those of answers in all report fragments.
 func (r rows) fragments(source *rand.Rand, m randomize.Fragmented, holders []int, out []uint64) {
 	r.drawn(source, func(held []int, n int, out []uint64) { m.DrawCounts(source, held, n, out) }, holders, out)
-}
-
-// hockey is the least delta at this epsilon, one way.
-func hockey(p, q []float64, epsilon float64) (delta float64) {
-	for i := range p {
-		delta += math.Max(0, p[i]-math.Exp(epsilon)*q[i])
-	}
-	return delta
 }
 
 // Two devices with the values 0 and 1, in two rows where these collide or not: devices
