@@ -289,7 +289,7 @@ func TestDuplicatesAndBrokenEnvelopesAreDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "4 fragments") {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "4 messages") {
 		t.Errorf("notes %q do not say what was dropped", r.Notes)
 	}
 }
