@@ -229,8 +229,8 @@ func (c Cap) filter() (f account.Filter, ok bool) {
 	return f, err == nil
 }
 
-// allowBeside says whether asked may be spent beside the earlier charges, whose sum is
-// spent, and after which a filter is what after says. It refuses an answer that adds nothing too, where the earlier ones exceed the cap:
+// allowBeside reports whether a charge may be spent beside the earlier ones. Their sum is spent; after returns what
+// a filter is behind them. It refuses an answer that adds nothing too, where the earlier ones exceed the cap:
 // the cap, or the clock, may be another one since.
 func (c Cap) allowBeside(of, remedy string, after func(account.Filter) account.Filter, spent, asked Charge) error {
 	f, ok := c.filter()

@@ -16,7 +16,7 @@ import (
 
 // putReport answers POST /tasks/{task}/reports: 200 when the report is on disk. A
 // respondent sends one, alone: its credential is for one. Who may send, and when, is decided
-// as at an entry, in package serve; the rules of package intake are of envelopes, of which a
+// as at an entry, in package serve; the rules of package admission are of envelopes, of which a
 // report has none.
 func (s *Service) putReport(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.pathTask(r, dap.UploadType)

@@ -12,7 +12,7 @@ func (p *Protocol) CheckBatch(arrived int) error {
 		return err
 	}
 	if arrived == 0 {
-		return fmt.Errorf("analyzer: no batch came: fewer than %d respondents answered in every crowd, or what they sent has not arrived; there is nothing to publish", p.Plan.Crowd.Minimum)
+		return fmt.Errorf("protocol: no batch came: fewer than %d respondents answered in every crowd, or what they sent has not arrived; there is nothing to publish", p.Plan.Crowd.Minimum)
 	}
 	b := p.Plan.Budget
 	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.MinHonest
@@ -21,10 +21,10 @@ func (p *Protocol) CheckBatch(arrived int) error {
 	}
 	got, err := p.GuaranteeWith(honest)
 	if err != nil {
-		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions: %w", arrived, err)
+		return fmt.Errorf("protocol: the smallest batch holds %d whole contributions: %w", arrived, err)
 	}
 	if got.Epsilon > b.Epsilon {
-		return fmt.Errorf("analyzer: the smallest batch holds %d whole contributions, %d of them honest by the plan's assumption: epsilon %.6g at delta %g, where %.6g was promised", arrived, honest, got.Epsilon, b.Delta, b.Epsilon)
+		return fmt.Errorf("protocol: the smallest batch holds %d whole contributions, %d of them honest by the plan's assumption: epsilon %.6g at delta %g, where %.6g was promised", arrived, honest, got.Epsilon, b.Delta, b.Epsilon)
 	}
 	return nil
 }
