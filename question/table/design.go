@@ -57,8 +57,8 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	return p, nil
 }
 
-// overlap returns how alike the vectors of two people are guessed to be: values are held as by Zipf's law, and columns
-// tell nothing of each other.
+// overlap returns how alike the vectors of two people are guessed to be, before anybody answers: values are held as by
+// Zipf's law, and columns tell nothing of each other. Errors of a release take it from the release (alike).
 func overlap(s crosscode.Shape) vector.Overlap {
 	return s.Alike(func(size int) float64 {
 		sum, squares := 0.0, 0.0

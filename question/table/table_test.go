@@ -211,3 +211,66 @@ func TestAPlanSaysWhatItTells(t *testing.T) {
 		t.Errorf("%v", says)
 	}
 }
+
+// Where nearly all hold the same, errors are stated that are not too small. What is guessed before anybody answers would be.
+func TestErrorsGrowWherePeopleAreAlike(t *testing.T) {
+	const people = 50_000
+	p := example.Table()
+	p.Crowd.Minimum, p.Budget.Epsilon = people, 1
+	p.Question.Table.Answered = 2048
+	p.Question.Table.Columns = nil
+	for i := range 8 {
+		p.Question.Table.Columns = append(p.Question.Table.Columns, plan.Column{Name: string(rune('a' + i)), Values: []string{"0", "1", "2", "3"}[:2+i%3]})
+	}
+	proto := example.Runnable(t, example.Design(t, p))
+	q := proto.Question.(*table.Question)
+	for _, c := range []struct {
+		common, most float64 // how many hold the commonest; how much too wide ranges may be
+		wrong        bool    // the guess
+	}{{0.95, 1.5, true}, {0.5, 1.6, false}} {
+		r := seeded.New(5)
+		var values distribution.Values
+		exact, one := make([]float64, q.Code().Numbers()), make([]float32, q.Code().Numbers())
+		for range people {
+			held, record := make([]any, 8), make([]int, 8)
+			for i, k := range q.Code().Sizes {
+				if r.Float64() >= c.common {
+					record[i] = 1 + r.IntN(k-1)
+				}
+				held[i] = []string{"0", "1", "2", "3"}[record[i]]
+			}
+			values = append(values, held)
+			q.Code().Write(record, one)
+			for i, x := range one {
+				exact[i] += float64(x)
+			}
+		}
+		crowds, err := distribution.Draw(proto, values, example.Streams(1), func(int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := proto.Learn(crowds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, square := m.(*table.Model).Sums, 0.0
+		for i, x := range s.Vector {
+			square += (x - exact[i]) * (x - exact[i]) / float64(len(exact))
+		}
+		zipf := func(size int) float64 {
+			sum, squares := 0.0, 0.0
+			for i := range size {
+				sum, squares = sum+1/float64(i+1), squares+1/float64((i+1)*(i+1))
+			}
+			return squares / (sum * sum)
+		}
+		truth, guess := math.Sqrt(square), q.Rows().Spec().Deviation(people, q.Code().Alike(zipf))
+		t.Logf("%v: %v, stated %v, guessed %v", c.common, truth, s.Error, guess)
+		if s.Error < 0.9*truth || s.Error > c.most*truth {
+			t.Errorf("%v hold the commonest: the error is %v, and %v is stated", c.common, truth, s.Error)
+		}
+		if (guess < 0.75*truth) != c.wrong {
+			t.Errorf("%v hold the commonest: the error is %v, and %v is guessed", c.common, truth, guess)
+		}
+	}
+}

@@ -168,7 +168,7 @@ func (q question) answer(m results.Crosstabs, level float64) (lines []line, err 
 			}
 		}
 		if l.Answer, err = m.Answer(where, within, level); err != nil {
-			return nil, fmt.Errorf("%s: %w: this release tells of two together, and bounds what three allow", q.text, err)
+			return nil, fmt.Errorf("%s: %w", q.text, err)
 		}
 		lines = append(lines, l)
 		// The first column moves fastest.

@@ -126,17 +126,21 @@ type Answer struct {
 // clearly is how many errors a count is above zero before shares of it are stated.
 const clearly = 8
 
+// errValues says that a condition keeps values for which no range is counted.
+var errValues = errors.New("tables: conditions of one column leave neither one value, nor all but one, nor a range of a number: ask for each value by itself")
+
 // errColumns says that an answer is of more columns than three.
-var errColumns = errors.New("tables: a question is of at most three columns")
+var errColumns = errors.New("tables: a question is of at most three columns: this release tells of two together, and bounds what three allow")
 
 // Questions returns how many counts and shares can be asked for: of a column one value, all but it or, where values are in
-// order, a range of them; each with one such of another column, and as a share of either.
+// order, a range of them; each with one such of another column, and as a share of either. Others are refused (counted), or
+// have no share (among).
 func (s *Sums) Questions() float64 {
 	n, before := 0.0, 0.0
 	for a, k := range s.Code.Sizes {
 		ways := float64(2 * k)
 		if a < len(s.Ordered) && s.Ordered[a] {
-			ways = float64(k) * float64(k+1) / 2
+			ways = float64(k)*float64(k+1)/2 + float64(k-2) // all but one that is within
 		}
 		n += ways + 3*before*ways
 		before += ways
@@ -150,9 +154,15 @@ func (s *Sums) Quantile(level float64) float64 {
 }
 
 // Answer returns how many hold all the values that are asked for, and which share that is of those who hold what within
-// asks. Conditions of one column are joined, and a column with all its values tells nothing.
+// asks. Conditions of one column are joined, and a column with all its values tells nothing. What Questions does not count
+// is refused.
 func (s *Sums) Answer(where, within []Condition, level float64) (Answer, error) {
 	where, within = s.joined(where), s.joined(within)
+	for _, c := range slices.Concat(where, within) {
+		if !s.counted(c) {
+			return Answer{}, errValues
+		}
+	}
 	a, err := s.bounded(where, level)
 	if err != nil {
 		return a, err
@@ -167,14 +177,45 @@ func (s *Sums) Answer(where, within []Condition, level float64) (Answer, error) 
 		if of.Low > 0 {
 			a.Share, a.ShareLow, a.ShareHigh = min(1, a.Count/of.Count), a.Low/of.High, min(1, a.High/of.Low)
 		}
-	case of.Raw > clearly*of.StdErr:
-		ratio := a.Raw / of.Raw
-		spread := s.Error * math.Sqrt(a.of.plus(of.of, -ratio).product(a.of.plus(of.of, -ratio))) / of.Raw
-		z := s.Quantile(level)
-		a.Share = min(1, a.Count/max(of.Count, a.Count))
-		a.ShareLow, a.ShareHigh = max(0, ratio-z*spread), min(1, ratio+z*spread)
+	case among(where, within) && of.Raw > clearly*of.StdErr:
+		unit := s.Error * s.Error
+		low, high, ok := ratio(a.Raw, of.Raw, unit*a.of.product(a.of), unit*of.of.product(of.of), unit*a.of.product(of.of), s.Quantile(level))
+		if ok {
+			a.Share = min(1, a.Count/max(of.Count, a.Count))
+			a.ShareLow, a.ShareHigh = min(1, max(0, low)), max(0, min(1, high))
+		}
 	}
 	return a, nil
+}
+
+// ratio returns all r by which a - r of is no more than z of its own errors (Fieller), of two numbers with their variances
+// and covariance; ok is false where these have no end.
+func ratio(a, of, va, vof, both, z float64) (low, high float64, ok bool) {
+	lead, middle, last := of*of-z*z*vof, a*of-z*z*both, a*a-z*z*va
+	if lead <= 0 {
+		return 0, 0, false
+	}
+	root := math.Sqrt(max(0, middle*middle-lead*last))
+	return (middle - root) / lead, (middle + root) / lead, true
+}
+
+// counted reports whether Questions counts a condition. One that nobody meets has no noise.
+func (s *Sums) counted(c Condition) bool {
+	n, k := len(c.Values), s.Code.Sizes[c.Column]
+	if n <= 1 || n >= k-1 {
+		return true
+	}
+	return c.Column < len(s.Ordered) && s.Ordered[c.Column] && slices.Max(c.Values)-slices.Min(c.Values) == n-1
+}
+
+// among reports whether a share of those within is one that Questions counts: all that they hold is asked for as well.
+func among(where, within []Condition) bool {
+	for _, c := range within {
+		if !slices.ContainsFunc(where, func(w Condition) bool { return w.Column == c.Column && slices.Equal(w.Values, c.Values) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // joined returns conditions of different columns, in their order, each of values that none of them refuses.

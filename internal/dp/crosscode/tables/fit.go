@@ -79,12 +79,12 @@ func (s *Sums) Fit(target, value int, sampled bool) (Fit, error) {
 	variance := hold * (1 - hold/n)
 	left := max(0, variance-(dot(weights, right)-hold*hold/n))
 	f.Explained = min(1, max(0, 1-left/variance))
-	toward := func(functional []float64) float64 {
+	toward := func(own int, functional []float64) float64 {
 		u := make([]float64, size)
 		for i := range u {
 			u[i] = dot(inverse[i], functional)
 		}
-		noise := s.moved(u, weights, columns, starts, target, corner)
+		noise := s.moved(u, weights, columns, starts, target, own, corner)
 		sample := 0.0
 		if sampled {
 			sample = left / n * dot(u, functional)
@@ -103,7 +103,7 @@ func (s *Sums) Fit(target, value int, sampled bool) (Fit, error) {
 			for x := range wide {
 				functional[from+x] = c[x] - mean[x]
 			}
-			f.Effects[a] = append(f.Effects[a], estimate.Value{Mean: dot(functional, weights), StdErr: toward(functional)})
+			f.Effects[a] = append(f.Effects[a], estimate.Value{Mean: dot(functional, weights), StdErr: toward(a, functional)})
 		}
 	}
 	return f, nil
@@ -123,8 +123,8 @@ func (s *Sums) along(a, target, x int, corner []float64) (sum float64) {
 }
 
 // moved returns the variance of <u, right> - u^T gram weights, in units of the squared error of a sum: by how much the
-// noise of each sum moves a number of the model.
-func (s *Sums) moved(u, weights []float64, columns []int, starts map[int]int, target int, corner []float64) (variance float64) {
+// noise of each sum moves an effect of a column of its own. The mean that effects are told from has noise too.
+func (s *Sums) moved(u, weights []float64, columns []int, starts map[int]int, target, own int, corner []float64) (variance float64) {
 	one, two := s.Code.Weights()
 	kt := float64(s.Code.Sizes[target])
 	for x := range corner { // the target by itself is in the share of everybody
@@ -140,6 +140,9 @@ func (s *Sums) moved(u, weights []float64, columns []int, starts map[int]int, ta
 			d := u[from+x]/kt - u[0]*weights[from+x] - u[from+x]*weights[0]
 			for _, c := range s.Code.Corners(a) {
 				d -= (k - 1) / k * c[x] * dot(u[from:from+size-1], c) * dot(weights[from:from+size-1], c)
+			}
+			if a == own {
+				d -= weights[from+x] / float64(s.Respondents)
 			}
 			variance += d * d / (one * one)
 			for y := range corner {

@@ -112,8 +112,8 @@ func TestErrorsAreThoseOfNoise(t *testing.T) {
 	questions := [][2][]Condition{
 		{{{0, []int{2}}}, nil},
 		{{{0, []int{2}}, {2, []int{1}}}, {{0, []int{2}}}},
-		{{{2, []int{1, 2}}, {1, []int{1}}}, {{1, []int{1}}}},
-		{{{3, []int{0, 1, 2}}, {0, []int{0}}}, {{3, []int{0, 1, 2}}}},
+		{{{2, []int{1, 2, 3}}, {1, []int{1}}}, {{1, []int{1}}}},
+		{{{3, []int{0, 1, 2, 3}}, {0, []int{0}}}, {{3, []int{0, 1, 2, 3}}}},
 	}
 	r := seeded.New(3)
 	counts, shares, effects := make([]float64, len(questions)), make([]float64, len(questions)), map[[2]int]float64{}
@@ -126,9 +126,11 @@ func TestErrorsAreThoseOfNoise(t *testing.T) {
 			}
 			d := (a.Raw - held(records, q[0]...)) / a.StdErr
 			counts[i] += d * d / runs
-			z := s.Quantile(0.95)
-			middle, half := (a.ShareLow+a.ShareHigh)/2, (a.ShareHigh-a.ShareLow)/2
-			d = (middle - held(records, q[0]...)/held(records, q[1]...)) / half * z
+			one := 1 - 2*0.1587*s.Questions() // a range of one error to each side
+			if a, err = s.Answer(q[0], q[1], one); err != nil {
+				t.Fatal(err)
+			}
+			d = ((a.ShareLow+a.ShareHigh)/2 - held(records, q[0]...)/held(records, q[1]...)) / ((a.ShareHigh - a.ShareLow) / 2)
 			shares[i] += d * d / runs
 		}
 		f, err := s.Fit(1, 1, false)
@@ -370,17 +372,118 @@ func TestRowsHaveTheTables(t *testing.T) {
 // All that can be asked is counted.
 func TestQuestions(t *testing.T) {
 	s := sums(seeded.New(1), []int{3, 2}, [][]int{{0, 0}}, 0)
-	if got := s.Questions(); got != 6+4+3*6*4 {
+	if got := s.Questions(); got != 6+4+3*6*4 { // counts, and counts and two shares of each pair
 		t.Error(got)
 	}
-	if s.Ordered = []bool{true, false}; s.Questions() != 6+4+3*6*4 {
+	if s.Ordered = []bool{true, false}; s.Questions() != 7+4+3*7*4 {
 		t.Error(s.Questions())
 	}
 	s = sums(seeded.New(1), []int{5, 2}, [][]int{{0, 0}}, 0)
-	if s.Ordered = []bool{true, false}; s.Questions() != 15+4+3*15*4 {
+	if s.Ordered = []bool{true, false}; s.Questions() != 18+4+3*18*4 {
 		t.Error(s.Questions())
 	}
 	if z := s.Quantile(0.95); math.Abs(z-3.7) > 0.1 {
 		t.Error(z)
+	}
+}
+
+// What is not counted among all questions is refused, or has no share.
+func TestQuestionsThatAreNotCountedAreRefused(t *testing.T) {
+	r := seeded.New(1)
+	var records [][]int
+	for range 2000 {
+		records = append(records, []int{r.IntN(5), r.IntN(5), r.IntN(2)})
+	}
+	s := sums(r, []int{5, 5, 2}, records, 1)
+	s.Ordered = []bool{false, true, false}
+	for _, c := range []struct {
+		column int
+		values []int
+		ok     bool
+	}{
+		{0, []int{3}, true}, {0, []int{0, 1, 2, 4}, true}, {0, nil, true}, {0, []int{1, 2}, false}, {0, []int{0, 1, 3}, false},
+		{1, []int{1, 2}, true}, {1, []int{0, 1, 2}, true}, {1, []int{0, 1, 3, 4}, true}, {1, []int{0, 2}, false}, {1, []int{0, 3, 4}, false},
+	} {
+		for _, where := range [][]Condition{{{c.column, c.values}}, {{2, []int{1}}, {c.column, c.values}}} {
+			if _, err := s.Answer(where, nil, 0.95); (err == nil) != c.ok {
+				t.Errorf("%v: %v", where, err)
+			}
+		}
+	}
+	not := func(v int) Condition {
+		all := []int{0, 1, 2, 3, 4}
+		return Condition{0, slices.Delete(all, v, v+1)}
+	}
+	if _, err := s.Answer([]Condition{not(0), not(1)}, nil, 0.95); err == nil {
+		t.Error("a set that two conditions leave is answered")
+	}
+	if _, err := s.Answer([]Condition{{0, []int{1}}}, []Condition{not(0), not(1)}, 0.95); err == nil {
+		t.Error("a share of a set that two conditions leave is answered")
+	}
+	a, err := s.Answer([]Condition{not(0), {0, []int{1}}}, []Condition{not(0)}, 0.95)
+	if err != nil || !math.IsNaN(a.Share) {
+		t.Errorf("a share of some values of the same column is stated: %v, %v", a.Share, err)
+	}
+}
+
+// A range of a share holds the truth as often as it says, far out too. The ratio's own first-order error would not.
+func TestSharesHoldFarOut(t *testing.T) {
+	const runs, whole, part, z = 400_000, 10.0, 8.0, 3.5 // in errors; their noise is independent
+	r := seeded.New(8)
+	missed, twin := 0.0, 0.0
+	for range runs {
+		a, of := part+r.NormFloat64(), whole+r.NormFloat64()
+		if of <= clearly {
+			continue
+		}
+		low, high, ok := ratio(a, of, 1, 1, 0, z)
+		if !ok || low > part/whole || high < part/whole {
+			missed++
+		}
+		if half := z * math.Hypot(1, a/of) / of; math.Abs(a/of-part/whole) > half {
+			twin++
+		}
+	}
+	said := 2 * 2.326e-4 * runs
+	if missed > 1.4*said || twin < 1.8*said {
+		t.Errorf("%v ranges of %v miss, first-order ones %v: %v are said to", missed, runs, twin, said)
+	}
+	if _, _, ok := ratio(1, 3, 1, 1, 0, 4); ok {
+		t.Error("a share of what may be nobody has a range")
+	}
+}
+
+// Errors of a model count the noise of the mean that effects are told from, of a target that follows a column.
+func TestEffectsOfWhatFollowsAColumn(t *testing.T) {
+	const runs, noise = 600, 30.0
+	r := seeded.New(9)
+	var records [][]int
+	for range 20_000 {
+		a, b := r.IntN(4), 0
+		if (a == 0) == (r.Float64() < 0.97) {
+			b = 1
+		}
+		records = append(records, []int{a, b, r.IntN(3)})
+	}
+	sizes := []int{4, 2, 3}
+	exact, err := sums(r, sizes, records, 0).Fit(1, 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits, n := 0.0, 0.0
+	for range runs {
+		f, err := sums(r, sizes, records, noise).Fit(1, 1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for v, e := range f.Effects[0] {
+			if n++; math.Abs(e.Mean-exact.Effects[0][v].Mean) <= 1.96*e.StdErr {
+				hits++
+			}
+		}
+	}
+	t.Log(hits / n)
+	if cover := hits / n; cover < 0.935 || cover > 0.965 {
+		t.Errorf("ranges of 95 %% hold %v of the effects", cover)
 	}
 }
