@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -213,6 +214,31 @@ func TestWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// One who lies in every row counts for as many times more of several metrics as its rows are larger, times the root of their number,
+// by which sums are multiplied.
+func TestLiarsCountForMoreOfManyMetrics(t *testing.T) {
+	for _, metrics := range []int{1, 4} {
+		p := example.Experiment()
+		p.Crowd.Minimum, p.Budget.Epsilon, p.Budget.Delta = 5000, 1, 1e-6
+		e := p.Question.Experiment
+		for i := range metrics - 1 {
+			other := e.Metrics[0]
+			other.Name = string(rune('a' + i))
+			e.Metrics = append(e.Metrics, other)
+		}
+		p = example.Design(t, p)
+		b := *p.Question.Experiment.Bits
+		all, people := example.Runnable(t, p).Question.(*experiment.Question).Compare(), 0.0
+		_, after, _ := strings.Cut(all[len(all)-1].Says, "counts for up to ")
+		if _, err := fmt.Sscan(after, &people); err != nil {
+			t.Fatal(all, err)
+		}
+		if want := math.Sqrt(float64(metrics)) * b.Clip / (1 - 2*b.Flip); math.Abs(people/want-1) > 0.06 {
+			t.Errorf("%d metrics: %v, want %v", metrics, people, want)
+		}
+	}
+}
+
 func zeros(s question.Symbol) (all []float64) {
 	switch s := s.(type) {
 	case []uint64:
@@ -234,6 +260,8 @@ func TestPlansAreRefused(t *testing.T) {
 		"different names":  func(_ *plan.Plan, e *plan.Experiment) { e.Metrics = append(e.Metrics, e.Metrics[0]) },
 		"shares":           func(_ *plan.Plan, e *plan.Experiment) { e.Shares = []float64{0.5, 0.4} },
 		"low must be":      func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Low = 100 },
+		"too far apart":    func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Low, e.Metrics[0].High = -1e308, 1e308 },
+		"times must be":    func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Times = -9e307 },
 		"not finite":       func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Times = math.Inf(1) },
 		"are of before":    func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Before = "" },
 		"are of per":       func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Rate = 1 },

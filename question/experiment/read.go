@@ -53,18 +53,46 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The bits' error has in it how respondents differ, which is no error of the sum of these.
 		weight := float64(len(q.ask.Metrics))
-		own.Variance = weight * math.Max(0, estimated.Error*estimated.Error-float64(m.Respondents)/float64(q.ask.Bits.Rows))
 		for i, x := range estimated.Vector {
 			own.Of[i] = x * math.Sqrt(weight)
 		}
+		own.Variance = weight * bitsVariance(*q.ask.Bits, counts.Answered, m.Respondents, squares(q.ask, own.Of))
 		for _, n := range counted.N {
 			m.Answers += float64(n) / float64(m.Respondents)
 		}
 	}
 	m.Sums = m.Sums.Add(own)
 	return m, nil
+}
+
+// bitsVariance returns that of a number of the sum of n vectors, by the rows' answers: n R^2/(A (1-2p)^2) - squares/rows where
+// each row has as many. The subtracted part is how respondents differ, which is no error of the sum of these; the vector
+// package's Error is without the square of their mean already, and must not be reduced by it again.
+func bitsVariance(b plan.BitsSent, answered []uint32, n int, squares float64) float64 {
+	inverse, unit := 0.0, float64(n)*b.Clip/(float64(b.Rows)*(1-2*b.Flip))
+	for _, a := range answered {
+		if a > 0 {
+			inverse += 1 / float64(a)
+		}
+	}
+	return math.Max(0, unit*unit*inverse-math.Min(float64(n), squares)/float64(b.Rows))
+}
+
+// squares returns about the least sum of all vectors' squared lengths that goes with their sums: of a place u in a range
+// 1 - 2w + 8 w^2, w = u (1-u), and nothing of what did not fit.
+func squares(ask plan.Experiment, of []float64) (total float64) {
+	for metric := range ask.Metrics {
+		people, w := 0.0, 0.0
+		for arm := range ask.Arms {
+			own := of[lift.At(ask, arm, metric):]
+			people, w = people+own[0]+own[1], w+own[2]/math.Sqrt(8)
+		}
+		if people > 0 {
+			total += math.Max(0, people-2*w+8*w*w/people) / float64(len(ask.Metrics))
+		}
+	}
+	return total
 }
 
 // Averages returns the means of metrics, by arm and metric, of records that fit, as they are: of a ratio both sums divided.

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question/rows"
 	"github.com/confetti-dp/confetti/internal/question/terms"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
 
@@ -53,6 +54,9 @@ func (q *Question) Words() question.Words {
 	}
 	if slices.ContainsFunc(q.ask.Metrics, known) {
 		w.Assumptions = append(w.Assumptions, "What is subtracted, and the ranges, were made of what is public: of other people, or of a release that these people's ledgers were charged for.")
+	}
+	if slices.ContainsFunc(q.ask.Metrics, func(m plan.Measure) bool { return m.Taken != 0 || m.Per != "" }) {
+		w.Assumptions = append(w.Assumptions, "A lift in percent takes the mean of what is subtracted, and of what a metric is divided by, from those other people: it holds where respondents of the first arm have the same.")
 	}
 	if q.rows != nil && q.ask.Bits.Answered < q.ask.Bits.Rows {
 		w.Thinning = "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other."

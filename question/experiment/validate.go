@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -13,6 +14,7 @@ const (
 	maxRows    = 1 << 20
 	minPayload = 6
 	most       = 64 // arms, and metrics
+	mostTimes  = 1e6
 )
 
 // validate lists what is wrong with a plan of an experiment.
@@ -79,6 +81,8 @@ func measured(m plan.Measure, ps *plan.Problems) {
 	require(m.Name != "", "needs a name")
 	require(finite(m.Low, m.High, m.Times, m.Most, m.Rate, m.Taken, m.TakenError, m.PerMean, m.LostAlike, m.LostShare), "a number is not finite")
 	require(m.Low < m.High, "low must be below high")
+	require(finite(m.High-m.Low), "low and high are too far apart")
+	require(math.Abs(m.Times) <= mostTimes, "times must be from -1,000,000 to 1,000,000")
 	require(m.Before != "" || m.Times == 0 && m.Most == 0, "times and most are of before: leave them out")
 	require(m.Per != "" || m.Rate == 0 && m.PerMean == 0, "rate and per_mean are of per: leave them out")
 	require(m.Per == "" || m.PerMean > 0, "per_mean must be above 0")

@@ -21,7 +21,7 @@ type Experiment struct {
 	Metric []string  `help:"Name of a number that is compared; the first of several decides." sep:"none" placeholder:"NAME"`
 	Before []string  `help:"Name of the same number before the experiment, of which a part is subtracted: for the first metric, or one for each; - for none." sep:"none" placeholder:"NAME"`
 	Per    []string  `help:"Name of the number that a metric is divided by, such as views: likewise." sep:"none" placeholder:"NAME"`
-	Range  []string  `help:"Instead of --like: the ends of a metric, which is then called capped; of a metric of zeros and ones 0,1, which cut nothing. Likewise." sep:"none" placeholder:"LOW,HIGH"`
+	Range  []string  `help:"Instead of --like: the ends of a metric, which is then called capped; of zeros and ones 0,1 cut nothing. Likewise." sep:"none" placeholder:"LOW,HIGH"`
 	Like   string    `help:"Public table of other people, or made up, with columns of these names: ranges and what is subtracted follow from it. Never of those who will be asked." type:"path" placeholder:"FILE"`
 	Lift   string    `help:"The smallest change that is to be seen, such as 2%: people needed follow from it." placeholder:"SHARE"`
 	Power  float64   `help:"How often it is to be seen." default:"0.8"`
@@ -123,7 +123,7 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int) (Asked, error
 		m := f.Measure(i, name)
 		ends, given, _ := f.ends(i)
 		if given {
-			m.Low, m.High, m.Capped = ends[0], ends[1], ends != [2]float64{0, 1}
+			m.Low, m.High, m.Capped = ends[0], ends[1], true
 			if m.Before != "" || m.Per != "" {
 				return a, terminal.Usagef("--range of %s beside --before or --per: what is subtracted follows from --like alone", name)
 			}

@@ -78,7 +78,7 @@ func Check(e plan.Experiment, arm int, held []float64) error {
 	}
 	at := 0
 	for _, m := range e.Metrics {
-		if left := Left(m, held[at:]); math.IsNaN(left) || math.IsInf(left, 0) {
+		if left := Left(m, held[at:]); math.IsNaN(left) || math.IsInf(left, 0) || math.IsNaN(unit(m, held[at:])) {
 			return fmt.Errorf("experiment: a number is not finite, or too large")
 		}
 		at += Held(m)

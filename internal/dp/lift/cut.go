@@ -20,7 +20,7 @@ func SayCut(m plan.Measure) string {
 	}
 	says += fmt.Sprintf("Below %.4g and above %.4g %s counts as these. ", m.Low, m.High, what)
 	if m.Capped {
-		return says + "The metric is the capped one, and is called so: what lies above is not compared."
+		return says + "The metric is the capped one, and is called so: what lies outside is not compared."
 	}
 	if m.LostShare == 0 {
 		return says + "Nothing of a lift is lost by that."

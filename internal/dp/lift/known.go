@@ -144,7 +144,7 @@ func (k Known) cut(m plan.Measure, s Shape, n float64, people int, noise float64
 			rest := left(m, r)
 			meanLeft += w * rest / n
 			whole += w * (r.Of - s.Mean) * (r.Of - s.Mean) / n
-			two = two && (r.Of == 0 || r.Of == 1)
+			two = two && (r.Of == 0 || r.Of == 1) && r.Before >= 0
 		}
 	}
 	for _, r := range k.Rows {
@@ -153,7 +153,7 @@ func (k Known) cut(m plan.Measure, s Shape, n float64, people int, noise float64
 	s.Whole = whole
 	ends := steps(s.Mean)
 	if two && m.Per == "" { // nothing is cut
-		ends = []float64{-m.Times * math.Min(1, math.Max(0, m.Most)), 1}
+		ends = []float64{0 - m.Times*math.Max(0, m.Most), 1}
 	}
 	bins := make([]bin, len(ends)+1) // what lies below the first end, between two, above the last
 	for _, r := range k.Rows {

@@ -159,6 +159,63 @@ func TestMeasuresThatCannotBeFitted(t *testing.T) {
 	}
 }
 
+// A plan's numbers may make a place in the range none: such a record does not fit.
+func TestPlacesThatAreNone(t *testing.T) {
+	e := two()
+	e.Metrics[0] = plan.Measure{Name: "x", Low: -1e308, High: 1e308, Before: "before", Times: -9e307, Most: 1}
+	if Check(e, 0, []float64{1, 0}) != nil {
+		t.Error("a record fits nowhere")
+	}
+	if Check(e, 0, []float64{9e307, 1}) == nil {
+		t.Error("a place that is none was taken")
+	}
+}
+
+// Zeros and ones of which a large number from before is subtracted stay within the range.
+func TestZerosAndOnesWithWhatWasBefore(t *testing.T) {
+	var k Known
+	r := seeded.New(5)
+	for range 5000 {
+		before := 20 * r.Float64()
+		of := 0.0
+		if r.Float64() < before/30 {
+			of = 1
+		}
+		k.Rows = append(k.Rows, Row{Of: of, Before: before, People: 1})
+	}
+	m, _, err := k.Fit(plan.Measure{Name: "paid", Before: "before"}, 40_000, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, twin := 0, 0
+	for _, row := range k.Rows {
+		rest := left(m, row)
+		if rest < m.Low || rest > m.High {
+			out++
+		}
+		if rest < -m.Times {
+			twin++
+		}
+	}
+	if m.Times == 0 || out > 0 || m.LostShare != 0 {
+		t.Errorf("%+v: %d are cut off, and nothing is said to be lost", m, out)
+	}
+	if twin == 0 {
+		t.Error("a range that ends at one from before would cut nobody: nothing is measured")
+	}
+}
+
+// No part is told of a first arm that has almost nothing.
+func TestPartsNeedABase(t *testing.T) {
+	e, of := two(), func(u float64) []float64 { return []float64{5000 * u, 5000 * (1 - u), 0, 5200 * u, 5000 - 5200*u, 0} }
+	for u, told := range map[float64]bool{0.001: false, 0.2: true} {
+		l := Of(e, Sums{Of: of(u), Variance: 70}, 1, 0)
+		if math.IsNaN(l.Relative.Best) == told || math.IsNaN(l.Relative.Whole[1]) == told || math.IsNaN(l.Whole[0]) {
+			t.Errorf("%v: %+v", u, l)
+		}
+	}
+}
+
 // Zeros and ones lose nothing to a cut. Where the top cannot be bounded, the metric is the capped one.
 func TestCutsAreBoundedOrCalledCapped(t *testing.T) {
 	var bits Known

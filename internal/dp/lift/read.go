@@ -95,13 +95,17 @@ type Lift struct {
 	Drawn    [2]float64 // the interval by who was drawn,
 	Noised   [2]float64 // by the noise too,
 	Whole    [2]float64 // and by what was cut off
-	// Relative are these as parts of the first arm's mean, with the error of that.
+	// Relative are these as parts of the first arm's mean, with the error of that; not numbers where that is not clear of zero.
 	Base     Mean
 	Relative struct {
 		Best                 float64
 		Drawn, Noised, Whole [2]float64
 	}
 }
+
+// clear is by how many errors the first arm's mean is above zero where parts of it are told: of fewer the interval of a
+// quotient does not hold.
+const clear = 8
 
 // comparisons returns how many hold at once.
 func comparisons(e plan.Experiment) int { return (len(e.Arms) - 1) * len(e.Metrics) }
@@ -145,6 +149,10 @@ func Of(e plan.Experiment, s Sums, arm, metric int) Lift {
 	l.Relative.Best = back * rel
 	l.Relative.Drawn, l.Relative.Noised = around(back*rel, back*z*drawn), around(back*rel, back*z*whole)
 	l.Relative.Whole = uncut(m, around(rel, z*whole))
+	if !(base >= clear*math.Hypot(math.Sqrt(control.Variance()), m.TakenError)) {
+		none := [2]float64{math.NaN(), math.NaN()}
+		l.Relative.Best, l.Relative.Drawn, l.Relative.Noised, l.Relative.Whole = none[0], none, none, none
+	}
 	return l
 }
 

@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/lift"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
@@ -60,6 +61,9 @@ func describeExperiment(m *experiment.Model, public Public) ([]release.Metric, [
 			l := lift.Of(e, m.Sums, arm, i)
 			row := []release.Cell{release.Named(e.Arms[arm]), release.Named(metric.Name), release.Number(l.Relative.Best, 0), release.Interval(l.Relative.Whole[0], l.Relative.Whole[1]),
 				release.Interval(l.Whole[0], l.Whole[1]), release.Number(l.Evidence, 0)}
+			if math.IsNaN(l.Relative.Best) {
+				row[2], row[3] = release.Cell{}, release.Cell{}
+			}
 			if public.Truth != nil {
 				row = append(row, release.Number(public.Truth.Arms[arm][i]/public.Truth.Arms[0][i]-1, 0))
 			}
@@ -67,7 +71,9 @@ func describeExperiment(m *experiment.Model, public Public) ([]release.Metric, [
 		}
 	}
 	lifts.Tables = []release.Table{table}
-	lifts.Figures = append(lifts.Figures, liftFigure(m, public.Truth))
+	if f := liftFigure(m, public.Truth); !slices.ContainsFunc(f.Series[0].Y, math.IsNaN) {
+		lifts.Figures = append(lifts.Figures, f)
+	}
 	if e.Looks > 1 {
 		lifts.Figures = append(lifts.Figures, looksFigure(m))
 	}

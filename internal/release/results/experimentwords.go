@@ -70,7 +70,7 @@ func (w experimentWords) lifts(arms, metrics keys) said {
 		text += fmt.Sprintf("All %d intervals hold at once; the first metric alone decides. ", n)
 	}
 	if w.ask.Looks > 1 {
-		text += fmt.Sprintf("This is look %d of at most %d, which were planned before the first; intervals are at this look's level, so that looking often does not make chance look like an effect. After an early stop the best guess is too high in the mean. ", w.ask.Look, w.ask.Looks)
+		text += fmt.Sprintf("This is look %d of at most %d, which were planned before the first; intervals are at this look's level, so that looking often does not make chance look like an effect. After an early stop the best guess is too high in the mean. The line is exact where all looks have equally many people, and the less exact the more these differ. ", w.ask.Look, w.ask.Looks)
 	}
 	for _, m := range w.ask.Metrics {
 		text += lift.SayCut(m) + " "
@@ -104,7 +104,15 @@ func (w experimentWords) evenness() string {
 	if uneven > lift.TooUneven {
 		return fmt.Sprintf("People did not fall into the arms as planned: they are %.1f deviations away. No lift is shown, since who is missing may be what differs.", uneven)
 	}
-	return fmt.Sprintf("People fell into the arms as planned: a difference of this size comes by chance in %s of experiments.", numerals.Percent(math.Erfc(uneven/math.Sqrt2)))
+	return fmt.Sprintf("People fell into the arms as planned: a difference of this size comes by chance in at most %s of experiments.", numerals.Percent(byChance(uneven, len(w.ask.Arms))))
+}
+
+// byChance bounds how often some arm of so many is as far from its share. Two arms are equally far.
+func byChance(uneven float64, arms int) float64 {
+	if arms == 2 {
+		arms = 1
+	}
+	return math.Min(1, float64(arms)*math.Erfc(uneven/math.Sqrt2))
 }
 
 // answer says what may be decided.
@@ -145,8 +153,15 @@ func (w experimentWords) decided(row []release.Cell, line float64) string {
 	if m.Capped {
 		what += fmt.Sprintf(" (capped at %.4g)", m.High+m.Taken)
 	}
-	low, high, evidence := *row[3].Low, *row[3].High, *row[5].Value
+	ends, evidence := row[3], *row[5].Value
 	between := func(a, b float64) string { return fmt.Sprintf("%.1f to %.1f\u00a0%%", 100*a, 100*b) }
+	if ends.Low == nil { // no share of the first arm's mean
+		ends = row[4]
+		between = func(a, b float64) string {
+			return fmt.Sprintf("%.4g to %.4g in its own unit (what “%s” has is not clear of zero, so no share of it is told)", a, b, w.ask.Arms[0])
+		}
+	}
+	low, high := *ends.Low, *ends.High
 	switch {
 	case evidence > line && low > 0:
 		return fmt.Sprintf("Yes: %s is up by %s.", what, between(low, high))

@@ -97,10 +97,14 @@ func liftsOf(m *experiment.Model, truth *results.Truth) (all []measure.Lift) {
 	for metric := range e.Metrics {
 		for arm := 1; arm < len(e.Arms); arm++ {
 			l := lift.Of(e, m.Sums, arm, metric)
-			all = append(all, measure.Lift{
-				Arm: e.Arms[arm], Metric: e.Metrics[metric].Name, Lift: l.Relative.Best, Low: l.Relative.Whole[0], High: l.Relative.Whole[1],
+			one := measure.Lift{
+				Arm: e.Arms[arm], Metric: e.Metrics[metric].Name,
 				Deviations: l.Evidence, Found: math.Abs(l.Evidence) > lift.Z(e), Truth: truth.Arms[arm][metric]/truth.Arms[0][metric] - 1,
-			})
+			}
+			if r := l.Relative; !math.IsNaN(r.Best) {
+				one.Lift, one.Low, one.High = &r.Best, &r.Whole[0], &r.Whole[1]
+			}
+			all = append(all, one)
 		}
 	}
 	return all

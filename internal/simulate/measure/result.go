@@ -135,16 +135,16 @@ type Crosstabs struct {
 	Covered        float64 `json:"covered"`     // share of cells that 95 % intervals of their own have in them
 }
 
-// Lift is by how much more an arm has of a metric than the first, as a part of that.
+// Lift is by how much more an arm has of a metric than the first, as a part of that; nil where that is not clear of zero.
 type Lift struct {
-	Arm        string  `json:"arm"`
-	Metric     string  `json:"metric"`
-	Lift       float64 `json:"lift"`
-	Low        float64 `json:"low"`
-	High       float64 `json:"high"`
-	Deviations float64 `json:"deviations"` // from zero
-	Found      bool    `json:"found"`
-	Truth      float64 `json:"truth"`
+	Arm        string   `json:"arm"`
+	Metric     string   `json:"metric"`
+	Lift       *float64 `json:"lift,omitempty"`
+	Low        *float64 `json:"low,omitempty"`
+	High       *float64 `json:"high,omitempty"`
+	Deviations float64  `json:"deviations"` // from zero
+	Found      bool     `json:"found"`
+	Truth      float64  `json:"truth"`
 }
 
 // Round is one round of a search.

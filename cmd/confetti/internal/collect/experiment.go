@@ -89,7 +89,11 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	}
 	rows := []string{page.Answer(out.Release), fmt.Sprintf("devices              %d", r.Respondents)}
 	for _, l := range r.Lifts {
-		rows = append(rows, fmt.Sprintf("%-20s %.2f %% (%.2f to %.2f %%; truth %.2f %%)", l.Arm+", "+l.Metric, 100*l.Lift, 100*l.Low, 100*l.High, 100*l.Truth))
+		if l.Lift == nil {
+			rows = append(rows, fmt.Sprintf("%-20s no share: what the first arm has is not clear of zero", l.Arm+", "+l.Metric))
+			continue
+		}
+		rows = append(rows, fmt.Sprintf("%-20s %.2f %% (%.2f to %.2f %%; truth %.2f %%)", l.Arm+", "+l.Metric, 100**l.Lift, 100**l.Low, 100**l.High, 100*l.Truth))
 	}
 	for _, m := range out.Plan.Question.Experiment.Metrics {
 		rows = append(rows, "cut                  "+lift.SayCut(m))
