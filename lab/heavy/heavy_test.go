@@ -1,13 +1,16 @@
 package heavy
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
+	question "github.com/confetti-dp/confetti/question/strings"
 )
 
 // Populations that need no file are the same each time, of different strings that fit, the most frequent first.
@@ -73,6 +76,51 @@ func TestTheStabilityHistogramIsTight(t *testing.T) {
 	}
 	if want := 400 * beyond(4); math.Abs(float64(shown)-want) > 5*math.Sqrt(want)+1 {
 		t.Errorf("a string 4 below is shown in %d of 400, want some %.0f", shown, want)
+	}
+}
+
+// Liars spend all ones that a proof allows on positions: each says as many, none twice, and all strings together gain more
+// than one of each. One string alone gains one.
+func TestLiarsSpendAllOnes(t *testing.T) {
+	const liars, people = 1000, 3000
+	c := Cell{Strings: "versions", People: people, Epsilon: 4, Delta: 1e-6, Seed: 1, Noise: plan.NoiseAggregators}
+	p, err := population(c.Strings, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proto, err := c.protocol(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := proto.Question.(*question.Question)
+	ones, positions := float64(q.Code().Ones()), float64(q.Code().Positions())
+	for names, want := range map[int]float64{1: positions, 4: ones} {
+		l := lie{names: p.texts[:names]}
+		one, all := proto.NewTally().(*tally.Sums), proto.NewTally().(*tally.Sums)
+		if err := errors.Join(l.prove(q, one, 1), l.prove(q, all, liars)); err != nil {
+			t.Fatal(err)
+		}
+		said, total := 0.0, 0.0
+		for i, n := range one.N {
+			if said += float64(n); n > 1 {
+				t.Fatal("a number is no bit")
+			}
+			total += float64(all.N[i])
+		}
+		if said != want || total != liars*want {
+			t.Errorf("%d strings: one liar says %v ones, and all %v; want %v", names, said, total, want)
+		}
+		got, err := found(proto, all, people)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gained := 0.0
+		for _, n := range got {
+			gained += n / liars
+		}
+		if by := want / positions; math.Abs(gained-by) > 0.05 {
+			t.Errorf("%d strings: one liar counts for %v in all, want %v", names, gained, by)
+		}
 	}
 }
 

@@ -197,30 +197,46 @@ func (l lie) tell(q *strings.Question, t tally.Tally, liars int, r *rand.Rand) e
 	return nil
 }
 
-// prove adds vectors that pass the proof: each liar says the ones of one string, and spends none on pairs; who hides a string says
-// all other cells of its bucket that it can.
+// prove adds vectors that pass the proof: each liar says ones of the strings in turn, as many as a string has, and spends none on
+// pairs, so that the last goes on where it stopped; who hides a string says all other cells of its bucket that it can.
 func (l lie) prove(q *strings.Question, t *tally.Sums, liars int) error {
 	c, err := q.Circuit()
 	if err != nil {
 		return err
 	}
-	for i := range liars {
-		symbols, _ := q.Symbols(l.names[i%len(l.names)])
-		bucket, cells := q.Code().Word(symbols)
-		left, first := c.Weight, bucket*q.Code().Positions()*q.Code().Cells
-		for turn := range q.Code().Cells {
-			for at, cell := range cells {
-				say := (int(cell) + turn) % q.Code().Cells
-				if l.hides {
-					say = (int(cell) + 1 + turn) % q.Code().Cells
-				} else if turn > 0 {
-					left = 0
-				}
-				if left > 0 {
-					t.N[first+at*q.Code().Cells+say]++
-					left--
-				}
+	var cells []int // that liars share out, by string
+	for _, text := range l.names {
+		symbols, _ := q.Symbols(text)
+		bucket, word := q.Code().Word(symbols)
+		for at, cell := range word {
+			cells = append(cells, (bucket*q.Code().Positions()+at)*q.Code().Cells+int(cell))
+		}
+	}
+	if l.hides { // the other cells of the positions, the next ones first
+		own := cells
+		cells = nil
+		for turn := 1; turn < q.Code().Cells; turn++ {
+			for _, cell := range own {
+				first := cell / q.Code().Cells * q.Code().Cells
+				cells = append(cells, first+(cell-first+turn)%q.Code().Cells)
 			}
+		}
+	}
+	next := 0
+	for range liars {
+		if l.hides {
+			next = 0
+		}
+		said := map[int]bool{} // each number is a bit
+		for range cells {
+			if len(said) == c.Weight {
+				break
+			}
+			if cell := cells[next%len(cells)]; !said[cell] {
+				said[cell] = true
+				t.N[cell]++
+			}
+			next++
 		}
 	}
 	return nil

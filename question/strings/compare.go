@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/confetti-dp/confetti/internal/dp/treecode"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -26,8 +27,8 @@ func (q *Question) Compare() []question.Comparison {
 		nats = usualBytes
 	}
 	deviation := q.deviation(n)
-	says := fmt.Sprintf("Of %d respondents a string that %.0f hold is found nine times in ten, if strings are spelt as words are, and one that %.0f hold if they are spelt at random. At most %g %% of what is listed is held by nobody, and a count is right to %.0f, mostly. ",
-		n, q.needed(n, nats, usualPart), q.needed(n, math.Log(float64(q.code.Symbols())), 1), 100*False, 1.96*deviation)
+	says := fmt.Sprintf("Of %d respondents a string that %.0f hold is found nine times in ten, if strings are spelt as words are, and one that %.0f hold if they are spelt at random. Of strings that nobody holds an expected %g passes each test, in all and once more for each beginning that somebody holds; those that share cells by chance are not counted. A count is right to %.0f, mostly, if no string is held by more than one in %.0f. ",
+		n, q.needed(n, nats, usualPart), q.needed(n, math.Log(float64(q.code.Symbols())), 1), False, 1.96*deviation, 1/math.Sqrt(usualAlike))
 	says += fmt.Sprintf("That is by %d buckets of %d people each, on average. ", q.code.Buckets, n/q.code.Buckets) + q.Liars()
 	return []question.Comparison{{Key: "strings", Label: "What is found", Says: says}}
 }
@@ -35,9 +36,25 @@ func (q *Question) Compare() []question.Comparison {
 // Liars says what respondents can do who do not as the plan says.
 func (q *Question) Liars() string {
 	if q.Summed() {
-		return "A device proves that it sends bits, of which few are ones: so one who lies adds one respondent to one string, or a part of one to several."
+		up := func(x float64) float64 { return math.Ceil(10*x) / 10 }
+		all, spelling := spent(q.code.Shape)
+		says := fmt.Sprintf("A device proves that it sends bits, of which few are ones, and not which: so one who lies adds one respondent to one string, and %.1f to all strings together.", up(all))
+		if spelling > 0 {
+			says += fmt.Sprintf(" In what is learnt of spelling, which decides where to look, it counts for up to %.1f.", up(spelling))
+		}
+		return says
 	}
 	return fmt.Sprintf("One who lies counts for up to %d respondents, and one in a hundred, together, can invent more strings than are true: where people are hostile, have two aggregators add up what devices prove (--route sum).", liar)
+}
+
+// spent returns how many respondents one who lies counts for in sums, whose proof allows as many ones as a string has,
+// anywhere: in all strings together, with every one in positions, and in spelling, with every one in pairs; 0 without.
+func spent(s treecode.Shape) (all, spelling float64) {
+	ones, positions := float64(s.Ones()), float64(s.Positions())
+	if s.Pairs > 0 {
+		spelling = ones / float64(s.Length())
+	}
+	return ones / positions, spelling
 }
 
 // liar is how many respondents one counts for at most, whose bits are what it likes, in rows of its choice (docs/strings.md).

@@ -92,6 +92,9 @@ func designSummed(p plan.Plan, ask *plan.Strings) (plan.Plan, error) {
 	if err := s.Validate(); err != nil {
 		return p, err
 	}
+	named := *p.Route.Sum
+	named.Law = plan.LawGaussian // of another tests of strings would promise too much
+	p.Route.Sum = &named
 	route, err := sumprivacy.Calibrate(p, changed(s))
 	p.Route.Sum = &route
 	return p, err
@@ -125,7 +128,7 @@ func buckets(s treecode.Shape, numbers int) int {
 	return max(0, numbers-s.Pairing()) / (s.Positions() * s.Cells)
 }
 
-// overlap returns how alike the vectors of two people are guessed to be.
+// overlap returns how alike the vectors of two people are guessed to be, before anybody answers; a release measures it (seen).
 func overlap() vector.Overlap { return vector.Alike(usualAlike, 1) }
 
 // fill chooses the code for so many people: as many buckets as leave each row its answers, and of short strings no more

@@ -5,11 +5,12 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/dp/treecode/decode"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
 
-// False is the share by which each test of a string bounds what is found and nobody holds.
+// False is the expected number of strings that nobody holds which each test lets pass, but for cells shared by chance.
 const False = decode.False
 
 // NewTally counts zeros and ones in each row, or has the sums of vectors.
@@ -56,9 +57,33 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	for _, n := range counted.N {
 		m.Answers += float64(n) / float64(m.Respondents)
 	}
-	m.Error = math.Hypot(sum.Error, q.rows.Spec().Clipping(m.Respondents, overlap()))
+	m.Error = math.Hypot(sum.Error, q.rows.Spec().Clipping(m.Respondents, q.seen(sum, m.Respondents)))
 	m.Found = decode.Strings(q.code, sum.Vector, m.Error)
 	return m, nil
+}
+
+// seen returns how alike the vectors of these respondents are, at most, from their own sum: what is clipped grows with it.
+//
+// Vectors have entries of at least zero. So the squares of the sum's positions are those of the noise, and the mean over
+// pairs of respondents of x, by which their positions are alike. Pairs of symbols add at most b, their share of the
+// length, and (x+b)^k is at most b^k + (1-b^k) x/(1-b), as it is convex. What clipping adds to the squares, and three
+// deviations of the noise, are left in: they raise it.
+func (q *Question) seen(sum vector.Sum, respondents int) (o vector.Overlap) {
+	numbers := q.code.Numbers() - q.code.Pairing()
+	squares := 0.0
+	for _, x := range sum.Vector[:numbers] {
+		squares += x * x
+	}
+	n, variance := float64(respondents), sum.Error*sum.Error
+	squares = math.Max(0, squares-float64(numbers)*variance)
+	squares += 3 * math.Sqrt(2*float64(numbers)*variance*variance+4*variance*squares)
+	b := q.code.Pairs
+	x := math.Min(1, squares/(n*n*(1-b)))
+	for k := range o {
+		most := math.Pow(b, float64(3+2*k))
+		o[k] = most + (1-most)*x
+	}
+	return o
 }
 
 // Interval returns that of a string by itself, at a level.

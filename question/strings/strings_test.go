@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -114,6 +115,73 @@ func TestRowsAreMovedAsCharged(t *testing.T) {
 	}
 	if most < charged*2/3 {
 		t.Errorf("rows are moved by %v at most, and %v is charged", most, charged)
+	}
+}
+
+// Where most hold one string, what is clipped is far more than a plan guesses, and the release states it: numbers err by as
+// much as is said, and nothing is found that nobody holds. The guess of a plan states too little.
+func TestErrorIsStatedWhereMostHoldOneString(t *testing.T) {
+	const people, rounding = 50_000, 0.1
+	p := ask(letters, 4, people, 2048)
+	s := p.Question.Strings
+	s.Cells, s.Hashes, s.Tail, s.Buckets, s.Pairs = 32, 1, 4, 20, 0.1 // of few rows, so that little of the error is of bits
+	p = example.Design(t, p)
+	proto := example.Runnable(t, p)
+	q := proto.Question.(*stringsof.Question)
+	for _, share := range []float64{0.01, 0.9} {
+		held := map[string]int{"the": int(share * people)}
+		for i := range 100 { // others are spelt alike
+			held["w"+string(letters[i%26])+string(letters[i/26])+"e"] = (people - held["the"]) / 100
+		}
+		var values distribution.Values
+		exact := make([]float64, q.Code().Numbers())
+		for text, n := range held {
+			symbol, err := proto.Encode(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range symbol.([]float32) {
+				exact[i] += float64(n) * float64(x)
+			}
+			for range n {
+				values = append(values, text)
+			}
+		}
+		crowds, err := distribution.Draw(proto, values, example.Streams(1), func(int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		learnt, err := proto.Learn(crowds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := learnt.(*stringsof.Model)
+		for _, f := range m.Found {
+			if held[f.Text] == 0 {
+				t.Errorf("%v hold one string: %q is found, and nobody holds it", share, f.Text)
+			}
+		}
+		counts, err := q.Rows().CountsOf(crowds[0].Tally.(*tally.Counts))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := q.Rows().Estimate(counts, people)
+		if err != nil {
+			t.Fatal(err)
+		}
+		squares, numbers := 0.0, q.Code().Numbers()-q.Code().Pairing()
+		for i, x := range sum.Vector[:numbers] {
+			squares += (x - exact[i]) * (x - exact[i])
+		}
+		errs := math.Sqrt(squares / float64(numbers))
+		if m.Error < errs*(1-rounding) || m.Error > errs*(1+2*rounding) {
+			t.Errorf("%v hold one string: numbers err by %v, and %v is said", share, errs, m.Error)
+		}
+		guessed := math.Hypot(sum.Error, q.Rows().Spec().Clipping(people, vector.Alike(0.01, 1)))
+		t.Logf("%v hold one string: numbers err by %v, %v is said, and %v guessed", share, errs, m.Error, guessed)
+		if share > 0.1 && guessed > errs*(1-2*rounding) {
+			t.Errorf("%v hold one string: numbers err by %v, and the guess of a plan is %v", share, errs, guessed)
+		}
 	}
 }
 

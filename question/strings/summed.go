@@ -17,7 +17,7 @@ import (
 )
 
 // Of sums a vector goes as it is, with ones in the place of its entries. So a proof of bits, of which at most so
-// many are ones, is a proof of length too.
+// many are ones, is a proof of length too. It does not say where ones are (spent).
 
 // summed says that a plan's aggregators add vectors up.
 func summed(p plan.Plan) bool { return p.Route.Sum != nil }

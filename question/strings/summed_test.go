@@ -167,11 +167,12 @@ func TestDesignChoosesTheCodeOfSums(t *testing.T) {
 		alphabet                             string
 		longest, people                      int
 		hashes, tail, least, most, ones, all int
+		liar                                 string
 	}{
-		{letters, 8, 50_000, 5, 4, 250, 250, 52, 1 << 17},
-		{letters, 8, 5000, 5, 4, 25, 25, 52, 1 << 14},
-		{letters + "0123456789.-", 24, 50_000, 3, 12, 250, 250, 108, 1 << 18},
-		{"", 24, 50_000, 3, 12, 190, 250, 204, 1 << 18},
+		{letters, 8, 50_000, 5, 4, 250, 250, 52, 1 << 17, "1.2 6.5"},
+		{letters, 8, 5000, 5, 4, 25, 25, 52, 1 << 14, "1.2 6.5"},
+		{letters + "0123456789.-", 24, 50_000, 3, 12, 250, 250, 108, 1 << 18, "1.3 4.5"},
+		{"", 24, 50_000, 3, 12, 190, 250, 204, 1 << 18, "1.4 4.3"},
 	} {
 		p, err := design.Fill(example.Summed(ask(c.alphabet, c.longest, c.people, 0), plan.NoiseAggregators))
 		if err != nil {
@@ -182,7 +183,8 @@ func TestDesignChoosesTheCodeOfSums(t *testing.T) {
 			t.Errorf("%d of %d characters: %+v, %+v", c.longest, len(c.alphabet), s, circuit)
 		}
 		says := example.Runnable(t, p).Question.(*stringsof.Question).Compare()
-		if len(says) != 1 || !strings.Contains(says[0].Says, "nine times in ten") || !strings.Contains(says[0].Says, "adds one respondent to one string") {
+		all, spelling, _ := strings.Cut(c.liar, " ")
+		if len(says) != 1 || !strings.Contains(says[0].Says, "nine times in ten") || !strings.Contains(says[0].Says, "adds one respondent to one string, and "+all+" to all strings together") || !strings.Contains(says[0].Says, "counts for up to "+spelling+".") {
 			t.Errorf("%v", says)
 		}
 	}
@@ -194,6 +196,9 @@ func TestDesignChoosesTheCodeOfSums(t *testing.T) {
 func TestPlansOfSumsAreRefused(t *testing.T) {
 	good := added(t, 3000, 6)
 	for want, spoil := range map[string]func(p *plan.Plan, s *plan.Strings){
+		"route.sum.law": func(p *plan.Plan, _ *plan.Strings) {
+			p.Route.Sum.Law, p.Route.Sum.Decay, p.Route.Sum.Sigma = plan.LawLaplace, 0.1, 0
+		},
 		"route.sum.noise":   func(p *plan.Plan, _ *plan.Strings) { p.Route.Sum.Noise = plan.NoiseDevices },
 		"pairs":             func(_ *plan.Plan, s *plan.Strings) { s.Pairs = 0.1 },
 		"answered":          func(_ *plan.Plan, s *plan.Strings) { s.Answered = 100 },

@@ -21,7 +21,7 @@ func (w stringsWords) phrase(m release.Metric) (phrase, bool) {
 	expected := fmt.Sprintf("%d by the plan: where it is far from that, some are no devices of it", w.plan.Question.Strings.Answered)
 	p, ok := map[string]phrase{
 		respondentsMetric: respondentsPhrase(""),
-		"found":           {"Strings found", release.Count, "at most " + numerals.Percent(strings.False) + " of what is listed is held by nobody, where devices do as the plan says"},
+		"found":           {"Strings found", release.Count, fmt.Sprintf("of strings that nobody holds an expected %g passes each test, in all and once more for each beginning that somebody holds, where devices do as the plan says; those that share cells by chance are not counted", strings.False)},
 		"least_needed":    {"Estimate that a string had to pass, at least", release.Count, "likely spellings need less"},
 		"most_needed":     {"Estimate that a string had to pass, at most", release.Count, ""},
 		"in_found":        {"Respondents who hold a string that was found", release.Count, ""},
