@@ -110,7 +110,7 @@ func (s *Sum) validateCorrelated(ps *Problems) {
 	ps.Require(s.Noise != NoiseDevices && s.Law == LawGaussian, at+"rounds: aggregators add the noise of rounds that hang together, by the law %q", LawGaussian)
 	ps.Require(c.Rounds >= 2 && c.Rounds <= maxCorrelated, at+"rounds must be between 2 and %d", maxCorrelated)
 	ps.Require(c.Bits >= 1 && c.Bits <= 16, at+"bits must be between 1 and 16")
-	ps.Require(c.Events >= 1 && c.Events <= maxEvents, at+"events must be between 1 and %d", maxEvents)
+	ps.Require(c.Events >= 1 && c.Events <= min(c.Rounds, maxEvents), at+"events must be between 1 and %d, and no more than the rounds", maxEvents)
 }
 
 // validateLaw is of noise that is added to answers, or of answers that are flipped.

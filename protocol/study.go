@@ -168,7 +168,7 @@ func (p *Protocol) InStudy(s plan.Study) string {
 		return begin + "Each respondent answers one round, which its device has drawn without looking at the answer. The guarantees are those of all rounds together."
 	}
 	if p.correlated() {
-		return begin + fmt.Sprintf("Each respondent may answer all of them, and counts for at most %d in all. The guarantees are those of all rounds together.", p.Plan.Route.Sum.Correlated.Events)
+		return begin + fmt.Sprintf("Each respondent may answer all of them, and counts for at most %d in all. The guarantees are those of all rounds together. Each aggregator keeps the sums of all rounds until the study closes: whoever breaks into both sees every round.", p.Plan.Route.Sum.Correlated.Events)
 	}
 	return begin + fmt.Sprintf("Each respondent may answer all of them. The guarantees are those of this round, but for that of all %d rounds together.", s.Rounds)
 }

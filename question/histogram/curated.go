@@ -23,6 +23,9 @@ import (
 // steps cut a row into, of which each of its two numbers has some. A power of two divides a decay exactly.
 const steps = 1 << 24
 
+// leastOfMeans is the least decay whose noise of a step can be drawn.
+const leastOfMeans = 0x1p-16
+
 // besideCells says that something is asked that only the holder of a table answers.
 func besideCells(ask plan.Histogram) bool {
 	return slices.ContainsFunc(ask.Attributes, holders)
@@ -327,11 +330,11 @@ func (t *Table) Average(level float64) (mean estimate.Value, low, high float64, 
 }
 
 // addUp returns how many rows the noisy counts of a table add up to, at least one, whose number is private. It is kept
-// with its error where every row counts once in an attribute.
+// with its error where every row counts once in an attribute; in a mean only those do that have a number.
 func (m *Model) addUp(h *Question, values []estimate.Value) int {
 	m.Rows = &estimate.Value{}
 	for i, a := range h.attributes {
-		if a.all {
+		if a.all && a.kind != "mean" {
 			*m.Rows = estimate.Sum(values[h.first[i] : h.first[i]+h.randomizers[i].channels()])
 			break
 		}

@@ -198,6 +198,8 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 		terms.RequireReplacement(p, ps)
 	}
 	ps.Require(!besideCells(ask) || p.Route.Noise().Law == plan.LawLaplace, "route.table.law must be %q where a mean is asked, or values that nobody declared", plan.LawLaplace)
+	means := slices.ContainsFunc(ask.Attributes, func(a plan.Attribute) bool { return a.Kind == "mean" })
+	ps.Require(!means || p.Route.Noise().Law != plan.LawLaplace || p.Route.Noise().Decay >= leastOfMeans, "route.table.decay must be at least 2^-16 where a mean is asked, whose noise is drawn in finer steps: give more epsilon")
 	ps.Require(!besideCells(ask) || ask.Sketch == nil && ask.Collect != plan.CollectSample, "means, and values that nobody declared, are of whole tables: leave out sketch, and split")
 	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or name a randomizer and have devices add the noise")
 	if ofStudy(p) != nil {

@@ -61,7 +61,7 @@ func Counts(model *histogram.Model, truth *Truth, most int) (counts []sheets.Val
 }
 
 func largestOf(most, all int) string {
-	return fmt.Sprintf("%s has the %d values with the largest estimates of %d; its columns low_all and high_all hold for all of them at once.", sheets.CountsFile, most, all)
+	return fmt.Sprintf("%s has the %d values with the largest estimates of %d; its columns low_all and high_all hold for all values of an attribute at once.", sheets.CountsFile, most, all)
 }
 
 // threshold returns the estimate from which on cells are among the most, with how many of

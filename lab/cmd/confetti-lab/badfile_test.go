@@ -32,4 +32,5 @@ var beside = map[string]map[string]string{
 	"clusters learn --data": {"dataset": "mnist"},
 	"encoder":               {"images": "100", "epochs": "1", "hidden": "4", "group": "10"},
 	"encoder --data":        {"dataset": "mnist"},
+	"strings --data":        {"of": "words"},
 }

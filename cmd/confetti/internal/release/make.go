@@ -151,11 +151,15 @@ func (c releaseMake) draw(std terminal.Streams, proto *protocol.Protocol, rows [
 	return releases.Save(std, charged.Folder, r, proto.Plan, sheet)
 }
 
+// mostOpen bounds delta where values come from the rows.
+const mostOpen = 1e-6
+
 // ask returns what is counted, with the columns of each attribute.
 func (c releaseMake) ask() (curator.Ask, [][]string, error) {
 	var faults terminal.Faults
 	faults.Require(c.Epsilon > 0 && c.Epsilon <= account.Meaningless, "--epsilon is %v: give a number above 0, up to %v", c.Epsilon, account.Meaningless)
 	faults.Require(c.Delta > 0 && c.Delta < 1e-3, "--delta is %v: give a number above 0, far below one in the number of rows", c.Delta)
+	faults.Require(!slices.Contains(c.Kind, "open") || c.Delta <= mostOpen, "--delta is %v: give at most %v with --kind open, since each value that one row holds alone is published with that probability", c.Delta, mostOpen)
 	faults.Require(!slices.Contains(c.Column[:len(c.Column)-1], c.Column[len(c.Column)-1]), "--column %s is given twice", c.Column[len(c.Column)-1])
 	faults.Require(len(c.Values) == 0 || len(c.Domain) == 0, "--values and --domain say the same: give one of them")
 	faults.Require(!c.Joint || len(c.Column) == 2, "--joint counts two columns of names together: give two with --column")

@@ -39,8 +39,8 @@ func (d Design) Validate() error {
 		return fmt.Errorf("counter: %d rounds: give 1 to %d", d.Rounds, maxRounds)
 	case d.Bits < 1 || d.Bits > maxBits:
 		return fmt.Errorf("counter: coefficients of %d bits: give 1 to %d", d.Bits, maxBits)
-	case d.Events < 1 || d.Events > maxEvents:
-		return fmt.Errorf("counter: %d events of a respondent: give 1 to %d", d.Events, maxEvents)
+	case d.Events < 1 || d.Events > min(d.Rounds, maxEvents): // beyond one a day, other cells of the same days would take the rest
+		return fmt.Errorf("counter: %d events of a respondent: give 1 to %d, and no more than one a round", d.Events, maxEvents)
 	case d.Cells < 1 || d.Turns && d.Cells != 2:
 		return fmt.Errorf("counter: %d cells: give at least 1, and 2 where they take turns", d.Cells)
 	}

@@ -137,6 +137,7 @@ func TestDesignsThatAreRefused(t *testing.T) {
 		"0 rounds":  func(d *Design) { d.Rounds = 0 },
 		"17 bits":   func(d *Design) { d.Bits = 17 },
 		"0 events":  func(d *Design) { d.Events = 0 },
+		"3 events":  func(d *Design) { d.Rounds, d.Events, d.Cells = 2, 3, 2 }, // two of one day, in two cells, move more than is counted
 		"0 cells":   func(d *Design) { d.Cells = 0 },
 		"take turn": func(d *Design) { d.Turns = true },
 	} {
