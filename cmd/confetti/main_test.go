@@ -53,6 +53,7 @@ func TestTheOtherProgramHasItsCommands(t *testing.T) {
 // wordless are the commands without --json, and why.
 var wordless = map[string]string{
 	"help": "its words are for people", "completion": "a shell reads it",
+	"rows":           "a table in its own form",
 	"publishers add": "it prints nothing", "publishers require": "it prints nothing", "publishers log": "it prints nothing",
 	"serve shuffler": "a service: it logs", "serve analyzer": "a service: it logs", "serve issuer": "a service: it logs", "serve log": "a service: it logs",
 	"serve leader": "a service: it logs", "serve helper": "a service: it logs", "serve console": "a service: it logs",

@@ -21,14 +21,14 @@ func cellsWithNoise(t *testing.T, ask plan.Histogram, by string) plan.Plan {
 }
 
 // weakened are the views where a share of the respondents (1/few) add all the noise, or aggregators
-// noise of a decay that is larger by a factor.
+// noise of a decay that is larger by a factor, or of a deviation that is smaller.
 func (n noised) weakened(t *testing.T, p plan.Plan, few int, factor float64) map[string][]Observed {
 	t.Helper()
 	if n.adders == nil {
 		return map[string][]Observed{account.OneAggregator: {n.shares(p.MinHonest() / few)}}
 	}
 	route := *p.Route.Sum
-	route.Decay *= factor
+	route.Decay, route.Sigma = route.Decay*factor, route.Sigma/factor // one of them is zero
 	p.Route.Sum = &route
 	weak, err := protocol.New(p)
 	if err == nil {

@@ -33,7 +33,7 @@ func (w classes) phrase(m release.Metric) (phrase, bool) {
 		"clipped":               {"Coordinates clipped", release.Share, fmt.Sprintf("of %d public test records, after rotation", m.Records)},
 		"clip_bias":             {"Largest bias from clipping", "", "of a density at any point, bounded from the public test records; not part of the standard errors"},
 	}[m.Name]
-	return p, ok && m.Key == "" && (m.Name != accuracyMetric || len(w.names) > 1)
+	return p, ok && m.Key == ""
 }
 
 func (w classes) section(s release.Section) (said, bool) {

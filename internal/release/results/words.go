@@ -140,6 +140,9 @@ func Words(p plan.Plan, q question.Question, r *release.Release) error {
 		w.section(fmt.Sprintf("sections[%d]", i), &r.Sections[i])
 	}
 	_, learns := k.phrase(release.Metric{Name: accuracyMetric})
+	if one, is := k.(classes); is && len(one.names) < 2 {
+		learns = false
+	}
 	_, tested := metric(r, accuracyMetric)
 	r.Untested = learns && !tested && slices.ContainsFunc(r.Crowds, func(c release.Crowd) bool { return c.Smallest > 0 })
 	if a, ok := k.(answerer); ok && w.err == nil {
