@@ -35,18 +35,6 @@ func (l *linear) add(from int, weights []float64) {
 	}
 }
 
-// plus returns l + times other.
-func (l linear) plus(other linear, times float64) linear {
-	out := linear{constant: l.constant + times*other.constant}
-	for from, w := range l.parts {
-		out.add(from, w)
-	}
-	for from, w := range other.parts {
-		out.add(from, scaled(w, times))
-	}
-	return out
-}
-
 // value returns the number.
 func (s *Sums) value(l linear) float64 {
 	v := l.constant
