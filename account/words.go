@@ -163,7 +163,7 @@ func (g Guarantee) Facts() []Fact {
 	return fs
 }
 
-// neighbours says what they are. A reference law is devices': of a table in one place a person is there or not.
+// neighbours names what an adjacency exchanges. A reference law is devices': of a table in one place a person is there or not.
 func (g Guarantee) neighbours() string {
 	if g.Adjacency == Removal && g.Trust == Central {
 		return "removal: one person's row there or not"

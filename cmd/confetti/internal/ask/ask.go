@@ -21,7 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
-// level is that of ranges.
+// level bounds how likely each range holds.
 const level = 0.95
 
 // Ask answers questions of a release of tables.
@@ -62,7 +62,7 @@ func read(dir string) (results.Crosstabs, error) {
 	return t, nil
 }
 
-// cell is a line of an answer, as JSON.
+// cell carries one line of an answer, as JSON.
 type cell struct {
 	Values    []string `json:"values,omitempty"`
 	Count     float64  `json:"count"`

@@ -31,7 +31,7 @@ Example:
   confetti fit tables --target drink --value mate`
 }
 
-// effect is that of a value, as JSON.
+// effect carries how much a value adds to a prediction, as JSON.
 type effect struct {
 	Column string  `json:"column,omitempty"`
 	Value  string  `json:"value,omitempty"`
@@ -41,7 +41,7 @@ type effect struct {
 	High   float64 `json:"high"`
 }
 
-// fitted is a model, as JSON.
+// fitted carries a model with its ranges, as JSON.
 type fitted struct {
 	Value     string   `json:"value"`
 	Share     effect   `json:"share"`

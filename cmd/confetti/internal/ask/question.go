@@ -15,7 +15,7 @@ import (
 // people asks for a count alone, of those whom conditions leave.
 const people = "people"
 
-// question is one that was asked: of some columns a count for all their values, where conditions hold.
+// question asks for a count of each value of some columns, among the rows where conditions hold.
 type question struct {
 	text    string
 	columns []int
