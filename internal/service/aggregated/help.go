@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -89,7 +90,7 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 		return next, dap.MarshalAggregationResp(said), err
 	})
 	if err != nil {
-		return nil, storage(err)
+		return nil, shelves.Answer(err)
 	}
 	return answer, s.o.Failpoint("helper-added")
 }
@@ -196,7 +197,7 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 			c.give(errDamaged.Error())
 			err = wire.Problemf(wire.BatchRefused, "what the helper has added is damaged on disk")
 		}
-		return nil, storage(err)
+		return nil, shelves.Answer(err)
 	}
 	if second, err := relay.ParseReceipt(kept[:relay.ReceiptSize]); err != nil || second.Previous != leader.Hash() {
 		c.give("the leader " + c.of.plan.Route.Sum.Leader.Operator + " has drawn its share anew: its database is an older copy")
@@ -214,7 +215,7 @@ func (s *Service) begins(ctx context.Context, c *crowd) (days []aggregator.Day, 
 	}
 	kept, err := c.of.kept.Share(ctx, c.number, rows.Own)
 	if err != nil {
-		return nil, others, storage(err)
+		return nil, others, shelves.Answer(err)
 	}
 	if kept == nil {
 		batch, err := s.sum(ctx, c)
@@ -230,7 +231,7 @@ func (s *Service) begins(ctx context.Context, c *crowd) (days []aggregator.Day, 
 	case errors.Is(err, rows.ErrLater):
 		err = wire.Problemf(wire.Withheld, "%w", err)
 	case err != nil:
-		err = storage(err)
+		err = shelves.Answer(err)
 	}
 	return days, others, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/handover"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -42,7 +43,7 @@ func (s *Service) lead(ctx context.Context, p *served) error {
 	}
 	led, err := s.steps.Lead(ctx, p.name, func(ctx context.Context) error { return s.handOn(ctx, p) })
 	if !led {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	// Whoever tries next finds for itself what never succeeds, and can say so.
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll)
@@ -72,7 +73,7 @@ func (s *Service) handOn(ctx context.Context, p *served) error {
 		return err
 	}
 	if err := p.kept.Forget(ctx); err != nil {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +88,7 @@ func (s *Service) end(ctx context.Context, p *served) (done bool, err error) {
 	p.mu.Unlock()
 	if !closed && s.steps != nil { // another process may have closed it
 		if closed, err = p.kept.Closed(ctx); err != nil {
-			return false, storage(err)
+			return false, shelves.Answer(err)
 		}
 		p.mu.Lock()
 		p.closed = closed
@@ -107,7 +108,7 @@ func (s *Service) end(ctx context.Context, p *served) (done bool, err error) {
 
 func (s *Service) close(ctx context.Context, p *served) error {
 	if err := p.kept.Close(ctx); err != nil {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +148,7 @@ func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
 func (s *Service) withhold(ctx context.Context, c *crowd, why string) error {
 	s.o.Log.Info("crowd withheld: "+why, "plan", c.of.name, "crowd", c.number)
 	_, err := c.of.kept.Keep(ctx, c.number, rows.Withheld, func([]byte, *rows.Crowd) ([]byte, error) { return []byte(rows.Withheld), nil })
-	return storage(err)
+	return shelves.Answer(err)
 }
 
 func (s *Service) sum(ctx context.Context, c *crowd) (b aggregator.Batch, err error) {
@@ -170,7 +171,7 @@ func parseSum(text []byte) (b aggregator.Batch, err error) {
 func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, err error) {
 	number, bodies, err := c.of.kept.Job(ctx, c.number, len(c.of.crowds), most)
 	if err != nil || len(bodies) == 0 {
-		return false, storage(err)
+		return false, shelves.Answer(err)
 	}
 	reports := make([]dap.Report, len(bodies))
 	for i, body := range bodies {
@@ -201,7 +202,7 @@ func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, er
 	if err != nil {
 		return false, err
 	}
-	return true, storage(c.of.kept.Add(ctx, c.number, number, sum))
+	return true, shelves.Answer(c.of.kept.Add(ctx, c.number, number, sum))
 }
 
 // share draws the leader's share, once, and fetches the helper's.
@@ -211,14 +212,14 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 	}
 	kept, err := c.of.kept.Share(ctx, c.number, rows.Own)
 	if err != nil {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	if kept == nil && s.late(c) {
 		return errLate
 	}
 	days, checksum, err := s.earlier(ctx, c, batch.Checksum)
 	if err != nil {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	own, err := c.of.kept.Keep(ctx, c.number, rows.Own, func(_ []byte, now *rows.Crowd) ([]byte, error) {
 		now.Reports, now.Refused = batch.Reports, batch.Refused
@@ -237,7 +238,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 		return append(receipt.Sign(c.of.sign).Bytes(), share...), nil
 	})
 	if err != nil {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	if err := s.o.Failpoint("share-drawn"); err != nil {
 		return err
@@ -260,7 +261,7 @@ func (s *Service) share(ctx context.Context, c *crowd, batch aggregator.Batch) e
 	}
 	_, err = c.of.kept.Keep(ctx, c.number, rows.Both, func([]byte, *rows.Crowd) ([]byte, error) { return append(receipts, answer...), nil })
 	if err != nil {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	return s.o.Failpoint("sum-ready")
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/dap"
@@ -15,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -98,7 +98,7 @@ func (s *Service) stays(ctx context.Context, signed plan.Signed) (bool, error) {
 	if _, known := s.plans.Signed(hash); known {
 		return false, s.keepWithdrawal(ctx, signed.Plan.Name(), w)
 	}
-	return false, storage(s.rows.Erase(ctx, signed.Plan.Name(), w.Marshal()))
+	return false, shelves.Answer(s.rows.Erase(ctx, signed.Plan.Name(), w.Marshal()))
 }
 
 func (s *Service) takeOne(ctx context.Context, one rows.Served) error {
@@ -147,7 +147,7 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 		return err
 	}
 	one := rows.Served{Name: signed.Plan.Name(), Signed: signed.Marshal(), Round: roundOf(signed)}
-	resign := func() error { return storage(s.rows.Serve(ctx, one)) }
+	resign := func() error { return shelves.Answer(s.rows.Serve(ctx, one)) }
 	return s.plans.Load(ctx, signed, resign, func() error {
 		if gone, err := s.rows.Gone(ctx, one.Name); err != nil || gone {
 			return cmp.Or(err, registry.Refused("the plan was served here before, and what left then is not known any more: give it a new name"))
@@ -162,7 +162,7 @@ func (s *Service) Load(ctx context.Context, signed plan.Signed) error {
 		if errors.Is(err, rows.ErrRound) {
 			return registry.RoundTaken(*signed.Plan.Round)
 		} else if err != nil {
-			return storage(err)
+			return shelves.Answer(err)
 		}
 		return s.add(ctx, signed, kept)
 	})
@@ -216,7 +216,7 @@ func (s *Service) add(ctx context.Context, signed plan.Signed, kept *rows.Plan) 
 		p.closed, err = kept.Closed(ctx)
 	}
 	if err != nil {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	p.kept, p.forgotten, p.auth.Secret = kept, kept.Forgotten(), serve.NewSecret(secret)
 	s.mu.Lock()
@@ -336,7 +336,7 @@ func (p *served) own(role dap.Role) *plan.Party {
 // erase deletes all that is left of a plan, for good.
 func (s *Service) erase(ctx context.Context, p *served, withdrawal []byte) error {
 	if err := s.rows.Erase(ctx, p.name, withdrawal); err != nil {
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	s.plans.Remove(p.hash)
 	s.mu.Lock()
@@ -363,9 +363,9 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	_, known := s.plans.Signed(w.Plan)
 	switch {
 	case !registry.Final(name) || !known:
-		return storage(s.rows.Revoke(ctx, name, w.Marshal()))
+		return shelves.Answer(s.rows.Revoke(ctx, name, w.Marshal()))
 	case !here: // of an earlier process, which cannot be served now
-		err := storage(s.rows.Erase(ctx, name, w.Marshal()))
+		err := shelves.Answer(s.rows.Erase(ctx, name, w.Marshal()))
 		if err == nil {
 			s.plans.Remove(w.Plan)
 		}
@@ -387,17 +387,4 @@ func (p *served) poke() {
 	case p.woken <- struct{}{}:
 	default:
 	}
-}
-
-// storage is what to answer where the database refuses; nil where it does not.
-func storage(err error) error {
-	switch {
-	case errors.Is(err, keep.ErrFull):
-		return wire.Problemf(wire.StorageFull, "nothing was kept")
-	case errors.Is(err, keep.ErrUnavailable):
-		p := wire.Problemf(wire.Overloaded, "it is not known whether it was kept: the store does not answer")
-		p.RetryAfter = 5 * time.Second
-		return p
-	}
-	return err
 }

@@ -164,7 +164,7 @@ func (s *Service) abreast(ctx context.Context) error {
 	if s.steps == nil {
 		return nil
 	}
-	return storage(s.takeUp(ctx))
+	return shelves.Answer(s.takeUp(ctx))
 }
 
 // Step does once what is due and returns what failed: Run for tests that keep their own

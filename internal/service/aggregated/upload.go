@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -92,7 +93,7 @@ func (s *Service) keep(ctx context.Context, p *served, r rows.Report) error {
 	case errors.Is(err, keep.ErrSealed), errors.Is(err, keep.ErrDropped):
 		return wire.Problemf(wire.EpochOver, "the plan has closed")
 	case err != nil:
-		return storage(err)
+		return shelves.Answer(err)
 	}
 	return s.o.Failpoint("reports-kept")
 }

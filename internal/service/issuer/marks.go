@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -92,12 +91,9 @@ func explained(err error) error {
 		return nil
 	case errors.Is(err, keep.ErrDamaged):
 		return fmt.Errorf("issuer: %w; without it respondents could be given a second token: %s", err, lostMarks)
-	case errors.Is(err, keep.ErrFull):
-		return wire.Problemf(wire.StorageFull, "nothing was kept")
-	case errors.Is(err, keep.ErrUnavailable):
-		p := wire.Problemf(wire.Overloaded, "it is not known whether it was kept: the store does not answer")
-		p.RetryAfter = 5 * time.Second
-		return p
+	}
+	if answer := shelves.Answer(err); answer != err {
+		return answer
 	}
 	return fmt.Errorf("issuer: %w", err)
 }

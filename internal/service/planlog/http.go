@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -90,7 +91,7 @@ var errNoFile = wire.Problemf(wire.NotFound, "the log has no such file")
 // show answers with a file of the log.
 func show(w http.ResponseWriter, text []byte, err error) error {
 	if err != nil {
-		return explained(err)
+		return shelves.Answer(err)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	_, err = w.Write(text)
@@ -121,7 +122,7 @@ func (s *Service) showTile(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !inside() {
 		if err := s.follow(r.Context()); err != nil { // another process may have shown it
-			return explained(err)
+			return shelves.Answer(err)
 		}
 		if !inside() {
 			return errNoFile
@@ -139,7 +140,7 @@ func (s *Service) showTile(w http.ResponseWriter, r *http.Request) error {
 			err = fmt.Errorf("%w: an entry is missing", errDamaged)
 		}
 		if err != nil {
-			return explained(err)
+			return shelves.Answer(err)
 		}
 		bundle = appendEntry(bundle, entry)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
@@ -68,7 +69,7 @@ func (s *Service) signed(ctx context.Context, name [32]byte) (plan.Signed, error
 		err = fmt.Errorf("%w: a text is missing", errDamaged)
 	}
 	if err != nil {
-		return plan.Signed{}, explained(err)
+		return plan.Signed{}, shelves.Answer(err)
 	}
 	return plan.ParseSigned(text)
 }

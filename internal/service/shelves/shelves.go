@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 // Place is the settings of a service whose data rest on shelves.
@@ -141,4 +143,17 @@ func (s Place) Copy() (copied Place, done func(), err error) {
 	path, done, err := atomicfile.Copy(string(s.Database))
 	s.Database = serve.Path(path)
 	return s, done, err
+}
+
+// Answer returns what to answer where a store refuses, and any other error as it is.
+func Answer(err error) error {
+	switch {
+	case errors.Is(err, keep.ErrFull):
+		return wire.Problemf(wire.StorageFull, "nothing was kept")
+	case errors.Is(err, keep.ErrUnavailable):
+		p := wire.Problemf(wire.Overloaded, "it is not known whether it was kept: the store does not answer")
+		p.RetryAfter = 5 * time.Second
+		return p
+	}
+	return err
 }
