@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/plan"
+	stringsof "github.com/confetti-dp/confetti/question/strings"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -95,7 +96,7 @@ func Measure(c Cell, data string, progress simulate.Progress) ([]Row, error) {
 			return nil, fmt.Errorf("%s: %w", way, err)
 		}
 		got := estimates{}
-		for _, f := range of.Model.Found {
+		for _, f := range of.Model.(*stringsof.Model).Found {
 			got[f.Text] = f.Count.Mean
 		}
 		r := row(way, got, held)

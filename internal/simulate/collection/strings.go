@@ -2,17 +2,14 @@ package collection
 
 import (
 	"math"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/protocol/design"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/strings"
-	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -28,71 +25,25 @@ type Strings struct {
 	Seed    uint64
 }
 
-// Read is what came of strings.
-type Read struct {
-	Plan    plan.Plan
-	Release release.Release
-	Model   *strings.Model
-	Public  results.Public
-	Result  measure.Result
-}
-
 // Run collects from the population, which name names, and publishes.
-func (s Strings) Run(name string, population []string, progress simulate.Progress) (Read, error) {
-	start := time.Now()
-	var out Read
-	minimum := s.Minimum
-	if minimum == 0 {
-		minimum = len(population)
-	}
+func (s Strings) Run(name string, population []string, progress simulate.Progress) (Told, error) {
 	asked := s.Asked
 	asked.Seed = measure.PublicSeed(s.Seed)
-	p := measure.Draft(plan.Question{Kind: "strings", Unfit: plan.UnfitReference, Strings: &asked}, s.Budget, minimum)
-	p.Title = s.Title
+	var route plan.Route
 	if s.Noise != "" {
-		p.Route = measure.RouteOf(s.Noise, 0, 0)
-	}
-	keys, err := simulate.NewKeys(&p)
-	if err != nil {
-		return out, err
-	}
-	if p, err = design.Fill(p); err != nil {
-		return out, err
-	}
-	proto, err := protocol.New(p)
-	if err != nil {
-		return out, err
+		route = measure.RouteOf(s.Noise, 0, 0)
 	}
 	values := make(distribution.Values, len(population))
 	for i, text := range population {
 		values[i] = text
 	}
-	a, err := ask(proto, keys, values, s.Full, simulate.Bounded{}, s.Seed, progress)
-	if err != nil {
-		return out, err
-	}
-	out.Plan, out.Model, out.Public = p, a.learned.(*strings.Model), results.Public{Truth: a.truth}
-	if out.Release, err = a.publish(proto, out.Public, s.Seed); err != nil {
-		return out, err
-	}
-	res := measure.Result{
-		Dataset: name, Respondents: len(population), Users: minimum, Seed: s.Seed, Plan: measure.WithoutKeys(p),
-		CountErrors: &measure.CountErrors{}, Survey: &measure.Survey{Fidelity: "law", Withheld: out.Release.Withheld},
-	}
-	if s.Full {
-		res.Fidelity = "full"
-	}
-	if err := promised(&res, proto); err != nil {
-		return out, err
-	}
-	compareStrings(&res, out.Model, a.truth)
-	res.Seconds = time.Since(start).Seconds()
-	out.Result = res
-	return out, nil
+	return once{s.Title, s.Budget, route, s.Minimum, s.Full, s.Seed}.run(name, plan.Question{Kind: "strings", Unfit: plan.UnfitReference, Strings: &asked}, values, progress, compareStrings)
 }
 
 // compareStrings measures the strings that were found against the truth.
-func compareStrings(r *measure.Result, m *strings.Model, truth *results.Truth) {
+func compareStrings(r *measure.Result, learned question.Model, truth *results.Truth) error {
+	m := learned.(*strings.Model)
+	r.CountErrors = &measure.CountErrors{}
 	held := func(i int) int { return truth.Strings[m.Found[i].Text] }
 	var right []estimate.Value
 	var of []int
@@ -117,4 +68,5 @@ func compareStrings(r *measure.Result, m *strings.Model, truth *results.Truth) {
 		low, high = m.IntervalAtOnce(i, measure.IntervalLevel)
 		return math.Max(0, low), high
 	}, held)
+	return nil
 }

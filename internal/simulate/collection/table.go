@@ -1,9 +1,7 @@
 package collection
 
 import (
-	"cmp"
 	"math"
-	"time"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
@@ -13,10 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/protocol/design"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/table"
-	"github.com/confetti-dp/confetti/release"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -30,63 +26,15 @@ type Table struct {
 	Seed    uint64
 }
 
-// Told is what came of tables.
-type Told struct {
-	Plan    plan.Plan
-	Release release.Release
-	Model   *table.Model
-	Public  results.Public
-	Result  measure.Result
-}
-
 // Run collects from the population, which name names, and publishes. Each respondent holds a text for each column.
 func (s Table) Run(name string, population [][]any, progress simulate.Progress) (Told, error) {
-	start := time.Now()
-	var out Told
-	minimum := cmp.Or(s.Minimum, len(population))
 	asked := s.Asked
 	asked.Seed = measure.PublicSeed(s.Seed)
-	p := measure.Draft(plan.Question{Kind: "table", Unfit: plan.UnfitReference, Table: &asked}, s.Budget, minimum)
-	p.Title = s.Title
-	keys, err := simulate.NewKeys(&p)
-	if err != nil {
-		return out, err
-	}
-	if p, err = design.Fill(p); err != nil {
-		return out, err
-	}
-	proto, err := protocol.New(p)
-	if err != nil {
-		return out, err
-	}
 	values := make(distribution.Values, len(population))
 	for i, record := range population {
 		values[i] = record
 	}
-	a, err := ask(proto, keys, values, s.Full, simulate.Bounded{}, s.Seed, progress)
-	if err != nil {
-		return out, err
-	}
-	out.Plan, out.Model, out.Public = p, a.learned.(*table.Model), results.Public{Truth: a.truth}
-	if out.Release, err = a.publish(proto, out.Public, s.Seed); err != nil {
-		return out, err
-	}
-	res := measure.Result{
-		Dataset: name, Respondents: len(population), Users: minimum, Seed: s.Seed, Plan: measure.WithoutKeys(p),
-		CountErrors: &measure.CountErrors{}, Survey: &measure.Survey{Fidelity: "law", Withheld: out.Release.Withheld},
-	}
-	if s.Full {
-		res.Fidelity = "full"
-	}
-	if err := promised(&res, proto); err != nil {
-		return out, err
-	}
-	if err := compareTables(&res, out.Model, a.truth, s.Budget); err != nil {
-		return out, err
-	}
-	res.Seconds = time.Since(start).Seconds()
-	out.Result = res
-	return out, nil
+	return once{s.Title, s.Budget, plan.Route{}, s.Minimum, s.Full, s.Seed}.run(name, plan.Question{Kind: "table", Unfit: plan.UnfitReference, Table: &asked}, values, progress, compareTables)
 }
 
 const (
@@ -95,12 +43,14 @@ const (
 )
 
 // compareTables measures the tables of every two columns against the truth.
-func compareTables(r *measure.Result, m *table.Model, truth *results.Truth, budget plan.Budget) error {
+func compareTables(r *measure.Result, learned question.Model, truth *results.Truth) error {
+	m := learned.(*table.Model)
 	s := m.Sums
+	r.CountErrors = &measure.CountErrors{}
 	if s == nil {
 		return nil
 	}
-	box, err := account.NewBox(budget.Epsilon, budget.Delta, curatorTail)
+	box, err := account.NewBox(r.Plan.Budget.Epsilon, r.Plan.Budget.Delta, curatorTail)
 	if err != nil {
 		return err
 	}

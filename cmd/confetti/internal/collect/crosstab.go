@@ -1,11 +1,8 @@
 package collect
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -13,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
-	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -21,19 +17,8 @@ import (
 // checkCrosstab refuses flags that are wrong by themselves, before anything is read.
 func (c collectSimulate) checkCrosstab(given *kong.Context) error {
 	errs := terminal.Faults{c.Budget.Check()}
-	errs.Require(c.Minimum >= 0 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents, or 0 for all", c.Minimum, plan.MaxCrowd)
-	taken := append([]string{"csv", "columns"}, questionless...)
-	for _, p := range given.Path {
-		if p.Flag != nil {
-			errs.Require(slices.Contains(taken, p.Flag.Name), "--%s says nothing of --columns: leave it out", p.Flag.Name)
-		}
-	}
-	errs.Require(c.LocalEpsilon == 0, "--local-epsilon: bits of tables promise nothing where everyone colludes: leave it out")
 	errs.Require(c.Route.Route != plan.RouteSum, "--route sum: tables are told in bits that are mixed: leave it out")
-	if c.Out != "" {
-		errs = append(errs, terminal.Writable(c.Out))
-	}
-	return errors.Join(errs...)
+	return c.checkOnce(given, errs, "--columns", "csv", "columns")
 }
 
 // runCrosstab tabulates every two of the columns of a file.
@@ -76,16 +61,7 @@ func (c collectSimulate) runCrosstab(std terminal.Streams, given *kong.Context) 
 	if err != nil {
 		return flags.InDomain(err)
 	}
-	out.Release.Remarks = append(out.Release.Remarks, t.Notes...)
-	if c.Out != "" {
-		if err := c.publish(std, given, &out.Release, out.Plan, out.Model, out.Public); err != nil {
-			return err
-		}
-	}
 	r := out.Result
-	if c.JSON {
-		return terminal.WriteJSON(std.Out, r)
-	}
 	rows := []string{fmt.Sprintf("devices              %d", r.Respondents)}
 	if x := r.Crosstabs; x != nil {
 		rows = append(rows,
@@ -93,10 +69,5 @@ func (c collectSimulate) runCrosstab(std terminal.Streams, given *kong.Context) 
 			fmt.Sprintf("error of a count     %.4g respondents as they are, %.4g of best guesses (root mean square)", r.Unbiased, x.RMSE),
 			fmt.Sprintf("tables are off by    %.2f %% of respondents, best guesses; %.2f %% as they are, %.2f %% were columns independent, %.2f %% of a curator's histograms", 100*x.Off, 100*x.OffRaw, 100*x.OffIndependent, 100*x.OffCurator))
 	}
-	rows = append(rows, verdicts(out.Release)...)
-	rows = append(rows, fmt.Sprintf("messages per device  %.4g, with dummies %d", r.MessagesPerDevice, r.EnvelopesPerDevice), fmt.Sprintf("bytes per device     %d", r.BytesPerDevice), fmt.Sprintf("seconds              %.1f", r.Seconds))
-	if _, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n")); err != nil {
-		return err
-	}
-	return measure.ShowTop(std.Out, "The largest counts of the two columns that tell most of each other, with 95 % intervals of all that can be asked", r.Top)
+	return c.tell(std, given, out, t.Notes, rows, "The largest counts of the two columns that tell most of each other, with 95 % intervals of all that can be asked")
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -29,19 +28,8 @@ func (c collectSimulate) compares() bool { return slices.Contains(c.Kind, kindEx
 func (c collectSimulate) checkExperiment(given *kong.Context) error {
 	errs := terminal.Faults{c.Budget.Check(), c.Experiment.Check()}
 	errs.Require(len(c.Kind) == 1 && len(c.Column) == 1, "--kind %s needs the column that names each person's arm: one --column", kindExperiment)
-	errs.Require(c.Minimum >= 0 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents, or 0 for all", c.Minimum, plan.MaxCrowd)
 	errs.Require(c.Looks <= 1, "--looks: a simulation is of the first look: leave it out")
-	taken := append([]string{"csv", "column", "kind", "arms", "shares", "metric", "before", "per", "range", "like", "power"}, questionless...)
-	for _, p := range given.Path {
-		if p.Flag != nil {
-			errs.Require(slices.Contains(taken, p.Flag.Name), "--%s says nothing of --kind %s: leave it out", p.Flag.Name, kindExperiment)
-		}
-	}
-	errs.Require(c.LocalEpsilon == 0, "--local-epsilon: a device's own noise promises nothing where everyone colludes: leave it out")
-	if c.Out != "" {
-		errs = append(errs, terminal.Writable(c.Out))
-	}
-	return errors.Join(errs...)
+	return c.checkOnce(given, errs, "--kind "+kindExperiment, "csv", "column", "kind", "arms", "shares", "metric", "before", "per", "range", "like", "power")
 }
 
 // runExperiment compares the arms of a table.
@@ -77,16 +65,7 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	if err != nil {
 		return flags.InDomain(err)
 	}
-	out.Release.Remarks = append(out.Release.Remarks, t.Notes...)
-	if c.Out != "" {
-		if err := c.publish(std, given, &out.Release, out.Plan, out.Model, out.Public); err != nil {
-			return err
-		}
-	}
 	r := out.Result
-	if c.JSON {
-		return terminal.WriteJSON(std.Out, r)
-	}
 	rows := []string{page.Answer(out.Release), fmt.Sprintf("devices              %d", r.Respondents)}
 	for _, l := range r.Lifts {
 		if l.Lift == nil {
@@ -98,10 +77,7 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	for _, m := range out.Plan.Question.Experiment.Metrics {
 		rows = append(rows, "cut                  "+lift.SayCut(m))
 	}
-	rows = append(rows, verdicts(out.Release)...)
-	rows = append(rows, fmt.Sprintf("bytes per device     %d", r.BytesPerDevice), fmt.Sprintf("seconds              %.1f", r.Seconds))
-	_, err = fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
-	return err
+	return c.tell(std, given, out, t.Notes, rows, "")
 }
 
 // people reads the records of a table.

@@ -1,18 +1,15 @@
 package collect
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
-	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -31,18 +28,7 @@ func (c collectSimulate) finds(given *kong.Context) bool {
 func (c collectSimulate) checkStrings(given *kong.Context) error {
 	errs := terminal.Faults{c.Budget.Check(), c.Strings.Check(c.Route)}
 	errs.Require(len(c.Kind) == 1 && len(c.Column) == 1, "--kind %s is of one column: name it with --column, and ask for others by themselves", kindStrings)
-	errs.Require(c.Minimum >= 0 && c.Minimum <= plan.MaxCrowd, "--minimum is %d: give 1 to %d respondents, or 0 for all", c.Minimum, plan.MaxCrowd)
-	taken := append([]string{"csv", "column", "kind", "alphabet", "longest"}, questionless...)
-	for _, p := range given.Path {
-		if p.Flag != nil {
-			errs.Require(slices.Contains(taken, p.Flag.Name), "--%s says nothing of --kind %s: leave it out", p.Flag.Name, kindStrings)
-		}
-	}
-	errs.Require(c.LocalEpsilon == 0, "--local-epsilon: bits of strings promise nothing where everyone colludes: leave it out")
-	if c.Out != "" {
-		errs = append(errs, terminal.Writable(c.Out))
-	}
-	return errors.Join(errs...)
+	return c.checkOnce(given, errs, "--kind "+kindStrings, "csv", "column", "kind", "alphabet", "longest")
 }
 
 // runStrings finds the frequent strings of a column.
@@ -75,25 +61,10 @@ func (c collectSimulate) runStrings(std terminal.Streams, given *kong.Context) e
 	if err != nil {
 		return flags.InDomain(err)
 	}
-	out.Release.Remarks = append(out.Release.Remarks, t.Notes...)
-	if c.Out != "" {
-		if err := c.publish(std, given, &out.Release, out.Plan, out.Model, out.Public); err != nil {
-			return err
-		}
-	}
 	r := out.Result
-	if c.JSON {
-		return terminal.WriteJSON(std.Out, r)
-	}
-	rows := []string{
+	return c.tell(std, given, out, t.Notes, []string{
 		fmt.Sprintf("devices              %d", r.Respondents),
 		fmt.Sprintf("strings found        %d, of which nobody holds %d", r.Found, *r.FalseFound),
 		fmt.Sprintf("error of a count     %.4g respondents (root mean square over those found; largest %.4g)", r.Unbiased, r.LinfUnbiased),
-	}
-	rows = append(rows, verdicts(out.Release)...)
-	rows = append(append(rows, sent(out.Plan, r)...), fmt.Sprintf("seconds              %.1f", r.Seconds))
-	if _, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n")); err != nil {
-		return err
-	}
-	return measure.ShowTop(std.Out, "The most frequent of the strings found, with 95 % intervals of all at once", r.Top)
+	}, "The most frequent of the strings found, with 95 % intervals of all at once")
 }
