@@ -90,5 +90,5 @@ func (q *Question) Compare() []question.Comparison {
 	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says}}
 }
 
-// level is that of intervals.
+// level bounds how likely each interval holds.
 const level = 0.95

@@ -127,9 +127,9 @@ type shared struct{ keep.Store }
 
 func (shared) Close() error { return nil }
 
-// Processes that share a store are one log: an entry has one number whoever is asked, a round has one version, and
-// each shows what the others have added.
-func TestSeveralProcessesAreOneLog(t *testing.T) {
+// standing returns a world whose log has ended, and the store that it stood on.
+func standing(t *testing.T) (*world, keep.Store) {
+	t.Helper()
 	w := newWorld(t)
 	if err := w.log.Close(); err != nil {
 		t.Fatal(err)
@@ -138,15 +138,24 @@ func TestSeveralProcessesAreOneLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(func() { store.Close() })
+	return w, store
+}
+
+// Processes that share a store are one log: an entry has one number whoever is asked, a round has one version, and
+// each shows what the others have added.
+func TestSeveralProcessesAreOneLog(t *testing.T) {
+	w, store := standing(t)
 	s := &seen{all: map[string]string{}}
 	w.options.Witnesses[0] = s.before(t, w.options.Witnesses[0])
 	w.options.Store = shared{store}
 	var processes [3]*planlog.Service
 	for i := range processes {
-		if processes[i], err = planlog.New(t.Context(), w.options); err != nil {
+		log, err := planlog.New(t.Context(), w.options)
+		if err != nil {
 			t.Fatal(err)
 		}
+		processes[i] = log
 		defer processes[i].Close()
 	}
 	const n = 40
@@ -231,15 +240,7 @@ func (tx olderTx) Get(t keep.Table, key string) ([]byte, bool, error) {
 
 // A log whose store is put back as it was while it runs adds nothing: another entry would get a number that was shown.
 func TestAStoreThatIsPutBackUnderALog(t *testing.T) {
-	w := newWorld(t)
-	if err := w.log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	store, err := journal.Open(filepath.Join(w.options.Folder, "shelves"), journal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	w, store := standing(t)
 	under := &older{shared: shared{store}}
 	w.options.Store = under
 	log, err := planlog.New(t.Context(), w.options)
