@@ -52,7 +52,7 @@ type fleet struct {
 	twins  map[string]string // by the name of a process
 	halted map[string]bool   // is not started again for now
 	begun  int               // collections
-	slow   bool              // the analyzer leaves shards to its workers
+	slow   bool              // hop and analyzer leave steps to their workers
 }
 
 const fleetDevices, fleetCrowds = 12, 2
@@ -156,7 +156,7 @@ func (f *fleet) station(name string) *station {
 	if name == "analyzer" {
 		s.Log = f.planLog
 	}
-	if f.slow && name == "analyzer" {
+	if f.slow && (name == "analyzer" || name == "hop0.0") {
 		s.Slow = 100 * time.Millisecond
 	}
 	return s
