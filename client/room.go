@@ -124,7 +124,7 @@ func share(x float64) string {
 	switch {
 	case x == 0:
 		return "nothing"
-	case x < 0.1:
+	case x < 0.095:
 		return fmt.Sprintf("%.1g %%", 100*x)
 	}
 	return fmt.Sprintf("%.0f %%", 100*x)

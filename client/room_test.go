@@ -15,6 +15,15 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
+// A part is printed as a person writes it, whichever digit it rounds to.
+func TestShare(t *testing.T) {
+	for x, want := range map[float64]string{0: "nothing", 0.0004: "0.04 %", 0.04: "4 %", 0.0949: "9 %", 0.0951: "10 %", 0.0999: "10 %", 0.5: "50 %"} {
+		if got := share(x); got != want {
+			t.Errorf("%v is printed as %q, want %q", x, got, want)
+		}
+	}
+}
+
 // randomized is what a plan of randomized response costs, calibrated to (1, 1e-6).
 func randomized(t *testing.T) Charge {
 	t.Helper()

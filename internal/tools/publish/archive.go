@@ -112,7 +112,8 @@ func pages() (texts []file, err error) {
 	return texts, err
 }
 
-// archives writes one a platform: programs, what shells read, and the texts.
+// archives writes one a platform: programs, what shells read, the texts, and the package for pages beside the examples
+// that take it.
 func (e edition) archives(ctx context.Context) error {
 	texts, err := e.completions(ctx)
 	if err != nil {
@@ -122,7 +123,11 @@ func (e edition) archives(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	texts = append(texts, read...)
+	client, err := os.ReadFile(filepath.Join(e.out, e.client()))
+	if err != nil {
+		return err
+	}
+	texts = append(append(texts, read...), file{name: path.Join("docs/examples", e.client()), mode: 0o644, text: client})
 	for _, t := range e.targets {
 		name := "confetti_" + e.version + "_" + t.os + "_" + t.arch
 		var all []file

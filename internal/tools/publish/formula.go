@@ -90,5 +90,8 @@ func (e edition) pages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(e.out, "confetti-dp-client-"+e.version+".tgz"), packed(archive), 0o644)
+	return os.WriteFile(filepath.Join(e.out, e.client()), packed(archive), 0o644)
 }
+
+// client names the package for pages.
+func (e edition) client() string { return "confetti-dp-client-" + e.version + ".tgz" }

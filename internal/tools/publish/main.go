@@ -119,8 +119,8 @@ func run(ctx context.Context, version, out string, platforms []string, certifica
 		name string
 		do   func(context.Context) error
 	}{
-		{"browser modules", e.modules}, {"programs", e.build}, {"archives", e.archives}, {"packages", e.packages}, {"images", e.images},
-		{"formula", e.formula}, {"package for pages", e.pages}, {"bill of materials", e.bill}, {"sums", e.sums},
+		{"browser modules", e.modules}, {"programs", e.build}, {"package for pages", e.pages}, {"archives", e.archives}, {"packages", e.packages}, {"images", e.images},
+		{"formula", e.formula}, {"bill of materials", e.bill}, {"sums", e.sums},
 	} {
 		begun := time.Now()
 		if err := step.do(ctx); err != nil {

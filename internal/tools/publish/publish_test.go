@@ -23,6 +23,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
+	"github.com/confetti-dp/confetti/internal/tools/doctest"
 	"io/fs"
 	"path"
 	"regexp"
@@ -158,6 +159,9 @@ func TestTwoMakingsAreTheSame(t *testing.T) {
 				}
 			}
 		}
+		if err := os.WriteFile(filepath.Join(e.out, e.client()), []byte("a package\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		for _, step := range []func(context.Context) error{e.archives, e.packages, e.images, e.formula, e.sums} {
 			if err := step(t.Context()); err != nil {
 				t.Fatal(err)
@@ -176,7 +180,7 @@ func TestTwoMakingsAreTheSame(t *testing.T) {
 			all[i][entry.Name()] = string(text)
 		}
 	}
-	if len(all[0]) != 6+2*2*len(packs)+len(roles)+2 {
+	if len(all[0]) != 6+2*2*len(packs)+len(roles)+3 {
 		t.Errorf("%d files are made", len(all[0]))
 	}
 	for name, text := range all[0] {
@@ -238,7 +242,7 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "planted.md"), []byte("[nowhere](docs/nowhere.md#there)"), 0o644); err != nil || len(astray(os.DirFS(dir))) != 1 {
 		t.Errorf("a link that leads nowhere is not found: %v", err)
 	}
-	bare(t, dir, confetti, "demo")
+	walked(t, dir)
 	if _, err := os.Stat(filepath.Join(dir, "confetti-demo", "densities.parquet")); err != nil {
 		t.Error(err)
 	}
@@ -302,6 +306,78 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 	t.Logf("phones have the result %v after it was closed", time.Since(begun).Round(time.Millisecond))
 	if found := phones[0].Found(); len(found) > 0 {
 		t.Errorf("a phone's browser complains: %q", found)
+	}
+}
+
+// everyday are programs that every machine has; a reader of pages finds no others, and neither Go nor git.
+var everyday = []string{"awk", "cat", "cp", "gzip", "mkdir", "mktemp", "sed", "tar"}
+
+// others are lines for a checkout alone, as their page says, and for Node, which a test of the examples types.
+var others = regexp.MustCompile(`^go build |\b(npm|node) |\bpublic\b`)
+
+// walked types the pages for beginners, line by line, as who has the archive alone: with an empty home and without the
+// programs of a checkout. It logs what each page took.
+func walked(t *testing.T, dir string) {
+	t.Helper()
+	tools := t.TempDir()
+	for _, name := range everyday {
+		at, err := exec.LookPath(name)
+		if err == nil {
+			err = os.Symlink(at, filepath.Join(tools, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, way := range []struct {
+		folder string // of the archive; "": another one, that is empty
+		least  int
+		pages  []string
+	}{
+		{".", 14, []string{"README.md", "docs/tables.md"}}, {"", 4, []string{"docs/tutorials/table.md"}},
+		{"", 8, []string{"docs/tutorials/room.md"}}, {"", 14, []string{"docs/tutorials/app.md"}},
+		{"docs/examples", 1, []string{"docs/examples/README.md"}},
+	} {
+		s := doctest.NewSession(t, dir, doctest.Patience(t))
+		var lines []doctest.Command
+		for _, page := range way.pages {
+			lines = append(lines, doctest.CommandsIn(t, dir, page)...)
+		}
+		enter := `cd ` + way.folder
+		if way.folder == "" {
+			enter = `PATH="$PWD:$PATH"; cd "$(mktemp -d)"`
+		} else if way.folder != "." {
+			enter = `PATH="$PWD:$PATH"; ` + enter
+		}
+		if _, err := s.Run(`export PATH=` + tools + `; unset GOCACHE GOMODCACHE GOPATH; ` + enter); err != nil {
+			t.Fatal(err)
+		}
+		n, begun := 0, time.Now()
+		for _, l := range lines {
+			if others.MatchString(l.Text) {
+				continue
+			}
+			text, _, _ := strings.Cut(l.Text, " && python3 -m http.server")
+			var err error
+			if n++; strings.HasPrefix(text, "confetti up ") {
+				err = s.Start(text, "in another terminal:")
+			} else {
+				_, err = s.Run(text)
+			}
+			if err != nil {
+				t.Fatalf("%s\n%v", l, err)
+			}
+		}
+		if n < way.least {
+			t.Errorf("%v: only %d lines are typed", way.pages, n)
+		}
+		t.Logf("%v: %d lines, %.1f s, no error", way.pages, n, time.Since(begun).Seconds())
+		if err := s.End(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "docs/examples/page/confetti/index.js")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -229,11 +229,14 @@ func settle(t trial.Folder, p *plan.Plan, withTokens bool) error {
 			}
 		}
 	}
-	if err == nil && (p.Route.Sum != nil || p.Envelopes.PerDevice == 0) {
+	if err == nil && unfilled(*p) {
 		*p, err = design.Fill(*p)
 	}
 	return err
 }
+
+// unfilled reports whether a plan's noise and sizes are for us to choose.
+func unfilled(p plan.Plan) bool { return p.Route.Sum != nil || p.Envelopes.PerDevice == 0 }
 
 // opener gives a party the key that it opens with.
 func opener(t trial.Folder, at plans.Party, to *plan.Party, suite string) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // Bounds of a poll, so that a phone and a screen that is far away show all of it.
@@ -134,13 +135,39 @@ func (c Command) poll(p plan.Plan) plan.Plan {
 }
 
 // asksAnother refuses a question that the trial of the folder does not ask.
-func (c Command) asksAnother(t trial.Folder, p plan.Plan) error {
+func (c Command) asksAnother(t trial.Folder, signed plan.Signed) error {
+	p := signed.Plan
+	if c.Plan != "" {
+		return c.plansAnother(t, signed)
+	}
 	if c.Ask == "" {
 		return nil
 	}
 	h := p.Question.Histogram
 	if h == nil || len(h.Attributes) != 1 || p.Title != c.Ask || !slices.Equal(h.Attributes[0].Values, c.Answers) || p.Crowd.Minimum != c.People {
 		return terminal.Usagef("%s has a poll already, which asks “%s”: name another folder for another question, or start this one again by the same words", t, sanitize.Text(p.Title))
+	}
+	return nil
+}
+
+// plansAnother refuses a plan that asks, promises or waits for something else than the trial of the folder does.
+func (c Command) plansAnother(t trial.Folder, signed plan.Signed) error {
+	draft, err := c.Draft()
+	if err == nil && unfilled(draft) {
+		draft, err = design.Fill(draft)
+	}
+	if err != nil {
+		return err
+	}
+	made := signed.Plan
+	if study, is := signed.InStudy(); is {
+		made = study.Study.Plan
+	}
+	kept := func(p plan.Plan) string {
+		return plan.Plan{Version: plan.Version, Title: p.Title, Question: p.Question, Budget: p.Budget, Crowd: p.Crowd, Route: plan.Route{Kind: p.Route.Kind}}.Name()
+	}
+	if kept(draft) != kept(made) {
+		return terminal.Usagef("%s has a trial already, of another plan than %s: “%s”; name another folder for this plan, or leave --plan out to go on with that one", t, c.Plan, sanitize.Text(made.Title))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ import (
 
 type Command struct {
 	Dir     string        `arg:"" help:"Folder of the trial; made at first, taken up again later." type:"path" placeholder:"DIR"`
-	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced." type:"path" xor:"asked" placeholder:"FILE"`
+	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced. A folder that has a trial takes its own plan alone." type:"path" xor:"asked" placeholder:"FILE"`
 	State   string        `help:"Public state that the plan names, such as clusters." type:"path" placeholder:"FILE"`
 	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
 	Devices int           `help:"Devices that get a token." default:"200"`
@@ -93,7 +93,7 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := c.asksAnother(t, signed.Plan); err != nil {
+	if err := c.asksAnother(t, signed); err != nil {
 		return err
 	}
 	asked, err := c.readApp(t)
