@@ -143,19 +143,21 @@ func lawOf(decay, sigma float64, top int) []float64 {
 func TestARowIsReadWhateverItSays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "people.csv")
 	text := "id,drink,age,snacks,x,y\n1,tea,30,fruit; cake,0.5,0.5\n2,,NaN,,inf,0\n1,mate,31,nuts,0,0\n3,1203,-inf, ; ,zero,0\n4,tea,1e999,fruit,1,2\n"
+	long := strings.Repeat("x", 2000) // of a person, an answer and an item
+	text += long + "," + long + "," + long + ",fruit;" + long + ",1,2\n" + long + ",tea,1,,1,2\n" + long + "y,tea,1,,1,2\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	columns := [][]string{{"drink"}, {"age"}, {"snacks"}, {"x", "y"}}
 	rows, err := curator.Read(file, every(), columns, "id", false)
-	if err != nil || len(rows) != 4 {
+	if err != nil || len(rows) != 6 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	for i, want := range []struct {
 		age   any
 		items int
 		place any
-	}{{30.0, 2, encode.Point{X: 0.5, Y: 0.5}}, {nil, 0, encode.Point{X: 1, Y: 0}}, {0.0, 0, nil}, {100.0, 1, encode.Point{X: 1, Y: 1}}} {
+	}{{30.0, 2, encode.Point{X: 0.5, Y: 0.5}}, {nil, 0, encode.Point{X: 1, Y: 0}}, {0.0, 0, nil}, {100.0, 1, encode.Point{X: 1, Y: 1}}, {nil, 2, encode.Point{X: 1, Y: 1}}, {1.0, 0, encode.Point{X: 1, Y: 1}}} {
 		if rows[i][1] != want.age || len(rows[i][2].([]string)) != want.items || rows[i][3] != want.place {
 			t.Errorf("row %d is %v", i+1, rows[i])
 		}
@@ -163,7 +165,7 @@ func TestARowIsReadWhateverItSays(t *testing.T) {
 	if _, err := curator.Counted(asked(t, "", every()...), rows, stattest.Rand(t)); err != nil {
 		t.Errorf("they are not counted: %v", err)
 	}
-	if all, err := curator.Read(file, every(), columns, "", false); err != nil || len(all) != 5 {
+	if all, err := curator.Read(file, every(), columns, "", false); err != nil || len(all) != 8 {
 		t.Errorf("%d rows without people, %v", len(all), err)
 	}
 	if _, err := curator.Read(file, every(), [][]string{{"drnk"}, {"age"}, {"snacks"}, {"x", "y"}}, "", false); err == nil || !strings.Contains(err.Error(), `no column "drnk"`) {

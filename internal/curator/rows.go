@@ -34,11 +34,11 @@ func Read(path string, attributes []plan.Attribute, columns [][]string, person s
 	var read []table.Column
 	for _, names := range columns {
 		for _, name := range names {
-			read = append(read, table.Column{Name: name, MayBeEmpty: true})
+			read = append(read, table.Column{Name: name, MayBeEmpty: true, MayBeLong: true})
 		}
 	}
 	if person != "" {
-		read = append(read, table.Column{Name: person})
+		read = append(read, table.Column{Name: person, MayBeLong: true})
 	}
 	t, err := table.ReadColumns(path, table.Missing{}, read...)
 	if hidden && errors.Is(err, table.ErrNoRows) {

@@ -25,10 +25,11 @@ type Columns struct {
 }
 
 // Column is a column to read. One that MayBeEmpty says something with an empty cell:
-// of sets, that there is no item.
+// of sets, that there is no item. One that MayBeLong is read at any length: that a cell is too long would tell of a row.
 type Column struct {
 	Name       string
 	MayBeEmpty bool
+	MayBeLong  bool
 }
 
 // maxText bounds a value: nobody's answer is longer, and a file that is not what it
@@ -93,8 +94,12 @@ func decodeColumns(r io.Reader, missing Missing, columns []Column) (*Columns, er
 					faults.AddEmpty(line, column.Name)
 				}
 			}
-			if problem := badText(s); problem != "" {
-				faults.Add(line, column.Name, problem)
+			problem := noText(s)
+			if !column.MayBeLong {
+				problem = badText(s)
+			}
+			if problem != "" {
+				faults.add("line", line, column.Name, problem, textRemedy)
 			}
 			row[i] = s
 		}
@@ -153,10 +158,19 @@ func others(n int) string {
 // nothing is.
 func TextFault(s string) string { return badText(s) }
 
+// textRemedy says what to do about cells that are no text, or no value.
+const textRemedy = "mend these cells, and save the table as UTF-8 text"
+
 func badText(s string) string {
-	switch {
-	case len(s) > maxText:
+	if len(s) > maxText {
 		return fmt.Sprintf("is longer than %d bytes", maxText)
+	}
+	return noText(s)
+}
+
+// noText says why a cell is no text of one line; empty if it is.
+func noText(s string) string {
+	switch {
 	case !utf8.ValidString(s):
 		return "is not UTF-8 text"
 	case strings.ContainsFunc(s, unicode.IsControl):

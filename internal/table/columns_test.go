@@ -61,6 +61,23 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// A column whose cells may be long has them whole, and what is no text in a long cell is refused still, with what to do.
+func TestLongCells(t *testing.T) {
+	long := strings.Repeat("é", maxText) // two bytes each
+	c, err := decodeColumns(strings.NewReader("a,b\n"+long+",2\n"), Missing{}, []Column{{Name: "a", MayBeLong: true}})
+	if err != nil || c.Values[0][0] != long {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"a,b\n2,1\n" + long + "\xff,2\n": `line 3, column "a" is not UTF-8 text: mend these cells`,
+		"a,b\n1," + long + "\n":           `line 2, column "b" is longer than 1024 bytes: mend these cells`,
+	} {
+		if _, err := decodeColumns(strings.NewReader(text), Missing{}, []Column{{Name: "a", MayBeLong: true}, {Name: "b"}}); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "é") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestReadColumnsRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := ReadColumns(dir, Missing{}, Column{Name: "a"}); err == nil || !strings.Contains(err.Error(), "is a folder") {

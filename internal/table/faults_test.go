@@ -99,7 +99,7 @@ func TestEmptyCellsAreWhatTheCallerSays(t *testing.T) {
 // In a table of one column an empty line is somebody's answer: of sets, nothing.
 func TestEmptyLinesOfOneColumnAreRows(t *testing.T) {
 	for _, text := range []string{"apps\na;b\n\nb\n\n", "\ufeff\r\napps\r\na;b\r\n\r\n\"b\"\r\n\"\"\r\n"} {
-		c, err := decodeColumns(strings.NewReader(text), Missing{}, []Column{{"apps", true}})
+		c, err := decodeColumns(strings.NewReader(text), Missing{}, []Column{{Name: "apps", MayBeEmpty: true}})
 		if err != nil || fmt.Sprintf("%q", c.Values) != `[["a;b" "" "b" ""]]` {
 			t.Errorf("%q: %+v, %v", text, c, err)
 		}
@@ -107,7 +107,7 @@ func TestEmptyLinesOfOneColumnAreRows(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	c, err := decodeColumns(strings.NewReader("a\n\"x\n\ny\"\n"), Missing{}, []Column{{"a", true}})
+	c, err := decodeColumns(strings.NewReader("a\n\"x\n\ny\"\n"), Missing{}, []Column{{Name: "a", MayBeEmpty: true}})
 	if err == nil {
 		t.Errorf("%q: a value of several lines", c.Values)
 	}
