@@ -117,6 +117,68 @@ func TestARowIsOneInAMean(t *testing.T) {
 	}
 }
 
+// All that a page of several columns shows fails together no more often than one of its intervals may, by the exact law of
+// the noise: the probabilities with which the intervals miss add up to at most 5 %. The twin takes each column by itself.
+func TestIntervalsOfAPageHoldAtOnce(t *testing.T) {
+	const rows, level = 1000, 0.95
+	sizes := func(n int) (values []string) {
+		for i := range n {
+			values = append(values, string(rune('a'+i)))
+		}
+		return values
+	}
+	asked := []plan.Attribute{{Name: "drink", Kind: "categories", Values: sizes(4)}, {Name: "class", Kind: "categories", Values: sizes(2)}, age, {Name: "spend", Kind: "buckets", Low: 0, High: 10, Cells: 5}}
+	proto := planned(t, false, 4, 1e-9, asked...)
+	var all []curator.Row
+	for i := range rows {
+		all = append(all, curator.Row{sizes(4)[i%4], "b", 30.0, 4.5})
+	}
+	_, model, err := curator.Release(proto, all, release.Ledger{Releases: 1, Epsilon: 4, Delta: 1e-5}, stattest.Rand(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decay := proto.Plan.Route.Table.Decay
+	beyond := func(w, decay float64) float64 { return 2 * math.Exp(-decay*(w+1)) / (1 + math.Exp(-decay)) }
+	total, alone, numbers := 0.0, 0.0, 0
+	for _, table := range model.(*histogram.Model).Tables {
+		if table.Asked.Kind == "mean" {
+			numbers++
+			for _, one := range []struct {
+				sum *float64
+				at  float64
+			}{{&total, level}, {&alone, 1 - 5*(1-level)}} {
+				_, low, high, ok := table.Average(one.at)
+				if !ok {
+					t.Fatal("no mean")
+				}
+				*one.sum += math.Exp(-decay * rows * (high - low) / 2 / (table.Asked.High - table.Asked.Low))
+			}
+			continue
+		}
+		numbers += len(table.Values)
+		cell := 1 // in the middle of nothing that clips its interval
+		if table.Asked.Kind == "buckets" {
+			cell = 2
+		}
+		for _, one := range []struct {
+			sum *float64
+			at  float64
+		}{{&total, level}, {&alone, 1 - 5*(1-level)}} { // five families
+			ends := table.IntervalsAtOnce([]int{cell}, one.at)[0]
+			*one.sum += float64(len(table.Values)) * beyond(table.Values[cell].Mean-ends[0], decay)
+		}
+		if got := table.AtOnce(); got != 5+3+1+6 {
+			t.Errorf("%d numbers of the page hold together", got)
+		}
+	}
+	if numbers != 5+3+1+6 || total > 1-level || total < (1-level)/3 {
+		t.Errorf("%d intervals miss with probability %v together", numbers, total)
+	}
+	if alone < 1-level {
+		t.Errorf("columns by themselves miss with probability %v together, and the test would not tell", alone)
+	}
+}
+
 // The error of a mean is that of one sum with noise for the whole range, over the rows; where their number is private,
 // no more. Its law is that of the noise, and the interval holds. The twin has half of the noise.
 func TestAMeanErrsAsADirectSum(t *testing.T) {

@@ -313,7 +313,7 @@ func (t *Table) Average(level float64) (mean estimate.Value, low, high float64, 
 		return mean, 0, 0, false
 	}
 	a, b := t.Values[0], t.Values[1]
-	n, alpha := a.Mean+b.Mean, 1-level
+	n, alpha := a.Mean+b.Mean, 1-t.Joint(level)
 	part := a.Mean / n
 	spread := a.StdErr / n
 	if t.hidden {
@@ -327,6 +327,31 @@ func (t *Table) Average(level float64) (mean estimate.Value, low, high float64, 
 	at := func(part float64) float64 { return t.Asked.Low + max(0, min(1, part))*(t.Asked.High-t.Asked.Low) }
 	half := 0.5 / steps
 	return estimate.Value{Mean: at(part), StdErr: spread * (t.Asked.High - t.Asked.Low)}, at(part - w - half), at(part + w + half), true
+}
+
+// atOnce counts intervals that hold at once: families of them, and the numbers that they are of.
+type atOnce struct{ families, numbers int }
+
+// atOnce returns what holds with the intervals of an attribute. A holder's page is read as a whole, so that there it is
+// every column but those whose values nobody listed. Buckets are two families: cells, and the distribution.
+func (h *Question) atOnce(attribute int) atOnce {
+	if h.plan.Route.Table == nil {
+		return atOnce{1, h.attributes[attribute].cells.Size()}
+	}
+	var all atOnce
+	for i, a := range h.attributes {
+		switch a.kind {
+		case "open":
+		case "mean":
+			all.families, all.numbers = all.families+1, all.numbers+1
+		case "buckets":
+			all.families++
+			fallthrough
+		default:
+			all.families, all.numbers = all.families+1, all.numbers+h.attributes[i].cells.Size()
+		}
+	}
+	return atOnce{max(1, all.families), all.numbers}
 }
 
 // addUp returns how many rows the noisy counts of a table add up to, at least one, whose number is private. It is kept

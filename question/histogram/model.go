@@ -39,6 +39,7 @@ type Table struct {
 	attribute attribute
 	errors    errorLaw
 	hidden    bool // how many rows there are is private
+	atOnce    atOnce
 }
 
 // Learn estimates every cell.
@@ -63,7 +64,7 @@ func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 			size := a.cells.Size()
 			m.Tables = append(m.Tables, &Table{
 				Crowd: crowd, Attribute: i, Respondents: n, Values: rest[:size:size],
-				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(h.Of(counts, i), n, h.share()), hidden: m.Rows != nil,
+				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(h.Of(counts, i), n, h.share()), hidden: m.Rows != nil, atOnce: h.atOnce(i),
 			})
 			rest = rest[size:]
 		}
@@ -104,7 +105,7 @@ func (h *Question) Again(respondents []int, cells func(crowd, attribute int) []e
 			}
 			m.Tables = append(m.Tables, &Table{
 				Crowd: crowd, Attribute: i, Respondents: n, Values: values,
-				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(nil, n, h.share()), hidden: m.Rows != nil,
+				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(nil, n, h.share()), hidden: m.Rows != nil, atOnce: h.atOnce(i),
 			})
 		}
 	}
@@ -187,8 +188,22 @@ func (t *Table) Intervals(cells []int, level float64) [][2]float64 {
 	return ends
 }
 
+// AtOnce returns how many numbers have intervals that hold together: those of the cells, and of all columns that one
+// holder's page shows, each mean being one.
+func (t *Table) AtOnce() int {
+	if t.Asked.Kind == "open" {
+		return 0
+	}
+	return t.atOnce.numbers
+}
+
+// Joint returns the level that the intervals of this table must have at once, for all that hold together to do so with
+// probability level.
+func (t *Table) Joint(level float64) float64 { return estimate.Joint(level, t.atOnce.families) }
+
 // IntervalsAtOnce hold the number of respondents of every cell of the table at once with
-// probability level, those of the cells given among them. So they hold for whatever cells
+// probability level, those of the cells given among them. Of one holder's table those of the other columns hold
+// with them. So they hold for whatever cells
 // somebody picks, by their estimates too: the largest estimate is large by its error as
 // a rule, and an interval by itself does not allow for that.
 //
@@ -201,7 +216,7 @@ func (t *Table) IntervalsAtOnce(cells []int, level float64) [][2]float64 {
 	if t.Asked.Kind == "open" {
 		return t.Intervals(cells, level)
 	}
-	joint := estimate.Joint(level, len(t.Values))
+	joint := estimate.Joint(t.Joint(level), len(t.Values))
 	if t.errors.ends == nil {
 		return t.Intervals(cells, joint)
 	}
@@ -255,7 +270,7 @@ func (h *Question) Outline(attribute int) *Table {
 	t := h.randomizers[attribute]
 	return &Table{
 		Attribute: attribute, Asked: h.ask.Attributes[attribute], attribute: h.attributes[attribute],
-		errors: t.errors(slices.Repeat([]uint64{1}, t.channels()), 1, h.share()),
+		errors: t.errors(slices.Repeat([]uint64{1}, t.channels()), 1, h.share()), atOnce: h.atOnce(attribute),
 	}
 }
 

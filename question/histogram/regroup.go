@@ -26,7 +26,7 @@ func (h *Question) Released(crowd, attribute, respondents int, values []estimate
 		law := h.randomizers[attribute].errors(nil, respondents, h.share())
 		e.independent, e.sampled, e.together = law.independent, law.sampled, law.together
 	}
-	return &Table{Crowd: crowd, Attribute: attribute, Respondents: respondents, Values: values, Asked: h.ask.Attributes[attribute], attribute: a, errors: e}, nil
+	return &Table{Crowd: crowd, Attribute: attribute, Respondents: respondents, Values: values, Asked: h.ask.Attributes[attribute], attribute: a, errors: e, atOnce: atOnce{1, len(values)}}, nil
 }
 
 // Group returns the number of respondents who hold one of the cells (of a set: who hold

@@ -142,6 +142,9 @@ func fine(x float64) float64 {
 // together says of which values ranges hold at once, and how surely.
 func together(s release.Section, f *release.Figure) string {
 	if i := slices.IndexFunc(s.Lists, func(l release.List) bool { return l.Level > 0 && l.Among > 1 }); i >= 0 {
+		if s.Lists[i].Among > len(f.Categories) && len(f.Categories) < mostRows { // of other columns too
+			return fmt.Sprintf("All %s ranges of this page hold together with %.0f\u00a0%% probability.", number(float64(s.Lists[i].Among)), 100*s.Lists[i].Level)
+		}
 		return fmt.Sprintf("%s: all %s ranges hold together with %.0f\u00a0%% probability.", upper(s.Title), number(float64(s.Lists[i].Among)), 100*s.Lists[i].Level)
 	}
 	return f.Title + "."

@@ -105,13 +105,10 @@ func (m *answers) describe(t *tabulated) ([]release.Metric, release.Section, err
 	} else {
 		s.Figures = append(s.Figures, m.bars(t, top))
 	}
-	largest, among := t.IntervalsAtOnce(top[:1], level)[0], len(t.Values)
-	if t.Asked.Kind == "open" {
-		among = 0
-	}
+	largest := t.IntervalsAtOnce(top[:1], level)[0]
 	headline := []release.Metric{{
 		Name: m.key(t, "largest", "_"), Key: t.Name(top[0]),
-		Value: t.Values[top[0]].Mean, StdErr: t.Values[top[0]].StdErr, Low: largest[0], High: largest[1], Level: level, Among: among,
+		Value: t.Values[top[0]].Mean, StdErr: t.Values[top[0]].StdErr, Low: largest[0], High: largest[1], Level: level, Among: t.AtOnce(),
 		Truth: t.truth.count(top[0]),
 	}}
 	if hitters, ok := t.HeavyHitters(discoveryRate); ok {
@@ -148,7 +145,11 @@ func (m *answers) average(t *tabulated) []release.Metric {
 	if !ok {
 		return nil
 	}
-	return []release.Metric{{Name: m.key(t, "average", "_"), Value: mean.Mean, StdErr: mean.StdErr, Low: low, High: high, Level: level}}
+	among := t.AtOnce()
+	if among == 1 {
+		among = 0
+	}
+	return []release.Metric{{Name: m.key(t, "average", "_"), Value: mean.Mean, StdErr: mean.StdErr, Low: low, High: high, Level: level, Among: among}}
 }
 
 // crowds returns the numbers of respondents.
@@ -205,7 +206,7 @@ func (m *answers) bars(t *tabulated, cells []int) release.Figure {
 
 // list returns the cells that somebody holds.
 func (m *answers) list(t *tabulated, hitters []int) release.List {
-	out := release.List{Name: "held", Level: level, Among: len(t.Values)}
+	out := release.List{Name: "held", Level: level, Among: t.AtOnce()}
 	hitters = hitters[:min(len(hitters), listItems)]
 	for i, ends := range t.IntervalsAtOnce(hitters, level) {
 		v := t.Values[hitters[i]]

@@ -220,7 +220,7 @@ func (w histogramWords) answers(at place, s release.Section) said {
 		if a.Kind == "buckets" && len(f.Categories) == values && values <= figureBuckets {
 			what = "Respondents by %s"
 		}
-		atOnce, holds := fmt.Sprintf(" of all %d at once", values), fmt.Sprintf(" that hold for all %d values at once", values)
+		atOnce, holds := fmt.Sprintf(" of all %d at once", law.AtOnce()), fmt.Sprintf(" that hold for all %d values at once", law.AtOnce())
 		if a.Kind == "open" {
 			atOnce, holds = "", ""
 		}
@@ -231,7 +231,7 @@ func (w histogramWords) answers(at place, s release.Section) said {
 		}
 	}
 	if a.Kind == "buckets" {
-		out.tables["quantiles"] = w.quantiles(at)
+		out.tables["quantiles"] = w.quantiles(at, law)
 		out.figures[at.key("distribution", "-")] = figureWords{
 			kind: release.Lines, title: "Distribution of " + title, x: a.Name, y: "share of respondents", series: []string{"share at or below"},
 			alt: fmt.Sprintf("Share of respondents whose %s lies at or below each edge of the buckets, with a band that holds the whole function with probability %s.", title, numerals.Percent(level)),
@@ -270,13 +270,17 @@ func (w histogramWords) size(law *histogram.Table, s release.Section) int {
 
 // largest returns the words of the table of cells with their errors.
 func (w histogramWords) largest(law *histogram.Table, s release.Section, cells keys) sheetWords {
+	of := "values"
+	if law.AtOnce() > law.Size() {
+		of = "values of this page"
+	}
 	out := sheetWords{
 		title: fmt.Sprintf("The %d largest of %d", rows(s, "largest"), w.size(law, s)),
 		columns: []column{
 			{label: "value", keys: cells}, {label: "respondents", unit: release.Count}, {label: numerals.Percent(level) + ", all at once", unit: release.Count},
 			{label: truthColumn, unit: release.Count, known: true}, {label: "consistent", unit: release.Count},
 		},
-		note: fmt.Sprintf("The intervals hold the numbers of all %d values together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", w.size(law, s), numerals.Percent(level)),
+		note: fmt.Sprintf("The intervals hold the numbers of all %d %s together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", law.AtOnce(), of, numerals.Percent(level)),
 	}
 	if law.Asked.Kind == "open" {
 		out.title = fmt.Sprintf("The %d largest that passed", rows(s, "largest"))
@@ -331,9 +335,13 @@ func along(axis string, cells int) sheetWords {
 }
 
 // quantiles returns the words of their table. What reaches an open end bucket has no end there.
-func (w histogramWords) quantiles(at place) sheetWords {
+func (w histogramWords) quantiles(at place, law *histogram.Table) sheetWords {
+	with := ""
+	if law.Joint(level) > level {
+		with = ", with the intervals of counts and of other columns,"
+	}
 	out := sheetWords{
-		title: "Quantiles of " + w.title(at), note: fmt.Sprintf("All intervals hold at once with probability %s, and end at edges of buckets.", numerals.Percent(level)),
+		title: "Quantiles of " + w.title(at), note: fmt.Sprintf("All intervals hold at once%s with probability %s, and end at edges of buckets.", with, numerals.Percent(level)),
 		columns: []column{
 			{label: "share at or below", unit: release.Share}, {label: "estimate"}, {label: numerals.Percent(level) + ", all at once", empty: "any number"}, {label: truthColumn, known: true},
 		},

@@ -28,7 +28,7 @@ func distribution(m *answers, t *tabulated, s *release.Section) error {
 	if buckets.Within().Mean < 1 {
 		return nil
 	}
-	d, err := buckets.Distribution(level)
+	d, err := buckets.Distribution(t.Joint(level))
 	if err != nil {
 		return err
 	}
