@@ -78,7 +78,7 @@ func chart(r release.Release) *rows {
 		return nil
 	}
 	at := func(x float64) float64 { return 100 * min(1, max(0, x/axis)) }
-	out := &rows{Unit: "people", Note: together(section, f) + " Their width is the noise that protects people; it says nothing of who was not asked."}
+	out := &rows{Unit: "people", Note: together(r.Source, section, f) + " Their width is the noise that protects people; it says nothing of who was not asked."}
 	for _, i := range foremost(s.Y, mostRows) {
 		guess := min(max(s.Y[i], s.Low[i]), s.High[i]) // noise may take it beyond what can be true
 		one := row{
@@ -140,9 +140,9 @@ func fine(x float64) float64 {
 }
 
 // together says of which values ranges hold at once, and how surely.
-func together(s release.Section, f *release.Figure) string {
+func together(source release.Source, s release.Section, f *release.Figure) string {
 	if i := slices.IndexFunc(s.Lists, func(l release.List) bool { return l.Level > 0 && l.Among > 1 }); i >= 0 {
-		if s.Lists[i].Among > len(f.Categories) && len(f.Categories) < mostRows { // of other columns too
+		if source == release.OwnTable {
 			return fmt.Sprintf("All %s ranges of this page hold together with %.0f\u00a0%% probability.", number(float64(s.Lists[i].Among)), 100*s.Lists[i].Level)
 		}
 		return fmt.Sprintf("%s: all %s ranges hold together with %.0f\u00a0%% probability.", upper(s.Title), number(float64(s.Lists[i].Among)), 100*s.Lists[i].Level)
@@ -281,16 +281,22 @@ func sayAnswer(r release.Release) (first, more string) {
 		}
 		return first, more
 	}
-	f := leading(r)
+	f, between := leading(r), ranges(r)
 	if !ranged(f) {
 		var all []string
 		for _, m := range r.Headline[:min(2, len(r.Headline))] {
 			all = append(all, m.Label+": "+m.String())
 		}
+		if len(between) > 0 {
+			all = between
+		}
 		if len(all) == 0 {
 			return "", ""
 		}
 		return strings.Join(all, "; ") + ".", ""
+	}
+	if len(between) > 0 { // of columns that have no picture
+		defer func() { more = strings.TrimSpace(more + " " + strings.Join(between, "; ") + ".") }()
 	}
 	var ranging []release.Section
 	for _, s := range r.Sections {
@@ -314,6 +320,26 @@ func sayAnswer(r release.Release) (first, more string) {
 		more += fmt.Sprintf("And %d more below.", n)
 	}
 	return first, strings.TrimSpace(more)
+}
+
+// ranges says between what the means of one holder's columns lie, which no picture has.
+func ranges(r release.Release) (all []string) {
+	for _, m := range r.Headline {
+		if r.Source == release.OwnTable && m.Level > 0 && m.Key == "" {
+			low, high := m, m
+			low.Value, high.Value = m.Low, m.High
+			all = append(all, m.Label+": "+low.String()+" to "+high.String())
+		}
+	}
+	return all
+}
+
+// heading returns the title, with a capital where it begins with the name of a column.
+func heading(r release.Release) string {
+	if r.Source == release.OwnTable || r.Source == release.Simulation {
+		return upper(r.Title)
+	}
+	return r.Title
 }
 
 // untested stands where a learner would open with three bars.

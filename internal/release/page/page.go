@@ -52,6 +52,7 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"legend":      legend,
 	"chart":       chart,
 	"answer":      answer,
+	"heading":     heading,
 	"people":      people,
 	"cards":       belief.Cards,
 	"day":         func(t time.Time) string { return t.UTC().Format("2 January 2006") },

@@ -168,6 +168,28 @@ func TestEachCrowdHasItsAnswer(t *testing.T) {
 	}
 }
 
+// The page of one holder's table begins with a capital, says of all of its ranges that they hold together, and answers with
+// the means of columns that have no picture, as ranges; of others a mean by itself answers with its number.
+func TestAHoldersPageAnswersForEachColumn(t *testing.T) {
+	mean := release.Metric{Name: "average", Label: "Mean of age", Value: 28.71, Low: 28.69, High: 28.75, Level: 0.95, Among: 3}
+	drink := release.Section{Title: "drink", Figures: []release.Figure{{Name: "top", Kind: release.Bars, Categories: []string{"tea", "mate"}, Series: []release.Series{{Y: []float64{50, 10}, Low: []float64{45, 5}, High: []float64{55, 15}}}}}, Lists: []release.List{{Level: 0.95, Among: 3}}}
+	r := release.Release{Source: release.OwnTable, Words: release.Words{Title: "age, drink of guests"}, Headline: []release.Metric{mean}, Sections: []release.Section{drink}}
+	if got := Answer(r); got != "“tea” comes first: 45 to 55. “mate” is second. Mean of age: 28.690 to 28.750." {
+		t.Errorf("the answer reads %q", got)
+	}
+	if note := chart(r).Note; !strings.HasPrefix(note, "All 3 ranges of this page hold together with 95\u00a0% probability.") || heading(r) != "Age, drink of guests" {
+		t.Errorf("%s: %s", heading(r), note)
+	}
+	r.Sections = nil
+	if got := Answer(r); got != "Mean of age: 28.690 to 28.750." {
+		t.Errorf("the answer of a mean reads %q", got)
+	}
+	r.Source, r.Title = release.Collection, "iOS?"
+	if got := Answer(r); got != "Mean of age: 28.710." || heading(r) != "iOS?" {
+		t.Errorf("%s: %q", heading(r), got)
+	}
+}
+
 // A learner opens with what chance, privacy and none give; without is not drawn where nobody knows it.
 func TestALearnerOpensWithThreeBars(t *testing.T) {
 	r := sample(t)

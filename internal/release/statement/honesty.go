@@ -94,7 +94,7 @@ func (p Plan) honesty(crowds []release.Crowd) release.Section {
 
 // holdersHonesty says what the guarantee rests on where one holder has all rows.
 func (p Plan) holdersHonesty() release.Section {
-	return release.Section{Title: "If the holder does not keep to the protocol", Text: "The holder has all rows, so that nothing protects them from it. It may publish the counts without noise elsewhere, or choose among answers, and no reader can tell: the guarantee speaks of this page, as its plan says it was made."}
+	return release.Section{Title: "If the holder does otherwise", Text: "The holder has all rows, so that nothing protects them from it. It may publish the counts without noise elsewhere, or choose among answers, and no reader can tell: the guarantee speaks of this page, as its plan says it was made."}
 }
 
 // aggregatorsHonesty says what the guarantee rests on where no respondent adds noise.
