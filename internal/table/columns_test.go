@@ -70,7 +70,7 @@ func TestLongCells(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a,b\n2,1\n" + long + "\xff,2\n": `line 3, column "a" is not UTF-8 text: mend these cells`,
-		"a,b\n1," + long + "\n":           `line 2, column "b" is longer than 1024 bytes: mend these cells`,
+		"a,b\n1," + long + "\n":          `line 2, column "b" is longer than 1024 bytes: mend these cells`,
 	} {
 		if _, err := decodeColumns(strings.NewReader(text), Missing{}, []Column{{Name: "a", MayBeLong: true}, {Name: "b"}}); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "é") {
 			t.Errorf("%v, want %s", err, want)
