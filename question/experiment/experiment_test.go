@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -256,22 +257,26 @@ func zeros(s question.Symbol) (all []float64) {
 func TestPlansAreRefused(t *testing.T) {
 	rows, sums := many(t, 3000, false), many(t, 3000, true)
 	for want, spoil := range map[string]func(p *plan.Plan, e *plan.Experiment){
-		"arms":             func(_ *plan.Plan, e *plan.Experiment) { e.Arms = e.Arms[:1] },
-		"different names":  func(_ *plan.Plan, e *plan.Experiment) { e.Metrics = append(e.Metrics, e.Metrics[0]) },
-		"shares":           func(_ *plan.Plan, e *plan.Experiment) { e.Shares = []float64{0.5, 0.4} },
-		"low must be":      func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Low = 100 },
-		"too far apart":    func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Low, e.Metrics[0].High = -1e308, 1e308 },
-		"times must be":    func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Times = -9e307 },
-		"not finite":       func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Times = math.Inf(1) },
-		"are of before":    func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Before = "" },
-		"are of per":       func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Rate = 1 },
-		"per_mean":         func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Per = "views" },
-		"other numbers":    func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Before = "minutes" },
-		"lost_alike":       func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].LostAlike = 0.5 },
-		"capped metric":    func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Capped = true },
-		"looks":            func(_ *plan.Plan, e *plan.Experiment) { e.Looks = 11 },
-		"past is missing":  func(_ *plan.Plan, e *plan.Experiment) { e.Looks, e.Look = 2, 2 },
-		"past must have":   func(_ *plan.Plan, e *plan.Experiment) { e.Past = &plan.Looked{} },
+		"arms":            func(_ *plan.Plan, e *plan.Experiment) { e.Arms = e.Arms[:1] },
+		"different names": func(_ *plan.Plan, e *plan.Experiment) { e.Metrics = append(e.Metrics, e.Metrics[0]) },
+		"shares":          func(_ *plan.Plan, e *plan.Experiment) { e.Shares = []float64{0.5, 0.4} },
+		"low must be":     func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Low = 100 },
+		"too far apart":   func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Low, e.Metrics[0].High = -1e308, 1e308 },
+		"times must be":   func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Times = -9e307 },
+		"not finite":      func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Times = math.Inf(1) },
+		"are of before":   func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Before = "" },
+		"are of per":      func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Rate = 1 },
+		"per_mean":        func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Per = "views" },
+		"other numbers":   func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Before = "minutes" },
+		"lost_alike":      func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].LostAlike = 0.5 },
+		"capped metric":   func(_ *plan.Plan, e *plan.Experiment) { e.Metrics[0].Capped = true },
+		"looks":           func(_ *plan.Plan, e *plan.Experiment) { e.Looks = 11 },
+		"past is missing": func(_ *plan.Plan, e *plan.Experiment) { e.Looks, e.Look = 2, 2 },
+		"past must have":  func(_ *plan.Plan, e *plan.Experiment) { e.Past = &plan.Looked{} },
+		"the step and": func(_ *plan.Plan, e *plan.Experiment) {
+			e.Looks, e.Look = 2, 2
+			e.Past = &plan.Looked{Plans: []string{"a"}, Sums: make([]float64, 6), Evidence: []float64{0}, Steps: []float64{-1}}
+		},
 		"adjacency":        func(p *plan.Plan, _ *plan.Experiment) { p.Budget.Adjacency = "removal" },
 		"local_epsilon":    func(p *plan.Plan, _ *plan.Experiment) { p.Budget.LocalEpsilon = 3 },
 		"crowd.names":      func(p *plan.Plan, _ *plan.Experiment) { p.Crowd.Names = []string{"a", "b"} },
@@ -332,14 +337,14 @@ func TestLooksAddUp(t *testing.T) {
 	p := many(t, 3000, true)
 	e := *p.Question.Experiment
 	e.Looks, e.Look = 3, 3
-	e.Past = &plan.Looked{Plans: []string{"a", "b"}, Sums: []float64{1, 2, 3, 4, 5, 6}, Variance: 7, Evidence: []float64{1, 1}}
+	e.Past = &plan.Looked{Plans: []string{"a", "b"}, Sums: []float64{1, 2, 3, 4, 5, 6}, Variance: 7, Steps: []float64{3100, 0}, Evidence: []float64{1, 1}}
 	p.Question.Experiment = &e
 	proto := example.Runnable(t, p)
 	withheld, err := proto.Learn([]tally.Crowd{{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := withheld.(*experiment.Model).Sums; s.Of[5] != 6 || s.Variance != 7 {
+	if s := withheld.(*experiment.Model).Sums; s.Of[5] != 6 || s.Variance != 7 || !slices.Equal(s.Steps, []float64{3100, 0, 0}) {
 		t.Errorf("%+v", s)
 	}
 	crowd, err := proto.Sums([]int64{lift.Scale, 0, 0, 0, 0, 2 * lift.Scale}, 3000)
@@ -350,7 +355,7 @@ func TestLooksAddUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := m.(*experiment.Model).Sums; s.Of[0] != 2 || s.Of[5] != 8 || s.Variance <= 7 {
+	if s := m.(*experiment.Model).Sums; s.Of[0] != 2 || s.Of[5] != 8 || s.Variance <= 7 || len(s.Steps) != 3 || s.Steps[2] < 3000 {
 		t.Errorf("%+v", s)
 	}
 }

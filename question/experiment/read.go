@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/lift"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
@@ -31,9 +32,11 @@ type Model struct {
 func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	m := &Model{Asked: q.ask, Sums: lift.Sums{Of: make([]float64, lift.Numbers(q.ask))}}
 	if p := q.ask.Past; p != nil {
-		m.Sums = lift.Sums{Of: p.Sums, Variance: p.Variance}
+		m.Sums = lift.Sums{Of: p.Sums, Variance: p.Variance, Steps: p.Steps}
 	}
+	past := m.Sums.Steps
 	if len(crowds) != 1 || crowds[0].Tally == nil {
+		m.Sums.Steps = append(slices.Clone(past), 0)
 		return m, nil
 	}
 	m.Respondents = crowds[0].Respondents
@@ -63,6 +66,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		}
 	}
 	m.Sums = m.Sums.Add(own)
+	m.Sums.Steps = append(slices.Clone(past), lift.Step(q.ask, m.Sums, m.Respondents, own.Variance))
 	return m, nil
 }
 

@@ -54,7 +54,7 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	ps.Require(distinct(names), at+"metrics must have different names")
 	ps.Require(ask.Looks >= 1 && ask.Looks <= lift.MostLooks && ask.Look >= 1 && ask.Look <= ask.Looks, at+"looks must be 1 to %d, and look one of them", lift.MostLooks)
 	if l := ask.Past; l != nil {
-		ps.Require(len(l.Plans) == ask.Look-1 && len(l.Evidence) == ask.Look-1 && finite(l.Evidence...) && len(l.Sums) == lift.Numbers(ask) && finite(l.Sums...) && finite(l.Variance) && l.Variance >= 0, at+"past must have the plan of each earlier look, and %d sums with the variance of their noise", lift.Numbers(ask))
+		ps.Require(len(l.Plans) == ask.Look-1 && len(l.Evidence) == ask.Look-1 && finite(l.Evidence...) && len(l.Steps) == ask.Look-1 && notBelowZero(l.Steps) && len(l.Sums) == lift.Numbers(ask) && finite(l.Sums...) && finite(l.Variance) && l.Variance >= 0, at+"past must have the plan, the step and the evidence of each earlier look, and %d sums with the variance of their noise", lift.Numbers(ask))
 	}
 	ps.Require(ask.Look <= 1 || ask.Past != nil, at+"past is missing: look %d has earlier ones", ask.Look)
 	if p.Route.Sum == nil {
@@ -94,6 +94,10 @@ func measured(m plan.Measure, ps *plan.Problems) {
 
 func finite(all ...float64) bool {
 	return !slices.ContainsFunc(all, func(x float64) bool { return x-x != 0 })
+}
+
+func notBelowZero(all []float64) bool {
+	return finite(all...) && !slices.ContainsFunc(all, func(x float64) bool { return x < 0 })
 }
 
 // whole says that shares are of one whole.

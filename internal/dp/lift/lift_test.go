@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -91,31 +92,68 @@ func TestBoundaries(t *testing.T) {
 	if got := boundary(1, 3); math.Abs(got-2.3940) > 1e-3 {
 		t.Errorf("three comparisons: %v", got)
 	}
-	// By simulation too: walks that nothing pulls.
-	const walks = 40_000
-	r := seeded.New(1)
+}
+
+// Walks that nothing pulls leave the lines as often as is said, whichever steps looks make: alike, more and more, one that is withheld,
+// one that adds next to nothing, all in the last. The twin takes looks for alike that are not, or looks with 1.96 each time.
+func TestLinesAreLeftAsOftenAsIsSaid(t *testing.T) {
+	const walks = 200_000
 	e := two()
-	e.Looks = 4
-	crossed, naive := 0, 0
-	for range walks {
-		sum, out, often := 0.0, false, false
-		for e.Look = 1; e.Look <= e.Looks; e.Look++ {
-			sum += r.NormFloat64()
-			x := math.Abs(sum) / math.Sqrt(float64(e.Look))
-			out, often = out || x > Z(e), often || x > 1.96
+	for name, steps := range map[string][]float64{
+		"alike": {1, 1, 1, 1}, "growing": {1, 4, 16, 64}, "falling": {8, 4, 2, 1}, "withheld": {0, 3, 0, 1}, "tiny": {5, 1e-7, 5, 1e-7}, "late": {1, 0, 0, 1000}, "small": {1000, 1, 1, 1},
+	} {
+		e.Looks = len(steps)
+		lines, c := Lines(e, steps), boundary(4, 1)
+		r := seeded.New(1)
+		crossed, blind, naive := 0, 0, 0
+		for range walks {
+			sum, far, out, other, often := 0.0, 0.0, false, false, false
+			for k, step := range steps {
+				if far += step; far == 0 {
+					continue
+				}
+				sum += math.Sqrt(step) * r.NormFloat64()
+				x := math.Abs(sum) / math.Sqrt(far)
+				out, other, often = out || x > lines[k], other || x > c*math.Sqrt(4/float64(k+1)), often || x > 1.96
+			}
+			for to, is := range map[*int]bool{&crossed: out, &blind: other, &naive: often} {
+				if is {
+					*to++
+				}
+			}
 		}
-		if out {
-			crossed++
+		t.Logf("%s: %.4f of walks leave, by lines of looks that are alike %.4f, with 1.96 %.4f; lines %.3f", name, float64(crossed)/walks, float64(blind)/walks, float64(naive)/walks, lines)
+		if name == "tiny" { // counted by itself, and so at most
+			if float64(crossed) > 0.0515*walks {
+				t.Errorf("%s: %d of %d walks leave", name, crossed, walks)
+			}
+		} else {
+			stattest.Binomial(t, errorRate, walks, crossed)
 		}
-		if often {
-			naive++
+		if name == "growing" && float64(blind) < 0.06*walks || name == "alike" && float64(naive) < 0.12*walks {
+			t.Errorf("%s: %d and %d of %d walks leave lines that are wrong: nothing is measured", name, blind, naive, walks)
+		}
+		for k := range steps { // a line does not follow from what comes later
+			if early := Lines(e, steps[:k+1]); math.Abs(early[k]-lines[k]) > 1e-6*lines[k] {
+				t.Errorf("%s: look %d has %v, and later %v", name, k+1, early[k], lines[k])
+			}
 		}
 	}
-	if share := float64(crossed) / walks; math.Abs(share-errorRate) > 0.005 {
-		t.Errorf("found in %v of walks", share)
+}
+
+// A look adds its people, and as many as its noise is worth: twice the noise's variance is worth twice as many.
+func TestStepsAddPeopleAndNoise(t *testing.T) {
+	e := two()
+	s := Sums{Of: []float64{2000, 3000, 5000 * .2 * spread, 2000, 3000, 5000 * .2 * spread}} // mean .4, E u^2 = .4 - .2, variance .04
+	if got := Step(e, s, 10_000, 0); got != 10_000 {
+		t.Errorf("without noise %v", got)
 	}
-	if share := float64(naive) / walks; share < 0.12 {
-		t.Errorf("with 1.96 at each look found in %v", share)
+	// Of a mean of n the noise is v (.6^2 + .4^2)/n^2 in each of two arms of half: as much as sampling, .04/n, where v is n .04/.52.
+	if got := Step(e, s, 10_000, 5000*.04/.52); math.Abs(got-20_000) > 1e-6 {
+		t.Errorf("noise as large as sampling: %v", got)
+	}
+	if got := Step(e, s, 0, 70); got != 0 {
+		t.Errorf("withheld: %v", got)
 	}
 }
 

@@ -38,10 +38,7 @@ func Need(e plan.Experiment, metric int, s Shape, a Aim, noise func(people int) 
 	var c Crowd
 	z, m := boundary(e.Looks, comparisons(e)), e.Metrics[metric]
 	z += prob.NormalQuantile(a.Power)
-	small := 1.0 // share of the smallest arm that is compared
-	for arm := range e.Arms[1:] {
-		small = math.Min(small, shareOf(e, arm+1))
-	}
+	small := smallestShare(e)
 	each := 1/shareOf(e, 0) + 1/small
 	effect := a.Lift * s.Mean
 	without := func(variance float64) int {

@@ -7,15 +7,16 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Sums are those of all respondents' vectors, each of norm 1 in a metric, with the deviation of the noise in each number.
+// Sums are those of all respondents' vectors, each of norm 1 in a metric, with the variance of the noise in each number.
 type Sums struct {
 	Of       []float64
 	Variance float64
+	Steps    []float64 // by look how much it added (Step); none where one look is planned
 }
 
 // Add adds those of other people.
 func (s Sums) Add(other Sums) Sums {
-	all := Sums{make([]float64, len(s.Of)), s.Variance + other.Variance}
+	all := Sums{Of: make([]float64, len(s.Of)), Variance: s.Variance + other.Variance}
 	for i := range all.Of {
 		all.Of[i] = s.Of[i] + other.Of[i]
 	}
@@ -110,20 +111,17 @@ const clear = 8
 // comparisons returns how many hold at once.
 func comparisons(e plan.Experiment) int { return (len(e.Arms) - 1) * len(e.Metrics) }
 
-// Z returns how many deviations an interval of this look has on either side: of all comparisons at once, and where
-// several looks are planned, by the spending of O'Brien and Fleming.
-func Z(e plan.Experiment) float64 {
-	return boundary(e.Looks, comparisons(e)) * math.Sqrt(float64(e.Looks)/float64(e.Look))
-}
+// Z returns how many deviations an interval of this look has on either side: of all comparisons at once, and of all looks.
+func Z(e plan.Experiment, s Sums) float64 { return Lines(e, s.Steps)[max(1, e.Look)-1] }
 
-// Level returns the confidence of one interval of this look.
-func Level(e plan.Experiment) float64 { return 1 - 2*math.Exp(prob.LogNormalSurvival(Z(e))) }
+// Level returns the confidence of an interval of so many deviations on either side.
+func Level(z float64) float64 { return 1 - 2*math.Exp(prob.LogNormalSurvival(z)) }
 
 // Of compares an arm with the first.
 func Of(e plan.Experiment, s Sums, arm, metric int) Lift {
 	m := e.Metrics[metric]
 	control, own := MeanOf(e, s, 0, metric), MeanOf(e, s, arm, metric)
-	d, z := own.Mean-control.Mean, Z(e)
+	d, z := own.Mean-control.Mean, Z(e, s)
 	sampling, all := math.Sqrt(control.Sampling+own.Sampling), math.Sqrt(control.Variance()+own.Variance())
 	l := Lift{Arm: arm, Metric: metric, Evidence: d / all, Base: control}
 	per := 1.0

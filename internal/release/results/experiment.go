@@ -54,7 +54,7 @@ func describeExperiment(m *experiment.Model, public Public) ([]release.Metric, [
 	if !shown(e, m.Sums, people) {
 		return headline, []release.Section{arms}, nil
 	}
-	lifts := release.Section{Name: "lifts", Metrics: []release.Metric{{Name: "line", Value: lift.Z(e)}}}
+	lifts := release.Section{Name: "lifts", Metrics: []release.Metric{{Name: "line", Value: lift.Z(e, m.Sums)}}}
 	table := release.Table{Name: "lifts"}
 	for i, metric := range e.Metrics {
 		for arm := 1; arm < len(e.Arms); arm++ {
@@ -114,10 +114,8 @@ func liftFigure(m *experiment.Model, truth *Truth) release.Figure {
 func looksFigure(m *experiment.Model) release.Figure {
 	e := m.Asked
 	line, evidence := release.Series{}, release.Series{}
-	for k := 1; k <= e.Looks; k++ {
-		at := e
-		at.Look = k
-		line.X, line.Y = append(line.X, float64(k)), append(line.Y, lift.Z(at))
+	for k, z := range lift.Lines(e, m.Sums.Steps) {
+		line.X, line.Y = append(line.X, float64(k+1)), append(line.Y, z)
 	}
 	for k := range e.Look {
 		x := 0.0

@@ -70,7 +70,7 @@ func (w experimentWords) lifts(arms, metrics keys) said {
 		text += fmt.Sprintf("All %d intervals hold at once; the first metric alone decides. ", n)
 	}
 	if w.ask.Looks > 1 {
-		text += fmt.Sprintf("This is look %d of at most %d, which were planned before the first; intervals are at this look's level, so that looking often does not make chance look like an effect. After an early stop the best guess is too high in the mean. The line is exact where all looks have equally many people, and the less exact the more these differ. ", w.ask.Look, w.ask.Looks)
+		text += fmt.Sprintf("This is look %d of at most %d, which were planned before the first; intervals are at this look's level, so that looking often does not make chance look like an effect. After an early stop the best guess is too high in the mean. The line counts how many people each look really had. ", w.ask.Look, w.ask.Looks)
 	}
 	for _, m := range w.ask.Metrics {
 		text += lift.SayCut(m) + " "
@@ -83,7 +83,7 @@ func (w experimentWords) lifts(arms, metrics keys) said {
 		title: "Lift of " + w.ask.Metrics[0].Name, text: text,
 		tables: map[string]sheetWords{"lifts": {title: "All comparisons", columns: []column{
 			{label: "arm", keys: arms}, {label: "metric", keys: metrics}, {label: "best guess", unit: release.Share},
-			{label: numerals.Percent(lift.Level(w.ask)) + " interval", unit: release.Share}, {label: "in the metric's own unit"}, {label: "deviations from zero"}, {label: truthColumn, unit: release.Share, known: true},
+			{label: numerals.Percent(lift.Level(w.value("line"))) + " interval", unit: release.Share}, {label: "in the metric's own unit"}, {label: "deviations from zero"}, {label: truthColumn, unit: release.Share, known: true},
 		}}},
 		figures: map[string]figureWords{
 			"lift":  {kind: release.Bars, title: "Lift of " + w.ask.Metrics[0].Name, x: "reason", y: "%", categories: categories, series: []string{"lift"}, alt: alt, signed: true},

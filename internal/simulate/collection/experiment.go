@@ -51,7 +51,7 @@ func liftsOf(m *experiment.Model, truth *results.Truth) (all []measure.Lift) {
 			l := lift.Of(e, m.Sums, arm, metric)
 			one := measure.Lift{
 				Arm: e.Arms[arm], Metric: e.Metrics[metric].Name,
-				Deviations: l.Evidence, Found: math.Abs(l.Evidence) > lift.Z(e), Truth: truth.Arms[arm][metric]/truth.Arms[0][metric] - 1,
+				Deviations: l.Evidence, Found: math.Abs(l.Evidence) > lift.Z(e, m.Sums), Truth: truth.Arms[arm][metric]/truth.Arms[0][metric] - 1,
 			}
 			if r := l.Relative; !math.IsNaN(r.Best) {
 				one.Lift, one.Low, one.High = &r.Best, &r.Whole[0], &r.Whole[1]
