@@ -5,11 +5,18 @@ package ab
 import (
 	"math"
 	"math/rand/v2"
+	"sort"
 
+	"github.com/confetti-dp/confetti/internal/dp/crosscode"
+	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
 	"github.com/confetti-dp/confetti/internal/dp/lift"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/table"
 )
 
 // People draw what somebody has without a treatment, and had before.
@@ -27,20 +34,50 @@ func Heavy(r *rand.Rand) (before, of float64) {
 	return math.Exp(1.5 * z), math.Exp(1.5 * (0.7*z + math.Sqrt(0.51)*r.NormFloat64()))
 }
 
-// Conversion is one in twenty of people.
-func Conversion(r *rand.Rand) (before, of float64) {
-	if r.Float64() < 0.05 {
-		return 0, 1
+// Revenue is nothing of most, and has a long tail among the others.
+func Revenue(r *rand.Rand) (before, of float64) {
+	z := r.NormFloat64()
+	buys := 1 / (1 + math.Exp(2-z))
+	spent := func() float64 {
+		if r.Float64() < buys {
+			return math.Exp(1 + 0.7*r.NormFloat64() + 0.5*z)
+		}
+		return 0
 	}
-	return 0, 0
+	return spent(), spent()
+}
+
+// Conversion is one of so many people.
+func Conversion(share float64) People {
+	return func(r *rand.Rand) (before, of float64) {
+		if r.Float64() < share {
+			return 0, 1
+		}
+		return 0, 0
+	}
+}
+
+// Clicks are beside the views of which they are some; both go with how often somebody is there.
+func Clicks(r *rand.Rand) (views, clicks float64) {
+	there, often := 10*math.Exp(0.6*r.NormFloat64()), 0.08*math.Exp(0.4*r.NormFloat64()-0.08)
+	left := 1.0
+	for left *= r.Float64(); left > math.Exp(-there); left *= r.Float64() {
+		views++
+		if r.Float64() < often {
+			clicks++
+		}
+	}
+	return views, clicks
 }
 
 // Trial is an experiment, as often as its outcome is counted.
 type Trial struct {
 	People People
 	Before bool
+	Per    bool    // what is drawn before is what the metric is divided by
 	Lift   float64 // of the second arm
 	Alike  bool    // the same for everybody, in the place of in proportion
+	Bits   bool    // the metric is zero or one
 	Share  float64 // of the second arm
 	N      int
 	Plan   plan.Experiment
@@ -105,22 +142,25 @@ func (t Trial) Run(r *rand.Rand, aggregators bool, o *Outcome) {
 	o.Runs++
 	o.Covers += within(l.Whole[0], l.Whole[1], t.Truth)
 	o.Found += found(l.Evidence)
-	d, s := plain(arms, 0)
-	o.PlainCovers, o.PlainFound = o.PlainCovers+within(d-z*s, d+z*s, t.Lift*t.Mean), o.PlainFound+found(d/s)
-	theta := 0.0
+	theta, real := 0.0, t.Lift*t.Mean
+	if t.Per { // what is left of the metric without its share of what it is divided by
+		theta = (arms[0].y + arms[1].y) / (arms[0].x + arms[1].x)
+	}
+	d, s := plain(arms, theta)
+	o.PlainCovers, o.PlainFound = o.PlainCovers+within(d-z*s, d+z*s, real), o.PlainFound+found(d/s)
 	if t.Before {
 		all := moments{arms[0].n + arms[1].n, arms[0].x + arms[1].x, arms[0].y + arms[1].y, arms[0].xx + arms[1].xx, arms[0].xy + arms[1].xy, 0}
 		theta = (all.xy - all.x*all.y/all.n) / (all.xx - all.x*all.x/all.n)
 	}
 	d, s = plain(arms, theta)
-	o.AdjustedCovers, o.AdjustedFound = o.AdjustedCovers+within(d-z*s, d+z*s, t.Lift*t.Mean), o.AdjustedFound+found(d/s)
+	o.AdjustedCovers, o.AdjustedFound = o.AdjustedCovers+within(d-z*s, d+z*s, real), o.AdjustedFound+found(d/s)
 }
 
 func (t Trial) treated(r *rand.Rand, of float64) float64 {
 	switch {
 	case t.Alike:
 		return of + t.Lift*t.Mean
-	case t.Plan.Metrics[0].High == 1 && t.Plan.Metrics[0].Low == 0: // more of those who had none
+	case t.Bits: // more of those who had none
 		if of == 0 && r.Float64() < t.Lift*t.Mean/(1-t.Mean) {
 			return 1
 		}
@@ -143,8 +183,9 @@ func plain(arms [2]moments, theta float64) (d, s float64) {
 	return d, math.Sqrt(s)
 }
 
-// Fit makes the plan of a trial from so many other people, and finds what it is to cover.
-func (t Trial) Fit(r *rand.Rand, others int) (Trial, error) {
+// Fit makes the plan of a trial from so many other people, and finds what it is to cover: from their rows, or from a release of
+// tables of them.
+func (t Trial) Fit(r *rand.Rand, others int, earlier *Earlier) (Trial, error) {
 	k := lift.Known{}
 	for range others {
 		before, of := t.People(r)
@@ -152,23 +193,38 @@ func (t Trial) Fit(r *rand.Rand, others int) (Trial, error) {
 		if t.Before {
 			row.Before = before
 		}
+		if t.Per {
+			row.Per = before
+		}
 		k.Rows = append(k.Rows, row)
 	}
 	m := plan.Measure{Name: "metric"}
 	if t.Before {
 		m.Before = "before"
 	}
+	if t.Per {
+		m.Per = "before"
+	}
+	if earlier != nil {
+		var err error
+		if k, err = earlier.release(r, k.Rows).Known(m); err != nil {
+			return t, err
+		}
+	}
 	m, _, err := k.Fit(m, t.N, t.Sigma)
 	t.Plan = plan.Experiment{Arms: []string{"control", "new"}, Shares: []float64{1 - t.Share, t.Share}, Looks: 1, Look: 1, Metrics: []plan.Measure{m}}
 	// The truth by a million people.
 	const many = 1_000_000
-	t.Mean = 0
+	t.Mean = 0 // of the metric
 	rows := make([][2]float64, many)
 	for i := range rows {
 		rows[i][0], rows[i][1] = t.People(r)
 		t.Mean += rows[i][1] / many
 	}
 	t.Truth = t.Lift * t.Mean
+	if t.Per {
+		t.Truth /= m.PerMean // what is seen is told for as many as the others had
+	}
 	if m.Capped {
 		t.Truth = 0
 		for _, row := range rows {
@@ -176,6 +232,72 @@ func (t Trial) Fit(r *rand.Rand, others int) (Trial, error) {
 			cut := func(x float64) float64 { return math.Max(m.Low, math.Min(m.High, x)) }
 			t.Truth += (cut(lift.Left(m, is)) - cut(lift.Left(m, was))) / many
 		}
+		if t.Per {
+			t.Truth /= m.PerMean
+		}
 	}
 	return t, err
+}
+
+// Earlier is a collection of tables of a metric and of what was before, by cuts that are half as large again each.
+type Earlier struct {
+	columns []plan.Column
+	code    *crosscode.Code
+	noise   float64 // deviation of each number
+}
+
+// NewEarlier designs one of so many people, at epsilon 1 and 8,192 bits, with cuts from least to most, or of zeros and ones.
+func NewEarlier(people int, least, most float64) (*Earlier, error) {
+	e := &Earlier{}
+	c := plan.Column{Values: []string{"0", "1"}}
+	if least < most {
+		c = plan.Column{}
+		for at := least; at <= most; at *= 1.5 {
+			c.Cuts = append(c.Cuts, at)
+		}
+	}
+	for _, name := range []string{"metric", "before"} {
+		c.Name = name
+		e.columns = append(e.columns, c)
+	}
+	p := example.Table()
+	p.Crowd.Minimum, p.Budget.Epsilon, p.Budget.Delta = people, 1, 1e-6
+	p.Question.Table.Columns, p.Question.Table.Answered = e.columns, 8192
+	p, err := table.Design(p)
+	if err != nil {
+		return nil, err
+	}
+	q, err := table.New(p)
+	if err != nil {
+		return nil, err
+	}
+	e.code = q.Code()
+	e.noise = q.Rows().Spec().Deviation(people, vector.Overlap(e.code.Alike(func(size int) float64 { return math.Max(0.15, 1/float64(size)) })))
+	return e, nil
+}
+
+// release returns what a release of these people tells, with normal noise in the place of bits.
+func (e *Earlier) release(r *rand.Rand, people []lift.Row) results.Crosstabs {
+	size := e.code.Sizes[0]
+	both, of, before := make([]float64, size*size), make([]float64, size), make([]float64, size)
+	at := func(x float64) int {
+		if e.columns[0].Cuts == nil {
+			return int(x)
+		}
+		i := sort.SearchFloat64s(e.columns[0].Cuts, x)
+		return i
+	}
+	for _, p := range people {
+		i, j := at(p.Of), at(p.Before+p.Per)
+		both[i*size+j], of[i], before[j] = both[i*size+j]+1, of[i]+1, before[j]+1
+	}
+	s, err := tables.Again(e.code, len(people), e.noise, [][]float64{of, before}, [][]float64{both})
+	if err != nil {
+		panic("ab: " + err.Error())
+	}
+	for i := range s.Vector {
+		s.Vector[i] += e.noise * r.NormFloat64()
+	}
+	values := make([]string, size)
+	return results.Crosstabs{Sums: s, Columns: e.columns, Values: [][]string{values, values}}
 }

@@ -23,22 +23,37 @@ type Experiment struct {
 	Per    []string  `help:"Name of the number that a metric is divided by, such as views: likewise." sep:"none" placeholder:"NAME"`
 	Range  []string  `help:"Instead of --like: the ends of a metric, which is then called capped; of zeros and ones 0,1 cut nothing. Likewise." sep:"none" placeholder:"LOW,HIGH"`
 	Like   string    `help:"Public table of other people, or made up, with columns of these names: ranges and what is subtracted follow from it. Never of those who will be asked." type:"path" placeholder:"FILE"`
-	Lift   string    `help:"The smallest change that is to be seen, such as 2%: people needed follow from it." placeholder:"SHARE"`
-	Power  float64   `help:"How often it is to be seen." default:"0.8"`
-	Looks  int       `help:"How often it is looked at, at most, each time at other people." default:"1"`
+
+	Earlier string `help:"In the place of --like: folder of an earlier release of tables, of other people or charged to these, with columns of these names." type:"path" placeholder:"RELEASE"`
+	After   string `help:"Ask the next look of an experiment: folder of the release of the look before. All that was asked stays as it is, and other people answer." type:"path" placeholder:"RELEASE"`
+
+	Lift  string  `help:"The smallest change that is to be seen, such as 2%: people needed follow from it." placeholder:"SHARE"`
+	Power float64 `help:"How often it is to be seen." default:"0.8"`
+	Looks int     `help:"How often it is looked at, at most, each time at other people." default:"1"`
 }
 
 // Check refuses flags that are wrong by themselves.
 func (f Experiment) Check() error {
 	var errs terminal.Faults
+	if f.After != "" {
+		for name, given := range map[string]bool{
+			"arms": f.Arms != nil, "shares": f.Shares != nil, "metric": f.Metric != nil, "before": f.Before != nil, "per": f.Per != nil, "range": f.Range != nil,
+			"like": f.Like != "", "earlier": f.Earlier != "", "lift": f.Lift != "", "looks": f.Looks != 1,
+		} {
+			errs.Require(!given, "--%s beside --after: a look asks what the one before asked: leave it out", name)
+		}
+		return errors.Join(errs...)
+	}
+	from := f.Like != "" || f.Earlier != ""
+	errs.Require(f.Like == "" || f.Earlier == "", "--like and --earlier both say what is known: leave one out")
 	errs.Require(len(f.Arms) >= 2, "--arms names %d: give two or more, such as control,new", len(f.Arms))
 	errs.Require(len(f.Metric) >= 1, "missing flags: --metric=NAME, the number that is compared")
 	for name, all := range map[string][]string{"before": f.Before, "per": f.Per, "range": f.Range} {
 		errs.Require(len(all) <= len(f.Metric), "--%s is given %d times, and there are %d metrics: give one for each, - for none", name, len(all), len(f.Metric))
 	}
-	errs.Require(f.Like != "" || len(f.Range) == len(f.Metric), "nothing is known of the metrics: name a public table of other people with --like, or give the --range of each")
+	errs.Require(from || len(f.Range) == len(f.Metric), "nothing is known of the metrics: name a public table of other people with --like, or an earlier release with --earlier, or give the --range of each")
 	errs.Require(f.Looks >= 1 && f.Looks <= lift.MostLooks, "--looks is %d: give 1 to %d", f.Looks, lift.MostLooks)
-	errs.Require(f.Lift == "" || f.Like != "", "--lift: people needed follow from how a metric spreads: name a public table of other people with --like")
+	errs.Require(f.Lift == "" || from, "--lift: people needed follow from how a metric spreads: name a public table of other people with --like, or an earlier release with --earlier")
 	if _, err := f.aim(); f.Lift != "" && err != nil {
 		errs = append(errs, err)
 	}
@@ -109,8 +124,8 @@ type Asked struct {
 const usualPeople = 40_000
 
 // Ask returns the experiment for answers that go a route, of at least so many people in each look; 0: as many as the lift
-// needs.
-func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int) (Asked, error) {
+// needs. What is known of a metric comes from the public table, or from earlier.
+func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(plan.Measure) (lift.Known, error)) (Asked, error) {
 	a := Asked{Plan: plan.Experiment{Arms: f.Arms, Shares: f.Shares, Looks: f.Looks, Look: 1}, Minimum: minimum}
 	var route plan.Route
 	if noise := r.Adds("experiment"); noise != "" {
@@ -125,11 +140,15 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int) (Asked, error
 		if given {
 			m.Low, m.High, m.Capped = ends[0], ends[1], true
 			if m.Before != "" || m.Per != "" {
-				return a, terminal.Usagef("--range of %s beside --before or --per: what is subtracted follows from --like alone", name)
+				return a, terminal.Usagef("--range of %s beside --before or --per: what is subtracted follows from --like or --earlier alone", name)
 			}
 		} else {
 			var err error
-			if known[i], err = f.read(m); err != nil {
+			read := f.read
+			if f.Earlier != "" {
+				read = earlier
+			}
+			if known[i], err = read(m); err != nil {
 				return a, err
 			}
 		}
@@ -181,7 +200,11 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int) (Asked, error
 	if f.Looks > 1 {
 		says += fmt.Sprintf(", in %d looks of %d", f.Looks, a.Minimum)
 	}
-	a.Says = append(a.Says, says, fmt.Sprintf("without privacy: %d by a plain test, %d with what was known before; noise makes %.0f %% of the interval", need.Plain, need.Adjusted, 100*need.Noise))
+	without := fmt.Sprintf("%d by a plain test", need.Plain)
+	if known[0].Error == nil { // cells of a release have noise, of which what is left far out would be mostly made
+		without += fmt.Sprintf(", %d with what was known before", need.Adjusted)
+	}
+	a.Says = append(a.Says, says, fmt.Sprintf("without privacy: %s; noise makes %.0f %% of the interval", without, 100*need.Noise))
 	if need.People < lift.Fewest {
 		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people no interval is known to hold: as many are asked", lift.Fewest))
 	}

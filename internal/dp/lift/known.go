@@ -13,12 +13,31 @@ import (
 type Row struct {
 	Of, Before, Per float64
 	People          float64 // how many hold it; of a release with noise, and so perhaps below zero
+
+	// Of a release, whose cells are ranges of numbers: the best guess of how many hold it, how far the mean of what was before may
+	// be off, and whether the metric's range has no upper end.
+	Held, Off float64
+	Open      bool
 }
 
 // Known is what is known of a metric beforehand: rows of a file that is public, or cells of an earlier release.
 type Known struct {
-	Rows  []Row
-	Noise float64 // deviation of each row's people
+	Rows []Row
+	// Error returns the standard error of a sum of all rows' people, each times a weight; nil of a file.
+	Error func(weights []float64) float64
+}
+
+// sum returns all rows' people, each times a weight, with the noise of that; of the best guesses or as they are.
+func (k Known) sum(weight func(Row) float64) (raw, noise float64) {
+	weights := make([]float64, len(k.Rows))
+	for i, r := range k.Rows {
+		weights[i] = weight(r)
+		raw += weights[i] * r.People
+	}
+	if k.Error != nil {
+		noise = k.Error(weights)
+	}
+	return raw, noise
 }
 
 // Shape is what people of the earlier round hold of a metric after its cut.
@@ -38,7 +57,8 @@ const (
 	dearest    = 3.0  // times as much variance as of the capped metric, that bounding the loss may cost
 	cappedTop  = 0.03 // of people, that the capped metric cuts off at the top
 	cutBelow   = 0.005
-	seenBy     = 2.0 // deviations of noise above which a cell is taken to hold somebody
+	seenBy     = 3.0 // deviations of noise above which somebody is taken to be in a range
+	somebody   = 0.5 // people, more than which are one
 	ladder     = 1.5 // from one end of a range to the next that is tried
 	rungs      = 17
 	rungsBelow = 11
@@ -52,11 +72,14 @@ var errNobody = errors.New("experiment: of what is known nothing stands out from
 func (k Known) Fit(m plan.Measure, people int, noise float64) (plan.Measure, Shape, error) {
 	var s Shape
 	top := k.top()
-	held := func(r Row) float64 { // that stand out, or all of a file
-		if k.Noise > 0 && r.People < seenBy*k.Noise {
+	held := func(r Row) float64 {
+		switch {
+		case k.Error == nil:
+			return r.People
+		case r.Of > top.Of || r.Before > top.Before: // where nobody stands out
 			return 0
 		}
-		return r.People
+		return r.Held
 	}
 	var sumX, sumY, sumD, n float64
 	for _, r := range k.Rows {
@@ -98,13 +121,8 @@ func (k Known) Fit(m plan.Measure, people int, noise float64) (plan.Measure, Sha
 // top returns the largest numbers that count: of a file all but the last thousandth, of a release those where somebody
 // stands out.
 func (k Known) top() (top Row) {
-	if k.Noise > 0 {
-		for _, r := range k.Rows {
-			if r.People >= seenBy*k.Noise {
-				top.Before, top.Of = math.Max(top.Before, r.Before), math.Max(top.Of, r.Of)
-			}
-		}
-		return top
+	if k.Error != nil {
+		return Row{Of: k.highest(func(r Row) float64 { return r.Of }), Before: k.highest(func(r Row) float64 { return r.Before })}
 	}
 	quantile := func(of func(Row) float64) float64 {
 		all := make([]float64, len(k.Rows))
@@ -121,6 +139,39 @@ func (k Known) top() (top Row) {
 	return top
 }
 
+// highest returns the highest of a number that somebody holds.
+func (k Known) highest(of func(Row) float64) (high float64) {
+	tried := map[float64]bool{}
+	for _, r := range k.Rows {
+		at := of(r)
+		if tried[at] || at <= high {
+			continue
+		}
+		tried[at] = true
+		n, noise := k.sum(func(r Row) float64 {
+			if of(r) == at {
+				return 1
+			}
+			return 0
+		})
+		if n > math.Max(somebody, seenBy*noise) {
+			high = at
+		}
+	}
+	return high
+}
+
+// endless reports whether somebody is in the range of the metric that has no upper end: what is above is not known then.
+func (k Known) endless() bool {
+	n, noise := k.sum(func(r Row) float64 {
+		if r.Open {
+			return 1
+		}
+		return 0
+	})
+	return n > math.Max(somebody, seenBy*noise)
+}
+
 // round keeps three digits: a plan's numbers are read by people.
 func round(x float64) float64 {
 	if x == 0 {
@@ -130,9 +181,8 @@ func round(x float64) float64 {
 	return math.Round(x/unit) * unit
 }
 
-// bin is what lies between two ends of ranges: people, and sums of what is left, its square, the metric and, of noise, its
-// square.
-type bin struct{ n, left, square, raw, rawNoise, rawPeople float64 }
+// bin is what lies between two ends of ranges: people, and sums of what is left, its square and the metric.
+type bin struct{ n, left, square, raw, rawPeople float64 }
 
 // cut chooses the range.
 func (k Known) cut(m plan.Measure, s Shape, n float64, people int, noise float64, held func(Row) float64) (plan.Measure, Shape, error) {
@@ -162,8 +212,20 @@ func (k Known) cut(m plan.Measure, s Shape, n float64, people int, noise float64
 		b := &bins[i]
 		b.n, b.left, b.square = b.n+w, b.left+w*rest, b.square+w*rest*rest
 		b.raw, b.rawPeople = b.raw+r.People*r.Of, b.rawPeople+r.People
-		b.rawNoise += r.Of * r.Of * k.Noise * k.Noise
 	}
+	noiseAbove := make([]float64, len(ends)) // of the metric above an end
+	for j, high := range ends {
+		if k.Error == nil {
+			break
+		}
+		_, noiseAbove[j] = k.sum(func(r Row) float64 {
+			if left(m, r) > high {
+				return r.Of
+			}
+			return 0
+		})
+	}
+	endless := k.endless()
 	type choice struct {
 		low, high, cost, alike, share, lost, unit, variance float64
 	}
@@ -186,11 +248,11 @@ func (k Known) cut(m plan.Measure, s Shape, n float64, people int, noise float64
 			c.cost = c.variance/float64(people) + 2*noise*noise*(high-low)*(high-low)*((1-u)*(1-u)+u*u)/float64(people)/float64(people)
 			c.alike = math.Max(0, above.rawPeople) / n
 			c.lost = math.Max(0, above.raw) / total
-			c.share = math.Max(c.alike, c.lost+sureBy*math.Sqrt(above.rawNoise)/total)
+			c.share = math.Max(c.alike, c.lost+sureBy*noiseAbove[j]/total)
 			if two {
 				c.alike, c.share, c.lost = 0, 0, 0
 			}
-			if c.share <= mostLost && (best == nil || c.cost*(1+c.share)*(1+c.share) < best.cost*(1+best.share)*(1+best.share)) {
+			if !endless && c.share <= mostLost && (best == nil || c.cost*(1+c.share)*(1+c.share) < best.cost*(1+best.share)*(1+best.share)) {
 				best = &c
 			}
 			if above.n <= cappedTop*n && (capped == nil || c.cost < capped.cost) {
@@ -225,7 +287,7 @@ func left(m plan.Measure, r Row) float64 {
 func sum(all []bin) (b bin) {
 	for _, one := range all {
 		b.n, b.left, b.square = b.n+one.n, b.left+one.left, b.square+one.square
-		b.raw, b.rawNoise, b.rawPeople = b.raw+one.raw, b.rawNoise+one.rawNoise, b.rawPeople+one.rawPeople
+		b.raw, b.rawPeople = b.raw+one.raw, b.rawPeople+one.rawPeople
 	}
 	return b
 }
@@ -258,11 +320,18 @@ func (k Known) taken(m plan.Measure, n float64, held func(Row) float64) (mean, d
 	for _, r := range k.Rows {
 		mean += held(r) * of(r) / n
 	}
+	off := 0.0
 	for _, r := range k.Rows {
-		away := of(r) - mean
-		deviation += (held(r) + k.Noise*k.Noise) * away * away
+		deviation += held(r) * (of(r) - mean) * (of(r) - mean)
+		off += held(r) * math.Abs(m.Times) * r.Off
 	}
-	return mean, up(math.Sqrt(deviation) / n)
+	_, noise := k.sum(func(r Row) float64 {
+		if held(r) == 0 {
+			return 0
+		}
+		return of(r) - mean
+	})
+	return mean, up(math.Sqrt(deviation+noise*noise+off*off) / n)
 }
 
 // up keeps three digits, and rounds up.

@@ -18,6 +18,9 @@ var reasons = []string{"who was drawn", "and the noise that protects", "and what
 // describeExperiment states what each arm has, and by how much more of a metric that is than what the first has.
 func describeExperiment(m *experiment.Model, public Public) ([]release.Metric, []release.Section, error) {
 	e := m.Asked
+	if e.Past != nil {
+		public.Truth = nil // which is that of this look's people alone
+	}
 	headline := []release.Metric{{Name: respondentsMetric, Value: float64(m.Respondents)}}
 	people := float64(m.Respondents)
 	if e.Past != nil {

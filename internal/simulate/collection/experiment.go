@@ -27,6 +27,7 @@ type Experiment struct {
 // Run collects from the population, which name names, and publishes.
 func (e Experiment) Run(name string, population []lift.Person, progress simulate.Progress) (Told, error) {
 	asked := e.Asked
+	e.Seed += uint64(max(1, asked.Look)-1) << 32 // looks have noise of their own
 	if e.Route.Kind == "" {
 		asked.Seed = measure.PublicSeed(e.Seed)
 	}
@@ -51,7 +52,11 @@ func liftsOf(m *experiment.Model, truth *results.Truth) (all []measure.Lift) {
 			l := lift.Of(e, m.Sums, arm, metric)
 			one := measure.Lift{
 				Arm: e.Arms[arm], Metric: e.Metrics[metric].Name,
-				Deviations: l.Evidence, Found: math.Abs(l.Evidence) > lift.Z(e, m.Sums), Truth: truth.Arms[arm][metric]/truth.Arms[0][metric] - 1,
+				Deviations: l.Evidence, Found: math.Abs(l.Evidence) > lift.Z(e, m.Sums),
+			}
+			if e.Past == nil {
+				real := truth.Arms[arm][metric]/truth.Arms[0][metric] - 1
+				one.Truth = &real
 			}
 			if r := l.Relative; !math.IsNaN(r.Best) {
 				one.Lift, one.Low, one.High = &r.Best, &r.Whole[0], &r.Whole[1]

@@ -144,7 +144,7 @@ type Lift struct {
 	High       *float64 `json:"high,omitempty"`
 	Deviations float64  `json:"deviations"` // from zero
 	Found      bool     `json:"found"`
-	Truth      float64  `json:"truth"`
+	Truth      *float64 `json:"truth,omitempty"` // none of a later look, whose people are some of all
 }
 
 // Round is one round of a search.

@@ -4,21 +4,15 @@ package ask
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
 	"github.com/confetti-dp/confetti/internal/release/results"
-	"github.com/confetti-dp/confetti/internal/release/sheets"
-	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // level bounds how likely each range holds.
@@ -37,29 +31,6 @@ func (Ask) Help() string {
 Examples:
   confetti ask tables "drink by class"
   confetti ask tables "drink by class where spend >= 20"`
-}
-
-// read returns what a release tells, from its own folder.
-func read(dir string) (results.Crosstabs, error) {
-	var t results.Crosstabs
-	r, err := releases.Open(dir)
-	if err != nil {
-		return t, err
-	}
-	var texts [3][]byte
-	for i, file := range []string{verify.SignedFile, verify.PlanFile, sheets.CountsFile} {
-		if texts[i], err = atomicfile.Read(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return t, err
-		}
-	}
-	signed, err := releases.Plan(texts[0], texts[1])
-	if err == nil {
-		t, err = results.ReadTables(signed.Plan, &r, texts[2])
-	}
-	if err != nil {
-		return t, fmt.Errorf("%s: %w", dir, err)
-	}
-	return t, nil
 }
 
 // cell carries one line of an answer, as JSON.
@@ -90,7 +61,7 @@ func known(x float64) *float64 {
 }
 
 func (c Ask) Run(std terminal.Streams) error {
-	m, err := read(c.Release)
+	m, err := releases.Tables(c.Release)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
@@ -51,7 +52,7 @@ type fitted struct {
 }
 
 func (c Fit) Run(std terminal.Streams) error {
-	m, err := read(c.Release)
+	m, err := releases.Tables(c.Release)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/formula"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -47,7 +48,7 @@ func (c Rows) Run(std terminal.Streams) error {
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s exists: choose another name", file)
 	}
-	m, err := read(c.Release)
+	m, err := releases.Tables(c.Release)
 	if err != nil {
 		return err
 	}

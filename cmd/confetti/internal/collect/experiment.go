@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -28,8 +29,7 @@ func (c collectSimulate) compares() bool { return slices.Contains(c.Kind, kindEx
 func (c collectSimulate) checkExperiment(given *kong.Context) error {
 	errs := terminal.Faults{c.Budget.Check(), c.Experiment.Check()}
 	errs.Require(len(c.Kind) == 1 && len(c.Column) == 1, "--kind %s needs the column that names each person's arm: one --column", kindExperiment)
-	errs.Require(c.Looks <= 1, "--looks: a simulation is of the first look: leave it out")
-	return c.checkOnce(given, errs, "--kind "+kindExperiment, "csv", "column", "kind", "arms", "shares", "metric", "before", "per", "range", "like", "power")
+	return c.checkOnce(given, errs, "--kind "+kindExperiment, "csv", "column", "kind", "arms", "shares", "metric", "before", "per", "range", "like", "earlier", "after", "looks", "power")
 }
 
 // runExperiment compares the arms of a table.
@@ -42,19 +42,37 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	if err != nil {
 		return err
 	}
-	records, t, err := c.people(missing)
+	asked, past := flags.Asked{}, c.After != ""
+	if past {
+		asked, _, _, err = releases.Next(c.After)
+	} else {
+		asked.Plan.Arms = c.Arms
+		for i, name := range c.Metric {
+			asked.Plan.Metrics = append(asked.Plan.Metrics, c.Experiment.Measure(i, name))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	records, t, err := c.people(asked.Plan, missing)
 	if err != nil {
 		return err
 	}
 	for _, note := range t.Notes {
 		fmt.Fprintln(std.Err, "note: "+note)
 	}
-	asked, err := c.Experiment.Ask(c.Route, budget, lift.UsualBits, len(records))
-	if err != nil {
-		return err
+	if !past {
+		if asked, err = releases.Asks(c.Experiment, c.Route, budget, lift.UsualBits, len(records)); err != nil {
+			return err
+		}
+	}
+	if c.Route.Route == plan.RouteSum {
+		asked.Plan.Bits = nil
+	} else if asked.Plan.Bits == nil {
+		asked.Plan.Bits = &plan.BitsSent{Answered: lift.UsualBits}
 	}
 	e := collection.Experiment{
-		Title: fmt.Sprintf("%s in the arms of %s", c.Metric[0], filepath.Base(c.CSV)), Asked: asked.Plan, Budget: budget, Minimum: c.Minimum, Full: c.full(), Seed: c.Seed,
+		Title: fmt.Sprintf("%s in the arms of %s", asked.Plan.Metrics[0].Name, filepath.Base(c.CSV)), Asked: asked.Plan, Budget: budget, Minimum: c.Minimum, Full: c.full(), Seed: c.Seed,
 	}
 	if noise := c.Route.Adds(kindExperiment); noise != "" {
 		e.Route = plans.Sum(noise)
@@ -72,7 +90,11 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 			rows = append(rows, fmt.Sprintf("%-20s no share: what the first arm has is not clear of zero", l.Arm+", "+l.Metric))
 			continue
 		}
-		rows = append(rows, fmt.Sprintf("%-20s %.2f %% (%.2f to %.2f %%; truth %.2f %%)", l.Arm+", "+l.Metric, 100**l.Lift, 100**l.Low, 100**l.High, 100*l.Truth))
+		truth := ""
+		if l.Truth != nil {
+			truth = fmt.Sprintf("; truth %.2f %%", 100**l.Truth)
+		}
+		rows = append(rows, fmt.Sprintf("%-20s %.2f %% (%.2f to %.2f %%%s)", l.Arm+", "+l.Metric, 100**l.Lift, 100**l.Low, 100**l.High, truth))
 	}
 	for _, m := range out.Plan.Question.Experiment.Metrics {
 		rows = append(rows, "cut                  "+lift.SayCut(m))
@@ -80,14 +102,10 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	return c.tell(std, given, out, t.Notes, rows, "")
 }
 
-// people reads the records of a table.
-func (c collectSimulate) people(missing table.Missing) ([]lift.Person, *table.Columns, error) {
-	var metrics []plan.Measure
-	for i, name := range c.Metric {
-		metrics = append(metrics, c.Experiment.Measure(i, name))
-	}
+// people reads the records of a table that an experiment asks.
+func (c collectSimulate) people(asked plan.Experiment, missing table.Missing) ([]lift.Person, *table.Columns, error) {
 	columns := []table.Column{{Name: c.Column[0]}}
-	for _, name := range flags.Held(plan.Experiment{Metrics: metrics}) {
+	for _, name := range flags.Held(asked) {
 		columns = append(columns, table.Column{Name: name})
 	}
 	t, err := table.ReadColumns(c.CSV, missing, columns...)
@@ -97,8 +115,8 @@ func (c collectSimulate) people(missing table.Missing) ([]lift.Person, *table.Co
 	records, errs := make([]lift.Person, len(t.Lines)), make([]error, len(columns))
 	var faults table.Faults
 	for i := range records {
-		if records[i].Arm = slices.Index(c.Arms, t.Values[0][i]); records[i].Arm < 0 {
-			faults.Add(t.Lines[i], c.Column[0], "is none of --arms")
+		if records[i].Arm = slices.Index(asked.Arms, t.Values[0][i]); records[i].Arm < 0 {
+			faults.Add(t.Lines[i], c.Column[0], "is none of the arms")
 		}
 	}
 	errs[0] = faults.Err()

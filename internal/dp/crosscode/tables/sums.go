@@ -107,6 +107,31 @@ func (s *Sums) CellError(a, b int) float64 {
 	return s.Error * math.Sqrt(math.Pow((ka-1)/(ka*kb*one), 2)+math.Pow((kb-1)/(ka*kb*one), 2)+math.Pow((ka-1)*(kb-1)/(ka*kb*two), 2))
 }
 
+// WeighedError returns the standard error of a sum of a pair's counts, each times a weight, row by row.
+func (s *Sums) WeighedError(a, b int, weights []float64) float64 {
+	ka, kb := s.Code.Sizes[a], s.Code.Sizes[b]
+	rows, columns, mean := make([]float64, ka), make([]float64, kb), 0.0
+	for i, w := range weights {
+		rows[i/kb] += w
+		columns[i%kb] += w
+		mean += w / float64(len(weights))
+	}
+	fa, fb := float64(ka), float64(kb)
+	between := func(sums []float64, size, other float64) (spread float64) {
+		for _, x := range sums {
+			spread += (x/other - mean) * (x/other - mean)
+		}
+		return spread * (size - 1) / size
+	}
+	apart := 0.0 // what neither rows nor columns tell
+	for i, w := range weights {
+		d := w - rows[i/kb]/fb - columns[i%kb]/fa + mean
+		apart += d * d
+	}
+	one, two := s.Code.Weights()
+	return s.Error * math.Sqrt((between(rows, fa, fb)+between(columns, fb, fa))/(one*one)+apart*(fa-1)/fa*(fb-1)/fb/(two*two))
+}
+
 // Table returns how many hold each value of a pair together, row by row, unbiased.
 func (s *Sums) Table(a, b int) []float64 { return s.table(a, b, s.two(a, b)) }
 

@@ -487,3 +487,31 @@ func TestEffectsOfWhatFollowsAColumn(t *testing.T) {
 		t.Errorf("ranges of 95 %% hold %v of the effects", cover)
 	}
 }
+
+// The error of a weighed sum of counts is what all numbers' noise does to it: exactly, by moving each number.
+func TestWeighedErrors(t *testing.T) {
+	r := seeded.New(6)
+	sizes, records := people(r, 500)
+	s := sums(r, sizes, records, 7)
+	for a, b := range s.Pairs {
+		weights := make([]float64, sizes[a]*sizes[b])
+		for i := range weights {
+			weights[i] = r.NormFloat64()
+		}
+		base, exact := dot(weights, s.Table(a, b)), 0.0
+		for i := range s.Vector {
+			moved := New(s.Code, s.Respondents, slices.Clone(s.Vector), 7)
+			moved.Vector[i]++
+			d := 7 * (dot(weights, moved.Table(a, b)) - base)
+			exact += d * d
+		}
+		if got := s.WeighedError(a, b, weights); math.Abs(got-math.Sqrt(exact)) > 1e-6*got {
+			t.Errorf("columns %d and %d: %v, want %v", a, b, got, math.Sqrt(exact))
+		}
+		clear(weights)
+		weights[1] = 1
+		if got := s.WeighedError(a, b, weights); math.Abs(got-s.CellError(a, b)) > 1e-9*got {
+			t.Errorf("one cell of columns %d and %d: %v, want %v", a, b, got, s.CellError(a, b))
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package releases
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/internal/cli/flags"
+	"github.com/confetti-dp/confetti/internal/dp/lift"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/verify"
+)
+
+// Tables returns what a release of tables tells, from its own folder.
+func Tables(dir string) (t results.Crosstabs, err error) {
+	p, r, err := planned(dir)
+	if err != nil {
+		return t, err
+	}
+	counts, err := atomicfile.Read(filepath.Join(dir, sheets.CountsFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return t, err
+	}
+	if t, err = results.ReadTables(p, &r, counts); err != nil {
+		return t, fmt.Errorf("%s: %w", dir, err)
+	}
+	return t, nil
+}
+
+// planned reads a release with its plan.
+func planned(dir string) (p plan.Plan, r release.Release, err error) {
+	if r, err = Open(dir); err != nil {
+		return p, r, err
+	}
+	var texts [2][]byte
+	for i, file := range []string{verify.SignedFile, verify.PlanFile} {
+		if texts[i], err = atomicfile.Read(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return p, r, err
+		}
+	}
+	signed, err := Plan(texts[0], texts[1])
+	if err != nil {
+		return p, r, fmt.Errorf("%s: %w", dir, err)
+	}
+	return signed.Plan, r, nil
+}
+
+// Asks returns an experiment for answers that go a route: what its flags and earlier releases say.
+func Asks(f flags.Experiment, r flags.Route, b plan.Budget, bits, minimum int) (flags.Asked, error) {
+	return f.Ask(r, b, bits, minimum, func(m plan.Measure) (k lift.Known, err error) {
+		t, err := Tables(f.Earlier)
+		if err != nil {
+			return k, err
+		}
+		if k, err = t.Known(m); err != nil {
+			return k, fmt.Errorf("%s: %w", f.Earlier, err)
+		}
+		return k, nil
+	})
+}
+
+// Next returns the next look of an experiment, and the plan and the source of the look before, whose release is in a folder.
+func Next(dir string) (flags.Asked, plan.Plan, release.Source, error) {
+	p, r, err := planned(dir)
+	if err != nil {
+		return flags.Asked{}, p, r.Source, err
+	}
+	e, err := results.NextLook(p, &r)
+	if err != nil {
+		return flags.Asked{}, p, r.Source, fmt.Errorf("%s: %w", dir, err)
+	}
+	return flags.Asked{Plan: e, Minimum: p.Crowd.Minimum, Says: []string{fmt.Sprintf("look %d of at most %d, to be answered by other people than before", e.Look, e.Looks)}}, p, r.Source, nil
+}
