@@ -34,7 +34,7 @@ func Heavy(r *rand.Rand) (before, of float64) {
 	return math.Exp(1.5 * z), math.Exp(1.5 * (0.7*z + math.Sqrt(0.51)*r.NormFloat64()))
 }
 
-// Revenue is nothing of most, and has a long tail among the others.
+// Revenue draws nothing of most, and a long tail of the others.
 func Revenue(r *rand.Rand) (before, of float64) {
 	z := r.NormFloat64()
 	buys := 1 / (1 + math.Exp(2-z))
@@ -47,7 +47,7 @@ func Revenue(r *rand.Rand) (before, of float64) {
 	return spent(), spent()
 }
 
-// Conversion is one of so many people.
+// Conversion draws zeros, and ones of a share of people.
 func Conversion(share float64) People {
 	return func(r *rand.Rand) (before, of float64) {
 		if r.Float64() < share {
@@ -57,7 +57,7 @@ func Conversion(share float64) People {
 	}
 }
 
-// Clicks are beside the views of which they are some; both go with how often somebody is there.
+// Clicks draws views, and the clicks that some of them got; both go with how often somebody is there.
 func Clicks(r *rand.Rand) (views, clicks float64) {
 	there, often := 10*math.Exp(0.6*r.NormFloat64()), 0.08*math.Exp(0.4*r.NormFloat64()-0.08)
 	left := 1.0
@@ -239,7 +239,7 @@ func (t Trial) Fit(r *rand.Rand, others int, earlier *Earlier) (Trial, error) {
 	return t, err
 }
 
-// Earlier is a collection of tables of a metric and of what was before, by cuts that are half as large again each.
+// Earlier describes a collection of tables of a metric and of what was before, by cuts that are half as large again each.
 type Earlier struct {
 	columns []plan.Column
 	code    *crosscode.Code

@@ -71,7 +71,7 @@ func (w walk) stepped(variance float64) walk {
 // tiny reports whether the step is too small to be added up.
 func (w walk) tiny() bool { return math.Sqrt(w.step) < smallest*2*w.end }
 
-// points is how many a step needs, an odd number.
+// points returns how many a step needs, an odd number.
 func points(end, deviation float64) int {
 	return 2*min(1000, max(80, int(math.Ceil(3*end/deviation)))) + 1
 }
@@ -140,7 +140,7 @@ func Lines(e plan.Experiment, steps []float64) []float64 {
 	return lines
 }
 
-// made is what lines follow from.
+// made holds what lines follow from.
 type made struct {
 	looks, comparisons, looked int
 	steps                      [MostLooks]float64

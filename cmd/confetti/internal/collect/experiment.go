@@ -44,7 +44,7 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	}
 	asked, past := flags.Asked{}, c.After != ""
 	if past {
-		asked, _, _, err = releases.Next(c.After)
+		asked, _, err = releases.Next(c.After, true)
 	} else {
 		asked.Plan.Arms = c.Arms
 		for i, name := range c.Metric {

@@ -64,15 +64,19 @@ func Asks(f flags.Experiment, r flags.Route, b plan.Budget, bits, minimum int) (
 	})
 }
 
-// Next returns the next look of an experiment, and the plan and the source of the look before, whose release is in a folder.
-func Next(dir string) (flags.Asked, plan.Plan, release.Source, error) {
+// Next returns the next look of an experiment, and the plan of the look before, whose release is in a folder. People are not added
+// to a simulation, unless these are simulated too.
+func Next(dir string, simulated bool) (flags.Asked, plan.Plan, error) {
 	p, r, err := planned(dir)
 	if err != nil {
-		return flags.Asked{}, p, r.Source, err
+		return flags.Asked{}, p, err
 	}
 	e, err := results.NextLook(p, &r)
-	if err != nil {
-		return flags.Asked{}, p, r.Source, fmt.Errorf("%s: %w", dir, err)
+	switch {
+	case err != nil:
+		return flags.Asked{}, p, fmt.Errorf("%s: %w", dir, err)
+	case r.Source == release.Simulation && !simulated:
+		return flags.Asked{}, p, fmt.Errorf("%s is of a simulation: people cannot be added to it; confetti collect simulate --after can", dir)
 	}
-	return flags.Asked{Plan: e, Minimum: p.Crowd.Minimum, Says: []string{fmt.Sprintf("look %d of at most %d, to be answered by other people than before", e.Look, e.Looks)}}, p, r.Source, nil
+	return flags.Asked{Plan: e, Minimum: p.Crowd.Minimum, Says: []string{fmt.Sprintf("look %d of at most %d, to be answered by other people than before", e.Look, e.Looks)}}, p, nil
 }

@@ -142,7 +142,7 @@ func (c parties) writeDesigned(std terminal.Streams, p plan.Plan, design func(pl
 	var keys map[string]func(path string) error
 	var err error
 	if len(c.Party) == 0 {
-		if keys, err = newKeys(&p); err != nil {
+		if keys, err = plans.NewKeys(&p); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release"
 )
 
 type experimentPlan struct {
@@ -78,12 +77,9 @@ func (c *experimentPlan) ask(given *kong.Context) (flags.Asked, plan.Budget, err
 			errs.Require(!slices.Contains([]string{"epsilon", "delta", "bits", "route", "noise", "dishonest-share", "unfit", "power"}, p.Flag.Name), "--%s beside --after: a look is asked as the one before was: leave it out", p.Flag.Name)
 		}
 	}
-	asked, before, source, err := releases.Next(c.After)
+	asked, before, err := releases.Next(c.After, false)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return asked, budget, err
-	}
-	if source == release.Simulation {
-		return asked, budget, fmt.Errorf("%s is of a simulation: people cannot be added to it; confetti collect simulate --after can", c.After)
 	}
 	c.DishonestShare, c.Unfit = before.Budget.DishonestShare, before.Question.Unfit
 	c.Route.Route, c.Route.Noise = before.Route.Kind, ""
