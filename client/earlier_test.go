@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // A ledger of an earlier version reads as it did, and becomes one of this version with
@@ -55,6 +56,41 @@ func TestLedgersOfEarlierVersionsAreRead(t *testing.T) {
 	}
 	if _, _, _, err := journal.Parse([]byte("confetti-ledger/v5\n")); err != journal.ErrLater {
 		t.Errorf("of a later version: %v", err)
+	}
+}
+
+// What was said to a kind of question that ended stays in the ledger, in the words of that day and at its price. Its
+// plan is refused by name.
+func TestLedgersShowAnswersToAKindThatEnded(t *testing.T) {
+	kept, err := os.ReadFile("testdata/ledger-v4-prefixes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := native.Folder{Path: filepath.Join(t.TempDir(), "device")}
+	if err := os.Mkdir(f.Path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Replace(journal.Name, kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Consent(f, true); err != nil {
+		t.Fatal(err)
+	}
+	l, err := client.ReadLedger(f)
+	if err != nil || len(l.Entries) != 1 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	e := l.Entries[0]
+	if e.Title != "which words?" || e.Said != "a…, b…, others; six such words in ten are the coin's" || len(e.Statements) != 4 || len(e.Parts[0].Messages) != 5 {
+		t.Errorf("the entry is %+v", e)
+	}
+	if spent := l.Spent(e.At, time.Hour); spent.Epsilon < e.Charge.Epsilon || e.Charge.Epsilon < 5.9 {
+		t.Errorf("spent %+v", spent)
+	}
+	p, _ := sample(t, "rr", 1, 3)
+	p.Question = plan.Question{Kind: "histogram", Histogram: &plan.Histogram{Attributes: []plan.Attribute{{Name: "drink", Kind: "prefixes"}}}}
+	if _, err := plan.Parse(p.Canonical()); err == nil || !strings.Contains(err.Error(), "prefixes ended with plan version 4: use strings") {
+		t.Errorf("its plan: %v", err)
 	}
 }
 

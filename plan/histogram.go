@@ -1,5 +1,7 @@
 package plan
 
+import "errors"
+
 // Limits of a histogram. The cells bound what an analyzer counts (8 bytes each);
 // what a device does is bounded by its envelopes.
 const (
@@ -28,28 +30,25 @@ const (
 // Attribute is one thing that is asked, with the cells that an answer falls into.
 type Attribute struct {
 	Name   string   `json:"name"`
-	Kind   string   `json:"kind"`             // "categories", "buckets", "set", "grid", "prefixes"; of a table alone "mean" and "open"
-	Values []string `json:"values,omitempty"` // categories, set: the domain; prefixes: the candidates
-	Size   int      `json:"size,omitempty"`   // categories, set: cells by number instead of by name; of a search: most candidates of a round
-	Others bool     `json:"others,omitempty"` // a last cell for what is not in the domain; prefixes always have it
+	Kind   string   `json:"kind"`             // "categories", "buckets", "set", "grid"; of a table alone "mean" and "open"
+	Values []string `json:"values,omitempty"` // categories, set: the domain
+	Size   int      `json:"size,omitempty"`   // categories, set: cells by number instead of by name
+	Others bool     `json:"others,omitempty"` // a last cell for what is not in the domain
 	Low    float64  `json:"low,omitempty"`    // buckets: of equal width in [low, high]; without others, what is outside falls into the nearest; mean: numbers are clamped to it
 	High   float64  `json:"high,omitempty"`
 	Cells  int      `json:"cells,omitempty"`
 	Most   int      `json:"most,omitempty"` // set: at most so many items
 	X      *Axis    `json:"x,omitempty"`    // grid
 	Y      *Axis    `json:"y,omitempty"`
-	// Search finds strings that nobody has declared: candidates are the state of each round.
-	Search *Search `json:"search,omitempty"`
-	Least  int     `json:"least,omitempty"` // open: the noisy count from which a value that nobody declared is published
+	Least  int      `json:"least,omitempty"` // open: the noisy count from which a value that nobody declared is published
 }
 
-// Search is how the candidates of a round follow from the release of the one before:
-// what survives grows by some characters.
-type Search struct {
-	Alphabet string  `json:"alphabet"`        // the characters that strings are made of
-	Ahead    int     `json:"ahead"`           // characters that a round goes on by
-	Least    float64 `json:"least,omitempty"` // beginnings that no more respondents of a round hold are not looked for
-	Rate     float64 `json:"rate"`            // share of those kept, in expectation, that no more hold
+// Ended refuses a kind of attribute that earlier plans asked, and says what asks it now; nil of any other.
+func Ended(kind string) error {
+	if kind != "prefixes" {
+		return nil
+	}
+	return errors.New("prefixes ended with plan version 4: use strings, which are found in one round (confetti plan new strings)")
 }
 
 // Domain returns the number of cells of an attribute; more than MaxCells for one that
@@ -62,7 +61,7 @@ func (a Attribute) Domain() int {
 	switch a.Kind {
 	case "mean":
 		return 2 // how far rows are from the low end, and from the high one
-	case "categories", "set", "prefixes", "open":
+	case "categories", "set", "open":
 		if len(a.Values) > 0 {
 			return len(a.Values) + others
 		}
@@ -97,7 +96,7 @@ func (a Attribute) Total() bool {
 
 // AttributeKinds are the kinds of attribute that a plan may name. A plan of a table may also name "mean", of numbers by
 // a sum of its own, and "open", of values that nobody declared.
-var AttributeKinds = []string{"categories", "buckets", "set", "grid", "prefixes"}
+var AttributeKinds = []string{"categories", "buckets", "set", "grid"}
 
 // Axis is one side of a grid: cells of equal width in [low, high].
 type Axis struct {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,5 +38,18 @@ func TestHistogramIsGolden(t *testing.T) {
 	}
 	if diff := cmp.Diff(histogram(), p); diff != "" {
 		t.Errorf("the canonical form reads back another plan:\n%s", diff)
+	}
+}
+
+// A kind that ended is refused by its name, with what it had and with what to ask in its place. A kind that nobody
+// knows is not taken for it.
+func TestPlansOfAKindThatEnded(t *testing.T) {
+	text := histogram().Canonical()
+	for kind, ended := range map[string]bool{`"kind":"prefixes","search":{"alphabet":"ab","ahead":1,"rate":0.01}`: true, `"kind":"suffixes","search":{}`: false} {
+		_, err := Parse(bytes.Replace(text, []byte(`"kind":"buckets"`), []byte(kind), 1))
+		const want = "plan: question.histogram.attributes[1].kind: prefixes ended with plan version 4: use strings"
+		if err == nil || strings.HasPrefix(err.Error(), want) != ended {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }

@@ -21,15 +21,27 @@ func Parse(text []byte) (Plan, error) {
 	if err := bounded(text); err != nil {
 		return Plan{}, err
 	}
-	// The version comes first, so that a newer plan is called newer and not malformed.
+	// The version comes first, and what ended next, so that a newer plan is called newer and not malformed.
 	var form struct {
-		Version int `json:"version"`
+		Version  int `json:"version"`
+		Question struct {
+			Histogram struct {
+				Attributes []struct {
+					Kind string `json:"kind"`
+				} `json:"attributes"`
+			} `json:"histogram"`
+		} `json:"question"`
 	}
 	if err := json.Unmarshal(text, &form); err != nil {
 		return Plan{}, fmt.Errorf("plan: not a plan in its canonical form: %w", err)
 	}
 	if form.Version < oldestVersion || form.Version > Version {
 		return Plan{}, &VersionError{form.Version}
+	}
+	for i, a := range form.Question.Histogram.Attributes {
+		if err := Ended(a.Kind); err != nil {
+			return Plan{}, fmt.Errorf("plan: question.histogram.attributes[%d].kind: %w", i, err)
+		}
 	}
 	var p Plan
 	if err := known(text, &p); err != nil {

@@ -41,8 +41,6 @@ func reportCases(t *testing.T) []*reportCase {
 		p = example.Design(t, p)
 		add("histogram, "+name, p, nil, histogramValues(p, 8)...)
 	}
-	search := example.Histogram(example.OneHot(plan.Attribute{Name: "word", Kind: "prefixes", Others: true, Size: 12, Search: &plan.Search{Alphabet: "abc", Ahead: 1, Least: 10, Rate: 0.01}}))
-	add("histogram, search", example.Design(t, search), []byte(`["ab","ba","c\u0003"]`), texts("abc", "ba", "c", "cab", "", "b\u0003")...)
 
 	for name, b := range map[string]plan.Bitsum{
 		"rr":      {FlipProbability: 0.25},

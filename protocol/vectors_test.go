@@ -172,8 +172,6 @@ func answerOf(a plan.Attribute, given []any) any {
 			return n
 		}
 		return texts[0]
-	case "prefixes":
-		return texts[0]
 	case "set":
 		if a.Size == 0 {
 			return texts

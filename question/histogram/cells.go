@@ -105,11 +105,6 @@ func newAttribute(a plan.Attribute) (attribute, error) {
 		out.cells, out.encode = ends(a), inSteps(a)
 	case "open":
 		out.cells, out.encode = listed(a.Values), takes("a string", func(string) ([]uint32, error) { return nil, nil }) // counted apart: see Open
-	case "prefixes":
-		var p *encode.Prefixes
-		if p, err = encode.NewPrefixes(a.Values, a.Size); err == nil {
-			out.cells, out.encode = p, takes("a string", p.Encode)
-		}
 	default:
 		err = fmt.Errorf("no code for the kind %q", a.Kind)
 	}

@@ -90,8 +90,11 @@ func (t *correlated) totals(rows []uint64) []float64 {
 	return totals
 }
 
-// withTold returns the round after those that the state tells of.
-func (h *Question) withTold(state []byte) (question.Question, error) {
+// WithState returns the round after those that the state tells of.
+func (h *Question) WithState(state []byte) (question.Question, error) {
+	if h.correlated == nil {
+		return nil, errors.New("histogram: a histogram takes no state unless its rounds hang together: leave it out of the plan")
+	}
 	var told []Day
 	if err := json.Unmarshal(state, &told); err != nil || !bytes.Equal(toldState(told), state) {
 		return nil, errors.New("histogram: the state is no list of rounds with their totals in its one form")
@@ -117,9 +120,9 @@ func toldState(told []Day) []byte {
 	return state
 }
 
-// next returns the state that tells of this round too. It is done after the last.
-func (h *Question) next(m question.Model) ([]byte, bool, error) {
-	if m == nil {
+// Next returns the state that tells of this round too. It is done after the last. Rounds that do not hang together have none.
+func (h *Question) Next(m question.Model) ([]byte, bool, error) {
+	if h.correlated == nil || m == nil {
 		return nil, false, nil
 	}
 	model, ok := m.(*Model)

@@ -110,4 +110,7 @@ func TestStatesOfCorrelatedRoundsThatAreRefused(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
+	alone := example.Design(t, example.Histogram(example.OneHot(example.Drinks())))
+	_, err := example.Runnable(t, alone).Question.(question.Stateful).WithState([]byte("[]"))
+	example.Mentions(t, err, "takes no state")
 }

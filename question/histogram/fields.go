@@ -20,7 +20,7 @@ func (h *Question) Fields() []question.Field {
 		switch {
 		case a.Kind == "grid":
 			f.Numbers = 2
-		case a.Kind == "set" || a.Kind == "prefixes" || a.Kind == "categories" && a.Size == 0:
+		case a.Kind == "set" || a.Kind == "categories" && a.Size == 0:
 			f.Numbers = 0
 		}
 		fields = append(fields, f)

@@ -23,7 +23,6 @@ import (
 //	buckets     float64
 //	set         []string, or []int
 //	grid        encode.Point
-//	prefixes    string
 //
 // or nil for no answer, which is another one where the attribute has a cell for others.
 // Not every answer has to fit (question.OutOfDomainError). The crowd must be one of the plan's: who
@@ -149,8 +148,6 @@ type cellsHeld struct {
 func (h *Question) Encode(v question.Value) (question.Symbol, error) {
 	a, ok := v.(Answers)
 	switch {
-	case h.search() != nil && len(h.ask.Attributes[0].Values) == 0:
-		return nil, errors.New("histogram: a search is answered in rounds, each with its candidates: the round's state is missing")
 	case !ok:
 		return nil, fmt.Errorf("histogram: a histogram question takes Answers, not %T", v)
 	case a.Crowd < 0 || a.Crowd >= h.plan.Crowds():

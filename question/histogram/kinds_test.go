@@ -17,7 +17,6 @@ var asked = map[string]struct {
 	"set":        {plan.Attribute{Size: 4, Most: 2}, []any{1.0, 3.0}},
 	"buckets":    {plan.Attribute{Low: 0, High: 8, Cells: 4}, 7.5},
 	"grid":       {plan.Attribute{X: &plan.Axis{Low: 0, High: 1, Cells: 2}, Y: &plan.Axis{Low: 0, High: 1, Cells: 3}}, []any{0.5, 0.75}},
-	"prefixes":   {plan.Attribute{Values: []string{"a", "b"}, Others: true}, "abc"},
 }
 
 // Whatever a plan may name as a kind of attribute is valid, has as many cells for those who bound plans as for

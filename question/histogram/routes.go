@@ -5,7 +5,7 @@ package histogram
 // of cells as they are cannot ask.
 func (h *Question) Flipped() (cells int, deviation float64, ok bool) {
 	p := h.plan
-	if h.noised() || len(h.attributes) > 1 || h.ask.Sketch != nil || h.attributes[0].items > 1 || h.search() != nil || p.Budget.LocalEpsilon > 0 || h.attributes[0].cells.Size() < 2 {
+	if h.noised() || len(h.attributes) > 1 || h.ask.Sketch != nil || h.attributes[0].items > 1 || p.Budget.LocalEpsilon > 0 || h.attributes[0].cells.Size() < 2 {
 		return 0, 0, false
 	}
 	n, size := p.Crowd.Minimum, h.attributes[0].cells.Size()

@@ -80,27 +80,25 @@ var attributeFields = []struct {
 	kinds []string
 	has   func(plan.Attribute) bool
 }{
-	{"values", []string{"categories", "set", "prefixes"}, func(a plan.Attribute) bool { return len(a.Values) > 0 }},
-	{"size", []string{"categories", "set", "prefixes"}, func(a plan.Attribute) bool { return a.Size != 0 }},
+	{"values", []string{"categories", "set"}, func(a plan.Attribute) bool { return len(a.Values) > 0 }},
+	{"size", []string{"categories", "set"}, func(a plan.Attribute) bool { return a.Size != 0 }},
 	{"low", []string{"buckets", "mean"}, func(a plan.Attribute) bool { return a.Low != 0 }},
 	{"high", []string{"buckets", "mean"}, func(a plan.Attribute) bool { return a.High != 0 }},
 	{"cells", []string{"buckets"}, func(a plan.Attribute) bool { return a.Cells != 0 }},
 	{"most", []string{"set"}, func(a plan.Attribute) bool { return a.Most != 0 }},
 	{"x", []string{"grid"}, func(a plan.Attribute) bool { return a.X != nil }},
 	{"y", []string{"grid"}, func(a plan.Attribute) bool { return a.Y != nil }},
-	{"search", []string{"prefixes"}, func(a plan.Attribute) bool { return a.Search != nil }},
 	{"least", []string{"open"}, func(a plan.Attribute) bool { return a.Least != 0 }},
 }
-
-const (
-	maxAlphabet = 1 << 16 // bytes
-	maxAhead    = 64
-)
 
 func validateAttribute(a plan.Attribute, table bool, ps *plan.Problems, at string) {
 	kinds := plan.AttributeKinds
 	if table {
 		kinds = slices.Concat(kinds, []string{"mean", "open"})
+	}
+	if err := plan.Ended(a.Kind); err != nil {
+		ps.Require(false, "%s.kind: %v", at, err)
+		return
 	}
 	if !slices.Contains(kinds, a.Kind) {
 		ps.Require(false, "%s.kind must be one of %s", at, strings.Join(kinds, ", "))
@@ -128,16 +126,6 @@ func validateAttribute(a plan.Attribute, table bool, ps *plan.Problems, at strin
 	case "grid":
 		validateAxis(a.X, ps, at+".x")
 		validateAxis(a.Y, ps, at+".y")
-	case "prefixes":
-		ps.Require((len(a.Values) > 0) != (a.Search != nil), "%s needs values (the candidates) or search (whose rounds find them), and not both", at)
-		ps.Require((a.Size != 0) == (a.Search != nil) && a.Size >= 0 && a.Size <= plan.MaxCells, "%s.size must be between 1 and %d for a search, the most candidates of a round, and be left out otherwise", at, plan.MaxCells)
-		if s := a.Search; s != nil {
-			ps.Require(s.Alphabet != "" && len(s.Alphabet) <= maxAlphabet, "%s.search.alphabet must name the characters that strings are made of, in at most %d bytes", at, maxAlphabet)
-			ps.Require(s.Ahead >= 1 && s.Ahead <= maxAhead, "%s.search.ahead must be between 1 and %d", at, maxAhead)
-			ps.Require(s.Least >= 0 && plan.Finite(s.Least), "%s.search.least must be a number of respondents", at)
-			ps.Require(s.Rate > 0 && s.Rate < 1, "%s.search.rate must be in (0, 1)", at)
-		}
-		ps.Require(a.Others, "%s.others must be true: a string that begins with no candidate needs a cell", at)
 	}
 }
 
@@ -204,10 +192,7 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or name a randomizer and have devices add the noise")
 	if ofStudy(p) != nil {
 		one := len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil && ask.Collect == ""
-		ps.Require(one && ask.Attributes[0].Search == nil, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch, a search or question.histogram.collect")
-	}
-	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
-		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil, "attribute %s: a search asks one attribute, of one crowd, without a sketch", plan.Quoted(a.Name))
+		ps.Require(one, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch or question.histogram.collect")
 	}
 }
 
@@ -236,10 +221,9 @@ func consistent(p plan.Plan, ps *plan.Problems) {
 	ps.Require(r.OneHot() || p.Budget.Adjacency == string(account.Replacement), "%s is accounted for replacement: set budget.adjacency to %q", plan.Quoted(r.Name), account.Replacement)
 	if ofStudy(p) != nil {
 		one := len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil && ask.Collect == ""
-		ps.Require(one && ask.Attributes[0].Search == nil, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch, a search or question.histogram.collect")
+		ps.Require(one, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch or question.histogram.collect")
 	}
 	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
-		ps.Require(a.Search == nil || len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil, "attribute %s: a search asks one attribute, of one crowd, without a sketch", plan.Quoted(a.Name))
 		ps.Require(a.Kind != "set" || r.OneHot(), "attribute %s: %s answers with one cell, and a set has several or none: use one-hot", plan.Quoted(a.Name), plan.Quoted(r.Name))
 	}
 }

@@ -30,7 +30,7 @@ func TestHistogramProblemsAreListed(t *testing.T) {
 		"of a table alone": {func(p *plan.Plan, h *plan.Histogram) {
 			h.Attributes[0] = plan.Attribute{Name: "a", Kind: "mean", High: 1}
 			h.Attributes[1] = plan.Attribute{Name: "b", Kind: "open", Least: 20}
-		}, []string{"attributes[0].kind must be one of categories, buckets, set, grid, prefixes", "attributes[1].kind must"}},
+		}, []string{"attributes[0].kind must be one of categories, buckets, set, grid", "attributes[1].kind must"}},
 		"numbers": {func(p *plan.Plan, h *plan.Histogram) {
 			h.Attributes[0] = plan.Attribute{Name: "g", Kind: "grid", X: &plan.Axis{Low: 0, High: math.Inf(1)}}
 			h.Attributes[1] = plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 4}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
@@ -19,8 +18,8 @@ import (
 
 // Histogram describe a histogram question, beside its columns.
 type Histogram struct {
-	Kind      []string `help:"Of every column, or one for each: categories; buckets, of numbers; set, items set apart by semicolons; grid, of two columns each; prefixes, beginnings of strings. Of a simulation also strings, which nobody listed." default:"categories" sep:"none" placeholder:"KIND"`
-	Domain    []string `help:"File with the values that are asked about, one a line (prefixes: this round's candidates, of which those shorter than the longest are whole strings): for every column that has some, or one for each." type:"path" sep:"none" placeholder:"FILE"`
+	Kind      []string `help:"Of every column, or one for each: categories; buckets, of numbers; set, items set apart by semicolons; grid, of two columns each. Of a simulation also strings, which nobody listed." default:"categories" sep:"none" placeholder:"KIND"`
+	Domain    []string `help:"File with the values that are asked about, one a line: for every column that has some, or one for each." type:"path" sep:"none" placeholder:"FILE"`
 	Buckets   []string `help:"Equal buckets of numbers: for every column of buckets or grids, or one for each (a grid has two)." sep:"none" placeholder:"LOW,HIGH,N"`
 	Most      int      `help:"Items that a set holds at most." placeholder:"N"`
 	Others    bool     `help:"Ask with one more cell, for all that is not declared."`
@@ -61,6 +60,10 @@ func (f Histogram) encoding() encoding {
 func (f Histogram) Check() error {
 	var errs terminal.Faults
 	for _, kind := range f.Kind {
+		if err := plan.Ended(kind); err != nil {
+			errs = append(errs, terminal.Usagef("--kind %s: %v", kind, err))
+			continue
+		}
 		errs.Require(slices.Contains(plan.AttributeKinds, kind), "--kind is %q: give one of %s", kind, strings.Join(plan.AttributeKinds, ", "))
 	}
 	for _, text := range f.Buckets {
@@ -102,8 +105,8 @@ func (f Histogram) CheckAccounting(accounting string) error {
 // Question returns the question, but for its crowds, noise and seeds.
 func (f Histogram) Question(attributes []plan.Attribute, accounting string) plan.Histogram {
 	e := f.encoding()
-	if e.randomizer == "" && (accounting == string(calibrate.Paper) || slices.Contains(f.Kind, "prefixes") && len(f.Domain) == 0) {
-		e = encoding{randomizer: "one-hot"} // the rounds of a search are designed one after the other
+	if e.randomizer == "" && accounting == string(calibrate.Paper) {
+		e = encoding{randomizer: "one-hot"}
 	}
 	h := plan.Histogram{Attributes: attributes, Randomizer: plan.Randomizer{Name: e.randomizer, Accounting: accounting}}
 	if f.Fragments > 1 {
@@ -208,16 +211,12 @@ func (f Histogram) Attributes(columns []string) ([]plan.Attribute, error) {
 			if a.Kind == "set" {
 				a.Most = f.Most
 			}
-			a.Others = a.Others || a.Kind == "prefixes"
 			if file := take(f.Domain, &domains)(); file != "" {
 				if a.Values, err = table.ReadDomain(file); err == nil {
 					err = SeveralValues(a, file)
 				}
 			} else if len(f.Domain) > 0 {
 				err = terminal.Usagef("--domain is given %d times: once for all, or once for each column of names", len(f.Domain))
-			}
-			if a.Kind == "prefixes" {
-				closeShorter(a.Values)
 			}
 		}
 		if err != nil {
@@ -234,20 +233,6 @@ func (f Histogram) Attributes(columns []string) ([]plan.Attribute, error) {
 		}
 	}
 	return all, nil
-}
-
-// closeShorter makes whole strings of the candidates that are shorter than the
-// longest: beginnings are all of one length.
-func closeShorter(candidates []string) {
-	longest := 0
-	for _, c := range candidates {
-		longest = max(longest, utf8.RuneCountInString(c))
-	}
-	for i, c := range candidates {
-		if utf8.RuneCountInString(c) < longest {
-			candidates[i] = c + string(encode.End)
-		}
-	}
 }
 
 // take gives one of several in turn, or the only one again and again; "" where there

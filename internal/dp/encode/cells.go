@@ -3,7 +3,7 @@ package encode
 import "fmt"
 
 // A histogram asks which cells of a declared domain a value is in. Categories, Set,
-// Buckets, Grid and Prefixes each have
+// Buckets and Grid each have
 //
 //	Size() int                     // cells, at least 2
 //	Encode(value) ([]uint32, error) // the cells that the value is in, each in [0, Size), increasing

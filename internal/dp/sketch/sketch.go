@@ -2,8 +2,7 @@
 // by question/histogram and cmd/confetti/internal/collect.
 //
 // The count-mean sketch (ESA, Table I, after Apple 2017) and the count sketch hash a declared domain to a few rows
-// of cells; Search finds the frequent strings of a domain that nobody has declared, by beginnings that grow from
-// round to round.
+// of cells.
 //
 // In both sketches a device draws one of the rows, uniformly, hashes its value to a cell of that row and sends the
 // cells of the row by randomize.OneHot. Row and cell travel together inside the innermost seal, as one channel:

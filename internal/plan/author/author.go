@@ -193,6 +193,11 @@ func unknownKeys(at string, v any, t reflect.Type) plan.Problems {
 		if t.Kind() != reflect.Struct {
 			return nil // a wrong type: json.Unmarshal says so
 		}
+		if kind, ok := v["kind"].(string); ok && t == reflect.TypeFor[plan.Attribute]() {
+			if err := plan.Ended(kind); err != nil {
+				return plan.Problems{fmt.Sprintf("%s.kind: %v", strings.TrimPrefix(at, "."), err)}
+			}
+		}
 		fields := map[string]reflect.Type{}
 		var names []string
 		for f := range t.Fields() {

@@ -75,6 +75,7 @@ func TestParseRefuses(t *testing.T) {
 		"trailing text":             {good + "{}", "goes on"},
 		"cut short":                 {good[:len(good)/2], "plan:"},
 		"not finite":                {edit(`"delta":0.00001`, `"delta":1e999`), "delta"},
+		"a kind that ended":         {"[[question.histogram.attributes]]\nname = 'word'\nkind = 'prefixes'\n[question.histogram.attributes.search]\nalphabet = 'ab'", "question.histogram.attributes[0].kind: prefixes ended with plan version 4: use strings"},
 		"empty":                     {"", "title"},
 		"broken TOML":               {"a = = 1", "line 1"},
 		"infinite TOML":             {"version = inf", "finite"},

@@ -77,9 +77,9 @@ func (w histogramWords) axis(at place) encode.Axis {
 	return encode.Axis{Low: a.Low, High: a.High, Cells: a.Cells}
 }
 
-// cells takes the names of an attribute's. Of a search they are the state's.
+// cells takes the names of an attribute's.
 func (w histogramWords) cells(at place) keys {
-	if w.asked(at).Search != nil || w.asked(at).Kind == "open" { // whose names came from the rows
+	if w.asked(at).Kind == "open" { // whose names came from the rows
 		return anything
 	}
 	var names map[string]bool

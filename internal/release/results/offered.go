@@ -38,8 +38,6 @@ func Offered(q plan.Question) []Offer {
 			o.Form = fmt.Sprintf("a number from %s to %s, told in %d steps", numerals.FormatNumber(a.Low), numerals.FormatNumber(a.High), a.Cells)
 		case "grid":
 			o.Form = fmt.Sprintf("a place, told as one of %d by %d squares", a.X.Cells, a.Y.Cells)
-		case "prefixes":
-			o.Form = "a text, of which the beginning is told"
 		}
 		if a.Others {
 			o.Form += ", or something else"

@@ -47,7 +47,7 @@ type Respondent = histogram.Answers
 type Surveyed struct {
 	Plan    plan.Plan
 	Release release.Release
-	Model   *histogram.Model // what the release tells of; of a search the last round's
+	Model   *histogram.Model // what the release tells of
 	Public  results.Public
 	Result  measure.Result
 	Choice  string // of sample or split in words, where Collect was left out

@@ -2,7 +2,6 @@ package collection
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 
@@ -107,37 +106,5 @@ func TestSurveyOfCrowds(t *testing.T) {
 	out := surveyed(t, s, people)
 	if r := out.Result; len(r.Tables) != 2 || !(*r.Epsilon > 9 && *r.Epsilon <= 10) || !(*r.EpsilonCrowdSizes > 0 && *r.EpsilonCrowdSizes <= 2) || r.Tables[0].Devices >= 1500 || r.Tables[0].Devices < out.Plan.Crowd.Minimum {
 		t.Errorf("minimum %d: %+v", out.Plan.Crowd.Minimum, r)
-	}
-}
-
-// Four words that nobody has declared are found, each with its number among all.
-func TestSurveySearch(t *testing.T) {
-	var people []histogram.Answers
-	words := []string{"tea", "milk", "te", "tee"}
-	for i := range 12_000 {
-		people = append(people, histogram.Answers{Values: []any{words[max(0, i%8-4)]}}) // five eighths drink tea
-	}
-	s := Survey{
-		Title:     "What do people drink?",
-		Histogram: plan.Histogram{Attributes: []plan.Attribute{{Name: "drink", Kind: "prefixes", Others: true, Size: 200, Search: &plan.Search{Alphabet: "aeiklmt", Ahead: 2, Least: 100, Rate: 0.01}}}, Randomizer: plan.Randomizer{Name: "one-hot", Accounting: "exact"}},
-		Budget:    plan.Budget{Epsilon: 1, Delta: 1e-6, Adjacency: "removal"},
-		Instances: 1, Hops: 2, Suite: "x25519", Seed: 1,
-	}
-	out, err := s.Search("made up", people, 4, func(string, int, int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := out.Result
-	if r.Found != 4 || len(r.Rounds) != 3 || r.Rounds[0].Devices != 3000 || r.Respondents != 12_000 || r.Top[0].Value != "tea" || r.RMSE > 400 {
-		t.Errorf("%+v", r)
-	}
-	for i, truth := range []float64{7500, 1500, 1500, 1500} {
-		c := r.Top[i]
-		if five := 5 * (c.High - c.Low) / (2 * 1.96); math.Abs(c.Estimate-truth) > five { // standard errors
-			t.Errorf("%+v, in truth %v", c, truth)
-		}
-	}
-	if _, err := s.Search("made up", people, 2, func(string, int, int) {}); err == nil || !strings.Contains(err.Error(), "after 2 rounds") {
-		t.Error(err)
 	}
 }

@@ -115,7 +115,6 @@ type Survey struct {
 	// Guarantees are those epsilons in the words of a release, with the number of a
 	// replacement beside a removal's.
 	Guarantees []account.Statement `json:"guarantees"`
-	Rounds     []Round             `json:"rounds,omitempty"`      // of a search
 	Found      int                 `json:"found,omitempty"`       // strings that nobody listed
 	FalseFound *int                `json:"false_found,omitempty"` // of these, held by nobody
 	Lifts      []Lift              `json:"lifts,omitempty"`       // of an experiment
@@ -145,12 +144,6 @@ type Lift struct {
 	Deviations float64  `json:"deviations"` // from zero
 	Found      bool     `json:"found"`
 	Truth      *float64 `json:"truth,omitempty"` // none of a later look, whose people are some of all
-}
-
-// Round is one round of a search.
-type Round struct {
-	Candidates int `json:"candidates"`
-	Devices    int `json:"devices"`
 }
 
 // Table is one attribute in one crowd.

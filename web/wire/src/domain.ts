@@ -15,15 +15,11 @@ type Values = readonly string[] | number;
 export type Domain = { readonly others: boolean } & (
   | { readonly kind: "categories"; readonly values: Values }
   | { readonly kind: "set"; readonly values: Values; readonly most: number }
-  | { readonly kind: "prefixes"; readonly candidates: readonly string[]; readonly room?: number } // cells for so many candidates
   | { readonly kind: "buckets"; readonly axis: Axis }
   | { readonly kind: "grid"; readonly axes: readonly [Axis, Axis] }
 );
 
-/** Ends a string among candidates of prefixes, so that a string that is shorter than they are has one of its own. */
-const ended = "\u0003";
-
-/** The cells of a value, in their order: strings of categories, sets and prefixes, numbers of buckets (one) and grids (two). */
+/** The cells of a value, in their order: strings of categories and sets, numbers of buckets (one) and grids (two). */
 export function cellsOf(d: Domain, value: readonly string[] | readonly number[]): number[] {
   switch (d.kind) {
     case "categories":
@@ -41,13 +37,6 @@ export function cellsOf(d: Domain, value: readonly string[] | readonly number[])
         throw new UnfitError("more values than fit");
       }
       return [...found].sort((a, b) => a - b);
-    }
-    case "prefixes": {
-      const text = (value as readonly string[])[0]!;
-      const length = Math.max(...d.candidates.map((c) => Array.from(c).length));
-      const begins = Array.from(text + ended).slice(0, length).join("");
-      const at = text.includes(ended) ? -1 : d.candidates.indexOf(begins);
-      return [at < 0 ? (d.room ?? d.candidates.length) : at];
     }
     case "buckets": {
       const at = interval(d.axis, (value as readonly number[])[0]!, d.others);

@@ -38,7 +38,7 @@ function fitting<T>(make: () => T): T | undefined {
 export function encode(plan: Plan, value: Value, state?: Uint8Array): Answer {
   switch (plan.question.kind) {
     case "histogram":
-      return encodeHistogram(plan, value, state);
+      return encodeHistogram(plan, value);
     case "density":
       return encodeDensity(plan, value);
     case "vector":
@@ -71,17 +71,13 @@ const held = (v: Value) => ({ features: v.features ?? [], ...(v.class !== undefi
 /** A class of so many, or none. */
 const classOf = (v: Value, classes: number): number | undefined => (Number.isInteger(v.class) && v.class! >= 0 && v.class! < classes ? v.class : undefined);
 
-function encodeHistogram(plan: Plan, value: Value, state?: Uint8Array): Answer {
-  const candidates = state === undefined ? undefined : (JSON.parse(new TextDecoder().decode(state)) as string[]);
-  const attributes = (plan.question["histogram"] as { attributes: readonly { search?: unknown }[] }).attributes;
-  if (attributes[0]!.search !== undefined) {
-    given(state);
-  }
+function encodeHistogram(plan: Plan, value: Value): Answer {
+  const attributes = (plan.question["histogram"] as { attributes: readonly unknown[] }).attributes;
   if (value.answers?.length !== attributes.length) {
     throw new RangeError(`need answers to ${attributes.length} attributes`);
   }
-  const cells = value.answers.map((answer, i) => cellsHeld(plan, domainOf(plan, i, candidates), answer));
-  return { kind: "histogram", crowd: value.crowd ?? 0, cells, ...(candidates && { candidates }) };
+  const cells = value.answers.map((answer, i) => cellsHeld(plan, domainOf(plan, i), answer));
+  return { kind: "histogram", crowd: value.crowd ?? 0, cells };
 }
 
 function cellsHeld(plan: Plan, d: Domain, answer: readonly string[] | readonly number[]): number[] {
@@ -89,7 +85,7 @@ function cellsHeld(plan: Plan, d: Domain, answer: readonly string[] | readonly n
   if (none && !d.others) {
     return [];
   }
-  const all = fitting(() => cellsOf(d, none ? (d.kind === "categories" || d.kind === "prefixes" ? ["\u0003"] : [NaN, NaN]) : answer));
+  const all = fitting(() => cellsOf(d, none ? (d.kind === "categories" ? ["\u0003"] : [NaN, NaN]) : answer));
   if (all !== undefined || d.kind !== "set" || plan.question.unfit !== "clip") {
     return all ?? [];
   }

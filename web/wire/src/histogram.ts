@@ -9,7 +9,7 @@ import { sketchCell, sketchRows } from "./sketch";
 
 interface Attribute {
   readonly name: string;
-  readonly kind: Domain["kind"];
+  readonly kind: Domain["kind"] | "prefixes"; // the last ended
   readonly values?: readonly string[];
   readonly size?: number;
   readonly others?: boolean;
@@ -51,23 +51,21 @@ export interface Settled {
 
 const asked = (plan: Plan): Asked => plan.question["histogram"] as Asked;
 
-/** The domain of an attribute of a plan; the candidates of a search are the state of its round. */
-export function domainOf(plan: Plan, attribute: number, candidates?: readonly string[]): Domain {
+/** The domain of an attribute of a plan. */
+export function domainOf(plan: Plan, attribute: number): Domain {
   const a = asked(plan).attributes[attribute]!, others = a.others ?? false;
   switch (a.kind) {
     case "categories":
       return { kind: a.kind, others, values: a.values ?? a.size! };
     case "set":
       return { kind: a.kind, others, values: a.values ?? a.size!, most: a.most! };
-    case "prefixes": {
-      const all = candidates ?? a.values ?? [];
-      return { kind: a.kind, others: true, candidates: all, room: Math.max(all.length, a.size ?? 0) };
-    }
     case "buckets":
       return { kind: a.kind, others, axis: { low: a.low ?? 0, high: a.high ?? 0, cells: a.cells! } };
     case "grid":
       return { kind: a.kind, others, axes: [a.x!, a.y!] };
   }
+  const ended = a.kind === "prefixes" ? "prefixes ended with plan version 4: use strings" : "";
+  throw new RangeError(ended || `attributes of kind ${a.kind as string} are not known here`);
 }
 
 /** How many cells a domain has. */
@@ -77,8 +75,6 @@ export function sizeOf(d: Domain): number {
     case "categories":
     case "set":
       return (typeof d.values === "number" ? d.values : d.values.length) + extra;
-    case "prefixes":
-      return (d.room ?? d.candidates.length) + 1;
     case "buckets":
       return d.axis.cells + extra;
     case "grid":
@@ -145,15 +141,14 @@ export class Histogram {
   readonly channels: number;
   readonly #contributions: number;
 
-  /** Candidates are those of a round of a search. */
-  constructor(plan: Plan, candidates?: readonly string[]) {
+  constructor(plan: Plan) {
     this.#ask = asked(plan);
     const mix = plan.route.mix;
     this.#contributions = mix?.spread === "all" ? mix.instances.length : 1;
     const z = this.#ask.randomizer, noised = plan.route.sum !== undefined && (plan.route.sum.noise !== "devices" || z.name === "none");
     let channels = 0;
     this.#ask.attributes.forEach((_, i) => {
-      const size = sizeOf(domainOf(plan, i, candidates));
+      const size = sizeOf(domainOf(plan, i));
       const t = noised ? bitsOf(this.#ask, { name: "one-hot", epsilon: 0, keep: 1, flip: 0 }, size, 1) : z.name.startsWith("one-hot") ? bitsOf(this.#ask, z, size, this.#contributions) : tableOf(z, size);
       this.#tables.push(t);
       this.#first.push(channels);

@@ -20,7 +20,7 @@ export interface Report {
 
 /** An answer as a plan's question takes it. What does not fit is left out where "?" or undefined allows it, and is answered as docs/wire-reports.md says. */
 export type Answer =
-  | { readonly kind: "histogram"; readonly crowd?: number; readonly cells: readonly (readonly number[])[]; readonly settled?: readonly Settled[]; readonly candidates?: readonly string[] }
+  | { readonly kind: "histogram"; readonly crowd?: number; readonly cells: readonly (readonly number[])[]; readonly settled?: readonly Settled[] }
   | { readonly kind: "density"; readonly features?: readonly number[]; readonly channels: number; readonly class?: number }
   | { readonly kind: "vector"; readonly vector: readonly number[] }
   | { readonly kind: "strings" | "table"; readonly vector: readonly number[] }
@@ -104,8 +104,8 @@ export const labelPlan = (plan: Plan): Plan => {
   return counted(plan, { name: "label", kind: "categories", values: ask.classes }, ask.randomizer!);
 };
 
-const histogram = (plan: Plan, crowd: number, cells: readonly (readonly number[])[], from: Words, settled?: readonly Settled[], candidates?: readonly string[]): Report => {
-  const h = new Histogram(plan, candidates);
+const histogram = (plan: Plan, crowd: number, cells: readonly (readonly number[])[], from: Words, settled?: readonly Settled[]): Report => {
+  const h = new Histogram(plan);
   return { crowd, parts: h.say(settled ?? h.settle(cells, from), from).map(bodies) };
 };
 
@@ -126,7 +126,7 @@ export async function report(plan: Plan, answer: Answer, from: Words = system): 
   }
   switch (answer.kind) {
     case "histogram":
-      return histogram(plan, inCrowd(plan, answer.crowd), answer.cells, from, answer.settled, answer.candidates);
+      return histogram(plan, inCrowd(plan, answer.crowd), answer.cells, from, answer.settled);
     case "density": {
       const epsilon = plan.budget["label_epsilon"], k = crowds(plan), own = answer.class;
       const crowd = own === undefined ? from.below(k) : epsilon === "none" || k === 1 ? inCrowd(plan, own) : krr(k, epsilon as number, own, from);

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { fromHex } from "../src/bytes";
 import { type Axis, cellsOf, type Domain } from "../src/domain";
 import { features, type Kernel, UnfitError } from "../src/features";
+import { domainOf } from "../src/histogram";
+import type { Plan } from "../src/plan";
 import { localHash, sketchCell, sketchRows } from "../src/sketch";
 import { Stream } from "../src/stream";
 import { vectors } from "./vectors";
@@ -71,7 +73,7 @@ test("values are in the golden cells", () => {
   for (const [i, c] of v.cases.entries()) {
     const [x, y] = (c.axes ?? []).map((a): Axis => ({ low: a.Low, high: a.High, cells: a.Cells }));
     const values = c.numbers ?? c.names ?? [];
-    const domain = { kind: c.kind, others: c.others, values, candidates: values, most: c.most, axis: x, axes: [x, y] } as unknown as Domain;
+    const domain = { kind: c.kind, others: c.others, values, most: c.most, axis: x, axes: [x, y] } as unknown as Domain;
     const value = c.point?.map((p) => numbers[p] ?? Number(p)) ?? c.text ?? [];
     if (c.refused) {
       assert.throws(() => cellsOf(domain, value), UnfitError, `case ${i}`);
@@ -80,6 +82,13 @@ test("values are in the golden cells", () => {
     }
   }
   assert.ok(v.cases.length > 50);
+});
+
+test("a kind of attribute that ended is refused by its name", () => {
+  const plan = (kind: string) => ({ question: { kind: "histogram", histogram: { attributes: [{ name: "word", kind, values: ["a", "b"], x: {}, y: {} }] } } }) as unknown as Plan;
+  assert.throws(() => domainOf(plan("prefixes"), 0), /prefixes ended with plan version 4: use strings/);
+  assert.throws(() => domainOf(plan("suffixes"), 0), /attributes of kind suffixes are not known here/);
+  assert.equal(domainOf(plan("categories"), 0).kind, "categories");
 });
 
 test("symbols of local hashing are the golden ones", () => {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/textpage"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
@@ -38,11 +37,7 @@ type collectHistogram struct {
 	Part      int           `help:"Of --work: bytes of a part of a crowd, at least; some ten times as much memory is used. 0 is 16 MiB." name:"part-bytes" default:"0" placeholder:"BYTES"`
 	flags.Experiment
 
-	Rounds   int    `help:"prefixes without --domain: find the frequent strings in so many rounds at most, each of other respondents." default:"12"`
-	Alphabet string `help:"Of such a search, and of strings: the characters that these are made of, such as a-z0-9; strings without it are any text." placeholder:"CHARS"`
-	Ahead    int    `help:"Of such a search: characters that a round goes on by." default:"1"`
-	Most     int    `help:"Of such a search: candidates that a round may have; 0: twice those that the first has, at least 128." name:"candidates" default:"0" placeholder:"N"`
-	Least    int    `help:"Of such a search: beginnings that no more respondents of a round have are not looked for." default:"0" placeholder:"N"`
+	Alphabet string `help:"Of strings: the characters that these are made of, such as a-z0-9; without it they are any text." placeholder:"CHARS"`
 }
 
 // checkHistogram is of the flags by themselves, before anything is read.
@@ -62,21 +57,6 @@ func (c collectSimulate) checkHistogram() error {
 	if c.Minimum < 0 || c.Minimum > plan.MaxCrowd {
 		errs = append(errs, terminal.Usagef("--minimum is %d: give 1 to %d respondents, or 0 for the smallest crowd there is", c.Minimum, plan.MaxCrowd))
 	}
-	if c.Rounds < 1 || c.Rounds > maxRounds {
-		errs = append(errs, terminal.Usagef("--rounds is %d: give 1 to %d", c.Rounds, maxRounds))
-	}
-	if c.Ahead < 1 || c.Ahead > maxRounds {
-		errs = append(errs, terminal.Usagef("--ahead is %d: give 1 to %d", c.Ahead, maxRounds))
-	}
-	if c.Least < 0 {
-		errs = append(errs, terminal.Usagef("--least is %d: give a number of respondents, or 0", c.Least))
-	}
-	if c.searches() && (len(c.Column) > 1 || c.Crowd != "") {
-		errs = append(errs, terminal.Usagef("--kind prefixes without --domain searches one column, of one crowd"))
-	}
-	if c.searches() && c.Groups != "" {
-		errs = append(errs, terminal.Usagef("--groups needs declared values: a search does not know them yet"))
-	}
 	errs = append(errs, c.Histogram.CheckNoised(c.Route, c.LocalEpsilon)...)
 	if c.Route.Route == plan.RouteSum {
 		if c.CrowdEpsilon != 0 || c.Fragments > 1 {
@@ -89,8 +69,8 @@ func (c collectSimulate) checkHistogram() error {
 	if c.Part < 0 || c.Part > 0 && c.Work == "" {
 		errs = append(errs, terminal.Usagef("--part-bytes is %d: give bytes of a part of what --work keeps, or 0", c.Part))
 	}
-	if c.Work != "" && (c.searches() || c.Route.Route == plan.RouteSum) {
-		errs = append(errs, terminal.Usagef("--work is of one round of answers that are mixed: leave it out of a search and of a sum"))
+	if c.Work != "" && c.Route.Route == plan.RouteSum {
+		errs = append(errs, terminal.Usagef("--work is of answers that are mixed: leave it out of a sum"))
 	}
 	if c.Out != "" {
 		errs = append(errs, terminal.Writable(c.Out))
@@ -98,16 +78,8 @@ func (c collectSimulate) checkHistogram() error {
 	return errors.Join(errs...)
 }
 
-// maxRounds bounds a search: no string that is looked for is longer.
-const maxRounds = 1 << 10
-
 // mostCells is some 3 GB: a cell takes about 200 bytes, from its count to the page.
 const mostCells = 1 << 24
-
-// searches says that strings are to be found which nobody has declared.
-func (c collectHistogram) searches() bool {
-	return slices.Contains(c.Kind, "prefixes") && len(c.Domain) == 0
-}
 
 // runHistogram counts columns of a table.
 func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context) error {
@@ -140,11 +112,6 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 	if err != nil {
 		return err
 	}
-	if c.searches() {
-		if attributes[0].Search, attributes[0].Size, err = c.search(t.alphabet); err != nil {
-			return err
-		}
-	}
 	h, neighbours := c.Question(attributes, c.Accounting), ""
 	if c.Histogram.Noised(c.Route) {
 		h.Randomizer, neighbours = plan.Randomizer{Name: plan.RandomizerNone}, "replacement"
@@ -160,12 +127,7 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		Groups: groups, Full: c.full(), Work: simulate.Bounded{Dir: c.Work, PartBytes: c.Part}, Seed: c.Seed,
 	}
 	report, finish := terminal.Progress(std.Err)
-	var out collection.Surveyed
-	if c.searches() {
-		out, err = s.Search(filepath.Base(c.CSV), t.respondents, c.Rounds, report)
-	} else {
-		out, err = s.Run(filepath.Base(c.CSV), t.respondents, report)
-	}
+	out, err := s.Run(filepath.Base(c.CSV), t.respondents, report)
 	finish()
 	if err != nil {
 		return flags.InDomain(err)
@@ -192,13 +154,6 @@ func (c collectSimulate) runHistogram(std terminal.Streams, given *kong.Context)
 		return terminal.WriteJSON(std.Out, out.Result)
 	}
 	return ShowSurvey(std.Out, out)
-}
-
-// search returns that of the flags, and how many candidates a round of it may have.
-func (c collectHistogram) search(alphabet []rune) (*plan.Search, int, error) {
-	s := sketch.Search{Alphabet: alphabet, Ahead: c.Ahead, Least: float64(c.Least), Rate: falseStrings}
-	first, err := s.First()
-	return &plan.Search{Alphabet: string(alphabet), Ahead: s.Ahead, Least: s.Least, Rate: s.Rate}, cmp.Or(c.Most, max(128, 2*len(first))), err
 }
 
 // groups reads which values of a column belong together.
@@ -233,36 +188,22 @@ func (c collectHistogram) groups() ([]results.Group, error) {
 	return groups, nil
 }
 
-// falseStrings is the share of the beginnings that a round keeps, in expectation,
-// which nobody has, or no more than --least.
-const falseStrings = 0.05
-
 // ShowSurvey prints what was found, and its figures as far as text has them.
 func ShowSurvey(w io.Writer, s collection.Surveyed) error {
 	r := s.Result
-	over := fmt.Sprintf("%d cells", r.Cells)
-	if len(r.Rounds) > 0 {
-		over = "the strings found"
-	}
 	rows := []string{
 		fmt.Sprintf("devices              %d", r.Respondents),
-		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %s; largest %.4g)", r.Unbiased, over, r.LinfUnbiased),
+		fmt.Sprintf("error of a count     %.4g respondents (root mean square over %d cells; largest %.4g)", r.Unbiased, r.Cells, r.LinfUnbiased),
 	}
 	rows = append(rows, verdicts(s.Release)...)
 	rows = append(rows, "accounted by         "+r.Method)
 	rows = append(rows, sent(s.Plan, r)...)
-	if len(r.Rounds) > 0 {
-		rows = append(rows, fmt.Sprintf("strings found        %d, in %d rounds of about %d respondents each", r.Found, len(r.Rounds), r.Rounds[0].Devices))
-	}
 	for _, withheld := range r.Withheld {
 		rows = append(rows, "withheld             "+withheld)
 	}
 	rows = append(rows, fmt.Sprintf("seconds              %.1f", r.Seconds))
 	if _, err := fmt.Fprintln(w, strings.Join(rows, "\n")); err != nil {
 		return err
-	}
-	if len(r.Rounds) > 0 { // whose release is of the last round's respondents only
-		return measure.ShowTop(w, "The most frequent of the strings found, with 95 % intervals of all candidates at once", r.Top)
 	}
 	for _, section := range s.Release.Sections {
 		for _, f := range section.Figures {

@@ -17,7 +17,6 @@ import (
 type answersTable struct {
 	respondents []collection.Respondent
 	crowds      []string
-	alphabet    []rune   // of a search for strings
 	notes       []string // where the data stood in for what has to be declared
 }
 
@@ -38,7 +37,7 @@ func (c collectHistogram) readTable(attributes []plan.Attribute, missing table.M
 	if err != nil {
 		return nil, err
 	}
-	t := &answersTable{respondents: make([]collection.Respondent, len(table.Lines)), alphabet: []rune(c.Alphabet), notes: table.Notes}
+	t := &answersTable{respondents: make([]collection.Respondent, len(table.Lines)), notes: table.Notes}
 	at := 0
 	for i := range attributes {
 		a := &attributes[i]
@@ -53,16 +52,6 @@ func (c collectHistogram) readTable(attributes []plan.Attribute, missing table.M
 		if a.Kind == "grid" {
 			at++
 		}
-	}
-	if c.searches() && c.Alphabet == "" {
-		characters := map[rune]bool{}
-		for _, s := range table.Values[0] {
-			for _, r := range s {
-				characters[r] = true
-			}
-		}
-		t.alphabet = slices.Sorted(maps.Keys(characters))
-		t.note("the alphabet was taken from column %q (%d characters)", c.Column[0], len(t.alphabet))
 	}
 	if c.Crowd != "" {
 		t.crowds = distinct(table.Values[at])
@@ -96,8 +85,6 @@ func (t *answersTable) answers(a *plan.Attribute, columns *table.Columns, at int
 		}
 		y, err := columns.Numbers(at + 1)
 		return func(row int) any { return encode.Point{X: x[row], Y: y[row]} }, err
-	case "prefixes":
-		return func(row int) any { return values[row] }, nil
 	case "set":
 		return t.sets(a, columns, at)
 	}

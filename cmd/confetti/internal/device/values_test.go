@@ -33,7 +33,7 @@ var everything = plan.Plan{Question: plan.Question{Kind: "histogram", Unfit: "re
 		{Name: "apps", Kind: "set", Values: []string{"a", "b", "c"}, Most: 2},
 		{Name: "rooms", Kind: "set", Size: 5, Most: 2},
 		{Name: "place", Kind: "grid", X: &plan.Axis{High: 1, Cells: 4}, Y: &plan.Axis{High: 1, Cells: 4}},
-		{Name: "word", Kind: "prefixes", Values: []string{"he", "wo"}, Others: true},
+		{Name: "word", Kind: "categories", Values: []string{"he", "wo"}, Others: true},
 	},
 	Randomizer: plan.Randomizer{Name: "one-hot", Keep: 0.75, Flip: 0.25},
 }}, Crowd: plan.Crowd{Names: []string{"north", "south"}, Minimum: 10}}

@@ -14,10 +14,7 @@ type histogramPlan struct {
 	parties
 	Title     string   `help:"What the respondents are asked." default:"How many hold each value"`
 	Attribute []string `help:"Name of what is asked; several are several questions, and a grid takes the names of its two sides." required:"" sep:"none" placeholder:"NAME"`
-	Size      int      `help:"Without --domain: how many values there are, which go by their numbers; of prefixes that are searched for, the most candidates of a round." placeholder:"N"`
-	Alphabet  string   `help:"prefixes without --domain: find strings in the rounds of a study, made of these characters." placeholder:"CHARS"`
-	Ahead     int      `help:"Of such a search: characters that a round goes on by." default:"1"`
-	Least     int      `help:"Of such a search: beginnings that no more respondents of a round have are not looked for." default:"0" placeholder:"N"`
+	Size      int      `help:"Without --domain: how many values there are, which go by their numbers." placeholder:"N"`
 	Crowds    []string `help:"Names of the crowds that respondents are in, which are public; each has its own release." placeholder:"A"`
 	Spread    bool     `help:"Send an equal number of report fragments through every instance, rather than all through one."`
 	flags.Histogram
@@ -47,10 +44,6 @@ func (c histogramPlan) checkSum() (errs terminal.Faults) {
 	return errs
 }
 
-// falseStrings is the share of the beginnings that a round of a search keeps, in
-// expectation, which nobody has, or no more than --least.
-const falseStrings = 0.05
-
 // draft returns the plan as asked for, without keys and noise.
 func (c histogramPlan) draft() (plan.Plan, error) {
 	errs := terminal.Faults{c.Budget.Check(), c.Histogram.Check(), c.CheckAccounting(c.Accounting), c.parties.check()}
@@ -67,15 +60,12 @@ func (c histogramPlan) draft() (plan.Plan, error) {
 	}
 	for i := range attributes {
 		a := &attributes[i]
-		if !slices.Contains([]string{"categories", "set", "prefixes"}, a.Kind) {
+		if !slices.Contains([]string{"categories", "set"}, a.Kind) {
 			continue
 		}
 		if len(a.Values) == 0 {
-			if a.Size = c.Size; a.Size == 0 || a.Kind == "prefixes" && c.Alphabet == "" {
-				return plan.Plan{}, terminal.Usagef("what may be answered to %q has to be declared: name a file of values with --domain, for categories and sets their number with --size, or for prefixes that a study finds --alphabet and --size", a.Name)
-			}
-			if a.Kind == "prefixes" {
-				a.Search = &plan.Search{Alphabet: c.Alphabet, Ahead: c.Ahead, Least: float64(c.Least), Rate: falseStrings}
+			if a.Size = c.Size; a.Size == 0 {
+				return plan.Plan{}, terminal.Usagef("what may be answered to %q has to be declared: name a file of values with --domain, or their number with --size; strings that nobody listed are asked by confetti plan new strings", a.Name)
 			}
 		}
 		if a.Kind == "set" && a.Most == 0 {

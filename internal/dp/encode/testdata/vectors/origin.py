@@ -221,11 +221,6 @@ def cells(c):
         if kind == "set" and len(found) > c["most"]:
             raise Refused
         return sorted(found)
-    if kind == "prefixes":
-        text, length = c["text"][0], max(map(len, c["names"]))
-        begins = (text + "\u0003")[:length]
-        known = begins in c["names"] and "\u0003" not in text
-        return [c["names"].index(begins) if known else len(c["names"])]
     at = [interval(a, float(p), others) for a, p in zip(c["axes"], c["point"])]
     size = math.prod(a["Cells"] for a in c["axes"])
     if None in at:
