@@ -21,20 +21,23 @@ type Cell struct {
 	Epsilon float64
 	Delta   float64
 	Seed    uint64
-	Noise   string  // who adds the noise of sums by two aggregators (plan.Sum); empty: answers are mixed
+	Noise   string  // of liars, or alone: who adds the noise of sums by two aggregators (plan.Sum); empty: answers are mixed
+	Alone   bool    // no rivals, and one route
 	Liars   float64 // the share of people whose devices lie; 0: rivals are measured beside ours
 }
 
 // Row is what one way found.
 type Row struct {
-	Way   string  `json:"way"`
-	Found int     `json:"found"`
-	False int     `json:"false"`  // of these, held by nobody
-	Error float64 `json:"rmse"`   // of counts that were found
-	From  int     `json:"from"`   // the least number of holders from which nine of ten are found
-	Bytes int     `json:"bytes"`  // that a device sends; 0: it sends its string to a curator, or a name alone
-	Lost  int     `json:"lost"`   // of liars: strings that are found without them and not with them
-	Lift  float64 `json:"lifted"` // of liars: by how many respondents each lifts the one string that they name
+	Way    string  `json:"way"`
+	Found  int     `json:"found"`
+	False  int     `json:"false"`  // of these, held by nobody
+	Error  float64 `json:"rmse"`   // of counts that were found
+	Within int     `json:"within"` // of ours: true ones whose number of holders lies in their interval of 95 %
+	Missed int     `json:"missed"` // of ours: true ones that intervals of 95 % for all at once miss
+	From   int     `json:"from"`   // the least number of holders from which nine of ten are found
+	Bytes  int     `json:"bytes"`  // that a device sends; 0: it sends its string to a curator, or a name alone
+	Lost   int     `json:"lost"`   // of liars: strings that are found without them and not with them
+	Lift   float64 `json:"lifted"` // of liars: by how many respondents each lifts the one string that they name
 }
 
 // estimates of strings by what holds them.
@@ -86,7 +89,11 @@ func Measure(c Cell, data string, progress simulate.Progress) ([]Row, error) {
 		return c.lies(p, people, held)
 	}
 	var rows []Row
-	for _, noise := range []string{"", plan.NoiseAggregators} {
+	noises := []string{"", plan.NoiseAggregators}
+	if c.Alone {
+		noises = []string{c.Noise}
+	}
+	for _, noise := range noises {
 		way := "ours, two aggregators"
 		if noise == "" {
 			way = "ours, bits"
@@ -95,15 +102,37 @@ func Measure(c Cell, data string, progress simulate.Progress) ([]Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", way, err)
 		}
-		got := estimates{}
-		for _, f := range of.Model.(*stringsof.Model).Found {
-			got[f.Text] = f.Count.Mean
-		}
-		r := row(way, got, held)
+		r := ours(way, of.Model.(*stringsof.Model), held)
 		r.Bytes = of.Result.BytesPerDevice
 		rows = append(rows, r)
 	}
+	if c.Alone {
+		return rows, nil
+	}
 	return append(rows, rivals(c, p, held)...), nil
+}
+
+// ours compares what a release says with what people hold.
+func ours(way string, m *stringsof.Model, held map[string]int) Row {
+	const level = 0.95
+	got := estimates{}
+	for _, f := range m.Found {
+		got[f.Text] = f.Count.Mean
+	}
+	r := row(way, got, held)
+	for i, f := range m.Found {
+		n := float64(held[f.Text])
+		if n == 0 {
+			continue
+		}
+		if low, high := m.Interval(i, level); low <= n && n <= high {
+			r.Within++
+		}
+		if low, high := m.IntervalAtOnce(i, level); n < low || high < n {
+			r.Missed++
+		}
+	}
+	return r
 }
 
 // ask returns the collection.

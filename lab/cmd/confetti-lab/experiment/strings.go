@@ -19,6 +19,7 @@ type experimentStrings struct {
 	Epsilon float64 `help:"Privacy of a whole string." default:"1"`
 	Delta   float64 `help:"Probability that the promise may fail by." default:"1e-6"`
 	Liars   float64 `help:"Measure what this share of devices does to the list that lies, in the place of rivals." placeholder:"SHARE"`
+	Alone   bool    `help:"Measure one route alone, without rivals."`
 	flags.Route
 	CSV  string `name:"csv" help:"Measure nothing, and write what people hold to this file, a column string, for confetti collect simulate." type:"path" placeholder:"FILE"`
 	Seed uint64 `help:"The same seed gives the same people and the same noise." default:"1"`
@@ -37,11 +38,11 @@ func (c experimentStrings) Run(std terminal.Streams) error {
 	errs := terminal.Faults{flags.Word("of", c.Of, heavy.Populations()), flags.CheckBudget(c.Epsilon, c.Delta), c.Route.Check()}
 	errs.Require(c.People >= 100 && c.People <= 1<<24, "--people is %d: give 100 to %d", c.People, 1<<24)
 	errs.Require(c.Liars >= 0 && c.Liars < 0.5, "--liars is %v: give a share from 0 to 0.5", c.Liars)
-	errs.Require(c.Liars > 0 || c.Route.Adds("strings") == "", "--route sum is measured beside bits: name it with --liars")
+	errs.Require(c.Liars > 0 || c.Alone || c.Route.Adds("strings") == "", "--route sum is measured beside bits: name it with --liars or --alone")
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	cell := heavy.Cell{Strings: c.Of, People: c.People, Epsilon: c.Epsilon, Delta: c.Delta, Seed: c.Seed, Noise: c.Route.Adds("strings"), Liars: c.Liars}
+	cell := heavy.Cell{Strings: c.Of, People: c.People, Epsilon: c.Epsilon, Delta: c.Delta, Seed: c.Seed, Noise: c.Route.Adds("strings"), Alone: c.Alone, Liars: c.Liars}
 	if c.CSV != "" {
 		return c.write(cell)
 	}
@@ -54,7 +55,7 @@ func (c experimentStrings) Run(std terminal.Streams) error {
 	if c.JSON {
 		return terminal.WriteJSON(std.Out, rows)
 	}
-	fmt.Fprintf(std.Out, "%-56s %6s %6s %7s %6s %9s\n", "", "found", "false", "rmse", "from", map[bool]string{true: "lost", false: "bytes"}[c.Liars > 0])
+	fmt.Fprintf(std.Out, "%-56s %6s %6s %6s %6s %7s %6s %9s\n", "", "found", "false", "within", "missed", "rmse", "from", map[bool]string{true: "lost", false: "bytes"}[c.Liars > 0])
 	for _, r := range rows {
 		last := fmt.Sprint(r.Bytes)
 		if c.Liars > 0 {
@@ -63,7 +64,7 @@ func (c experimentStrings) Run(std terminal.Streams) error {
 		if r.Lift != 0 {
 			last += fmt.Sprintf("  each counts for %.2f", r.Lift)
 		}
-		if _, err := fmt.Fprintf(std.Out, "%-56s %6d %6d %7.1f %6d %9s\n", r.Way, r.Found, r.False, r.Error, r.From, last); err != nil {
+		if _, err := fmt.Fprintf(std.Out, "%-56s %6d %6d %6d %6d %7.1f %6d %9s\n", r.Way, r.Found, r.False, r.Within, r.Missed, r.Error, r.From, last); err != nil {
 			return err
 		}
 	}
