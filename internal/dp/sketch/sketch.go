@@ -1,5 +1,5 @@
-// Package sketch counts over domains that are too large, or not known, to give every value a cell of its own. Used
-// by question/histogram and cmd/confetti/internal/collect.
+// Package sketch counts over domains that are too large to give every value a cell of its own. Used by
+// question/histogram.
 //
 // The count-mean sketch (ESA, Table I, after Apple 2017) and the count sketch hash a declared domain to a few rows
 // of cells.
