@@ -3,7 +3,6 @@ package chaos
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -33,7 +32,6 @@ type order struct {
 	Dir   string // its disk
 	Ring  string // folder of keys
 	Home  string // folder of certificates and clocks
-	At    string // address to listen at; "": any
 	Point string // the failpoint that it kills itself at; "": none
 	Left  int    // how many times it passes it before
 
@@ -88,7 +86,7 @@ func (o order) listen(p process) error {
 	if err != nil {
 		return err
 	}
-	p.config.Listen, p.config.TLS = cmp.Or(o.At, "127.0.0.1:0"), serve.TLS(certificate, nil)
+	p.config.Listen, p.config.TLS = "127.0.0.1:0", serve.TLS(certificate, nil)
 	s, err := serve.New(p.config)
 	if err != nil {
 		return err
@@ -147,6 +145,7 @@ type child struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the process has ended
 	errs *bytes.Buffer
+	at   string // where it listens since its last start
 }
 
 // start brings it up. A child that kills itself on its way up has started.
@@ -184,8 +183,8 @@ func (c *child) start() error {
 		}
 		return fmt.Errorf("chaos: %s does not start: %s", c.Name, c.errs)
 	}
-	if c.link != nil {
-		c.link.to(strings.TrimSpace(line))
+	if c.at = strings.TrimSpace(line); c.link != nil {
+		c.link.to(c.at)
 	}
 	return nil
 }

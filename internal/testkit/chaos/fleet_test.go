@@ -52,7 +52,7 @@ type fleet struct {
 	twins  map[string]string // by the name of a process
 	halted map[string]bool   // is not started again for now
 	begun  int               // collections
-	slow   bool              // hop and analyzer leave steps to their workers
+	slow   bool              // what a process holds takes it longer than a lease
 }
 
 const fleetDevices, fleetCrowds = 12, 2
@@ -147,7 +147,7 @@ func (f *fleet) station(name string) *station {
 			s.Parts = f.place("parts-" + role)
 		}
 		if f.slow {
-			s.Slow = 2 * fleetLease
+			s.Lease, s.Slow = 6*time.Second, 9*time.Second // so long that a busy machine's holder says in time that it goes on
 		}
 	}
 	if f.books != nil {
@@ -155,9 +155,6 @@ func (f *fleet) station(name string) *station {
 	}
 	if name == "analyzer" {
 		s.Log = f.planLog
-	}
-	if f.slow && (name == "analyzer" || name == "hop0.0") {
-		s.Slow = 100 * time.Millisecond
 	}
 	return s
 }
@@ -374,7 +371,7 @@ func (f *fleet) until(m mishap, done func() bool) bool {
 		for _, name := range f.names {
 			if m.calls != nil && f.notes(name, "calls") > 0 {
 				m.calls(f, name)
-				f.check(os.Remove(filepath.Join(f.dir, name+".calls")))
+				os.Remove(filepath.Join(f.dir, name+".calls")) // by whoever gives dooms anew too
 			}
 		}
 		if done() {

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -29,8 +30,9 @@ import (
 // Twins of a fleet's workers, each with one bug of those that a system of this kind has.
 
 // ownOrder takes steps like a worker, but orders each part under a key that it draws for the
-// attempt, as the shuffles of data engines do. What it writes is sealed as it should be.
-func (o order) ownOrder(ctx context.Context, options shufflerd.Options) error {
+// attempt, as the shuffles of data engines do. What it writes is sealed as it should be. Behind each part it comes to
+// the point "scattered".
+func (o order) ownOrder(ctx context.Context, options shufflerd.Options, f *fates) error {
 	marks, err := hoprows.Open(ctx, options.Store, false)
 	if err != nil {
 		return err
@@ -82,7 +84,11 @@ func (o order) ownOrder(ctx context.Context, options shufflerd.Options) error {
 			if t.Step.Gather {
 				return laid.Do(ctx, hop, options.Blobs, t.Step)
 			}
-			return scatterAnew(ctx, *laid, hop, options, t.Step.Number)
+			err = scatterAnew(ctx, *laid, hop, options, t.Step.Number)
+			if err == nil {
+				f.come("scattered", false)
+			}
+			return err
 		})
 	}
 }
@@ -142,7 +148,8 @@ func (s setting) forgetLaid() error {
 
 // twoTransactions counts like a worker, but a shard's mark and its tally are two transactions:
 // "mark first" writes the mark, and then the tally; "tally first" adds the tally to a row of its
-// own, and then writes the mark. Between them it comes to the point "between".
+// own, and then writes the mark. Between them it comes to the point "between", if the shard has
+// messages that count: of others nothing shows what became of them.
 func (o order) twoTransactions(ctx context.Context, db *rows.Store, s setting, f *fates) error {
 	if o.Station.Twin == "idle" {
 		<-ctx.Done()
@@ -167,10 +174,15 @@ func (o order) twoTransactions(ctx context.Context, db *rows.Store, s setting, f
 		}
 		mark := one
 		mark.Tally = empty
+		between := func() {
+			if !bytes.Equal(one.Tally, empty) {
+				f.come("between", false)
+			}
+		}
 		switch {
 		case o.Station.Twin == "mark first":
 			_, err = db.CountShard(ctx, sh, mark)
-			f.come("between", false)
+			between()
 			if err == nil {
 				err = rewrite(ctx, raw, sh, one)
 			}
@@ -185,7 +197,7 @@ func (o order) twoTransactions(ctx context.Context, db *rows.Store, s setting, f
 			if err == nil {
 				err = rewrite(ctx, raw, *own, sum)
 			}
-			f.come("between", false)
+			between()
 			if err == nil {
 				_, err = db.CountShard(ctx, sh, mark)
 			}

@@ -284,22 +284,24 @@ func TestStalledConnections(t *testing.T) {
 	x := w.net.past[0]
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config.Clone(), ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
-	r, err := http.NewRequest(x.method, "https://"+target+x.path, bytes.NewReader(x.body))
-	if err != nil {
-		t.Fatal(err)
+	served := 0
+	for deadline := time.Now().Add(patience); served == 0 && time.Now().Before(deadline); { // on a busy machine it may be late too, and comes again
+		r, err := http.NewRequest(x.method, "https://"+target+x.path, bytes.NewReader(x.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = x.header
+		if res, err := client.Do(r); err == nil {
+			res.Body.Close()
+			served = res.StatusCode
+		}
 	}
-	r.Header = x.header
-	res, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusCreated {
-		t.Errorf("an honest device is answered with %d", res.StatusCode)
+	if served != http.StatusCreated && served != http.StatusOK {
+		t.Errorf("an honest device is answered with %d", served)
 	}
 	select {
 	case <-ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Error("connections that say nothing are kept")
 	}
 }

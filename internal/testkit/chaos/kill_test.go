@@ -69,7 +69,7 @@ func TestKilledProcesses(t *testing.T) {
 func killAll(t *testing.T, seed uint64) int {
 	w := newTown(t, seed)
 	defer w.end()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 
 	// While the collection is open: devices send, and send again what waits.
@@ -78,13 +78,13 @@ func killAll(t *testing.T, seed uint64) int {
 	for d := range w.shape.devices {
 		sending.Go(func() { w.send(ctx, d, done) })
 	}
-	w.trouble(3 * time.Second)
+	w.trouble(3*time.Second, 2)
 	close(done)
 	sending.Wait()
 
 	// It closes: batches travel.
 	w.clocks(w.signed.Plan.Times.Closes, true)
-	w.trouble(2 * time.Second)
+	w.trouble(2*time.Second, 3)
 
 	w.heal()
 	w.clocks(w.signed.Plan.Times.Closes, false)
@@ -102,7 +102,7 @@ func killAll(t *testing.T, seed uint64) int {
 			}
 		}
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		w.violations, w.log = nil, nil
 		looked := look()
 		w.compare()
@@ -112,7 +112,7 @@ func killAll(t *testing.T, seed uint64) int {
 		}
 	}
 	w.clocks(w.signed.Plan.Times.Closes.Add(2*time.Hour), false)
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		looked := look()
 		p, err := w.nodes["analyzer"].store.Plan(ctx, w.signed.Plan.Name())
 		looked()
@@ -273,10 +273,10 @@ func (w *town) send(ctx context.Context, d int, done <-chan struct{}) {
 	}
 }
 
-// trouble kills, tears, fills and moves clocks for so long.
-func (w *town) trouble(lasts time.Duration) {
+// trouble kills, tears, fills and moves clocks for so long, and until so many have been killed in all.
+func (w *town) trouble(lasts time.Duration, kills int) {
 	names := w.services()
-	for until := time.Now().Add(lasts); time.Now().Before(until); {
+	for until := time.Now().Add(lasts); time.Now().Before(until) || w.kills < kills; {
 		time.Sleep(time.Duration(50+w.rand.IntN(250)) * time.Millisecond)
 		c := w.children[names[w.rand.IntN(len(names))]]
 		if !c.alive() {

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -155,38 +154,28 @@ func newLoad(t *testing.T, people int) *load {
 		w.peers = append(w.peers, peer)
 	}
 
-	at := map[string]string{hopName(0, 0): w.port(), "analyzer": w.port(), "sink": w.sink(cert, key)}
-	child := func(name string) *child {
-		c := &child{order: order{Name: name, Dir: filepath.Join(w.dir, name), Ring: ring.dir, Home: w.dir, At: at[name]}}
+	started := func(name string) *child {
+		c := &child{order: order{Name: name, Dir: filepath.Join(w.dir, name), Ring: ring.dir, Home: w.dir}}
 		check(errors.Join(os.Mkdir(c.Dir, 0o700), c.start()))
 		t.Cleanup(func() { c.kill() })
 		return c
 	}
+	w.hop, w.analyzer = started(hopName(0, 0)), started("analyzer")
+	sink := w.sink(cert, key)
 	address := func(name string) string {
 		if name == "analyzer" {
-			name = "sink"
+			return "https://" + sink
 		}
-		return "https://" + at[name]
+		return "https://" + w.hop.at
 	}
 	now := time.Now().Truncate(time.Second).UTC()
 	shape := shape{hops: []int{1}, minimum: 2, crowds: (people + loadCrowd - 1) / loadCrowd, sent: *loadSent}
 	w.signed, err = w.ring.plan("load", shape, address, plan.Times{Opens: now.Add(-time.Hour), Closes: now.Add(24 * time.Hour)})
 	check(err)
-	w.hop, w.analyzer = child(hopName(0, 0)), child("analyzer")
-	for _, c := range []*order{&w.hop.order, &w.analyzer.order} {
-		check(w.put("https://"+c.At+wire.PlanPath(w.signed.Plan.Hash()), wire.SignedPlanType, w.ring.operator, bytes.NewReader(w.signed.Marshal())))
+	for _, c := range []*child{w.hop, w.analyzer} {
+		check(w.put("https://"+c.at+wire.PlanPath(w.signed.Plan.Hash()), wire.SignedPlanType, w.ring.operator, bytes.NewReader(w.signed.Marshal())))
 	}
 	return w
-}
-
-// port is an address that nobody listens at.
-func (w *load) port() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // sink stands where the hop takes the analyzer to be, and keeps what comes in
@@ -284,7 +273,7 @@ func (w *load) accept(first int, bodies [][]byte) []time.Duration {
 			for i := range next {
 				begin := time.Now()
 				path := wire.ContributionPath(w.signed.Plan.Hash(), 0, wire.ContributionID(bodies[i]))
-				if err := peer.put("https://"+w.hop.At+path, wire.ContributionType, w.bearers[first+i], bytes.NewReader(bodies[i])); err != nil {
+				if err := peer.put("https://"+w.hop.at+path, wire.ContributionType, w.bearers[first+i], bytes.NewReader(bodies[i])); err != nil {
 					w.t.Error(err)
 				}
 				waits[i] = time.Since(begin)
@@ -302,7 +291,7 @@ func (w *load) accept(first int, bodies [][]byte) []time.Duration {
 // wait returns when the hop has handed on every crowd.
 func (w *load) wait() {
 	for ; ; time.Sleep(20 * time.Millisecond) {
-		res, err := w.client.Get("https://" + w.hop.At + wire.StatusPath(w.signed.Plan.Hash()))
+		res, err := w.client.Get("https://" + w.hop.at + wire.StatusPath(w.signed.Plan.Hash()))
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -332,7 +321,7 @@ func (w *load) count() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		err = w.put("https://"+w.analyzer.At+wire.BatchPath(w.signed.Plan.Hash(), 0, 1, uint32(crowd)), wire.BatchType, "", f)
+		err = w.put("https://"+w.analyzer.at+wire.BatchPath(w.signed.Plan.Hash(), 0, 1, uint32(crowd)), wire.BatchType, "", f)
 		if err = errors.Join(err, f.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
 			w.t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -73,7 +74,7 @@ func furnish(t *testing.T, roles, single []string, s shape) *house {
 	}
 	own := *h.ring
 	h.ring = &own
-	h.web = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: h.authority.Pool()}, DisableKeepAlives: true}}
+	h.web = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: h.authority.Pool()}, DisableKeepAlives: true}}
 	for _, role := range roles {
 		h.check(h.postgres.Schema(schemaOf(role)))
 		door, err := newLink(seeded.New(1))
@@ -339,6 +340,9 @@ func (h *house) flips() (violations []string) {
 		for i := range seatsOfARole {
 			h.kill(seatName(role, i))
 		}
+	}
+	h.persist(h.postgres.Alone) // what processes asked for last is done
+	for _, role := range h.roles {
 		keys, err := blob.OpenFolder(filepath.Join(h.dir, role+"-keys"))
 		h.check(err)
 		store, err := postgres.Open(h.t.Context(), postgres.Config{URL: h.postgres.In(schemaOf(role)), Keys: keys})
@@ -362,6 +366,8 @@ func (h *house) flips() (violations []string) {
 			h.check(checked(name))
 		}
 		h.check(store.Close())
+	}
+	for _, role := range h.roles {
 		for i := range seatsOfARole {
 			h.revive(seatName(role, i))
 		}
@@ -376,7 +382,8 @@ func (h *house) befall(m mishap) {
 	}
 }
 
-// answering does what is called for until it is told to stop.
+// answering does what is called for until it is told to stop. Then nothing more befalls anybody, or whoever called
+// would wait in vain.
 func (h *house) answering(m mishap) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -386,7 +393,14 @@ func (h *house) answering(m mishap) (stop func()) {
 			h.until(mishap{calls: m.calls, waits: 20 * time.Millisecond}, func() bool { return false })
 		}
 	}()
-	return func() { cancel(); <-ended }
+	return func() {
+		cancel()
+		<-ended
+		for _, name := range h.names {
+			os.Remove(filepath.Join(h.dir, name+".dooms"))
+			os.Remove(filepath.Join(h.dir, name+".calls"))
+		}
+	}
 }
 
 // wards are what befalls a house, each drawn from a seed.

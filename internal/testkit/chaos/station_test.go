@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,14 +28,15 @@ import (
 
 // station is what a process of a fleet shares with others, and what befalls it.
 type station struct {
-	Queue    string // URL of the hop's database
-	Keys     string // folder of the keys of its shelves
-	Database string // URL of the analyzer's
-	Parts    string // folder of the hop's parts, or URL of a bucket
-	Shards   string // of the analyzer's
-	Log      string // address of the public log; "": there is none
-	Twin     string // the bug that it has; "": none
-	Slow     time.Duration
+	Queue    string        // URL of the hop's database
+	Keys     string        // folder of the keys of its shelves
+	Database string        // URL of the analyzer's
+	Parts    string        // folder of the hop's parts, or URL of a bucket
+	Shards   string        // of the analyzer's
+	Log      string        // address of the public log; "": there is none
+	Twin     string        // the bug that it has; "": none
+	Lease    time.Duration // of steps; 0: fleetLease
+	Slow     time.Duration // between a step's work and its end
 }
 
 // Sizes at which a crowd of a few kilobytes has a handful of parts and shards.
@@ -47,7 +49,7 @@ const (
 // doom is what a process does to itself. Those of a process lie in a file beside it, and are
 // taken one after the other, whichever of its lives it is in.
 type doom struct {
-	Do    string // "kill" or "stop" (signals 9 and 19), or "call": it waits until somebody has done something
+	Do    string // "kill" or "stop" (signals 9 and 19), "call": it waits until somebody has done something, or "pass": nothing
 	At    int    // the time at which it comes there, from 1
 	Where string // a failpoint, or "get" or "put": before a blob is read or written; "": before and after anything that it does with blobs
 }
@@ -150,7 +152,6 @@ func (f *fates) Write(line []byte) (int, error) {
 type mortal struct {
 	blob.Store
 	fates *fates
-	slow  time.Duration
 }
 
 func (m mortal) Put(ctx context.Context, name string, body []byte) error {
@@ -162,7 +163,6 @@ func (m mortal) Put(ctx context.Context, name string, body []byte) error {
 
 func (m mortal) Get(ctx context.Context, name string) ([]byte, error) {
 	m.fates.come("get", true)
-	time.Sleep(m.slow)
 	body, err := m.Store.Get(ctx, name)
 	m.fates.rise()
 	return body, err
@@ -206,7 +206,7 @@ func (o order) post(s setting, f *fates) error {
 		}
 		options := shufflerd.Options{Common: s.common("hop0.0"), Store: shelves, Blobs: s.blobs, StepLease: fleetLease}
 		if o.Station.Twin != "" {
-			run = func(ctx context.Context) { fail(o.ownOrder(ctx, options)) }
+			run = func(ctx context.Context) { fail(o.ownOrder(ctx, options, f)) }
 		} else if run, err = shufflerd.NewWorker(ctx, options); err != nil {
 			return err
 		}
@@ -259,7 +259,7 @@ func (o order) man(s setting) (setting, *fates, error) {
 		return s, f, nil
 	}
 	blobs, err := openBlobs(place)
-	s.blobs = mortal{blobs, f, o.Station.Slow}
+	s.blobs = mortal{blobs, f}
 	return s, f, err
 }
 
@@ -336,7 +336,7 @@ func (o order) serveFleet(s setting) error {
 	if err != nil {
 		return err
 	}
-	s.lease = fleetLease
+	s.lease = cmp.Or(o.Station.Lease, fleetLease)
 	if role, _, seat := strings.Cut(o.Name, "#"); seat {
 		s.bytes = fleetPart
 		return o.seat(role, s, f)

@@ -454,7 +454,7 @@ func TestAPlanOfARevokedPublisherIsSuspended(t *testing.T) {
 		t.Helper()
 		for _, name := range w.services() {
 			var code wire.Code
-			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				if _, code, _ = w.ask(name, http.MethodGet, path, "", nil); code == want {
 					break
 				}

@@ -131,6 +131,24 @@ func (s Server) Terminate() error {
 	return execute(s.DSN(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
 }
 
+// Alone cuts all connections and returns an error while one is still there: what it asked for may still be done.
+func (s Server) Alone() error {
+	if err := s.Terminate(); err != nil {
+		return err
+	}
+	db, err := sql.Open("pgx", s.DSN())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var others int
+	err = db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'").Scan(&others)
+	if err == nil && others > 0 {
+		err = fmt.Errorf("%d other connections are still there", others)
+	}
+	return err
+}
+
 // Restart stops the server, at once as a loss of power does or cutting all connections first,
 // and starts it again after meanwhile has returned.
 func (s Server) Restart(atOnce bool, meanwhile func()) error {
