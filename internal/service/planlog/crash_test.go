@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/planlog"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -143,12 +145,37 @@ func standing(t *testing.T) (*world, keep.Store) {
 }
 
 // Processes that share a store are one log: an entry has one number whoever is asked, a round has one version, and
-// each shows what the others have added.
+// each shows what the others have added. On a store that keeps nobody out of an Update two take the same number, which
+// is caught.
 func TestSeveralProcessesAreOneLog(t *testing.T) {
-	w, store := standing(t)
+	t.Run("together", func(t *testing.T) {
+		w, store := standing(t)
+		for _, v := range oneLog(t, w, shared{store}) {
+			t.Error(v)
+		}
+	})
+	t.Run("in each other's way", func(t *testing.T) {
+		w, store := standing(t)
+		said := oneLog(t, w, loose{shared{store}, &meeting{both: make(chan struct{})}})
+		t.Logf("%q", said)
+		if !slices.ContainsFunc(said, func(v string) bool { return strings.Contains(v, "its entries are not those of the checkpoint") }) {
+			t.Error("not caught")
+		}
+	})
+}
+
+// oneLog has three processes on a store add plans at once, and returns what must not come of it.
+func oneLog(t *testing.T, w *world, store keep.Store) (violations []string) {
+	t.Helper()
+	var mu sync.Mutex
+	violate := func(format string, a ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		violations = append(violations, fmt.Sprintf(format, a...))
+	}
 	s := &seen{all: map[string]string{}}
 	w.options.Witnesses[0] = s.before(t, w.options.Witnesses[0])
-	w.options.Store = shared{store}
+	w.options.Store = store
 	var processes [3]*planlog.Service
 	for i := range processes {
 		log, err := planlog.New(t.Context(), w.options)
@@ -158,51 +185,144 @@ func TestSeveralProcessesAreOneLog(t *testing.T) {
 		processes[i] = log
 		defer processes[i].Close()
 	}
+	ctx, fork := context.WithCancelCause(t.Context())
+	defer fork(nil)
+	go func() { // whoever has another log than was shown would wait for good
+		for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+			for _, log := range processes {
+				for _, alarm := range log.Status(ctx).Alarms {
+					if strings.Contains(alarm, "not those of the checkpoint") {
+						fork(errors.New(alarm))
+					}
+				}
+			}
+		}
+	}()
+	add := func(log *planlog.Service, title string) (at int64) {
+		signed := w.signed(title)
+		e, err := log.Add(ctx, signed)
+		if err != nil {
+			violate("plan %s is not added: %v: %v", title, err, context.Cause(ctx))
+			return -1
+		}
+		signed.Evidence = &e
+		if err := signed.Verify(w.trusts()); err != nil {
+			violate("%v", err)
+		}
+		return e.Index
+	}
 	const n = 40
 	numbers := make([][n]int64, len(processes))
 	var all sync.WaitGroup
+	own := [len(processes)]int64{}
+	for p, log := range processes {
+		all.Go(func() { own[p] = add(log, fmt.Sprint("of process ", p)) })
+	}
+	all.Wait()
+	if len(violations) > 0 {
+		return violations
+	}
 	for p, log := range processes {
 		for i := range n {
-			all.Go(func() {
-				signed := w.signed(fmt.Sprint(i))
-				e, err := log.Add(t.Context(), signed)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				signed.Evidence = &e
-				if err := signed.Verify(w.trusts()); err != nil {
-					t.Error(err)
-				}
-				numbers[p][i] = e.Index
-			})
+			all.Go(func() { numbers[p][i] = add(log, fmt.Sprint(i)) })
 		}
 	}
 	all.Wait()
 	taken := map[int64]bool{}
-	for i := range n {
-		taken[numbers[0][i]] = true
-		if numbers[1][i] != numbers[0][i] || numbers[2][i] != numbers[0][i] {
-			t.Errorf("plan %d has the entries %d, %d and %d", i, numbers[0][i], numbers[1][i], numbers[2][i])
+	for p := range processes {
+		taken[own[p]] = true
+		for i, at := range numbers[p] {
+			taken[at] = true
+			if at != numbers[0][i] {
+				violate("plan %d has the entries %d and %d", i, numbers[0][i], at)
+			}
 		}
 	}
-	if len(taken) != n || taken[n] {
-		t.Errorf("%d plans have %d entries", n, len(taken))
+	if most := int64(len(processes) + n); int64(len(taken)) != most || taken[most] {
+		violate("%d plans have %d entries", most, len(taken))
 	}
 	if len(s.bad) > 0 {
-		t.Errorf("checkpoints of one size differ: %q", s.bad)
+		violate("checkpoints of one size differ: %q", s.bad)
 	}
 	round := versions(t, w)
 	var took, refused int
 	for i, log := range processes {
-		if _, err := log.Add(t.Context(), round(1, i)); err == nil {
+		if _, err := log.Add(ctx, round(1, i)); err == nil {
 			took++
 		} else {
 			refused++
 		}
 	}
 	if took != 1 || refused != 2 {
-		t.Errorf("of three versions of a round %d stand in the log", took)
+		violate("of three versions of a round %d stand in the log", took)
+	}
+	return violations
+}
+
+// loose is a store on which the first two who add an entry have both read before either writes.
+type loose struct {
+	shared
+	meet *meeting
+}
+
+func (l loose) Open(ctx context.Context, name string) (keep.Shelf, error) {
+	s, err := l.shared.Open(ctx, name)
+	return looseShelf{s, l.meet}, err
+}
+
+type looseShelf struct {
+	keep.Shelf
+	meet *meeting
+}
+
+func (s looseShelf) Update(ctx context.Context, fn func(keep.Tx) error) error {
+	if s.meet.came.Load() > 1 {
+		return s.Shelf.Update(ctx, fn)
+	}
+	tx := looseTx{ctx: ctx, shelf: s.Shelf, put: &[]keep.Row{}}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(*tx.put, func(r keep.Row) bool { return r.Table == 1 }) {
+		s.meet.wait(ctx)
+	}
+	return s.Shelf.Update(ctx, func(to keep.Tx) error {
+		for _, r := range *tx.put {
+			to.Put(r.Table, r.Key, r.Value)
+		}
+		return nil
+	})
+}
+
+// looseTx reads what is there, and writes nothing yet.
+type looseTx struct {
+	keep.Tx
+	ctx   context.Context
+	shelf keep.Shelf
+	put   *[]keep.Row
+}
+
+func (tx looseTx) Get(t keep.Table, key string) ([]byte, bool, error) {
+	return tx.shelf.Get(tx.ctx, t, key)
+}
+
+func (tx looseTx) Put(t keep.Table, key string, value []byte) {
+	*tx.put = append(*tx.put, keep.Row{Table: t, Key: key, Value: value})
+}
+
+// meeting lets nobody pass before a second one has come.
+type meeting struct {
+	came atomic.Int64
+	both chan struct{}
+}
+
+func (m *meeting) wait(ctx context.Context) {
+	if m.came.Add(1) == 2 {
+		close(m.both)
+	}
+	select {
+	case <-m.both:
+	case <-ctx.Done():
 	}
 }
 
