@@ -32,7 +32,7 @@ func Folder(folder string, c serve.Common, prompt bool) (keep.Store, error) {
 		return nil, errors.Join(fmt.Errorf("--new: %w: start without it", keep.ErrExists), store.Close())
 	case errors.Is(err, keep.ErrMissing) && !c.Begin.Copy:
 		if old := begun(c.Keys, folder); old != nil && !c.Begin.New {
-			return nil, fmt.Errorf("%w; if it was lost, put it back as it was, never as it once was: without it people could count twice; "+
+			return nil, fmt.Errorf("%w; if it was lost, put it back as it was, never as it once was: without it what was done once could be done again; "+
 				"if the service begins only now, say --new, once: %w", err, old)
 		}
 		if err = journal.Create(folder); err == nil {

@@ -113,7 +113,7 @@ func Start(t testing.TB) *Service {
 		s.process.Process.Kill()
 		s.process.Wait()
 	})
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if res, err := http.Get("http://" + address + "/health"); err == nil {
 			res.Body.Close()
 			break
