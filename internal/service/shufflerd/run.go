@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/shuffler/mixer"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
@@ -70,6 +71,9 @@ func (t *post) note(err error) {
 		failed = string(web.AsProblem(err).Code)
 		if peer, ok := errors.AsType[*peerError](err); ok {
 			failed = peer.operator + " " + peer.what
+		}
+		if errors.Is(err, mixer.ErrElsewhere) {
+			failed = "waits: the store has nothing of a crowd that was laid out there"
 		}
 		if unsettled, ok := errors.AsType[*clock.Unsettled](err); ok {
 			failed = "waits: " + unsettled.Error()

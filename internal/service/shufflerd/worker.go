@@ -50,6 +50,9 @@ func (t *post) share(ctx context.Context, c uint32, under string, steps []mixer.
 	// As many are taken here as make it worth while to list the results of all again.
 	for range 1 + len(steps)/8 {
 		there, err := t.s.worker.once(ctx, time.Second)
+		if errors.Is(err, mixer.ErrElsewhere) {
+			return still, err // of all crowds: they lie in one store
+		}
 		if err != nil && ctx.Err() == nil { // somebody else's trouble with a step is no reason to stop here
 			t.s.o.Log.Warn("a step was not done, and will be tried again", "error", err.Error())
 		}

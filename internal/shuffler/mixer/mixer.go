@@ -184,9 +184,9 @@ func (c Crowd) Lacking(ctx context.Context, s blob.Store, most int) (numbers []i
 // ErrLost is the error of a part that the store has lost: nothing of the crowd may leave.
 var ErrLost = errors.New("mixer: a part of a crowd is lost")
 
-// errElsewhere is the error of a crowd of which the store has no part at all: it is
+// ErrElsewhere is the error of a crowd of which the store has no part at all: it is
 // another store, or it is not there.
-var errElsewhere = errors.New("mixer: the store has nothing of the crowd: is it the one it was laid out in?")
+var ErrElsewhere = errors.New("mixer: the store has nothing of the crowd: is it the one it was laid out in?")
 
 // Step is something to be done, by anybody.
 type Step struct {
@@ -271,7 +271,7 @@ func (c Crowd) scatter(ctx context.Context, h *shuffler.Hop, s blob.Store, i int
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, shuffler.ErrSealed) {
 		if names, fault := s.List(ctx, c.Under); fault != nil || len(names) == 0 {
-			return errors.Join(errElsewhere, fault)
+			return errors.Join(ErrElsewhere, fault)
 		}
 		return errors.Join(fmt.Errorf("%w: %w", ErrLost, err), c.put(ctx, s, c.lostName(), nil))
 	}

@@ -1,7 +1,12 @@
 package chaos
 
 import (
+	"context"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -10,7 +15,8 @@ import (
 
 // The same fleet with a bucket in the place of folders, whose service is busy, breaks off, is sent
 // another bit and forgets to answer now and then while processes are killed: the release is that of one process,
-// byte for byte.
+// byte for byte. When the bucket loses all that it holds, its crowds wait, which the hop says. Put back, they come to
+// their end as if nothing had been.
 func TestWorkersOnABucketAreKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the processes would be this one, which the race detector slows down")
@@ -34,7 +40,44 @@ func TestWorkersOnABucketAreKilled(t *testing.T) {
 	if n == 0 || faults == 0 {
 		t.Error("nothing has befallen them")
 	}
+	if !t.Failed() {
+		f.loses(service)
+	}
 	if t.Failed() {
 		f.tell()
+	}
+}
+
+// loses has the bucket lose all that it holds when a hop's crowds are laid out in it, and get it back when the hop says
+// that nothing is there.
+func (f *fleet) loses(service *blobtest.Service) {
+	const gone = "the store has nothing of a crowd"
+	aside, back := f.t.TempDir(), make(chan struct{})
+	move := func(from, to string) {
+		if out, err := exec.Command("cp", "-a", from+"/.", to).CombinedOutput(); err != nil {
+			f.t.Errorf("%v: %s", err, out)
+		}
+	}
+	said := f.run(mishap{dooms: map[string][]doom{"hop0.0": {{"call", fleetCrowds, "parts-marked"}}}, calls: func(f *fleet, _ string) {
+		move(service.Folder(), aside)
+		names, err := os.ReadDir(service.Folder())
+		f.check(err)
+		for _, name := range names {
+			f.check(os.RemoveAll(filepath.Join(service.Folder(), name.Name())))
+		}
+		go func() {
+			defer close(back)
+			if !f.until(mishap{}, func() bool { return strings.Contains(f.town.status("hop0.0"), gone) }) {
+				f.t.Error("the hop does not say that its bucket is empty")
+			}
+			if batches, err := f.db.Batches(context.Background(), f.signed.Plan.Name()); err != nil || len(batches) > 0 {
+				f.t.Errorf("of a bucket that has lost all, %d batches came: %v", len(batches), err)
+			}
+			move(aside, service.Folder())
+		}()
+	}})
+	<-back
+	for _, v := range said {
+		f.t.Errorf("the bucket had lost all: %s", v)
 	}
 }

@@ -53,6 +53,7 @@ type fleet struct {
 	halted map[string]bool   // is not started again for now
 	begun  int               // collections
 	slow   bool              // what a process holds takes it longer than a lease
+	full   full              // the database's disk
 }
 
 const fleetDevices, fleetCrowds = 12, 2
@@ -85,10 +86,10 @@ func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 }
 
 // muster makes a fleet of which no process runs yet.
-func muster(t *testing.T, names []string, s shape) *fleet {
+func muster(t *testing.T, names []string, s shape, settings ...string) *fleet {
 	t.Helper()
 	f := &fleet{
-		whole: t, names: names, postgres: postgrestest.NewServer(t, "fsync=on", "max_connections=300"), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
+		whole: t, names: names, postgres: postgrestest.NewServer(t, append(settings, "fsync=on", "max_connections=300")...), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
 		town: &town{t: t, children: map[string]*child{}, world: &world{ring: rings(), dir: t.TempDir(), shape: s}},
 	}
 	check := f.check

@@ -55,11 +55,11 @@ type house struct {
 func seatName(role string, i int) string { return fmt.Sprint(role, "#", i) }
 
 func newHouse(t *testing.T) *house {
-	return furnish(t, seats, nil, shape{sum: true, tokens: true, hops: []int{0}, minimum: 2, devices: seatDevices, crowds: seatCrowds})
+	return furnish(t, seats, nil, shape{sum: true, tokens: true, hops: []int{0}, minimum: 2, devices: seatDevices, crowds: seatCrowds}, postgrestest.OwnDisk, "min_wal_size=32MB", "max_wal_size=64MB")
 }
 
 // furnish makes a house of three processes of each of some roles, and of others that are one, and starts it.
-func furnish(t *testing.T, roles, single []string, s shape) *house {
+func furnish(t *testing.T, roles, single []string, s shape, settings ...string) *house {
 	t.Helper()
 	names := slices.Clone(single)
 	for _, role := range roles {
@@ -67,7 +67,7 @@ func furnish(t *testing.T, roles, single []string, s shape) *house {
 			names = append(names, seatName(role, i))
 		}
 	}
-	h := &house{fleet: muster(t, names, s), roles: roles, doors: map[string]*link{}}
+	h := &house{fleet: muster(t, names, s, settings...), roles: roles, doors: map[string]*link{}}
 	if len(single) > 0 {
 		books := postgrestest.NewServer(t, "fsync=on")
 		h.books = &books
@@ -126,6 +126,7 @@ func (h *house) ask(name, method, path, mediaType, authorization string, body []
 	}
 	defer res.Body.Close()
 	if p := web.ReadProblem(res); p != nil {
+		h.full.hear(h.fleet, p.Code)
 		return nil, p, nil
 	}
 	if answer, err = io.ReadAll(res.Body); err == nil && res.StatusCode == http.StatusAccepted {
@@ -447,6 +448,55 @@ var wards = []struct {
 			},
 		}
 	}},
+	// The disk of PostgreSQL is full for a while.
+	{fullDisk, func(seed uint64) mishap {
+		return mishap{dooms: map[string][]doom{"leader#0": {{"call", 1 + int(seed)%3, "reports-kept"}}}, calls: func(f *fleet, _ string) { f.full.fill(f) }}
+	}},
+}
+
+const fullDisk = "the database's disk is full"
+
+// full is the disk of a database, which is full until some have been refused for it, or a server that cannot go on
+// without room has kept many waiting.
+type full struct {
+	mu            sync.Mutex
+	empty         func() error // gives the room back; nil: there is room
+	refused, away int
+	why           error // why it cannot be filled
+}
+
+func (d *full) fill(f *fleet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refused, d.away = 0, 0
+	d.empty, d.why = f.postgres.Fill()
+}
+
+func (d *full) hear(f *fleet, code wire.Code) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.empty == nil {
+		return
+	}
+	switch code {
+	case wire.StorageFull:
+		d.refused++
+	case wire.Overloaded:
+		d.away++
+	}
+	var err error
+	switch {
+	case d.refused >= 3:
+		err = d.empty()
+	case d.away >= 30:
+		err = f.postgres.Restart(true, func() { err = d.empty() })
+	default:
+		return
+	}
+	d.empty = nil
+	if err != nil {
+		f.t.Error(err)
+	}
 }
 
 // drawn draws a doom at one of some points.
@@ -469,6 +519,13 @@ func TestSeats(t *testing.T) {
 			if !h.try(t, fmt.Sprintf("%s, seed %d", one.name, seed), func(t *testing.T) {
 				for _, v := range slices.Concat(h.collect(one.draw(seed)), h.flips(), h.withdraw(patience)) {
 					t.Error(v)
+				}
+				if h.full.why != nil {
+					t.Log(h.full.why)
+				} else if one.name == fullDisk {
+					if t.Logf("%d were refused for want of room, and %d had to wait", h.full.refused, h.full.away); h.full.refused+h.full.away == 0 {
+						t.Error("nobody has met the full disk")
+					}
 				}
 				if n := h.met(); n == 0 {
 					t.Error("nothing befell anybody")

@@ -2,6 +2,7 @@ package blobtest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -76,12 +77,12 @@ func Start(t testing.TB) *Service {
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") // an address that is free
+	sockets, err := os.MkdirTemp("", "s3-") // short, since the path of a socket may not be long
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	l.Close()
+	t.Cleanup(func() { os.RemoveAll(sockets) })
+	address := filepath.Join(sockets, "socket") // no port, which others could take before the service does
 	s := &Service{folder: filepath.Join(dir, "buckets", "parts"), process: exec.Command(program, filepath.Join(dir, "buckets"), filepath.Join(dir, "said"), address), closed: make(chan struct{})}
 	var said bytes.Buffer
 	s.process.Stdout, s.process.Stderr = &said, &said
@@ -92,10 +93,12 @@ func Start(t testing.TB) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 16}
+	transport := &http.Transport{MaxIdleConnsPerHost: 16, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", address)
+	}}
 	s.through = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "http", Host: address})
+			r.SetURL(&url.URL{Scheme: "http", Host: "service"})
 			r.Out.Host = r.In.Host // which is signed
 		},
 		Transport: transport,
@@ -114,7 +117,7 @@ func Start(t testing.TB) *Service {
 		s.process.Wait()
 	})
 	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if res, err := http.Get("http://" + address + "/health"); err == nil {
+		if res, err := (&http.Client{Transport: transport}).Get("http://service/health"); err == nil {
 			res.Body.Close()
 			break
 		}
@@ -122,7 +125,6 @@ func Start(t testing.TB) *Service {
 			t.Fatalf("the service does not get ready: %s", &said)
 		}
 	}
-	http.DefaultClient.CloseIdleConnections()
 	return s
 }
 

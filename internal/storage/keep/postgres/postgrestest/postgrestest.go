@@ -131,6 +131,13 @@ func (s Server) Terminate() error {
 	return execute(s.DSN(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
 }
 
+// OwnDisk, among the settings of NewServer, puts the server on a disk of its own, which Fill fills. Who may not mount
+// one gets a folder, and an error of Fill.
+const OwnDisk = "own disk"
+
+// Fill takes all room from the server's disk, and returns what gives it back.
+func (s Server) Fill() (empty func() error, err error) { return s.fill() }
+
 // Alone cuts all connections and returns an error while one is still there: what it asked for may still be done.
 func (s Server) Alone() error {
 	if err := s.Terminate(); err != nil {

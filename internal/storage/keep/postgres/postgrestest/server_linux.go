@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -19,6 +20,7 @@ type cluster struct {
 	folder   string
 	postgres string
 	settings []string // of the server, name=value
+	disk     bool     // the folder is a disk of its own
 	identity *syscall.Credential
 	process  *os.Process
 	ended    chan struct{} // closed when the process has ended
@@ -32,7 +34,7 @@ func newCluster(settings ...string) (*cluster, error) {
 	}
 	// What initdb writes is synced by nobody, and is made anew with the next test.
 	if err := c.command("initdb", "-D", c.data(), "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"); err != nil {
-		os.RemoveAll(c.folder)
+		c.remove()
 		return nil, err
 	}
 	return c, nil
@@ -55,7 +57,7 @@ func (c *cluster) standby(name string) (*cluster, error) {
 func (c *cluster) promote() error { return c.command("pg_ctl", "promote", "-D", c.data()) }
 
 func newFolder(settings []string) (*cluster, error) {
-	c := &cluster{settings: settings}
+	c := &cluster{}
 	var err error
 	if c.postgres, err = program("postgres"); err != nil {
 		return nil, err
@@ -64,11 +66,35 @@ func newFolder(settings []string) (*cluster, error) {
 	if c.folder, err = os.MkdirTemp(memory(), "pg-"); err != nil {
 		return nil, err
 	}
+	// A disk of its own can be filled. Who may not mount one has a folder.
+	c.disk = slices.Contains(settings, OwnDisk) && syscall.Mount("tmpfs", c.folder, "tmpfs", 0, "size=256m") == nil
+	c.settings = slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return s == OwnDisk })
 	if c.identity, err = unprivileged(c.folder); err != nil {
-		os.RemoveAll(c.folder)
+		c.remove()
 		return nil, err
 	}
 	return c, nil
+}
+
+// fill takes all room from the server's disk, and returns what gives it back.
+func (c *cluster) fill() (empty func() error, err error) {
+	if !c.disk {
+		return nil, errors.New("the server has no disk of its own: nobody here may mount one")
+	}
+	path := filepath.Join(c.folder, "filler")
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	for piece := make([]byte, 1<<20); len(piece) > 0; piece = piece[:len(piece)/2] {
+		for err = nil; err == nil; {
+			_, err = f.Write(piece)
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error { return os.Remove(path) }, f.Close()
 }
 
 // memory returns a folder whose files are in memory, where this machine has one: no test here cuts the power, and what
@@ -125,7 +151,7 @@ func (c *cluster) start() error {
 		return err
 	}
 	c.process, c.ended = cmd.Process, ended
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if status, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid")); err == nil && (bytes.Contains(status, []byte("ready")) || bytes.Contains(status, []byte("standby"))) {
 			return nil
 		}
@@ -157,6 +183,9 @@ func (c *cluster) stop(atOnce bool) {
 // remove stops the server and deletes its folder.
 func (c *cluster) remove() {
 	c.stop(false)
+	if c.disk {
+		syscall.Unmount(c.folder, syscall.MNT_DETACH)
+	}
 	os.RemoveAll(c.folder)
 }
 

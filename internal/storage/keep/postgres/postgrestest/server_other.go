@@ -12,5 +12,6 @@ func newCluster(...string) (*cluster, error) {
 func (c *cluster) standby(string) (*cluster, error) { return c, nil }
 func (*cluster) promote() error                     { return nil }
 func (*cluster) start() error                       { return nil }
+func (*cluster) fill() (func() error, error)        { return nil, errors.New("tests fill one on Linux only") }
 func (*cluster) stop(bool)                          {}
 func (*cluster) remove()                            {}

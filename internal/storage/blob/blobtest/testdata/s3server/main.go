@@ -22,7 +22,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 3 {
-		return fmt.Errorf("give the folder of buckets, another for what is said of objects, and an address")
+		return fmt.Errorf("give the folder of buckets, another for what is said of objects, and a socket")
 	}
 	go func() { // whoever started this has gone
 		io.Copy(io.Discard, os.Stdin)
