@@ -73,7 +73,7 @@ func fetch(shown checkpoint, get getter) (entries [][]byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		more, err := splitBundle(raw, bundle.W, false)
+		more, err := splitBundle(raw, bundle.W)
 		if err != nil {
 			return nil, err
 		}

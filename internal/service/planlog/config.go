@@ -75,14 +75,6 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	if err != nil {
 		return err
 	}
-	was, err := readEarlier(o.Folder, s.verifier)
-	if err != nil {
-		return err
-	}
-	if was != nil {
-		say(serve.Count(len(was.entries), "entry of an earlier version is", "entries of an earlier version are") + " whole, and a start carries them over")
-		return nil
-	}
 	place, done, err := c.place().Copy()
 	if err != nil {
 		return opening(err)
@@ -93,7 +85,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 		return opening(err)
 	}
 	defer s.store.Close()
-	if err := s.load(ctx, nil); err != nil {
+	if err := s.load(ctx); err != nil {
 		return err
 	}
 	if err := s.main.Check(ctx); err != nil {

@@ -96,3 +96,19 @@ func TestEveryFileOfALog(t *testing.T) {
 	}
 	t.Logf("%d files: %d refused, %d without harm", len(files), refused, whole)
 }
+
+// The folder of an earlier version is refused by name, with the way out, and nothing is written to it.
+func TestTheFolderOfAnEarlierVersion(t *testing.T) {
+	w := newWorld(t)
+	w.options.Folder = t.TempDir()
+	state := filepath.Join(w.options.Folder, ".state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := planlog.New(t.Context(), w.options); err == nil || !strings.Contains(err.Error(), state) || !strings.Contains(err.Error(), "begin a new log under a new name") {
+		t.Errorf("it is opened: %v", err)
+	}
+	if files, err := os.ReadDir(w.options.Folder); err != nil || len(files) != 1 {
+		t.Errorf("%d files are there: %v", len(files), err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -92,16 +93,12 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	was, err := readEarlier(o.Folder, s.verifier)
-	if err != nil {
-		return nil, err
-	}
 	if s.store == nil {
-		if s.store, err = openStore(s.o, was != nil); err != nil {
+		if s.store, err = openStore(s.o); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.load(ctx, was); err != nil {
+	if err := s.load(ctx); err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -135,16 +132,13 @@ func prepare(o Options) (*Service, error) {
 // shelvesFolder is where a log is kept in its folder.
 const shelvesFolder = "shelves"
 
-// openStore opens the shelves in the log's folder. Where a log of an earlier version is to be carried over, it makes
-// them.
-func openStore(o Options, carries bool) (keep.Store, error) {
-	path := filepath.Join(o.Folder, shelvesFolder)
-	if carries {
-		if err := shelves.Make(path); err != nil && !errors.Is(err, keep.ErrExists) {
-			return nil, fmt.Errorf("log: %w", err)
-		}
+// openStore opens the shelves in the log's folder, and refuses the folder of an earlier version.
+func openStore(o Options) (keep.Store, error) {
+	earlier := filepath.Join(o.Folder, ".state")
+	if _, err := os.Stat(earlier); err == nil {
+		return nil, fmt.Errorf("log: %s was kept by an earlier version, which this one does not read: begin a new log under a new name, in an empty folder", earlier)
 	}
-	store, err := shelves.Folder(path, o.Common, true)
+	store, err := shelves.Folder(filepath.Join(o.Folder, shelvesFolder), o.Common, true)
 	return store, opening(err)
 }
 
@@ -156,11 +150,8 @@ func opening(err error) error {
 }
 
 // load reads the entries of earlier processes, the tree over them and their texts.
-func (s *Service) load(ctx context.Context, was *earlier) (err error) {
+func (s *Service) load(ctx context.Context) (err error) {
 	if s.main, err = shelves.Main(ctx, s.store, "log"); err != nil {
-		return opening(err)
-	}
-	if err := s.carry(ctx, was); err != nil {
 		return opening(err)
 	}
 	standing := standings{}
@@ -282,7 +273,11 @@ func (s *Service) enter(ctx context.Context, e plan.Entry, text, signature []byt
 		if err := may(tx); err != nil {
 			return err
 		}
-		put(tx, at, e, text, signature)
+		tx.Put(entriesTable, numberKey(at), e.Marshal())
+		tx.Put(textsTable, digestKey(e.Digest), text)
+		if signature != nil {
+			tx.Put(signaturesTable, digestKey(e.Digest), signature)
+		}
 		return nil
 	})
 	if err == nil {
@@ -292,15 +287,6 @@ func (s *Service) enter(ctx context.Context, e plan.Entry, text, signature []byt
 		err = s.learn(at, e, e.Marshal())
 	}
 	return at, shelves.Answer(err)
-}
-
-// put keeps an entry with what lies beside it.
-func put(tx keep.Tx, at int64, e plan.Entry, text, signature []byte) {
-	tx.Put(entriesTable, numberKey(at), e.Marshal())
-	tx.Put(textsTable, digestKey(e.Digest), text)
-	if signature != nil {
-		tx.Put(signaturesTable, digestKey(e.Digest), signature)
-	}
 }
 
 // Ready says why nothing can be added now.

@@ -90,8 +90,8 @@ func appendEntry(b, entry []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(entry))), entry...)
 }
 
-// splitBundle reads the first n entries of a bundle that has as many, or more where it may.
-func splitBundle(b []byte, n int, more bool) (all [][]byte, err error) {
+// splitBundle reads the n entries of a bundle.
+func splitBundle(b []byte, n int) (all [][]byte, err error) {
 	for range n {
 		if len(b) < 2 || len(b)-2 < int(binary.BigEndian.Uint16(b)) {
 			return nil, errors.New("log: a bundle of entries is cut off")
@@ -99,7 +99,7 @@ func splitBundle(b []byte, n int, more bool) (all [][]byte, err error) {
 		end := 2 + int(binary.BigEndian.Uint16(b))
 		all, b = append(all, b[2:end]), b[end:]
 	}
-	if len(b) > 0 && !more {
+	if len(b) > 0 {
 		return nil, errors.New("log: a bundle has more entries than its name says")
 	}
 	return all, nil

@@ -112,7 +112,7 @@ func FuzzBundle(f *testing.F) {
 	f.Add([]byte("\xff\xffa"), uint8(1))
 	f.Fuzz(func(t *testing.T, text []byte, n uint8) {
 		costlimit.Heap(t, 64, len(text)+64, func() {
-			all, err := splitBundle(text, int(n), false)
+			all, err := splitBundle(text, int(n))
 			if err != nil {
 				return
 			}
