@@ -74,7 +74,7 @@ func open(ctx context.Context, c Config, fill bool) (s *Store, err error) {
 	if !c.database() {
 		s.disk = atomicfile.WatchDisk(c.DSN)
 	}
-	if s.main, err = s.store.Open(ctx, keep.Main); err == nil {
+	if s.main, err = shelves.Main(ctx, s.store, "analyzer"); err == nil {
 		err = s.takeUp(ctx, fill)
 	}
 	if err != nil {
@@ -84,32 +84,12 @@ func open(ctx context.Context, c Config, fill bool) (s *Store, err error) {
 	return s, nil
 }
 
-// takeUp looks whose the store is, and finishes what a crash left.
+// takeUp finishes what a crash left, and refuses what was not filled to its end.
 func (s *Store) takeUp(ctx context.Context, fill bool) error {
-	err := s.main.Update(ctx, func(tx keep.Tx) error {
-		is, there, err := tx.Get(ownTable, ownerKey)
-		if err != nil {
-			return err
-		}
-		if there && string(is) != owner {
-			return errors.New("analyzer: the shelves are those of another service: name a folder, or a database, of the analyzer's own")
-		}
-		if !there {
-			for t := keep.Table(1); t <= 15; t++ {
-				if err := tx.Each(t, "", func(string, []byte) error {
-					return errors.New("analyzer: the shelves are those of another service: name a folder, or a database, of the analyzer's own")
-				}); err != nil {
-					return err
-				}
-			}
-			tx.Put(ownTable, ownerKey, []byte(owner))
-		}
-		what, filling, err := tx.Get(ownTable, fillingKey)
-		if err == nil && filling && !fill {
-			err = fmt.Errorf("analyzer: %s was not finished: begin again with an empty folder, or database", what)
-		}
-		return err
-	})
+	what, filling, err := s.main.Get(ctx, ownTable, fillingKey)
+	if err == nil && filling && !fill {
+		err = fmt.Errorf("analyzer: %s was not finished: begin again with an empty folder, or database", what)
+	}
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ const (
 	signedTable    keep.Table = 11 // PLAN/NUMBER -> signed by others
 	partsTable     keep.Table = 12 // DIGEST/PART -> part of a body
 	numberedTable  keep.Table = 13 // STUDY/NUMBER -> PLAN
-	ownTable       keep.Table = 15 // ownerKey -> owner; fillingKey -> what fills the store
+	ownTable       keep.Table = 15 // fillingKey -> what fills the store, beside whose it is
 )
 
 // Tables of a plan's shelf.
@@ -80,8 +80,6 @@ const (
 )
 
 const (
-	ownerKey    = "owner"
-	owner       = "analyzer"
 	fillingKey  = "filling"
 	shelfPrefix = "plan-"
 )
@@ -145,7 +143,7 @@ func (s *Store) write(ctx context.Context, shelf keep.Shelf, name string, do fun
 
 // Ready asks the store whether it answers, and its disk whether it takes anything.
 func (s *Store) Ready(ctx context.Context) error {
-	if _, _, err := s.main.Get(ctx, ownTable, ownerKey); err != nil {
+	if _, _, err := s.main.Get(ctx, ownTable, fillingKey); err != nil {
 		return err
 	}
 	if s.disk != nil {

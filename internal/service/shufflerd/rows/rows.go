@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/party/shuffler"
 )
@@ -43,7 +44,7 @@ type Store struct {
 // Open opens the main shelf of a store, and nobody closes the store but who gave it. With aside
 // shelves are opened without what is damaged of them, for good.
 func Open(ctx context.Context, s keep.Store, aside bool) (*Store, error) {
-	main, err := s.Open(ctx, keep.Main)
+	main, err := shelves.Main(ctx, s, "hop")
 	if err != nil {
 		return nil, err
 	}

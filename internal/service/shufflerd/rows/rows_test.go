@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -35,6 +36,25 @@ func open(t *testing.T) (*Store, string) {
 		t.Fatal(err)
 	}
 	return store, dir
+}
+
+// The shelves of a hop are no other role's, nor another role's a hop's.
+func TestShelvesAreOfOneRole(t *testing.T) {
+	s, _ := open(t)
+	if _, err := shelves.Main(t.Context(), s, "leader"); err == nil || !strings.Contains(err.Error(), "is that of a hop") {
+		t.Errorf("a leader on a hop's: %v", err)
+	}
+	other, err := OpenFolder(t.TempDir(), serve.Common{Begin: serve.Begin{New: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := shelves.Main(t.Context(), other, "leader"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), other, false); err == nil || !strings.Contains(err.Error(), "is that of a leader") {
+		t.Errorf("a hop on a leader's: %v", err)
+	}
 }
 
 // A row is written by whoever knows what it was, and once more by whoever was not answered.
