@@ -14,7 +14,7 @@ import (
 // another at random otherwise, and the observer sees the histogram. Two symbols
 // are RandomizedResponse, exactly; for more the upper bound is that of
 // FavouredResponse and the lower bound that of the data sets whose others all
-// hold a third symbol, which is close.
+// hold a third symbol, which is close. tokens.single computes both.
 type KaryResponse struct {
 	Users   int     `json:"users"`
 	K       int     `json:"symbols"`

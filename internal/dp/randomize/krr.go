@@ -153,7 +153,8 @@ func (m KRR) RMSE(n int) float64 {
 	return math.Sqrt((m.Variance(n, n) + (k-1)*m.Variance(0, n)) / k)
 }
 
-// Event returns what the accountant is told of the shuffled reports of so many users.
+// Event returns what the accountant is told of the shuffled reports of so many users: package amplify says what they
+// cost.
 func (m KRR) Event(users int) account.Event {
 	return amplify.KaryResponse{Users: users, K: m.K, Epsilon: m.Epsilon}
 }

@@ -99,7 +99,7 @@ func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [
 		}
 		key, label = coverKey(respondent, id), CoverLabel
 	}
-	// Insert returns once the row is synced. It goes to the end, whatever becomes of the connection: what is there decides what comes again.
+	// Insert returns once hashchain.Log.Append, or PostgreSQL, has synced the row. It goes to the end, whatever becomes of the connection: what is there decides what comes again.
 	again, err = shelf.Insert(context.WithoutCancel(ctx), keep.Row{Table: contributions, Key: string(key[:]), Label: label, Value: labelled(label, body)})
 	if cover && (again || err != nil && !errors.Is(err, keep.ErrUnavailable)) { // there is no more of it
 		e.coveredBy(respondent, -1)

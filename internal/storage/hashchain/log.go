@@ -240,7 +240,7 @@ func (l *Log) find(at, all int64, last uint64) (behind int64, number uint64, fou
 	return 0, 0, false, nil
 }
 
-// Append puts a group on disk, whose body stands behind Frame bytes of room. The room is filled here, so that a body
+// Append writes a group and syncs it before it returns. Its body stands behind Frame bytes of room. The room is filled here, so that a body
 // is not copied. After another error than ErrFull nobody knows what is on disk: every later Append fails, until the log
 // is opened again.
 func (l *Log) Append(framed []byte) error {

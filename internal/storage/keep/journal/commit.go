@@ -38,7 +38,7 @@ func (s *shelf) run() {
 	}
 }
 
-// commit writes one group and answers all who are in it.
+// commit writes one group, which hashchain.Log.Append syncs, and then answers all who are in it.
 func (s *shelf) commit() {
 	r := &round{built: make(chan struct{})}
 	group := s.queue.take(r)
