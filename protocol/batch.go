@@ -1,9 +1,6 @@
 package protocol
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // CheckBatch returns why the promise does not hold for a smallest batch of so many whole
 // contributions; 0 where none came.
@@ -14,8 +11,9 @@ func (p *Protocol) CheckBatch(arrived int) error {
 	if arrived == 0 {
 		return fmt.Errorf("protocol: no batch came: fewer than %d respondents answered in every crowd, or what they sent has not arrived; there is nothing to publish", p.Plan.Crowd.Minimum)
 	}
-	b := p.Plan.Budget
-	honest := int(math.Floor((1-b.DishonestShare)*float64(arrived) + 1e-9)) // as plan.MinHonest
+	b, smallest := p.Plan.Budget, p.Plan
+	smallest.Crowd.Minimum = arrived
+	honest := smallest.MinHonest()
 	if honest >= p.Plan.MinHonest() {
 		return nil
 	}
