@@ -16,8 +16,11 @@ import (
 
 // Choose designs a plan whose histogram leaves open how it is answered: by which
 // randomizer, if its name is empty, and whether several attributes are sampled or
-// split, if collect is. It says why in words, "" where nothing was open.
+// split, if collect is, and of correlated rounds whether each asks afresh. It says why in words, "" where nothing was open.
 func Choose(p plan.Plan) (plan.Plan, string, error) {
+	if c := ofStudy(p); c != nil && c.Bits == 0 {
+		return joined(p)
+	}
 	if Noised(p) {
 		p, err := designed(p)
 		return p, "", err
@@ -44,8 +47,13 @@ func collected(p plan.Plan) (plan.Plan, string, error) {
 // Compare compares the randomizers that might answer and, of several attributes, the two
 // ways of asking them.
 func (h *Question) Compare() (all []question.Comparison) {
+	if h.correlated != nil {
+		if _, says, err := joined(h.plan); err == nil {
+			all = append(all, question.Comparison{Key: "rounds", Label: "Together or afresh", Says: says})
+		}
+	}
 	if h.noised() {
-		return nil
+		return all
 	}
 	if answers, err := compareRandomizers(h.plan); err == nil && len(answers) > 1 {
 		all = append(all, question.Comparison{Key: "answers", Label: "Best answer", Says: preferred(answers)})

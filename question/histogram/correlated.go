@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/plan"
@@ -59,7 +59,7 @@ func newCorrelated(p plan.Plan, cells int) (*correlated, error) {
 
 // deviation returns that of the noise in this round's running total.
 func (t *correlated) deviation(route plan.Sum) float64 {
-	return t.rows.Deviation(route, t.day, t.missing())
+	return t.rows.Deviation(route, -1, t.day, t.missing())
 }
 
 // missing returns the earlier days that were not told.
@@ -137,23 +137,18 @@ func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 	return toldState(append(c.told[:len(c.told):len(c.told)], day)), day.Round == c.rows.Rounds, nil
 }
 
-// Course returns what the rounds so far told of a correlated study, this one's table the last; nil of
-// any other question. Each total has the deviation of its own day.
-func (h *Question) Course(t *Table) (rounds []int, totals [][]estimate.Value) {
-	c := h.correlated
-	if c == nil {
-		return nil, nil
+// note says of what a statement is, and which case it leaves out: one aggregator that lies, beside another that was put
+// back to an older copy, is known to nobody else.
+func (t *correlated) note(p plan.Plan, s account.Statement) string {
+	note := fmt.Sprintf("Of all %d rounds together, and at most %s.", t.rows.Rounds, eventsSaid(t.rows.Events))
+	if s.Observer != account.OneAggregator {
+		return note
 	}
-	missing := c.missing()
-	for _, d := range c.told {
-		sd := c.rows.Deviation(*h.plan.Route.Sum, d.Round-1, missing)
-		row := make([]estimate.Value, len(d.Totals))
-		for cell, mean := range d.Totals {
-			row[cell] = estimate.Value{Mean: mean, StdErr: sd}
-		}
-		rounds, totals = append(rounds, d.Round), append(totals, row)
+	parted, err := account.Epsilon(t.rows.Parted().Event(*p.Route.Sum, 1), p.Budget.Delta)
+	if err != nil || parted.Epsilon <= s.Guarantee.Epsilon*(1+1e-9) {
+		return note + " It holds as long as the other aggregator's database is not put back to an older copy: a row that it then draws again is told twice."
 	}
-	return append(rounds, c.day+1), append(totals, t.Values)
+	return note + fmt.Sprintf(" It holds as long as the other aggregator's database is not put back to an older copy: the one that lies may then get rows without earlier days, which is epsilon %s, and a row that is drawn again is told twice.", account.AtMost(parted.Epsilon, 4))
 }
 
 // Events returns how many events a vector says, and how many a respondent may in all rounds of the

@@ -108,8 +108,8 @@ func New(p plan.Plan) (*Question, error) {
 		if err != nil {
 			return nil, fmt.Errorf("histogram: attribute %q: %w", a.Name, err)
 		}
-		if attribute.cells.Size() < 2 && !holders(a) && (ofStudy(p) == nil || a.Kind != "set") {
-			return nil, fmt.Errorf("histogram: attribute %q: a domain of 1 cells: give at least 2, or a set of a study whose rounds hang together", a.Name)
+		if attribute.cells.Size() < 2 && !holders(a) && !(h.noised() && a.Kind == "set") {
+			return nil, fmt.Errorf("histogram: attribute %q: a domain of 1 cells: give at least 2, or ask for a set by sums", a.Name)
 		}
 		h.attributes, h.randomizers, h.first = append(h.attributes, attribute), append(h.randomizers, t), append(h.first, h.channels)
 		h.channels += t.channels()

@@ -40,6 +40,7 @@ type Table struct {
 	errors    errorLaw
 	hidden    bool // how many rows there are is private
 	atOnce    atOnce
+	running   bool // values are of all rounds so far, and may be more than there are respondents
 }
 
 // Learn estimates every cell.
@@ -64,7 +65,7 @@ func (h *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 			size := a.cells.Size()
 			m.Tables = append(m.Tables, &Table{
 				Crowd: crowd, Attribute: i, Respondents: n, Values: rest[:size:size],
-				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(h.Of(counts, i), n, h.share()), hidden: m.Rows != nil, atOnce: h.atOnce(i),
+				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(h.Of(counts, i), n, h.share()), hidden: m.Rows != nil, atOnce: h.atOnce(i), running: h.correlated != nil,
 			})
 			rest = rest[size:]
 		}
@@ -105,7 +106,7 @@ func (h *Question) Again(respondents []int, cells func(crowd, attribute int) []e
 			}
 			m.Tables = append(m.Tables, &Table{
 				Crowd: crowd, Attribute: i, Respondents: n, Values: values,
-				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(nil, n, h.share()), hidden: m.Rows != nil, atOnce: h.atOnce(i),
+				Asked: h.ask.Attributes[i], attribute: a, errors: h.randomizers[i].errors(nil, n, h.share()), hidden: m.Rows != nil, atOnce: h.atOnce(i), running: h.correlated != nil,
 			})
 		}
 	}
@@ -248,7 +249,7 @@ func (t *Table) Consistent() ([]float64, error) {
 	for _, n := range clipped {
 		sum += n
 	}
-	if !t.attribute.all && (t.attribute.items > 1 || sum <= float64(t.Respondents)) {
+	if t.running || !t.attribute.all && (t.attribute.items > 1 || sum <= float64(t.Respondents)) {
 		return clipped, nil
 	}
 	return estimate.Project(t.Values, float64(t.Respondents))

@@ -192,7 +192,7 @@ func (h *Question) noisedCircuit() plan.Circuit {
 	if shares(h.plan) {
 		return plan.Circuit{Kind: plan.CircuitSumVec, Length: h.channels, Max: 2*h.scattered.Reach() + 1}
 	}
-	if w := weight(h.ask); w > 1 || ofStudy(h.plan) != nil { // who says nothing is not counted in a cell
+	if w := weight(h.ask); w > 1 || ofStudy(h.plan) != nil || h.channels == 1 { // who says nothing is not counted in a cell
 		return plan.Circuit{Kind: plan.CircuitMultihot, Length: h.channels, Weight: min(w, h.channels)}
 	}
 	c := plan.Circuit{Kind: plan.CircuitHistogram, Length: h.channels}
@@ -310,9 +310,17 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 			{Observer: account.OnlyTheReader, Who: whoReaders + rows, Guarantee: shuffled},
 		}, nil
 	}
-	return terms.NoisedSums(h.plan, shuffled, h.note(), func(unknown int) account.Event {
+	all := terms.NoisedSums(h.plan, shuffled, h.note(), func(unknown int) account.Event {
 		return h.noise(sumprivacy.Aggregators(*h.plan.Route.Sum, unknown))
-	}), nil
+	})
+	if h.correlated != nil {
+		for i := range all {
+			if !math.IsInf(all[i].Guarantee.Epsilon, 1) {
+				all[i].Note = h.correlated.note(h.plan, all[i])
+			}
+		}
+	}
+	return all, nil
 }
 
 // designNoised finds the least noise that keeps the budget.

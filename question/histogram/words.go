@@ -39,6 +39,9 @@ func (h *Question) asked() string {
 			names[i] = fmt.Sprintf("%s (%d cells)", a.name, a.cells.Size())
 		}
 	}
+	if h.correlated != nil {
+		return fmt.Sprintf("How often does it happen, from round to round: %s? Each says what happened since the last round.", strings.Join(names, ", "))
+	}
 	s := "How many respondents hold each value of " + strings.Join(names, ", ") + "?"
 	switch h.ask.Collect {
 	case plan.CollectSample:

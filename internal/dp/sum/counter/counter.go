@@ -99,10 +99,16 @@ func (c *Counter) Count(day int, row int64, days []int, counts []float64) float6
 	return left / float64(c.factor[0])
 }
 
-// Error returns the factor by which the deviation of the noise in a row is multiplied in the
-// running total of a day, where the given days, rising, were not released.
-func (c *Counter) Error(day int, missing []int) float64 {
-	return norm(c.weights(day, missing))
+// Error returns the factor by which the deviation of the noise in a row is multiplied in what the
+// running total of a day is above that of an earlier one, -1 for none, where the given days, rising, were not released.
+func (c *Counter) Error(since, day int, missing []int) float64 {
+	w := c.weights(day, missing)
+	if since >= 0 {
+		for j, x := range c.weights(since, missing) {
+			w[j] -= x
+		}
+	}
+	return norm(w)
 }
 
 // weights returns what each row counts for in the running total of a day. Of a day that is

@@ -97,7 +97,8 @@ func TestAReaderDividesByTheRoundedFactor(t *testing.T) {
 	}
 }
 
-// Errors are the deviations of what Read gives: each row moved by one shows its weight.
+// Errors are the deviations of what Read gives, and of what a total is above the one before: each row moved by one shows
+// its weight.
 func TestErrorsAreThoseOfTheReader(t *testing.T) {
 	c := made(t, Design{Rounds: 20, Bits: 10, Events: 1, Cells: 1})
 	for _, missing := range [][]int{nil, {0}, {4, 5, 11}, {19}, {0, 1, 2, 18}} {
@@ -107,17 +108,23 @@ func TestErrorsAreThoseOfTheReader(t *testing.T) {
 				days = append(days, d)
 			}
 		}
-		totals := make([]float64, len(days))
+		totals, changes := make([]float64, len(days)), make([]float64, len(days))
 		for i := range days {
 			rows := make([]int64, len(days))
 			rows[i] = 1 << 30
+			before := 0.0
 			for j, x := range c.read(days, rows) {
 				x /= 1 << 30
 				totals[j] += x * x
+				changes[j] += (x - before) * (x - before)
+				before = x
 			}
 		}
+		since := -1
 		for j, d := range days {
-			near(t, "total", c.Error(d, missing), math.Sqrt(totals[j]), 1e-9)
+			near(t, "total", c.Error(-1, d, missing), math.Sqrt(totals[j]), 1e-9)
+			near(t, "change", c.Error(since, d, missing), math.Sqrt(changes[j]), 1e-9)
+			since = d
 		}
 	}
 }

@@ -23,7 +23,23 @@ func NewRows(of plan.Correlated, cells int) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{c, sync.OnceValue(func() float64 { return math.Sqrt(float64(c.Replacement())) * (1 + 0x1p-50) })}, nil
+	return rowsOf(c), nil
+}
+
+// Parted returns the rows of the same rounds where one tells of earlier days and another does not, as from an aggregator that
+// was put back to an older copy.
+func (r *Rows) Parted() *Rows {
+	d := r.Design
+	d.Late = true
+	c, err := counter.New(d, sum.Factor)
+	if err != nil {
+		panic("sumprivacy: " + err.Error()) // it was valid before
+	}
+	return rowsOf(c)
+}
+
+func rowsOf(c *counter.Counter) *Rows {
+	return &Rows{c, sync.OnceValue(func() float64 { return math.Sqrt(float64(c.Replacement())) * (1 + 0x1p-50) })}
 }
 
 // Event returns that of all rounds together, where the noise of so many aggregators, 1 or 2, is not known. Two
@@ -48,8 +64,8 @@ func (r *Rows) Calibrate(p plan.Plan) (plan.Sum, error) {
 	return s, err
 }
 
-// Deviation returns that of the noise in the running total of a day, of both aggregators, where the
-// given earlier days were not told.
-func (r *Rows) Deviation(route plan.Sum, day int, missing []int) float64 {
-	return math.Sqrt2 * route.Sigma * r.Error(day, missing)
+// Deviation returns that of the noise of both aggregators in what the running total of a day is above that of an
+// earlier one, -1 for none, where the given days were not told.
+func (r *Rows) Deviation(route plan.Sum, since, day int, missing []int) float64 {
+	return math.Sqrt2 * route.Sigma * r.Error(since, day, missing)
 }

@@ -1,0 +1,49 @@
+package histogram
+
+import "github.com/confetti-dp/confetti/internal/dp/estimate"
+
+// Course is what the rounds so far told of a study whose rounds hang together.
+type Course struct {
+	Of     int                // rounds of the study
+	Rounds []int              // that were told, rising; the last is the model's own
+	Totals [][]estimate.Value // by round told and cell: how often it was said until then
+	Since  [][]estimate.Value // and since the round told before
+}
+
+// Course returns that of a model of correlated rounds; nil of any other, and where the round was withheld.
+func (m *Model) Course() *Course {
+	c := m.question.correlated
+	if c == nil || len(m.Tables) == 0 {
+		return nil
+	}
+	all := append(c.told[:len(c.told):len(c.told)], Day{Round: c.day + 1})
+	for _, v := range m.Tables[0].Values {
+		all[len(all)-1].Totals = append(all[len(all)-1].Totals, v.Mean)
+	}
+	out, missing := &Course{Of: c.rows.Rounds}, c.missing()
+	since, before := -1, make([]float64, len(m.Tables[0].Values))
+	for _, d := range all {
+		total, own := c.rows.Deviation(*m.question.plan.Route.Sum, -1, d.Round-1, missing), c.rows.Deviation(*m.question.plan.Route.Sum, since, d.Round-1, missing)
+		totals, change := make([]estimate.Value, len(d.Totals)), make([]estimate.Value, len(d.Totals))
+		for cell, mean := range d.Totals {
+			totals[cell] = estimate.Value{Mean: mean, StdErr: total}
+			change[cell] = estimate.Value{Mean: mean - before[cell], StdErr: own}
+		}
+		out.Rounds, out.Totals, out.Since = append(out.Rounds, d.Round), append(out.Totals, totals), append(out.Since, change)
+		since, before = d.Round-1, d.Totals
+	}
+	return out
+}
+
+// Missing returns the rounds before the last that were told which told nothing.
+func (c *Course) Missing() (rounds []int) {
+	at := 0
+	for n := 1; n <= c.Rounds[len(c.Rounds)-1]; n++ {
+		if c.Rounds[at] == n {
+			at++
+			continue
+		}
+		rounds = append(rounds, n)
+	}
+	return rounds
+}
