@@ -312,4 +312,5 @@ type Series struct {
 	Low   []float64 `json:"low,omitempty"`
 	High  []float64 `json:"high,omitempty"`
 	Truth []float64 `json:"truth,omitempty"` // what a simulation knows: hollow marks
+	Gaps  []float64 `json:"gaps,omitempty"`  // along x, where lines have no number: marks on the axis
 }

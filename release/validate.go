@@ -271,6 +271,7 @@ func (v *validator) figure(f Figure, path string) {
 		for j := range min(len(s.Low), len(s.High)) {
 			v.require(s.Low[j] <= s.High[j], fmt.Sprintf("%s.low[%d]", p, j), "is above its high")
 		}
+		v.require(len(s.Gaps) == 0 || f.Kind != Bars && f.Kind != Points, p+".gaps", "are of lines")
 		v.require(!f.X.Log || positive(s.X), p+".x", "is not positive on a logarithmic axis")
 		v.require(!f.Y.Log || positive(s.Y) && positive(s.Low) && positive(s.Truth), p, "is not positive on a logarithmic axis")
 	}

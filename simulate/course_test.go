@@ -1,22 +1,13 @@
 package simulate_test
 
 import (
-	"encoding/binary"
 	"math"
-	"math/rand/v2"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/dap/task"
-	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/prio3"
 	"github.com/confetti-dp/confetti/internal/seeded"
-	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
-	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -30,11 +21,12 @@ func told(t *testing.T, p plan.Plan, events [][]int, seed uint64) (errors []floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	proto, model, err := run(study, keys, events, 100_000, seed)
-	if err != nil {
-		t.Fatal(err)
+	_, crowd, model, err := simulate.Course(study, keys, events, 100_000, seed)
+	if err != nil || crowd.Respondents != 100_000 {
+		t.Fatal(crowd.Respondents, err)
 	}
-	rounds, totals := proto.Question.(*histogram.Question).Course(model.(*histogram.Model).Tables[0])
+	course := model.(*histogram.Model).Course()
+	rounds, totals := course.Rounds, course.Totals
 	at := 0
 	truth := make([]int, len(totals[0]))
 	for i, counts := range events {
@@ -120,85 +112,4 @@ func TestRunningTotalsErrByWhatIsSaid(t *testing.T) {
 		}
 		stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, 2, wrong) })
 	}
-}
-
-// run runs the rounds of a study whose rounds hang together (plan.Correlated), one after the other. events says
-// how many say each cell in each round, among so many respondents; nil: the round is withheld, and does not
-// count. The aggregators' own code draws each row, once; devices, proofs and seals are left out. It
-// returns the question of the last round and its model, which tell the course of all.
-func run(study plan.Study, keys simulate.Keys, events [][]int, respondents int, seed uint64) (*protocol.Protocol, question.Model, error) {
-	var state []byte
-	var last *protocol.Protocol
-	var model question.Model
-	var days [2][]aggregator.Day
-	for i, counts := range events {
-		if counts == nil {
-			continue
-		}
-		name := ""
-		if state != nil {
-			name = plan.StateName(state)
-		}
-		p, err := study.Round(i+1, name, study.Times)
-		if err != nil {
-			return nil, nil, err
-		}
-		proto, err := protocol.New(p)
-		if err == nil && state != nil {
-			proto, err = protocol.WithState(p, state)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		sums, err := row(p, keys, counts, respondents, &days, func(side uint64) *rand.Rand {
-			return seeded.New(seed, distribution.ForNoise, uint64(i), side)
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		counted, err := proto.Sums(sums, respondents)
-		if err != nil {
-			return nil, nil, err
-		}
-		learned, err := proto.Learn([]tally.Crowd{counted})
-		if err != nil {
-			return nil, nil, err
-		}
-		if state, _, err = proto.Question.(question.Stepper).Next(learned); err != nil {
-			return nil, nil, err
-		}
-		last, model = proto, learned
-	}
-	return last, model, nil
-}
-
-// row has both aggregators draw the row of a round, and adds their shares. The leader has all of what was added up:
-// which aggregator has how much of it does not change the sum.
-func row(p plan.Plan, keys simulate.Keys, counts []int, respondents int, days *[2][]aggregator.Day, noise func(side uint64) *rand.Rand) ([]int64, error) {
-	t, err := task.New(p, 0)
-	if err != nil {
-		return nil, err
-	}
-	var shares [2]prio3.Vector
-	pair := aggregator.NewPair([aggregator.PairBytes]byte{})
-	sides := []interface {
-		Noisy(*rand.Rand, aggregator.Batch, ...aggregator.Day) (prio3.Vector, error)
-	}{aggregator.NewLeader(t, keys.Leader, pair), aggregator.NewHelper(t, keys.Helper, pair, nil)}
-	for side, s := range sides {
-		var sum prio3.Vector
-		text := make([]byte, 16*len(counts)) // as a vector is written: 16 bytes a number
-		for i, n := range counts {
-			if side == 0 {
-				binary.LittleEndian.PutUint64(text[16*i:], uint64(n))
-			}
-		}
-		if err := sum.UnmarshalBinary(text); err != nil {
-			return nil, err
-		}
-		if shares[side], err = s.Noisy(noise(uint64(side)), aggregator.Batch{Reports: uint64(respondents), Sum: sum}, days[side]...); err != nil {
-			return nil, err
-		}
-		days[side] = append(days[side], aggregator.Day{Round: p.Round.Number, Sum: sum})
-	}
-	return prio3.Open(shares[0], shares[1])
 }

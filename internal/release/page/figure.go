@@ -85,7 +85,7 @@ func alone(f release.Figure) (*picture, error) {
 	p := &picture{width: fileWidth, height: fileHeight}
 	p.add(area{box{0, 0, fileWidth, fileHeight}.path(), color.NRGBA{0xff, 0xff, 0xff, 0xff}})
 	room := box{14, 12, fileWidth - 18, fileHeight - 12}
-	if len(f.Series) > 1 || f.Grid != nil || known(f) { // the legend stands beside the data, never over them
+	if len(f.Series) > 1 || f.Grid != nil || known(f) || gappy(f) { // the legend stands beside the data, never over them
 		const mark, between, line = 20, 3, 12.6
 		const wider = 1.12 // a reader's font may be, than that by which it is measured
 		all, widest := entries(f), 0.0
@@ -197,7 +197,7 @@ func axes(f release.Figure) (x, y axis, err error) {
 					y.from, y.to = min(y.from, v), max(y.to, v)
 				}
 			}
-			for _, v := range s.X {
+			for _, v := range slices.Concat(s.X, s.Gaps) {
 				x.from, x.to = min(x.from, v), max(x.to, v)
 			}
 		}
@@ -321,7 +321,22 @@ func (p plot) series(f release.Figure, i int, s release.Series) {
 		p.deviation(f, s, c)
 		p.add(stroke{p.along(s.X, s.Y), c, 1.8, dashes[i/len(palette)]})
 		p.truth(s.X, s)
+		for _, x := range s.Gaps {
+			at := p.left + p.x.share(x)*p.width()
+			p.add(stroke{[]point{{at, p.bottom + gap}, {at, p.bottom - gapHeight}}, ink, 1.6, nil})
+		}
 	}
+}
+
+// gapLabel names the marks on the axis where a line has no number.
+const (
+	gapLabel  = "no row"
+	gapHeight = 9
+)
+
+// gappy reports whether a line of a figure has no number somewhere.
+func gappy(f release.Figure) bool {
+	return slices.ContainsFunc(f.Series, func(s release.Series) bool { return len(s.Gaps) > 0 })
 }
 
 // along returns the places of a line.
@@ -430,6 +445,12 @@ func entries(f release.Figure) (all []entry) {
 	}
 	if known(f) {
 		all = append(all, entry{truthLabel, func(b box) []shape { return []shape{hollow(center(b))} }})
+	}
+	if gappy(f) {
+		all = append(all, entry{gapLabel, func(b box) []shape {
+			at := center(b)
+			return []shape{stroke{[]point{{at.x, b.bottom}, {at.x, b.bottom - gapHeight}}, ink, 1.6, nil}}
+		}})
 	}
 	return all
 }

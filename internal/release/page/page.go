@@ -196,7 +196,7 @@ type swatch struct {
 
 // legend names the series of a figure that has several, or the shades of a grid.
 func legend(f release.Figure) (all []swatch) {
-	if f.Grid == nil && len(f.Series) < 2 && !known(f) {
+	if f.Grid == nil && len(f.Series) < 2 && !known(f) && !gappy(f) {
 		return nil
 	}
 	for _, e := range entries(f) {

@@ -57,6 +57,10 @@ func (m *answers) describeAll(public Public) ([]release.Metric, []release.Sectio
 			headline = []release.Metric{{Name: rowsMetric, Value: m.Rows.Mean, StdErr: m.Rows.StdErr}}
 		}
 	}
+	if course := m.Course(); course != nil {
+		metrics, section := m.course(course, public.Truth)
+		return append(headline, metrics...), []release.Section{section}, nil
+	}
 	var sections []release.Section
 	if len(m.Respondents) > 1 {
 		sections = append(sections, m.crowds())

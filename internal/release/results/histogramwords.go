@@ -98,6 +98,9 @@ func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
 	if m.Name == rowsMetric {
 		return phrase{"Rows, as the noisy counts add up", release.Count, "how many there are is private"}, w.plan.RowsHidden()
 	}
+	if said, ok := w.coursePhrase(m); ok {
+		return said, true
+	}
 	at, last, ok := w.find(m.Name, "_")
 	if !ok {
 		return phrase{}, false
@@ -147,6 +150,9 @@ func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
 func (w histogramWords) section(s release.Section) (said, bool) {
 	if s.Name == crowdsSection {
 		return w.crowds(), w.plan.Crowds() > 1
+	}
+	if of := w.counts(); of != nil {
+		return w.course(s, *of), s.Name == courseSection
 	}
 	at, last, ok := w.find(s.Name, "-")
 	if !ok {

@@ -15,6 +15,7 @@ type Truth struct {
 	Columns [][]float64            // respondents who hold each value of a column
 	Pairs   [][]float64            // respondents who hold each two values of a pair of columns, row by row
 	Arms    [][]float64            // means of metrics, uncut, by arm and metric
+	Rounds  [][]int                // of a study that counts events: how often each cell was said in each round; nil of one that was withheld
 }
 
 // TableTruth is that of one attribute in one crowd.

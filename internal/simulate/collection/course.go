@@ -1,0 +1,154 @@
+package collection
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/simulate"
+)
+
+// Happened is that something happened to a person in a round, from 1: the cell of the plan's one attribute.
+type Happened struct {
+	Person      string
+	Round, Cell int
+}
+
+// Course simulates a study that counts what happens from round to round.
+type Course struct {
+	Plan     plan.Plan // of every round, with its noise
+	People   int       // devices, each of which answers every round
+	Withheld []int     // rounds that tell nothing
+	Seed     uint64
+}
+
+// Coursed is what a simulated study gives: the release of its last round, which tells of all.
+type Coursed struct {
+	Plan    plan.Plan        `json:"-"`
+	Release release.Release  `json:"-"`
+	Model   *histogram.Model `json:"-"`
+	Public  results.Public   `json:"-"`
+
+	Rounds   int     `json:"rounds"`
+	Told     int     `json:"told"`         // rounds that told something
+	Events   int     `json:"events"`       // of the table
+	Beyond   int     `json:"beyond"`       // that devices did not say, beyond what a person counts for
+	Lost     int     `json:"lost"`         // that were said in rounds which told nothing
+	Stated   float64 `json:"error_stated"` // of the last running total
+	Found    float64 `json:"error_found"`  // of the running totals, root mean square over rounds and cells
+	Compared string  `json:"compared,omitempty"`
+	Seconds  float64 `json:"seconds"`
+}
+
+// Run runs all rounds.
+func (c Course) Run(all []Happened, progress simulate.Progress) (out Coursed, err error) {
+	start := time.Now()
+	of := c.Plan.Route.Sum
+	if of == nil || of.Correlated == nil {
+		return out, errors.New("the plan's rounds do not hang together: a simulation of it is of one round (confetti collect simulate)")
+	}
+	study := plan.Study{Version: plan.StudyVersion, Plan: c.Plan, Rounds: of.Correlated.Rounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats}
+	study.Plan.Times, study.Plan.Signatures = plan.Times{}, 0
+	keys, err := simulate.NewKeys(&study.Plan)
+	if err != nil {
+		return out, err
+	}
+	out.Rounds, out.Events = study.Rounds, len(all)
+	events, err := c.said(all, &out)
+	if err != nil {
+		return out, err
+	}
+	proto, crowd, model, err := simulate.Course(study, keys, events, c.People, c.Seed)
+	if err != nil {
+		return out, err
+	}
+	out.Plan, out.Model = proto.Plan, model.(*histogram.Model)
+	out.Public = results.Public{Truth: &results.Truth{Rounds: events}}
+	course := out.Model.Course()
+	out.Told = len(course.Rounds)
+	truth, squares := make([]int, len(events[course.Rounds[0]-1])), 0.0
+	for i, n := range course.Rounds {
+		for cell, v := range course.Totals[i] {
+			truth[cell] += events[n-1][cell]
+			squares += (v.Mean - float64(truth[cell])) * (v.Mean - float64(truth[cell]))
+		}
+	}
+	out.Stated, out.Found = course.Totals[out.Told-1][0].StdErr, math.Sqrt(squares/float64(out.Told*len(truth)))
+	out.Public.Truth.Tables = map[[2]int]*results.TableTruth{{}: {Counts: truth}}
+	r, err := analyzer.Numbers(proto, model, []tally.Crowd{crowd}, out.Public)
+	if err != nil {
+		return out, err
+	}
+	r.Source, r.Created = release.Simulation, time.Now().UTC()
+	r.Provenance.Randomness = fmt.Sprintf("simulated from seed %d", c.Seed)
+	r.Remarks = append(r.Remarks, proto.InStudy(study))
+	if err := analyzer.Write(proto, &r); err != nil {
+		return out, err
+	}
+	if q, ok := proto.Question.(*histogram.Question); ok {
+		for _, one := range q.Compare() {
+			out.Compared = one.Says
+		}
+	}
+	out.Release, out.Seconds = r, time.Since(start).Seconds()
+	progress("rounds", study.Rounds, study.Rounds)
+	return out, nil
+}
+
+// said returns how often each cell is said in each round, as devices count: of an answer that says more than a person has
+// left nothing is said. It is nil of rounds that tell nothing.
+func (c Course) said(all []Happened, out *Coursed) ([][]int, error) {
+	of, asked := c.Plan.Route.Sum.Correlated, c.Plan.Question.Histogram.Attributes[0]
+	events := make([][]int, of.Rounds)
+	for i := range events {
+		events[i] = make([]int, asked.Domain())
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b Happened) int {
+		return cmp.Or(cmp.Compare(a.Person, b.Person), cmp.Compare(a.Round, b.Round), cmp.Compare(a.Cell, b.Cell))
+	})
+	people := 0
+	for from := 0; from < len(all); {
+		to, left := from, of.Events
+		for to < len(all) && all[to].Person == all[from].Person {
+			first := to
+			for to < len(all) && all[to].Person == all[first].Person && all[to].Round == all[first].Round {
+				to++
+			}
+			answer := slices.Compact(slices.Clone(all[first:to])) // an event in a round counts once
+			if len(answer) > min(left, asked.Most) {
+				out.Beyond += to - first
+				continue
+			}
+			out.Beyond += to - first - len(answer)
+			left -= len(answer)
+			for _, h := range answer {
+				events[h.Round-1][h.Cell]++
+			}
+		}
+		from = to
+		people++
+	}
+	if people > c.People {
+		return nil, fmt.Errorf("%d people are in the table, and --people is %d: give as many", people, c.People)
+	}
+	for _, n := range c.Withheld {
+		if n < 1 || n > of.Rounds {
+			return nil, fmt.Errorf("round %d of a study with %d", n, of.Rounds)
+		}
+		for _, k := range events[n-1] {
+			out.Lost += k
+		}
+		events[n-1] = nil
+	}
+	return events, nil
+}
