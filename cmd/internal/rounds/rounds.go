@@ -3,6 +3,8 @@
 package rounds
 
 import (
+	"cmp"
+
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -14,6 +16,16 @@ type Terms struct {
 	Takes    string `help:"Of a study: whether a device answers one round, which it draws, or all." enum:"one,all" default:"one"`
 	Withheld string `help:"Of a study: whether a round that is withheld is repeated by the next, or ends the study." enum:"repeat,end" default:"repeat"`
 	Merged   bool   `help:"Of a study of one round each: publish, beside the release of each round, one of all rounds so far."`
+}
+
+// Settle returns the terms and the number of rounds, 0 for what the plan says. Rounds that hang together are answered by
+// everybody, and the plan says how many there are; 0 of any other.
+func (t Terms) Settle(p plan.Plan, rounds int) (Terms, int) {
+	if s := p.Route.Sum; s != nil && s.Correlated != nil {
+		t.Takes = plan.TakesAll
+		return t, cmp.Or(rounds, s.Correlated.Rounds)
+	}
+	return t, rounds
 }
 
 // Study returns that of the plan, whose own times are left out.

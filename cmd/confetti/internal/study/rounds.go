@@ -131,6 +131,9 @@ func (c studyFetch) Run(std terminal.Streams) error {
 			return err
 		}
 	}
+	if err := c.saveRounds(rounds); err != nil {
+		return err
+	}
 	newest, err := s.NextRound(ctx, signed)
 	if err != nil {
 		return err
@@ -142,6 +145,21 @@ func (c studyFetch) Run(std terminal.Streams) error {
 		return err
 	}
 	return c.Print(std, map[string]any{"rounds": rounds}, "")
+}
+
+// saveRounds writes the table of a study that counts events, from the newest release, which tells of all rounds.
+func (c studyFetch) saveRounds(rounds []progress.Plan) error {
+	for _, r := range slices.Backward(rounds) {
+		if r.State != progress.Released {
+			continue
+		}
+		newest, err := releases.Open(filepath.Join(c.Out, fmt.Sprintf("round-%d", r.Round)))
+		if err != nil {
+			return err
+		}
+		return saveRounds(c.Out, newest)
+	}
+	return nil
 }
 
 // fetch gets the release of one round, where it is not here.

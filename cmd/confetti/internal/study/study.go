@@ -24,6 +24,8 @@ type Command struct {
 	Begin studyBegin `cmd:"" help:"Make the first round of a study, as its coordinator."`
 	Show  studyShow  `cmd:"" help:"Show which rounds there are, and what became of each."`
 	Fetch studyFetch `cmd:"" help:"Get the release of every round from the analyzer."`
+
+	Simulate studySimulate `cmd:"" help:"Run all rounds of a study that counts events, from a table of yours."`
 }
 
 // firstRound is what the first round of a study is made with.
@@ -46,7 +48,7 @@ type studySign struct {
 	File        string    `arg:"" help:"A plan in TOML or JSON: what every round asks." type:"path"`
 	Key         string    `help:"The publisher's private key: confetti keys new --for publisher." required:"" type:"path" placeholder:"FILE"`
 	Coordinator string    `help:"Who signs rounds: the file of its private key, made in the same way, which the analyzer's configuration names too; or its public key alone." required:"" placeholder:"FILE|KEY"`
-	Rounds      int       `help:"How many rounds there are at most." required:"" placeholder:"N"`
+	Rounds      int       `help:"How many rounds there are at most; of a plan whose rounds hang together that is in it." placeholder:"N"`
 	Closes      time.Time `help:"When the first round closes; the others last as long. Beside a private key." placeholder:"TIME"`
 	Ends        time.Time `help:"When the study is over, whatever rounds are left." required:"" placeholder:"TIME"`
 	firstRound
@@ -93,6 +95,9 @@ func (c studySign) Run(std terminal.Streams) error {
 		return err
 	}
 	opens := c.opens()
+	if c.Terms, c.Rounds = c.Settle(p, c.Rounds); c.Rounds == 0 {
+		return terminal.Usagef("say how many rounds there are at most, by --rounds")
+	}
 	study, err := c.Study(p, c.Rounds, plan.Times{Opens: opens, Closes: c.Ends.UTC()}, public)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)

@@ -46,6 +46,7 @@ func (c Command) Make(t trial.Folder) error {
 	if err != nil {
 		return err
 	}
+	c.Terms, c.Rounds = c.Settle(p, c.Rounds)
 	_, absent := os.Stat(string(t))
 	if err := os.MkdirAll(string(t), 0o700); err != nil {
 		return err

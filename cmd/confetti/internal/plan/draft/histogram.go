@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -12,20 +13,26 @@ import (
 
 type histogramPlan struct {
 	parties
-	Title     string   `help:"What the respondents are asked." default:"How many hold each value"`
+	Title     string   `help:"What the respondents are asked; without it how many hold each value, or with --rounds how often it happens." placeholder:"TEXT"`
 	Attribute []string `help:"Name of what is asked; several are several questions, and a grid takes the names of its two sides." required:"" sep:"none" placeholder:"NAME"`
 	Size      int      `help:"Without --domain: how many values there are, which go by their numbers." placeholder:"N"`
 	Crowds    []string `help:"Names of the crowds that respondents are in, which are public; each has its own release." placeholder:"A"`
 	Spread    bool     `help:"Send an equal number of report fragments through every instance, rather than all through one."`
+	Rounds    int      `help:"Of a sum: ask the same people in so many rounds what happened since the last one, at one charge for all; confetti study sign makes the study of it. Without --domain or --size a round asks whether what --attribute names happened." placeholder:"N"`
+	Events    int      `help:"With --rounds: how often a person counts at most, in all of them." default:"1" placeholder:"N"`
 	flags.Histogram
 	flags.Budget
 }
 
 func (histogramPlan) Help() string {
-	return "Without --encoding it is what errs least at the plan's epsilon; several attributes are sampled or split, whichever errs less, unless a flag says so.\n\nExample:\n  confetti plan new histogram plan.toml --attribute age --kind buckets --buckets 0,100,20 --epsilon 1 --minimum 3000 --keys keys"
+	return "Without --encoding it is what errs least at the plan's epsilon; several attributes are sampled or split, whichever errs less, unless a flag says so.\n\nExample:\n  confetti plan new histogram plan.toml --attribute age --kind buckets --buckets 0,100,20 --epsilon 1 --minimum 3000 --keys keys\n  confetti plan new histogram year.toml --attribute signed_up --rounds 365 --events 1 --route sum --epsilon 1 --delta 1e-6 --minimum 1000 --keys keys"
 }
 
 func (c histogramPlan) Run(std terminal.Streams) error {
+	if c.Rounds > 0 {
+		return c.runRounds(std)
+	}
+	c.Title = cmp.Or(c.Title, "How many hold each value")
 	p, err := c.draft()
 	if err != nil {
 		return err
@@ -62,6 +69,9 @@ func (c histogramPlan) draft() (plan.Plan, error) {
 		a := &attributes[i]
 		if !slices.Contains([]string{"categories", "set"}, a.Kind) {
 			continue
+		}
+		if c.Rounds > 0 && len(a.Values) == 0 && c.Size == 0 {
+			a.Values = []string{a.Name}
 		}
 		if len(a.Values) == 0 {
 			if a.Size = c.Size; a.Size == 0 {
