@@ -43,6 +43,16 @@ func everything(f Figure) string {
 	return strings.Join(all, "\n")
 }
 
+func TestGapsAreOfLines(t *testing.T) {
+	f := Figure{Name: "g", Title: "G", Alt: "a", Kind: Lines, Series: []Series{{X: []float64{1, 3}, Y: []float64{1, 2}, Gaps: []float64{2}}}}
+	if err := f.Validate(); err != nil {
+		t.Error(err)
+	}
+	if f.Kind = Points; f.Validate() == nil {
+		t.Error("points have gaps")
+	}
+}
+
 func TestCoarse(t *testing.T) {
 	g := Grid{Columns: 3, Right: 3, Top: 2, Values: []float64{1, 2, 3, 4, 5, 6}}
 	if got := g.Coarse(3, 2); got.Columns != 3 || len(got.Values) != 6 {

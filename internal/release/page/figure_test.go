@@ -42,6 +42,29 @@ func TestFiguresAreDrawn(t *testing.T) {
 	}
 }
 
+// Where a line has no number there is a mark on the axis, and the legend says what it is; an axis reaches to all of them.
+func TestGapsAreMarked(t *testing.T) {
+	f := release.Figure{Name: "so-far", Title: "So far", Alt: "a", Kind: release.Lines, X: release.Axis{Label: "round"}, Y: release.Axis{Label: "times"}, Series: []release.Series{{Label: "joined", X: []float64{3, 4, 6}, Y: []float64{1, 2, 3}}}}
+	drawn := func() (string, int) {
+		t.Helper()
+		var svg bytes.Buffer
+		if err := WriteSVG(&svg, f); err != nil {
+			t.Fatal(err)
+		}
+		return svg.String(), strings.Count(svg.String(), `stroke-width="1.6"`)
+	}
+	if text, marks := drawn(); marks != 0 || strings.Contains(text, gapLabel) {
+		t.Error("marks where every round has a number")
+	}
+	f.Series[0].Gaps = []float64{1, 2, 5}
+	if text, marks := drawn(); marks != 4 || !strings.Contains(text, gapLabel) { // one in the legend
+		t.Errorf("%d marks:\n%s", marks, text)
+	}
+	if x, _, err := axes(f); err != nil || x.from > 1 || len(legend(f)) != 2 {
+		t.Errorf("the axis begins at %v, and the legend has %d lines, %v", x.from, len(legend(f)), err)
+	}
+}
+
 func wellFormed(svg io.Reader) error {
 	d := xml.NewDecoder(svg)
 	for {
