@@ -42,8 +42,8 @@ const LastRow = 7 * 24 * time.Hour
 
 // Limits of correlated rounds.
 const (
-	MaxCorrelated = 1 << 14 // rounds
-	MaxEvents     = 1 << 8  // of a respondent
+	maxCorrelated = 1 << 14 // rounds
+	maxEvents     = 1 << 8  // of a respondent
 )
 
 // Circuit says which vectors a proof allows. A design fills it in.
@@ -108,9 +108,9 @@ func (s *Sum) validateCorrelated(ps *Problems) {
 		return
 	}
 	ps.Require(s.Noise != NoiseDevices && s.Law == LawGaussian, at+"rounds: aggregators add the noise of rounds that hang together, by the law %q", LawGaussian)
-	ps.Require(c.Rounds >= 2 && c.Rounds <= MaxCorrelated, at+"rounds must be between 2 and %d", MaxCorrelated)
+	ps.Require(c.Rounds >= 2 && c.Rounds <= maxCorrelated, at+"rounds must be between 2 and %d", maxCorrelated)
 	ps.Require(c.Bits >= 1 && c.Bits <= 16, at+"bits must be between 1 and 16")
-	ps.Require(c.Events >= 1 && c.Events <= min(c.Rounds, MaxEvents), at+"events must be between 1 and %d, and no more than the rounds", MaxEvents)
+	ps.Require(c.Events >= 1 && c.Events <= min(c.Rounds, maxEvents), at+"events must be between 1 and %d, and no more than the rounds", maxEvents)
 }
 
 // validateLaw is of noise that is added to answers, or of answers that are flipped.

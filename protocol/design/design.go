@@ -56,6 +56,20 @@ func Fill(p plan.Plan) (plan.Plan, error) {
 	return protocol.Routed(p)
 }
 
+// Choose fills in as Fill does, and says in words why what was left open is as it is: of a histogram's answers, and of its
+// rounds. It says "" where nothing was open.
+func Choose(p plan.Plan) (plan.Plan, string, error) {
+	says := ""
+	if p.Question.Histogram != nil {
+		var err error
+		if p, says, err = histogram.Choose(p); err != nil {
+			return p, "", err
+		}
+	}
+	p, err := Fill(p)
+	return p, says, err
+}
+
 // Rounds returns the plan of each of so many rounds that the same respondents answer, and
 // that keep the plan's budget together.
 func Rounds(p plan.Plan, rounds int) (plan.Plan, error) {

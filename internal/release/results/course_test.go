@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/simulate/collection"
+	"github.com/confetti-dp/confetti/internal/simulate/course"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -13,14 +13,14 @@ import (
 )
 
 // coursed simulates ten rounds, of which some tell nothing.
-func coursed(t *testing.T, cells int, withheld []int, seed uint64) collection.Coursed {
+func coursed(t *testing.T, cells int, withheld []int, seed uint64) course.Outcome {
 	t.Helper()
-	var all []collection.Happened
+	var all []course.Happened
 	for person := range 900 {
-		all = append(all, collection.Happened{Person: fmt.Sprint(person), Round: 1 + person%10, Cell: person % cells})
+		all = append(all, course.Happened{Person: fmt.Sprint(person), Round: 1 + person%10, Cell: person % cells})
 	}
 	p := example.Yearly(t, 10, 1, cells, plan.NoiseAggregators)
-	out, err := collection.Course{Plan: p, People: 1000, Withheld: withheld, Seed: seed}.Run(all, func(string, int, int) {})
+	out, err := course.Study{Plan: p, People: 1000, Withheld: withheld, Seed: seed}.Run(all, func(string, int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

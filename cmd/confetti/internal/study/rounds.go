@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/counts"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -157,7 +158,7 @@ func (c studyFetch) saveRounds(rounds []progress.Plan) error {
 		if err != nil {
 			return err
 		}
-		return saveRounds(c.Out, newest)
+		return counts.SaveRounds(c.Out, newest)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/counts"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/rounds"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -25,7 +26,7 @@ type Command struct {
 	Show  studyShow  `cmd:"" help:"Show which rounds there are, and what became of each."`
 	Fetch studyFetch `cmd:"" help:"Get the release of every round from the analyzer."`
 
-	Simulate studySimulate `cmd:"" help:"Run all rounds of a study that counts events, from a table of yours."`
+	Simulate counts.Simulate `cmd:"" help:"Run all rounds of a study that counts events, from a table of yours."`
 }
 
 // firstRound is what the first round of a study is made with.

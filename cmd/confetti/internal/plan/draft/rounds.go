@@ -8,8 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // runRounds drafts a plan whose rounds count what happens from one to the next: together or, where that errs less, each
@@ -23,8 +22,8 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	errs := terminal.Faults{}
 	errs.Require(c.Route.Route == plan.RouteSum, "--rounds are of sums, whose aggregators keep the days: set --route sum")
 	errs.Require(c.Route.Noise != plan.NoiseDevices, "--noise devices: aggregators add the noise of rounds that hang together: leave it out")
-	errs.Require(c.Rounds >= 2 && c.Rounds <= plan.MaxCorrelated, "--rounds is %d: give 2 to %d", c.Rounds, plan.MaxCorrelated)
-	errs.Require(c.Events >= 1 && c.Events <= min(c.Rounds, plan.MaxEvents), "--events is %d: give 1 to %d, and no more than --rounds", c.Events, plan.MaxEvents)
+	errs.Require(c.Rounds >= 2, "--rounds is %d: give 2 or more", c.Rounds)
+	errs.Require(c.Events >= 1 && c.Events <= c.Rounds, "--events is %d: give 1 to --rounds", c.Events)
 	errs.Require(slices.Equal(c.Kind, []string{"set"}) && len(c.Attribute) == 1, "--rounds count what happens, of one --attribute: leave out --kind, or say set")
 	errs.Require(len(c.Crowds) == 0 && c.Encoding == "", "--rounds are of one crowd, without an encoding: leave out --crowds and --encoding")
 	if err := errors.Join(errs...); err != nil {
@@ -36,13 +35,10 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	}
 	p.Route.Sum.Correlated = &plan.Correlated{Rounds: c.Rounds, Events: c.Events}
 	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) {
-		p, says, err := histogram.Choose(p)
-		if err != nil {
-			return p, err
-		}
-		if p.Route.Sum.Correlated == nil { // and the plan cannot say so
+		p, says, err := design.Choose(p)
+		if err == nil && p.Route.Sum.Correlated == nil { // and the plan cannot say so
 			fmt.Fprintln(std.Err, "note: "+says)
 		}
-		return protocol.Routed(p)
+		return p, err
 	}, "rounds", "events")
 }

@@ -1,4 +1,6 @@
-package collection
+// Package course simulates a study that counts what happens from round to round, and compares what is released with the truth.
+// Used by cmd/confetti/internal/study/counts.
+package course
 
 import (
 	"cmp"
@@ -6,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
@@ -23,16 +26,32 @@ type Happened struct {
 	Round, Cell int
 }
 
-// Course simulates a study that counts what happens from round to round.
-type Course struct {
+// Values returns what a plan's rounds count, by name.
+func Values(p plan.Plan) []string {
+	if p.Question.Histogram == nil {
+		return nil
+	}
+	a := p.Question.Histogram.Attributes[0]
+	if len(a.Values) > 0 {
+		return a.Values
+	}
+	all := make([]string, a.Domain())
+	for i := range all {
+		all[i] = strconv.Itoa(i)
+	}
+	return all
+}
+
+// Study says what is simulated.
+type Study struct {
 	Plan     plan.Plan // of every round, with its noise
 	People   int       // devices, each of which answers every round
 	Withheld []int     // rounds that tell nothing
 	Seed     uint64
 }
 
-// Coursed is what a simulated study gives: the release of its last round, which tells of all.
-type Coursed struct {
+// Outcome carries the release of a simulated study's last round, which tells of all.
+type Outcome struct {
 	Plan    plan.Plan        `json:"-"`
 	Release release.Release  `json:"-"`
 	Model   *histogram.Model `json:"-"`
@@ -50,10 +69,10 @@ type Coursed struct {
 }
 
 // Run runs all rounds.
-func (c Course) Run(all []Happened, progress simulate.Progress) (out Coursed, err error) {
+func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err error) {
 	start := time.Now()
 	of := c.Plan.Route.Sum
-	if of == nil || of.Correlated == nil {
+	if of == nil || of.Correlated == nil || c.Plan.Question.Histogram == nil {
 		return out, errors.New("the plan's rounds do not hang together: a simulation of it is of one round (confetti collect simulate)")
 	}
 	study := plan.Study{Version: plan.StudyVersion, Plan: c.Plan, Rounds: of.Correlated.Rounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats}
@@ -67,7 +86,7 @@ func (c Course) Run(all []Happened, progress simulate.Progress) (out Coursed, er
 	if err != nil {
 		return out, err
 	}
-	proto, crowd, model, err := simulate.Course(study, keys, events, c.People, c.Seed)
+	proto, crowd, model, err := rows(study, keys, events, c.People, c.Seed)
 	if err != nil {
 		return out, err
 	}
@@ -106,7 +125,7 @@ func (c Course) Run(all []Happened, progress simulate.Progress) (out Coursed, er
 
 // said returns how often each cell is said in each round, as devices count: of an answer that says more than a person has
 // left nothing is said. It is nil of rounds that tell nothing.
-func (c Course) said(all []Happened, out *Coursed) ([][]int, error) {
+func (c Study) said(all []Happened, out *Outcome) ([][]int, error) {
 	of, asked := c.Plan.Route.Sum.Correlated, c.Plan.Question.Histogram.Attributes[0]
 	events := make([][]int, of.Rounds)
 	for i := range events {

@@ -1,4 +1,4 @@
-package simulate_test
+package course
 
 import (
 	"math"
@@ -21,7 +21,7 @@ func told(t *testing.T, p plan.Plan, events [][]int, seed uint64) (errors []floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, crowd, model, err := simulate.Course(study, keys, events, 100_000, seed)
+	_, crowd, model, err := rows(study, keys, events, 100_000, seed)
 	if err != nil || crowd.Respondents != 100_000 {
 		t.Fatal(crowd.Respondents, err)
 	}

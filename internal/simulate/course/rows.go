@@ -1,4 +1,4 @@
-package simulate
+package course
 
 import (
 	"encoding/binary"
@@ -14,13 +14,14 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
-// Course runs the rounds of a study whose rounds hang together (plan.Correlated), one after the other. events says
+// rows runs the rounds of a study whose rounds hang together (plan.Correlated), one after the other. events says
 // how many say each cell in each round, among so many respondents; nil: the round is withheld, and does not
 // count. The aggregators' own code draws each row, once; devices, proofs and seals are left out. It
 // returns the last round that was told, what was counted in it, and its model, which tells the course of all.
-func Course(study plan.Study, keys Keys, events [][]int, respondents int, seed uint64) (last *protocol.Protocol, crowd tally.Crowd, model question.Model, err error) {
+func rows(study plan.Study, keys simulate.Keys, events [][]int, respondents int, seed uint64) (last *protocol.Protocol, crowd tally.Crowd, model question.Model, err error) {
 	var state []byte
 	var days [2][]aggregator.Day
 	for i, counts := range events {
@@ -61,14 +62,14 @@ func Course(study plan.Study, keys Keys, events [][]int, respondents int, seed u
 		last, model = proto, learned
 	}
 	if last == nil {
-		return nil, crowd, nil, errors.New("simulate: every round is withheld")
+		return nil, crowd, nil, errors.New("course: every round is withheld")
 	}
 	return last, crowd, model, nil
 }
 
-// row has both aggregators draw the row of a round, and adds their shares. The leader has all of what was added up:
+// row lets both aggregators draw the row of a round, and adds their shares. The leader has all of what was added up:
 // which aggregator has how much of it does not change the sum.
-func row(p plan.Plan, keys Keys, counts []int, respondents int, days *[2][]aggregator.Day, noise func(side uint64) *rand.Rand) ([]int64, error) {
+func row(p plan.Plan, keys simulate.Keys, counts []int, respondents int, days *[2][]aggregator.Day, noise func(side uint64) *rand.Rand) ([]int64, error) {
 	t, err := task.New(p, 0)
 	if err != nil {
 		return nil, err

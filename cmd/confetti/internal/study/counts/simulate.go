@@ -1,4 +1,6 @@
-package study
+// Package counts simulates studies that count events, and writes their rounds as a table. Used by
+// cmd/confetti/internal/study.
+package counts
 
 import (
 	"fmt"
@@ -13,12 +15,12 @@ import (
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/simulate/collection"
+	"github.com/confetti-dp/confetti/internal/simulate/course"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-type studySimulate struct {
+type Simulate struct {
 	File     string `arg:"" help:"A plan whose rounds count what happens: confetti plan new histogram --rounds." type:"path"`
 	CSV      string `name:"csv" help:"What happened: a line of column names, then one line an event." required:"" type:"path" placeholder:"FILE"`
 	Person   string `help:"Column that names the person." default:"person" placeholder:"NAME"`
@@ -31,7 +33,7 @@ type studySimulate struct {
 	JSON     bool   `help:"Print one JSON object."`
 }
 
-func (studySimulate) Help() string {
+func (Simulate) Help() string {
 	return `Runs all rounds of a study in memory, from a table of events. Aggregators' own code draws each
 row; devices count their events, and say nothing beyond what a person counts for.
 
@@ -39,7 +41,7 @@ Example:
   confetti study simulate year.toml --csv events.csv --people 100000 --out year`
 }
 
-func (c studySimulate) Run(std terminal.Streams, given *kong.Context) error {
+func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 	if c.Out != "" {
 		if err := terminal.Writable(c.Out); err != nil {
 			return err
@@ -63,7 +65,7 @@ func (c studySimulate) Run(std terminal.Streams, given *kong.Context) error {
 		return terminal.Usagef("%d people answer, and a round of the plan tells something of %d to %d: give --people, or a plan of another --minimum", c.People, p.Crowd.Minimum, plan.MaxCrowd)
 	}
 	report, finish := terminal.Progress(std.Err)
-	out, err := collection.Course{Plan: p, People: c.People, Withheld: c.Withheld, Seed: c.Seed}.Run(all, report)
+	out, err := course.Study{Plan: p, People: c.People, Withheld: c.Withheld, Seed: c.Seed}.Run(all, report)
 	finish()
 	if err != nil {
 		return err
@@ -76,7 +78,7 @@ func (c studySimulate) Run(std terminal.Streams, given *kong.Context) error {
 		}
 		out.Release.Provenance.Software, out.Release.Provenance.Command = std.Version, terminal.Typed(given.Args)
 		if err = releases.Save(std, c.Out, out.Release, out.Plan, sheet); err == nil {
-			err = saveRounds(c.Out, out.Release)
+			err = SaveRounds(c.Out, out.Release)
 		}
 		if err != nil {
 			return err
@@ -101,13 +103,13 @@ func (c studySimulate) Run(std terminal.Streams, given *kong.Context) error {
 }
 
 // events reads the table, and how many people are in it.
-func (c studySimulate) events(p plan.Plan) (all []collection.Happened, people int, notes []string, err error) {
-	asked, rounds := p.Question.Histogram.Attributes[0], p.Route.Sum.Correlated.Rounds
+func (c Simulate) events(p plan.Plan) (all []course.Happened, people int, notes []string, err error) {
+	asked, rounds := course.Values(p), p.Route.Sum.Correlated.Rounds
 	columns := []table.Column{{Name: c.Person}, {Name: c.Round}}
 	if c.Event != "" {
 		columns = append(columns, table.Column{Name: c.Event})
-	} else if asked.Domain() > 1 {
-		return nil, 0, nil, terminal.Usagef("the plan asks about %d values: name the column that says which happened, by --event", asked.Domain())
+	} else if len(asked) > 1 {
+		return nil, 0, nil, terminal.Usagef("the plan asks about %d values: name the column that says which happened, by --event", len(asked))
 	}
 	t, err := table.ReadColumns(c.CSV, table.Missing{}, columns...)
 	if err != nil {
@@ -116,13 +118,13 @@ func (c studySimulate) events(p plan.Plan) (all []collection.Happened, people in
 	var faults table.Faults
 	known := map[string]bool{}
 	for i, line := range t.Lines {
-		h := collection.Happened{Person: t.Values[0][i]}
+		h := course.Happened{Person: t.Values[0][i]}
 		if h.Round, err = strconv.Atoi(t.Values[1][i]); err != nil || h.Round < 1 || h.Round > rounds {
 			faults.Add(line, c.Round, fmt.Sprintf("is no round from 1 to %d", rounds))
 			continue
 		}
 		if c.Event != "" {
-			if h.Cell = slices.Index(asked.Values, t.Values[2][i]); h.Cell < 0 {
+			if h.Cell = slices.Index(asked, t.Values[2][i]); h.Cell < 0 {
 				faults.Add(line, c.Event, "is none of the plan's values")
 			}
 		}

@@ -1,4 +1,4 @@
-package study
+package counts
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 // roundsFile is the table of the rounds of a study that counts events, for a spreadsheet.
 const roundsFile = "rounds.csv"
 
-// saveRounds writes what a release tells of the rounds so far to its folder; nothing where it tells of none.
-func saveRounds(dir string, r release.Release) error {
+// SaveRounds writes what a release tells of the rounds so far to its folder; nothing where it tells of none.
+func SaveRounds(dir string, r release.Release) error {
 	text := roundsOf(r)
 	if text == nil {
 		return nil
