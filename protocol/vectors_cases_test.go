@@ -77,7 +77,7 @@ func reportCases(t *testing.T) []*reportCase {
 
 	table := example.Table()
 	t2 := table.Question.Table
-	t2.Main, t2.Rows, t2.Answered, t2.Clip, t2.Flip, t2.Rare = 0.2, 64, 6, 2, 0.25, 1e-9
+	t2.Main, t2.Rows, t2.Answered, t2.Clip, t2.Flip, t2.Rare = 0.2, 1024, 6, 2, 0.25, 1e-9
 	table.Envelopes.PayloadBytes, table.Envelopes.PerDevice = 8, 12
 	var records []reportValue
 	for _, held := range [][3]any{{"tea", "staff", 4.5}, {"coffee", "student", 5.0}, {"mate", "student", 1e9}, {"tea", "guest", -3.0}} {

@@ -11,7 +11,10 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-const usualAnswered = 8192
+const (
+	usualAnswered = 8192
+	spare         = 500 // rows that show the error: its deviation is known within 3.2 %
+)
 
 // Design fills in what follows from the rest of a plan: the share of columns by themselves, and the clip, the flips and
 // the envelopes that keep the budget.
@@ -39,7 +42,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 		return p, err
 	}
 	n := vector.Need{
-		Respondents: p.Crowd.Minimum, Honest: p.MinHonest(), Dimension: s.Numbers(), Bits: ask.Answered,
+		Respondents: p.Crowd.Minimum, Honest: p.MinHonest(), Dimension: s.Numbers(), Spare: spare, Bits: ask.Answered,
 		SquaredDistance: s.SquaredDistance(), Overlap: overlap(s),
 	}
 	var err error
@@ -58,7 +61,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 }
 
 // overlap returns how alike the vectors of two people are guessed to be, before anybody answers: values are held as by
-// Zipf's law, and columns tell nothing of each other. Errors of a release take it from the release (alike).
+// Zipf's law, and columns tell nothing of each other. A release measures its error.
 func overlap(s crosscode.Shape) vector.Overlap {
 	return s.Alike(func(size int) float64 {
 		sum, squares := 0.0, 0.0

@@ -3,10 +3,9 @@ package table
 import (
 	"math"
 
-	"github.com/confetti-dp/confetti/internal/dp/crosscode"
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
+	"github.com/confetti-dp/confetti/internal/dp/encode"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -20,23 +19,40 @@ type Model struct {
 	Sums  *tables.Sums // nil where respondents were too few
 }
 
-// Learn estimates the sum of all vectors.
+// Learn estimates the sum of all vectors, twice: rows that look like what the first reading tells say what clipping took,
+// which the second puts back. The error is that of numbers that no vector has.
 func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	m := &Model{Asked: q.ask}
 	if len(crowds) != 1 || crowds[0].Tally == nil {
 		return m, nil
 	}
+	n := crowds[0].Respondents
 	counts, err := q.rows.CountsOf(crowds[0].Tally.(*tally.Counts))
 	if err != nil {
 		return nil, err
 	}
-	sum, err := q.rows.Estimate(counts, crowds[0].Respondents)
+	sum, err := q.rows.Estimate(counts, n)
 	if err != nil {
 		return nil, err
 	}
-	n := crowds[0].Respondents
-	m.Sums = q.Sums(n, sum.Vector, q.rows.Spec().Deviation(n, alike(q.code.Shape, n, sum.Vector)))
+	like := q.Sums(n, sum.Vector, sum.Spare).Rows(encode.Expand(q.rows.Spec().Seed, "table/models"), q.models(n))
+	sum, err = q.rows.EstimateLike(counts, n, len(like), func(i int, v []float32) { q.code.Write(like[i], v) })
+	if err != nil {
+		return nil, err
+	}
+	m.Sums = q.Sums(n, sum.Vector, sum.Spare)
 	return m, nil
+}
+
+const (
+	fewestModels = 500
+	eachModel    = 50 // answers to a row, on average: chance among models is then below 3 % of the variance of bits
+)
+
+// models returns how many rows stand for n respondents.
+func (q *Question) models(n int) int {
+	s := q.rows.Spec()
+	return max(fewestModels, int(float64(n)*float64(s.Answered)/float64(s.Rows)/eachModel))
 }
 
 // Sums returns what a sum of vectors tells.
@@ -46,42 +62,6 @@ func (q *Question) Sums(respondents int, vector []float64, err float64) *tables.
 		s.Ordered = append(s.Ordered, len(c.Cuts) > 0)
 	}
 	return s
-}
-
-// alike bounds how alike the vectors of n people are, by the sum of their vectors. With x the mean of two records' products
-// of corners, their vectors have a product of at most g(|x|) = m |x| + (1-m) x^2, m the share of columns by themselves. The
-// sum tells the means of x and x^2. Of all x from 0 to 1 with these g^k has the largest mean where x has two values, and one
-// is 1. Noise in the sum stays: it makes the bound larger.
-func alike(s crosscode.Shape, n int, sum []float64) (o vector.Overlap) {
-	column, pair := s.Weights()
-	columns, people := float64(len(s.Sizes)), float64(n)
-	at, mean, square := 0, 0.0, 0.0
-	squared := func(numbers []float64, weight float64) (all float64) {
-		for _, v := range numbers {
-			all += v * v / (weight * weight * people * people)
-		}
-		return all
-	}
-	for _, k := range s.Sizes {
-		agree, t := squared(sum[at:at+k-1], column), 1/float64(k-1)
-		mean += agree / columns
-		square += (t + (1-t)*agree) / (columns * columns)
-		at += k - 1
-	}
-	square = min(1, square+2*squared(sum[at:], pair)/(columns*columns))
-	mean = min(mean, math.Sqrt(square))
-	if mean >= 1 {
-		return vector.Overlap{1, 1, 1}
-	}
-	variance := square - mean*mean
-	same, rest := variance/(variance+(1-mean)*(1-mean)), mean-variance/(1-mean)
-	for i := range o {
-		o[i] = square // no more than one value is possible below 1 where the rest would be negative
-		if rest >= 0 {
-			o[i] = same + (1-same)*math.Pow(s.Main*rest+(1-s.Main)*rest*rest, float64(3+2*i))
-		}
-	}
-	return o
 }
 
 // liar returns about how many respondents one counts for in one cell, who answers all its rows as it likes. It is of one

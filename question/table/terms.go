@@ -6,7 +6,6 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -77,14 +76,13 @@ func (q *Question) Tell(bodies [][]byte) string {
 func (q *Question) Compare() []question.Comparison {
 	n := q.plan.Crowd.Minimum
 	mixed := q.rows.Spec().Deviation(n, overlap(q.code.Shape))
-	worst := q.rows.Spec().Deviation(n, vector.Overlap{1, 1, 1}) / mixed
 	s := q.Sums(n, make([]float64, q.code.Numbers()), mixed)
 	least, most := math.Inf(1), 0.0
 	for a, b := range s.Pairs {
 		least, most = min(least, s.CellError(a, b)), max(most, s.CellError(a, b))
 	}
 	const told = 4 // errors
-	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (one standard error), where answers are mixed; one that %.2g %% hold is told from none. Errors are up to %.1f times that where nearly all hold the same, and the release says which. ", n, least, most, 100*told*most/float64(n), worst)
+	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (about one standard error: the release measures it); one that %.2g %% hold is told from none. ", n, least, most, 100*told*most/float64(n))
 	says += fmt.Sprintf("Ranges of all that can be asked hold at once: they are %.1f errors to each side. One charge covers %s, and asking of the release is free. ", s.Quantile(level), terms.Count(q.code.Pairs(), "table"))
 	says += fmt.Sprintf("One who lies counts for about %.0f respondents in one cell: where people are hostile, ask for less.", math.Ceil(q.liar()))
 	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says}}

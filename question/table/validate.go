@@ -28,7 +28,7 @@ func validate(p plan.Plan, ps *plan.Problems) {
 		return
 	}
 	numbers := shape(ask).Numbers()
-	ps.Require(ask.Rows >= numbers && ask.Rows <= maxRows && bits.OnesCount(uint(max(0, ask.Rows))) == 1, at+"rows must be a power of two, at least the %d numbers of a vector", numbers)
+	ps.Require(ask.Rows >= numbers+spare && ask.Rows <= maxRows && bits.OnesCount(uint(max(0, ask.Rows))) == 1, at+"rows must be a power of two, at least the %d numbers of a vector and %d more, which show the error", numbers, spare)
 	ps.Require(ask.Answered >= 1 && ask.Answered <= ask.Rows, at+"answered must be between 1 and the number of rows")
 	ps.Require(ask.Clip >= 0.5 && ask.Clip <= 100, at+"clip must be between 0.5 and 100 deviations")
 	ps.Require(ask.Flip > 0 && ask.Flip < 0.5, at+"flip_probability must be above 0 and below 1/2")

@@ -16,6 +16,7 @@ type Need struct {
 	Respondents     int // expected, for the error
 	Honest          int // relied upon for privacy, at most Respondents
 	Dimension       int
+	Spare           int     // rows beyond the dimension, at least, which show the error
 	Bits            int     // that a device answers, on average
 	SquaredDistance float64 // Delta^2, of any two vectors
 	Overlap         Overlap
@@ -73,11 +74,11 @@ func Rounds(needs []Need, shares []float64, epsilon, delta float64) ([]Spec, err
 // bits, the clip of least error at that shift, and envelopes that some honest device
 // outgrows with at most the chance overflow.
 func (n Need) shape(shift, delta, overflow float64) (Spec, error) {
-	if n.Honest < 1 || n.Respondents < n.Honest || n.Dimension < 1 || n.Bits < 1 || max(n.Dimension, n.Bits) > maxRows {
+	if n.Honest < 1 || n.Respondents < n.Honest || n.Dimension < 1 || n.Bits < 1 || max(n.Dimension+n.Spare, n.Bits) > maxRows {
 		return Spec{}, fmt.Errorf("vector: %d bits for %d dimensions from %d respondents, %d of them honest: give at least 1 of each", n.Bits, n.Dimension, n.Respondents, n.Honest)
 	}
 	s := Spec{
-		Dimension: n.Dimension, Rows: LeastRows(n.Dimension, n.Bits), Answered: n.Bits,
+		Dimension: n.Dimension, Rows: LeastRows(n.Dimension+n.Spare, n.Bits), Answered: n.Bits,
 		Flip: 0.25, SquaredDistance: n.SquaredDistance, Rare: delta * rareShare, Seed: n.Seed, Few: n.Reach > 0,
 	}
 	s.Envelopes = s.leastEnvelopes(overflow / float64(n.Honest))

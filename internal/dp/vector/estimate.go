@@ -13,6 +13,9 @@ type Sum struct {
 	// Error is the standard error of each coordinate from the random bits: what the
 	// answers' own spread and the flips cause. Clipping adds a bias that Clipping describes.
 	Error float64
+	// Spare is the root mean square of the estimates of the Rows - Dimension coordinates that no vector has, 0 where there
+	// are none. They show error alone, of the bits and of clipping, as it came out (docs/crosstabs.md).
+	Spare float64
 }
 
 // Gain returns what clipping leaves of a unit vector on average over rotations: E z clip(z)
@@ -32,7 +35,26 @@ func (s Spec) Gain() float64 {
 //	n R/(sqrt(D) g) U^T y,   y = (2 ones/answered - 1)/(1-2p),
 //
 // g the gain, and 0 for a row that nobody answered.
-func (m *Mechanism) Estimate(c Counts, n int) (Sum, error) {
+func (m *Mechanism) Estimate(c Counts, n int) (Sum, error) { return m.estimate(c, n, nil) }
+
+// EstimateLike estimates as Estimate does, and puts back what clipping takes beyond the gain from devices whose vectors are
+// like the models, which write writes. The nearer these are to what is held, the less of clipping is left.
+func (m *Mechanism) EstimateLike(c Counts, n, models int, write func(i int, v []float32)) (Sum, error) {
+	s := m.scratch.Get().(*scratch)
+	defer m.scratch.Put(s)
+	v, beyond, gain := make([]float32, m.spec.Dimension), make([]float64, m.spec.Rows), m.spec.Gain()
+	for i := range models {
+		write(i, v)
+		m.rotate(v, s)
+		for row, z := range s.rotated {
+			beyond[row] += (float64(min(1, max(-1, z))) - gain*float64(z)) / float64(models)
+		}
+	}
+	return m.estimate(c, n, beyond)
+}
+
+// estimate takes from the mean of each row what is beyond the gain; nothing where that is nil.
+func (m *Mechanism) estimate(c Counts, n int, beyond []float64) (Sum, error) {
 	d := m.spec.Rows
 	if len(c.Answered) != d || len(c.Ones) != d || n < 1 {
 		return Sum{}, fmt.Errorf("vector: counts of %d rows from %d devices: the plan has %d rows", len(c.Ones), n, d)
@@ -40,6 +62,9 @@ func (m *Mechanism) Estimate(c Counts, n int) (Sum, error) {
 	y, noise := make([]float32, d), prob.Sum{}
 	keep := 1 - 2*m.spec.Flip
 	for i, answered := range c.Answered {
+		if beyond != nil {
+			y[i] = -float32(beyond[i])
+		}
 		if answered == 0 {
 			continue
 		}
@@ -47,7 +72,7 @@ func (m *Mechanism) Estimate(c Counts, n int) (Sum, error) {
 			return Sum{}, fmt.Errorf("vector: row %d has %d ones in %d answers", i, c.Ones[i], answered)
 		}
 		mean := 2*float64(c.Ones[i])/float64(answered) - 1
-		y[i] = float32(mean / keep)
+		y[i] += float32(mean / keep)
 		noise.Add((1 - mean*mean) / float64(answered))
 	}
 	out := make([]float32, d)
@@ -56,6 +81,13 @@ func (m *Mechanism) Estimate(c Counts, n int) (Sum, error) {
 	sum := Sum{Vector: make([]float64, m.spec.Dimension)}
 	for i := range sum.Vector {
 		sum.Vector[i] = unit * float64(out[i])
+	}
+	if spare := out[m.spec.Dimension:]; len(spare) > 0 {
+		squares := prob.Sum{}
+		for _, x := range spare {
+			squares.Add(float64(x) * float64(x))
+		}
+		sum.Spare = unit * math.Sqrt(squares.Value()/float64(len(spare)))
 	}
 	sum.Error = float64(n) * m.spec.Clip / (float64(d) * m.spec.Gain() * keep) * math.Sqrt(noise.Value())
 	return sum, nil

@@ -420,6 +420,105 @@ func TestEstimateIsUnbiased(t *testing.T) {
 	})
 }
 
+// The law of an estimate, by that of how many of 300 devices say one in each row, over rotations. Where models are what
+// devices hold, no coordinate has a bias, and those that no vector has show no smaller an error than the others have. Of an
+// estimate without models the coordinates of vectors have a bias, which those would hide: the twin is caught.
+func TestSpareCoordinatesShowTheError(t *testing.T) {
+	const held, devices, rotations = 3, 300, 100
+	s := Spec{Dimension: 16, Rows: 16, Answered: 16, Envelopes: 16, Clip: 1.2, Flip: 0.2, SquaredDistance: 4, Rare: 1e-9}
+	vectors := [devices][]float32{}
+	for i := range vectors {
+		vectors[i] = make([]float32, 16)
+		copy(vectors[i], [][]float32{{0.6, -0.64, 0.48}, {0.6, -0.64, 0.48}, {0.6, -0.48, 0.64}}[i%3])
+	}
+	square := map[string]*[2]float64{"like": {}, "once": {}} // of the error: of coordinates of vectors, and of others
+	for rotation := range rotations {
+		s.Seed = [32]byte{byte(rotation), byte(rotation >> 8), 3}
+		m := must(t, s)
+		ones := [devices][]float64{}
+		for i, v := range vectors {
+			ones[i] = make([]float64, s.Rows)
+			m.Ones(v, ones[i])
+		}
+		for name, estimate := range map[string]func(Counts) (Sum, error){
+			"once": func(c Counts) (Sum, error) { return m.Estimate(c, devices) },
+			"like": func(c Counts) (Sum, error) {
+				return m.EstimateLike(c, devices, devices, func(i int, v []float32) { copy(v, vectors[i]) })
+			},
+		} {
+			of := func(row int) []float64 { // nobody says one, but for one in a row
+				c := m.NewCounts()
+				for i := range c.Answered {
+					c.Answered[i] = devices
+				}
+				if row >= 0 {
+					c.Ones[row] = 1
+				}
+				sum, err := estimate(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sum.Vector
+			}
+			none := of(-1)
+			mean, variance := slices.Clone(none), make([]float64, s.Rows)
+			for row := range s.Rows {
+				law := []float64{1} // of how many say one
+				for i := range devices {
+					p, more := ones[i][row], make([]float64, len(law)+1)
+					for said, chance := range law {
+						more[said] += (1 - p) * chance
+						more[said+1] += p * chance
+					}
+					law = more
+				}
+				var first, second float64 // moments
+				for said, chance := range law {
+					first, second = first+chance*float64(said), second+chance*float64(said*said)
+				}
+				for k, x := range of(row) {
+					one := x - none[k]
+					mean[k] += first * one
+					variance[k] += (second - first*first) * one * one
+				}
+			}
+			for k := range mean {
+				for _, v := range vectors {
+					mean[k] -= float64(v[k])
+				}
+				if name == "like" && math.Abs(mean[k]) > 1 {
+					t.Fatalf("rotation %d: coordinate %d has a bias of %v", rotation, k, mean[k])
+				}
+				if k < held {
+					square[name][0] += (variance[k] + mean[k]*mean[k]) / held
+				} else {
+					square[name][1] += (variance[k] + mean[k]*mean[k]) / (16 - held)
+				}
+			}
+		}
+	}
+	like, once := square["like"][0]/square["like"][1], square["once"][0]/square["once"][1]
+	t.Logf("squared errors of coordinates of vectors are %.3f of those shown, %.3f without models", like, once)
+	if like > 1 || like < 0.9 || once < 1.1 {
+		t.Error("spare coordinates show another error")
+	}
+}
+
+// Without a coordinate to spare nothing is shown.
+func TestNothingToSpare(t *testing.T) {
+	s := small()
+	m := must(t, s)
+	sum, err := m.Estimate(Counts{[]uint32{4, 4}, []uint32{1, 4}}, 4)
+	if err != nil || sum.Spare != 0 || sum.Error == 0 {
+		t.Error(sum, err)
+	}
+	s.Rows = 4
+	sum, err = must(t, s).Estimate(Counts{[]uint32{4, 4, 4, 4}, []uint32{1, 4, 2, 0}}, 4)
+	if err != nil || sum.Spare == 0 {
+		t.Error(sum, err)
+	}
+}
+
 func TestOverlaps(t *testing.T) {
 	o := Overlaps([][]float32{{1, 0}, {0.5, 0}, {0, 1}})
 	if want := 0.125 / 3; math.Abs(o[0]-want) > 1e-12 || math.Abs(o[1]-want/4) > 1e-12 || Overlaps(nil) != (Overlap{}) {
