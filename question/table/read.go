@@ -46,13 +46,14 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 
 const (
 	fewestModels = 500
-	eachModel    = 50 // answers to a row, on average: chance among models is then below 3 % of the variance of bits
+	mostModels   = 40_000
+	eachModel    = 8 // answers to a row, on average: chance among models is then about 1 % of the variance of bits
 )
 
 // models returns how many rows stand for n respondents.
 func (q *Question) models(n int) int {
 	s := q.rows.Spec()
-	return max(fewestModels, int(float64(n)*float64(s.Answered)/float64(s.Rows)/eachModel))
+	return max(fewestModels, min(mostModels, int(float64(n)*float64(s.Answered)/float64(s.Rows)/eachModel)))
 }
 
 // Sums returns what a sum of vectors tells.
