@@ -157,9 +157,20 @@ func (b *beam) keep(width int) float32 {
 		b.fits = append(b.fits, b.next[i].fit)
 	}
 	floor := nth(b.fits, len(b.fits)-width)
+	ties := width // many paths share their cells, and so their fit: none of these is in the way of a better one
+	for _, f := range b.fits {
+		if f > floor {
+			ties--
+		}
+	}
 	kept := b.next[:0]
 	for _, p := range b.next {
-		if p.fit >= floor && len(kept) < width {
+		if p.fit == floor {
+			if ties--; ties < 0 {
+				continue
+			}
+		}
+		if p.fit >= floor {
 			kept = append(kept, p)
 		}
 	}

@@ -187,3 +187,59 @@ func TestLentBeginningsAreNoCount(t *testing.T) {
 		t.Errorf("an interval that knows nothing of others was lifted %d times of 20", lifted)
 	}
 }
+
+// Of many beginnings that fit alike none is kept in the place of a better one, wherever that stands. A beam that takes
+// the first that are good enough loses it.
+func TestABeamKeepsTheBest(t *testing.T) {
+	const width = 8
+	first := func(all []path, floor float32) (kept []path) {
+		for _, p := range all {
+			if p.fit >= floor && len(kept) < width {
+				kept = append(kept, p)
+			}
+		}
+		return kept
+	}
+	lost := 0
+	for place := range 20 {
+		b := &beam{next: make([]path, 20)}
+		b.next[place].fit = 1
+		all := slices.Clone(b.next)
+		floor := b.keep(width)
+		best := func(p path) bool { return p.fit == 1 }
+		if floor != 0 || len(b.next) != width || !slices.ContainsFunc(b.next, best) {
+			t.Errorf("of place %d: floor %v, %d kept", place, floor, len(b.next))
+		}
+		if !slices.ContainsFunc(first(all, floor), best) {
+			lost++
+		}
+	}
+	if lost != 20-width {
+		t.Errorf("the first that are good enough lose the best of %d places", lost)
+	}
+}
+
+// A string whose tail says nothing is not taken, though its count is so small that the tail might have missed it by
+// chance: a wrong path fits everywhere else.
+func TestATailStandsOut(t *testing.T) {
+	c, sum := summed(t, small, nil, seeded.New(3), 0)
+	d := newDecoder(c, sum, 1)
+	symbols, err := c.Encode("abcd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Found{symbols: symbols, Count: estimate.Value{Mean: 30, StdErr: 10}}
+	f.bucket, f.cells = c.Word(symbols)
+	left := make([]float32, d.size)
+	for _, c := range []struct {
+		tail  float64 // the count that the tail says
+		taken bool
+	}{{5, false}, {30, false}, {35, true}} {
+		for at := d.Positions() - d.Tail; at < d.Positions(); at++ {
+			left[at*d.Cells+int(f.cells[at])] = float32((c.tail - f.Count.Mean) * d.centred / d.roots)
+		}
+		if d.tail(left, f) != c.taken {
+			t.Errorf("a tail that says %v of 30 +- 10 is taken: %v", c.tail, !c.taken)
+		}
+	}
+}
