@@ -39,10 +39,12 @@ func TestWordsStandOnce(t *testing.T) {
 
 // narrower are words that have another meaning in everyday English: where a use is of ours.
 var narrower = map[string]string{
+	"arm":      `\b(?:the|an|each|every|one|of|two|several) (arms?)\b`,
 	"entry":    `(?:the|an?|each|every) (entry) (?:hop|sees|knows)`,
 	"event":    `privacy (events?)|(?:accountant|mechanism)'s (event)|(?:the|an|each|every|one|its) (event) of`,
 	"instance": `(?:each|every|one|the|per|an?|two|several) (instances?)\b`,
 	"kind":     `\b(kinds? of question)`,
+	"lift":     `\b(?:the|a|its|each|of) (lifts?)\b`,
 	"log":      `\b(?:the|a|public|one) (log)\b`,
 	"plan":     `\b(?:the|a|each|every|one|its|this|signed|of|whose) (plans?)\b`,
 	"label":    `\b(?:the|each|its|of|private|public) (labels?)\b`,
