@@ -2,9 +2,15 @@ package draft
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -13,6 +19,7 @@ type stringsPlan struct {
 	Title    string `help:"What the respondents are asked." default:"Which strings do many hold?"`
 	Alphabet string `help:"The characters that strings are made of, such as a-z0-9.-; without it they are any text." placeholder:"CHARS"`
 	flags.Strings
+	Like    string  `help:"File of examples, one a line, made up or public and never from users: --alphabet and --longest follow from them." type:"path" placeholder:"FILE"`
 	Bits    int     `help:"Bits that a device sends, on average, of answers that are mixed; 0: 8,192." placeholder:"B"`
 	Epsilon float64 `help:"Privacy of the whole string, with honest shufflers." required:"" placeholder:"E"`
 	Delta   float64 `help:"Probability that the promise may fail by." default:"1e-6"`
@@ -22,10 +29,14 @@ func (stringsPlan) Help() string {
 	return `Nobody lists the strings: those that many hold are read out of one round, and rarer ones are not found.
 
 Example:
-  confetti plan new strings plan.toml --alphabet a-z --longest 8 --epsilon 1 --minimum 50000 --keys keys`
+  confetti plan new strings plan.toml --alphabet a-z --longest 8 --epsilon 1 --minimum 50000 --keys keys
+  confetti plan new strings plan.toml --like examples.txt --epsilon 1 --minimum 50000 --keys keys`
 }
 
 func (c stringsPlan) Run(std terminal.Streams) error {
+	if err := c.follow(std.Err); err != nil {
+		return err
+	}
 	p, err := c.draft()
 	if err != nil {
 		return err
@@ -47,4 +58,58 @@ func (c stringsPlan) draft() (plan.Plan, error) {
 	}
 	asked.Seed, asked.Answered = freshSeed(), c.Bits
 	return c.plan(c.Title, plan.Question{Kind: "strings", Strings: &asked}, nil, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"})
+}
+
+// follow takes from examples what strings are made of and how long they are, and says so.
+func (c *stringsPlan) follow(w io.Writer) error {
+	if c.Like == "" {
+		return nil
+	}
+	if c.Alphabet != "" || c.Longest != 0 {
+		return terminal.Usagef("--like says what strings are made of: leave out --alphabet and --longest")
+	}
+	examples, err := table.ReadDomain(c.Like)
+	if err != nil {
+		return err
+	}
+	c.Alphabet, c.Longest = spelt(examples)
+	of, each := "--alphabet '"+c.Alphabet+"'", "characters"
+	if c.Alphabet == "" {
+		of, each = "any text", "bytes"
+	}
+	_, err = fmt.Fprintf(w, "note: like %d examples: %s, --longest %d %s. What is longer, or has another character, is counted as not fitting.\n", len(examples), of, c.Longest, each)
+	return err
+}
+
+// spelt returns characters as --alphabet names them and the length of the longest of some examples: all small letters
+// where there is one, all capitals and all digits likewise. Where one is not of ASCII it returns no alphabet, and bytes.
+func spelt(examples []string) (alphabet string, longest int) {
+	classes := map[string]string{}
+	var others []rune
+	for _, text := range examples {
+		longest = max(longest, len(text))
+		for _, r := range text {
+			switch {
+			case r > unicode.MaxASCII:
+				classes["any"] = ""
+			case unicode.IsLower(r):
+				classes["lower"] = "a-z"
+			case unicode.IsUpper(r):
+				classes["upper"] = "A-Z"
+			case unicode.IsDigit(r):
+				classes["digit"] = "0-9"
+			default:
+				others = append(others, r)
+			}
+		}
+	}
+	if _, any := classes["any"]; any {
+		return "", longest
+	}
+	slices.Sort(others)
+	rest := string(slices.Compact(others))
+	if strings.Contains(rest, "-") { // last, where it stands for itself
+		rest = strings.ReplaceAll(rest, "-", "") + "-"
+	}
+	return classes["lower"] + classes["upper"] + classes["digit"] + rest, longest
 }
