@@ -2,8 +2,12 @@ package flags
 
 import (
 	"errors"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -46,4 +50,47 @@ func alphabetOf(text string) (string, error) {
 		i += 2
 	}
 	return string(all), nil
+}
+
+// Spelt returns what the examples of a file, one a line, are made of, as --alphabet names it, and how long they are.
+func Spelt(path string) (alphabet string, longest int, err error) {
+	examples, err := table.ReadDomain(path)
+	if err != nil {
+		return "", 0, err
+	}
+	alphabet, longest = spelt(examples)
+	return alphabet, longest, nil
+}
+
+// spelt returns characters as --alphabet names them and the length of the longest of some examples: all small letters
+// where there is one, all capitals and all digits likewise. Where one is not of ASCII it returns no alphabet, and bytes.
+func spelt(examples []string) (alphabet string, longest int) {
+	classes := map[string]string{}
+	var others []rune
+	for _, text := range examples {
+		longest = max(longest, len(text))
+		for _, r := range text {
+			switch {
+			case r > unicode.MaxASCII:
+				classes["any"] = ""
+			case unicode.IsLower(r):
+				classes["lower"] = "a-z"
+			case unicode.IsUpper(r):
+				classes["upper"] = "A-Z"
+			case unicode.IsDigit(r):
+				classes["digit"] = "0-9"
+			default:
+				others = append(others, r)
+			}
+		}
+	}
+	if _, any := classes["any"]; any {
+		return "", longest
+	}
+	slices.Sort(others)
+	rest := string(slices.Compact(others))
+	if strings.Contains(rest, "-") { // last, where it stands for itself
+		rest = strings.ReplaceAll(rest, "-", "") + "-"
+	}
+	return classes["lower"] + classes["upper"] + classes["digit"] + rest, longest
 }

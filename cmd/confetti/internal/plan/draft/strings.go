@@ -4,13 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -68,48 +64,14 @@ func (c *stringsPlan) follow(w io.Writer) error {
 	if c.Alphabet != "" || c.Longest != 0 {
 		return terminal.Usagef("--like says what strings are made of: leave out --alphabet and --longest")
 	}
-	examples, err := table.ReadDomain(c.Like)
-	if err != nil {
+	var err error
+	if c.Alphabet, c.Longest, err = flags.Spelt(c.Like); err != nil {
 		return err
 	}
-	c.Alphabet, c.Longest = spelt(examples)
 	of, each := "--alphabet '"+c.Alphabet+"'", "characters"
 	if c.Alphabet == "" {
 		of, each = "any text", "bytes"
 	}
-	_, err = fmt.Fprintf(w, "note: like %d examples: %s, --longest %d %s. What is longer, or has another character, is counted as not fitting.\n", len(examples), of, c.Longest, each)
+	_, err = fmt.Fprintf(w, "note: like the examples: %s, --longest %d %s. What is longer, or has another character, is counted as not fitting.\n", of, c.Longest, each)
 	return err
-}
-
-// spelt returns characters as --alphabet names them and the length of the longest of some examples: all small letters
-// where there is one, all capitals and all digits likewise. Where one is not of ASCII it returns no alphabet, and bytes.
-func spelt(examples []string) (alphabet string, longest int) {
-	classes := map[string]string{}
-	var others []rune
-	for _, text := range examples {
-		longest = max(longest, len(text))
-		for _, r := range text {
-			switch {
-			case r > unicode.MaxASCII:
-				classes["any"] = ""
-			case unicode.IsLower(r):
-				classes["lower"] = "a-z"
-			case unicode.IsUpper(r):
-				classes["upper"] = "A-Z"
-			case unicode.IsDigit(r):
-				classes["digit"] = "0-9"
-			default:
-				others = append(others, r)
-			}
-		}
-	}
-	if _, any := classes["any"]; any {
-		return "", longest
-	}
-	slices.Sort(others)
-	rest := string(slices.Compact(others))
-	if strings.Contains(rest, "-") { // last, where it stands for itself
-		rest = strings.ReplaceAll(rest, "-", "") + "-"
-	}
-	return classes["lower"] + classes["upper"] + classes["digit"] + rest, longest
 }

@@ -1,10 +1,6 @@
-package draft
+package flags
 
-import (
-	"testing"
-
-	"github.com/confetti-dp/confetti/internal/cli/flags"
-)
+import "testing"
 
 // Examples say what strings are made of and how long they are, in the words of --alphabet, which a hyphen among the
 // characters does not change.
@@ -22,7 +18,7 @@ func TestExamplesSayHowStringsAreSpelt(t *testing.T) {
 		{[]string{"ёж"}, "", "", 4},
 	} {
 		alphabet, longest := spelt(c.examples)
-		asked, err := flags.Strings{Longest: longest}.Question(alphabet)
+		asked, err := Strings{Longest: longest}.Question(alphabet)
 		if err != nil || alphabet != c.alphabet || asked.Alphabet != c.all || longest != c.longest {
 			t.Errorf("%q: %q of %d, %q, %v", c.examples, alphabet, longest, asked.Alphabet, err)
 		}
