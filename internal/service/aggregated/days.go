@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
+	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -53,6 +54,15 @@ func (c *crowd) day(b aggregator.Batch) ([]byte, error) {
 		return nil, nil
 	}
 	return b.MarshalBinary()
+}
+
+// withheld says why nothing leaves of a crowd.
+func (c *crowd) withheld() error {
+	other := ""
+	if c.Sum.Correlated() {
+		other = ", or its row failed or came too late"
+	}
+	return wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d%s", c.Minimum, other)
 }
 
 // passed reports whether a row can never be drawn.

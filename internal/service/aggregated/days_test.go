@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -196,6 +197,109 @@ func TestARowIsNotDrawnTwice(t *testing.T) {
 	}
 	if reason := found(c.nodes[dap.Leader].service, c.plan.Hash()).crowds[0].failed(); !strings.Contains(reason, "older copy") {
 		t.Errorf("the leader says %q", reason)
+	}
+}
+
+// A round that was begun and failed is a missed row: it is in no later one, and nothing of it leaves when its damage is
+// mended. It does not end the study.
+func TestAFailedRoundIsAMissedRow(t *testing.T) {
+	days := [][]int64{{3, 1, 0, 0}, nil, {1, 1, 1, 1}}
+	for name, damage := range map[string]struct {
+		role dap.Role
+		sum  func([]byte) []byte
+		dies string // the leader does, where it gives the row up
+	}{
+		"the helper lost a report": {role: dap.Helper, sum: func(b []byte) []byte { b[7]--; return b }},
+		"the helper's is cut":      {role: dap.Helper, sum: func(b []byte) []byte { return b[:5] }},
+		"the leader's is cut":      {role: dap.Leader, sum: func(b []byte) []byte { return b[:5] }},
+		"the leader dies before":   {dap.Helper, func(b []byte) []byte { b[7]--; return b }, "rows/give-up"},
+		"the leader dies after":    {dap.Helper, func(b []byte) []byte { b[7]--; return b }, "rows/give-up/committed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCourse(t)
+			c.begin(1)
+			c.all(0, 0, 0, 1)
+			c.close()
+			c.finish()
+			c.begin(2)
+			c.all(2, 2, 2, 2)
+			c.close()
+			c.unshared()
+			prefix := map[dap.Role]string{dap.Leader: "reports-", dap.Helper: "plan-"}[damage.role]
+			whole, err := c.kept(damage.role).Sum(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shelf := c.shelf(damage.role, prefix)
+			write := func(body []byte) {
+				if err := shelf.Update(t.Context(), func(tx keep.Tx) error { tx.Put(sums, first, body); return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(damage.sum(bytes.Clone(whole)))
+			tries := func() (err error) {
+				for range enough {
+					if status, _, _ := c.collected(); status == 200 {
+						t.Fatal("a sum that cannot be had is told")
+					}
+					err = c.step()
+				}
+				return err
+			}
+			if damage.dies != "" {
+				c.killed(dap.Leader, damage.dies, 1)
+				if tries() == nil {
+					t.Fatal("the leader did not die")
+				}
+				c.revive(dap.Leader)
+				c.start(dap.Leader)
+			}
+			tries()
+			if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.Withheld)) || !strings.Contains(string(body), "failed") {
+				t.Errorf("answered %d: %s", status, body)
+			}
+			if damage.role == dap.Helper { // the leader's reports are forgotten
+				write(whole)
+			}
+			for range 3 {
+				c.step()
+				if status, _, _ := c.collected(); status == 200 {
+					t.Error("a row that was given up is told")
+				}
+			}
+			for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+				c.revive(role)
+				c.start(role)
+			}
+			c.begin(3)
+			c.all(0, 1, 2, 3)
+			c.close()
+			c.finish()
+			c.want(row(3, days...), 4)
+			c.serve(2)
+			c.step()
+			if status, _, _ := c.collected(); status == 200 {
+				t.Error("a row that was given up is told after a later one")
+			}
+		})
+	}
+}
+
+// A leader that has not heard whether its helper has told a round begins no later one.
+func TestALeaderWaitsForARound(t *testing.T) {
+	c := newCourse(t)
+	c.begin(1)
+	c.all(0, 0, 0, 1)
+	c.close()
+	c.unshared()
+	store := c.nodes[dap.Leader].service.rows
+	if _, err := store.Begin(t.Context(), rows.Round{Study: c.plan.Round.Study, Number: 2}, 0); err == nil || !strings.Contains(err.Error(), "being handed on: round 1") {
+		t.Error(err)
+	}
+	c.finish()
+	days, err := store.Begin(t.Context(), rows.Round{Study: c.plan.Round.Study, Number: 2}, 0)
+	if err != nil || len(days) != 1 {
+		t.Errorf("%d days, %v", len(days), err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/aggregator"
@@ -31,8 +32,9 @@ func damaged(err error) bool {
 
 // failure is how often in a row the sum of a crowd could not be had, and why.
 type failure struct {
-	why   string
-	times int
+	why    string
+	times  int
+	untold bool // nothing of the crowd has left either aggregator, as far as this one knows
 }
 
 // refusals are the helper's that the same request meets again.
@@ -64,17 +66,42 @@ func (s *Service) tried(c *crowd, err error) {
 		c.failure = failure{}
 		return
 	}
-	c.failure = failure{why, c.failure.times + 1}
+	c.failure = failure{why, c.failure.times + 1, untold(err)}
 	if c.failure.times == enough {
 		s.o.Log.Error("the sum of a crowd can never be had, and is not tried again before a restart", "plan", c.of.name, "crowd", c.number, "reason", why)
 	}
+}
+
+// untold reports whether an error says that the helper has not drawn its share, and will not.
+func untold(err error) bool {
+	_, fromPeer := errors.AsType[*peerError](err)
+	p, told := errors.AsType[*wire.Problem](err)
+	return damaged(err) || fromPeer && told && (p.Code == wire.BatchRefused || p.Code == wire.Withheld)
+}
+
+// missed gives up for good a row of rounds that hang together which can never be had and was told to nobody: later rows
+// go on without it.
+func (s *Service) missed(ctx context.Context, c *crowd) error {
+	c.of.mu.Lock()
+	f := c.failure
+	c.of.mu.Unlock()
+	if f.times < enough || !f.untold || !c.Sum.Correlated() {
+		return nil
+	}
+	left, err := c.of.kept.GiveUp(ctx, c.number)
+	if left || err != nil {
+		return shelves.Answer(err)
+	}
+	s.o.Log.Error("a row is given up, and later rounds go on without it", "plan", c.of.name, "crowd", c.number, "reason", f.why)
+	c.clear()
+	return nil
 }
 
 // give gives a crowd's sum up.
 func (c *crowd) give(why string) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	c.failure = failure{why, enough}
+	c.failure = failure{why: why, times: enough}
 }
 
 // clear forgets what has gone wrong with a crowd's sum.

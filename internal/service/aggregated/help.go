@@ -167,6 +167,9 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 		return nil, err
 	}
 	days, others, err := s.begins(ctx, c)
+	if damaged(err) {
+		return nil, c.spoilt()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +194,12 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 		return c.drawn(batch, leader, days)
 	})
 	if err != nil {
-		if p, ok := errors.AsType[*wire.Problem](err); ok {
+		if errors.Is(err, rows.ErrGivenUp) {
+			err = wire.Problemf(wire.Withheld, "%w", err)
+		} else if p, ok := errors.AsType[*wire.Problem](err); ok {
 			c.give("the leader " + c.of.plan.Route.Sum.Leader.Operator + " asks for another sum than is here: " + p.Detail)
 		} else if damaged(err) {
-			c.give(errDamaged.Error())
-			err = wire.Problemf(wire.BatchRefused, "what the helper has added is damaged on disk")
+			err = c.spoilt()
 		}
 		return nil, shelves.Answer(err)
 	}
@@ -205,6 +209,12 @@ func (s *Service) shareOf(ctx context.Context, c *crowd, q dap.ShareReq, receipt
 	}
 	c.clear()
 	return kept, s.o.Failpoint("share-drawn")
+}
+
+// spoilt gives a crowd of the helper's up that cannot be read, and returns the answer.
+func (c *crowd) spoilt() error {
+	c.give(errDamaged.Error())
+	return wire.Problemf(wire.BatchRefused, "what the helper has added is damaged on disk")
 }
 
 // begins returns what the helper's row of a crowd tells of beside its own batch, and the checksum of that. A crowd that

@@ -123,7 +123,7 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 	}
 	if kept, err := c.of.kept.Share(r.Context(), c.number, rows.Withheld); err != nil || kept != nil {
 		if err == nil {
-			err = wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d", c.Minimum)
+			err = c.withheld()
 		}
 		return err
 	}

@@ -15,8 +15,10 @@ type Day struct {
 }
 
 // Begin writes that the row of a round may be drawn from now on, and returns what was kept of all rounds
-// before it that were begun, in their order. Again it returns the same: a round before one that was begun
-// is ErrLater. So each round is in all rows after its own, or in none.
+// before it whose rows have left, in their order. Again it returns the same: a round before one that was begun
+// is ErrLater, and one that was begun and has not left is given up. So each round is in all rows after its own, or in none,
+// whatever became of one between. A leader gives a round up by itself (GiveUp), and waits for that here: its helper may
+// have told what it has not heard.
 func (s *Store) Begin(ctx context.Context, r Round, crowd int) (earlier []Day, err error) {
 	var before []int
 	err = s.write(ctx, "begin", func() error {
@@ -49,30 +51,49 @@ func (s *Store) Begin(ctx context.Context, r Round, crowd int) (earlier []Day, e
 		return nil, err
 	}
 	for _, number := range before {
-		sum, err := s.day(ctx, Round{r.Study, number}, crowd)
+		sum, left, err := s.day(ctx, Round{r.Study, number}, crowd)
 		if err != nil {
 			return nil, err
 		}
-		earlier = append(earlier, Day{number, sum})
+		if left {
+			earlier = append(earlier, Day{number, sum})
+		}
 	}
 	return earlier, nil
 }
 
-func (s *Store) day(ctx context.Context, r Round, crowd int) ([]byte, error) {
+// day returns what was kept of a round whose row has left, and gives another one up.
+func (s *Store) day(ctx context.Context, r Round, crowd int) (sum []byte, left bool, err error) {
 	name, there, err := s.main.Get(ctx, roundsTable, fmt.Sprintf("%s/%d", r.Study, r.Number))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !there {
-		return nil, fmt.Errorf("%w: round %d of a study is missing", keep.ErrDamaged, r.Number)
+		return nil, false, fmt.Errorf("%w: round %d of a study is missing", keep.ErrDamaged, r.Number)
 	}
 	shelf, err := s.store.Open(ctx, planPrefix+string(name))
 	if err != nil {
-		return nil, fmt.Errorf("round %d of the study: %w", r.Number, err)
+		return nil, false, fmt.Errorf("round %d of the study: %w", r.Number, err)
 	}
-	sum, err := one(shelf.Get(ctx, daysTable, crowdKey(crowd)))
+	_, left, err = shelf.Get(ctx, sharesTable, within(crowd, s.leaves()))
+	if err != nil {
+		return nil, false, err
+	}
+	if !left {
+		_, given, err := shelf.Get(ctx, sharesTable, within(crowd, Withheld))
+		if given || err != nil {
+			return nil, false, err
+		}
+		if s.leader {
+			return nil, false, fmt.Errorf("%w: round %d", errEarlier, r.Number)
+		}
+		if left, err = s.giveUp(ctx, shelf, crowd); !left || err != nil {
+			return nil, false, err
+		}
+	}
+	sum, err = one(shelf.Get(ctx, daysTable, crowdKey(crowd)))
 	if err == nil && sum == nil {
-		err = fmt.Errorf("%w: round %d", errEarlier, r.Number)
+		err = fmt.Errorf("%w: what round %d of a study added up is missing", keep.ErrDamaged, r.Number)
 	}
-	return sum, err
+	return sum, true, err
 }

@@ -202,6 +202,9 @@ func (p *Plan) Keep(ctx context.Context, crowd int, step string, draw func(sum [
 			if err != nil {
 				return err
 			}
+			if step != Withheld && slices.Contains(c.Steps, Withheld) {
+				return ErrGivenUp
+			}
 			if kept, err = draw(sum, &c); err != nil {
 				return err
 			}
@@ -218,6 +221,40 @@ func (p *Plan) Keep(ctx context.Context, crowd int, step string, draw func(sum [
 		return nil, err
 	}
 	return kept, nil
+}
+
+// leaves returns the step from which on something of a crowd has left this aggregator.
+func (s *Store) leaves() string {
+	if s.leader {
+		return Both
+	}
+	return Own
+}
+
+// GiveUp writes that nothing of a crowd leaves any more, unless something has: left. A share that a leader has drawn for
+// itself stays here.
+func (p *Plan) GiveUp(ctx context.Context, crowd int) (left bool, err error) {
+	return p.of.giveUp(ctx, p.sums, crowd)
+}
+
+func (s *Store) giveUp(ctx context.Context, shelf keep.Shelf, crowd int) (left bool, err error) {
+	err = s.write(ctx, "give-up", func() error {
+		return shelf.Update(ctx, func(tx keep.Tx) error {
+			c, err := told(tx, crowd)
+			if err != nil {
+				return err
+			}
+			left = slices.Contains(c.Steps, s.leaves())
+			if left || slices.Contains(c.Steps, Withheld) {
+				return nil
+			}
+			c.Steps = append(c.Steps, Withheld)
+			tx.Put(toldTable, crowdKey(crowd), c.marshal())
+			tx.Put(sharesTable, within(crowd, Withheld), []byte(Withheld))
+			return nil
+		})
+	})
+	return left, err
 }
 
 // Added is what was added up of a crowd: the bytes of the sum, which no row knows, and what may be

@@ -66,8 +66,11 @@ var (
 	// this one, and no other may.
 	ErrLater = errors.New("a later round of the study has told of all before it, and this one was not among them")
 
-	// errEarlier is the error of a round an earlier one of which may have been drawn, and has not left.
+	// errEarlier is the error of a leader's round an earlier one of which is neither there nor given up.
 	errEarlier = errors.New("an earlier round of the study is being handed on")
+
+	// ErrGivenUp is the error of what was given up: nothing of it leaves.
+	ErrGivenUp = errors.New("the crowd was given up, and nothing of it leaves")
 
 	// errMeanwhile is the error of who finds that another process has done the same.
 	errMeanwhile = errors.New("another process has done it meanwhile")

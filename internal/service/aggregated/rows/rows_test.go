@@ -287,3 +287,33 @@ func FuzzCrowd(f *testing.F) {
 		}
 	})
 }
+
+// What is given up never leaves, and what has left is not given up.
+func TestWhatIsGivenUpNeverLeaves(t *testing.T) {
+	draw := func([]byte, *Crowd) ([]byte, error) { return []byte("share"), nil }
+	for owner, leaves := range map[string]string{"leader": Both, "helper": Own} {
+		p := served(t, opened(t, t.TempDir(), owner, never), "plan")
+		if owner == "leader" {
+			if _, err := p.Keep(t.Context(), 0, Own, draw); err != nil { // which stays here
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if left, err := p.GiveUp(t.Context(), 0); left || err != nil {
+				t.Fatal(left, err)
+			}
+		}
+		if _, err := p.Keep(t.Context(), 0, leaves, draw); !errors.Is(err, ErrGivenUp) {
+			t.Errorf("%s: %v", owner, err)
+		}
+		if kept, err := p.Share(t.Context(), 0, leaves); kept != nil || err != nil {
+			t.Errorf("%s: %q, %v", owner, kept, err)
+		}
+		if _, err := p.Keep(t.Context(), 1, leaves, draw); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := p.GiveUp(t.Context(), 1); !left || err != nil {
+			t.Errorf("%s gives up what has left: %v", owner, err)
+		}
+	}
+}
