@@ -53,6 +53,7 @@ type view struct {
 	Answers []answer // the newest first
 	Waiting int
 	Off     string
+	Counted []string // of studies that count events
 }
 
 // meter is how full a budget is.
@@ -105,6 +106,7 @@ func Write(w io.Writer, l *client.Ledger, o Options) error {
 	for _, r := range o.Rooms {
 		v.Meters = append(v.Meters, meter{100 * min(1, r.Shares.Box(), r.Shares.Sums()), r.String(), r.Left("like the last")})
 	}
+	v.Counted = words.Counted(l)
 	for _, e := range slices.Backward(l.Entries) {
 		one := answered(e, o)
 		if one.Waits {

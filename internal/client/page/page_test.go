@@ -50,6 +50,13 @@ func TestThePageSaysWhatWasSaid(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
 	}
+	if counted := drawn(t, func(l *client.Ledger, _ *Options) {
+		e := &l.Entries[0]
+		e.Study, e.Events, e.Most = strings.Repeat("ab", 32), 1, 2
+		e.From, e.Until = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC).Add(plan.LastRow)
+	}); !strings.Contains(counted, "one charge for the year 2027, 1 of 2 events said. It counts on no aggregator") || strings.Contains(text, "one charge for") {
+		t.Error("the page does not say what a study's one charge is for")
+	}
 	if strings.Contains(text, "<script") || regexp.MustCompile(`(src|href)="http:`).MatchString(text) {
 		t.Error("the page loads something")
 	}

@@ -42,7 +42,9 @@ func Show(w io.Writer, l *client.Ledger, prior float64) error {
 	for _, j := range l.Studies {
 		fmt.Fprintf(&b, "Of study %s it answers round %d, which it drew on %s.\n", j.Study, j.Round, date(j.At))
 	}
-	counted(&b, l)
+	for _, says := range Counted(l) {
+		fmt.Fprintln(&b, says)
+	}
 	for _, e := range l.Entries {
 		showEntry(&b, e, prior)
 	}
@@ -50,17 +52,18 @@ func Show(w io.Writer, l *client.Ledger, prior float64) error {
 	return err
 }
 
-// counted says of each study that counts events how many were said, and what its one charge is for.
-func counted(b *strings.Builder, l *client.Ledger) {
+// Counted says of each study that counts events how many were said, what its one charge is for, and what that rests on.
+func Counted(l *client.Ledger) (says []string) {
 	said := map[string]int{}
 	for _, e := range l.Entries {
 		said[e.Study] += e.Events
 	}
 	for _, e := range l.Entries {
 		if e.Most > 0 && !e.Covered {
-			fmt.Fprintf(b, "Of study %s: one charge for %s, %d of %s said.\n", e.Study, span(e.From, e.Until.Add(-plan.LastRow)), said[e.Study], events(e.Most))
+			says = append(says, fmt.Sprintf("Of study %s: one charge for %s, %d of %s said. It counts on no aggregator's database being put back to an older copy.", e.Study, span(e.From, e.Until.Add(-plan.LastRow)), said[e.Study], events(e.Most)))
 		}
 	}
+	return says
 }
 
 // span names a time, as a year where it is one.
