@@ -42,7 +42,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	if t, ok := crowds[0].Tally.(*tally.Sums); ok {
 		sum := q.scaled(t)
 		m.Error = sum.Error
-		m.Found = decode.Strings(q.code, sum.Vector, m.Error)
+		m.Found = decode.Strings(q.code, sum.Vector, m.Error, nil)
 		return m, nil
 	}
 	counted := crowds[0].Tally.(*tally.Counts)
@@ -58,7 +58,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		m.Answers += float64(n) / float64(m.Respondents)
 	}
 	m.Error = math.Hypot(sum.Error, q.rows.Spec().Clipping(m.Respondents, q.seen(sum, m.Respondents)))
-	m.Found = decode.Strings(q.code, sum.Vector, m.Error)
+	m.Found = decode.Strings(q.code, sum.Vector, m.Error, q.rows.Spec().Excess)
 	return m, nil
 }
 

@@ -78,6 +78,12 @@ func (s Shape) Ones() int {
 // Even returns the share of pairs with which all entries of a vector are alike.
 func (s Shape) Even() float64 { return float64(s.Length()) / float64(s.Positions()+s.Length()) }
 
+// Norm returns the length, in the sense of geometry, of the vector of a string of so many symbols: shorter ones have
+// fewer pairs.
+func (s Shape) Norm(symbols int) float64 {
+	return math.Sqrt(1 - s.Pairs + s.Pairs*float64(min(symbols+1, s.Length()))/float64(s.Length()))
+}
+
 // Numbers returns the length of vectors.
 func (s Shape) Numbers() int { return s.Buckets*s.Positions()*s.Cells + s.Pairing() }
 

@@ -21,13 +21,20 @@ type Sum struct {
 // Gain returns what clipping leaves of a unit vector on average over rotations: E z clip(z)
 // for z = sqrt(D) u, u a coordinate of a uniform unit vector, the regularized incomplete
 // beta function I_(R^2/D)(1/2, (D+1)/2), close to 2 Phi(R) - 1. Of a shorter vector it leaves
-// more, so that its estimate comes out at most 1/Gain too long.
+// more, so that its estimate comes out too long, by Excess.
 func (s Spec) Gain() float64 {
 	d := float64(s.Rows)
 	if s.Few || s.Clip*s.Clip >= d {
 		return 1
 	}
 	return prob.RegularizedBeta(0.5, (d+1)/2, s.Clip*s.Clip/d)
+}
+
+// Excess returns by what factor the estimate of vectors of a length, at most 1, is too long: from 1 to 1/Gain.
+func (s Spec) Excess(length float64) float64 {
+	wider := s
+	wider.Clip /= length
+	return wider.Gain() / s.Gain()
 }
 
 // Estimate returns the sum of the vectors of n devices that sent the counts:

@@ -420,6 +420,41 @@ func TestEstimateIsUnbiased(t *testing.T) {
 	})
 }
 
+// The estimate of shorter vectors is too long by Excess: with so many answers that only clipping is left. That it were
+// as long as others is refuted.
+func TestShorterVectorsComeOutTooLong(t *testing.T) {
+	s := Spec{Dimension: 1 << 14, Rows: 1 << 14, Answered: 64, Envelopes: 128, Clip: 1.9, Flip: 0.2, SquaredDistance: 2, Rare: 1e-9}
+	m, r := must(t, s), stattest.Rand(t)
+	const answers, vectors = 1 << 24, 8
+	for _, length := range []float64{1, 0.9, 0.7} {
+		sum, ones := 0.0, make([]float64, s.Rows)
+		for range vectors {
+			v := unit(r, s.Dimension)
+			for i := range v {
+				v[i] *= float32(length)
+			}
+			m.Ones(v, ones)
+			c := Counts{Answered: make([]uint32, s.Rows), Ones: make([]uint32, s.Rows)}
+			for row, p := range ones {
+				c.Answered[row], c.Ones[row] = answers, uint32(math.Round(p*answers))
+			}
+			got, err := m.Estimate(c, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range got.Vector {
+				sum += x * float64(v[i]) / (length * length * vectors)
+			}
+		}
+		if math.Abs(sum-s.Excess(length)) > 0.004 {
+			t.Errorf("of length %v an estimate is longer by %v, and Excess says %v", length, sum, s.Excess(length))
+		}
+		if length < 1 && math.Abs(sum-1) < 0.01 {
+			t.Errorf("of length %v an estimate is longer by %v alone", length, sum)
+		}
+	}
+}
+
 // The law of an estimate, by that of how many of 300 devices say one in each row, over rotations. Where models are what
 // devices hold, no coordinate has a bias, and those that no vector has show no smaller an error than the others have. Of an
 // estimate without models the coordinates of vectors have a bias, which those would hide: the twin is caught.

@@ -45,9 +45,33 @@ const (
 )
 
 // Strings reads the sum of vectors of a code, each number of which has the given deviation. The most
-// frequent come first.
-func Strings(c *treecode.Code, sum []float64, deviation float64) []Found {
-	return newDecoder(c, sum, deviation).strings()
+// frequent come first. Vectors of a norm came out too long by the factor excess; nil: none did.
+func Strings(c *treecode.Code, sum []float64, deviation float64, excess func(norm float64) float64) []Found {
+	found := newDecoder(c, sum, deviation).strings()
+	if excess == nil {
+		return found
+	}
+	for i := range found {
+		found[i].divide(excess(c.Norm(len(found[i].symbols))))
+	}
+	sortFound(found)
+	return found
+}
+
+// divide makes all that is said of a count smaller by a factor.
+func (f *Found) divide(by float64) {
+	f.Count.Mean, f.Count.StdErr = f.Count.Mean/by, f.Count.StdErr/by
+	f.Needed, f.lent = f.Needed/by, f.lent/by
+	for i, v := range f.after {
+		f.after[i] = estimate.Value{Mean: v.Mean / by, StdErr: v.StdErr / by}
+	}
+}
+
+// sortFound puts the most frequent first.
+func sortFound(all []Found) {
+	slices.SortFunc(all, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(b.Count.Mean, a.Count.Mean), cmp.Compare(a.Text, b.Text))
+	})
 }
 
 // strings reads all buckets.
@@ -78,9 +102,7 @@ func (d *decoder) strings() []Found {
 			out = append(out, *f)
 		}
 	}
-	slices.SortFunc(out, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(b.Count.Mean, a.Count.Mean), cmp.Compare(a.Text, b.Text))
-	})
+	sortFound(out)
 	return out
 }
 

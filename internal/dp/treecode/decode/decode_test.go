@@ -45,7 +45,7 @@ func TestFrequentStringsAreFound(t *testing.T) {
 	held := map[string]int{"abcd": 900, "ab": 700, "d": 500, "dcba": 400, "": 300, "bb": 3, "ca": 2}
 	for _, deviation := range []float64{0.01, 8} {
 		c, sum := summed(t, small, held, seeded.New(1), deviation)
-		found := Strings(c, sum, deviation)
+		found := Strings(c, sum, deviation, nil)
 		if len(found) < 5 {
 			t.Fatalf("noise of %v: found %d", deviation, len(found))
 		}
@@ -171,7 +171,7 @@ func TestLentBeginningsAreNoCount(t *testing.T) {
 		for at := range 3 {
 			sum[at*c.Cells+int(cells[at])] += 120 * math.Sqrt((1-c.Pairs)/float64(c.Positions()))
 		}
-		for _, f := range Strings(c, sum, 4) {
+		for _, f := range Strings(c, sum, 4, nil) {
 			if f.Text != "abcd" {
 				continue
 			}
@@ -241,5 +241,35 @@ func TestATailStandsOut(t *testing.T) {
 		if d.tail(left, f) != c.taken {
 			t.Errorf("a tail that says %v of 30 +- 10 is taken: %v", c.tail, !c.taken)
 		}
+	}
+}
+
+// What clipping leaves of a shorter vector is more, and is taken off its count, its error and its intervals alike.
+func TestShorterVectorsAreNotTooLong(t *testing.T) {
+	excess := func(norm float64) float64 { return 1 / (norm * norm) }
+	const held = 1000
+	c, sum := summed(t, small, nil, seeded.New(4), 1)
+	norm, v := c.Norm(1), make([]float32, c.Numbers())
+	symbols, err := c.Encode("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Write(symbols, v)
+	squares := 0.0
+	for i, x := range v {
+		squares += float64(x) * float64(x)
+		sum[i] += held * excess(norm) * float64(x)
+	}
+	if math.Abs(squares-norm*norm) > 1e-6 || norm > 0.98 || c.Norm(4) != 1 {
+		t.Fatalf("a vector of squared length %v has the norm %v", squares, norm)
+	}
+	long, right := Strings(c, sum, 1, nil), Strings(c, sum, 1, excess)
+	if len(right) != 1 || math.Abs(right[0].Count.Mean-held) > 5*right[0].Count.StdErr || math.Abs(long[0].Count.Mean-held) < 20 {
+		t.Fatalf("%v, and as it is %v", right, long)
+	}
+	low, high := right[0].IntervalAtOnce(0.05)
+	wide, wider := long[0].IntervalAtOnce(0.05)
+	if by := excess(norm); math.Abs(low*by-wide) > 1e-6 || math.Abs(high*by-wider) > 1e-6 {
+		t.Errorf("%v to %v, and as it is %v to %v", low, high, wide, wider)
 	}
 }
