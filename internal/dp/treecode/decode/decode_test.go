@@ -219,31 +219,6 @@ func TestABeamKeepsTheBest(t *testing.T) {
 	}
 }
 
-// A string whose tail says nothing is not taken, though its count is so small that the tail might have missed it by
-// chance: a wrong path fits everywhere else.
-func TestATailStandsOut(t *testing.T) {
-	c, sum := summed(t, small, nil, seeded.New(3), 0)
-	d := newDecoder(c, sum, 1)
-	symbols, err := c.Encode("abcd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &Found{symbols: symbols, Count: estimate.Value{Mean: 30, StdErr: 10}}
-	f.bucket, f.cells = c.Word(symbols)
-	left := make([]float32, d.size)
-	for _, c := range []struct {
-		tail  float64 // the count that the tail says
-		taken bool
-	}{{5, false}, {30, false}, {35, true}} {
-		for at := d.Positions() - d.Tail; at < d.Positions(); at++ {
-			left[at*d.Cells+int(f.cells[at])] = float32((c.tail - f.Count.Mean) * d.centred / d.roots)
-		}
-		if d.tail(left, f) != c.taken {
-			t.Errorf("a tail that says %v of 30 +- 10 is taken: %v", c.tail, !c.taken)
-		}
-	}
-}
-
 // What clipping leaves of a shorter vector is more, and is taken off its count, its error and its intervals alike.
 func TestShorterVectorsAreNotTooLong(t *testing.T) {
 	excess := func(norm float64) float64 { return 1 / (norm * norm) }

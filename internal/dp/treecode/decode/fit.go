@@ -149,15 +149,11 @@ func (d *decoder) beyond(left []float32, f *Found, from int) float64 {
 	return sum * d.roots / float64(d.Positions()-from) / d.centred
 }
 
-// tail says that the positions of the whole string stand out by themselves, as what follows any beginning has to. They
-// also carry its count, or at least half of it: a wrong path fits everywhere else.
+// tail says that the positions of the whole string carry its count, or at least half of it: a wrong path
+// fits everywhere else.
 func (d *decoder) tail(left []float32, f *Found) bool {
 	more := d.beyond(left, f, d.Positions()-d.Tail)
-	deviation := f.Count.StdErr * math.Sqrt(float64(d.Positions())/float64(d.Tail))
-	if f.Count.Mean+more < needed(d.share-math.Ln2)*deviation {
-		return false
-	}
-	return more >= -f.Count.Mean/2 || more > -tailAgrees*deviation
+	return more >= -f.Count.Mean/2 || more > -tailAgrees*f.Count.StdErr*math.Sqrt(float64(d.Positions())/float64(d.Tail))
 }
 
 // cuts says that what follows each beginning of the string passes by itself: others of the bucket may share the
