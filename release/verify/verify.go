@@ -15,57 +15,11 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/plan/author"
-	"github.com/confetti-dp/confetti/internal/release/sheets"
-	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
-)
-
-// Names of files beside a release that was fetched: of the plan, signed and for people, and of
-// the public state that it names.
-const (
-	SignedFile = "plan.signed.json"
-	PlanFile   = "plan.toml"
-	StateFile  = "state"
-)
-
-// studyFile is the release of all rounds so far, where a study merges them.
-const (
-	studyFile = "study.json"
-	studyPage = "study.html"
-)
-
-// Published are the files that an analyzer publishes of a plan; counts only of questions
-// that count, of all rounds so far
-// only where a study merges them, an audit only where it attacks plans, and evidence only
-// where a public log has them.
-var Published = []string{release.JSONFile, release.PageFile, sheets.CountsFile, studyFile, studyPage, release.AuditFile, relay.ReceiptsFile, relay.SignatureFile, relay.EvidenceFile}
-
-// Format returns the end of a published file's name at the analyzer.
-func Format(file string) string {
-	switch file {
-	case release.JSONFile:
-		return "json"
-	case release.PageFile:
-		return "html"
-	}
-	return file
-}
-
-// shows says what is known after a verification of a collection, and showsTable of a table's counts.
-const (
-	shows = `It shows that the publisher signed this plan, or the study that it is a round of, whose
-coordinator signed the round; that the promise follows from its numbers; that the public
-state is the one that the plan names; and that the hops or aggregators that the plan names signed for the batches, with so many
-respondents in each, that the analyzer says it counted; and that the analyzer whose key
-the plan names signed these numbers. It cannot show that a hop kept its permutation to itself, or an aggregator its shares, that respondents exist and told the truth, or that the
-numbers are those that were in the batches: the analyzer alone has opened them.`
-	showsTable = `It shows that the promise follows from the plan's numbers, and that every name, interval and
-picture follows from the counts. It cannot show that the counts are those of the table, that the holder drew the noise
-as the plan says, or whose page this is: a holder signs nothing.`
 )
 
 // Evidence is what there is to verify.
@@ -97,41 +51,6 @@ type Evidence struct {
 	// Again draws the collections of the release's audit again, and says where they say
 	// something else; nil: they are not drawn.
 	Again func(p plan.Plan, report report.Report) error
-}
-
-// Report is what was looked at, and what was not.
-type Report struct {
-	// First is what is said before all else: whether it holds, for whom, and what is grave.
-	First []string `json:"first"`
-	// Expected says that somebody has said whose plan it is expected to be.
-	Expected  bool        `json:"expected"`
-	Findings  []Finding   `json:"findings"`
-	Unchecked []Unchecked `json:"unchecked,omitempty"`
-	// Shows says what is known now, and what no check can show.
-	Shows string `json:"shows"`
-}
-
-// Failed returns how many findings do not hold.
-func (r Report) Failed() (n int) {
-	for _, f := range r.Findings {
-		if !f.Holds {
-			n++
-		}
-	}
-	return n
-}
-
-// Unchecked is what was not looked at, since something was not given or not asked for.
-type Unchecked struct {
-	What string `json:"what"`
-	Why  string `json:"why"` // and what would have it looked at
-}
-
-// Finding is one thing that was looked at.
-type Finding struct {
-	What  string `json:"what"`
-	Holds bool   `json:"holds"`
-	Says  string `json:"says"`
 }
 
 // checks are what was looked at of a release, one after the other.
@@ -189,21 +108,6 @@ func Release(e Evidence) (Report, error) {
 	}
 	all.conclude(by)
 	return all.written(), nil
-}
-
-// written returns the report with everything written out that does not show, or turns text round:
-// titles, operators and errors of files are others' words, on a page as in a terminal.
-func (r Report) written() Report {
-	for i, text := range r.First {
-		r.First[i] = sanitize.Page(text)
-	}
-	for i, f := range r.Findings {
-		r.Findings[i].What, r.Findings[i].Says = sanitize.Page(f.What), sanitize.Page(f.Says)
-	}
-	for i, u := range r.Unchecked {
-		r.Unchecked[i] = Unchecked{sanitize.Page(u.What), sanitize.Page(u.Why)}
-	}
-	return r
 }
 
 // left adds what is not looked at.
