@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
@@ -41,7 +40,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		fault("folder", errors.New("name a folder for plans and marks"))
 	} else {
 		fault("folder", errors.Join(serve.Writable(c.Folder), earlier(string(c.Folder))))
-		errs = append(errs, c.place().Check())
+		errs = append(errs, c.Server.In(c.Folder).Check())
 	}
 	publishers, bearers, err := c.Visited.Open(c.Settings, &http, &common)
 	errs = append(errs, err)
@@ -54,15 +53,6 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	return http, Options{
 		Common: common, Folder: string(c.Folder), Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Identity: who, Limits: c.Limits,
 	}, errors.Join(errs...)
-}
-
-// place returns where the shelves are.
-func (c Config) place() shelves.Place {
-	p := shelves.Place{Server: c.Server}
-	if c.URL == "" {
-		p.Database = serve.Path(filepath.Join(string(c.Folder), shelvesFolder))
-	}
-	return p
 }
 
 // identity opens the one way to tell people that is set; nil if none is. others says that
@@ -100,7 +90,7 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 // verify reads a copy of the folder, or a database, as a start does, and asks the hops. It says
 // what is whole; the error says what is not.
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
-	place, done, err := c.place().Copy()
+	place, done, err := c.Server.In(c.Folder).Copy()
 	if err != nil {
 		return opening(err)
 	}
@@ -130,7 +120,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 // run serves until the context ends.
 func (c Config) run(ctx context.Context, http serve.Config, o Options) (err error) {
 	if c.URL != "" {
-		if o.Store, err = c.place().Open(ctx, o.Common); err != nil {
+		if o.Store, err = c.Server.In(c.Folder).Open(ctx, o.Common); err != nil {
 			return opening(err)
 		}
 	}

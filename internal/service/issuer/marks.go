@@ -22,10 +22,7 @@ type mark struct{ who, what [16]byte }
 // marksTable is the one of a shelf of marks, which has the name plan-HASH of its scope.
 const marksTable keep.Table = 1 // who -> what, by Insert
 
-const (
-	shelvesFolder = "shelves" // of the issuer's folder
-	shelfPrefix   = "plan-"
-)
+const shelfPrefix = "plan-"
 
 func shelfName(scope [32]byte) string { return fmt.Sprintf("%s%x", shelfPrefix, scope) }
 
@@ -49,7 +46,7 @@ func Make(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
-	return explained(shelves.Make(filepath.Join(folder, shelvesFolder)))
+	return explained(shelves.Make(filepath.Join(folder, shelves.InFolder)))
 }
 
 // earlier refuses a folder in which an earlier version kept files of its own.
@@ -71,8 +68,7 @@ func openStore(o Options) (keep.Store, error) {
 	if err := earlier(o.Folder); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(o.Folder, shelvesFolder)
-	store, err := shelves.Folder(path, o.Common, true)
+	store, err := shelves.Folder(filepath.Join(o.Folder, shelves.InFolder), o.Common, true)
 	return store, opening(err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/token"
 )
 
@@ -40,7 +41,7 @@ func gone([]byte) []byte { return nil }
 // start, and says which file it is and what to do, or everybody who has a token is
 // still known.
 func TestRot(t *testing.T) {
-	const shelf = shelvesFolder + "/" + shelfPrefix + "*"
+	const shelf = shelves.InFolder + "/" + shelfPrefix + "*"
 	for name, c := range map[string]rotten{
 		"the title is changed":       {file: shelf + ".rows", spoil: flip(0), want: "end the plan"},
 		"one in the middle":          {file: shelf + ".rows", spoil: flip(0.7), want: "end the plan"},
@@ -56,11 +57,11 @@ func TestRot(t *testing.T) {
 		"how far they were is half":  {file: shelf + ".check", spoil: flip(0.1)},
 		"and not known":              {file: shelf + ".check", spoil: empty, want: "end the plan"},
 		"nor there":                  {file: shelf + ".check", spoil: gone, want: "end the plan"},
-		"what is there is changed":   {file: shelvesFolder + "/main.rows", spoil: flip(0.9), want: "end the plan"},
-		"what is there is gone":      {file: shelvesFolder + "/main.rows", spoil: gone, want: "end the plan"},
-		"its key is changed":         {file: shelvesFolder + "/main.key", spoil: flip(0.5), want: "end the plan"},
-		"its key is gone":            {file: shelvesFolder + "/main.key", spoil: gone, want: "end the plan"},
-		"plans and claims are short": {file: shelvesFolder + "/main.rows", spoil: cut(1), want: "end the plan"},
+		"what is there is changed":   {file: shelves.InFolder + "/main.rows", spoil: flip(0.9), want: "end the plan"},
+		"what is there is gone":      {file: shelves.InFolder + "/main.rows", spoil: gone, want: "end the plan"},
+		"its key is changed":         {file: shelves.InFolder + "/main.key", spoil: flip(0.5), want: "end the plan"},
+		"its key is gone":            {file: shelves.InFolder + "/main.key", spoil: gone, want: "end the plan"},
+		"plans and claims are short": {file: shelves.InFolder + "/main.rows", spoil: cut(1), want: "end the plan"},
 	} {
 		t.Run(name, func(t *testing.T) { testRot(t, c) })
 	}

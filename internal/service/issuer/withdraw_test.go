@@ -11,6 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
@@ -105,7 +106,7 @@ func TestAnIdlePlanEnds(t *testing.T) {
 		if _, here, err := w.service.main.Get(t.Context(), plansTable, w.plan.Name()); here || err != nil {
 			t.Errorf("withdrawn %v: the plan is still here, %v", withdrawn, err)
 		}
-		left, err := filepath.Glob(filepath.Join(w.options.Folder, shelvesFolder, shelfPrefix+"*"))
+		left, err := filepath.Glob(filepath.Join(w.options.Folder, shelves.InFolder, shelfPrefix+"*"))
 		if err != nil || len(left) > 0 {
 			t.Errorf("withdrawn %v: %v are still here, %v", withdrawn, left, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -44,7 +43,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 		fault("folder", errors.New("name a folder for the log"))
 	} else {
 		fault("folder", serve.Writable(c.Folder))
-		errs = append(errs, c.place().Check())
+		errs = append(errs, c.Server.In(c.Folder).Check())
 	}
 	if o.Interval > 0 && o.Interval < 100*time.Millisecond {
 		fault("interval", errors.New("at least 100ms, or nothing for a second"))
@@ -58,15 +57,6 @@ func (c Config) Open(log *slog.Logger) (serve.Opened, error) {
 	return serve.Open(log, c.open, c.verify, c.run)
 }
 
-// place returns where the shelves are.
-func (c Config) place() shelves.Place {
-	p := shelves.Place{Server: c.Server}
-	if c.URL == "" {
-		p.Database = serve.Path(filepath.Join(string(c.Folder), shelvesFolder))
-	}
-	return p
-}
-
 // verify reads a copy of the folder, or a database, as a start does: every entry and text. It says what is whole;
 // the error says what is not.
 func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
@@ -75,7 +65,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 	if err != nil {
 		return err
 	}
-	place, done, err := c.place().Copy()
+	place, done, err := c.Server.In(c.Folder).Copy()
 	if err != nil {
 		return opening(err)
 	}
@@ -102,7 +92,7 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 // run serves until the context ends.
 func (c Config) run(ctx context.Context, http serve.Config, o Options) (err error) {
 	if c.URL != "" {
-		if o.Store, err = c.place().Open(ctx, o.Common); err != nil {
+		if o.Store, err = c.Server.In(c.Folder).Open(ctx, o.Common); err != nil {
 			return opening(err)
 		}
 	}

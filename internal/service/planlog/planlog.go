@@ -129,16 +129,13 @@ func prepare(o Options) (*Service, error) {
 	return s, err
 }
 
-// shelvesFolder is where a log is kept in its folder.
-const shelvesFolder = "shelves"
-
 // openStore opens the shelves in the log's folder, and refuses the folder of an earlier version.
 func openStore(o Options) (keep.Store, error) {
 	earlier := filepath.Join(o.Folder, ".state")
 	if _, err := os.Stat(earlier); err == nil {
 		return nil, fmt.Errorf("log: %s was kept by an earlier version, which this one does not read: begin a new log under a new name, in an empty folder", earlier)
 	}
-	store, err := shelves.Folder(filepath.Join(o.Folder, shelvesFolder), o.Common, true)
+	store, err := shelves.Folder(filepath.Join(o.Folder, shelves.InFolder), o.Common, true)
 	return store, opening(err)
 }
 

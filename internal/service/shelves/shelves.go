@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -32,6 +33,18 @@ type Server struct {
 
 	// Connect opens a database. A program without it has no PostgreSQL.
 	Connect Connect `toml:"-"`
+}
+
+// InFolder is where shelves lie in the folder of a service that keeps more in it.
+const InFolder = "shelves"
+
+// In returns where the shelves of a service are that has such a folder: in it, or in the database.
+func (s Server) In(folder serve.Path) Place {
+	p := Place{Server: s}
+	if s.URL == "" {
+		p.Database = serve.Path(filepath.Join(string(folder), InFolder))
+	}
+	return p
 }
 
 // Tables of every service's main shelf that no service gives another meaning.

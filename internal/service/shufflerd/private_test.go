@@ -11,7 +11,7 @@ import (
 
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/inbox"
-	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -238,7 +238,7 @@ func TestArrivalIsForgotten(t *testing.T) {
 			t.Errorf("%q is in %v", text, files)
 		}
 	}
-	key, err := os.ReadFile(filepath.Join(folder, rows.ShelvesFolder, inbox.ShelfName(p.name)+".key"))
+	key, err := os.ReadFile(filepath.Join(folder, shelves.InFolder, inbox.ShelfName(p.name)+".key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestArrivalIsForgotten(t *testing.T) {
 			t.Errorf("traces are in %v", files)
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(folder, rows.ShelvesFolder, "in-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(folder, shelves.InFolder, "in-*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left: %v", left, err)
 	}
 }

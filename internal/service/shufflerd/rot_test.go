@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
 	"github.com/confetti-dp/confetti/plan"
@@ -21,7 +21,7 @@ import (
 // inboxFile is a file of the entry's inbox.
 func (w *world) inboxFile(kind string) string {
 	w.t.Helper()
-	paths, err := filepath.Glob(filepath.Join(w.folder(0), rows.ShelvesFolder, "in-*."+kind))
+	paths, err := filepath.Glob(filepath.Join(w.folder(0), shelves.InFolder, "in-*."+kind))
 	if err != nil || len(paths) != 1 {
 		w.t.Fatal(paths, err)
 	}
@@ -364,7 +364,7 @@ func TestLostRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.stop(0)
-	marks := filepath.Join(w.folder(0), rows.ShelvesFolder, keep.Main+".rows")
+	marks := filepath.Join(w.folder(0), shelves.InFolder, keep.Main+".rows")
 	for name, spoil := range map[string]func(text []byte) []byte{
 		"cut":   func(text []byte) []byte { return text[:len(text)/2] },
 		"empty": func(text []byte) []byte { return nil },

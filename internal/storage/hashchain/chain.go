@@ -24,14 +24,9 @@ const (
 	Head = 1 + 8 + sha256.Size
 )
 
-var (
-	// ErrDamaged is the error of a chain in which something is changed, missing or
-	// of another chain, as no crash leaves it.
-	ErrDamaged = errors.New("hashchain: damaged")
-
-	// ErrShort is the error of a chain that ends before a point that it had reached.
-	ErrShort = errors.New("hashchain: shorter than it was")
-)
+// ErrDamaged is the error of a chain in which something is changed, missing or of another chain, as no
+// crash leaves it, or that ends before a point that it had reached.
+var ErrDamaged = errors.New("hashchain: damaged")
 
 // Point is a place in a chain: how many groups have been, and the SHA-256 of the
 // last. The zero Point is no place in any chain.
@@ -68,7 +63,7 @@ type Walk struct {
 	Known Point // that the chain must come by; zero: none is known
 
 	// Skip is asked about each gap: nil goes on behind it, any other error ends the
-	// walk. Without Skip every gap is ErrDamaged, or ErrShort at the end.
+	// walk. Without Skip every gap is ErrDamaged.
 	Skip func(Gap) error
 }
 
@@ -118,7 +113,7 @@ func (w *Walk) Finish() error {
 		return nil
 	}
 	if w.Skip == nil {
-		return fmt.Errorf("%w: it ends with group %d and had %d", ErrShort, w.End.Number, w.Known.Number)
+		return fmt.Errorf("%w: it ends with group %d and had %d", ErrDamaged, w.End.Number, w.Known.Number)
 	}
 	if err := w.Skip(Gap{w.End.Number + 1, w.Known.Number}); err != nil {
 		return err

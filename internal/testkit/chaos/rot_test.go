@@ -20,6 +20,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -329,7 +330,7 @@ func kindOf(path string) string {
 			return "blob of " + of
 		}
 	}
-	if kind, _, of := strings.Cut(filepath.Base(path), "-"); of && filepath.Base(filepath.Dir(path)) == hoprows.ShelvesFolder {
+	if kind, _, of := strings.Cut(filepath.Base(path), "-"); of && filepath.Base(filepath.Dir(path)) == shelves.InFolder {
 		return kind + " " + name
 	}
 	return name

@@ -18,7 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/seeded"
-	hoprows "github.com/confetti-dp/confetti/internal/service/shufflerd/rows"
+	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
@@ -204,7 +204,7 @@ func (w *withdrawing) gone(tb testing.TB) {
 				tb.Errorf("%s has %v still, %v", at, left, err)
 			}
 			// The key goes with what was encrypted under it.
-			if left, err := filepath.Glob(filepath.Join(n.dir, hoprows.ShelvesFolder, "*"+name+"*")); err != nil || len(left) > 0 {
+			if left, err := filepath.Glob(filepath.Join(n.dir, shelves.InFolder, "*"+name+"*")); err != nil || len(left) > 0 {
 				tb.Errorf("%s has %v still, %v", at, left, err)
 			}
 		}

@@ -14,11 +14,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
-// Folders in that of a hop without a database.
-const (
-	ShelvesFolder = "shelves"
-	BlobsFolder   = "blobs"
-)
+// BlobsFolder is where blobs lie in the folder of a hop without a database.
+const BlobsFolder = "blobs"
 
 // OpenFolder opens the shelves in a hop's folder. What guards privacy is on main, whose check is
 // always prompt.
@@ -26,7 +23,7 @@ func OpenFolder(dir string, c serve.Common) (keep.Store, error) {
 	if err := refuseEarlier(dir); err != nil {
 		return nil, err
 	}
-	s, err := shelves.Folder(filepath.Join(dir, ShelvesFolder), c, false)
+	s, err := shelves.Folder(filepath.Join(dir, shelves.InFolder), c, false)
 	if err != nil {
 		return nil, fmt.Errorf("shuffler: %w", err)
 	}
@@ -34,7 +31,7 @@ func OpenFolder(dir string, c serve.Common) (keep.Store, error) {
 }
 
 // Make makes the shelves in the folder of a hop whose keys were just made.
-func Make(dir string) error { return shelves.Make(filepath.Join(dir, ShelvesFolder)) }
+func Make(dir string) error { return shelves.Make(filepath.Join(dir, shelves.InFolder)) }
 
 // earlier is the way out of what another version has kept.
 const earlier = "was kept by an earlier version, which this one does not read: let that version end its plans, then start with an empty"

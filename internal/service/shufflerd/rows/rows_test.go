@@ -93,7 +93,7 @@ func TestACrowdsKey(t *testing.T) {
 	if one != again || one == order || one == other || order == other {
 		t.Error("keys are not what their crowds and purposes say")
 	}
-	files, err := filepath.Glob(filepath.Join(dir, ShelvesFolder, "crowd-post-0.key"))
+	files, err := filepath.Glob(filepath.Join(dir, shelves.InFolder, "crowd-post-0.key"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}

@@ -118,7 +118,7 @@ func lost(err error) error {
 
 // damaged turns what package hashchain finds into an error of package keep.
 func damaged(err error) error {
-	if errors.Is(err, hashchain.ErrDamaged) || errors.Is(err, hashchain.ErrShort) {
+	if errors.Is(err, hashchain.ErrDamaged) {
 		return fmt.Errorf("%w: %w", keep.ErrDamaged, err)
 	}
 	return err
