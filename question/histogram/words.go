@@ -40,7 +40,7 @@ func (h *Question) asked() string {
 		}
 	}
 	if h.correlated != nil {
-		return fmt.Sprintf("How often does it happen, from round to round: %s? Each says what happened since the last round.", strings.Join(names, ", "))
+		return fmt.Sprintf("How often does it happen, from round to round: %s? Each says what happened since the last round.", h.attributes[0].name)
 	}
 	s := "How many respondents hold each value of " + strings.Join(names, ", ") + "?"
 	switch h.ask.Collect {

@@ -20,7 +20,7 @@ func (c *checks) answers(respondents []int) {
 		c.left(what, "that what the release says of the answer follows from its table: no program here reads it")
 		return
 	}
-	headline, sections, counts, follows, err := c.Answers(c.signed.Plan, c.Files[sheets.CountsFile], respondents)
+	headline, sections, counts, follows, err := c.Answers(c.signed.Plan, c.state(), c.Files[sheets.CountsFile], respondents)
 	switch {
 	case err == nil && !follows:
 		c.left(what, "what the release says of the answer is the analyzer's own statement: no table of the release has all that it follows from")
@@ -41,6 +41,34 @@ func (c *checks) answers(respondents []int) {
 		}
 	}
 	c.found(what, err, "what follows from %s and the number of respondents", sheets.CountsFile)
+}
+
+// mostState bounds a state from which a release follows: the rounds so far of a study that counts events.
+const mostState = 8 << 20
+
+// state returns the public state that the plan names; nil where it names none, or another one, or one that is longer.
+func (c *checks) state() []byte {
+	if c.signed.Plan.State == "" || c.State == nil {
+		return nil
+	}
+	var b shortened
+	if c.State(&b, c.signed.Plan.State) != nil || b.cut {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// shortened keeps the beginning of what is written.
+type shortened struct {
+	bytes.Buffer
+	cut bool
+}
+
+func (b *shortened) Write(p []byte) (int, error) {
+	if b.cut = b.cut || b.Len()+len(p) > mostState; b.cut {
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
 }
 
 // recounted compares the table of counts, whose intervals follow from its estimates.

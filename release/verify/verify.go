@@ -35,9 +35,10 @@ type Evidence struct {
 	// its JSON and the report of an audit, where one is told of; nil: pages are not compared.
 	Version string
 	Draw    func(signed plan.Signed, json, audit []byte) ([]byte, error)
-	// Answers writes up anew what is said of the answer, by the table of counts and the respondents of each crowd,
-	// and the table as it would be written; follows is false where it does not follow from these. Nil: it is not compared.
-	Answers func(p plan.Plan, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, again []byte, follows bool, err error)
+	// Answers writes up anew what is said of the answer, by the public state (nil: none, or too long), the table of counts
+	// and the respondents of each crowd, and the table as it would be written; follows is false where it does not follow
+	// from these. Nil: it is not compared.
+	Answers func(p plan.Plan, state, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, again []byte, follows bool, err error)
 	// Words writes the words of what a release says of the answer, and refuses a name that no release of the plan has.
 	// Nil: names are not looked at.
 	Words func(p plan.Plan, q question.Question, r *release.Release) error

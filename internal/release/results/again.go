@@ -12,11 +12,11 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// Again writes up anew what a release says of a histogram, or of tables, by the counts that stand beside it and how many
-// respondents were counted of each crowd, 0 of one that was withheld. It returns the counts, too, as they would
+// Again writes up anew what a release says of a histogram, or of tables, by the counts that stand beside it, what earlier
+// rounds told where rounds hang together, and how many respondents were counted of each crowd, 0 of one that was withheld. It returns the counts, too, as they would
 // be written. ok is false where that does not follow: of other kinds, of counts that were cut short, and where
 // the law of errors is that of counts which no release has.
-func Again(p plan.Plan, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, written []byte, ok bool, err error) {
+func Again(p plan.Plan, state, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, written []byte, ok bool, err error) {
 	if p.Question.Table != nil && len(respondents) == 1 {
 		m, err := tablesAgain(p, respondents[0], counts)
 		if err != nil {
@@ -28,7 +28,8 @@ func Again(p plan.Plan, counts []byte, respondents []int) (headline []release.Me
 		sheet, err := tableSheet(m, Public{})
 		return headline, sections, sheet.Text, true, err
 	}
-	if p.Question.Histogram == nil || p.State != "" || sized(p, respondents) > MaxRows {
+	hangs := p.Route.Sum != nil && p.Route.Sum.Correlated != nil
+	if p.Question.Histogram == nil || p.State != "" && !(hangs && state != nil) || sized(p, respondents) > MaxRows {
 		return nil, nil, nil, false, nil
 	}
 	q, err := histogram.New(p)
@@ -56,6 +57,13 @@ func Again(p plan.Plan, counts []byte, respondents []int) (headline []release.Me
 	asked := p.Question.Histogram.Attributes
 	if q, err = q.Published(func(attribute int) []string { return named[asked[attribute].Name] }); err != nil {
 		return nil, nil, nil, true, err
+	}
+	if p.State != "" {
+		told, err := q.WithState(state)
+		if err != nil {
+			return nil, nil, nil, true, err
+		}
+		q = told.(*histogram.Question)
 	}
 	for _, c := range all {
 		i := slices.IndexFunc(asked, func(a plan.Attribute) bool { return a.Name == c.Attribute })
