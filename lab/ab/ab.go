@@ -84,6 +84,8 @@ type Trial struct {
 	Sigma  float64 // of each sum's noise, in people
 	Mean   float64 // of the metric, without treatment
 	Truth  float64 // of what is compared: the metric, or the capped one
+
+	everybody [][2]float64
 }
 
 // Outcome counts trials.
@@ -183,6 +185,16 @@ func plain(arms [2]moments, theta float64) (d, s float64) {
 	return d, math.Sqrt(s)
 }
 
+// Draw draws a million people, by whom the truth is known.
+func (t Trial) Draw(r *rand.Rand) Trial {
+	t.everybody = make([][2]float64, 1_000_000)
+	for i := range t.everybody {
+		t.everybody[i][0], t.everybody[i][1] = t.People(r)
+		t.Mean += t.everybody[i][1] / float64(len(t.everybody))
+	}
+	return t
+}
+
 // Fit makes the plan of a trial from so many other people, and finds what it is to cover: from their rows, or from a release of
 // tables of them.
 func (t Trial) Fit(r *rand.Rand, others int, earlier *Earlier) (Trial, error) {
@@ -213,21 +225,14 @@ func (t Trial) Fit(r *rand.Rand, others int, earlier *Earlier) (Trial, error) {
 	}
 	m, _, err := k.Fit(m, t.N, t.Sigma)
 	t.Plan = plan.Experiment{Arms: []string{"control", "new"}, Shares: []float64{1 - t.Share, t.Share}, Looks: 1, Look: 1, Metrics: []plan.Measure{m}}
-	// The truth by a million people.
-	const many = 1_000_000
-	t.Mean = 0 // of the metric
-	rows := make([][2]float64, many)
-	for i := range rows {
-		rows[i][0], rows[i][1] = t.People(r)
-		t.Mean += rows[i][1] / many
-	}
 	t.Truth = t.Lift * t.Mean
 	if t.Per {
 		t.Truth /= m.PerMean // what is seen is told for as many as the others had
 	}
 	if m.Capped {
 		t.Truth = 0
-		for _, row := range rows {
+		many := float64(len(t.everybody))
+		for _, row := range t.everybody {
 			was, is := []float64{row[1], row[0]}, []float64{t.treated(r, row[1]), row[0]}
 			cut := func(x float64) float64 { return math.Max(m.Low, math.Min(m.High, x)) }
 			t.Truth += (cut(lift.Left(m, is)) - cut(lift.Left(m, was))) / many

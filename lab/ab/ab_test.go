@@ -50,6 +50,7 @@ func TestExperimentsBesideTestsWithoutPrivacy(t *testing.T) {
 		}
 		var o Outcome
 		capped := 0
+		row.trial = row.trial.Draw(seeded.New(*seed, uint64(i)))
 		trial := row.trial
 		for k := range *runs {
 			r := seeded.New(*seed, uint64(i), uint64(k))
