@@ -194,7 +194,7 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(
 		if need, err = lift.Need(a.Plan, 0, shapes[0], aim, noise); err != nil {
 			return a, err
 		}
-		a.Minimum = max((need.People+f.Looks-1)/f.Looks, (lift.Fewest+f.Looks-1)/f.Looks)
+		a.Minimum = max((need.People+f.Looks-1)/f.Looks, lift.Fewest)
 	}
 	says := fmt.Sprintf("people needed: %d, for a lift of %.3g %% of %s in %.0f of 100 experiments", need.People, 100*aim.Lift, f.Metric[0], 100*aim.Power)
 	if f.Looks > 1 {
@@ -205,8 +205,8 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(
 		without += fmt.Sprintf(", %d with what was known before", need.Adjusted)
 	}
 	a.Says = append(a.Says, says, fmt.Sprintf("without privacy: %s; noise makes %.0f %% of the interval", without, 100*need.Noise))
-	if need.People < lift.Fewest {
-		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people no interval is known to hold: as many are asked", lift.Fewest))
+	if minimum == 0 && need.People < lift.Fewest*f.Looks {
+		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people no interval is known to hold: each look asks as many", lift.Fewest))
 	}
 	return a, nil
 }
