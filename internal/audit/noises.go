@@ -31,21 +31,32 @@ const (
 	noises   = 20_000 // numbers whose noise is looked at
 )
 
-// binned is a law of whole numbers from -top to top, whose ends stand for all beyond.
+// binned is a law of whole numbers in bins around zero, as many on both sides, whose ends stand for all beyond.
 type binned struct {
-	law []float64
-	top int
+	law  []float64
+	wide int // numbers of a bin, odd
+	top  int // bins on a side
 }
+
+// mostBins bounds how many are on a side.
+const mostBins = 1 << 7
 
 // newBinned tabulates the law of which log is the logarithm.
 func newBinned(log func(k int) float64) binned {
-	b := binned{top: 1}
-	for ; b.top < 1<<14 && log(b.top) > math.Log(1e-9); b.top *= 2 { // what is beyond is a bin with its neighbours
+	b := binned{top: 1, wide: 1}
+	for ; log(b.top*b.wide) > math.Log(1e-9)+log(0); b.top *= 2 { // what is beyond is a bin with its neighbours
+		if b.top == mostBins {
+			b.top, b.wide = b.top/2, 2*b.wide+1
+		}
 	}
 	total := 0.0
-	for k := -b.top; k <= b.top; k++ {
-		b.law = append(b.law, math.Exp(log(k)))
-		total += b.law[len(b.law)-1]
+	for i := -b.top; i <= b.top; i++ {
+		in := 0.0
+		for k := i*b.wide - b.wide/2; k <= i*b.wide+b.wide/2; k++ {
+			in += math.Exp(log(k))
+		}
+		b.law = append(b.law, in)
+		total += in
 	}
 	for i := range b.law {
 		b.law[i] /= total
@@ -55,7 +66,13 @@ func newBinned(log func(k int) float64) binned {
 
 func (b binned) counts() []int { return make([]int, len(b.law)) }
 
-func (b binned) at(k int64) int { return int(max(-int64(b.top), min(int64(b.top), k))) + b.top }
+func (b binned) at(k int64) int {
+	wide, half := int64(b.wide), int64(b.wide/2)
+	if k < 0 {
+		half = -half
+	}
+	return int(max(-int64(b.top), min(int64(b.top), (k+half)/wide))) + b.top
+}
 
 // ofAggregators looks at the noise of each, number by number, as it adds it and as it hands it over.
 func (n noised) ofAggregators(r *rand.Rand) (all []Constant, err error) {
@@ -170,7 +187,7 @@ func (n noised) secret() map[int]bool {
 	for _, ways := range drawn {
 		for _, way := range ways {
 			for _, cell := range way {
-				cells[cell] = cells[cell] || len(ways) > 1
+				cells[cell.At] = cells[cell.At] || len(ways) > 1
 			}
 		}
 	}

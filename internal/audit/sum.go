@@ -61,7 +61,7 @@ func (g *leg) split(t tally.Tally, vector []uint64) error {
 	return t.Merge(one)
 }
 
-// noised are cells that are summed as they are, with noise: what is known of one respondent
+// noised are numbers that are summed as they are, with noise: what is known of one respondent
 // who has everything of all others, but for the noise that it does not know, and for what a
 // device draws in secret: which attribute it answers, and in which row of a sketch.
 type noised struct {
@@ -96,10 +96,10 @@ func (g *leg) newNoised(pair kinds.Records) (noised, error) {
 				for _, cell := range way {
 					switch {
 					case i < 2:
-						mine[cell] = true
+						mine[cell.At] = true
 					case len(ways) == 1:
-						n.others[cell]++
-					case mine[cell]: // what others draw in secret hides the pair
+						n.others[cell.At] += int64(cell.Times)
+					case mine[cell.At]: // what others draw in secret hides the pair
 						n.apart /= 2
 					}
 				}
@@ -120,8 +120,8 @@ func score(record []kinds.Draws, sums []int64, log func(k int) float64) (all flo
 		likely := math.Inf(-1)
 		for _, way := range ways {
 			one := -math.Log(float64(len(ways)))
-			for _, i := range way {
-				one += log(int(sums[i])-1) - log(int(sums[i]))
+			for _, a := range way {
+				one += log(int(sums[a.At])-a.Times) - log(int(sums[a.At]))
 			}
 			likely = prob.LogAdd(likely, one)
 		}

@@ -9,31 +9,34 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/strings"
 )
 
-// Draws are sets of numbers, of which a device counts in one, each as likely: of the same draw.
-type Draws [][]int
+// Draws are ways in which a device adds to numbers, of which it takes one, each as likely.
+type Draws [][]Added
 
-// Drawn lists the draws of a device that holds the symbol of a histogram, or of strings, which draw nothing. It is an
+// Added is how much a device adds to a number.
+type Added struct{ At, Times int }
+
+// Drawn lists the draws of a device that holds the symbol of a histogram, or of a question that draws nothing. It is an
 // error where a record that holds no cell of a sketch counts in one at random.
 func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
 	inner, p := innerOf(of)
-	if q, ok := inner.(*strings.Question); ok {
-		_, vector, err := q.Measure(nil, s, nil)
-		var ones []int
+	q, ok := inner.(*histogram.Question)
+	if !ok {
+		summed, ok := inner.(question.Summer)
+		if !ok {
+			return nil, fmt.Errorf("audit: no attack is known of sums of kind %s", p.Question.Kind)
+		}
+		_, vector, err := summed.Measure(nil, s, nil)
+		var way []Added
 		for i, x := range vector {
 			if x > 0 {
-				ones = append(ones, i)
+				way = append(way, Added{i, int(x)})
 			}
 		}
-		return []Draws{{ones}}, err
+		return []Draws{{way}}, err
 	}
-	q, ok := inner.(*histogram.Question)
 	first := 0
-	if !ok {
-		return nil, fmt.Errorf("audit: no attack is known of sums of numbers (%s)", p.Question.Kind)
-	}
 	_, held := histogram.Held(s)
 	for attribute, cells := range held {
 		rows, width := q.Law(attribute).Rows()
@@ -48,7 +51,7 @@ func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
 					return
 				}
 				for _, c := range cells {
-					ways[row] = append(ways[row], first+row*width+int(c))
+					ways[row] = append(ways[row], Added{first + row*width + int(c), 1})
 				}
 				row++
 			})

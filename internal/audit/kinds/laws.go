@@ -161,7 +161,7 @@ func (g kind) ofCells(p plan.Plan, symbol question.Symbol) ([]Law, error) {
 	q, _ := innerOf(g.protocol)
 	ask := *p.Question.Histogram
 	rows, width := q.(*histogram.Question).Law(0).Rows()
-	held := drawn[0][0][0]
+	held := drawn[0][0][0].At
 	asked := 1 / float64(len(drawn[0]))
 	cell := func(says string, at int, keep, flip float64) Law {
 		m, law := histogram.OneHot(ask.Randomizer, width), []float64(nil)
@@ -178,7 +178,7 @@ func (g kind) ofCells(p plan.Plan, symbol question.Symbol) ([]Law, error) {
 		m := histogram.OneHot(ask.Randomizer, width)
 		all := []Law{cell(fmt.Sprintf("a cell that is held is said with probability %.6g in each fragment", m.Prob(true)), held, m.Backstop.Keep, 1-m.Backstop.Keep)}
 		for other := range width {
-			if at := held/width*width + other; rows == 1 && !slices.Contains(drawn[0][0], at) {
+			if at := held/width*width + other; rows == 1 && !slices.ContainsFunc(drawn[0][0], func(a Added) bool { return a.At == at }) {
 				all = append(all, cell(fmt.Sprintf("a cell that is not held is said with probability %.6g in each fragment", m.Prob(false)), at, m.Backstop.Flip, 1-m.Backstop.Flip))
 				break
 			}
