@@ -2,6 +2,7 @@ package lift
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -271,5 +272,153 @@ func TestCutsAreBoundedOrCalledCapped(t *testing.T) {
 	}
 	if m, _, err = heavy.Fit(plan.Measure{Name: "spent"}, 10_000, 8.45); err != nil || !m.Capped || m.LostShare != 0 {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// binomial draws how many of n are, nearly: by a normal law, of thousands.
+func binomial(r *rand.Rand, n, p float64) float64 {
+	return math.Round(n*p + math.Sqrt(n*p*(1-p))*r.NormFloat64())
+}
+
+// zeroOne returns sums of people whom chance has put into arms and who hold ones by their arm and metric, with normal noise.
+func zeroOne(r *rand.Rand, e plan.Experiment, people float64, ones [][]float64, noise float64) Sums {
+	s := Sums{Of: make([]float64, Numbers(e)), Variance: noise * noise}
+	left, whole := people, 1.0
+	for arm := range e.Arms {
+		n := left
+		if arm < len(e.Arms)-1 {
+			n = binomial(r, left, shareOf(e, arm)/whole)
+		}
+		left, whole = left-n, whole-shareOf(e, arm)
+		for metric := range e.Metrics {
+			own := s.Of[At(e, arm, metric):]
+			own[0] = binomial(r, n, ones[arm][metric])
+			own[1] = n - own[0]
+			for i := range Each {
+				own[i] += noise * r.NormFloat64()
+			}
+		}
+	}
+	return s
+}
+
+// By the law of zeros and ones: an interval covers in 95 of 100 where nine in ten are in one arm; all of three arms and two metrics hold
+// at once. Intervals without noise, or of one comparison, do not.
+func TestIntervalsCoverByTheLaw(t *testing.T) {
+	const runs = 20_000
+	r := seeded.New(11)
+	e := two()
+	e.Shares = []float64{0.9, 0.1}
+	covered, twin := 0, 0
+	for range runs {
+		s := zeroOne(r, e, 20_000, [][]float64{{0.3}, {0.33}}, 40)
+		l := Of(e, s, 1, 0)
+		if math.Abs(l.Best-0.03) <= l.Whole[1]-l.Best {
+			covered++
+		}
+		if math.Abs(l.Best-0.03) <= l.Drawn[1]-l.Best {
+			twin++
+		}
+	}
+	t.Logf("%.4f covered, without noise %.4f", float64(covered)/runs, float64(twin)/runs)
+	stattest.Binomial(t, 0.95, runs, covered)
+	if twin > runs*93/100 {
+		t.Errorf("%d of %d are covered without thinking of noise: nothing is measured", twin, runs)
+	}
+	e = plan.Experiment{Arms: []string{"a", "b", "c"}, Looks: 1, Look: 1, Metrics: []plan.Measure{{Name: "x", High: 1}, {Name: "y", High: 1}}}
+	all, alone := 0, 0
+	for range runs {
+		ones := [][]float64{{0.3, 0.5}, {0.33, 0.5}, {0.3, 0.4}}
+		s := zeroOne(r, e, 30_000, ones, 20)
+		within, each := true, true
+		for metric := range e.Metrics {
+			for arm := 1; arm < 3; arm++ {
+				l, real := Of(e, s, arm, metric), ones[arm][metric]-ones[0][metric]
+				half := l.Whole[1] - l.Best
+				within = within && math.Abs(l.Best-real) <= half
+				each = each && math.Abs(l.Best-real) <= half*1.96/Z(e, s)
+			}
+		}
+		if within {
+			all++
+		}
+		if each {
+			alone++
+		}
+	}
+	t.Logf("all four hold in %.4f, of one comparison in %.4f", float64(all)/runs, float64(alone)/runs)
+	if float64(all) < 0.945*runs || float64(all) > 0.97*runs || float64(alone) > 0.87*runs {
+		t.Errorf("all hold in %d of %d, and as if each were by itself in %d", all, runs, alone)
+	}
+}
+
+// People who are drawn as planned raise the alarm in one of a thousand experiments, with noise and unequal shares; 51.5 where 50 are
+// planned nearly always do. One who forgets the noise raises it too often.
+func TestSampleRatiosByTheLaw(t *testing.T) {
+	const runs = 200_000
+	r := seeded.New(12)
+	law := math.Erfc(TooUneven / math.Sqrt2)
+	for _, shares := range [][]float64{nil, {0.9, 0.1}} {
+		e := two()
+		e.Shares = shares
+		ones := [][]float64{{0.3}, {0.3}}
+		alarms, twins := 0, 0
+		for range runs {
+			s := zeroOne(r, e, 10_000, ones, 30)
+			if Uneven(e, s) > TooUneven {
+				alarms++
+			}
+			if s.Variance = 0; Uneven(e, s) > TooUneven {
+				twins++
+			}
+		}
+		t.Logf("%v: %d alarms of %d, without noise %d; law %.5f", shares, alarms, runs, twins, law)
+		stattest.Binomial(t, law, runs, alarms)
+		if float64(twins) < 2*law*runs {
+			t.Errorf("%v: without noise %d alarms: nothing is measured", shares, twins)
+		}
+	}
+	planned, drawn := two(), two()
+	drawn.Shares = []float64{0.515, 0.485}
+	seen := 0
+	for range 1000 {
+		if Uneven(planned, zeroOne(r, drawn, 40_000, [][]float64{{0.3}, {0.3}}, 8.5)) > TooUneven {
+			seen++
+		}
+	}
+	if seen < 980 {
+		t.Errorf("51.5 to 48.5 is seen in %d of 1000", seen)
+	}
+}
+
+// The lift of a ratio is that of both sums divided, where arms have as many of what it is divided by as the others had; the share of
+// what it is divided by is what is subtracted. A plan that subtracts nothing takes more views for more clicks.
+func TestRatiosAreThoseOfSums(t *testing.T) {
+	e := two()
+	e.Metrics[0] = plan.Measure{Name: "clicks", Low: -40, High: 60, Per: "views", Rate: 0.1, PerMean: 10, Taken: 1}
+	for _, rate := range []float64{0.1, 0} {
+		e.Metrics[0].Rate = rate
+		r, s := seeded.New(13), Sums{Of: make([]float64, Numbers(e))}
+		var clicks, views [2]float64
+		for i := range 40_000 {
+			arm := i % 2
+			seen := math.Floor(5 + 10*r.Float64() + float64(2*arm*(i/2%2))) // the second arm has one more view on average
+			of := math.Floor((0.1 + 0.02*float64(arm)) * seen * 2 * r.Float64())
+			clicks[arm], views[arm] = clicks[arm]+of, views[arm]+seen
+			v := make([]float32, Numbers(e))
+			Write(e, arm, []float64{of, seen}, v)
+			for k, x := range v {
+				s.Of[k] += float64(x)
+			}
+		}
+		l := Of(e, s, 1, 0)
+		want := (clicks[1]/20_000 - rate*views[1]/20_000 - clicks[0]/20_000 + rate*views[0]/20_000) / 10
+		if math.Abs(l.Best-want) > 1e-4 {
+			t.Errorf("rate %v: %v, want %v", rate, l.Best, want)
+		}
+		real := clicks[1]/views[1] - clicks[0]/views[0]
+		if off := math.Abs(l.Best-real) / real; (off < 0.25) != (rate > 0) {
+			t.Errorf("rate %v: %v, and the ratios differ by %v", rate, l.Best, real)
+		}
 	}
 }
