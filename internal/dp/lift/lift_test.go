@@ -1,8 +1,11 @@
 package lift
 
 import (
+	_ "embed"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -66,6 +69,41 @@ func TestGapsAreAsCharged(t *testing.T) {
 	}
 	if math.Abs(reach-Reach(e)) > 1e-6 {
 		t.Errorf("sizes sum to %v, and %v is said", reach, Reach(e))
+	}
+}
+
+//go:embed testdata/vectors.json
+var vectors []byte
+
+// Whole vectors are those of testdata/vectors.py, which computes them from fractions and decimals. Real ones are these, but for the
+// rounding of a place and of what is told.
+func TestVectorsAreThoseOfFractions(t *testing.T) {
+	var cases []struct {
+		Arm   int
+		Held  []float64
+		Whole []uint64
+	}
+	if err := json.Unmarshal(vectors, &cases); err != nil || len(cases) != 15 {
+		t.Fatal(len(cases), err)
+	}
+	e := plan.Experiment{Arms: []string{"a", "b", "c"}, Looks: 1, Look: 1, Metrics: []plan.Measure{
+		{Name: "x", Low: -20, High: 100, Before: "before", Times: 0.625, Most: 120}, {Name: "y", Low: -2.5, High: 6, Per: "per", Rate: 0.0625, PerMean: 10}, {Name: "z", High: 1},
+	}}
+	for _, c := range cases {
+		if err := Check(e, c.Arm, c.Held); err != nil {
+			t.Fatal(err)
+		}
+		whole, real := make([]uint64, Numbers(e)), make([]float32, Numbers(e))
+		Whole(e, c.Arm, c.Held, whole)
+		Write(e, c.Arm, c.Held, real)
+		if !slices.Equal(whole, c.Whole) {
+			t.Errorf("arm %d, %v: %d, want %d", c.Arm, c.Held, whole, c.Whole)
+		}
+		for i, x := range real {
+			if want := float64(c.Whole[i]) / Scale / math.Sqrt(3); math.Abs(float64(x)-want) > 3e-5 {
+				t.Errorf("arm %d, %v: number %d is %v, want %v", c.Arm, c.Held, i, x, want)
+			}
+		}
 	}
 }
 
