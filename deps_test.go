@@ -59,7 +59,7 @@ var layers = [][]string{
 	{"internal/learn/hdc", "internal/learn/moments"},
 	{"internal/learn/model"},
 	{"internal/learn/latent"},
-	{"internal/belief", "internal/release/pagemarks", "internal/release/numerals", "internal/release/sheets"},
+	{"internal/belief", "internal/release/glossary", "internal/release/pagemarks", "internal/release/numerals", "internal/release/sheets"},
 	{"release"},
 	{"internal/audit/report"},
 	{"question"},

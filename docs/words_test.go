@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/confetti-dp/confetti/internal/release/glossary"
 )
 
 var update = flag.Bool("update", false, "link the first use of each word")
@@ -37,41 +39,9 @@ func TestWordsStandOnce(t *testing.T) {
 	}
 }
 
-// narrower are words that have another meaning in everyday English: where a use is of ours.
-var narrower = map[string]string{
-	"arm":      `\b(?:the|an|each|every|one|of|two|several) (arms?)\b`,
-	"entry":    `(?:the|an?|each|every) (entry) (?:hop|sees|knows)`,
-	"event":    `privacy (events?)|(?:accountant|mechanism)'s (event)|(?:the|an|each|every|one|its) (event) of`,
-	"instance": `(?:each|every|one|the|per|an?|two|several) (instances?)\b`,
-	"kind":     `\b(kinds? of question)`,
-	"lift":     `\b(?:the|a|its|each|of) (lifts?)\b`,
-	"log":      `\b(?:the|a|public|one) (log)\b`,
-	"plan":     `\b(?:the|a|each|every|one|its|this|signed|of|whose) (plans?)\b`,
-	"label":    `\b(?:the|each|its|of|private|public) (labels?)\b`,
-	"promise":  `\b(?:the|a|its|plan's|of|each|local|same) (promises?)\b`,
-	"release":  `\b(?:a|the|each|every|whose|of|one) (releases?)\b`,
-	"report":   `\b(?:the|a|each|every|one|its|whole|of|device's) (reports?)\b`,
-	"room":     `(?:DESIGN's|the tree's) (rooms?)\b`,
-	"round":    `\b(?:a|the|each|every|one|several|first|next|last|of|its|all) (rounds?)\b`,
-	"state":    `\bpublic (states?)\b`,
-	"study":    `\b(?:the|a|each|every|one|its|of) (stud(?:y|ies))\b`,
-	"trial":    `\b(?:the|a|one|each) (trials?)\b`,
-	"twin":     `\b(?:the|a|broken|its) (twins?)\b`,
-	"token":    `single-use (tokens?)\b`,
-}
-
 // proseOnly matches what of a page is no prose of its own: blocks, headings, tables, code, links, pictures and
 // addresses.
 var proseOnly = regexp.MustCompile("(?ms)^```.*?^```|^#[^\n]*$|^\\|[^\n]*$|^    [^\n]*$|`[^`\n]*`|!?\\[[^\\]]*\\]\\([^)]*\\)|<[^>\n]*>|https?://\\S+|\\*\\*[^*\n]*\\*\\*")
-
-// use matches where a word is used, its first group that matches.
-func use(name string) *regexp.Regexp {
-	pattern := narrower[name]
-	if pattern == "" {
-		pattern = `(?i)\b(` + strings.ReplaceAll(name, " ", `[ \n]`) + `s?)\b`
-	}
-	return regexp.MustCompile(pattern)
-}
 
 // linkedWords returns a page with the first use of each word linked to where it is explained, the longest first.
 func linkedWords(text, to string, names []string, uses map[string]*regexp.Regexp) string {
@@ -104,7 +74,7 @@ func TestTheFirstUseOfAWordIsLinked(t *testing.T) {
 	slices.SortStableFunc(names, func(a, b string) int { return len(b) - len(a) })
 	uses := map[string]*regexp.Regexp{}
 	for _, name := range names {
-		uses[name] = use(name)
+		uses[name] = glossary.Use(name)
 	}
 	all := append(pages(t), "../README.md")
 	for _, page := range all {

@@ -60,6 +60,10 @@ func mailed(t *testing.T) (dir string, names []string) {
 	people, few, records := filepath.Join(dir, "people.csv"), filepath.Join(dir, "few.csv"), examples(t, 400)
 	command(t, "sample", people)
 	command(t, "sample", few, "--rows", "3000")
+	columns := filepath.Join(dir, "columns.toml")
+	if err := os.WriteFile(columns, []byte("[[columns]]\nname = \"class\"\nvalues = [\"student\", \"staff\", \"guest\"]\n\n[[columns]]\nname = \"spend\"\ncuts = [5, 10, 15, 20]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	simulate := func(args ...string) []string { return append([]string{"collect", "simulate"}, args...) }
 	states := func(name string) string { return filepath.Join("testdata", "states", name) }
 	for _, one := range []struct {
@@ -74,6 +78,7 @@ func mailed(t *testing.T) (dir string, names []string) {
 		{"learner", simulate(few, "--label", "class", "--features", "likes_*", "--learn", "--bits", "256", "--epsilon", "4", "--delta", "1e-5")},
 		{"labels", simulate(records, "--label", "class", "--clusters", states("clusters3.json"), "--local-epsilon", "8")},
 		{"vector", simulate(records, "--label", "class", "--encoder", states("directions4.json"), "--local-epsilon", "20")},
+		{"tables", simulate("--csv", people, "--columns", columns, "--epsilon", "1", "--delta", "1e-6")},
 		{"sums", simulate("--csv", few, "--column", "drink", "--epsilon", "1", "--route", "sum")},
 		{"full", simulate("--csv", few, "--column", "age", "--kind", "buckets", "--buckets", "0,100,5", "--epsilon", "4", "--full")},
 		{"own", []string{"release", "make", people, "--column", "drink", "--values", "tea,coffee,mate", "--people", "guests", "--as-of", "2026-11", "--epsilon", "1", "--ledger", filepath.Join(dir, "ledger")}},
@@ -95,7 +100,7 @@ var opens = map[string]string{
 }
 
 // first are title, answer and picture of a release.
-var first = []string{"h1", ".said", "section.first .rows, section.first .plot.narrow, section.first .headline"}
+var first = []string{"h1", ".said", "section.first .rows, section.first .plot.narrow, section.first .headline, section.first .heat"}
 
 // unfold opens all that folds: what is closed nobody looks at.
 const unfold = `for (const e of document.querySelectorAll("details")) e.open = true; 0`

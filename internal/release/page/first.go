@@ -306,7 +306,11 @@ func sayAnswer(r release.Release) (first, more string) {
 	}
 	first, more = ranks(f.Categories, f.Series[0])
 	if n := metric(r.Headline, "respondents"); n != nil && n.Value > 0 && len(r.Crowds) < 2 {
-		first = strings.TrimSuffix(first, ".") + " of " + number(n.Value) + " people."
+		of := " of "
+		if strings.HasPrefix(first, tooClose) {
+			of = ", among "
+		}
+		first = strings.TrimSuffix(first, ".") + of + number(n.Value) + " people."
 	}
 	if len(ranging) < 2 {
 		return first, more
@@ -342,6 +346,14 @@ func heading(r release.Release) string {
 	return r.Title
 }
 
+// grid returns the shaded table that a release without pictures opens with; nil where it has none.
+func grid(r release.Release) *release.Table {
+	if leading(r) != nil || beside(r) != nil || len(r.Sections) == 0 || len(r.Sections[0].Tables) == 0 || !r.Sections[0].Tables[0].Heat {
+		return nil
+	}
+	return &r.Sections[0].Tables[0]
+}
+
 // untested stands where a learner would open with three bars.
 const untested = "How often it is right, by chance, with privacy and without, is not known: no public test records were given."
 
@@ -356,6 +368,9 @@ func upper(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]
 }
+
+// tooClose begins an answer that nobody can give.
+const tooClose = "Too close to tell"
 
 var ordinals = []string{"first", "second", "third"}
 
@@ -384,7 +399,7 @@ func ranks(names []string, s release.Series) (first, more string) {
 	}
 	i := order[0]
 	if all := tied(0); len(all) > 1 {
-		return "Too close to tell what comes first: " + tie(all) + ".", ""
+		return tooClose + " what comes first: " + tie(all) + ".", ""
 	}
 	first = fmt.Sprintf("“%s” comes first: %s to %s.", names[i], number(max(0, s.Low[i])), number(max(0, s.High[i])))
 	var sure []string

@@ -9,16 +9,19 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"html/template"
 	"image/color"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/belief"
+	"github.com/confetti-dp/confetti/internal/release/glossary"
 	"github.com/confetti-dp/confetti/internal/release/pagemarks"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/release"
@@ -53,6 +56,7 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"chart":       chart,
 	"answer":      answer,
 	"heading":     heading,
+	"grid":        grid,
 	"people":      people,
 	"cards":       belief.Cards,
 	"day":         func(t time.Time) string { return t.UTC().Format("2 January 2006") },
@@ -124,19 +128,37 @@ func madeBy(software string) string {
 // WriteOf does what WriteHTML does, for a release whose JSON is there: the page has the digest
 // of that, and names the software that draws it. It depends on nothing else.
 func WriteOf(w io.Writer, r release.Release, json []byte, software string) error {
-	if err := r.Validate(); err != nil {
+	body, err := Body(r)
+	if err != nil {
 		return err
 	}
 	digest := sha256.Sum256(json)
 	var b bytes.Buffer // the template writes in small pieces, and half a page is worse than none
 	if err := releasePage.Execute(&b, struct {
-		release.Release
-		Software, Digest string
-	}{r, software, hex.EncodeToString(digest[:])}); err != nil {
+		Title, Software, Digest string
+		Body                    template.HTML
+		Used                    []glossary.Word
+	}{r.Title, software, hex.EncodeToString(digest[:]), body, used(string(body))}); err != nil {
 		return fmt.Errorf("writing the release as a page: %w", err)
 	}
-	_, err := io.WriteString(w, sanitize.Page(b.String()))
+	_, err = io.WriteString(w, sanitize.Page(b.String()))
 	return err
+}
+
+// drawn matches what of a page is no text of its own: pictures, commands and marks.
+var drawn = regexp.MustCompile(`(?s)<svg.*?</svg>|<pre.*?</pre>|<code.*?</code>|<[^>]*>`)
+
+// used returns the words of the documentation that a page uses, each with its sentence: who got the page by mail has
+// nothing else to look them up in.
+func used(body string) (all []glossary.Word) {
+	text := html.UnescapeString(drawn.ReplaceAllString(body, " "))
+	for _, w := range glossary.Words() {
+		if glossary.Use(w.Name).MatchString(text) {
+			w.Means, _, _ = strings.Cut(w.Means, " Example: ")
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // lead returns the name of the figure that stands above all else, "" if rows or nothing do.

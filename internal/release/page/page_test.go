@@ -3,6 +3,8 @@ package page
 import (
 	"bytes"
 	"encoding/gob"
+	"fmt"
+	"html/template"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/release/glossary"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -187,6 +190,65 @@ func TestAHoldersPageAnswersForEachColumn(t *testing.T) {
 	r.Source, r.Title = release.Collection, "iOS?"
 	if got := Answer(r); got != "Mean of age: 28.710." || heading(r) != "iOS?" {
 		t.Errorf("%s: %q", heading(r), got)
+	}
+}
+
+// A mailed page says what its words mean, each once and of those that it uses alone: neither of commands nor of pictures.
+func TestAPageExplainsItsWords(t *testing.T) {
+	html := paged(t, sample(t))
+	_, fold, found := strings.Cut(html, `<section class="folds words">`)
+	if !found {
+		t.Fatal("the page explains no word")
+	}
+	for _, name := range []string{"epsilon", "delta", "analyzer"} {
+		if strings.Count(fold, "<dt>"+name+"</dt>") != 1 {
+			t.Errorf("%s is not explained once", name)
+		}
+	}
+	for _, w := range glossary.Words() {
+		sentence, _, _ := strings.Cut(w.Means, " Example: ")
+		if explained, used := strings.Contains(fold, "<dt>"+w.Name+"</dt>"), glossary.Use(w.Name).MatchString(html); explained && (!used || !strings.Contains(fold, template.HTMLEscapeString(sentence))) {
+			t.Errorf("%s is explained wrongly, or stands nowhere", w.Name)
+		}
+	}
+	if got := used("<p>A crowd &amp; <b>ledger of budgets</b></p><code>epsilon</code><svg><title>delta</title></svg>"); fmt.Sprint(got) != "[{budget "+means(t, "budget")+"} {crowd "+means(t, "crowd")+"} {ledger "+means(t, "ledger")+"} {ledger of budgets "+means(t, "ledger of budgets")+"}]" {
+		t.Errorf("%v", got)
+	}
+}
+
+// means returns the sentence of a word.
+func means(t *testing.T, name string) string {
+	t.Helper()
+	for _, w := range glossary.Words() {
+		if sentence, example, found := strings.Cut(w.Means, " Example: "); w.Name == name && found && example != "" {
+			return sentence
+		}
+	}
+	t.Fatalf("%s has no meaning", name)
+	return ""
+}
+
+// What has no picture opens with its first table where that is shaded, and has it once.
+func TestAShadedTableIsThePicture(t *testing.T) {
+	x := 0.25
+	shaded := release.Table{Title: "pairs", Heat: true, Columns: []release.Column{{Label: ""}, {Label: "b"}}, Rows: [][]release.Cell{{{Text: "a"}, {Value: &x}}}}
+	plain := shaded
+	plain.Heat = false
+	pictured := release.Section{Figures: []release.Figure{{Name: "f"}}, Tables: []release.Table{shaded}}
+	for i, c := range []struct {
+		sections []release.Section
+		opens    bool
+	}{{[]release.Section{{Tables: []release.Table{shaded}}}, true}, {[]release.Section{{Tables: []release.Table{plain}}}, false}, {[]release.Section{pictured}, false}, {nil, false}} {
+		if got := grid(release.Release{Sections: c.sections}); (got != nil) != c.opens {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+	var b strings.Builder
+	if err := releasePage.ExecuteTemplate(&b, "body", release.Release{Sections: []release.Section{{Title: "how strongly", Tables: []release.Table{shaded}}}, Headline: []release.Metric{{Label: "People", Value: 7}}}); err != nil {
+		t.Fatal(err)
+	}
+	if opened, _, _ := strings.Cut(b.String(), "Who is protected from whom"); strings.Count(b.String(), `<table class="heat">`) != 1 || !strings.Contains(opened, `<table class="heat">`) || strings.Contains(opened, "People") || !strings.Contains(b.String(), "In numbers") {
+		t.Errorf("%s", b.String())
 	}
 }
 

@@ -35,7 +35,7 @@ func describeTable(m *table.Model, public Public) ([]release.Metric, []release.S
 		for j := range m.Asked.Columns {
 			v := 0.0
 			if i != j {
-				v = s.Guess(min(i, j), max(i, j)).Association
+				v = math.Ceil(1000*s.Guess(min(i, j), max(i, j)).Association) / 1000 // more digits are noise; what is told stays above 0
 			}
 			heat.Rows[i] = append(heat.Rows[i], release.Number(v, 0))
 		}

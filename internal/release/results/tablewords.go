@@ -11,7 +11,25 @@ import (
 )
 
 // tableWords speaks of tables of every two columns.
-type tableWords struct{ ask plan.Crosstab }
+type tableWords struct {
+	ask     plan.Crosstab
+	release *release.Release
+}
+
+// answer says how many pairs of columns tell of each other, and which do the most.
+func (w tableWords) answer() string {
+	told, known := metric(w.release, "associated")
+	switch n := len(w.ask.Columns); {
+	case !known:
+		return "Nothing is known: too few people answered."
+	case told.Value == 0:
+		return fmt.Sprintf("No pair of columns tells of each other that would be told from noise, of %d.", n*(n-1)/2)
+	case len(w.release.Sections) < 2 || w.release.Sections[1].Name != "pair":
+		return fmt.Sprintf("%.0f of %d pairs of columns tell of each other.", told.Value, n*(n-1)/2)
+	default:
+		return fmt.Sprintf("%.0f of %d pairs of columns tell of each other.\nBy the best guess “%s” does the most. Of pairs that stand as 0 nothing is told from noise.", told.Value, n*(n-1)/2, w.release.Sections[1].Key)
+	}
+}
 
 func (w tableWords) phrase(m release.Metric) (phrase, bool) {
 	n := len(w.ask.Columns)
@@ -53,7 +71,7 @@ func (w tableWords) section(s release.Section) (said, bool) {
 		return said{
 			title:  "How strongly two go together",
 			text:   fmt.Sprintf("One charge covers every table. All that is told follows from %s, so asking of it is free, however often: confetti ask has any question of two columns. Three columns at once are not in it: of these it tells a range, and a guess by a model.", sheets.CountsFile),
-			tables: map[string]sheetWords{"association": {title: "Cramer's V with noise taken out", note: "From 0, neither tells of the other, to 1, it tells all. A column beside itself stands as 0.", columns: heat, heat: true}},
+			tables: map[string]sheetWords{"association": {title: "How much two columns tell of each other", note: "Cramer's V, with noise taken out: from 0, nothing, to 1, all. A column beside itself stands as 0.", columns: heat, heat: true}},
 		}, s.Key == ""
 	case "pair":
 		a, b, ok := w.columns(s.Key)

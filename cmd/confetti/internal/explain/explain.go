@@ -3,18 +3,13 @@
 package explain
 
 import (
-	_ "embed"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/release/glossary"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 )
-
-// page is a copy of docs/words.md, which lies outside what a package can embed.
-//
-//go:embed words.md
-var page string
 
 // Command prints what a word means.
 type Command struct {
@@ -26,7 +21,11 @@ func (Command) Help() string { return "Example:\n  confetti explain epsilon\n  c
 
 // Run prints one sentence and an example, or the list of words.
 func (c Command) Run(std terminal.Streams) error {
-	names, meaning := read(page)
+	var names []string
+	meaning := map[string]string{}
+	for _, w := range glossary.Words() {
+		names, meaning[w.Name] = append(names, w.Name), w.Means
+	}
 	if len(c.Term) == 0 {
 		return c.Print(std, map[string]any{"words": names}, "%s\n", strings.Join(names, "\n"))
 	}
@@ -39,14 +38,4 @@ func (c Command) Run(std terminal.Streams) error {
 		return terminal.Usagef("there is no word %q here%s: confetti explain lists all", sanitize.Text(term), meant.DidYouMean(term, names))
 	}
 	return c.Print(std, map[string]any{"word": term, "means": text}, "%s\n", text)
-}
-
-// read returns the words of the page in order, and what each means.
-func read(page string) (names []string, meaning map[string]string) {
-	meaning = map[string]string{}
-	for _, section := range strings.Split(page, "\n## ")[1:] {
-		name, text, _ := strings.Cut(section, "\n")
-		names, meaning[name] = append(names, name), strings.NewReplacer("`", "", "*", "").Replace(strings.TrimSpace(text))
-	}
-	return names, meaning
 }

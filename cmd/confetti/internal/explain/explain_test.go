@@ -1,36 +1,11 @@
 package explain
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
-
-var update = flag.Bool("update", false, "take the words from docs/words.md")
-
-// What is printed is what the documentation says.
-func TestWordsAreThoseOfThePage(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/words.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile("words.md", text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if string(text) != page {
-		t.Error("docs/words.md says something else: go test ./cmd/confetti/internal/explain -args -update")
-	}
-	names, meaning := read(page)
-	if len(names) < 40 || strings.Count(page, "\n## ") != len(meaning) {
-		t.Errorf("%d words, of which %d are different ones", len(names), len(meaning))
-	}
-}
 
 func TestAWordIsExplained(t *testing.T) {
 	for term, want := range map[string]string{
