@@ -117,6 +117,58 @@ func TestARowIsOneInAMean(t *testing.T) {
 	}
 }
 
+// By enumeration, of three cells: weighted sums of the noise reach beyond their bound no more often than it says, of both
+// laws. The twin takes sums of so few for normal, and is wrong of Laplace's.
+func TestWeightedSumsOfNoiseStayWithin(t *testing.T) {
+	const reach = 70
+	for _, law := range []string{plan.LawLaplace, plan.LawGaussian} {
+		spend := plan.Attribute{Name: "spend", Kind: "buckets", Low: 0, High: 10, Cells: 3}
+		p, err := curator.Ask{Holder: "the canteen", People: "guests", AsOf: "2026-11", RowsHidden: true, Attributes: []plan.Attribute{spend}, Law: law, Epsilon: 0.5, Delta: 1e-6}.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		proto, err := protocol.New(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, model, err := curator.Release(proto, []curator.Row{{1.0}}, release.Ledger{Releases: 1, Epsilon: 3, Delta: 1e-5}, stattest.Rand(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		within := model.(*histogram.Model).Tables[0].Weighted()
+		one := lawOf(proto.Plan.Route.Table.Decay, proto.Plan.Route.Table.Sigma, reach)
+		variance := 0.0
+		for k, p := range one {
+			variance += p * float64(k-reach) * float64(k-reach)
+		}
+		caught := false
+		for _, a := range [][2]float64{{0.75, -0.25}, {0.5, -0.5}, {0.125, -0.875}} {
+			beyond := func(w float64) (p float64) {
+				for x, px := range one {
+					for y, py := range one {
+						for z, pz := range one {
+							if math.Abs(a[0]*float64(x-reach)+a[1]*float64(y+z-2*reach)) > w {
+								p += px * py * pz
+							}
+						}
+					}
+				}
+				return p
+			}
+			for _, alpha := range []float64{0.2, 0.025, 0.002} {
+				if got := beyond(within(alpha, [2]int{1, 2}, a)); got > alpha || got < alpha/50 {
+					t.Errorf("%s, weights %v: beyond the bound lies %v, of %v", law, a, got, alpha)
+				}
+				normal := math.Sqrt(variance*(a[0]*a[0]+2*a[1]*a[1])) * map[float64]float64{0.2: 1.2816, 0.025: 2.2414, 0.002: 3.0902}[alpha]
+				caught = caught || beyond(normal) > alpha*1.05
+			}
+		}
+		if law == plan.LawLaplace && !caught {
+			t.Error("the normal law is as good here, and the test tells nothing")
+		}
+	}
+}
+
 // All that a page of several columns shows fails together no more often than one of its intervals may, by the exact law of
 // the noise: the probabilities with which the intervals miss add up to at most 5 %. The twin takes each column by itself.
 func TestIntervalsOfAPageHoldAtOnce(t *testing.T) {

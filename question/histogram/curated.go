@@ -354,6 +354,41 @@ func (h *Question) atOnce(attribute int) atOnce {
 	return atOnce{max(1, all.families), all.numbers}
 }
 
+// Weighted returns what bounds a sum of the errors of so many cells of each of two weights, but for probability alpha; nil
+// where no law of them is known so far.
+func (t *Table) Weighted() func(alpha float64, cells [2]int, weights [2]float64) float64 {
+	return t.errors.weighted
+}
+
+// chernoff bounds weighted sums of a holder's noise by its moments: P(|S| > w) <= 2 e^(K(t) - t w) for every t, where K adds
+// up ln E e^(a t Z). Of discrete Laplace noise that is ln (1-q)^2/((1-q e^(at))(1-q e^(-at))), q = e^-decay; discrete
+// Gaussian noise has at most that of a normal law (Canonne, Kamath and Steinke 2020, corollary 17).
+func chernoff(route plan.Sum) func(alpha float64, cells [2]int, weights [2]float64) float64 {
+	return func(alpha float64, cells [2]int, weights [2]float64) float64 {
+		square, largest := 0.0, 0.0
+		for i, a := range weights {
+			if cells[i] > 0 {
+				square, largest = square+float64(cells[i])*a*a, max(largest, math.Abs(a))
+			}
+		}
+		if !(largest > 0) {
+			return 0
+		}
+		if route.Law == plan.LawGaussian {
+			return math.Sqrt(2*math.Log(2/alpha)*square) * route.Sigma
+		}
+		least := math.Inf(1)
+		for t := route.Decay / largest * (1 - 0x1p-20); t > 1e-4*route.Decay/largest; t *= 0.96 {
+			k := math.Log(2 / alpha)
+			for i, a := range weights {
+				k += float64(cells[i]) * (2*math.Log(-math.Expm1(-route.Decay)) - math.Log(-math.Expm1(a*t-route.Decay)) - math.Log(-math.Expm1(-a*t-route.Decay)))
+			}
+			least = min(least, k/t)
+		}
+		return least
+	}
+}
+
 // addUp returns how many rows the noisy counts of a table add up to, at least one, whose number is private. It is kept
 // with its error where every row counts once in an attribute; in a mean only those do that have a number.
 func (m *Model) addUp(h *Question, values []estimate.Value) int {

@@ -25,6 +25,8 @@ type noised struct {
 	law   func(respondents int) sum.Law
 	// hidden says that how many rows there are is private, so that no estimate ends there.
 	hidden bool
+	// weighted bounds sums of a holder's noise; nil of others'.
+	weighted func(alpha float64, cells [2]int, weights [2]float64) float64
 
 	correlated *correlated // nil: a round by itself
 	route      *plan.Sum   // of correlated rounds
@@ -72,6 +74,9 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 	default:
 		law := sum.Total(route)
 		t.law = func(int) sum.Law { return law }
+		if p.Route.Table != nil {
+			t.weighted = chernoff(route)
+		}
 	}
 	t.hidden = p.RowsHidden()
 	switch a.kind {
@@ -136,6 +141,7 @@ func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
 	law := t.law(respondents)
 	e := errorLaw{
 		mean: &estimate.Cell{N: respondents, Keep: share}, fragments: 1,
+		weighted:    t.weighted,
 		independent: true, sampled: share < 1, // respondents who hold one cell each have nothing in common
 		null: func(mean float64) float64 { return law.LogAtLeast(int(math.Round(mean * share))) },
 	}

@@ -31,6 +31,9 @@ type errorLaw struct {
 	exact bool
 	// within bounds the noise of a mean's numbers, in rows, but for probability alpha; nil of others.
 	within func(alpha float64) float64
+	// weighted bounds a sum of the noise of so many cells of each of two weights, but for probability alpha; nil where
+	// the normal law has to do.
+	weighted func(alpha float64, cells [2]int, weights [2]float64) float64
 }
 
 // ofCell returns what the law of a count says.

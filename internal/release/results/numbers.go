@@ -18,10 +18,10 @@ var quantiles = []float64{0.05, 0.25, 0.5, 0.75, 0.95}
 func distribution(m *answers, t *tabulated, s *release.Section) error {
 	axis := encode.Axis{Low: t.Asked.Low, High: t.Asked.High, Cells: t.Asked.Cells}
 	open := !t.Asked.Others
-	if open && axis.Cells == 1 || m.Rows != nil {
-		return nil // one bucket of everything; or shares of what nobody knows
+	if open && axis.Cells == 1 {
+		return nil // one bucket of everything
 	}
-	buckets := number.Buckets{Low: axis.Low, High: axis.High, Open: open, Counts: t.Values[:axis.Cells], Respondents: t.Respondents, Together: t.Together()}
+	buckets := number.Buckets{Low: axis.Low, High: axis.High, Open: open, Counts: t.Values[:axis.Cells], Respondents: t.Respondents, Together: t.Together(), Weighted: t.Weighted()}
 	if t.Asked.Others {
 		buckets.Others = &t.Values[axis.Cells]
 	}

@@ -62,7 +62,7 @@ func (w tableWords) section(s release.Section) (said, bool) {
 	switch s.Name {
 	case "association":
 		var names []string
-		heat := []column{{label: ""}}
+		heat := []column{{label: "column"}}
 		for _, c := range w.ask.Columns {
 			names = append(names, c.Name)
 			heat = append(heat, column{label: c.Name})

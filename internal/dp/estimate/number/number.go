@@ -32,6 +32,10 @@ type Buckets struct {
 	Others      *estimate.Value // nil where everybody holds a bucket
 	Respondents int
 	Together    estimate.Together // what the errors of cells have in common
+	// Weighted bounds a sum of the errors of so many cells of each of two weights, but for probability alpha. Where it
+	// is there, nothing is taken for normal, and shares are of what the buckets add up to: Respondents and Others are of
+	// no matter.
+	Weighted func(alpha float64, cells [2]int, weights [2]float64) float64
 }
 
 // blocks returns the first j buckets, the others, and who holds none.
@@ -45,6 +49,9 @@ func (b Buckets) blocks(j int) []estimate.Block {
 
 // Within returns how many respondents hold a bucket.
 func (b Buckets) Within() estimate.Value {
+	if b.Weighted != nil {
+		return estimate.Sum(b.Counts)
+	}
 	if b.Others == nil {
 		return estimate.Exact(float64(b.Respondents))
 	}
@@ -68,7 +75,7 @@ func (b Buckets) Distribution(level float64) (Distribution, error) {
 	switch {
 	case !(b.Low < b.High) || math.IsInf(b.Low, 0) || math.IsInf(b.High, 0):
 		return Distribution{}, fmt.Errorf("estimate: a range from %v to %v: give two finite ends in order", b.Low, b.High)
-	case k < 1 || b.Respondents < 1:
+	case k < 1 || b.Respondents < 1 && b.Weighted == nil:
 		return Distribution{}, fmt.Errorf("estimate: %d buckets over %d respondents: give at least one of each", k, b.Respondents)
 	case !(level > 0 && level < 1):
 		return Distribution{}, fmt.Errorf("estimate: level %v outside (0, 1)", level)
@@ -81,20 +88,30 @@ func (b Buckets) Distribution(level float64) (Distribution, error) {
 		Low: b.Low, High: b.High, Open: b.Open, Level: level,
 		At: make([]estimate.Value, k), Lo: make([]float64, k), Hi: make([]float64, k),
 	}
-	half := func(v estimate.Value) float64 {
+	half := func(_ int, v estimate.Value) float64 {
 		return estimate.Quantile(estimate.Joint(level, max(1, k-1))) * v.StdErr
 	}
 	if b.Others == nil && b.Together == (estimate.Together{}) {
 		width := kolmogorov(level) * estimate.Sum(b.Counts).StdErr / n
-		half = func(estimate.Value) float64 { return width }
+		half = func(int, estimate.Value) float64 { return width }
+	}
+	if b.Weighted != nil {
+		half = func(j int, v estimate.Value) float64 {
+			return b.reach(1-estimate.Joint(level, max(1, k-1)), j, v.Mean) / n
+		}
 	}
 	sums := make([]float64, k-1)
 	at, whole := b.blocks(0), b.blocks(0)[1]
 	for j, v := range b.Counts[:k-1] {
 		at[0].Cells, at[0].Mean, at[0].Variance = at[0].Cells+1, at[0].Mean+v.Mean, at[0].Variance+v.StdErr*v.StdErr
 		at[1] = estimate.Block{Cells: whole.Cells - at[0].Cells, Mean: whole.Mean - at[0].Mean, Variance: max(0, whole.Variance-at[0].Variance)}
-		share := b.Together.Tied([]float64{1, 0, 0}, at, total).Mean / n
-		d.At[j] = estimate.Value{Mean: share, StdErr: b.Together.Tied([]float64{1 - share, -share, 0}, at, total).StdErr / n}
+		share := at[0].Mean / n
+		spread := math.Hypot((1-share)*math.Sqrt(at[0].Variance), share*math.Sqrt(at[1].Variance))
+		if b.Weighted == nil {
+			share = b.Together.Tied([]float64{1, 0, 0}, at, total).Mean / n
+			spread = b.Together.Tied([]float64{1 - share, -share, 0}, at, total).StdErr
+		}
+		d.At[j] = estimate.Value{Mean: share, StdErr: spread / n}
 		sums[j] = share
 	}
 	d.At[k-1] = estimate.Exact(1)
@@ -102,15 +119,26 @@ func (b Buckets) Distribution(level float64) (Distribution, error) {
 	floor, ceiling := 0.0, 1.0
 	for j := range sums {
 		d.Monotone[j] = within(d.Monotone[j], 1)
-		floor = max(floor, within(sums[j]-half(d.At[j]), 1))
+		floor = max(floor, within(sums[j]-half(j, d.At[j]), 1))
 		d.Lo[j] = floor
 	}
 	for j := k - 2; j >= 0; j-- {
-		ceiling = min(ceiling, within(sums[j]+half(d.At[j]), 1))
+		ceiling = min(ceiling, within(sums[j]+half(j, d.At[j]), 1))
 		d.Hi[j] = ceiling
 	}
 	d.Lo[k-1], d.Hi[k-1] = 1, 1
 	return d, nil
+}
+
+// reach bounds how far the estimated share at the upper edge of bucket j is from the true one, times what the buckets add
+// up to. Of the true share f the product is the errors of the buckets up to j, times 1-f, less f times the others'. Since
+// f is what is asked for, the bound is the largest at the estimate and as far from it as that bound reaches, up and down.
+func (b Buckets) reach(alpha float64, j int, share float64) float64 {
+	cells := [2]int{j + 1, len(b.Counts) - j - 1}
+	at := func(f float64) float64 { return b.Weighted(alpha, cells, [2]float64{1 - within(f, 1), within(f, 1)}) }
+	first := at(share)
+	by := first / b.Within().Mean
+	return max(first, at(share-by), at(share+by))
 }
 
 // edge returns the upper edge of bucket j.
@@ -172,7 +200,7 @@ func (d Distribution) Ends() (first, last estimate.Value) {
 // That, which is no noise, moves the mean of clipped numbers by at most halfBucket. Of the mean of
 // the numbers themselves the buckets say nothing where an open edge bucket holds somebody.
 func (b Buckets) Mean() (mean estimate.Value, halfBucket float64) {
-	if len(b.Counts) < 1 || b.Respondents < 1 {
+	if len(b.Counts) < 1 || b.Respondents < 1 && b.Weighted == nil {
 		panic("estimate: the mean of no buckets, or over nobody")
 	}
 	width := (b.High - b.Low) / float64(len(b.Counts))
@@ -185,6 +213,17 @@ func (b Buckets) Mean() (mean estimate.Value, halfBucket float64) {
 		middles, cells = append(middles, 0), append(cells, estimate.BlockOf(*b.Others))
 	}
 	n, total := b.Within().Mean, float64(b.Respondents)
+	if b.Weighted != nil {
+		variance := 0.0
+		for j, v := range b.Counts {
+			mean.Mean += middles[j] * v.Mean / n
+		}
+		for j, v := range b.Counts {
+			variance += (middles[j] - mean.Mean) * (middles[j] - mean.Mean) * v.StdErr * v.StdErr
+		}
+		mean.StdErr = math.Sqrt(variance) / n
+		return mean, width / 2
+	}
 	mean.Mean = b.Together.Tied(middles, cells, total).Mean / n
 	for j := range b.Counts {
 		apart = append(apart, middles[j]-mean.Mean)

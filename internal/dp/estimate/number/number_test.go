@@ -116,6 +116,56 @@ func TestBandCoversTheWholeFunction(t *testing.T) {
 	}
 }
 
+// Of buckets whose noise is Laplace's and of whom nobody knows how many hold one, the band covers the edge between at least as often
+// as it says, where the normal law does not. Who is in no bucket does not count.
+func TestSharesOfWhatTheBucketsAddUpTo(t *testing.T) {
+	const runs, level, scale = 5_000, 0.99, 10.0
+	held := []float64{100, 900}
+	r := stattest.Rand(t)
+	laplace := func() float64 { return scale * (r.ExpFloat64() - r.ExpFloat64()) }
+	// The moments of Laplace noise: E e^(tZ) = 1/(1-(scale t)^2).
+	chernoff := func(alpha float64, cells [2]int, weights [2]float64) float64 {
+		least := math.Inf(1)
+		for u := 0.999; u > 1e-3; u *= 0.97 {
+			at := u / (scale * max(math.Abs(weights[0]), math.Abs(weights[1])))
+			k := math.Log(2 / alpha)
+			for i, a := range weights {
+				k -= float64(cells[i]) * math.Log1p(-a*a*at*at*scale*scale)
+			}
+			least = min(least, k/at)
+		}
+		return least
+	}
+	normal := func(alpha float64, cells [2]int, weights [2]float64) float64 {
+		return estimate.Quantile(1-alpha) * scale * math.Sqrt(2*(float64(cells[0])*weights[0]*weights[0]+float64(cells[1])*weights[1]*weights[1]))
+	}
+	covered, twin := 0, 0
+	for range runs {
+		var counts []estimate.Value
+		for _, n := range held {
+			counts = append(counts, estimate.Value{Mean: n + laplace(), StdErr: scale * math.Sqrt2})
+		}
+		for _, c := range []struct {
+			within func(float64, [2]int, [2]float64) float64
+			n      *int
+		}{{chernoff, &covered}, {normal, &twin}} {
+			d, err := Buckets{Low: 0, High: 2, Counts: counts, Weighted: c.within}.Distribution(level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Lo[0] <= 0.1 && 0.1 <= d.Hi[0] {
+				*c.n++
+			}
+		}
+	}
+	stattest.AtMost(t, 1-level, runs, runs-covered)
+	stattest.Caught(t, func(tb testing.TB) { stattest.AtMost(tb, 1-level, runs, runs-twin) })
+	mean, _ := Buckets{Low: 0, High: 3, Counts: []estimate.Value{estimate.Exact(1), estimate.Exact(1), estimate.Exact(2)}, Weighted: normal}.Mean()
+	if mean.Mean != 1.75 || mean.StdErr != 0 {
+		t.Errorf("the mean is %v", mean)
+	}
+}
+
 // 20,000 draws of the mean over ten buckets: the stated error is the real one, within
 // 5 % (its square is tested, of variance 2); that of the raw sum is not.
 func TestMeanOfBucketsHasTheStatedError(t *testing.T) {
