@@ -356,7 +356,7 @@ func (f *fleet) run(m mishap) (violations []string) {
 // doom gives a process what befalls it next, and forgets what has befallen it.
 func (f *fleet) doom(name string, dooms []doom) {
 	f.t.Helper()
-	for _, kind := range []string{"dooms", "met", "stopped", "awake", "calls", "jobs"} {
+	for _, kind := range []string{"dooms", "met", "stopped", "awake", "calls", "jobs", "full"} {
 		os.Remove(filepath.Join(f.dir, name+"."+kind))
 	}
 	if len(dooms) > 0 {

@@ -250,6 +250,11 @@ func (h *house) answering(m mishap) (stop func()) {
 		defer close(ended)
 		for ctx.Err() == nil {
 			h.until(mishap{calls: m.calls, waits: 20 * time.Millisecond}, func() bool { return false })
+			for _, name := range h.names {
+				for range h.notes(name, "full") {
+					h.full.hear(h.fleet, wire.StorageFull)
+				}
+			}
 		}
 	}()
 	return func() {
@@ -262,8 +267,9 @@ func (h *house) answering(m mishap) (stop func()) {
 	}
 }
 
-// full is the disk of a database, which is full until some have been refused for it, or a server that cannot go on
-// without room has kept many waiting.
+// full is the disk of a database, which is full until somebody is refused for it, whether a device or a neighbour, or a
+// server that cannot go on without room has kept many waiting. The helper's first row of a plan needs a table, for which
+// there is none.
 type full struct {
 	mu            sync.Mutex
 	empty         func() error // gives the room back; nil: there is room
@@ -292,7 +298,7 @@ func (d *full) hear(f *fleet, code wire.Code) {
 	}
 	var err error
 	switch {
-	case d.refused >= 3:
+	case d.refused >= 1:
 		err = d.empty()
 	case d.away >= 30:
 		err = f.postgres.Restart(true, func() { err = d.empty() })

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -24,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/blob/bucket"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
+	"github.com/confetti-dp/confetti/internal/wire"
 )
 
 // station is what a process of a fleet shares with others, and what befalls it.
@@ -145,6 +147,9 @@ func (f *fates) note(kind string) {
 // Write hears of what a process logs.
 func (f *fates) Write(line []byte) (int, error) {
 	f.come("log", false)
+	if bytes.Contains(line, []byte(wire.StorageFull)) {
+		f.note("full")
+	}
 	return os.Stderr.Write(line)
 }
 
