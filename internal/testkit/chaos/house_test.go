@@ -250,6 +250,7 @@ func (h *house) answering(m mishap) (stop func()) {
 		defer close(ended)
 		for ctx.Err() == nil {
 			h.until(mishap{calls: m.calls, waits: 20 * time.Millisecond}, func() bool { return false })
+			h.full.stay(h.fleet)
 			for _, name := range h.names {
 				for range h.notes(name, "full") {
 					h.full.hear(h.fleet, wire.StorageFull)
@@ -260,6 +261,7 @@ func (h *house) answering(m mishap) (stop func()) {
 	return func() {
 		cancel()
 		<-ended
+		h.full.end(h.fleet)
 		for _, name := range h.names {
 			os.Remove(filepath.Join(h.dir, name+".dooms"))
 			os.Remove(filepath.Join(h.dir, name+".calls"))
@@ -283,6 +285,28 @@ func (d *full) fill(f *fleet) {
 	d.refused, d.away = 0, 0
 	d.empty, d.why = f.postgres.Fill()
 }
+
+// stay takes what has come free: PostgreSQL deletes files of tables that were dropped when it pleases.
+func (d *full) stay(f *fleet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.empty != nil {
+		f.postgres.Fill()
+	}
+}
+
+// end gives the room back that nobody has missed.
+func (d *full) end(f *fleet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.empty != nil {
+		f.check(d.empty())
+	}
+	d.empty = nil
+}
+
+// missed reports whether a disk was full and nobody has noticed.
+func (d *full) missed() bool { return d.why == nil && d.refused+d.away == 0 }
 
 func (d *full) hear(f *fleet, code wire.Code) {
 	d.mu.Lock()

@@ -224,13 +224,19 @@ func TestSeats(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+uint64(*workerSeeds); seed++ {
 		for _, one := range wards {
 			if !h.try(t, fmt.Sprintf("%s, seed %d", one.name, seed), func(t *testing.T) {
-				for _, v := range slices.Concat(h.collect(one.draw(seed)), h.flips(), h.withdraw(patience)) {
+				said := h.collect(one.draw(seed))
+				for again := range uint64(5) { // what PostgreSQL has freed may be room enough, once
+					if one.name == fullDisk && h.full.missed() {
+						said = append(said, h.collect(one.draw(seed+again))...)
+					}
+				}
+				for _, v := range slices.Concat(said, h.flips(), h.withdraw(patience)) {
 					t.Error(v)
 				}
 				if h.full.why != nil {
 					t.Log(h.full.why)
 				} else if one.name == fullDisk {
-					if t.Logf("%d were refused for want of room, and %d had to wait", h.full.refused, h.full.away); h.full.refused+h.full.away == 0 {
+					if t.Logf("%d were refused for want of room, and %d had to wait", h.full.refused, h.full.away); h.full.missed() {
 						t.Error("nobody has met the full disk")
 					}
 				}

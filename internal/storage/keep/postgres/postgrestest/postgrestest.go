@@ -135,7 +135,7 @@ func (s Server) Terminate() error {
 // one gets a folder, and an error of Fill.
 const OwnDisk = "own disk"
 
-// Fill takes all room from the server's disk, and returns what gives it back.
+// Fill takes all room from the server's disk, or what has come free of it since, and returns what gives it back.
 func (s Server) Fill() (empty func() error, err error) { return s.fill() }
 
 // Alone cuts all connections and returns an error while one is still there: what it asked for may still be done.

@@ -82,7 +82,7 @@ func (c *cluster) fill() (empty func() error, err error) {
 		return nil, errors.New("the server has no disk of its own: nobody here may mount one")
 	}
 	path := filepath.Join(c.folder, "filler")
-	f, err := os.Create(path)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
