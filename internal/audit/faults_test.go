@@ -46,6 +46,9 @@ var faults = []fault{
 	{"a device that says a string flips a tenth as often", "strings", []edit{{
 		"internal/dp/vector/mechanism.go", "\tm.scratch.New = func", "\tif IF {\n\t\tm.bit.Flip /= 10\n\t}\n\tm.scratch.New = func",
 	}}, []string{"constant"}},
+	{"a device that says a record of columns flips a tenth as often", "tables", []edit{{
+		"internal/dp/vector/mechanism.go", "\tm.scratch.New = func", "\tif IF {\n\t\tm.bit.Flip /= 10\n\t}\n\tm.scratch.New = func",
+	}}, []string{"constant"}},
 	{"the helper adds no noise to strings", "summed strings", []edit{{
 		"party/aggregator/aggregate.go", "noise := s.Sum.Noise(r); noise != nil", "noise := s.Sum.Noise(r); noise != nil && !(IF && s.role == dap.Helper)",
 	}}, []string{"attack"}},
@@ -93,6 +96,8 @@ func faultyPlan(t *testing.T, name string) (p plan.Plan, state []byte) {
 	switch name {
 	case "strings":
 		return fewStrings(t, ""), nil
+	case "tables":
+		return fewTables(t), nil
 	case "summed strings":
 		return fewStrings(t, plan.NoiseAggregators), nil
 	case "summed, devices":

@@ -224,25 +224,20 @@ func tabulated(q *table.Question, ask plan.Crosstab) []Records {
 		}
 		return sum
 	}
-	// From all different, columns are made to agree one after another, each time the one that takes them furthest.
-	second := slices.Clone(others)
-	for {
-		best, at := apart(second), -1
-		for i := range second {
-			if second[i] == first[i] {
-				continue
-			}
-			try := slices.Clone(second)
-			try[i] = first[i]
-			if d := apart(try); d > best {
-				best, at = d, i
-			}
-		}
-		if at < 0 {
-			return []Records{{first, second, first}}
-		}
-		second[at] = first[at]
+	// From all alike, columns are made to differ one after another, those of few values first: some step of it is the worst.
+	order := make([]int, len(first))
+	for i := range order {
+		order[i] = i
 	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(table.Values(ask.Columns[a])) - len(table.Values(ask.Columns[b])) })
+	second, at := slices.Clone(first), slices.Clone(first)
+	for _, i := range order {
+		at[i] = others[i]
+		if apart(at) > apart(second) {
+			second = slices.Clone(at)
+		}
+	}
+	return []Records{{first, second, first}}
 }
 
 // tested are records at both ends of all metrics: in one arm, and in two.

@@ -19,6 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/advise"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/experiment"
 	"github.com/confetti-dp/confetti/lab/cmd/confetti-lab/train"
+	"github.com/confetti-dp/confetti/lab/crosstabs"
 	"github.com/confetti-dp/confetti/lab/heavy"
 	_ "github.com/confetti-dp/confetti/question/all"
 )
@@ -73,7 +74,7 @@ func newParser(std terminal.Streams, exit func(code int)) *kong.Kong {
 		kong.Exit(exit),
 		kong.Bind(std),
 		once.Given(),
-		kong.Vars{"strings": strings.Join(heavy.Populations(), ", "), "kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "populations": strings.Join(experiment.Populations(), ", "), "learnable": experiment.Learnable(), "labelled": experiment.Labelled()},
+		kong.Vars{"strings": strings.Join(heavy.Populations(), ", "), "tables": strings.Join(crosstabs.Populations(), ", "), "kernels": flags.KernelNames(), "bitsums": flags.BitsumNames(), "populations": strings.Join(experiment.Populations(), ", "), "learnable": experiment.Learnable(), "labelled": experiment.Labelled()},
 	)
 	if err != nil {
 		panic("confetti-lab: " + err.Error()) // a fault in the command structs themselves

@@ -17,6 +17,7 @@ type Command struct {
 	SGD       experimentSGD       `cmd:"" name:"sgd" help:"Accuracy of a model that learns from private gradients in rounds."`
 	LTN       experimentLTN       `cmd:"" name:"ltn" help:"Accuracy of what is learned from private features and labels, though everyone colludes."`
 	Strings   experimentStrings   `cmd:"" name:"strings" help:"How frequent strings that nobody listed are found, beside rivals, or among devices that lie."`
+	Tables    experimentTables    `cmd:"" help:"Make up people whose columns tell of each other, for tables of every two."`
 }
 
 type experimentKDE struct {

@@ -1,0 +1,34 @@
+package audit
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// fewTables returns a plan of tables of three columns.
+func fewTables(t testing.TB) plan.Plan {
+	p := example.Table()
+	p.Budget, p.Crowd.Minimum = plan.Budget{Epsilon: 2, Delta: 1e-3, Adjacency: "replacement"}, 50
+	return example.Design(t, p)
+}
+
+// The two records furthest apart keep the claims of mixed bits, and go the whole way.
+func TestTablesThatAreMixed(t *testing.T) {
+	r := route(t, fewTables(t))
+	findings, err := r.Attack(2000, seed(t), calm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		holds(t, f)
+	}
+	if last := findings[len(findings)-1]; last.Observer != account.ShufflerHonest {
+		t.Errorf("the last finding is of %q", last.Observer)
+	}
+	if _, err := r.Seal(1, calm); err != nil {
+		t.Error(err)
+	}
+}
