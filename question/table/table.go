@@ -161,6 +161,13 @@ func (q *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Me
 	return question.Report{Parts: [][][]byte{q.rows.Bodies(r, symbol.([]float32))}}, nil
 }
 
+// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol.
+func (q *Question) Ones(s question.Symbol) []float64 {
+	ones := make([]float64, q.ask.Rows)
+	q.rows.Ones(s.([]float32), ones)
+	return ones
+}
+
 // Fields returns the columns.
 func (q *Question) Fields() []question.Field {
 	var fields []question.Field
