@@ -1,5 +1,5 @@
 // Package crosstabs makes up people whose columns tell of each other, for tables of every two columns (docs/crosstabs.md).
-// Used by cmd/confetti-lab; rivals.py, beside it, measures what curators make of the same people.
+// Used by cmd/confetti-lab.
 package crosstabs
 
 import (

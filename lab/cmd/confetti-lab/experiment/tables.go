@@ -21,7 +21,7 @@ type experimentTables struct {
 }
 
 func (experimentTables) Help() string {
-	return `Writes made-up people, whose columns tell of each other, for confetti collect simulate and for crosstabs/rivals.py.
+	return `Writes made-up people, whose columns tell of each other, for confetti collect simulate.
 
 Example:
   confetti-lab tables --of census --csv census.csv --columns census.toml
