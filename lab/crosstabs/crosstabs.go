@@ -1,5 +1,5 @@
 // Package crosstabs makes up people whose columns tell of each other, for tables of every two columns (docs/crosstabs.md).
-// Used by cmd/confetti-lab.
+// Used by lab/cmd/confetti-lab/experiment.
 package crosstabs
 
 import (
