@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"math/cmplx"
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -50,29 +49,42 @@ func (c *Composition) tilt(at point) (*tilted, error) {
 		t.slack = 8 * roundoff
 		return t, nil
 	}
+	laws := make([][]float64, len(c.parts))
+	for i, p := range c.parts {
+		laws[i] = p.tilt(at.theta)
+	}
 	n := smooth(max(width, 16))
+	q, e, ok := c.narrow(laws, low, n)
+	if !ok {
+		q, e = c.wide(laws, low, n)
+	}
+	// A transform of length n of a law (two-norm at most 1) has coefficients
+	// right to about roundoff*log2(n); 4 is for the constant of the algorithm.
+	// Carried through the powers this is an error of two-norm e in frequency,
+	// which bounds the one-norm in time: sqrt(n) * (e/sqrt(n)).
+	t.slack = 4*roundoff*float64(bits.Len(uint(n)))*math.Sqrt(e) + 2*outside
+	t.q = q[:width]
+	return t, nil
+}
+
+// wide returns n points of the composition of the laws from low on, by a transform of all, and the sum of squares
+// that its error comes from.
+func (c *Composition) wide(laws [][]float64, low, n int) (q []float64, e float64) {
 	prob.Count(n * bits.Len(uint(n)) * (len(c.parts) + 1))
 	room := roomOf(n)
 	defer room.free()
-	wrapped, factor, product, errorFactor := room.wrapped, room.factor, room.product, room.errorFactor
-	for _, p := range c.parts {
-		clear(wrapped)
-		i := mod(p.low, n)
-		for _, q := range p.tilt(at.theta) {
-			wrapped[i] += q
-			if i++; i == n {
-				i = 0
-			}
-		}
-		room.fft.Coefficients(factor, wrapped)
+	factor, product, errorFactor := room.factor, room.product, room.errorFactor
+	for i, p := range c.parts {
+		wrap(room.wrapped, laws[i], p.low)
+		room.fft.Coefficients(factor, room.wrapped)
+		// Denormals are slow, too.
+		floor := math.Exp(negligible / float64(p.rounds))
 		for j, z := range factor {
 			if product[j] == 0 {
 				continue
 			}
-			abs := cmplx.Abs(z)
-			// Coefficients whose power is below 1e-43 are nothing beside
-			// the rounding of the others, and denormals are slow.
-			if float64(p.rounds)*math.Log(abs) < -100 {
+			abs := math.Sqrt(real(z)*real(z) + imag(z)*imag(z))
+			if abs < floor {
 				product[j] = 0
 				continue
 			}
@@ -80,28 +92,21 @@ func (c *Composition) tilt(at point) (*tilted, error) {
 			errorFactor[j] += float64(p.rounds) / abs
 		}
 	}
-	// A transform of length n of a law (two-norm at most 1) has coefficients
-	// right to about roundoff*log2(n); 4 is for the constant of the algorithm.
-	// Carried through the powers this is an error of two-norm e in frequency,
-	// which bounds the one-norm in time: sqrt(n) * (e/sqrt(n)).
-	e := 0.0
 	for j, z := range product {
 		if z != 0 {
-			a := cmplx.Abs(z) * (errorFactor[j] + 1)
-			e += 2 * a * a
+			e += squared(z, errorFactor[j])
 		}
 	}
-	t.slack = 4*roundoff*float64(bits.Len(uint(n)))*math.Sqrt(e) + 2*outside
-	sum := room.fft.Sequence(wrapped, product)
-	t.q = make([]float64, width)
+	sum := room.fft.Sequence(room.wrapped, product)
+	q = make([]float64, n)
 	j := mod(low, n)
-	for i := range t.q {
-		t.q[i] = max(0, sum[j]/float64(n))
+	for i := range q {
+		q[i] = max(0, sum[j]/float64(n))
 		if j++; j == n {
 			j = 0
 		}
 	}
-	return t, nil
+	return q, e
 }
 
 // tilt returns the tilted law of one round.
