@@ -292,6 +292,9 @@ func (t *tilted) epsilon(target float64) (epsilon float64, inside bool) {
 	return math.Max(half, (t.log+math.Log(2*t.slack/target))/math.Max(t.theta, math.SmallestNonzeroFloat64)), inside
 }
 
+// exactly is after how many factors a power is computed anew, before what they round adds up.
+const exactly = 32
+
 func (t *tilted) cross(target float64) (epsilon float64, inside bool) {
 	// Relative to the Chernoff point, so that nothing overflows.
 	reference := 0.0
@@ -300,11 +303,17 @@ func (t *tilted) cross(target float64) (epsilon float64, inside bool) {
 	}
 	scaled := target * math.Exp(t.theta*reference-t.log)
 	up, down := 0.0, 0.0
+	tilted, lost, rise, gain := 0.0, 0.0, math.Exp(t.theta*t.step), math.Exp(t.step)
 	for i := len(t.q) - 1; i >= 0; i-- {
 		l := float64(t.low+i)*t.step - reference
-		p := t.q[i] * math.Exp(-t.theta*l)
+		if i%exactly == 0 || i == len(t.q)-1 {
+			tilted, lost = math.Exp(-t.theta*l), math.Exp(-l)
+		} else {
+			tilted, lost = tilted*rise, lost*gain
+		}
+		p := t.q[i] * tilted
 		up += p
-		down += p * math.Exp(-l)
+		down += p * lost
 		if up > scaled {
 			epsilon := math.Log((up - scaled) / down)
 			if epsilon >= l-t.step {

@@ -200,39 +200,45 @@ func (s *sticks) raise(w []float64, step, tail float64, points int) {
 	if cap(s.above) < len(w)+1 {
 		s.above = make([]float64, 2*(len(w)+1))
 	}
-	above := s.above[:len(w)+1] // above[i] = P(W >= low+i)
+	above := s.above[:len(w)+1] // above[i] = P(W >= low+i), down to the mode
 	above[len(w)] = 0
-	mode := len(w) - 1
-	sum, top := 0.0, 0.0
-	for i := len(w) - 1; i >= 0; i-- {
+	sum, top, mode := 0.0, 0.0, len(w)
+	for i := len(w) - 1; i >= 0 && w[i] >= top; i-- {
 		sum += w[i]
 		above[i] = sum
-		if w[i] >= top {
-			mode, top = i, w[i]
-		}
+		mode, top = i, w[i]
 	}
 	// At epsilon zero the best set starts right above the mode: t-1 = mode.
-	t := mode
-	for i := range points - 1 {
-		if i == len(s.keep) {
-			s.extend(step)
-		}
-		keep, growth := s.keep[i], s.growth[i]
-		best := keep*w[t] - growth*above[t+1]
-		for t+1 < len(w) {
-			next := keep*w[t+1] - growth*above[t+2]
-			if next < best {
-				break
+	here, beyond := w[mode], above[mode+1]
+	w, above = w[mode+1:], above[mode+2:] // of the next sets
+	for i := 0; ; {
+		keeps, growths, h := s.keep[:len(s.h)], s.growth[:len(s.h)], s.h
+		for ; i < len(h); i++ {
+			keep, growth := keeps[i], growths[i]
+			best := keep*here - growth*beyond
+			for len(w) > 0 && len(above) > 0 {
+				next := keep*w[0] - growth*above[0]
+				if next < best {
+					break
+				}
+				best, here, beyond = next, w[0], above[0]
+				w, above = w[1:], above[1:]
 			}
-			best, t = next, t+1
+			if best <= tail {
+				if h[i] == 0 { // nobody came as far
+					s.h = h[:i]
+				}
+				return
+			}
+			if best > h[i] {
+				h[i] = best
+			}
 		}
-		if best <= tail {
-			break
+		if len(h) == points-1 {
+			return
 		}
-		if i == len(s.h) {
-			s.h = append(s.h, best)
-		} else if best > s.h[i] {
-			s.h[i] = best
+		if s.h = append(h, 0); len(s.keep) < len(s.h) {
+			s.extend(step)
 		}
 	}
 }
