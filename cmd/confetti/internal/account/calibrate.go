@@ -103,7 +103,7 @@ func (c accountCalibrate) Run(std terminal.Streams) error {
 	s := &statement{mechanism: m.name}
 	event, err := m.calibrate.find(c, s)
 	if err == nil && c.Certify && c.Accounting == "exact" {
-		err = s.certify(c.repeated(event), *c.Delta)
+		err = s.certify(std, c.repeated(event), *c.Delta)
 	}
 	if err != nil {
 		return flags.Refused(err, "users", "rounds", "epsilon", "local-epsilon", "delta", "accounting", "keep-probability", "symbols", "subset-size", "tau", "coordinates", "squared-gap")

@@ -43,7 +43,7 @@ func (c accountEpsilon) Run(std terminal.Streams) error {
 	case m.event == nil:
 		s.Guarantee, err = c.fragments().Central(c.Delta)
 	case c.Certify:
-		err = s.certify(m.repeated(c.parameters), c.Delta)
+		err = s.certify(std, m.repeated(c.parameters), c.Delta)
 	default:
 		s.Guarantee, err = account.Epsilon(m.repeated(c.parameters), c.Delta)
 	}
@@ -88,19 +88,6 @@ type statement struct {
 	parameters []parameter
 	certified  bool     // both bounds were asked for
 	lower      *float64 // of epsilon, where known
-}
-
-// certify puts what is proved over every data set and what no accountant can prove
-// less than side by side.
-func (s *statement) certify(e account.Event, delta float64) (err error) {
-	s.certified = true
-	if s.Guarantee, err = account.Certify(e, delta); err != nil {
-		return err
-	}
-	if low, err := account.LowerEpsilon(e, delta); err == nil { // not known for every mechanism
-		s.lower = &low.Epsilon
-	}
-	return nil
 }
 
 // parameter is a number beside the guarantee; key is its name in JSON.
