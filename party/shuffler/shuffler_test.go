@@ -1,6 +1,7 @@
 package shuffler
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -320,6 +321,54 @@ func TestCollectorTakesWholeContributionsOnce(t *testing.T) {
 	}
 	if batches, _ := c.Close(); len(batches) != 1 || len(batches[0].Bodies) != minimum {
 		t.Error("the crowd is not that of the accepted contributions")
+	}
+}
+
+// A device that sends garbage as often as it likes makes the next hop open one contribution in vain. The twin is an entry
+// that does not know the device again.
+func TestGarbageCostsOneContribution(t *testing.T) {
+	w := newWorld(t, envelope.X25519, 1, 2)
+	const sent = 5
+	garbage := func(i int) (all [][]byte) {
+		for at, e := range w.inner(t, 0, 0, 0) {
+			g := bytes.Repeat([]byte{byte(1 + i*perDevice + at)}, len(e))
+			all = append(all, g)
+		}
+		return all
+	}
+	vain := func(name func(i int) string) int {
+		c, err := NewCollector(w.plan, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := range minimum {
+			if err := c.Add(fmt.Sprint("device", d), w.contribution(t, 0, 0, d)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range sent {
+			if err := c.Add(name(i), w.seal(t, w.form(0), 0, garbage(i))); err != nil && !errors.Is(err, ErrAlreadyContributed) {
+				t.Fatal(err)
+			}
+		}
+		batches, _ := c.Close()
+		if len(batches) != 1 {
+			t.Fatalf("%d crowds", len(batches))
+		}
+		batch, receipt, err := w.hop(t, 0, 0).Enter(batches[0])
+		if err != nil || receipt.Dropped > 0 {
+			t.Fatalf("the entry opens bodies and no envelope: %+v, %v", receipt, err)
+		}
+		if _, receipt, err = w.hop(t, 0, 1).Mix(batch); err != nil {
+			t.Fatal(err)
+		}
+		return receipt.Dropped
+	}
+	if n := vain(func(int) string { return "mallory" }); n != perDevice {
+		t.Errorf("%d envelopes opened in vain, of %d a device", n, perDevice)
+	}
+	if n := vain(func(i int) string { return fmt.Sprint("mallory", i) }); n != sent*perDevice {
+		t.Errorf("an entry that forgets: %d envelopes opened in vain, not %d", n, sent*perDevice)
 	}
 }
 

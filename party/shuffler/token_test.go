@@ -112,9 +112,16 @@ func TestHopCountsTokens(t *testing.T) {
 		hop := w.hop(t, 0, 1)
 		// An entry that surrounds few with invented respondents.
 		invented := append(slices.Clone(good[:minimum-1]), last, nil, nil)
-		out, _, err := hop.Mix(w.batch(t, 0, invented))
+		surrounded := w.batch(t, 0, invented)
+		out, _, err := hop.Mix(surrounded)
 		if !errors.Is(err, ErrWithheld) || out.Envelopes != nil {
 			t.Errorf("%s as the last token: %v", name, err)
+		}
+		// The twin believes the entry, which counts respondents without tokens.
+		believing := w.hop(t, 0, 1)
+		believing.in.slots = make([]int, len(believing.in.slots))
+		if out, _, err := believing.Mix(surrounded); err != nil || len(out.Envelopes) != len(invented)*perDevice {
+			t.Errorf("%s: a hop that looks at no token lets few go among invented: %v", name, err)
 		}
 		// What was refused has spent nobody's token.
 		out, receipt, err := hop.Mix(w.batch(t, 0, append(slices.Clone(enough), last)))

@@ -1,6 +1,7 @@
 package shufflerd
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/service/inbox"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -205,6 +207,74 @@ func TestPrivateSizes(t *testing.T) {
 		return
 	}
 	t.Error("no attempt showed anything")
+}
+
+// open keeps each row in the clear too, as a store would that seals nothing.
+type open struct {
+	keep.Store
+	file string
+}
+
+func (s open) Create(ctx context.Context, name string) (keep.Shelf, error) {
+	shelf, err := s.Store.Create(ctx, name)
+	return openShelf{shelf, s.file}, err
+}
+
+func (s open) Open(ctx context.Context, name string) (keep.Shelf, error) {
+	shelf, err := s.Store.Open(ctx, name)
+	return openShelf{shelf, s.file}, err
+}
+
+type openShelf struct {
+	keep.Shelf
+	file string
+}
+
+func (s openShelf) Insert(ctx context.Context, rows ...keep.Row) (again bool, err error) {
+	f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	for _, r := range rows {
+		if _, err := fmt.Fprintf(f, "%s %s\n", r.Key, r.Value); err != nil {
+			return false, err
+		}
+	}
+	return s.Shelf.Insert(ctx, rows...)
+}
+
+// What the entry's disk has of a contribution is under a key, its body and who sent it alike. The twin is a store that
+// writes rows as they are.
+func TestTheEntrysDiskIsSealed(t *testing.T) {
+	for _, twin := range []bool{false, true} {
+		w := newWorld(t, 1, nil)
+		folder := w.folder(0)
+		if twin {
+			w.around = func(s keep.Store) keep.Store { return open{s, filepath.Join(folder, "rows")} }
+			w.restart(0)
+		}
+		body := w.contribution(0, 1)
+		if status, _ := w.do(0, w.request("device1", body)); status != 201 {
+			t.Fatal(status)
+		}
+		shelf, err := w.hops[0].store.Open(t.Context(), inbox.ShelfName(found(w.hops[0].service, w.plan.Hash()).posts[0].name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces := []string{string(body[100:140])}
+		if err := shelf.Each(t.Context(), 1, "", func(key string, _ []byte) error {
+			traces = append(traces, key)
+			return nil
+		}); err != nil || len(traces) != 2 {
+			t.Fatal(len(traces), err)
+		}
+		for i, text := range traces {
+			if files := grep(t, folder, text); len(files) > 0 != twin {
+				t.Errorf("twin %v: what tells the contribution, %d, is in %v", twin, i, files)
+			}
+		}
+	}
 }
 
 // Nothing that was mixed has left traces of who came when: after the epoch's end
