@@ -92,8 +92,10 @@ func (c *Composition) narrow(laws [][]float64, low, n int) (q []float64, e float
 	q = make([]float64, n)
 	for from := range n / m {
 		clear(room.factor)
+		turn, turned := r.at(from), complex(1, 0)
 		for f, z := range spectrum {
-			room.factor[f] = z * r.at(f*from)
+			room.factor[f] = z * turned
+			turned *= turn
 		}
 		for i, x := range room.fft.Sequence(room.wrapped, room.factor) {
 			q[from+i*(n/m)] = max(0, x)

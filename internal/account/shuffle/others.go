@@ -53,6 +53,9 @@ func (o *Others) law(m, k int, b bit, tail float64) (low int, w []float64) {
 	}
 	w = o.w[:to-from+1]
 	prob.Count(len(w))
+	// The run that does not hold the mode falls away from where they meet, so that it, scaled to the other's value
+	// there, stays below it.
+	split, under, over := join-from, 1., 1. // what is below join and what is not are scaled by these
 	switch {
 	case low == high:
 		w[0] = 1
@@ -61,26 +64,29 @@ func (o *Others) law(m, k int, b bit, tail float64) (low int, w []float64) {
 	case join == low:
 		r.down(w, from, low)
 	default:
-		// The run that does not hold the mode falls away from where they meet, so
-		// that it, scaled to the other's value there, stays below it.
 		r.up(w, from, join)
-		below := w[join-from]
+		below := w[split]
 		r.down(w, from, join)
-		if above := w[join-from]; mean < float64(join) {
-			scale(w[join-from:], below/above)
+		if above := w[split]; mean < float64(join) {
+			over = below / above
 		} else {
-			scale(w[:join-from], above/below)
+			under = above / below
 		}
 	}
-	w = w[low-from : high-from+1]
-	sum := 0.0
-	for _, x := range w {
-		sum += x
+	w, split = w[low-from:high-from+1], join-low
+	lower, upper := 0.0, 0.0
+	for _, x := range w[:split] {
+		lower += x
 	}
+	for _, x := range w[split:] {
+		upper += x
+	}
+	sum := lower*under + upper*over
 	if !(sum > 0 && sum <= math.MaxFloat64) {
 		panic(fmt.Sprintf("account: the law of %d others of whom %d hold a one, reported with %v and %v, lost its mass", m, k, b.keep, b.flip))
 	}
-	scale(w, 1/sum)
+	scale(w[:split], under/sum)
+	scale(w[split:], over/sum)
 	return low, w
 }
 
@@ -110,7 +116,8 @@ func (r recurrence) start(t, direction int) int {
 	decay, stride := 0.0, 1
 	for t > 0 && t < int(r.m) && decay < enough {
 		x := float64(t)
-		step := 2 * math.Asinh(math.Abs(r.slope(x))/(2*math.Sqrt(r.none*r.both*x*(r.m-x))))
+		ratio := min(1e9, math.Abs(r.slope(x))/(2*math.Sqrt(r.none*r.both*x*(r.m-x))))
+		step := 2 * ratio / math.Sqrt(1+ratio*ratio) // at most 2 asinh(ratio)
 		decay += step * float64(stride)
 		t += direction * stride
 		// Strides grow with what is left, so that the walk takes some ten evaluations;
