@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/central"
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
 // A device's work: the envelope, the grid, the composition.
@@ -106,6 +107,23 @@ func alone(e RandomizedResponse, ones, rounds int, delta float64) (float64, erro
 		return 0, err
 	}
 	return c.Epsilon(delta)
+}
+
+// BenchmarkEveryWorld is a certificate at every scale: of one round of randomized response at local epsilon 1, which
+// is k-ary response of two symbols.
+func BenchmarkEveryWorld(b *testing.B) {
+	for users := 1_000_000; users <= account.MaxUsers; users *= 10 {
+		b.Run(fmt.Sprintf("n=%d", users), func(b *testing.B) {
+			before := costlimit.Used(b)
+			for b.Loop() {
+				forget()
+				if _, err := account.Certify(RandomizedResponse{users, 1 / (1 + math.E)}, 1e-6); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric((costlimit.Used(b)-before).Seconds()/float64(b.N), "processor-s/op")
+		})
+	}
 }
 
 // BenchmarkOneMessage is what a device computes of one opened message, for a density of
