@@ -313,7 +313,7 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 var everyday = []string{"awk", "cat", "cp", "gzip", "mkdir", "mktemp", "sed", "tar"}
 
 // others are lines for a checkout alone, as their page says, and for Node, which a test of the examples types.
-var others = regexp.MustCompile(`^go build |\b(npm|node) |\bpublic\b`)
+var others = regexp.MustCompile(`^go (build|test) |\b(npm|node) |\bpublic\b`)
 
 // walked types the pages for beginners, line by line, as who has the archive alone: with an empty home and without the
 // programs of a checkout. It logs what each page took.
@@ -358,6 +358,7 @@ func walked(t *testing.T, dir string) {
 				continue
 			}
 			text, _, _ := strings.Cut(l.Text, " && python3 -m http.server")
+			text = strings.Replace(text, "go run ./cmd/confetti ", "./confetti ", 1) // as the first page says
 			var err error
 			if n++; strings.HasPrefix(text, "confetti up ") {
 				err = s.Start(text, "in another terminal:")
