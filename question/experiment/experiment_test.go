@@ -273,6 +273,17 @@ func TestPlansAreRefused(t *testing.T) {
 		"looks":           func(_ *plan.Plan, e *plan.Experiment) { e.Looks = 11 },
 		"past is missing": func(_ *plan.Plan, e *plan.Experiment) { e.Looks, e.Look = 2, 2 },
 		"past must have":  func(_ *plan.Plan, e *plan.Experiment) { e.Past = &plan.Looked{} },
+		"the first has none": func(_ *plan.Plan, e *plan.Experiment) {
+			e.Past = &plan.Looked{Plans: []string{}, Sums: make([]float64, 6), Evidence: []float64{}, Steps: []float64{}}
+		},
+		"have no sums": func(_ *plan.Plan, e *plan.Experiment) {
+			e.Looks, e.Look = 2, 2
+			e.Past = &plan.Looked{Plans: []string{"a"}, Sums: []float64{1, 0, 0, 0, 0, 0}, Evidence: []float64{0}, Steps: []float64{0}}
+		},
+		"and 6 sums": func(_ *plan.Plan, e *plan.Experiment) { // too large to be people
+			e.Looks, e.Look = 2, 2
+			e.Past = &plan.Looked{Plans: []string{"a"}, Sums: make([]float64, 6), Evidence: []float64{0}, Steps: []float64{1e308}}
+		},
 		"the step and": func(_ *plan.Plan, e *plan.Experiment) {
 			e.Looks, e.Look = 2, 2
 			e.Past = &plan.Looked{Plans: []string{"a"}, Sums: make([]float64, 6), Evidence: []float64{0}, Steps: []float64{-1}}

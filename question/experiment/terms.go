@@ -52,6 +52,9 @@ func (q *Question) Words() question.Words {
 			"Who shows an arm to people knows the arm of each. The guarantee is of everybody else.",
 		},
 	}
+	if q.ask.Looks > 1 {
+		w.Assumptions = append(w.Assumptions, "How many answer a look was fixed before the look before it was read. Nobody answers two: who does is charged for both, and intervals are then too short.")
+	}
 	if slices.ContainsFunc(q.ask.Metrics, known) {
 		w.Assumptions = append(w.Assumptions, "What is subtracted, and the ranges, were made of what is public: of other people, or of a release that these people's ledgers were charged for.")
 	}

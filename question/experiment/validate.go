@@ -15,6 +15,7 @@ const (
 	minPayload = 6
 	most       = 64 // arms, and metrics
 	mostTimes  = 1e6
+	mostSum    = 1e15 // of an earlier look's steps and sums: far more than people could make
 )
 
 // validate lists what is wrong with a plan of an experiment.
@@ -54,8 +55,12 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	ps.Require(distinct(names), at+"metrics must have different names")
 	ps.Require(ask.Looks >= 1 && ask.Looks <= lift.MostLooks && ask.Look >= 1 && ask.Look <= ask.Looks, at+"looks must be 1 to %d, and look one of them", lift.MostLooks)
 	if l := ask.Past; l != nil {
-		ps.Require(len(l.Plans) == ask.Look-1 && len(l.Evidence) == ask.Look-1 && finite(l.Evidence...) && len(l.Steps) == ask.Look-1 && notBelowZero(l.Steps) && len(l.Sums) == lift.Numbers(ask) && finite(l.Sums...) && finite(l.Variance) && l.Variance >= 0, at+"past must have the plan, the step and the evidence of each earlier look, and %d sums with the variance of their noise", lift.Numbers(ask))
+		ps.Require(len(l.Plans) == ask.Look-1 && len(l.Evidence) == ask.Look-1 && finite(l.Evidence...) && len(l.Steps) == ask.Look-1 && within(l.Steps, 0, mostSum) && len(l.Sums) == lift.Numbers(ask) && within(l.Sums, -mostSum, mostSum) && within([]float64{l.Variance}, 0, mostSum*mostSum), at+"past must have the plan, the step and the evidence of each earlier look, and %d sums with the variance of their noise", lift.Numbers(ask))
 	}
+	if l := ask.Past; l != nil && within(l.Steps, 0, 0) {
+		ps.Require(within(l.Sums, 0, 0) && l.Variance == 0, at+"past: looks that told nothing have no sums: leave them at 0")
+	}
+	ps.Require(ask.Look > 1 || ask.Past == nil, at+"past is of earlier looks, and the first has none: leave it out")
 	ps.Require(ask.Look <= 1 || ask.Past != nil, at+"past is missing: look %d has earlier ones", ask.Look)
 	if p.Route.Sum == nil {
 		ps.Seed(at+"seed", ask.Seed)
@@ -96,8 +101,9 @@ func finite(all ...float64) bool {
 	return !slices.ContainsFunc(all, func(x float64) bool { return x-x != 0 })
 }
 
-func notBelowZero(all []float64) bool {
-	return finite(all...) && !slices.ContainsFunc(all, func(x float64) bool { return x < 0 })
+// within reports whether all numbers lie from low to high.
+func within(all []float64, low, high float64) bool {
+	return !slices.ContainsFunc(all, func(x float64) bool { return !(x >= low && x <= high) })
 }
 
 // whole says that shares are of one whole.

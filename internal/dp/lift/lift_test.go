@@ -460,3 +460,16 @@ func TestRatiosAreThoseOfSums(t *testing.T) {
 		}
 	}
 }
+
+// Every plan that is valid has lines: steps of earlier looks are at most 1e15, and as small as nothing.
+func TestLinesAreNumbers(t *testing.T) {
+	e := two()
+	for _, steps := range [][]float64{{1e15, 1e15}, {1e15, 1e-300}, {1e-300, 1e15}, {5e-324, 1}, {0, 1e15}, {0, 0}, {1, 1e15, 1}} {
+		e.Looks = len(steps)
+		for k, line := range Lines(e, steps) {
+			if !(line > 1 && line < 40) {
+				t.Errorf("steps %v: line %d is %v", steps, k+1, line)
+			}
+		}
+	}
+}

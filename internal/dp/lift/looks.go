@@ -123,7 +123,7 @@ func (w *walk) stop(end, then float64) {
 
 // Lines returns by how many deviations a lift is from zero where a look stops, for each look that is planned. What may be found
 // by chance until a look is what O'Brien and Fleming's test spends until then where looks are alike; lines follow from how much
-// each look really added (Looked.Steps). A look that was withheld has the line before it, spends nothing,
+// each look really added (Looked.Steps) to the deciding metric. That must not follow from what earlier looks found. A look that was withheld has the line before it, spends nothing,
 // and leaves its part to the next. Looks that
 // are not made yet are taken to be as large as the mean of those that were.
 func Lines(e plan.Experiment, steps []float64) []float64 {
