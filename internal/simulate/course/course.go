@@ -73,7 +73,7 @@ func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err
 	start := time.Now()
 	of := c.Plan.Route.Sum
 	if of == nil || of.Correlated == nil || c.Plan.Question.Histogram == nil {
-		return out, errors.New("the plan's rounds do not hang together: a simulation of it is of one round (confetti collect simulate)")
+		return out, errors.New("course: the plan's rounds do not hang together")
 	}
 	study := plan.Study{Version: plan.StudyVersion, Plan: c.Plan, Rounds: of.Correlated.Rounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats}
 	study.Plan.Times, study.Plan.Signatures = plan.Times{}, 0
@@ -86,7 +86,7 @@ func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err
 	if err != nil {
 		return out, err
 	}
-	proto, crowd, model, err := rows(study, keys, events, c.People, c.Seed)
+	proto, crowd, model, err := rows(study, keys, events, c.People, c.Seed, progress)
 	if err != nil {
 		return out, err
 	}
@@ -119,7 +119,6 @@ func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err
 		}
 	}
 	out.Release, out.Seconds = r, time.Since(start).Seconds()
-	progress("rounds", study.Rounds, study.Rounds)
 	return out, nil
 }
 
@@ -161,9 +160,6 @@ func (c Study) said(all []Happened, out *Outcome) ([][]int, error) {
 		return nil, fmt.Errorf("%d people are in the table, and --people is %d: give as many", people, c.People)
 	}
 	for _, n := range c.Withheld {
-		if n < 1 || n > of.Rounds {
-			return nil, fmt.Errorf("round %d of a study with %d", n, of.Rounds)
-		}
 		for _, k := range events[n-1] {
 			out.Lost += k
 		}

@@ -21,10 +21,11 @@ import (
 // how many say each cell in each round, among so many respondents; nil: the round is withheld, and does not
 // count. The aggregators' own code draws each row, once; devices, proofs and seals are left out. It
 // returns the last round that was told, what was counted in it, and its model, which tells the course of all.
-func rows(study plan.Study, keys simulate.Keys, events [][]int, respondents int, seed uint64) (last *protocol.Protocol, crowd tally.Crowd, model question.Model, err error) {
+func rows(study plan.Study, keys simulate.Keys, events [][]int, respondents int, seed uint64, progress simulate.Progress) (last *protocol.Protocol, crowd tally.Crowd, model question.Model, err error) {
 	var state []byte
 	var days [2][]aggregator.Day
 	for i, counts := range events {
+		progress("rounds", i+1, len(events))
 		if counts == nil {
 			continue
 		}
@@ -62,7 +63,7 @@ func rows(study plan.Study, keys simulate.Keys, events [][]int, respondents int,
 		last, model = proto, learned
 	}
 	if last == nil {
-		return nil, crowd, nil, errors.New("course: every round is withheld")
+		return nil, crowd, nil, errors.New("every round is withheld: leave one that tells something")
 	}
 	return last, crowd, model, nil
 }

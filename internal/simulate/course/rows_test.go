@@ -21,7 +21,7 @@ func told(t *testing.T, p plan.Plan, events [][]int, seed uint64) (errors []floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, crowd, model, err := rows(study, keys, events, 100_000, seed)
+	_, crowd, model, err := rows(study, keys, events, 100_000, seed, func(string, int, int) {})
 	if err != nil || crowd.Respondents != 100_000 {
 		t.Fatal(crowd.Respondents, err)
 	}
@@ -65,8 +65,7 @@ func firsts(days, people int, seed uint64) [][]int {
 	return events
 }
 
-// A year of daily numbers at one question's price, drawn through the aggregators' code: the running total errs by
-// what the release says.
+// A year of daily numbers at one question's price is drawn through the aggregators' code, and no day is far out.
 func TestAYearIsDrawnByTheAggregators(t *testing.T) {
 	if testing.Short() {
 		t.Skip("365 rounds take some seconds")

@@ -23,7 +23,7 @@ func SaveRounds(dir string, r release.Release) error {
 	return atomicfile.Replace(filepath.Join(dir, roundsFile), text, 0o644)
 }
 
-// roundsOf returns that table: a line for each round and value, of which one that told nothing has no numbers.
+// roundsOf returns that table: a line for each round and for each of the values that the page draws, of which one that told nothing has no numbers.
 func roundsOf(r release.Release) []byte {
 	var total, own *release.Figure
 	for _, f := range r.Figures() {

@@ -52,7 +52,12 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 		return err
 	}
 	if p.Route.Sum == nil || p.Route.Sum.Correlated == nil {
-		return fmt.Errorf("%s: its rounds do not hang together: make one by confetti plan new histogram --rounds", c.File)
+		return fmt.Errorf("%s: its rounds do not hang together, so that each is asked by itself: confetti collect simulate tries one", c.File)
+	}
+	for _, n := range c.Withheld {
+		if n < 1 || n > p.Route.Sum.Correlated.Rounds {
+			return terminal.Usagef("--withheld names round %d: give 1 to %d", n, p.Route.Sum.Correlated.Rounds)
+		}
 	}
 	all, people, notes, err := c.events(p)
 	if err != nil {
