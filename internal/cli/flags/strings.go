@@ -2,6 +2,7 @@ package flags
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -54,7 +55,10 @@ func alphabetOf(text string) (string, error) {
 
 // Spelt returns what the examples of a file, one a line, are made of, as --alphabet names it, and how long they are.
 func Spelt(path string) (alphabet string, longest int, err error) {
-	examples, err := table.ReadDomain(path)
+	examples, err := table.ReadLines(path)
+	if err == nil && len(examples) == 0 {
+		err = fmt.Errorf("%s holds no example: give one a line", path)
+	}
 	if err != nil {
 		return "", 0, err
 	}

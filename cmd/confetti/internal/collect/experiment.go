@@ -44,7 +44,9 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	}
 	asked, past := flags.Asked{}, c.After != ""
 	if past {
-		asked, _, err = releases.Next(c.After, true)
+		if asked, err = c.nextLook(); err != nil {
+			return err
+		}
 	} else {
 		asked.Plan.Arms = c.Arms
 		for i, name := range c.Metric {
@@ -100,6 +102,18 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 		rows = append(rows, "cut                  "+lift.SayCut(m))
 	}
 	return c.tell(std, given, out, t.Notes, rows, "")
+}
+
+// nextLook returns the look after a release, and refuses another budget or route than that of the look before.
+func (c collectSimulate) nextLook() (flags.Asked, error) {
+	asked, before, err := releases.Next(c.After, true)
+	if err != nil {
+		return asked, err
+	}
+	var errs terminal.Faults
+	errs.Require(c.Epsilon == before.Budget.Epsilon && c.Delta == before.Budget.Delta, "--epsilon %v --delta %v beside --after: a look is asked as the one before was: give %v and %v", c.Epsilon, c.Delta, before.Budget.Epsilon, before.Budget.Delta)
+	errs.Require(c.Route.Route == before.Route.Kind, "--route %s beside --after: a look goes the way of the one before: give %s", c.Route.Route, before.Route.Kind)
+	return asked, errors.Join(errs...)
 }
 
 // people reads the records of a table that an experiment asks.

@@ -164,7 +164,11 @@ func (c Command) plansAnother(t trial.Folder, signed plan.Signed) error {
 		made = study.Study.Plan
 	}
 	kept := func(p plan.Plan) string {
-		return plan.Plan{Version: plan.Version, Title: p.Title, Question: p.Question, Budget: p.Budget, Crowd: p.Crowd, Route: plan.Route{Kind: p.Route.Kind}}.Name()
+		one := plan.Plan{Version: plan.Version, Title: p.Title, Question: p.Question, Budget: p.Budget, Crowd: p.Crowd, Route: plan.Route{Kind: p.Route.Kind}}
+		if s := p.Route.Sum; s != nil {
+			one.Route.Sum = &plan.Sum{Noise: s.Noise, Correlated: s.Correlated}
+		}
+		return one.Name()
 	}
 	if kept(draft) != kept(made) {
 		return terminal.Usagef("%s has a trial already, of another plan than %s: “%s”; name another folder for this plan, or leave --plan out to go on with that one", t, c.Plan, sanitize.Text(made.Title))

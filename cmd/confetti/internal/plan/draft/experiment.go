@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,7 +16,7 @@ import (
 
 type experimentPlan struct {
 	parties
-	Title string `help:"What the respondents are asked." default:"What does the new one change?"`
+	Title string `help:"What the respondents are asked; without it what the new one changes, or what the look before asked." placeholder:"TEXT"`
 	flags.Experiment
 	Bits    int     `help:"Of answers that are mixed: bits that a device sends." default:"1024" placeholder:"B"`
 	Epsilon float64 `help:"Privacy of arm and metrics together, with one honest aggregator or shuffler." default:"1" placeholder:"E"`
@@ -54,7 +55,7 @@ func (c experimentPlan) Run(std terminal.Streams, given *kong.Context) error {
 	if c.Route.Route == plan.RouteMix {
 		asked.Plan.Seed = freshSeed()
 	}
-	p, err := c.plan(c.Title, plan.Question{Kind: "experiment", Experiment: &asked.Plan}, nil, budget)
+	p, err := c.plan(cmp.Or(c.Title, "What does the new one change?"), plan.Question{Kind: "experiment", Experiment: &asked.Plan}, nil, budget)
 	if err != nil {
 		return err
 	}
@@ -81,6 +82,7 @@ func (c *experimentPlan) ask(given *kong.Context) (flags.Asked, plan.Budget, err
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return asked, budget, err
 	}
+	c.Title, c.Maximum = cmp.Or(c.Title, before.Title), cmp.Or(c.Maximum, before.Crowd.Maximum)
 	c.DishonestShare, c.Unfit = before.Budget.DishonestShare, before.Question.Unfit
 	c.Route.Route, c.Route.Noise = before.Route.Kind, ""
 	if before.Route.Sum != nil {

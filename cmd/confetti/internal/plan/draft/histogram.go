@@ -29,8 +29,11 @@ func (histogramPlan) Help() string {
 }
 
 func (c histogramPlan) Run(std terminal.Streams) error {
-	if c.Rounds > 0 {
+	if c.Rounds != 0 {
 		return c.runRounds(std)
+	}
+	if c.Events != 1 {
+		return terminal.Usagef("--events is of rounds: say with --rounds how many there are, or leave it out")
 	}
 	c.Title = cmp.Or(c.Title, "How many hold each value")
 	p, err := c.draft()
@@ -70,7 +73,7 @@ func (c histogramPlan) draft() (plan.Plan, error) {
 		if !slices.Contains([]string{"categories", "set"}, a.Kind) {
 			continue
 		}
-		if c.Rounds > 0 && len(a.Values) == 0 && c.Size == 0 {
+		if c.Rounds != 0 && len(a.Values) == 0 && c.Size == 0 {
 			a.Values = []string{a.Name}
 		}
 		if len(a.Values) == 0 {

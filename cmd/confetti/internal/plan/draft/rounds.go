@@ -17,7 +17,7 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	if slices.Equal(c.Kind, []string{"categories"}) { // of which nobody says nothing
 		c.Kind = []string{"set"}
 	}
-	c.Most = max(1, c.Most)
+	c.Most = cmp.Or(c.Most, 1)
 	c.Title = cmp.Or(c.Title, "How often it happens")
 	errs := terminal.Faults{}
 	errs.Require(c.Route.Route == plan.RouteSum, "--rounds are of sums, whose aggregators keep the days: set --route sum")
@@ -37,7 +37,7 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) {
 		p, says, err := design.Choose(p)
 		if err == nil && p.Route.Sum.Correlated == nil { // and the plan cannot say so
-			fmt.Fprintln(std.Err, "note: "+says)
+			fmt.Fprintf(std.Err, "note: %s\nnote: the plan is of one round, and its promise too: confetti study sign --rounds %d --takes all makes the study, and confetti collect simulate tries a round\n", says, c.Rounds)
 		}
 		return p, err
 	}, "rounds", "events")
