@@ -109,7 +109,7 @@ func alone(e RandomizedResponse, ones, rounds int, delta float64) (float64, erro
 	return c.Epsilon(delta)
 }
 
-// BenchmarkEveryWorld is a certificate at every scale: of one round of randomized response at local epsilon 1, which
+// BenchmarkEveryWorld measures a certificate at every scale: of one round of randomized response at local epsilon 1, which
 // is k-ary response of two symbols.
 func BenchmarkEveryWorld(b *testing.B) {
 	for users := 1_000_000; users <= account.MaxUsers; users *= 10 {

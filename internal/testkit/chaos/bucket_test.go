@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/storage/blob/blobtest"
@@ -48,7 +49,7 @@ func TestWorkersOnABucketAreKilled(t *testing.T) {
 	}
 }
 
-// loses has the bucket lose all that it holds when a hop's crowds are laid out in it, and get it back when the hop says
+// loses empties the bucket when a hop's crowds are laid out in it, and puts all back when the hop says
 // that nothing is there.
 func (f *fleet) loses(service *blobtest.Service) {
 	const gone = "the store has nothing of a crowd"
@@ -76,7 +77,11 @@ func (f *fleet) loses(service *blobtest.Service) {
 			move(aside, service.Folder())
 		}()
 	}})
-	<-back
+	select {
+	case <-back:
+	case <-time.After(2 * patience):
+		f.t.Error("the bucket was never put back")
+	}
 	for _, v := range said {
 		f.t.Errorf("the bucket had lost all: %s", v)
 	}

@@ -148,7 +148,7 @@ func (f *fleet) station(name string) *station {
 			s.Parts = f.place("parts-" + role)
 		}
 		if f.slow {
-			s.Lease, s.Slow = 6*time.Second, 9*time.Second // so long that a busy machine's holder says in time that it goes on
+			s.Lease, s.Slow = 15*time.Second, 18*time.Second // so long that a busy machine's holder says in time that it goes on
 		}
 	}
 	if f.books != nil {

@@ -87,7 +87,7 @@ const logSeats = "log"
 // schemaOf names the schema that the processes of a role share.
 func schemaOf(role string) string { return strings.ReplaceAll(role, ".", "_") }
 
-// address is where a process listens, or behind one door all of a role.
+// address returns where a process listens, or behind one door all of a role.
 func (h *house) address(name string) string {
 	if door := h.doors[name]; door != nil {
 		return "https://" + door.listener.Addr().String()
@@ -121,7 +121,7 @@ func (h *house) ask(name, method, path, mediaType, authorization string, body []
 	return answer, nil, err
 }
 
-// everywhere has three variants of something asked of the three processes of a role at once, again
+// everywhere asks three variants of something of the three processes of a role at once, again
 // and again until one is done and each other is refused with the code, and returns which are done.
 func (h *house) everywhere(role string, taken wire.Code, ask func(name string, variant int) ([]byte, *wire.Problem, error)) (done map[int][]byte) {
 	h.t.Helper()
@@ -191,7 +191,7 @@ func (h *house) withdraw(within time.Duration) (violations []string) {
 
 var seatFlips = flag.Int("chaos.flips", 4, "bits that flip in each table of each shelf of a role, in TestSeats and TestHall")
 
-// flips has bits flip in each table of the roles' databases while no process of them runs, and returns which nobody
+// flips changes bits in each table of the roles' databases while no process of them runs, and returns which nobody
 // finds. What was set aside says nothing to anybody, whatever flips in it.
 func (h *house) flips() (violations []string) {
 	h.t.Helper()
@@ -340,7 +340,7 @@ func drawn(r *rand.Rand, do string, most int, points ...string) []doom {
 	return []doom{{do, 1 + r.IntN(most), points[r.IntN(len(points))]}}
 }
 
-// sharedStore is the store that a process shares with others; nil: it shares none.
+// sharedStore returns the store that a process shares with others; nil: it shares none.
 func (s setting) sharedStore() (keep.Store, error) {
 	if s.url == "" {
 		return nil, nil
@@ -356,7 +356,7 @@ func (s setting) sharedStore() (keep.Store, error) {
 	return &lonely{Store: store, bug: s.twin, suffix: strings.ReplaceAll(filepath.Base(s.dir), "#", "-")}, nil
 }
 
-// seat is a process of a role that others of the same role stand beside.
+// seat runs a process of a role that others of the same role stand beside.
 func (o order) seat(role string, s setting, f *fates) error {
 	s.twin = o.Station.Twin
 	come := s.failpoint

@@ -278,7 +278,7 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// jobs is how many of the last collection leaders have had verified.
+// jobs counts how many of the last collection leaders have had verified.
 func (h *house) jobs() (n int) {
 	for i := range seatsOfARole {
 		n += h.notes(seatName("leader", i), "jobs")
