@@ -32,8 +32,8 @@ type Buckets struct {
 	Others      *estimate.Value // nil where everybody holds a bucket
 	Respondents int
 	Together    estimate.Together // what the errors of cells have in common
-	// Weighted bounds a sum of the errors of so many cells of each of two weights, but for probability alpha. Where it
-	// is there, nothing is taken for normal, and shares are of what the buckets add up to: Respondents and Others are of
+	// Weighted bounds a sum of the errors of so many cells of each of two weights, but for probability alpha, by a normal
+	// law or by moments (Chernoff). Where it is there, nothing is taken for normal, and shares are of what the buckets add up to: Respondents and Others are of
 	// no matter.
 	Weighted func(alpha float64, cells [2]int, weights [2]float64) float64
 }
@@ -88,16 +88,17 @@ func (b Buckets) Distribution(level float64) (Distribution, error) {
 		Low: b.Low, High: b.High, Open: b.Open, Level: level,
 		At: make([]estimate.Value, k), Lo: make([]float64, k), Hi: make([]float64, k),
 	}
-	half := func(_ int, v estimate.Value) float64 {
-		return estimate.Quantile(estimate.Joint(level, max(1, k-1))) * v.StdErr
+	width := estimate.Quantile(estimate.Joint(level, max(1, k-1)))
+	ends := func(_ int, v estimate.Value) (low, high float64) {
+		return v.Mean - width*v.StdErr, v.Mean + width*v.StdErr
 	}
 	if b.Others == nil && b.Together == (estimate.Together{}) {
-		width := kolmogorov(level) * estimate.Sum(b.Counts).StdErr / n
-		half = func(int, estimate.Value) float64 { return width }
+		half := kolmogorov(level) * estimate.Sum(b.Counts).StdErr / n
+		ends = func(_ int, v estimate.Value) (low, high float64) { return v.Mean - half, v.Mean + half }
 	}
 	if b.Weighted != nil {
-		half = func(j int, v estimate.Value) float64 {
-			return b.reach(1-estimate.Joint(level, max(1, k-1)), j, v.Mean) / n
+		ends = func(j int, v estimate.Value) (low, high float64) {
+			return b.reach(1-estimate.Joint(level, max(1, k-1)), j, v.Mean)
 		}
 	}
 	sums := make([]float64, k-1)
@@ -119,26 +120,48 @@ func (b Buckets) Distribution(level float64) (Distribution, error) {
 	floor, ceiling := 0.0, 1.0
 	for j := range sums {
 		d.Monotone[j] = within(d.Monotone[j], 1)
-		floor = max(floor, within(sums[j]-half(j, d.At[j]), 1))
-		d.Lo[j] = floor
+		low, high := ends(j, d.At[j])
+		floor = max(floor, within(low, 1))
+		d.Lo[j], d.Hi[j] = floor, within(high, 1)
 	}
 	for j := k - 2; j >= 0; j-- {
-		ceiling = min(ceiling, within(sums[j]+half(j, d.At[j]), 1))
+		ceiling = min(ceiling, d.Hi[j])
 		d.Hi[j] = ceiling
 	}
 	d.Lo[k-1], d.Hi[k-1] = 1, 1
 	return d, nil
 }
 
-// reach bounds how far the estimated share at the upper edge of bucket j is from the true one, times what the buckets add
-// up to. Of the true share f the product is the errors of the buckets up to j, times 1-f, less f times the others'. Since
-// f is what is asked for, the bound is the largest at the estimate and as far from it as that bound reaches, up and down.
-func (b Buckets) reach(alpha float64, j int, share float64) float64 {
-	cells := [2]int{j + 1, len(b.Counts) - j - 1}
-	at := func(f float64) float64 { return b.Weighted(alpha, cells, [2]float64{1 - within(f, 1), within(f, 1)}) }
-	first := at(share)
-	by := first / b.Within().Mean
-	return max(first, at(share-by), at(share+by))
+// halvings narrow the end of what is possible to a millionth of what may be left of it, rounded outwards.
+const halvings = 20
+
+// reach returns the ends of all shares f at the upper edge of bucket j that are possible beside an estimate of it. Times
+// what the buckets add up to, the estimate is off by the errors of the buckets up to j, times 1-f, less f times the
+// others'. So f is possible where that product is within the bound of such a sum at f itself, which may grow with f faster
+// than the estimate's distance does.
+//
+// A Chernoff bound, and a normal one, is a convex function of the weights. So is the bound less the distance, to each side.
+// Where that is below zero at 0 or 1, one crossing lies between there and the estimate; elsewhere all is possible.
+func (b Buckets) reach(alpha float64, j int, share float64) (low, high float64) {
+	n, cells := b.Within().Mean, [2]int{j + 1, len(b.Counts) - j - 1}
+	toward := func(end float64) float64 {
+		possible := func(f float64) bool {
+			return math.Abs(share-f)*n <= b.Weighted(alpha, cells, [2]float64{1 - f, f})
+		}
+		if possible(end) {
+			return end
+		}
+		out, in := end, within(share, 1)
+		for range halvings {
+			if mid := (out + in) / 2; possible(mid) {
+				in = mid
+			} else {
+				out = mid
+			}
+		}
+		return out
+	}
+	return toward(0), toward(1)
 }
 
 // edge returns the upper edge of bucket j.

@@ -166,6 +166,73 @@ func TestSharesOfWhatTheBucketsAddUpTo(t *testing.T) {
 	}
 }
 
+// Of one cell against 63 others the bound grows with the share faster than the estimate's distance does. By the normal
+// law of both errors, in steps of a tenth of a deviation, a share lies above its band no more often than half of alpha. No
+// share that is possible beside an estimate is left out. The twin takes one step from the estimate, and fails both.
+func TestABandReachesTheOutermostShare(t *testing.T) {
+	const alpha, sigma, steps, grid = 0.05, 1.0, 50, 1.05
+	z := estimate.Quantile(1 - alpha)
+	bound := func(_ float64, cells [2]int, weights [2]float64) float64 {
+		return z * sigma * math.Sqrt(float64(cells[0])*weights[0]*weights[0]+float64(cells[1])*weights[1]*weights[1])
+	}
+	buckets := func(n float64) Buckets {
+		b := Buckets{Low: 0, High: 64, Counts: make([]estimate.Value, 64), Weighted: bound}
+		b.Counts[63].Mean = n
+		return b
+	}
+	outermost := func(b Buckets, share float64) (low, high float64) { return b.reach(alpha, 0, share) }
+	oneStep := func(b Buckets, share float64) (low, high float64) {
+		at := func(f float64) float64 {
+			return bound(alpha, [2]int{1, 63}, [2]float64{1 - within(f, 1), within(f, 1)})
+		}
+		n := b.Within().Mean
+		by := at(share) / n
+		by = max(by, at(share-by)/n, at(share+by)/n)
+		return share - by, share + by
+	}
+	leftOut := func(reach func(Buckets, float64) (float64, float64)) (n int) {
+		for _, total := range []float64{10 * z * sigma, 30 * z * sigma, 4 * z * sigma} {
+			for _, share := range []float64{-0.1, 0, 0.02, 0.1, 0.5, 0.95, 1.1} {
+				low, high := reach(buckets(total), share)
+				for i := range 1001 {
+					f := float64(i) / 1000
+					if math.Abs(share-f)*total <= bound(alpha, [2]int{1, 63}, [2]float64{1 - f, f}) && (f < low || f > high) {
+						n++
+					}
+				}
+			}
+		}
+		return n
+	}
+	above := func(truth float64, reach func(Buckets, float64) (float64, float64)) (p float64) {
+		for i := -steps; i <= steps; i++ {
+			for k := -steps; k <= steps; k++ {
+				x, y := float64(i)/10, float64(k)/10
+				n := 10*z*sigma + sigma*x + sigma*math.Sqrt(63)*y
+				if n < 1 {
+					continue // no distribution is told
+				}
+				if _, high := reach(buckets(n), (10*z*sigma*truth+sigma*x)/n); high < truth {
+					p += math.Exp(-x*x/2-y*y/2) / (2 * math.Pi) / 100
+				}
+			}
+		}
+		return p
+	}
+	if n, twin := leftOut(outermost), leftOut(oneStep); n != 0 || twin == 0 {
+		t.Errorf("%d shares that are possible are left out, and one step leaves out %d", n, twin)
+	}
+	for _, truth := range []float64{0.1, 0.2, 0.295, 0.4, 0.5} {
+		if p, twin := above(truth, outermost), above(truth, oneStep); p > alpha/2*grid || twin <= alpha/2*grid {
+			t.Errorf("a share of %v lies above its band with %v, and above one step with %v, of %v", truth, p, twin, alpha/2)
+		}
+	}
+	// (f - .1)^2 10^2 = (1-f)^2 + 63 f^2 at f = 1/2.
+	if _, high := outermost(buckets(10*z*sigma), 0.1); high < 0.5 || high > 0.5+1e-5 {
+		t.Errorf("beside .1 a share of at most %v is possible", high)
+	}
+}
+
 // 20,000 draws of the mean over ten buckets: the stated error is the real one, within
 // 5 % (its square is tested, of variance 2); that of the raw sum is not.
 func TestMeanOfBucketsHasTheStatedError(t *testing.T) {
