@@ -219,6 +219,96 @@ func TestABeamKeepsTheBest(t *testing.T) {
 	}
 }
 
+// judged returns a decoder of sums that say nothing, the cells of abcd with a count, and what changes the residual so that
+// the position at says so much in the place of that count.
+func judged(t *testing.T, count, err float64) (d *decoder, f *Found, say func(left []float32, at int, says float64)) {
+	t.Helper()
+	c, sum := summed(t, small, nil, seeded.New(3), 0)
+	d = newDecoder(c, sum, 1)
+	symbols, failed := c.Encode("abcd")
+	if failed != nil || d.Positions() != 8 || d.Tail != 4 || d.Hashes != 1 {
+		t.Fatalf("%v: a tail has %d of %d positions", failed, d.Tail, d.Positions())
+	}
+	f = &Found{symbols: symbols, Count: estimate.Value{Mean: count, StdErr: err}}
+	_, f.cells = c.Word(symbols)
+	return d, f, func(left []float32, at int, says float64) {
+		left[at*d.Cells+int(f.cells[at])] = float32((says - count) * d.centred / d.roots)
+	}
+}
+
+// A tail is taken that carries at least half of the count, or misses it by less than 2.5 of its errors: 35.4, of 4
+// positions of 8. A tail that is always taken is caught.
+func TestATailCarriesTheCount(t *testing.T) {
+	wrong := func(tail func(d *decoder, left []float32, f *Found) bool) (n int) {
+		for _, c := range []struct {
+			count, tail float64
+			taken       bool
+		}{{1000, 1000, true}, {1000, 501, true}, {1000, 499, false}, {1000, 0, false}, {1000, 2000, true}, {30, 5, true}, {30, -4, true}, {30, -7, false}} {
+			d, f, say := judged(t, c.count, 10)
+			left := make([]float32, d.size)
+			for at := d.Positions() - d.Tail; at < d.Positions(); at++ {
+				say(left, at, c.tail)
+			}
+			if tail(d, left, f) != c.taken {
+				n++
+			}
+		}
+		return n
+	}
+	if n := wrong((*decoder).tail); n != 0 {
+		t.Errorf("%d tails are judged wrongly", n)
+	}
+	if wrong(func(*decoder, []float32, *Found) bool { return true }) == 0 {
+		t.Error("a tail that is always taken passes")
+	}
+}
+
+// What follows each beginning passes by itself: one position says less, and the one before it as much more, so that one
+// cut alone falls short. Needed is a normal quantile of 0.02 times half of 5^-(4-m), the prior of what follows m of four
+// symbols that are spelt by chance (Python's statistics.NormalDist). Cuts of which one is left out are caught.
+func TestEveryCutPasses(t *testing.T) {
+	const count, err = 100.0, 10.0
+	needed := map[int]float64{1: 3.775012, 2: 3.352795, 3: 2.878162, 4: 2.326348}
+	wrong := func(cuts func(d *decoder, left []float32, f *Found) bool) (n int) {
+		for cut, z := range needed {
+			for _, c := range []struct {
+				times float64
+				taken bool
+			}{{1.01, true}, {0.99, false}} {
+				d, f, say := judged(t, count, err)
+				left, rest := make([]float32, d.size), float64(d.Positions()-cut)
+				short := (count - c.times*z*err*math.Sqrt(float64(d.Positions())/rest)) * rest
+				say(left, cut, count-short)
+				say(left, cut-1, count+short)
+				if cuts(d, left, f) != c.taken {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	all := func(d *decoder, left []float32, f *Found) bool {
+		alike, spelt := d.priors(f.symbols)
+		return d.cuts(left, f, alike, spelt)
+	}
+	if n := wrong(all); n != 0 {
+		t.Errorf("%d cuts are judged wrongly", n)
+	}
+	for out := range needed {
+		if wrong(func(d *decoder, left []float32, f *Found) bool {
+			for m, z := range needed {
+				said := float64(d.Positions()) / float64(d.Positions()-m)
+				if m != out && count+d.beyond(left, f, m) < z*err*math.Sqrt(said) {
+					return false
+				}
+			}
+			return true
+		}) != 1 {
+			t.Errorf("without the cut after %d symbols as much is refused", out)
+		}
+	}
+}
+
 // What clipping leaves of a shorter vector is more, and is taken off its count, its error and its intervals alike.
 func TestShorterVectorsAreNotTooLong(t *testing.T) {
 	excess := func(norm float64) float64 { return 1 / (norm * norm) }
