@@ -56,9 +56,10 @@ func (q *Question) models(n int) int {
 	return max(fewestModels, min(mostModels, int(float64(n)*float64(s.Answered)/float64(s.Rows)/eachModel)))
 }
 
-// Sums returns what a sum of vectors tells.
+// Sums returns what a sum of vectors tells, whose error was estimated of the numbers that no vector has.
 func (q *Question) Sums(respondents int, vector []float64, err float64) *tables.Sums {
 	s := tables.New(q.code, respondents, vector, err)
+	s.Spare = q.ask.Rows - q.code.Numbers()
 	for _, c := range q.ask.Columns {
 		s.Ordered = append(s.Ordered, len(c.Cuts) > 0)
 	}

@@ -82,6 +82,9 @@ func TestTablesGoTheWholeWay(t *testing.T) {
 		if !slices.Equal(s.Ordered, []bool{false, false, true}) {
 			t.Errorf("%s: %v are in order", name, s.Ordered)
 		}
+		if want := q.Rows().Spec().Rows - q.Code().Numbers(); s.Spare != want || want < 500 {
+			t.Errorf("%s: the error is of %d numbers, and %d show it", name, s.Spare, want)
+		}
 	}
 	if sizes := q.Code().Sizes; !slices.Equal(sizes, []int{3, 2, 3}) {
 		t.Errorf("columns have %v values", sizes)

@@ -122,10 +122,11 @@ func tableCounts(m *table.Model, public Public) (all []sheets.ValueCount) {
 		return nil
 	}
 	s := m.Sums
+	atOnce := s.Quantile(level)
 	add := func(attribute, value string, mean, err, guess float64, truth *float64) {
 		c := sheets.ValueCount{Attribute: attribute, Value: value, Estimate: mean, StdErr: err, Consistent: guess, Truth: truth}
 		c.Low, c.High = bounds(mean, single*err, s.Respondents)
-		c.LowAll, c.HighAll = bounds(mean, s.Quantile(level)*err, s.Respondents)
+		c.LowAll, c.HighAll = bounds(mean, atOnce*err, s.Respondents)
 		all = append(all, c)
 	}
 	known := func(of []float64, i int) *float64 {

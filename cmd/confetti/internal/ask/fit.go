@@ -10,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/prob"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/table"
 )
@@ -73,7 +72,7 @@ func (c Fit) Run(std terminal.Streams) error {
 		values += k
 	}
 	among := values * values // effects of every value on every other, whatever is the target
-	z := -prob.NormalQuantile((1 - level) / 2 / float64(among))
+	z := m.Among(level, float64(among))
 	out := struct {
 		Respondents int      `json:"respondents"`
 		Target      string   `json:"target"`

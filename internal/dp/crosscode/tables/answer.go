@@ -137,8 +137,30 @@ func (s *Sums) Questions() float64 {
 }
 
 // Quantile returns how many errors bound all that can be asked at once, at a level.
-func (s *Sums) Quantile(level float64) float64 {
-	return -prob.NormalQuantile((1 - level) / 2 / s.Questions())
+func (s *Sums) Quantile(level float64) float64 { return s.Among(level, s.Questions()) }
+
+// Among returns how many errors bound so many numbers at once, at a level: by Student's law where the error is estimated,
+// of numbers that are independent of these.
+func (s *Sums) Among(level, numbers float64) float64 {
+	beyond := (1 - level) / numbers
+	z := -prob.NormalQuantile(beyond / 2)
+	if s.Spare == 0 {
+		return z
+	}
+	// Student's law lies beyond t, to both sides, with I_x(n/2, 1/2) at x = n/(n+t^2), and further out than the normal law.
+	n, low, high := float64(s.Spare), z, 2*z
+	rarer := func(t float64) bool { return prob.LogRegularizedBeta(n/2, 0.5, n/(n+t*t)) <= math.Log(beyond) }
+	for !rarer(high) {
+		low, high = high, 2*high
+	}
+	for range 30 {
+		if mid := (low + high) / 2; rarer(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
 }
 
 // Answer returns how many hold all the values that are asked for, and which share that is of those who hold what within

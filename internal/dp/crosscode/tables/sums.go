@@ -18,6 +18,7 @@ type Sums struct {
 	Code        *crosscode.Code
 	Respondents int
 	Error       float64   // standard error of each number
+	Spare       int       // numbers that nobody has, of which the error was estimated; 0: it is known
 	Vector      []float64 // the estimated sum
 	Ordered     []bool    // columns whose values are in order, such as ranges of a number
 

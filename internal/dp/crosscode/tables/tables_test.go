@@ -387,6 +387,33 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// Where the error is estimated, ranges of all that can be asked miss as often as they may, by the integral of Student's
+// density. Those as of a known error miss more often.
+func TestAnEstimatedErrorWidensRanges(t *testing.T) {
+	const level, tolerance, step = 0.95, 1e-5, 1e-3
+	s := sums(seeded.New(1), []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8}, [][]int{make([]int, 12)}, 0)
+	normal := s.Quantile(level)
+	for spare, least := range map[int]float64{500: 1.25, 7000: 1.01} {
+		s.Spare = spare
+		n := float64(spare)
+		above, _ := math.Lgamma((n + 1) / 2)
+		below, _ := math.Lgamma(n / 2)
+		missed := func(z float64) (p float64) {
+			for i := range 40_000 {
+				x := z + (float64(i)+0.5)*step
+				p += step * math.Exp(above-below-(n+1)/2*math.Log1p(x*x/n)) / math.Sqrt(n*math.Pi)
+			}
+			return 2 * p * s.Questions()
+		}
+		if got := missed(s.Quantile(level)); math.Abs(got/(1-level)-1) > tolerance {
+			t.Errorf("of %d numbers ranges miss with %v", spare, got)
+		}
+		if twin := missed(normal); twin < (1-level)*least {
+			t.Errorf("of %d numbers ranges as of a known error miss with %v", spare, twin)
+		}
+	}
+}
+
 // What is not counted among all questions is refused, or has no share.
 func TestQuestionsThatAreNotCountedAreRefused(t *testing.T) {
 	r := seeded.New(1)
