@@ -11,7 +11,8 @@ import (
 // needed returns the normal point whose upper tail is that of a log probability, at least -40.
 func needed(log float64) float64 { return -prob.NormalLogQuantile(math.Min(log, math.Log(0.5))) }
 
-// bucket reads a bucket: the strings of it that pass, fitted together.
+// bucket reads a bucket: the strings of it that pass, fitted together. It walks again after each that it takes, and may try
+// a string in as many fits as it takes strings, and one more.
 func (d *decoder) bucket(b *beam, bucket int) []*Found {
 	sums := d.sums[bucket*d.size : (bucket+1)*d.size]
 	var found []*Found
@@ -170,8 +171,8 @@ func (d *decoder) cuts(left []float32, f *Found, alike, spelt []float64) bool {
 	return true
 }
 
-// dropped leaves out those that no longer pass beside the others, the weakest first, and returns what is left of the
-// sums.
+// dropped leaves out those that no longer pass the first test beside the others, the weakest first, and returns what is
+// left of the sums. It asks no other test again.
 func (d *decoder) dropped(sums []float32, found []*Found) (stay []*Found, left []float32) {
 	left = slices.Clone(sums)
 	for len(found) > 0 {
