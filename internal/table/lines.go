@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -14,7 +13,7 @@ const maxLine = 1 << 20
 // ReadLines reads texts, one a line, from a file that may be gzipped. Empty lines are left
 // out.
 func ReadLines(path string) ([]string, error) {
-	f, err := os.Open(path)
+	f, _, err := open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -116,6 +116,8 @@ func (c collectSimulate) oneQuestion(given *kong.Context) error {
 		}
 		histogram := p.Flag.Group != nil && strings.HasPrefix(p.Flag.Group.Key, "Histograms")
 		switch {
+		case slices.Contains(ofExperiments, p.Flag.Name) && !c.compares():
+			return terminal.Usagef("--%s is of experiments: leave it out, or add --kind %s", p.Flag.Name, kindExperiment)
 		case histogram && c.CSV == "":
 			return terminal.Usagef("--%s is of histograms: leave it out, or name a table with --csv", p.Flag.Name)
 		case !histogram && c.CSV != "":

@@ -22,6 +22,9 @@ import (
 // kindExperiment names the kind that compares arms.
 const kindExperiment = "experiment"
 
+// ofExperiments are flags that say nothing of other questions.
+var ofExperiments = []string{"arms", "shares", "metric", "before", "per", "range", "like", "earlier", "after", "looks", "power"}
+
 // compares reports whether arms of people are compared.
 func (c collectSimulate) compares() bool { return slices.Contains(c.Kind, kindExperiment) }
 
@@ -29,7 +32,7 @@ func (c collectSimulate) compares() bool { return slices.Contains(c.Kind, kindEx
 func (c collectSimulate) checkExperiment(given *kong.Context) error {
 	errs := terminal.Faults{c.Budget.Check(), c.Experiment.Check()}
 	errs.Require(len(c.Kind) == 1 && len(c.Column) == 1, "--kind %s needs the column that names each person's arm: one --column", kindExperiment)
-	return c.checkOnce(given, errs, "--kind "+kindExperiment, "csv", "column", "kind", "arms", "shares", "metric", "before", "per", "range", "like", "earlier", "after", "looks", "power")
+	return c.checkOnce(given, errs, "--kind "+kindExperiment, append([]string{"csv", "column", "kind"}, ofExperiments...)...)
 }
 
 // runExperiment compares the arms of a table.
