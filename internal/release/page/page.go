@@ -103,7 +103,11 @@ func Body(r release.Release) (template.HTML, error) {
 		return "", err
 	}
 	var b bytes.Buffer
-	if err := releasePage.ExecuteTemplate(&b, "body", r); err != nil {
+	err := releasePage.ExecuteTemplate(&b, "body", r)
+	if err == nil {
+		err = releasePage.ExecuteTemplate(&b, "words", used(b.String()))
+	}
+	if err != nil {
 		return "", fmt.Errorf("drawing the release: %w", err)
 	}
 	return template.HTML(b.String()), nil
@@ -137,8 +141,7 @@ func WriteOf(w io.Writer, r release.Release, json []byte, software string) error
 	if err := releasePage.Execute(&b, struct {
 		Title, Software, Digest string
 		Body                    template.HTML
-		Used                    []glossary.Word
-	}{r.Title, software, hex.EncodeToString(digest[:]), body, used(string(body))}); err != nil {
+	}{r.Title, software, hex.EncodeToString(digest[:]), body}); err != nil {
 		return fmt.Errorf("writing the release as a page: %w", err)
 	}
 	_, err = io.WriteString(w, sanitize.Page(b.String()))
