@@ -2,8 +2,11 @@ package aggregated
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -211,7 +214,7 @@ func TestAFailedRoundIsAMissedRow(t *testing.T) {
 	}{
 		"the helper lost a report": {role: dap.Helper, sum: func(b []byte) []byte { b[7]--; return b }},
 		"the helper's is cut":      {role: dap.Helper, sum: func(b []byte) []byte { return b[:5] }},
-		"the leader's is cut":      {role: dap.Leader, sum: func(b []byte) []byte { return b[:5] }},
+		"the leader's is cut":      {role: dap.Leader, sum: func(b []byte) []byte { return b[:5] }}, // before it has drawn its share
 		"the leader dies before":   {dap.Helper, func(b []byte) []byte { b[7]--; return b }, "rows/give-up"},
 		"the leader dies after":    {dap.Helper, func(b []byte) []byte { b[7]--; return b }, "rows/give-up/committed"},
 	} {
@@ -224,19 +227,12 @@ func TestAFailedRoundIsAMissedRow(t *testing.T) {
 			c.begin(2)
 			c.all(2, 2, 2, 2)
 			c.close()
-			c.unshared()
-			prefix := map[dap.Role]string{dap.Leader: "reports-", dap.Helper: "plan-"}[damage.role]
-			whole, err := c.kept(damage.role).Sum(t.Context(), 0)
-			if err != nil {
-				t.Fatal(err)
+			if damage.role == dap.Leader {
+				c.undrawn()
+			} else {
+				c.unshared()
 			}
-			shelf := c.shelf(damage.role, prefix)
-			write := func(body []byte) {
-				if err := shelf.Update(t.Context(), func(tx keep.Tx) error { tx.Put(sums, first, body); return nil }); err != nil {
-					t.Fatal(err)
-				}
-			}
-			write(damage.sum(bytes.Clone(whole)))
+			mend := c.damage(damage.role, damage.sum)
 			tries := func() (err error) {
 				for range enough {
 					if status, _, _ := c.collected(); status == 200 {
@@ -259,7 +255,7 @@ func TestAFailedRoundIsAMissedRow(t *testing.T) {
 				t.Errorf("answered %d: %s", status, body)
 			}
 			if damage.role == dap.Helper { // the leader's reports are forgotten
-				write(whole)
+				mend()
 			}
 			for range 3 {
 				c.step()
@@ -283,6 +279,96 @@ func TestAFailedRoundIsAMissedRow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// undrawn has the leader of a closed round add all that came, begin its row and die before it draws its share.
+func (c *course) undrawn() {
+	c.t.Helper()
+	c.killed(dap.Leader, "rows/share", 1)
+	if c.step() == nil {
+		c.t.Fatal("the leader did not die")
+	}
+	c.revive(dap.Leader)
+	c.start(dap.Leader)
+}
+
+// damage changes what an aggregator has added up, and returns what mends it.
+func (c *course) damage(role dap.Role, change func([]byte) []byte) (mend func()) {
+	c.t.Helper()
+	whole, err := c.kept(role).Sum(c.t.Context(), 0)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	shelf := c.shelf(role, map[dap.Role]string{dap.Leader: "reports-", dap.Helper: "plan-"}[role])
+	write := func(body []byte) {
+		if err := shelf.Update(context.Background(), func(tx keep.Tx) error { tx.Put(sums, first, body); return nil }); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	write(change(bytes.Clone(whole)))
+	return func() { write(whole) }
+}
+
+// A leader that was damaged before it heard the answer does not know that its helper has told the row. It does not give
+// the row up: its later rows would be of other days than the helper's, and none would leave.
+func TestARowWhoseAnswerIsLostIsNotGivenUp(t *testing.T) {
+	days := [][]int64{{3, 1, 0, 0}, {0, 0, 4, 0}, {1, 1, 1, 1}}
+	c := newCourse(t)
+	c.begin(1)
+	c.all(0, 0, 0, 1)
+	c.close()
+	c.finish()
+	c.begin(2)
+	c.all(2, 2, 2, 2)
+	c.close()
+	lost := 0
+	c.meddle = func(r *http.Request, send func() *http.Response) (*http.Response, error) {
+		res := send()
+		if r.URL.Path != dap.SharesPath(c.task().ID) {
+			return res, nil
+		}
+		lost++
+		return nil, errors.New("connection reset")
+	}
+	if c.step() == nil || lost != 1 {
+		t.Fatalf("%d answers are lost, and all is well", lost)
+	}
+	c.meddle = nil
+	if told, err := c.kept(dap.Helper).Share(t.Context(), 0, rows.Own); told == nil || err != nil {
+		t.Fatalf("the helper has not told the row: %v", err)
+	}
+	mend := c.damage(dap.Leader, func(b []byte) []byte { return b[:5] })
+	for range enough {
+		if c.step() == nil {
+			t.Fatal("a leader whose sum is damaged says that all is well")
+		}
+	}
+	second := c.plan
+	for range 3 {
+		c.step()
+	}
+	c.says(dap.Leader, unattainable)
+	if given, err := c.kept(dap.Leader).Share(t.Context(), 0, rows.Withheld); given != nil || err != nil {
+		t.Errorf("it is given up: %v", err)
+	}
+	c.begin(3)
+	c.all(0, 1, 2, 3)
+	c.close()
+	for range 3 {
+		if c.step() == nil {
+			t.Error("the leader goes on without the row")
+		}
+	}
+	mend()
+	found(c.nodes[dap.Leader].service, second.Hash()).retry()
+	c.serve(2)
+	c.close()
+	c.finish()
+	c.want(row(2, days...), 4)
+	c.serve(3)
+	c.close()
+	c.finish()
+	c.want(row(3, days...), 4)
 }
 
 // A leader that has not heard whether its helper has told a round begins no later one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -34,7 +35,7 @@ func damaged(err error) bool {
 type failure struct {
 	why    string
 	times  int
-	untold bool // nothing of the crowd has left either aggregator, as far as this one knows
+	unless string // the step from which on the helper may have told of the crowd; "": it may have already
 }
 
 // refusals are the helper's that the same request meets again.
@@ -72,11 +73,18 @@ func (s *Service) tried(c *crowd, err error) {
 	}
 }
 
-// untold reports whether an error says that the helper has not drawn its share, and will not.
-func untold(err error) bool {
+// untold returns the step before which an error says that the helper has not drawn its share, and will not; "": it does
+// not say so. What is damaged here says nothing of the helper, which may have been asked since the leader drew its own.
+func untold(err error) string {
 	_, fromPeer := errors.AsType[*peerError](err)
 	p, told := errors.AsType[*wire.Problem](err)
-	return damaged(err) || fromPeer && told && (p.Code == wire.BatchRefused || p.Code == wire.Withheld)
+	switch {
+	case damaged(err):
+		return rows.Own
+	case fromPeer && told && (p.Code == wire.BatchRefused || p.Code == wire.Withheld):
+		return rows.Both
+	}
+	return ""
 }
 
 // missed gives up for good a row of rounds that hang together which can never be had and was told to nobody: later rows
@@ -85,12 +93,16 @@ func (s *Service) missed(ctx context.Context, c *crowd) error {
 	c.of.mu.Lock()
 	f := c.failure
 	c.of.mu.Unlock()
-	if f.times < enough || !f.untold || !c.Sum.Correlated() {
+	if f.times < enough || f.unless == "" || !c.Sum.Correlated() {
 		return nil
 	}
-	left, err := c.of.kept.GiveUp(ctx, c.number)
-	if left || err != nil {
+	told, err := c.of.kept.GiveUp(ctx, c.number, f.unless)
+	if err != nil {
 		return shelves.Answer(err)
+	}
+	if told { // for good
+		c.give(f.why)
+		return nil
 	}
 	s.o.Log.Error("a row is given up, and later rounds go on without it", "plan", c.of.name, "crowd", c.number, "reason", f.why)
 	c.clear()

@@ -87,7 +87,7 @@ func (s *Store) day(ctx context.Context, r Round, crowd int) (sum []byte, left b
 		if s.leader {
 			return nil, false, fmt.Errorf("%w: round %d", errEarlier, r.Number)
 		}
-		if left, err = s.giveUp(ctx, shelf, crowd); !left || err != nil {
+		if left, err = s.giveUp(ctx, shelf, crowd, s.leaves()); !left || err != nil {
 			return nil, false, err
 		}
 	}

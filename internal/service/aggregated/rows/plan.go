@@ -231,21 +231,21 @@ func (s *Store) leaves() string {
 	return Own
 }
 
-// GiveUp writes that nothing of a crowd leaves any more, unless something has: left. A share that a leader has drawn for
-// itself stays here.
-func (p *Plan) GiveUp(ctx context.Context, crowd int) (left bool, err error) {
-	return p.of.giveUp(ctx, p.sums, crowd)
+// GiveUp writes that nothing of a crowd leaves any more, unless the crowd has come to a step: reached. A share that a
+// leader has drawn for itself stays here.
+func (p *Plan) GiveUp(ctx context.Context, crowd int, step string) (reached bool, err error) {
+	return p.of.giveUp(ctx, p.sums, crowd, step)
 }
 
-func (s *Store) giveUp(ctx context.Context, shelf keep.Shelf, crowd int) (left bool, err error) {
+func (s *Store) giveUp(ctx context.Context, shelf keep.Shelf, crowd int, step string) (reached bool, err error) {
 	err = s.write(ctx, "give-up", func() error {
 		return shelf.Update(ctx, func(tx keep.Tx) error {
 			c, err := told(tx, crowd)
 			if err != nil {
 				return err
 			}
-			left = slices.Contains(c.Steps, s.leaves())
-			if left || slices.Contains(c.Steps, Withheld) {
+			reached = slices.Contains(c.Steps, step)
+			if reached || slices.Contains(c.Steps, Withheld) {
 				return nil
 			}
 			c.Steps = append(c.Steps, Withheld)
@@ -254,7 +254,7 @@ func (s *Store) giveUp(ctx context.Context, shelf keep.Shelf, crowd int) (left b
 			return nil
 		})
 	})
-	return left, err
+	return reached, err
 }
 
 // Added is what was added up of a crowd: the bytes of the sum, which no row knows, and what may be

@@ -298,8 +298,13 @@ func TestWhatIsGivenUpNeverLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if owner == "leader" {
+			if drawn, err := p.GiveUp(t.Context(), 0, Own); !drawn || err != nil {
+				t.Errorf("the leader gives up what it has drawn: %v", err)
+			}
+		}
 		for range 2 {
-			if left, err := p.GiveUp(t.Context(), 0); left || err != nil {
+			if left, err := p.GiveUp(t.Context(), 0, leaves); left || err != nil {
 				t.Fatal(left, err)
 			}
 		}
@@ -312,7 +317,7 @@ func TestWhatIsGivenUpNeverLeaves(t *testing.T) {
 		if _, err := p.Keep(t.Context(), 1, leaves, draw); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := p.GiveUp(t.Context(), 1); !left || err != nil {
+		if left, err := p.GiveUp(t.Context(), 1, leaves); !left || err != nil {
 			t.Errorf("%s gives up what has left: %v", owner, err)
 		}
 	}
