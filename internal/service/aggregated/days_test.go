@@ -281,6 +281,44 @@ func TestAFailedRoundIsAMissedRow(t *testing.T) {
 	}
 }
 
+// A row whose end cannot be written, for the disk is full or nobody answers, is given up as soon as it can be.
+func TestARowIsGivenUpWhenTheDiskHasRoom(t *testing.T) {
+	c := newCourse(t)
+	c.begin(1)
+	c.all(2, 2, 2, 2)
+	c.close()
+	c.unshared()
+	c.damage(dap.Helper, func(b []byte) []byte { b[7]--; return b })
+	refused := 0
+	c.failpoint = func(role dap.Role, name string) error {
+		if role != dap.Leader || name != "rows/give-up" {
+			return nil
+		}
+		refused++
+		return keep.ErrFull
+	}
+	for range enough + 2 {
+		if c.step() == nil {
+			t.Error("a leader whose disk is full says that all is well")
+		}
+	}
+	if refused != 3 {
+		t.Errorf("the end was refused %d times, want 3", refused)
+	}
+	c.failpoint = nil
+	if err := c.step(); err != nil {
+		t.Error(err)
+	}
+	if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.Withheld)) {
+		t.Errorf("answered %d: %s", status, body)
+	}
+	c.begin(2)
+	c.all(0, 1, 2, 3)
+	c.close()
+	c.finish()
+	c.want(row(2, nil, []int64{1, 1, 1, 1}), 4)
+}
+
 // undrawn has the leader of a closed round add all that came, begin its row and die before it draws its share.
 func (c *course) undrawn() {
 	c.t.Helper()

@@ -65,8 +65,9 @@ func (s *Service) handOn(ctx context.Context, p *served) error {
 		if c.failed() == "" {
 			err := s.leadCrowd(ctx, c)
 			s.tried(c, err)
-			errs = append(errs, err, s.missed(ctx, c))
+			errs = append(errs, err)
 		}
+		errs = append(errs, s.missed(ctx, c))
 		failed = failed || c.failed() != ""
 	}
 	if err := errors.Join(errs...); err != nil || failed {
