@@ -156,24 +156,7 @@ func schedule(t *testing.T, seed uint64) {
 	})
 	r := seeded.New(seed, 99)
 	var late []func() *http.Response
-	w.meddle = func(_ *http.Request, send func() *http.Response) (*http.Response, error) {
-		switch r.IntN(6) {
-		case 0: // lost
-			return nil, errors.New("no route to host")
-		case 1: // the answer is lost
-			send()
-			return nil, errors.New("connection reset")
-		case 2: // twice
-			send()
-		case 3: // late: after all that comes later
-			late = append(late, send)
-			return nil, errors.New("timeout")
-		}
-		if res := send(); res != nil {
-			return res, nil
-		}
-		return nil, errors.New("no route to host")
-	}
+	w.meddle = unreliable(r, &late)
 	for d, cell := range said {
 		report := w.report(cell)
 		for range 1 + r.IntN(3) { // a device that was not sure
@@ -183,7 +166,7 @@ func schedule(t *testing.T, seed uint64) {
 	w.close()
 	var seen []byte
 	for range 60 {
-		w.mishap(r)
+		w.mishap(r, append(slices.Clone(Failpoints), rows.Failpoints...))
 		w.step()
 		for _, role := range []dap.Role{dap.Leader, dap.Helper} {
 			if w.nodes[role] == nil {
@@ -220,10 +203,31 @@ func schedule(t *testing.T, seed uint64) {
 	w.want(want, uint64(len(said)))
 }
 
-// mishap kills one of the two, now or at some step to come.
-func (w *world) mishap(r *rand.Rand) {
+// unreliable is a network on which requests and answers are lost, and come twice or late.
+func unreliable(r *rand.Rand, late *[]func() *http.Response) func(*http.Request, func() *http.Response) (*http.Response, error) {
+	return func(_ *http.Request, send func() *http.Response) (*http.Response, error) {
+		switch r.IntN(6) {
+		case 0: // lost
+			return nil, errors.New("no route to host")
+		case 1: // the answer is lost
+			send()
+			return nil, errors.New("connection reset")
+		case 2: // twice
+			send()
+		case 3: // late: after all that comes later
+			*late = append(*late, send)
+			return nil, errors.New("timeout")
+		}
+		if res := send(); res != nil {
+			return res, nil
+		}
+		return nil, errors.New("no route to host")
+	}
+}
+
+// mishap kills one of the two, now or at one of some steps to come.
+func (w *world) mishap(r *rand.Rand, points []string) {
 	role := dap.Leader + dap.Role(r.IntN(2))
-	points := append(slices.Clone(Failpoints), rows.Failpoints...)
 	switch r.IntN(4) {
 	case 0:
 		w.revive(role)

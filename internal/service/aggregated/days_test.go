@@ -14,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -206,78 +207,94 @@ func TestARowIsNotDrawnTwice(t *testing.T) {
 // A round that was begun and failed is a missed row: it is in no later one, and nothing of it leaves when its damage is
 // mended. It does not end the study.
 func TestAFailedRoundIsAMissedRow(t *testing.T) {
-	days := [][]int64{{3, 1, 0, 0}, nil, {1, 1, 1, 1}}
 	for name, damage := range map[string]struct {
 		role dap.Role
 		sum  func([]byte) []byte
-		dies string // the leader does, where it gives the row up
 	}{
 		"the helper lost a report": {role: dap.Helper, sum: func(b []byte) []byte { b[7]--; return b }},
 		"the helper's is cut":      {role: dap.Helper, sum: func(b []byte) []byte { return b[:5] }},
 		"the leader's is cut":      {role: dap.Leader, sum: func(b []byte) []byte { return b[:5] }}, // before it has drawn its share
-		"the leader dies before":   {dap.Helper, func(b []byte) []byte { b[7]--; return b }, "rows/give-up"},
-		"the leader dies after":    {dap.Helper, func(b []byte) []byte { b[7]--; return b }, "rows/give-up/committed"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c := newCourse(t)
-			c.begin(1)
-			c.all(0, 0, 0, 1)
-			c.close()
-			c.finish()
-			c.begin(2)
-			c.all(2, 2, 2, 2)
-			c.close()
-			if damage.role == dap.Leader {
-				c.undrawn()
-			} else {
-				c.unshared()
-			}
-			mend := c.damage(damage.role, damage.sum)
-			tries := func() (err error) {
-				for range enough {
-					if status, _, _ := c.collected(); status == 200 {
-						t.Fatal("a sum that cannot be had is told")
-					}
-					err = c.step()
-				}
-				return err
-			}
-			if damage.dies != "" {
-				c.killed(dap.Leader, damage.dies, 1)
-				if tries() == nil {
-					t.Fatal("the leader did not die")
-				}
-				c.revive(dap.Leader)
-				c.start(dap.Leader)
-			}
-			tries()
-			if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.Withheld)) || !strings.Contains(string(body), "failed") {
-				t.Errorf("answered %d: %s", status, body)
-			}
-			if damage.role == dap.Helper { // the leader's reports are forgotten
-				mend()
-			}
-			for range 3 {
-				c.step()
-				if status, _, _ := c.collected(); status == 200 {
-					t.Error("a row that was given up is told")
-				}
-			}
-			for _, role := range []dap.Role{dap.Leader, dap.Helper} {
-				c.revive(role)
-				c.start(role)
-			}
-			c.begin(3)
-			c.all(0, 1, 2, 3)
-			c.close()
-			c.finish()
-			c.want(row(3, days...), 4)
-			c.serve(2)
-			c.step()
+		t.Run(name, func(t *testing.T) { failedRound(t, damage.role, damage.sum, 0, "") })
+	}
+	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+		for _, point := range rows.RoundFailpoints {
+			t.Run(fmt.Sprint(role, point), func(t *testing.T) {
+				failedRound(t, dap.Helper, func(b []byte) []byte { b[7]--; return b }, role, point)
+			})
+		}
+	}
+}
+
+// failedRound has the second of three rounds fail, for one of the two has other sums than it wrote, and who dies at a point on
+// the way; "": nobody.
+func failedRound(t *testing.T, damaged dap.Role, change func([]byte) []byte, who dap.Role, dies string) {
+	days := [][]int64{{3, 1, 0, 0}, nil, {1, 1, 1, 1}}
+	c := newCourse(t)
+	c.begin(1)
+	c.all(0, 0, 0, 1)
+	c.close()
+	c.finish()
+	c.begin(2)
+	c.all(2, 2, 2, 2)
+	c.close()
+	if damaged == dap.Leader {
+		c.undrawn()
+	} else {
+		c.unshared()
+	}
+	mend := c.damage(damaged, change)
+	tries := func() (err error) {
+		for range enough {
 			if status, _, _ := c.collected(); status == 200 {
-				t.Error("a row that was given up is told after a later one")
+				t.Fatal("a sum that cannot be had is told")
 			}
-		})
+			err = c.step()
+		}
+		return err
+	}
+	die := func() {
+		t.Helper()
+		c.killed(who, dies, 1)
+		if tries() == nil {
+			t.Fatal("nobody died")
+		}
+		c.revive(who)
+		c.start(who)
+	}
+	missed := who == dap.Leader && strings.HasPrefix(dies, "rows/give-up") // a helper gives the row up where it begins the next
+	if missed {
+		die()
+	}
+	tries()
+	if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.Withheld)) || !strings.Contains(string(body), "failed") {
+		t.Errorf("answered %d: %s", status, body)
+	}
+	if damaged == dap.Helper { // the leader's reports are forgotten
+		mend()
+	}
+	for range 3 {
+		c.step()
+		if status, _, _ := c.collected(); status == 200 {
+			t.Error("a row that was given up is told")
+		}
+	}
+	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+		c.revive(role)
+		c.start(role)
+	}
+	c.begin(3)
+	c.all(0, 1, 2, 3)
+	c.close()
+	if dies != "" && !missed {
+		die()
+	}
+	c.finish()
+	c.want(row(3, days...), 4)
+	c.serve(2)
+	c.step()
+	if status, _, _ := c.collected(); status == 200 {
+		t.Error("a row that was given up is told after a later one")
 	}
 }
 
@@ -337,8 +354,8 @@ func (c *course) damage(role dap.Role, change func([]byte) []byte) (mend func())
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	shelf := c.shelf(role, map[dap.Role]string{dap.Leader: "reports-", dap.Helper: "plan-"}[role])
 	write := func(body []byte) {
+		shelf := c.shelf(role, map[dap.Role]string{dap.Leader: "reports-", dap.Helper: "plan-"}[role])
 		if err := shelf.Update(context.Background(), func(tx keep.Tx) error { tx.Put(sums, first, body); return nil }); err != nil {
 			c.t.Fatal(err)
 		}
@@ -381,7 +398,6 @@ func TestARowWhoseAnswerIsLostIsNotGivenUp(t *testing.T) {
 			t.Fatal("a leader whose sum is damaged says that all is well")
 		}
 	}
-	second := c.plan
 	for range 3 {
 		c.step()
 	}
@@ -397,9 +413,9 @@ func TestARowWhoseAnswerIsLostIsNotGivenUp(t *testing.T) {
 			t.Error("the leader goes on without the row")
 		}
 	}
-	mend()
-	found(c.nodes[dap.Leader].service, second.Hash()).retry()
 	c.serve(2)
+	mend()
+	found(c.nodes[dap.Leader].service, c.plan.Hash()).retry()
 	c.close()
 	c.finish()
 	c.want(row(2, days...), 4)
@@ -480,5 +496,115 @@ func TestRoundsThatHangTogetherAreOfAStudy(t *testing.T) {
 	p.Times = plan.Times{Opens: c.now, Closes: c.now.Add(time.Hour)}
 	if err := c.nodes[dap.Leader].service.Load(t.Context(), plan.Sign(p, c.publisher)); err == nil || !strings.Contains(err.Error(), "none of a study") {
 		t.Error(err)
+	}
+}
+
+// roundSchedule is a run of rounds in which messages are lost, come twice or late, both aggregators are killed now and then,
+// and what one of them has added of a round is damaged. Each row that leaves is of the same days at both.
+func roundSchedule(t *testing.T, seed uint64) (missed int) {
+	c := newCourse(t)
+	r := seeded.New(seed, 77)
+	var late []func() *http.Response
+	points := slices.Concat(Failpoints, rows.Failpoints, rows.RoundFailpoints)
+	var days [][]int64
+	for number := 1; number <= rounds; number++ {
+		c.begin(number)
+		counts, cells := make([]int64, cells), make([]int, minimum+r.IntN(3))
+		for i := range cells {
+			cells[i] = r.IntN(len(counts))
+			counts[cells[i]]++
+		}
+		c.all(cells...)
+		c.close()
+		days = append(days, counts)
+		c.meddle = unreliable(r, &late)
+		var mend func()
+		again := func() {
+			for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+				if c.nodes[role] == nil {
+					c.start(role)
+				}
+			}
+		}
+		die := func() { // at each step of a row in turn
+			turn := int(seed)*rounds + number
+			role, point := dap.Leader+dap.Role(turn%2), rows.RoundFailpoints[turn/2%len(rows.RoundFailpoints)]
+			if number > 1 && days[number-2] == nil {
+				role, point = dap.Helper, rows.RoundFailpoints[2+turn%2]
+			}
+			c.killed(role, point, 1)
+			for range enough {
+				c.step()
+			}
+			c.revive(role)
+			again()
+		}
+		var seen []byte
+		for range 12 {
+			role := dap.Leader + dap.Role(r.IntN(2))
+			sum, err := c.kept(role).Sum(t.Context(), 0)
+			drawn, _ := c.kept(dap.Leader).Share(t.Context(), 0, rows.Own)
+			if mend == nil && sum != nil && err == nil && (role == dap.Leader || drawn != nil) && r.IntN(2) == 0 {
+				mend = c.damage(role, func(b []byte) []byte {
+					if role == dap.Leader || r.IntN(3) == 0 {
+						return b[:5]
+					}
+					b[7]--
+					return b
+				})
+			}
+			if c.mishap(r, points); r.IntN(3) == 0 {
+				die()
+			}
+			c.step()
+			again()
+			if len(late) > 0 && r.IntN(3) == 0 {
+				late[0]()
+				late = late[1:]
+			}
+			if status, body, _ := c.collected(); status == http.StatusOK {
+				if seen != nil && !bytes.Equal(seen, body) {
+					t.Fatal("the analyzer is given two sums")
+				}
+				seen = body
+			}
+		}
+		c.meddle = nil
+		c.revive(dap.Leader)
+		c.revive(dap.Helper)
+		again()
+		die()
+		for range 2 * enough {
+			c.step()
+		}
+		if leader := found(c.nodes[dap.Leader].service, c.plan.Hash()); leader.crowds[0].failed() != "" { // its helper may have told the row
+			mend()
+			leader.retry()
+			c.finish()
+		}
+		switch status, body, _ := c.collected(); {
+		case status == http.StatusOK:
+			c.want(row(number, days...), uint64(len(cells)))
+		case strings.Contains(string(body), string(wire.Withheld)) && mend != nil && seen == nil:
+			days[number-1] = nil
+			missed++
+		default:
+			t.Fatalf("round %d is answered %d: %s; the leader says %v; damaged: %v", number, status, body, c.step(), mend != nil)
+		}
+	}
+	return missed
+}
+
+func TestSchedulesOfRounds(t *testing.T) {
+	n := uint64(16)
+	if testing.Short() {
+		n = 6
+	}
+	missed := 0
+	for seed := range n {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { missed += roundSchedule(t, seed) })
+	}
+	if missed == 0 {
+		t.Error("no row is missed")
 	}
 }

@@ -58,6 +58,12 @@ var Failpoints = []string{
 	"rows/forget", "rows/forget/committed", // reports, and who sent them
 }
 
+// RoundFailpoints are those of rounds that hang together. Schedules of a single plan do not come to them.
+var RoundFailpoints = []string{
+	"rows/begin", "rows/begin/committed", // the row may be drawn
+	"rows/give-up", "rows/give-up/committed", // it never leaves
+}
+
 var (
 	// ErrRound is the error of a round whose number another plan has, for good.
 	ErrRound = errors.New("another plan is that round of its study")
