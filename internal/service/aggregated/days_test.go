@@ -336,6 +336,34 @@ func TestARowIsGivenUpWhenTheDiskHasRoom(t *testing.T) {
 	c.want(row(2, nil, []int64{1, 1, 1, 1}), 4)
 }
 
+// Two rows in a row that were given up are an alarm, also after a restart, until a row leaves.
+func TestTwoMissedRowsAreAnAlarm(t *testing.T) {
+	c := newCourse(t)
+	for number := 1; number <= 4; number++ {
+		c.begin(number)
+		c.all(0, 0, 0, 1)
+		c.close()
+		if number == 4 {
+			c.finish()
+		} else {
+			c.unshared()
+			c.damage(dap.Helper, func(b []byte) []byte { b[7]--; return b })
+			for range enough {
+				c.step()
+			}
+		}
+		c.revive(dap.Leader)
+		c.start(dap.Leader)
+		want := ""
+		if number == 2 || number == 3 {
+			want = fmt.Sprintf("rounds %d and %d were given up", number-1, number)
+		}
+		if alarms := strings.Join(c.nodes[dap.Leader].service.Status(t.Context()).Alarms, "\n"); (alarms == "") != (want == "") || !strings.Contains(alarms, want) {
+			t.Errorf("after round %d the alarms are %q", number, alarms)
+		}
+	}
+}
+
 // undrawn has the leader of a closed round add all that came, begin its row and die before it draws its share.
 func (c *course) undrawn() {
 	c.t.Helper()

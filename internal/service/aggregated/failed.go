@@ -3,6 +3,8 @@ package aggregated
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
@@ -11,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/party/aggregator"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // unattainable is the phase of a crowd whose sum can never be had: the two aggregators have not added
@@ -154,4 +157,36 @@ func (s *Service) showFailed(m *metrics.Set) {
 		}
 		return []float64{n}, nil
 	}, metrics.Gauge{Name: "aggregator_sums_failed", Help: "Crowds whose sum can never be had: their plans are to be withdrawn."})
+}
+
+// missing is of each study whose rounds hang together, and each crowd of it, which rounds have left (true) or were given up.
+type missing map[string]map[int]bool
+
+// add notes how the row of a round went.
+func (m *missing) add(p *served, st Status) {
+	for _, c := range st.Crowds {
+		if p.plan.Route.Sum.Correlated == nil || c.Phase != HandedOn && !c.givenUp {
+			continue
+		}
+		if *m == nil {
+			*m = missing{}
+		}
+		key := fmt.Sprintf("study %s, crowd %d", plan.Short(p.plan.Round.Study), c.Crowd+1)
+		if (*m)[key] == nil {
+			(*m)[key] = map[int]bool{}
+		}
+		(*m)[key][p.plan.Round.Number] = !c.givenUp
+	}
+}
+
+// alarms names studies whose last two rows were given up: a single row is missed, but two in a row may say that the
+// aggregators tell of different days, and that no later row ever leaves.
+func (m missing) alarms() (all []string) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		rounds := slices.Sorted(maps.Keys(m[key]))
+		if n := len(rounds); n > 1 && !m[key][rounds[n-2]] && !m[key][rounds[n-1]] {
+			all = append(all, fmt.Sprintf("%s: the rows of rounds %d and %d were given up: unless a later one leaves, have the study ended and begin another (docs/incidents.md)", key, rounds[n-2], rounds[n-1]))
+		}
+	}
+	return all
 }

@@ -191,6 +191,8 @@ type CrowdStatus struct {
 	Reports uint64 `json:"reports,omitempty"` // that are in the sum
 	Refused uint64 `json:"refused,omitempty"` // that were not valid
 	Failure string `json:"failure,omitempty"` // why the sum can never be had
+
+	givenUp bool
 }
 
 // status returns a plan's.
@@ -216,7 +218,7 @@ func (s *Service) crowdStatus(ctx context.Context, c *crowd, closed bool, known 
 	st := CrowdStatus{Crowd: c.number, Failure: c.failed()}
 	switch {
 	case slices.Contains(known.Steps, rows.Withheld):
-		st.Phase = withheld
+		st.Phase, st.givenUp = withheld, slices.Contains(known.Steps, rows.GivenUp)
 	case slices.Contains(known.Steps, s.leaves()):
 		st.Phase, st.Reports, st.Refused = HandedOn, known.Reports, known.Refused
 	case st.Failure != "":
@@ -272,8 +274,10 @@ func (s *Service) showStatus(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) Status(ctx context.Context) *serve.Status {
 	page := &serve.Status{Alarms: s.plans.Unserved()}
 	all, _ := s.plans.All()
+	var told missing
 	for _, p := range all {
 		st, err := s.status(ctx, p)
+		told.add(p, st)
 		where := plan.Short(p.name) + " " + s.Role()
 		switch {
 		case err != nil:
@@ -294,6 +298,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 		}
 		page.Tables = append(page.Tables, table)
 	}
+	page.Alarms = append(page.Alarms, told.alarms()...)
 	page.Tables = append(page.Tables, s.withdrawals.Table()...)
 	return page
 }

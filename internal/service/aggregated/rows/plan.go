@@ -104,13 +104,14 @@ type Crowd struct {
 }
 
 // steps that a crowd comes to, each a bit of its row.
-var steps = []string{Own, Both, Withheld}
+var steps = []string{Own, Both, Withheld, GivenUp}
 
 // The steps at which something of a crowd is kept before it leaves.
 const (
 	Own      = "own"      // this aggregator's sealed share, with its receipt
 	Both     = "both"     // the leader: both receipts, and the helper's share
 	Withheld = "withheld" // nothing leaves
+	GivenUp  = "given up" // beside Withheld: GiveUp wrote it
 )
 
 func (c Crowd) marshal() []byte {
@@ -248,7 +249,7 @@ func (s *Store) giveUp(ctx context.Context, shelf keep.Shelf, crowd int, step st
 			if reached || slices.Contains(c.Steps, Withheld) {
 				return nil
 			}
-			c.Steps = append(c.Steps, Withheld)
+			c.Steps = append(c.Steps, Withheld, GivenUp)
 			tx.Put(toldTable, crowdKey(crowd), c.marshal())
 			tx.Put(sharesTable, within(crowd, Withheld), []byte(Withheld))
 			return nil
