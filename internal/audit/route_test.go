@@ -27,6 +27,25 @@ func route(t testing.TB, p plan.Plan) *Route {
 	return r
 }
 
+// mixes wants the records furthest apart to keep the claims of answers that are mixed, and the route to be gone to its end.
+func mixes(t *testing.T, p plan.Plan) {
+	t.Helper()
+	r := route(t, p)
+	findings, err := r.Attack(2000, seed(t), calm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		holds(t, f)
+	}
+	if last := findings[len(findings)-1]; last.Observer != account.ShufflerHonest {
+		t.Errorf("the last finding is of %q", last.Observer)
+	}
+	if _, err := r.Seal(1, calm); err != nil {
+		t.Error(err)
+	}
+}
+
 // small are plans of several kinds, of few respondents.
 func small(t testing.TB) map[string]plan.Plan {
 	all := map[string]plan.Plan{}

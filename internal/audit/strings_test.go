@@ -3,7 +3,6 @@ package audit
 import (
 	"testing"
 
-	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -23,20 +22,7 @@ func fewStrings(t testing.TB, by string) plan.Plan {
 
 // The two strings furthest apart keep the claims of mixed bits, and go the whole way.
 func TestStringsThatAreMixed(t *testing.T) {
-	r := route(t, fewStrings(t, ""))
-	findings, err := r.Attack(2000, seed(t), calm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range findings {
-		holds(t, f)
-	}
-	if last := findings[len(findings)-1]; last.Observer != account.ShufflerHonest {
-		t.Errorf("the last finding is of %q", last.Observer)
-	}
-	if _, err := r.Seal(1, calm); err != nil {
-		t.Error(err)
-	}
+	mixes(t, fewStrings(t, ""))
 }
 
 // The two strings furthest apart keep the claims of sums, and most is found of them. Aggregators that add a third of the

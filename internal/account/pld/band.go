@@ -16,7 +16,7 @@ const (
 	together = 16      // terms that are added up one by one; their sums are added in pairs
 )
 
-// negligible is the logarithm of a power below which a coefficient is nothing beside the rounding of the others.
+// negligible bounds the logarithm of a coefficient that vanishes in the rounding of the others.
 const negligible = -100
 
 // band returns the highest of n frequencies, n a multiple of twice every, beyond which the transform of the composition
@@ -136,7 +136,7 @@ func moments(law []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(variance)
 }
 
-// roots are those of unity of one order, each a product of one far and one near.
+// roots holds the roots of unity of one order, each as a product of one far and one near.
 type roots struct {
 	order     int
 	far, near []complex128

@@ -292,7 +292,7 @@ func (t *tilted) epsilon(target float64) (epsilon float64, inside bool) {
 	return math.Max(half, (t.log+math.Log(2*t.slack/target))/math.Max(t.theta, math.SmallestNonzeroFloat64)), inside
 }
 
-// exactly is after how many factors a power is computed anew, before what they round adds up.
+// exactly counts the factors after which a power is computed anew, so that their rounding does not add up.
 const exactly = 32
 
 func (t *tilted) cross(target float64) (epsilon float64, inside bool) {

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// Draws are ways in which a device adds to numbers, of which it takes one, each as likely.
+// Draws lists what a device may add to numbers; it takes one entry, each with the same probability.
 type Draws [][]Added
 
 // Added is how much a device adds to a number.

@@ -22,7 +22,7 @@ import (
 // kindExperiment names the kind that compares arms.
 const kindExperiment = "experiment"
 
-// ofExperiments are flags that say nothing of other questions.
+// ofExperiments lists flags that other questions refuse.
 var ofExperiments = []string{"arms", "shares", "metric", "before", "per", "range", "like", "earlier", "after", "looks", "power"}
 
 // compares reports whether arms of people are compared.

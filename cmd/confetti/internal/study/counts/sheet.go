@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// roundsFile is the table of the rounds of a study that counts events, for a spreadsheet.
+// roundsFile names the table of rounds, for a spreadsheet.
 const roundsFile = "rounds.csv"
 
 // SaveRounds writes what a release tells of the rounds so far to its folder; nothing where it tells of none.
