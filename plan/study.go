@@ -87,7 +87,7 @@ func (s Study) Validate() error {
 	ps.Require(s.Takes == TakesOne || s.Takes == TakesAll, "study: takes must be %q or %q", TakesOne, TakesAll)
 	ps.Require(s.Withheld == WithheldRepeats || s.Withheld == WithheldEnds, "study: withheld must be %q or %q", WithheldRepeats, WithheldEnds)
 	ps.Require(!s.Merged || s.Takes == TakesOne, "study: merged needs takes %q: rounds add up whose respondents are others", TakesOne)
-	if c := s.Plan.correlated(); c != nil {
+	if c := s.Plan.Correlated(); c != nil {
 		ps.Require(s.Takes == TakesAll, "study: takes must be %q: correlated rounds are asked of the same people", TakesAll)
 		ps.Require(s.Rounds == c.Rounds, "study: rounds is %d, and route.sum.correlated.rounds %d: they are the same", s.Rounds, c.Rounds)
 	}
@@ -102,8 +102,8 @@ func (s Study) Validate() error {
 	return s.Plan.Validate()
 }
 
-// correlated returns that of a plan whose answers are summed; nil: its rounds stand by themselves.
-func (p Plan) correlated() *Correlated {
+// Correlated returns how the plan's rounds hang together; nil: they do not.
+func (p Plan) Correlated() *Correlated {
 	if p.Route.Sum == nil {
 		return nil
 	}

@@ -23,7 +23,7 @@ func (p *Protocol) Rounds(rounds int, delta float64) (account.Guarantee, error) 
 
 // event returns that of so many rounds.
 func (p *Protocol) event(rounds int) account.Event {
-	if p.correlated() {
+	if p.Plan.Correlated() != nil {
 		return p.loss()
 	}
 	n := p.Plan.MinHonest()
@@ -36,11 +36,6 @@ func (p *Protocol) event(rounds int) account.Event {
 	return account.Repeat{Event: p.Question.Event(n, true), Rounds: rounds}
 }
 
-// correlated reports whether the plan promises all rounds of its study together what it promises.
-func (p *Protocol) correlated() bool {
-	return p.Plan.Route.Sum != nil && p.Plan.Route.Sum.Correlated != nil
-}
-
 // Study returns what a ledger needs of so many rounds together, given what it needs of one
 // (Spending). Epsilons, deltas and tails add up, and so do the squares of the shifts: the
 // mechanism is fixed before the first round, and the state of a later one is made of
@@ -50,7 +45,7 @@ func (p *Protocol) Study(one account.Spending, rounds int) (account.Spending, er
 	if _, staged := p.Question.(question.Stager); staged {
 		return p.staged(rounds)
 	}
-	if rounds == 1 || p.correlated() {
+	if rounds == 1 || p.Plan.Correlated() != nil {
 		return one, nil
 	}
 	k, all := float64(rounds), one
@@ -89,7 +84,7 @@ func (p *Protocol) Stated(promise Promise, s *plan.Study) ([]account.Statement, 
 // the epsilons of sizes.
 func (p *Protocol) Composed(promise Promise, s plan.Study) ([]account.Statement, error) {
 	one, ok := p.kept(promise)
-	if s.Takes == plan.TakesOne || s.Rounds == 1 || !ok || p.correlated() {
+	if s.Takes == plan.TakesOne || s.Rounds == 1 || !ok || p.Plan.Correlated() != nil {
 		return nil, nil
 	}
 	answers, err := p.allRounds(one, s.Rounds)
@@ -167,8 +162,8 @@ func (p *Protocol) InStudy(s plan.Study) string {
 	if s.Takes == plan.TakesOne {
 		return begin + "Each respondent answers one round, which its device has drawn without looking at the answer. The guarantees are those of all rounds together."
 	}
-	if p.correlated() {
-		return begin + fmt.Sprintf("Each respondent may answer all of them, and counts for at most %d in all. The guarantees are those of all rounds together. Each aggregator keeps the sums of all rounds until the study closes: whoever breaks into both sees every round.", p.Plan.Route.Sum.Correlated.Events)
+	if of := p.Plan.Correlated(); of != nil {
+		return begin + fmt.Sprintf("Each respondent may answer all of them, and counts for at most %d in all. The guarantees are those of all rounds together. Each aggregator keeps the sums of all rounds until the study closes: whoever breaks into both sees every round.", of.Events)
 	}
 	return begin + fmt.Sprintf("Each respondent may answer all of them. The guarantees are those of this round, but for that of all %d rounds together.", s.Rounds)
 }

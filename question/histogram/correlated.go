@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -140,7 +141,7 @@ func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 // note says of what a statement is, and which case it leaves out: one aggregator that lies, beside another that was put
 // back to an older copy, is known to nobody else.
 func (t *correlated) note(p plan.Plan, s account.Statement) string {
-	note := fmt.Sprintf("Of all %d rounds together, and at most %s.", t.rows.Rounds, eventsSaid(t.rows.Events))
+	note := fmt.Sprintf("Of all %d rounds together, and at most %s.", t.rows.Rounds, terms.Numbered(t.rows.Events, "event"))
 	if s.Observer != account.OneAggregator {
 		return note
 	}

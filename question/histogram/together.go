@@ -7,6 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -38,18 +39,11 @@ func joined(p plan.Plan) (plan.Plan, string, error) {
 		so, other = "how often so far", far
 	}
 	says := fmt.Sprintf("at one epsilon for all %d rounds, with the noise of both aggregators, the running total errs by %.4g in the end and one round's own count by %.4g, of at most %s a person; where each round asks afresh %s, by %.4g and %.4g",
-		of.Rounds, total, change, eventsSaid(of.Events), so, other, own)
+		of.Rounds, total, change, terms.Numbered(of.Events, "event"), so, other, own)
 	if total <= other {
 		return near, "Together: " + says + ".", nil
 	}
 	return apart, "Afresh: where rounds hang together, " + says + ".", nil
-}
-
-func eventsSaid(n int) string {
-	if n == 1 {
-		return "1 event"
-	}
-	return fmt.Sprintf("%d events", n)
 }
 
 // afresh returns the plan of each of the rounds of a plan of correlated ones, where they are asked by themselves and keep

@@ -21,9 +21,9 @@ type Terms struct {
 // Settle returns the terms and the number of rounds, 0 for what the plan says. Rounds that hang together are answered by
 // everybody, and the plan says how many there are; 0 of any other.
 func (t Terms) Settle(p plan.Plan, rounds int) (Terms, int) {
-	if s := p.Route.Sum; s != nil && s.Correlated != nil {
+	if of := p.Correlated(); of != nil {
 		t.Takes = plan.TakesAll
-		return t, cmp.Or(rounds, s.Correlated.Rounds)
+		return t, cmp.Or(rounds, of.Rounds)
 	}
 	return t, rounds
 }

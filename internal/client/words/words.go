@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/belief"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -60,7 +61,7 @@ func Counted(l *client.Ledger) (says []string) {
 	}
 	for _, e := range l.Entries {
 		if e.Most > 0 && !e.Covered {
-			says = append(says, fmt.Sprintf("Of study %s: one charge for %s, %d of %s said. It counts on no aggregator's database being put back to an older copy.", e.Study, span(e.From, e.Until.Add(-plan.LastRow)), said[e.Study], events(e.Most)))
+			says = append(says, fmt.Sprintf("Of study %s: one charge for %s, %d of %s said. It counts on no aggregator's database being put back to an older copy.", e.Study, span(e.From, e.Until.Add(-plan.LastRow)), said[e.Study], terms.Numbered(e.Most, "event")))
 		}
 	}
 	return says
@@ -73,13 +74,6 @@ func span(from, until time.Time) string {
 		return fmt.Sprintf("the year %d", from.Year())
 	}
 	return fmt.Sprintf("the time from %s to %s", date(from), date(until))
-}
-
-func events(n int) string {
-	if n == 1 {
-		return "1 event"
-	}
-	return fmt.Sprintf("%d events", n)
 }
 
 func date(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
@@ -174,7 +168,7 @@ func showPart(b *strings.Builder, p client.Part, e client.Entry) {
 		b.WriteString("; the messages were deleted for their age or the ledger's size\n")
 		return
 	case e.Said != "":
-		fmt.Fprintf(b, "; %s\n", count(len(p.Messages)))
+		fmt.Fprintf(b, "; %s\n", terms.Numbered(len(p.Messages), "message"))
 		return
 	case p.Summed():
 		b.WriteString("; a vector in two shares, one for each aggregator, kept shut with the device's secret\n")
@@ -195,12 +189,4 @@ func showPart(b *strings.Builder, p client.Part, e client.Entry) {
 		line += " " + word
 	}
 	b.WriteString(line + "\n")
-}
-
-// count says how many messages a part has.
-func count(messages int) string {
-	if messages == 1 {
-		return "1 message"
-	}
-	return fmt.Sprintf("%d messages", messages)
 }

@@ -35,12 +35,17 @@ func Coin(share float64, word string) string {
 	return count(min(9, int(10*share*(1+tolerance)))) + " such " + word + "s in ten are the coin's"
 }
 
-// Count returns so many of a noun, such as bits.
-func Count(n int, of string) string {
+// Count returns so many of a noun, such as bits, by a word where a small number has one.
+func Count(n int, of string) string { return many(count(n), n, of) }
+
+// Numbered returns so many of a noun by digits.
+func Numbered(n int, of string) string { return many(strconv.Itoa(n), n, of) }
+
+func many(said string, n int, of string) string {
 	if n != 1 {
 		of += "s"
 	}
-	return count(n) + " " + of
+	return said + " " + of
 }
 
 var numerals = []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}

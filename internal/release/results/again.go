@@ -28,8 +28,7 @@ func Again(p plan.Plan, state, counts []byte, respondents []int) (headline []rel
 		sheet, err := tableSheet(m, Public{})
 		return headline, sections, sheet.Text, true, err
 	}
-	hangs := p.Route.Sum != nil && p.Route.Sum.Correlated != nil
-	if p.Question.Histogram == nil || p.State != "" && !(hangs && state != nil) || sized(p, respondents) > MaxRows {
+	if p.Question.Histogram == nil || p.State != "" && !(p.Correlated() != nil && state != nil) || sized(p, respondents) > MaxRows {
 		return nil, nil, nil, false, nil
 	}
 	q, err := histogram.New(p)

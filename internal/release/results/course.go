@@ -120,16 +120,8 @@ func line(c *histogram.Course, name string, of [][]estimate.Value, cell int, lev
 	return s
 }
 
-// counts returns how the plan's rounds hang together; nil: they do not.
-func (w histogramWords) counts() *plan.Correlated {
-	if s := w.plan.Route.Sum; s != nil {
-		return s.Correlated
-	}
-	return nil
-}
-
 func (w histogramWords) coursePhrase(m release.Metric) (phrase, bool) {
-	of := w.counts()
+	of := w.plan.Correlated()
 	if of == nil {
 		return phrase{}, false
 	}
@@ -208,7 +200,7 @@ func times(n int) string {
 
 // answer says how often a thing happened, of a study that counts events.
 func (w histogramWords) answer() string {
-	of := w.counts()
+	of := w.plan.Correlated()
 	if of == nil {
 		return ""
 	}

@@ -151,7 +151,7 @@ func (w histogramWords) section(s release.Section) (said, bool) {
 	if s.Name == crowdsSection {
 		return w.crowds(), w.plan.Crowds() > 1
 	}
-	if of := w.counts(); of != nil {
+	if of := w.plan.Correlated(); of != nil {
 		return w.course(s, *of), s.Name == courseSection
 	}
 	at, last, ok := w.find(s.Name, "-")

@@ -165,7 +165,7 @@ type missing map[string]map[int]bool
 // add notes how the row of a round went.
 func (m *missing) add(p *served, st Status) {
 	for _, c := range st.Crowds {
-		if p.plan.Route.Sum.Correlated == nil || c.Phase != HandedOn && !c.givenUp {
+		if p.plan.Correlated() == nil || c.Phase != HandedOn && !c.givenUp {
 			continue
 		}
 		if *m == nil {

@@ -234,7 +234,7 @@ func (s *Service) prepare(signed plan.Signed) (*served, error) {
 	if route == nil {
 		return nil, registry.Refused("its answers are not summed")
 	}
-	if route.Correlated != nil && signed.Plan.Round == nil {
+	if signed.Plan.Correlated() != nil && signed.Plan.Round == nil {
 		return nil, registry.Refused("its rounds hang together, and it is none of a study")
 	}
 	us, other := route.Leader, route.Helper

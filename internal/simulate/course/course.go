@@ -71,11 +71,11 @@ type Outcome struct {
 // Run runs all rounds.
 func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err error) {
 	start := time.Now()
-	of := c.Plan.Route.Sum
-	if of == nil || of.Correlated == nil || c.Plan.Question.Histogram == nil {
+	of := c.Plan.Correlated()
+	if of == nil || c.Plan.Question.Histogram == nil {
 		return out, errors.New("course: the plan's rounds do not hang together")
 	}
-	study := plan.Study{Version: plan.StudyVersion, Plan: c.Plan, Rounds: of.Correlated.Rounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats}
+	study := plan.Study{Version: plan.StudyVersion, Plan: c.Plan, Rounds: of.Rounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats}
 	study.Plan.Times, study.Plan.Signatures = plan.Times{}, 0
 	keys, err := simulate.NewKeys(&study.Plan)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err
 // said returns how often each cell is said in each round, as devices count: of an answer that says more than a person has
 // left nothing is said. It is nil of rounds that tell nothing.
 func (c Study) said(all []Happened, out *Outcome) ([][]int, error) {
-	of, asked := c.Plan.Route.Sum.Correlated, c.Plan.Question.Histogram.Attributes[0]
+	of, asked := c.Plan.Correlated(), c.Plan.Question.Histogram.Attributes[0]
 	events := make([][]int, of.Rounds)
 	for i := range events {
 		events[i] = make([]int, asked.Domain())

@@ -36,7 +36,7 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	p.Route.Sum.Correlated = &plan.Correlated{Rounds: c.Rounds, Events: c.Events}
 	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) {
 		p, says, err := design.Choose(p)
-		if err == nil && p.Route.Sum.Correlated == nil { // and the plan cannot say so
+		if err == nil && p.Correlated() == nil { // and the plan cannot say so
 			fmt.Fprintf(std.Err, "note: %s\nnote: the plan is of one round, and its promise too: confetti study sign --rounds %d --takes all makes the study, and confetti collect simulate tries a round\n", says, c.Rounds)
 		}
 		return p, err

@@ -51,12 +51,13 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.Route.Sum == nil || p.Route.Sum.Correlated == nil {
+	of := p.Correlated()
+	if of == nil {
 		return fmt.Errorf("%s: its rounds do not hang together, so that each is asked by itself: confetti collect simulate tries one", c.File)
 	}
 	for _, n := range c.Withheld {
-		if n < 1 || n > p.Route.Sum.Correlated.Rounds {
-			return terminal.Usagef("--withheld names round %d: give 1 to %d", n, p.Route.Sum.Correlated.Rounds)
+		if n < 1 || n > of.Rounds {
+			return terminal.Usagef("--withheld names round %d: give 1 to %d", n, of.Rounds)
 		}
 	}
 	all, people, notes, err := c.events(p)
@@ -109,7 +110,7 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 
 // events reads the table, and how many people are in it.
 func (c Simulate) events(p plan.Plan) (all []course.Happened, people int, notes []string, err error) {
-	asked, rounds := course.Values(p), p.Route.Sum.Correlated.Rounds
+	asked, rounds := course.Values(p), p.Correlated().Rounds
 	columns := []table.Column{{Name: c.Person}, {Name: c.Round}}
 	if c.Event != "" {
 		columns = append(columns, table.Column{Name: c.Event})
