@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,9 @@ import (
 
 // seats are the roles of which three processes each stand on a database, behind one address.
 var seats = []string{"leader", "helper", "issuer"}
+
+// tokenKeys counts the keys that houses make, of all of this process: each has a file of its own among the issuer's.
+var tokenKeys atomic.Int32
 
 func newHouse(t *testing.T) *house {
 	return furnish(t, seats, nil, shape{sum: true, tokens: true, hops: []int{0}, minimum: 2, devices: seatDevices, crowds: seatCrowds}, postgrestest.OwnDisk, "min_wal_size=32MB", "max_wal_size=64MB")
@@ -96,10 +100,10 @@ func (h *house) collect(m mishap) (violations []string) {
 	h.begun++
 	h.fleet.at(begin.Add(time.Minute))
 	var err error
-	for i, name := range aggregators { // a key of tokens signs for one plan
+	for i := range aggregators { // a key of tokens signs for one plan
 		h.ring.pair.tokens[i], err = token.GenerateKey()
 		h.check(err)
-		h.check(partykey.CreateTokens(filepath.Join(h.ring.keys("issuer"), fmt.Sprintf("house-%d-%s.json", h.begun, name)), h.ring.pair.tokens[i], "test"))
+		h.check(partykey.CreateTokens(filepath.Join(h.ring.keys("issuer"), fmt.Sprintf("house-%d.json", tokenKeys.Add(1))), h.ring.pair.tokens[i], "test"))
 	}
 	h.signed, err = h.ring.sumPlan(fmt.Sprint("house ", h.begun), h.shape, h.address, plan.Times{Opens: begin, Closes: begin.Add(time.Hour)})
 	h.check(err)
