@@ -102,7 +102,7 @@ func TestTrustListsWhoChecksACrowdsSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, crowds, found := strings.Cut(string(page), "## Who checks the size of a crowd")
+	_, crowds, found := strings.Cut(string(page), "## Where small crowds are withheld")
 	names, err := unlisted(os.DirFS("."), crowds)
 	if err != nil || !found {
 		t.Fatal(err)
