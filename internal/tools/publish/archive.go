@@ -26,10 +26,13 @@ type file struct {
 
 func (f file) folder() bool { return strings.HasSuffix(f.name, "/") }
 
+// level is how hard gzip works; a test that unpacks everything again has it work less.
+var level = gzip.BestCompression
+
 // packed returns text by gzip, without a name or a time.
 func packed(text []byte) []byte {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	z, err := gzip.NewWriterLevel(&b, level)
 	if err != nil {
 		panic("publish: " + err.Error()) // of a level that there is
 	}

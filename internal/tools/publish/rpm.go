@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -132,7 +133,7 @@ func (e edition) about(t target, p pack, all []file) *header {
 	h.strings(1044, rpmString, p.name+"-"+rpmVersion(e.version)+"-1.src.rpm")
 	h.strings(1124, rpmString, "cpio")
 	h.strings(1125, rpmString, "gzip")
-	h.strings(1126, rpmString, "9")
+	h.strings(1126, rpmString, strconv.Itoa(level))
 	h.strings(1047, rpmStrings, p.name)
 	h.int32s(1112, rpmEqual)
 	h.strings(1113, rpmStrings, rpmVersion(e.version)+"-1")
