@@ -91,68 +91,66 @@ func TestAQuestionIsMadeInTheBrowser(t *testing.T) {
 		fmt.Fprintf(&lines, "zanzibar\t%d.125\nquagga\t977.5\nquagga\t3.25\nokapi\t41.125\nquagga\t\n", i)
 	}
 	text := lines.String()
-	for _, screen := range webtest.Screens {
-		b := webtest.Open(t, ctx, screen)
-		b.Do(chromedp.Navigate(url + "/new"))
-		b.Look(t, "new question, nothing yet, "+screen.Name)
-		kept.asked()
-		b.Do(typed("#values", text, "input"), webtest.Until(drawnWhole))
-		first := webtest.Ask(b, chromedp.Text("#answer"))
-		if !strings.Contains(first, "“quagga”, which 60.0\u00a0% of your rows hold") {
-			t.Errorf("the answer reads %q", first)
+	b := webtest.Open(t, ctx, webtest.Screens[0])
+	b.Do(chromedp.Navigate(url + "/new"))
+	b.LookOnAll(t, "new question, nothing yet")
+	kept.asked()
+	b.Do(typed("#values", text, "input"), webtest.Until(drawnWhole))
+	first := webtest.Ask(b, chromedp.Text("#answer"))
+	if !strings.Contains(first, "“quagga”, which 60.0\u00a0% of your rows hold") {
+		t.Errorf("the answer reads %q", first)
+	}
+	// By keys alone: the slider of people goes down, and less is known.
+	b.Do(chromedp.Focus("#people"), chromedp.SendKeys("#people", strings.Repeat(kb.ArrowLeft, 8)))
+	b.Do(webtest.Until(drawnWhole + ` && document.getElementById("answer").textContent !== ` + "`" + first + "`"))
+	// Numbers have steps, and empty cells a meaning.
+	b.Do(typed("#asks [name=column]", "1", "change"), webtest.Until(drawnWhole+` && document.getElementById("chart").textContent.includes(" to ")`))
+	if kind := webtest.Ask(b, chromedp.Evaluate[string](`document.querySelector("#asks [name=kind]").value`)); kind != "buckets" {
+		t.Errorf("numbers are guessed to be %q", kind)
+	}
+	b.Do(typed("#asks [name=column]", "0", "change"), typed("#title", "Which animal?", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("Which animal?")`))
+	for _, dark := range []bool{false, true} {
+		b.Darken(t, dark)
+		name := "new question"
+		if dark {
+			name += ", dark"
 		}
-		// By keys alone: the slider of people goes down, and less is known.
-		b.Do(chromedp.Focus("#people"), chromedp.SendKeys("#people", strings.Repeat(kb.ArrowLeft, 8)))
-		b.Do(webtest.Until(drawnWhole + ` && document.getElementById("answer").textContent !== ` + "`" + first + "`"))
-		// Numbers have steps, and empty cells a meaning.
-		b.Do(typed("#asks [name=column]", "1", "change"), webtest.Until(drawnWhole+` && document.getElementById("chart").textContent.includes(" to ")`))
-		if kind := webtest.Ask(b, chromedp.Evaluate[string](`document.querySelector("#asks [name=kind]").value`)); kind != "buckets" {
-			t.Errorf("numbers are guessed to be %q", kind)
+		b.LookOnAll(t, name)
+	}
+	p, err := author.Parse([]byte(webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
+	if err != nil || p.Title != "Which animal?" || len(p.Question.Histogram.Attributes[0].Values) != 3 {
+		t.Errorf("the plan is %+v, %v", p, err)
+	}
+	for _, request := range kept.asked() {
+		if !strings.HasPrefix(request, "GET /studio/") {
+			t.Errorf("asked for while values were there: %s", request)
 		}
-		b.Do(typed("#asks [name=column]", "0", "change"), typed("#title", "Which animal?", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("Which animal?")`))
-		for _, dark := range []bool{false, true} {
-			b.Darken(t, dark)
-			name := "new question, " + screen.Name
-			if dark {
-				name += ", dark"
-			}
-			b.Look(t, name)
-		}
-		p, err := author.Parse([]byte(webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
-		if err != nil || p.Title != "Which animal?" || len(p.Question.Histogram.Attributes[0].Values) != 3 {
-			t.Errorf("the plan is %+v, %v", p, err)
-		}
-		for _, request := range kept.asked() {
-			if !strings.HasPrefix(request, "GET /studio/") {
-				t.Errorf("asked for while values were there: %s", request)
-			}
-			for _, secret := range append(secrets, "977.5", "41.125") {
-				if strings.Contains(request, secret) {
-					t.Errorf("a request holds a value: %s", request)
-				}
+		for _, secret := range append(secrets, "977.5", "41.125") {
+			if strings.Contains(request, secret) {
+				t.Errorf("a request holds a value: %s", request)
 			}
 		}
-		// A file that is chosen is read as one that is pasted, and so is the example.
-		b.Do(chromedp.Evaluate[chromedp.Void](`{
-			const chosen = new DataTransfer();
-			chosen.items.add(new File(["colour,size\nokapi-blue,2\nokapi-blue,2\n" + "okapi-red,3\n".repeat(40)], "values.csv", {type: "text/csv"}));
-			const file = document.getElementById("file");
-			file.files = chosen.files;
-			file.dispatchEvent(new Event("change", {bubbles: true}));
-		}`), webtest.Until(drawnWhole+` && document.getElementById("read").textContent.startsWith("42 rows, 2 columns")`))
-		b.Do(chromedp.Click("#sample"), webtest.Until(drawnWhole+` && document.getElementById("read").textContent.startsWith("600 rows")`))
-		for _, request := range kept.asked() {
-			t.Errorf("a file makes the page ask for %s", request)
-		}
-		// The page could not fetch with them if it tried.
-		sent := webtest.Ask(b, chromedp.Evaluate[string](`Promise.allSettled([fetch("/?zanzibar"), fetch("https://elsewhere.example/?zanzibar")]).then(all => all.map(a => a.status).join(" "))`, chromedp.EvalAwaitPromise))
-		refused := b.Found()
-		if sent != "rejected rejected" || len(refused) < 2 {
-			t.Errorf("a page that sends: %s, %q", sent, refused)
-		}
-		for _, request := range kept.asked() {
-			t.Errorf("a page that sends has sent: %s", request)
-		}
+	}
+	// A file that is chosen is read as one that is pasted, and so is the example.
+	b.Do(chromedp.Evaluate[chromedp.Void](`{
+		const chosen = new DataTransfer();
+		chosen.items.add(new File(["colour,size\nokapi-blue,2\nokapi-blue,2\n" + "okapi-red,3\n".repeat(40)], "values.csv", {type: "text/csv"}));
+		const file = document.getElementById("file");
+		file.files = chosen.files;
+		file.dispatchEvent(new Event("change", {bubbles: true}));
+	}`), webtest.Until(drawnWhole+` && document.getElementById("read").textContent.startsWith("42 rows, 2 columns")`))
+	b.Do(chromedp.Click("#sample"), webtest.Until(drawnWhole+` && document.getElementById("read").textContent.startsWith("600 rows")`))
+	for _, request := range kept.asked() {
+		t.Errorf("a file makes the page ask for %s", request)
+	}
+	// The page could not fetch with them if it tried.
+	sent := webtest.Ask(b, chromedp.Evaluate[string](`Promise.allSettled([fetch("/?zanzibar"), fetch("https://elsewhere.example/?zanzibar")]).then(all => all.map(a => a.status).join(" "))`, chromedp.EvalAwaitPromise))
+	refused := b.Found()
+	if sent != "rejected rejected" || len(refused) < 2 {
+		t.Errorf("a page that sends: %s, %q", sent, refused)
+	}
+	for _, request := range kept.asked() {
+		t.Errorf("a page that sends has sent: %s", request)
 	}
 	answer, err := http.Get(url + "/studio/worker.js")
 	if err != nil {
@@ -176,48 +174,46 @@ func TestAQuestionOfCrowdsAndSumsIsMadeInTheBrowser(t *testing.T) {
 	if err := errors.Join(errSign, errReleases, errOpen); err != nil {
 		t.Fatal(err)
 	}
-	for _, screen := range webtest.Screens {
-		b := webtest.Open(t, ctx, screen)
-		made := func() plan.Plan {
-			p, err := author.Parse([]byte(webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
+	b := webtest.Open(t, ctx, webtest.Phone)
+	made := func() plan.Plan {
+		p, err := author.Parse([]byte(webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
+		if err != nil {
+			t.Fatal(err)
 		}
-		b.Do(chromedp.Navigate(url+"/new"), chromedp.WaitVisible("#studio"), chromedp.Click("#sample"), webtest.Until(drawnWhole))
-		b.Do(chromedp.Click("#more"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol").length === 2`))
-		b.Do(typed("#crowd", "2", "change"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol.pair").length === 2 && document.getElementById("chart").textContent.includes(" points (")`))
-		b.Look(t, "new question of two crowds, "+screen.Name)
-		b.Do(typed("#one", "south", "change"), webtest.Until(drawnWhole+` && document.querySelector("#chart .legend li").textContent.startsWith("south")`))
-
-		// The parties are those of an earlier collection, which lack what its plan had no need of.
-		lacks := webtest.Ask(b, chromedp.Text("#lacks"))
-		if !strings.Contains(lacks, "hop 2: the public key of its receipts") || strings.Contains(lacks, "address") || !strings.Contains(lacks, "confetti keys new keys/receipts.json --for receipts") {
-			t.Errorf("it lacks %s", lacks)
-		}
-		b.Do(chromedp.Evaluate[chromedp.Void](`for (const [i, e] of [...document.querySelectorAll("#parties details")].slice(0, 3).entries()) {
-			e.open = true;
-			const text = e.querySelector("textarea");
-			text.value = text.value.split("\n")[0] + "\npublic key  `+open.Public().String()+`\n" + (i < 2 ? "`+sign.Public().String()+`" : "`+releases.Public().String()+`");
-			text.dispatchEvent(new Event("change", {bubbles: true}));
-		}`), webtest.Until(drawnWhole+` && document.getElementById("lacks").textContent.includes("the plan is complete.")`))
-		b.Look(t, "new question with its parties, "+screen.Name)
-		p := made()
-		if err := errors.Join(protocol.Validate(p), protocol.Check(p)); err != nil || len(p.Question.Histogram.Attributes) != 2 || !slices.Equal(p.Crowd.Names, []string{"north", "south"}) || p.Route.Mix.Instances[0].Hops[1].Receipts != sign.Public().String() || p.Times.Closes.IsZero() {
-			t.Errorf("%v, %+v", err, p)
-		}
-
-		// A private key is refused, and what it says is shown nowhere.
-		b.Do(typed("#parties textarea", "{\"private_key\": \"hush\"}", "change"), webtest.Until(`document.getElementById("read").textContent.includes("private key file")`))
-		b.Do(typed("#route", "sum", "change"), webtest.Until(drawnWhole+` && document.querySelector("#parties summary").textContent === "Leader"`))
-		if sum := made().Route.Sum; sum == nil || sum.Noise != plan.NoiseAggregators || sum.Law == "" {
-			t.Errorf("the route is %+v", sum)
-		}
-		b.Do(typed("#noise", "devices", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("'devices'")`))
-		b.Do(chromedp.Click("#asks li:last-child [name=less]"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol").length === 1`))
-		b.Look(t, "new question of a sum, "+screen.Name)
+		return p
 	}
+	b.Do(chromedp.Navigate(url+"/new"), chromedp.WaitVisible("#studio"), chromedp.Click("#sample"), webtest.Until(drawnWhole))
+	b.Do(chromedp.Click("#more"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol").length === 2`))
+	b.Do(typed("#crowd", "2", "change"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol.pair").length === 2 && document.getElementById("chart").textContent.includes(" points (")`))
+	b.LookOnAll(t, "new question of two crowds")
+	b.Do(typed("#one", "south", "change"), webtest.Until(drawnWhole+` && document.querySelector("#chart .legend li").textContent.startsWith("south")`))
+
+	// The parties are those of an earlier collection, which lack what its plan had no need of.
+	lacks := webtest.Ask(b, chromedp.Text("#lacks"))
+	if !strings.Contains(lacks, "hop 2: the public key of its receipts") || strings.Contains(lacks, "address") || !strings.Contains(lacks, "confetti keys new keys/receipts.json --for receipts") {
+		t.Errorf("it lacks %s", lacks)
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](`for (const [i, e] of [...document.querySelectorAll("#parties details")].slice(0, 3).entries()) {
+		e.open = true;
+		const text = e.querySelector("textarea");
+		text.value = text.value.split("\n")[0] + "\npublic key  `+open.Public().String()+`\n" + (i < 2 ? "`+sign.Public().String()+`" : "`+releases.Public().String()+`");
+		text.dispatchEvent(new Event("change", {bubbles: true}));
+	}`), webtest.Until(drawnWhole+` && document.getElementById("lacks").textContent.includes("the plan is complete.")`))
+	b.LookOnAll(t, "new question with its parties")
+	p := made()
+	if err := errors.Join(protocol.Validate(p), protocol.Check(p)); err != nil || len(p.Question.Histogram.Attributes) != 2 || !slices.Equal(p.Crowd.Names, []string{"north", "south"}) || p.Route.Mix.Instances[0].Hops[1].Receipts != sign.Public().String() || p.Times.Closes.IsZero() {
+		t.Errorf("%v, %+v", err, p)
+	}
+
+	// A private key is refused, and what it says is shown nowhere.
+	b.Do(typed("#parties textarea", "{\"private_key\": \"hush\"}", "change"), webtest.Until(`document.getElementById("read").textContent.includes("private key file")`))
+	b.Do(typed("#route", "sum", "change"), webtest.Until(drawnWhole+` && document.querySelector("#parties summary").textContent === "Leader"`))
+	if sum := made().Route.Sum; sum == nil || sum.Noise != plan.NoiseAggregators || sum.Law == "" {
+		t.Errorf("the route is %+v", sum)
+	}
+	b.Do(typed("#noise", "devices", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("'devices'")`))
+	b.Do(chromedp.Click("#asks li:last-child [name=less]"), webtest.Until(drawnWhole+` && document.querySelectorAll("#chart ol").length === 1`))
+	b.LookOnAll(t, "new question of a sum")
 }
 
 // A browser finds what does not hold of a release: nobody signed for these batches, and one was

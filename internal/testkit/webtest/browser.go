@@ -95,6 +95,7 @@ func Browser(t testing.TB) context.Context {
 type Tab struct {
 	context.Context
 	t      testing.TB
+	screen Screen
 	mu     sync.Mutex
 	faults []string
 	bytes  float64
@@ -105,14 +106,8 @@ func Open(t testing.TB, ctx context.Context, screen Screen, options ...chromedp.
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(ctx, options...)
 	t.Cleanup(cancel)
-	b := &Tab{Context: ctx, t: t}
-	size := chromedp.EmulateViewport(screen.Width, screen.Height)
-	if screen.Phone {
-		size = chromedp.EmulateViewport(screen.Width, screen.Height, chromedp.EmulateMobile)
-	}
-	if err := chromedp.Do(ctx, size); err != nil {
-		t.Fatal(err)
-	}
+	b := &Tab{Context: ctx, t: t, screen: screen}
+	b.fit(screen)
 	if err := chromedp.Listen(ctx, func(event any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -140,6 +135,28 @@ func Open(t testing.TB, ctx context.Context, screen Screen, options ...chromedp.
 		t.Fatal(err)
 	}
 	return b
+}
+
+// fit gives the page another screen.
+func (b *Tab) fit(screen Screen) {
+	b.t.Helper()
+	size := chromedp.EmulateViewport(screen.Width, screen.Height)
+	if screen.Phone {
+		size = chromedp.EmulateViewport(screen.Width, screen.Height, chromedp.EmulateMobile)
+	}
+	if err := chromedp.Do(b.Context, size); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// LookOnAll looks at a page on each screen, and leaves it on the one that it was opened on.
+func (b *Tab) LookOnAll(t testing.TB, name string) {
+	t.Helper()
+	for _, screen := range Screens {
+		b.fit(screen)
+		b.Look(t, name+", "+screen.Name)
+	}
+	b.fit(b.screen)
 }
 
 // Do runs steps, for as long as patience lasts.
