@@ -6,7 +6,11 @@
 package docs_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,8 +42,43 @@ func TestThePrintedCommandsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs and runs the demo")
 	}
-	commands := reader(t, doctest.Clone(t, ".."), exempt, 45, followed...)
+	commands := reader(t, cloned(t), exempt, 45, followed...)
 	commands.typed(t, asPrinted)
+}
+
+// built is where the programs are that the reader of an earlier clone has built; empty before.
+var built string
+
+func TestMain(m *testing.M) {
+	var err error
+	if built, err = os.MkdirTemp("", "confetti-built-*"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(built)
+	os.Exit(code)
+}
+
+// cloned copies the tree, with the programs that an earlier reader has built: the go command compares what they are made
+// of, and links those anew alone that would be others.
+func cloned(t *testing.T) (root string) {
+	t.Helper()
+	root = doctest.Clone(t, "..")
+	programs, err := filepath.Glob("../cmd/confetti*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	move := func(from, to string) {
+		for _, p := range programs {
+			err := os.Link(filepath.Join(from, filepath.Base(p)), filepath.Join(to, filepath.Base(p)))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+				t.Error(err)
+			}
+		}
+	}
+	move(built, root)
+	t.Cleanup(func() { move(root, built) })
+	return root
 }
 
 // typing returns how a printed command is typed.

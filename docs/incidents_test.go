@@ -5,8 +5,6 @@ package docs_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/confetti-dp/confetti/internal/tools/doctest"
 )
 
 // foreseen are printed commands of the playbook that fail, or warn, and the reason that the text gives.
@@ -28,7 +26,7 @@ func TestIncidents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs and runs collections")
 	}
-	drill(t, doctest.Clone(t, ".."), nil, asPrinted)
+	drill(t, cloned(t), nil, asPrinted)
 }
 
 // drill types the playbook, less what is exempt, and compares what commands say with the text's reason.

@@ -103,7 +103,7 @@ type base struct {
 
 func newBase(t *testing.T) *base {
 	t.Helper()
-	b := &base{Server: postgrestest.NewServer(t, "fsync=on", "max_connections=300"), root: doctest.Clone(t, ".."), database: "postgres", password: filepath.Join(t.TempDir(), "database.password")}
+	b := &base{Server: postgrestest.NewServer(t, "fsync=on", "max_connections=300"), root: cloned(t), database: "postgres", password: filepath.Join(t.TempDir(), "database.password")}
 	rules := "local all postgres trust\nlocal all all scram-sha-256\n"
 	if err := errors.Join(
 		os.WriteFile(b.password, []byte("correct horse\n"), 0o600),

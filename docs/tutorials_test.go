@@ -95,7 +95,7 @@ func TestTheTutorialsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs and runs collections")
 	}
-	root := doctest.Clone(t, "..")
+	root := cloned(t)
 	for _, page := range typedAlone {
 		t.Run(strings.TrimSuffix(page, ".md"), func(t *testing.T) {
 			file := "docs/tutorials/" + page
