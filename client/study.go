@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/client/internal/journal"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -34,6 +36,34 @@ type OtherRoundError struct {
 // Error names both rounds.
 func (e *OtherRoundError) Error() string {
 	return fmt.Sprintf("client: refused: of this study the device answers round %d, and this is round %d", e.Round, e.Asked)
+}
+
+// Join draws which round of a study the device answers, uniformly among all of its rounds, unless it has
+// drawn already, and writes that down. Who draws before a round is open can keep what it asks of until then.
+func Join(store Store, study plan.Study, now time.Time) (Joined, error) {
+	unlock, err := store.Lock()
+	if err != nil {
+		return Joined{}, err
+	}
+	defer unlock()
+	if err := journal.Make(store); err != nil {
+		return Joined{}, err
+	}
+	l, err := ReadLedger(store)
+	if err != nil {
+		return Joined{}, err
+	}
+	name := study.Name()
+	if j := l.joined(name); j != nil {
+		return *j, nil
+	}
+	if !l.OptedIn {
+		return Joined{}, ErrNotOptedIn
+	}
+	if err := l.append(record{Kind: kindJoined, At: now, Study: name, Round: 1 + rng.New().IntN(study.Rounds)}); err != nil {
+		return Joined{}, err
+	}
+	return *l.joined(name), nil
 }
 
 // takesRound says why the device does not answer this round of a study; nil where it

@@ -26,29 +26,37 @@ import (
 // listed. Whether the plan is valid is asked of it afterwards (protocol.Validate).
 func Parse(text []byte) (plan.Plan, error) {
 	var p plan.Plan
+	if err := Read(text, &p); err != nil {
+		return plan.Plan{}, err
+	}
+	return p, nil
+}
+
+// Read reads a text in TOML or JSON into a struct with names of JSON. It is as strict as Parse.
+func Read(text []byte, into any) error {
 	if len(text) > plan.MaxBytes {
-		return p, fmt.Errorf("plan: text is longer than %d bytes", plan.MaxBytes)
+		return fmt.Errorf("plan: text is longer than %d bytes", plan.MaxBytes)
 	}
 	tree, err := parseTree(text)
 	if err != nil {
-		return p, err
+		return err
 	}
-	if ps := unknownKeys("", tree, reflect.TypeFor[plan.Plan]()); len(ps) > 0 {
-		return p, ps
+	if ps := unknownKeys("", tree, reflect.TypeOf(into)); len(ps) > 0 {
+		return ps
 	}
 	// One strict path for both languages: the tree goes through JSON.
 	b, err := json.Marshal(tree)
 	if err != nil {
-		return p, fmt.Errorf("plan: a number is not finite or a value has no JSON form: %w", err)
+		return fmt.Errorf("plan: a number is not finite or a value has no JSON form: %w", err)
 	}
-	if err := json.Unmarshal(b, &p); err != nil {
+	if err := json.Unmarshal(b, into); err != nil {
 		var t *json.UnmarshalTypeError
 		if errors.As(err, &t) {
-			return plan.Plan{}, plan.Problems{fmt.Sprintf("%s must be a %s, not a %s", t.Field, plainType(t.Type), t.Value)}
+			return plan.Problems{fmt.Sprintf("%s must be a %s, not a %s", t.Field, plainType(t.Type), t.Value)}
 		}
-		return plan.Plan{}, plan.Problems{strictjson.Told(err).Error()}
+		return plan.Problems{strictjson.Told(err).Error()}
 	}
-	return p, nil
+	return nil
 }
 
 // Columns reads those of a table from a text in TOML or JSON: a list of columns as a plan has it.
@@ -56,19 +64,13 @@ func Columns(text []byte) ([]plan.Column, error) {
 	var file struct {
 		Columns []plan.Column `json:"columns"`
 	}
-	tree, err := parseTree(text)
+	var ps plan.Problems
+	err := Read(text, &file)
+	if errors.As(err, &ps) && !strings.HasPrefix(ps[0], "unknown key") {
+		return nil, errors.New("each [[columns]] has a name, and values (a list of texts, with others = true for a last one) or cuts (a list of numbers)")
+	}
 	if err != nil {
 		return nil, err
-	}
-	if ps := unknownKeys("", tree, reflect.TypeOf(file)); len(ps) > 0 {
-		return nil, ps
-	}
-	b, err := json.Marshal(tree)
-	if err == nil {
-		err = json.Unmarshal(b, &file)
-	}
-	if err != nil {
-		return nil, errors.New("each [[columns]] has a name, and values (a list of texts, with others = true for a last one) or cuts (a list of numbers)")
 	}
 	if len(file.Columns) < 2 {
 		return nil, fmt.Errorf("there are %d columns, and tables are of two", len(file.Columns))
@@ -190,6 +192,14 @@ func unknownKeys(at string, v any, t reflect.Type) plan.Problems {
 	var ps plan.Problems
 	switch v := v.(type) {
 	case map[string]any:
+		if t.Kind() == reflect.Map {
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				if ps = append(ps, unknownKeys(at+"."+k, v[k], t.Elem())...); len(ps) >= plan.MaxProblems {
+					return ps[:plan.MaxProblems]
+				}
+			}
+			return ps
+		}
 		if t.Kind() != reflect.Struct {
 			return nil // a wrong type: json.Unmarshal says so
 		}
