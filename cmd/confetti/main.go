@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/device"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/explain"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/keys"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/metrics"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/predict"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/release"
@@ -36,6 +37,7 @@ type cli struct {
 
 	Plan    plan.Command    `cmd:"" group:"Ask" help:"Author, check and show plans."`
 	Study   study.Command   `cmd:"" group:"Ask" help:"Ask in rounds, one after the other."`
+	Metrics metrics.Command `cmd:"" group:"Ask" help:"Count in an app by itself: what is declared, what it costs, and the code."`
 	Account account.Command `cmd:"" group:"Ask" help:"Privacy accounting: what a mechanism gives, and what it needs."`
 	Audit   account.Audit   `cmd:"" group:"Ask" help:"Attack what ships, and print the epsilon found beside the one claimed."`
 	Budget  budget.Command  `cmd:"" group:"Ask" help:"What populations have spent."`

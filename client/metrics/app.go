@@ -1,0 +1,280 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// App counts what its registry lists, on one device. What confetti metrics code writes makes one. It counts nothing
+// before Start or Open, and is safe for concurrent use.
+type App struct {
+	Registry   []byte   // as confetti metrics sign wrote it
+	Publishers []string // who must have signed it, and its studies
+
+	stepping sync.Mutex // one Step, Consent or Close at a time
+
+	mu       sync.Mutex // of what follows
+	options  client.Options
+	registry Registry
+	metrics  map[string]Metric // that are asked now; nil: the app is not open
+	pending  map[string]value  // what was counted since it was kept last
+}
+
+var errClosed = errors.New("metrics: the app is not open")
+
+// Start is Open, with a Step whenever one is due, until stop. What is counted is kept each second. Under go test, with
+// CI in the environment or with client.Off it does nothing, and the app stays closed: a build server would be a
+// new person each time.
+func (a *App) Start(o client.Options) (stop func() error, err error) {
+	if flag.Lookup("test.v") != nil || os.Getenv("CI") != "" || os.Getenv(client.Off) != "" {
+		return func() error { return nil }, nil
+	}
+	if err := a.Open(o); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		next := time.Time{}
+		for ctx.Err() == nil {
+			if now := time.Now(); !now.Before(next) {
+				next, _ = a.Step(ctx) // what failed is tried again, and an app is not bothered
+			} else if a.counted() {
+				a.stepping.Lock()
+				_ = a.keep()
+				a.stepping.Unlock()
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	return func() error { cancel(); <-done; return a.Close() }, nil
+}
+
+// Open begins to count, in the store of the options, for the publishers of the app. Nothing is kept until the person
+// agrees, and nothing is answered but by Step.
+func (a *App) Open(o client.Options) error {
+	o.Publishers = plan.Trust(a.Publishers...)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Failpoint == nil {
+		o.Failpoint = func(string) error { return nil }
+	}
+	registry, err := Parse(a.Registry, o.Publishers)
+	if err != nil {
+		return err
+	}
+	if o.Store == nil || o.Transport == nil {
+		return errors.New("metrics: no store or no transport: give Options.Store and Options.Transport, such as native.Folder and native.Transport")
+	}
+	listed := map[string]Metric{}
+	for _, m := range registry.Metrics() {
+		listed[m.Name] = m
+	}
+	err = change(o.Store, func(s *state) error {
+		switch {
+		case s.App != "" && s.App != registry.App:
+			return fmt.Errorf("metrics: the store is of the app %q, and this is %q: give each app a store of its own", s.App, registry.App)
+		case registry.Version < s.Version:
+			return fmt.Errorf("metrics: registry %d of %s comes after registry %d: it was rolled back, and is not taken", registry.Version, registry.App, s.Version)
+		}
+		s.App, s.Version = registry.App, registry.Version
+		s.retire(listed)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.options, a.registry, a.metrics, a.pending = o, registry, listed, map[string]value{}
+	return nil
+}
+
+// Close keeps what was counted, and counts no more. What waits stays in the store.
+func (a *App) Close() error {
+	a.stepping.Lock()
+	defer a.stepping.Unlock()
+	err := a.keep()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.metrics, a.pending = nil, nil
+	if errors.Is(err, errClosed) {
+		return nil
+	}
+	return err
+}
+
+// Consent writes down what the person has said to the list of metrics as it is now. False destroys what is kept and
+// what waits to be sent. What was drawn and spent stays, so that who agrees again is asked nothing twice.
+func (a *App) Consent(agreed bool) error {
+	a.stepping.Lock()
+	defer a.stepping.Unlock()
+	if agreed {
+		if err := a.keep(); err != nil {
+			return err
+		}
+	}
+	a.take()
+	o, _, listed := a.opened()
+	if listed == nil {
+		return errClosed
+	}
+	if !agreed {
+		// What is kept goes first: who is interrupted in between keeps nothing of somebody who has said no.
+		if err := change(o.Store, func(s *state) error { s.forget(); return nil }); err != nil {
+			return err
+		}
+		return client.Consent(o.Store, false)
+	}
+	if err := client.Consent(o.Store, true); err != nil {
+		return err
+	}
+	return change(o.Store, func(s *state) error { s.agree(listed, o.Now()); return nil })
+}
+
+// New returns in words what is asked that the person has not agreed to: at first all of it, later what an update has
+// added or changed. Until Consent a device says "unset" of that.
+func (a *App) New() ([]string, error) {
+	o, _, listed := a.opened()
+	if listed == nil {
+		return nil, errClosed
+	}
+	s, err := load(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		if m := listed[name]; s.Agreed[name].To != m.hash() {
+			all = append(all, m.Says())
+		}
+	}
+	return all, nil
+}
+
+// Record counts by name, for scripts: a whole number for a counter, a number for a number, a text for a category, and a
+// text for one item of a set. It refuses a name that is not listed and a value of another type. A value outside the
+// metric's domain is counted as such, and Record says so.
+func (a *App) Record(name string, v any) error {
+	switch v := v.(type) {
+	case int:
+		return a.count(name, true, value{N: float64(v)}, "counter", "number")
+	case float64:
+		return a.count(name, true, value{N: v}, "number")
+	case string:
+		return a.count(name, true, value{Text: v}, "category", "set")
+	}
+	return fmt.Errorf("metrics: %s: a %T is no value of a metric: give a whole number, a number or a text", plan.Quoted(name), v)
+}
+
+// count adds a value to what is pending. Strict reports too that the app is not open.
+func (a *App) count(name string, strict bool, v value, kinds ...string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.metrics == nil {
+		if strict {
+			return errClosed
+		}
+		return nil
+	}
+	m, listed := a.metrics[name]
+	switch {
+	case !listed:
+		return fmt.Errorf("metrics: %s is no metric of %s", plan.Quoted(name), a.registry.App)
+	case !slices.Contains(kinds, m.Kind):
+		return fmt.Errorf("metrics: %s is a %s, and takes no value of this type", name, m.Kind)
+	}
+	v, err := m.fits(v)
+	if v.Some {
+		a.pending[name] = m.add(a.pending[name], v)
+	}
+	return err
+}
+
+// counted reports whether something is pending.
+func (a *App) counted() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.pending) > 0
+}
+
+// take returns what is pending, which it is no more.
+func (a *App) take() map[string]value {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := maps.Clone(a.pending)
+	clear(a.pending)
+	return taken
+}
+
+// restore makes pending again what could not be kept.
+func (a *App) restore(taken map[string]value) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for name, v := range taken {
+		if m, listed := a.metrics[name]; listed {
+			if later, some := a.pending[name]; some {
+				v = m.add(v, later)
+			}
+			a.pending[name] = v
+		}
+	}
+}
+
+// opened returns what Open has set; listed is nil where the app is closed.
+func (a *App) opened() (o client.Options, r Registry, listed map[string]Metric) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.options, a.registry, a.metrics
+}
+
+// Counter counts how often something happens in a period.
+type Counter struct {
+	App  *App
+	Name string
+}
+
+// Add counts n more; fewer are none.
+func (c Counter) Add(n int) { _ = c.App.count(c.Name, false, value{N: float64(n)}, "counter") }
+
+// Category keeps the last value of a period.
+type Category[V ~string] struct {
+	App  *App
+	Name string
+}
+
+// Set keeps the value.
+func (c Category[V]) Set(v V) { _ = c.App.count(c.Name, false, value{Text: string(v)}, "category") }
+
+// Set keeps which items there were in a period.
+type Set[V ~string] struct {
+	App  *App
+	Name string
+}
+
+// Add keeps an item.
+func (s Set[V]) Add(item V) { _ = s.App.count(s.Name, false, value{Text: string(item)}, "set") }
+
+// Number keeps one number of a period: the last, highest or lowest.
+type Number struct {
+	App  *App
+	Name string
+}
+
+// Set gives it a number.
+func (n Number) Set(x float64) { _ = n.App.count(n.Name, false, value{N: x}, "number") }

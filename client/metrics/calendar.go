@@ -1,0 +1,56 @@
+package metrics
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// periods are what a metric may be asked every.
+var periods = []string{"day", "week", "month"}
+
+// maxSeason bounds the number of a season: some centuries of months.
+const maxSeason = 4000
+
+// Rounds returns how many periods a season has.
+func Rounds(every string) int {
+	return map[string]int{"day": 28, "week": 4, "month": 3}[every]
+}
+
+// begins returns when a period begins, in UTC: days and weeks are counted from Monday, 5 January 2026, and months
+// from that January.
+func begins(every string, period int) time.Time {
+	switch every {
+	case "day":
+		return time.Date(2026, 1, 5+period, 0, 0, 0, 0, time.UTC)
+	case "week":
+		return time.Date(2026, 1, 5+7*period, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Date(2026, time.Month(1+period), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// asked returns the period that a round of a season asks of.
+func asked(every string, season, round int) (from, until time.Time) {
+	period := season*Rounds(every) + round - 1
+	return begins(every, period), begins(every, period+1)
+}
+
+// Times returns those of a season's study. It opens when the first period is over, and has a period more than it
+// needs, so that a coordinator that was down for one makes up for it.
+func Times(every string, season int) plan.Times {
+	first := season * Rounds(every)
+	return plan.Times{Opens: begins(every, first+1), Closes: begins(every, first+Rounds(every)+2)}
+}
+
+// Open returns the first season that can still be asked from its beginning: its study opens after that time.
+func Open(every string, at time.Time) int {
+	season := 0
+	for !Times(every, season).Opens.After(at) && season < maxSeason {
+		season++
+	}
+	return season
+}
+
+// id names a season of a series on a device.
+func id(s Series, season int) string { return fmt.Sprintf("%s/%d", s.Key(), season) }

@@ -1,0 +1,214 @@
+package metrics
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/strictjson"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// stateName is what everything of this package is kept under, beside the ledger.
+const stateName = "metrics"
+
+// state is what a device keeps. Agreements and values go with consent; seasons never do, nor does the ledger.
+type state struct {
+	App     string               `json:"app"`
+	Version int                  `json:"version"` // of the highest registry
+	Seen    time.Time            `json:"seen"`    // what the clock showed last
+	Agreed  map[string]agreement `json:"agreed"`  // by metric
+	Seasons map[string]*season   `json:"seasons"`
+}
+
+// agreement says to what of a metric a person has agreed, and since when.
+type agreement struct {
+	To    string    `json:"to"`
+	Since time.Time `json:"since"`
+}
+
+// season is one of a series. Its study is the first that the device has met: no other is answered in its place.
+type season struct {
+	Study string           `json:"study"`
+	Round int              `json:"round"`          // drawn, as the ledger has it
+	Wait  time.Duration    `json:"wait"`           // after the period's end, drawn too
+	Said  bool             `json:"said,omitempty"` // the answer is in the ledger
+	Over  bool             `json:"over,omitempty"` // nothing is to be done any more
+	Kept  map[string]value `json:"kept,omitempty"` // of the drawn period, by metric
+}
+
+// value is what was counted of a metric in a period.
+type value struct {
+	Some  bool     `json:"-"`
+	N     float64  `json:"n,omitempty"`
+	Text  string   `json:"text,omitempty"`
+	Items []string `json:"items,omitempty"`
+}
+
+// load returns what is kept.
+func load(store client.Store) (*state, error) {
+	s := &state{Agreed: map[string]agreement{}, Seasons: map[string]*season{}}
+	text, err := store.Load(stateName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	if strictjson.JSON(text, s) != nil || s.Agreed == nil || s.Seasons == nil {
+		return nil, errors.New("metrics: what was kept is damaged, or of a later version: nothing is counted")
+	}
+	for _, one := range s.Seasons {
+		if one == nil {
+			return nil, errors.New("metrics: what was kept is damaged: nothing is counted")
+		}
+	}
+	return s, nil
+}
+
+// change has f change what is kept, alone.
+func change(store client.Store, f func(*state) error) error {
+	unlock, err := store.Lock()
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	defer unlock()
+	s, err := load(store)
+	if err != nil {
+		return err
+	}
+	if err := f(s); err != nil {
+		return err
+	}
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = store.Replace(stateName, text)
+	}
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	return nil
+}
+
+// retire deletes what was kept of metrics that are not listed any more, and the agreement to them.
+func (s *state) retire(listed map[string]Metric) {
+	gone := func(name string) bool { _, there := listed[name]; return !there }
+	for name := range s.Agreed {
+		if gone(name) {
+			delete(s.Agreed, name)
+		}
+	}
+	for _, one := range s.Seasons {
+		for name := range one.Kept {
+			if gone(name) {
+				delete(one.Kept, name)
+			}
+		}
+	}
+}
+
+// agree notes that the person has agreed to what is listed. Who had agreed to the same before has since then.
+func (s *state) agree(listed map[string]Metric, now time.Time) {
+	before := s.Agreed
+	s.Agreed = map[string]agreement{}
+	for name, m := range listed {
+		if s.Agreed[name] = (agreement{m.hash(), now.UTC()}); before[name].To == m.hash() {
+			s.Agreed[name] = before[name]
+		}
+	}
+}
+
+// forget deletes every value and agreement.
+func (s *state) forget() {
+	s.Agreed = map[string]agreement{}
+	for _, one := range s.Seasons {
+		one.Kept = nil
+	}
+}
+
+// counts reports whether the device counted the metric in the whole of a period that began then: as its series asks
+// it, or as it is asked now, which the person has agreed to.
+func (s *state) counts(m Metric, listed map[string]Metric, from time.Time) bool {
+	a, agreed := s.Agreed[m.Name]
+	now, still := listed[m.Name]
+	return agreed && still && now.Kind == m.Kind && (a.To == m.hash() || a.To == now.hash()) && !a.Since.After(from) && !m.Ended(from)
+}
+
+// fits returns the value as the metric keeps it, and says if it is outside its domain. One with nothing to keep is
+// none.
+func (m Metric) fits(v value) (value, error) {
+	v.Some = true
+	switch m.Kind {
+	case "counter":
+		if v.N < 0 {
+			return value{}, fmt.Errorf("metrics: %s counts from 0 up, and not down", m.Name)
+		}
+	case "number":
+		if !plan.Finite(v.N) {
+			return value{}, fmt.Errorf("metrics: %s takes finite numbers", m.Name)
+		}
+	default:
+		if !slices.Contains(m.Values, v.Text) {
+			v.Text = other
+			return v, fmt.Errorf("metrics: %s lists %d values, and this is none of them: it counts as another one", m.Name, len(m.Values))
+		}
+	}
+	return v, nil
+}
+
+// add returns what is kept of a metric once another value has come to what there was.
+func (m Metric) add(before, v value) value {
+	if m.Kind == "set" {
+		items := v.Items
+		if v.Text != "" {
+			items = []string{v.Text}
+		}
+		all := value{Some: true, Items: before.Items}
+		for _, item := range items {
+			if !slices.Contains(all.Items, item) {
+				all.Items = append(slices.Clip(all.Items), item)
+			}
+		}
+		return all
+	}
+	if !before.Some {
+		return v
+	}
+	v.Some = true
+	switch {
+	case m.Kind == "counter":
+		v.N = math.Min(before.N+v.N, math.MaxInt32)
+	case m.Keep == "highest":
+		v.N = math.Max(before.N, v.N)
+	case m.Keep == "lowest":
+		v.N = math.Min(before.N, v.N)
+	}
+	return v
+}
+
+// answer returns what a device says of the metric, as its series asks. Whole reports whether it counted the whole period,
+// some whether there was anything.
+func (m Metric) answer(v value, some, whole bool) any {
+	if m.Kind == "set" {
+		if !some || !whole {
+			return []string{}
+		}
+		return v.Items[:min(len(v.Items), m.Most)]
+	}
+	switch {
+	case !whole, !some && m.Kind != "counter":
+		return unset
+	case m.Kind == "category":
+		return v.Text
+	}
+	cell := 0
+	for cell < len(m.Edges) && v.N >= m.Edges[cell] {
+		cell++
+	}
+	return m.cell(cell)
+}

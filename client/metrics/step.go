@@ -1,0 +1,246 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/rng"
+)
+
+const (
+	// wake is how long an app sleeps at most, and how long after a failure it tries again.
+	wake = time.Hour
+	// backwards is by how much a clock may be set back without a word.
+	backwards = time.Hour
+)
+
+// Step does what is due: it draws a period of each season that has begun, keeps what was counted, and answers once a drawn
+// period is over and its random delay too. It says when to come again. An error names the season, and nothing of
+// what was counted; what could not be said now is said later, once, or never.
+func (a *App) Step(ctx context.Context) (next time.Time, err error) {
+	a.stepping.Lock()
+	defer a.stepping.Unlock()
+	o, r, listed := a.opened()
+	if listed == nil {
+		return next, errClosed
+	}
+	now := o.Now()
+	next = now.Add(wake)
+	if os.Getenv(client.Off) != "" {
+		a.take()
+		return next, client.ErrOff
+	}
+	if err := a.keep(); err != nil {
+		return next, err
+	}
+	var errs []error
+	for _, s := range r.Series {
+		for season := range current(s, now) {
+			due, err := a.settle(ctx, s, season, now)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("metrics: season %s: %w", id(s, season), err))
+			}
+			if !due.IsZero() && due.Before(next) {
+				next = due
+			}
+		}
+	}
+	return next, errors.Join(errs...)
+}
+
+// current returns the seasons of a series that have begun and may still be answered.
+func current(s Series, now time.Time) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		every := s.Metrics[0].Every
+		for season := s.From; season <= s.Until; season++ {
+			first, _ := asked(every, season, 1)
+			if !first.After(now) && now.Before(Times(every, season).Closes) && !yield(season) {
+				return
+			}
+		}
+	}
+}
+
+// keep draws what has to be drawn, and keeps what is pending of the periods that were drawn: nothing of others. The caller holds
+// stepping.
+func (a *App) keep() error {
+	o, r, listed := a.opened()
+	if listed == nil {
+		return errClosed
+	}
+	now := o.Now()
+	drawn, err := draws(o, r, now)
+	if err != nil {
+		return err
+	}
+	taken := a.take()
+	var back error
+	err = change(o.Store, func(s *state) error {
+		if now.Before(s.Seen.Add(-backwards)) {
+			back = fmt.Errorf("metrics: the device's clock shows %s, and showed %s before: it was set back; what was said is not said again", now.UTC().Format(time.RFC3339), s.Seen.UTC().Format(time.RFC3339))
+		}
+		s.Seen = now.UTC()
+		for name, one := range drawn {
+			if s.Seasons[name] == nil {
+				s.Seasons[name] = one
+			}
+		}
+		for _, series := range r.Series {
+			for number := range current(series, now) {
+				s.record(series, number, listed, taken, now)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		a.restore(taken)
+	}
+	return errors.Join(err, back)
+}
+
+// record keeps what was counted, where a season's drawn period is now.
+func (s *state) record(series Series, number int, listed map[string]Metric, taken map[string]value, now time.Time) {
+	one := s.Seasons[id(series, number)]
+	if one == nil || one.Said || one.Over || one.Study != series.study(number) {
+		return
+	}
+	from, until := asked(series.Metrics[0].Every, number, one.Round)
+	if now.Before(from) || !now.Before(until) {
+		return
+	}
+	for _, m := range series.Metrics {
+		v, some := taken[m.Name]
+		if !some || !s.counts(m, listed, from) {
+			continue
+		}
+		before, was := one.Kept[m.Name]
+		before.Some = was
+		if one.Kept == nil {
+			one.Kept = map[string]value{}
+		}
+		one.Kept[m.Name] = m.add(before, v)
+	}
+}
+
+// study returns the name of a season's.
+func (s Series) study(season int) string { of := s.Of(season); return of.Name() }
+
+// draws draws a period of each season that has begun and that the device has not met, before it looks at any value.
+// Somebody who has not agreed is drawn for nothing.
+func draws(o client.Options, r Registry, now time.Time) (map[string]*season, error) {
+	s, err := load(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	drawn := map[string]*season{}
+	for _, series := range r.Series {
+		for number := range current(series, now) {
+			name := id(series, number)
+			if s.Seasons[name] != nil {
+				continue
+			}
+			of := series.Of(number)
+			joined, err := client.Join(o.Store, of, now)
+			if errors.Is(err, client.ErrNotOptedIn) {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			from, until := asked(series.Metrics[0].Every, number, joined.Round)
+			drawn[name] = &season{Study: of.Name(), Round: joined.Round, Wait: time.Duration(rng.New().Int64N(int64(until.Sub(from) / 4)))}
+		}
+	}
+	return drawn, nil
+}
+
+// settle answers a season that is due, and says when to come again; zero: for nothing.
+func (a *App) settle(ctx context.Context, series Series, number int, now time.Time) (time.Time, error) {
+	o, _, listed := a.opened()
+	s, err := load(o.Store)
+	if err != nil {
+		return now.Add(wake), err
+	}
+	name, of := id(series, number), series.Of(number)
+	one := s.Seasons[name]
+	if one == nil || one.Over || one.Study != of.Name() {
+		return time.Time{}, nil
+	}
+	from, until := asked(series.Metrics[0].Every, number, one.Round)
+	if due := until.Add(one.Wait); now.Before(due) {
+		return due, nil
+	}
+	signed, with, err := client.FetchURL(ctx, strings.TrimSuffix(of.Plan.Analyzer.URL, "/")+"/v1/studies/"+one.Study, o)
+	if err != nil {
+		return now.Add(wake), err
+	}
+	switch round := signed.Plan.Round.Number; {
+	case round < one.Round:
+		return now.Add(wake), nil // the coordinator is late
+	case round > one.Round:
+		return time.Time{}, end(o, name)
+	}
+	answers := client.Answers{}
+	for _, m := range series.Metrics {
+		v, some := one.Kept[m.Name]
+		answers[m.Name] = m.answer(v, some, s.counts(m, listed, from))
+	}
+	c, err := client.Open(signed, with)
+	if err != nil {
+		return now.Add(wake), err
+	}
+	defer c.Close()
+	if one.Said {
+		err = c.Deliver(ctx)
+	} else {
+		err = c.Report(ctx, answers)
+	}
+	return a.said(name, one, err, now)
+}
+
+// said marks what became of an attempt, by what the ledger has: the answer is drawn there first, and what was kept is
+// removed afterwards. An end between the two says nothing twice.
+func (a *App) said(name string, one *season, attempt error, now time.Time) (time.Time, error) {
+	o, _, _ := a.opened()
+	l, err := client.ReadLedger(o.Store)
+	if err != nil {
+		return now.Add(wake), errors.Join(attempt, err)
+	}
+	at := slices.IndexFunc(l.Entries, func(e client.Entry) bool { return e.Study == one.Study })
+	if at < 0 {
+		if errors.Is(attempt, client.ErrClosed) {
+			return time.Time{}, end(o, name)
+		}
+		return now.Add(wake), attempt
+	}
+	if err := o.Failpoint("metrics-answered"); err != nil {
+		return now.Add(wake), err
+	}
+	if !l.Entries[at].Waiting() {
+		return time.Time{}, end(o, name)
+	}
+	if err := change(o.Store, func(s *state) error { s.Seasons[name].Said, s.Seasons[name].Kept = true, nil; return nil }); err != nil {
+		return now.Add(wake), err
+	}
+	next := now.Add(wake)
+	if waiting, is := errors.AsType[*client.WaitingError](attempt); is {
+		if !waiting.Next.IsZero() {
+			next = waiting.Next
+		}
+		if errors.Is(waiting.Cause, client.ErrDelayed) {
+			return next, nil
+		}
+	}
+	return next, attempt
+}
+
+// end notes that nothing is to be done of a season any more.
+func end(o client.Options, name string) error {
+	return change(o.Store, func(s *state) error { s.Seasons[name].Over, s.Seasons[name].Kept = true, nil; return nil })
+}

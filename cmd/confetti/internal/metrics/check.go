@@ -1,0 +1,412 @@
+package metrics
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/plan"
+)
+
+// asked are the flags of who looks at confetti.toml beside what was signed last.
+type asked struct {
+	File     string `arg:"" optional:"" default:"confetti.toml" help:"What the app asks." type:"path"`
+	Registry string `help:"The registry that was signed last, where there is one." default:"confetti.registry.json" type:"path" placeholder:"FILE"`
+	On       string `help:"As of this day, such as 2027-01-31; today without it." placeholder:"DAY"`
+}
+
+// day returns as of when the file is looked at.
+func (a asked) day() (time.Time, error) {
+	if a.On == "" {
+		return time.Now().UTC(), nil
+	}
+	at, err := time.Parse(time.DateOnly, a.On)
+	if err != nil {
+		return at, terminal.Usagef("--on %q is no day such as 2027-01-31", a.On)
+	}
+	return at, nil
+}
+
+type check struct {
+	asked
+	terminal.Form
+}
+
+func (check) Help() string {
+	return `Says in words what changes for a person, and what an installation pays: a season, the
+worst 30 days and the worst year, beside the cap that a device has. It reads two files and
+asks nobody. Where more is asked than before it exits with 3, unless somebody who may
+decide has added the lines that it prints.
+
+Example:
+  confetti metrics check
+  confetti metrics check confetti.toml --registry app/confetti.registry.json`
+}
+
+func (c check) Run(std terminal.Streams) error {
+	f, r, err := c.read()
+	if err != nil {
+		return err
+	}
+	at, err := c.day()
+	if err != nil {
+		return err
+	}
+	found, err := compare(f, r, at)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = terminal.WriteJSON(std.Out, found)
+	} else {
+		err = found.write(std.Out)
+	}
+	if err != nil {
+		return err
+	}
+	return found.verdict()
+}
+
+// read reads both files.
+func (a asked) read() (file, metrics.Registry, error) {
+	f, err := readFile(a.File)
+	if err != nil {
+		return f, metrics.Registry{}, err
+	}
+	r, err := readRegistry(a.Registry, f)
+	return f, r, err
+}
+
+// price is what one installation pays for a group.
+type price struct {
+	Key     string  `json:"plan"`    // "week", or "week/languages" of one that is alone
+	Metrics int     `json:"metrics"` // how many it asks
+	Epsilon float64 `json:"epsilon"` // a season, a hop honest
+	Delta   float64 `json:"delta"`
+	Local   float64 `json:"local"` // a season, though everyone colludes; negative: no limit
+	Minimum int     `json:"minimum"`
+	Month   cost    `json:"month"` // the worst 30 days
+	Year    cost    `json:"year"`  // the worst 365
+}
+
+// cost is what some seasons cost together.
+type cost struct {
+	Seasons int     `json:"seasons"` // that may be answered in the time, at most
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Local   float64 `json:"local"`
+}
+
+func (c cost) plus(o cost) cost {
+	sum := cost{c.Seasons + o.Seasons, c.Epsilon + o.Epsilon, c.Delta + o.Delta, c.Local + o.Local}
+	if c.Local < 0 || o.Local < 0 {
+		sum.Local = -1
+	}
+	return sum
+}
+
+// found is what check says.
+type found struct {
+	App     string   `json:"app"`
+	Changes []change `json:"changes"`
+	Before  []price  `json:"before"`
+	Now     []price  `json:"now"`
+	More    []string `json:"more"`   // why somebody has to decide
+	Change  string   `json:"change"` // the name of the change
+	By      string   `json:"reviewed_by,omitempty"`
+}
+
+// change is one of a metric.
+type change struct {
+	What string `json:"what"` // "added", "changed", "gone", "ends"
+	Name string `json:"name"`
+	Says string `json:"says"`
+}
+
+// soon is how long before its end a metric is mentioned.
+const soon = 60 * 24 * time.Hour
+
+// compare says what changed from a registry to a file.
+func compare(f file, r metrics.Registry, at time.Time) (found, error) {
+	found := found{App: f.App}
+	before, now := newest(r), f.groups(at)
+	like, err := anybody(r)
+	if err != nil {
+		return found, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		s := before[key]
+		one, err := priced(key, s.Metrics, s.Study)
+		if err != nil {
+			return found, err
+		}
+		found.Before = append(found.Before, one)
+	}
+	var listed []metrics.Metric
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		g := now[key]
+		study, err := f.study(g, like, like.Analyzer.Releases)
+		if err != nil {
+			return found, err
+		}
+		one, err := priced(key, g.metrics, study)
+		if err != nil {
+			return found, err
+		}
+		found.Now = append(found.Now, one)
+		listed = append(listed, g.metrics...)
+	}
+	found.changes(r.Metrics(), listed, f, at)
+	found.rises()
+	found.Change = named(r.Metrics(), found.Before, listed, found.Now)
+	for _, one := range f.Reviewed {
+		if one.Change == found.Change && strings.TrimSpace(one.By) != "" && strings.TrimSpace(one.Says) != "" {
+			found.By = one.By
+		}
+	}
+	return found, nil
+}
+
+// priced returns what an installation pays for a study, a season and in the worst times.
+func priced(key string, all []metrics.Metric, study plan.Study) (price, error) {
+	one, _, err := client.Forecast(study.Plan, nil)
+	if err != nil {
+		return price{}, err
+	}
+	p := price{Key: key, Metrics: len(all), Epsilon: one.Epsilon, Delta: one.Delta, Local: one.Local, Minimum: study.Plan.Crowd.Minimum}
+	for _, of := range []struct {
+		days int
+		cost *cost
+	}{{30, &p.Month}, {365, &p.Year}} {
+		n := worst(all[0].Every, of.days)
+		*of.cost = cost{n, float64(n) * one.Epsilon, float64(n) * one.Delta, float64(n) * one.Local}
+		together := study
+		together.Rounds, together.Takes, together.Merged = n, plan.TakesAll, false
+		if composed, _, err := client.Forecast(study.Plan, &together); err == nil && composed.Epsilon < of.cost.Epsilon && composed.Delta <= of.cost.Delta {
+			of.cost.Epsilon, of.cost.Delta = composed.Epsilon, composed.Delta
+		}
+		if one.Local < 0 {
+			of.cost.Local = -1
+		}
+	}
+	return p, nil
+}
+
+// worst returns of how many seasons a device answers at most in so many days: those whose time meets them.
+func worst(every string, days int) (most int) {
+	for first := range 60 {
+		until := metrics.Times(every, first).Closes.AddDate(0, 0, days)
+		n := 0
+		for metrics.Times(every, first+n).Opens.Before(until) {
+			n++
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// changes lists what changed of each metric.
+func (found *found) changes(before, now []metrics.Metric, f file, at time.Time) {
+	by := func(all []metrics.Metric, name string) *metrics.Metric {
+		if i := slices.IndexFunc(all, func(m metrics.Metric) bool { return m.Name == name }); i >= 0 {
+			return &all[i]
+		}
+		return nil
+	}
+	say := func(what, name, format string, a ...any) {
+		found.Changes = append(found.Changes, change{what, name, fmt.Sprintf(format, a...)})
+	}
+	for _, m := range now {
+		switch was := by(before, m.Name); {
+		case was == nil:
+			say("added", m.Name, "%s, %s", m.Kind, m.Says())
+			found.more("%s is a new question: %q", m.Name, m.Why)
+		case asks(*was) != asks(m):
+			say("changed", m.Name, "now: %s The trend begins anew.", m.Says())
+			found.more("%s asks something else: %q", m.Name, m.Why)
+		case was.Why != m.Why:
+			say("changed", m.Name, "now: %s", m.Says())
+			found.more("%s is asked for another reason: %q", m.Name, m.Why)
+		case m.Ends > was.Ends:
+			say("changed", m.Name, "ends %s, and ended %s before", m.Ends, was.Ends)
+			found.more("%s is asked for longer", m.Name)
+		case m.Ends < was.Ends:
+			say("changed", m.Name, "ends earlier, %s", m.Ends)
+		}
+		if ends, err := time.Parse(time.DateOnly, m.Ends); err == nil {
+			if ends.Sub(at) < soon {
+				say("ends", m.Name, "in %d days (%s)", int(math.Ceil(ends.Sub(at).Hours()/24)), m.Ends)
+			}
+			if ends.After(at.AddDate(1, 0, 0)) {
+				found.more("%s ends more than a year ahead, on %s", m.Name, m.Ends)
+			}
+		}
+	}
+	for _, m := range before {
+		if by(now, m.Name) == nil {
+			say("gone", m.Name, "devices delete what they kept of it; seasons that have begun go on without it")
+		}
+	}
+}
+
+// asks returns what a metric asks, as text.
+func asks(m metrics.Metric) string {
+	m.Why, m.Owner, m.Ends = "", "", ""
+	text, _ := json.Marshal(m) // of texts and finite numbers
+	return string(text)
+}
+
+func (found *found) more(format string, a ...any) {
+	found.More = append(found.More, fmt.Sprintf(format, a...))
+}
+
+// noted is a part of a price by which calibrations of one budget may differ, and which nobody is told.
+const noted = 1e-3
+
+// rises lists what costs more than before.
+func (found *found) rises() {
+	for _, p := range found.Now {
+		i := slices.IndexFunc(found.Before, func(b price) bool { return b.Key == p.Key })
+		if i < 0 {
+			found.more("each %s costs epsilon %.4g a season, and cost nothing before", p.Key, p.Epsilon)
+			continue
+		}
+		was := found.Before[i]
+		for _, n := range []struct {
+			what   string
+			was, p float64
+		}{{"epsilon", was.Epsilon, p.Epsilon}, {"delta", was.Delta, p.Delta}, {"epsilon though everyone colludes", unlimited(was.Local), unlimited(p.Local)}} {
+			if n.p > n.was*(1+noted) {
+				found.more("each %s costs more a season: %s %.4g, and %.4g before", p.Key, n.what, n.p, n.was)
+			}
+		}
+		if p.Minimum < was.Minimum {
+			found.more("each %s is released of fewer people: %d, and %d before", p.Key, p.Minimum, was.Minimum)
+		}
+	}
+}
+
+func unlimited(local float64) float64 {
+	if local < 0 {
+		return math.Inf(1)
+	}
+	return local
+}
+
+// named returns the name of a change: of both lists and prices, whole, so that a line for one passes no other.
+func named(before []metrics.Metric, paid []price, now []metrics.Metric, pays []price) string {
+	var text bytes.Buffer
+	_ = json.NewEncoder(&text).Encode([]any{before, paid, now, pays}) // of texts and finite numbers
+	sum := sha256.Sum256(text.Bytes())
+	return hex.EncodeToString(sum[:8])
+}
+
+// total adds up the worst times of all plans.
+func total(all []price) (month, year cost) {
+	for _, p := range all {
+		month, year = month.plus(p.Month), year.plus(p.Year)
+	}
+	return month, year
+}
+
+// verdict says why the change may not go on: the cap has no room, or nobody has decided.
+func (found found) verdict() error {
+	month, _ := total(found.Now)
+	if most := client.DefaultCaps.Window; month.Epsilon > most.Epsilon || month.Delta > most.Delta {
+		return terminal.Usagef("the worst 30 days cost epsilon %.4g and delta %.3g, and the cap of a device is %.4g and %.3g: it would answer less than is asked. Ask for less, or at a smaller epsilon", month.Epsilon, month.Delta, most.Epsilon, most.Delta)
+	}
+	if len(found.More) > 0 && found.By == "" {
+		return terminal.Unfinishedf("more is asked than before, and no [[reviewed]] line of the change %s says that it may be", found.Change)
+	}
+	return nil
+}
+
+func (found found) write(out io.Writer) error {
+	fmt.Fprintf(out, "%s\n", sanitize.Text(found.App))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, c := range found.Changes {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", c.What, c.Name, sanitize.Text(c.Says))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(found.Changes) == 0 {
+		fmt.Fprintln(out, "  no metric changed")
+	}
+	fmt.Fprintln(out, "\nWhat one installation pays")
+	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "  \tbefore\tnow\n")
+	was := map[string]price{}
+	for _, p := range found.Before {
+		was[p.Key] = p
+	}
+	season := func(p price, there bool) string {
+		if !there {
+			return "-"
+		}
+		return fmt.Sprintf("epsilon %.4g, delta %.2g", p.Epsilon, p.Delta)
+	}
+	for _, p := range found.Now {
+		before, there := was[p.Key]
+		delete(was, p.Key)
+		fmt.Fprintf(w, "  a season of each %s, %d asked\t%s\t%s\n", p.Key, p.Metrics, season(before, there), season(p, true))
+	}
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		fmt.Fprintf(w, "  a season of each %s\t%s\t-\n", key, season(was[key], true))
+	}
+	paidMonth, paidYear := total(found.Before)
+	month, year := total(found.Now)
+	most := client.DefaultCaps
+	fmt.Fprintf(w, "  any 30 days, at worst\t%s\t%s\n", paidMonth.words(), month.words())
+	fmt.Fprintf(w, "  any 365 days, at worst\t%s\t%s\n", paidYear.words(), year.words())
+	fmt.Fprintf(w, "  the same year, though everyone colludes\t%s\t%s\n", paidYear.local(), year.local())
+	fmt.Fprintf(w, "  the cap of a device\t\tepsilon %.4g in %d days\n", most.Window.Epsilon, int(most.Period.Hours()/24))
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "\nOf an installation: three devices of a person, or a reinstall, pay each.")
+	if len(found.More) == 0 {
+		_, err := fmt.Fprintln(out, "Nothing more is asked than before.")
+		return err
+	}
+	fmt.Fprintln(out, "\nMore is asked than before:")
+	for _, more := range found.More {
+		fmt.Fprintf(out, "  %s\n", sanitize.Text(more))
+	}
+	if found.By != "" {
+		_, err := fmt.Fprintf(out, "Reviewed by %s.\n", sanitize.Text(found.By))
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nSomebody who may decide adds this to confetti.toml:\n\n[[reviewed]]\nchange = %q\nby = \"\"\non = \"\"\nsays = \"\"\n", found.Change)
+	return err
+}
+
+func (c cost) words() string {
+	if c.Seasons == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("epsilon %.4g, delta %.2g", c.Epsilon, c.Delta)
+}
+
+func (c cost) local() string {
+	switch {
+	case c.Seasons == 0:
+		return "-"
+	case c.Local < 0:
+		return "no limit"
+	}
+	return fmt.Sprintf("epsilon %.4g", c.Local)
+}

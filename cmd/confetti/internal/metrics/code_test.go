@@ -1,0 +1,130 @@
+package metrics
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// every returns a registry of each kind; nobody has designed a study for it.
+func every() metrics.Registry {
+	one := metrics.Metric{Every: "week", Owner: "ada@example.org", Ends: "2027-06-30"}
+	counter, category, number, set := one, one, one, one
+	counter.Name, counter.Kind, counter.Edges, counter.Why = "export_used", "counter", []float64{1, 2, 5, 10}, "Whether export is worth a button"
+	category.Name, category.Kind, category.Values, category.Why = "theme", "category", []string{"light", "dark", "high-contrast"}, "Which theme is the default"
+	number.Name, number.Kind, number.Edges, number.Keep, number.Why = "start_seconds", "number", []float64{0.5, 1, 2.5}, "highest", "Whether starting got slower"
+	set.Name, set.Kind, set.Values, set.Most, set.Why = "languages", "set", []string{"go", "rust", "c++"}, 2, "Which highlighters to keep"
+	return metrics.Registry{App: "editor", Version: 1, Series: []metrics.Series{
+		{Metrics: []metrics.Metric{counter, category, number}}, {Metrics: []metrics.Metric{set}},
+	}}
+}
+
+func TestCodeOfEveryKindIsGolden(t *testing.T) {
+	got, err := generate(every(), []string{"ed25519:xGfVCbufU22lJGj4nJ5R4j4dQVIKkD-dEvm7JF6EHRI"}, "counts", "confetti.registry.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/counts.go.txt"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v: go test ./cmd/confetti/internal/metrics -run Golden -args -update\n%s", err, got)
+	}
+}
+
+// What is written compiles beside calls of an app, in the module that it is of.
+func TestCodeCompilesBesideItsCalls(t *testing.T) {
+	text, err := generate(every(), []string{"ed25519:xGfVCbufU22lJGj4nJ5R4j4dQVIKkD-dEvm7JF6EHRI"}, "counts", "confetti.registry.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(".", "testdata-counts-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for name, text := range map[string]string{"counts.go": string(text), "confetti.registry.json": "{}", "calls_test.go": calls} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "vet", "./"+dir).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "calls_test.go"), []byte(strings.Replace(calls, "ThemeDark", "LanguagesGo", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "vet", "./"+dir).CombinedOutput(); err == nil {
+		t.Errorf("an item of a set is taken as a theme: %s", out)
+	}
+}
+
+const calls = `package counts
+
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/client"
+)
+
+func TestCalls(t *testing.T) {
+	stop, err := Start(client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ExportUsed.Add(1)
+	Theme.Set(ThemeDark)
+	StartSeconds.Set(1.2)
+	Languages.Add(LanguagesC)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+`
+
+func TestCodeRefusesNamesThatCollide(t *testing.T) {
+	for name, change := range map[string]func(*metrics.Registry){
+		"two values": func(r *metrics.Registry) { r.Series[0].Metrics[1].Values = []string{"a b", "a-b"} },
+		"its own":    func(r *metrics.Registry) { r.Series[0].Metrics[0].Name = "start" },
+		"no letter":  func(r *metrics.Registry) { r.Series[0].Metrics[1].Values = []string{"dark", "++"} },
+	} {
+		r := every()
+		change(&r)
+		if text, err := generate(r, nil, "counts", "r.json"); err == nil {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// A file of another registry is found, as CI asks.
+func TestCodeFindsDrift(t *testing.T) {
+	x := founded(t, 1, day(t, "2026-12-01"))
+	declared := x.reviewed(week)
+	x.sign(1)
+	c := code{asked: x.asked(), Go: x.path("app/app.go")}
+	quiet := terminal.Streams{Out: io.Discard, Err: io.Discard}
+	x.must(c.Run(quiet))
+	c.Check = true
+	x.must(c.Run(quiet))
+	x.reviewed(strings.Replace(declared, `"dark"`, `"dark", "system"`, 1))
+	x.at(day(t, "2027-01-20"))
+	x.sign(1)
+	if err := c.Run(quiet); err == nil || !strings.Contains(err.Error(), "is of another registry") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,218 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol/design"
+)
+
+// file is confetti.toml: what an app asks of its people.
+type file struct {
+	Version    int                 `json:"version"`
+	App        string              `json:"app"`
+	Publishers []string            `json:"publishers"` // public keys, any of whom may sign the registry
+	Day        *budget             `json:"day"`
+	Week       *budget             `json:"week"`
+	Month      *budget             `json:"month"`
+	Metric     map[string]declared `json:"metric"`
+	Reviewed   []review            `json:"reviewed"`
+}
+
+// budget is what an installation pays a season, and how many people a round needs.
+type budget struct {
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Minimum int     `json:"minimum"`
+}
+
+// declared is a metric; one that is alone has a budget of its own.
+type declared struct {
+	Kind    string    `json:"kind"`
+	Values  []string  `json:"values"`
+	Edges   []float64 `json:"edges"`
+	Keep    string    `json:"keep"`
+	Most    int       `json:"most"`
+	Every   string    `json:"every"`
+	Why     string    `json:"why"`
+	Owner   string    `json:"owner"`
+	Ends    string    `json:"ends"`
+	Epsilon float64   `json:"epsilon"`
+	Delta   float64   `json:"delta"`
+	Minimum int       `json:"minimum"`
+}
+
+// review is somebody's word that more may be asked than before.
+type review struct {
+	Change string `json:"change"` // which change: what check printed
+	By     string `json:"by"`
+	On     string `json:"on"`
+	Says   string `json:"says"`
+}
+
+// group is what one plan asks.
+type group struct {
+	metrics []metrics.Metric
+	budget  budget
+}
+
+// readFile reads confetti.toml, and reports all that is wrong with it.
+func readFile(path string) (f file, err error) {
+	text, err := atomicfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, terminal.Usagef("there is no %s: declare what the app counts there (docs/metrics.md)", path)
+	}
+	if err != nil {
+		return f, err
+	}
+	if err := author.Read(text, &f); err != nil {
+		return f, terminal.Usage(fmt.Errorf("%s: %w", path, err))
+	}
+	if err := f.validate(); err != nil {
+		return f, terminal.Usage(fmt.Errorf("%s: %w", path, err))
+	}
+	return f, nil
+}
+
+func (f file) validate() error {
+	var errs []error
+	require := func(ok bool, format string, a ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, a...))
+		}
+	}
+	require(f.Version == 1, "version is %d: this build reads version 1", f.Version)
+	require(f.App != "", "app is missing: it names the registry, and the store of a device")
+	require(len(f.Publishers) > 0, "publishers is missing: the public key of who signs (confetti keys show)")
+	require(len(f.Metric) > 0, "there is no [metric.NAME]")
+	for _, name := range slices.Sorted(maps.Keys(f.Metric)) {
+		d := f.Metric[name]
+		m := d.metric(name)
+		if err := m.Validate(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if m.Alone() {
+			errs = append(errs, d.own().validate("metric "+name+" is a plan by itself"))
+			continue
+		}
+		require(d.own() == budget{}, "metric %s: epsilon, delta and minimum are those of [%s]: leave them out", name, m.Every)
+		require(f.period(m.Every) != nil, "metric %s: there is no [%s] with its epsilon, delta and minimum", name, m.Every)
+	}
+	for _, every := range []string{"day", "week", "month"} {
+		if b := f.period(every); b != nil {
+			errs = append(errs, b.validate(every))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (b budget) validate(of string) error {
+	if !(b.Epsilon > 0) || !(b.Delta > 0 && b.Delta < 1) || b.Minimum < 1 || b.Minimum > plan.MaxCrowd {
+		return fmt.Errorf("%s: it needs an epsilon above 0, a delta between 0 and 1, and a minimum of people from 1 to %d", of, plan.MaxCrowd)
+	}
+	return nil
+}
+
+func (f file) period(every string) *budget {
+	return map[string]*budget{"day": f.Day, "week": f.Week, "month": f.Month}[every]
+}
+
+func (d declared) own() budget { return budget{d.Epsilon, d.Delta, d.Minimum} }
+
+func (d declared) metric(name string) metrics.Metric {
+	return metrics.Metric{Name: name, Kind: d.Kind, Values: d.Values, Edges: d.Edges, Keep: d.Keep, Most: d.Most, Every: d.Every, Why: d.Why, Owner: d.Owner, Ends: d.Ends}
+}
+
+// groups returns what is asked of a time, by the keys of series.
+func (f file) groups(at time.Time) map[string]group {
+	all := map[string]group{}
+	for _, name := range slices.Sorted(maps.Keys(f.Metric)) {
+		d := f.Metric[name]
+		m := d.metric(name)
+		if m.Ended(at) {
+			continue
+		}
+		b := d.own()
+		if !m.Alone() {
+			b = *f.period(m.Every)
+		}
+		key := metrics.Series{Metrics: []metrics.Metric{m}}.Key()
+		all[key] = group{append(all[key].metrics, m), b}
+	}
+	return all
+}
+
+// relied is the share of respondents whose noise is not relied upon, as confetti plan new has it.
+const relied = 0.1
+
+// study returns that of a group, for the parties of another plan.
+func (f file) study(g group, like plan.Plan, coordinator string) (plan.Study, error) {
+	every := g.metrics[0].Every
+	title := fmt.Sprintf("%s, each %s", f.App, every)
+	if g.metrics[0].Alone() {
+		title += ": " + g.metrics[0].Why
+	}
+	p, err := design.Fill(plan.Plan{
+		Version: plan.Version, Title: title, Question: metrics.Question(g.metrics),
+		Budget:    plan.Budget{Epsilon: g.budget.Epsilon, Delta: g.budget.Delta, Adjacency: "replacement", DishonestShare: relied},
+		Crowd:     plan.Crowd{Minimum: g.budget.Minimum},
+		Envelopes: plan.Envelopes{Suite: like.Envelopes.Suite}, Route: like.Route, Analyzer: like.Analyzer, Signatures: like.Signatures,
+	})
+	if err != nil {
+		return plan.Study{}, terminal.Usage(fmt.Errorf("each %s: %w", every, err))
+	}
+	return plan.Study{
+		Version: plan.StudyVersion, Plan: p, Rounds: metrics.Rounds(every), Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Merged: true,
+		Coordinator: coordinator,
+	}, nil
+}
+
+// anybody returns parties for a price, which does not depend on whose keys they have: those of the registry, where
+// there are some.
+func anybody(r metrics.Registry) (plan.Plan, error) {
+	if len(r.Series) > 0 {
+		return r.Series[len(r.Series)-1].Study.Plan, nil
+	}
+	p := plan.Plan{Envelopes: plan.Envelopes{Suite: "x25519"}, Route: plans.Route(1, 2), Analyzer: plan.Party{Operator: "analyzer"}}
+	_, err := plans.NewKeys(&p)
+	return p, err
+}
+
+// readRegistry reads the last registry that was signed; none is no error.
+func readRegistry(path string, f file) (r metrics.Registry, err error) {
+	text, err := atomicfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		r, err = metrics.Parse(text, plan.Trust(f.Publishers...))
+	}
+	if err == nil && r.App != f.App {
+		err = fmt.Errorf("it is of the app %s, and confetti.toml of %s", r.App, f.App)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// newest returns the series that are asked now, by their keys.
+func newest(r metrics.Registry) map[string]metrics.Series {
+	all := map[string]metrics.Series{}
+	for _, s := range r.Series {
+		all[s.Key()] = s
+	}
+	maps.DeleteFunc(all, func(_ string, s metrics.Series) bool { return s.Retired })
+	return all
+}

@@ -1,0 +1,106 @@
+package metrics
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+)
+
+type page struct {
+	asked
+	Out string `help:"Where to write the page." required:"" type:"path" placeholder:"FILE"`
+}
+
+func (page) Help() string {
+	return "Writes one file that loads nothing from anywhere: what the signed registry asks, for everybody.\n\nExample:\n  confetti metrics page --out dictionary.html"
+}
+
+//go:embed page.html
+var pageHTML string
+
+var dictionary = template.Must(template.New("page").Funcs(template.FuncMap{
+	"day": func(text string) string {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return text
+		}
+		return day.Format("2 January 2006")
+	},
+}).Parse(pageHTML))
+
+// section is what one plan asks.
+type section struct {
+	Title   string
+	Rounds  int
+	Every   string
+	Minimum int
+	Verdict string
+	Year    string
+	Metrics []metrics.Metric
+}
+
+func (c page) Run(std terminal.Streams) error {
+	f, r, err := c.read()
+	if err != nil {
+		return err
+	}
+	if r.Version == 0 {
+		return terminal.Usagef("there is no %s yet: sign one with confetti metrics sign", c.Registry)
+	}
+	text, err := draw(f, r)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Replace(c.Out, text, 0o644)
+}
+
+// draw returns the page of a registry, with what was reviewed.
+func draw(f file, r metrics.Registry) ([]byte, error) {
+	var sections []section
+	var prices []price
+	asked := newest(r)
+	for _, key := range slices.Sorted(maps.Keys(asked)) {
+		s := asked[key]
+		p, err := priced(key, s.Metrics, s.Study)
+		if err != nil {
+			return nil, err
+		}
+		prices = append(prices, p)
+		every, alone, _ := strings.Cut(key, "/")
+		title := "Each " + every
+		if alone != "" {
+			title += ", by itself"
+		}
+		season := account.Guarantee{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: account.Replacement}
+		sections = append(sections, section{
+			Title: title, Every: every, Rounds: s.Study.Rounds, Minimum: p.Minimum, Metrics: s.Metrics,
+			Verdict: season.Verdict(), Year: fmt.Sprintf("epsilon %.3g", p.Year.Epsilon),
+		})
+	}
+	month, year := total(prices)
+	worst := account.Guarantee{Epsilon: month.Epsilon, Delta: month.Delta, Adjacency: account.Replacement}
+	var gone []string
+	for _, s := range r.Series {
+		if s.Retired {
+			for _, m := range s.Metrics {
+				gone = append(gone, m.Name)
+			}
+		}
+	}
+	var text bytes.Buffer
+	err := dictionary.Execute(&text, map[string]any{
+		"App": r.App, "Version": r.Version, "Count": len(r.Metrics()), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone,
+		"Sure": account.Percent(worst.Posterior(0.5)), "Month": fmt.Sprintf("%.3g", month.Epsilon), "Year": fmt.Sprintf("%.3g", year.Epsilon), "Local": year.local(),
+	})
+	return text.Bytes(), err
+}
