@@ -38,18 +38,19 @@ func (e *OtherRoundError) Error() string {
 	return fmt.Sprintf("client: refused: of this study the device answers round %d, and this is round %d", e.Round, e.Asked)
 }
 
-// Join draws which round of a study the device answers, uniformly among all of its rounds, unless it has
-// drawn already, and writes that down. Who draws before a round is open can keep what it asks of until then.
-func Join(store Store, study plan.Study, now time.Time) (Joined, error) {
-	unlock, err := store.Lock()
+// Join draws which round of a study the device answers, uniformly among all of its rounds, unless it has drawn
+// already, and writes that down. Who draws before a round is open can keep what it asks of until then.
+func (o Options) Join(study plan.Study) (Joined, error) {
+	o = o.withDefaults()
+	unlock, err := o.Store.Lock()
 	if err != nil {
 		return Joined{}, err
 	}
 	defer unlock()
-	if err := journal.Make(store); err != nil {
+	if err := journal.Make(o.Store); err != nil {
 		return Joined{}, err
 	}
-	l, err := ReadLedger(store)
+	l, err := ReadLedger(o.Store)
 	if err != nil {
 		return Joined{}, err
 	}
@@ -60,7 +61,7 @@ func Join(store Store, study plan.Study, now time.Time) (Joined, error) {
 	if !l.OptedIn {
 		return Joined{}, ErrNotOptedIn
 	}
-	if err := l.append(record{Kind: kindJoined, At: now, Study: name, Round: 1 + rng.New().IntN(study.Rounds)}); err != nil {
+	if err := l.append(record{Kind: kindJoined, At: o.Now(), Study: name, Round: 1 + rng.New().IntN(study.Rounds)}); err != nil {
 		return Joined{}, err
 	}
 	return *l.joined(name), nil

@@ -32,7 +32,7 @@ type App struct {
 
 var errClosed = errors.New("metrics: the app is not open")
 
-// Start is Open, with a Step whenever one is due, until stop. What is counted is kept each second. Under go test, with
+// Start opens the app, and takes a Step whenever one is due, until stop. What is counted is kept each second. Under go test, with
 // CI in the environment or with client.Off it does nothing, and the app stays closed: a build server would be a
 // new person each time.
 func (a *App) Start(o client.Options) (stop func() error, err error) {

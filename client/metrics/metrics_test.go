@@ -412,7 +412,7 @@ func TestTheDrawIsOverAllRounds(t *testing.T) {
 		d := newDevice(t, registry(t, 1, s))
 		_, drawn := d.agreed()
 		counts[drawn.Round-1]++
-		again, err := client.Join(d.store, s.Of(12), d.at)
+		again, err := d.options().Join(s.Of(12))
 		if err != nil || again.Round != drawn.Round {
 			t.Fatalf("%v: round %d was drawn, and then %d", err, drawn.Round, again.Round)
 		}

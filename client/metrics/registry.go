@@ -41,8 +41,8 @@ type Metric struct {
 	Ends   string    `json:"ends"` // a day, such as 2027-06-30: the last that may be asked of
 }
 
-// Kinds are those of metrics.
-var Kinds = []string{"counter", "category", "number", "set"}
+// ofKind lists what a metric may be.
+var ofKind = []string{"counter", "category", "number", "set"}
 
 // unset is what a device says that did not count for the whole period.
 const unset = "unset"
@@ -61,7 +61,7 @@ func (m Metric) Validate() error {
 		}
 	}
 	require(named.MatchString(m.Name), "a name is of small letters, digits and _, begins with a letter and has at most 40 characters")
-	require(slices.Contains(Kinds, m.Kind), "kind must be one of %s", strings.Join(Kinds, ", "))
+	require(slices.Contains(ofKind, m.Kind), "kind must be one of %s", strings.Join(ofKind, ", "))
 	listed := m.Kind == "category" || m.Kind == "set"
 	require(listed == (len(m.Values) > 0), "values are of a category and a set, which need them")
 	require(listed == (len(m.Edges) == 0), "edges are of a counter and a number, which need them")

@@ -146,7 +146,7 @@ func draws(o client.Options, r Registry, now time.Time) (map[string]*season, err
 				continue
 			}
 			of := series.Of(number)
-			joined, err := client.Join(o.Store, of, now)
+			joined, err := o.Join(of)
 			if errors.Is(err, client.ErrNotOptedIn) {
 				return nil, nil
 			}

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -90,32 +91,64 @@ func (a asked) read() (file, metrics.Registry, error) {
 	return f, r, err
 }
 
-// price is what one installation pays for a group.
+// price is what one installation pays for a season of a group.
 type price struct {
 	Key     string  `json:"plan"`    // "week", or "week/languages" of one that is alone
 	Metrics int     `json:"metrics"` // how many it asks
-	Epsilon float64 `json:"epsilon"` // a season, a hop honest
+	Epsilon float64 `json:"epsilon"` // a hop honest
 	Delta   float64 `json:"delta"`
-	Local   float64 `json:"local"` // a season, though everyone colludes; negative: no limit
+	Local   float64 `json:"local"` // though everyone colludes; negative: no limit
 	Minimum int     `json:"minimum"`
-	Month   cost    `json:"month"` // the worst 30 days
-	Year    cost    `json:"year"`  // the worst 365
+	every   string
+	spends  account.Spending
 }
 
-// cost is what some seasons cost together.
+// cost is what seasons of all groups cost together, as a device's own filter adds them up.
 type cost struct {
-	Seasons int     `json:"seasons"` // that may be answered in the time, at most
+	Answers int     `json:"answers"` // that may be given in the time, at most
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
-	Local   float64 `json:"local"`
+	Local   float64 `json:"local"` // a sum; negative: no limit
 }
 
-func (c cost) plus(o cost) cost {
-	sum := cost{c.Seasons + o.Seasons, c.Epsilon + o.Epsilon, c.Delta + o.Delta, c.Local + o.Local}
-	if c.Local < 0 || o.Local < 0 {
-		sum.Local = -1
+// least is the delta at which costs are stated, where the sum of all deltas is far below it.
+const least = 1e-6
+
+// worstOf returns what an installation pays in the worst of so many days, and the answers that it gives then.
+func worstOf(all []price, days int) (c cost, spends []account.Spending) {
+	for _, p := range all {
+		n := worst(p.every, days)
+		c.Answers += n
+		c.Epsilon += float64(n) * p.Epsilon
+		c.Delta += float64(n) * p.Delta
+		if c.Local += float64(n) * p.Local; p.Local < 0 {
+			c.Local = math.Inf(-1)
+		}
+		spends = append(spends, slices.Repeat([]account.Spending{p.spends}, n)...)
 	}
-	return sum
+	if c.Local < 0 {
+		c.Local = -1
+	}
+	delta := max(least, 20*c.Delta)
+	admits := func(epsilon float64) bool {
+		f, err := account.NewFilter(epsilon, delta)
+		return err == nil && f.Admits(spends...)
+	}
+	if len(spends) == 0 || !admits(c.Epsilon) {
+		return c, spends
+	}
+	low, high := 0.0, c.Epsilon
+	for range 20 {
+		if middle := (low + high) / 2; admits(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	if high < c.Epsilon*(1-noted) {
+		c.Epsilon, c.Delta = high, delta
+	}
+	return c, spends
 }
 
 // found is what check says.
@@ -124,6 +157,8 @@ type found struct {
 	Changes []change `json:"changes"`
 	Before  []price  `json:"before"`
 	Now     []price  `json:"now"`
+	Month   cost     `json:"month"`  // the worst 30 days, from now on
+	Year    cost     `json:"year"`   // the worst 365
 	More    []string `json:"more"`   // why somebody has to decide
 	Change  string   `json:"change"` // the name of the change
 	By      string   `json:"reviewed_by,omitempty"`
@@ -169,6 +204,8 @@ func compare(f file, r metrics.Registry, at time.Time) (found, error) {
 		found.Now = append(found.Now, one)
 		listed = append(listed, g.metrics...)
 	}
+	found.Month, _ = worstOf(found.Now, 30)
+	found.Year, _ = worstOf(found.Now, 365)
 	found.changes(r.Metrics(), listed, f, at)
 	found.rises()
 	found.Change = named(r.Metrics(), found.Before, listed, found.Now)
@@ -180,29 +217,17 @@ func compare(f file, r metrics.Registry, at time.Time) (found, error) {
 	return found, nil
 }
 
-// priced returns what an installation pays for a study, a season and in the worst times.
+// priced returns what an installation pays for a season of a study.
 func priced(key string, all []metrics.Metric, study plan.Study) (price, error) {
-	one, _, err := client.Forecast(study.Plan, nil)
-	if err != nil {
-		return price{}, err
+	c, _, err := client.Forecast(study.Plan, nil)
+	d := account.Domination{Shift: c.Shift, Tail: c.Tail, Adjacency: account.Replacement}
+	if d.Shift == 0 && d.Tail == 0 {
+		d = account.DominateKnown(c.Epsilon, c.Delta, account.Replacement)
 	}
-	p := price{Key: key, Metrics: len(all), Epsilon: one.Epsilon, Delta: one.Delta, Local: one.Local, Minimum: study.Plan.Crowd.Minimum}
-	for _, of := range []struct {
-		days int
-		cost *cost
-	}{{30, &p.Month}, {365, &p.Year}} {
-		n := worst(all[0].Every, of.days)
-		*of.cost = cost{n, float64(n) * one.Epsilon, float64(n) * one.Delta, float64(n) * one.Local}
-		together := study
-		together.Rounds, together.Takes, together.Merged = n, plan.TakesAll, false
-		if composed, _, err := client.Forecast(study.Plan, &together); err == nil && composed.Epsilon < of.cost.Epsilon && composed.Delta <= of.cost.Delta {
-			of.cost.Epsilon, of.cost.Delta = composed.Epsilon, composed.Delta
-		}
-		if one.Local < 0 {
-			of.cost.Local = -1
-		}
-	}
-	return p, nil
+	return price{
+		Key: key, Metrics: len(all), Epsilon: c.Epsilon, Delta: c.Delta, Local: c.Local, Minimum: study.Plan.Crowd.Minimum,
+		every: all[0].Every, spends: account.Spending{Epsilon: c.Epsilon, Delta: c.Delta, Domination: d},
+	}, err
 }
 
 // worst returns of how many seasons a device answers at most in so many days: those whose time meets them.
@@ -314,19 +339,15 @@ func named(before []metrics.Metric, paid []price, now []metrics.Metric, pays []p
 	return hex.EncodeToString(sum[:8])
 }
 
-// total adds up the worst times of all plans.
-func total(all []price) (month, year cost) {
-	for _, p := range all {
-		month, year = month.plus(p.Month), year.plus(p.Year)
-	}
-	return month, year
-}
-
 // verdict says why the change may not go on: the cap has no room, or nobody has decided.
 func (found found) verdict() error {
-	month, _ := total(found.Now)
-	if most := client.DefaultCaps.Window; month.Epsilon > most.Epsilon || month.Delta > most.Delta {
-		return terminal.Usagef("the worst 30 days cost epsilon %.4g and delta %.3g, and the cap of a device is %.4g and %.3g: it would answer less than is asked. Ask for less, or at a smaller epsilon", month.Epsilon, month.Delta, most.Epsilon, most.Delta)
+	most := client.DefaultCaps.Window
+	cap, err := account.NewFilter(most.Epsilon, most.Delta)
+	if err != nil {
+		return err
+	}
+	if _, spends := worstOf(found.Now, 30); !cap.Admits(spends...) {
+		return terminal.Usagef("the worst 30 days cost epsilon %.4g and delta %.3g, and the cap of a device is %.4g and %.3g: it would answer less than is asked. Ask for less, or at a smaller epsilon", found.Month.Epsilon, found.Month.Delta, most.Epsilon, most.Delta)
 	}
 	if len(found.More) > 0 && found.By == "" {
 		return terminal.Unfinishedf("more is asked than before, and no [[reviewed]] line of the change %s says that it may be", found.Change)
@@ -367,11 +388,12 @@ func (found found) write(out io.Writer) error {
 	for _, key := range slices.Sorted(maps.Keys(was)) {
 		fmt.Fprintf(w, "  a season of each %s\t%s\t-\n", key, season(was[key], true))
 	}
-	paidMonth, paidYear := total(found.Before)
-	month, year := total(found.Now)
+	paidMonth, _ := worstOf(found.Before, 30)
+	paidYear, _ := worstOf(found.Before, 365)
+	month, year := found.Month, found.Year
 	most := client.DefaultCaps
-	fmt.Fprintf(w, "  any 30 days, at worst\t%s\t%s\n", paidMonth.words(), month.words())
-	fmt.Fprintf(w, "  any 365 days, at worst\t%s\t%s\n", paidYear.words(), year.words())
+	fmt.Fprintf(w, "  any 30 days, at worst %d answers\t%s\t%s\n", month.Answers, paidMonth.words(), month.words())
+	fmt.Fprintf(w, "  any 365 days, at worst %d answers\t%s\t%s\n", year.Answers, paidYear.words(), year.words())
 	fmt.Fprintf(w, "  the same year, though everyone colludes\t%s\t%s\n", paidYear.local(), year.local())
 	fmt.Fprintf(w, "  the cap of a device\t\tepsilon %.4g in %d days\n", most.Window.Epsilon, int(most.Period.Hours()/24))
 	if err := w.Flush(); err != nil {
@@ -395,7 +417,7 @@ func (found found) write(out io.Writer) error {
 }
 
 func (c cost) words() string {
-	if c.Seasons == 0 {
+	if c.Answers == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("epsilon %.4g, delta %.2g", c.Epsilon, c.Delta)
@@ -403,7 +425,7 @@ func (c cost) words() string {
 
 func (c cost) local() string {
 	switch {
-	case c.Seasons == 0:
+	case c.Answers == 0:
 		return "-"
 	case c.Local < 0:
 		return "no limit"

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/client/metrics"
@@ -76,7 +77,7 @@ func readFile(path string) (f file, err error) {
 		return f, err
 	}
 	if err := author.Read(text, &f); err != nil {
-		return f, terminal.Usage(fmt.Errorf("%s: %w", path, err))
+		return f, terminal.Usagef("%s: %s", path, strings.TrimPrefix(err.Error(), "plan: "))
 	}
 	if err := f.validate(); err != nil {
 		return f, terminal.Usage(fmt.Errorf("%s: %w", path, err))

@@ -81,13 +81,15 @@ func draw(f file, r metrics.Registry) ([]byte, error) {
 		if alone != "" {
 			title += ", by itself"
 		}
+		paid, _ := worstOf([]price{p}, 365)
 		season := account.Guarantee{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: account.Replacement}
 		sections = append(sections, section{
 			Title: title, Every: every, Rounds: s.Study.Rounds, Minimum: p.Minimum, Metrics: s.Metrics,
-			Verdict: season.Verdict(), Year: fmt.Sprintf("epsilon %.3g", p.Year.Epsilon),
+			Verdict: season.Verdict(), Year: paid.words(),
 		})
 	}
-	month, year := total(prices)
+	month, _ := worstOf(prices, 30)
+	year, _ := worstOf(prices, 365)
 	worst := account.Guarantee{Epsilon: month.Epsilon, Delta: month.Delta, Adjacency: account.Replacement}
 	var gone []string
 	for _, s := range r.Series {

@@ -333,7 +333,7 @@ func (x *team) release(name string) map[string]any {
 const week = `
 [week]
 epsilon = 5.0
-delta = 1e-4
+delta = 1e-5
 minimum = 8
 
 [metric.theme]
