@@ -504,6 +504,70 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
+// Of the weeks that were not drawn nothing is kept, nor of a metric that has ended.
+func TestOnlyTheDrawnPeriodIsKept(t *testing.T) {
+	all := kinds()
+	all[0].Ends = "2026-12-06" // the day before the season
+	d := newDevice(t, registry(t, 1, series(t, 12, 12, all...)))
+	app, drawn := d.agreed()
+	from, until := asked("week", 12, drawn.Round)
+	for day := range 28 {
+		d.at = starts.AddDate(0, 0, day).Add(time.Minute)
+		theme := "light"
+		if within := !d.at.Before(from) && d.at.Before(until); within {
+			theme = "dark"
+		}
+		if err := errors.Join(app.Record("theme", theme), app.Record("export_used", 1), app.keep()); err != nil {
+			t.Fatal(err)
+		}
+		if kept := d.season().Kept; !d.at.Before(from) != (len(kept) == 1) || len(kept) == 1 && kept["theme"].Text != "dark" {
+			t.Fatalf("week %d was drawn, and on day %d the device keeps %+v", drawn.Round, day, kept)
+		}
+	}
+}
+
+// full is a disk that has no room for what is counted.
+type full struct {
+	native.Folder
+	is *bool
+}
+
+func (f full) Replace(name string, data []byte) error {
+	if *f.is && name == stateName {
+		return errCrash
+	}
+	return f.Folder.Replace(name, data)
+}
+
+// What could not be kept is kept later, beside what came since.
+func TestAFullDiskLosesNothing(t *testing.T) {
+	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))
+	app, drawn := d.agreed()
+	d.at, _ = asked("week", 12, drawn.Round)
+	isFull := true
+	o := d.options()
+	o.Store = full{d.store, &isFull}
+	app.options.Store = o.Store
+	for _, n := range []int{2, 3} {
+		if err := app.Record("export_used", n); err != nil {
+			t.Fatal(err)
+		}
+		if err := app.keep(); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+	}
+	isFull = false
+	if err := app.Record("export_used", 4); err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if kept := d.season().Kept["export_used"]; kept.N != 9 {
+		t.Errorf("of 2, 3 and 4 the device keeps %v", kept.N)
+	}
+}
+
 // A yes that came in the middle of the period says "unset"; who says no and yes again is asked nothing twice.
 func TestConsentInTheMiddle(t *testing.T) {
 	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))

@@ -431,7 +431,7 @@ owner = "ada@example.org"
 ends = 2027-06-30
 `
 	more = x.reviewed(more)
-	second := x.sign(1)
+	second := x.sign(2)
 	if second.Version != 2 {
 		t.Fatalf("%+v", second)
 	}
