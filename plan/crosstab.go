@@ -2,7 +2,8 @@ package plan
 
 // Crosstab asks what goes with what: how many hold each value of every column, and of every two columns together
 // (docs/crosstabs.md). Of the vector that a record becomes, rotated, a device answers few coordinates (rows), which it
-// draws in secret, with a flipped bit each.
+// draws in secret, with a flipped bit each. Where aggregators add answers up it marks a cell of each table, and nothing
+// below Columns is there.
 type Crosstab struct {
 	Columns []Column `json:"columns"`
 	Seed    string   `json:"seed"` // 64 hex digits: public randomness of the rotation

@@ -25,7 +25,7 @@ func TestConstantsAreKept(t *testing.T) {
 	plans["direction"], plans["cap"] = example.Design(t, example.Gradient("direction")), example.Design(t, example.Gradient("cap"))
 	plans["vector"] = sumOfVectors(t, 16, 100, 2)
 	plans["strings"], plans["summed strings"] = fewStrings(t, ""), fewStrings(t, plan.NoiseAggregators)
-	plans["tables"] = fewTables(t)
+	plans["tables"], plans["summed tables"] = fewTables(t, ""), fewTables(t, plan.NoiseAggregators)
 	for name, p := range plans {
 		t.Run(name, func(t *testing.T) {
 			all, err := route(t, p).Constants(seed(t), calm)

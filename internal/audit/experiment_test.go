@@ -6,7 +6,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/audit/adders"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -37,9 +36,6 @@ func TestExperimentsThatAreSummed(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := g.known.(noised)
-		if sealed, err := r.Seal(1, calm); err != nil || sealed.Envelopes != 2*sealed.Devices {
-			t.Errorf("%s: %+v went the whole way: %v", by, sealed, err)
-		}
 		constants, err := n.ofAggregators(seeded.New(seed(t)))
 		if err != nil {
 			t.Fatal(err)
@@ -59,24 +55,6 @@ func TestExperimentsThatAreSummed(t *testing.T) {
 		if constants, err = weak.ofAggregators(seeded.New(seed(t))); err != nil || !constants[0].False() {
 			t.Errorf("%s: a fifth of the noise is missing, and is not seen: %v, %v", by, constants, err)
 		}
-		twins := n.weakened(t, g.protocol.Plan, 0, 3)
-		for observer, all := range n.observers() {
-			claim, err := g.claim(observer)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, o := range all {
-				kept := o.Attack(claim, 8000, seed(t), quiet)
-				if holds(t, kept); kept.Lower < 0.3*claim.Epsilon {
-					t.Errorf("%s, %s: found %v of %v", by, observer, kept.Lower, claim.Epsilon)
-				}
-				if observer != relied(p) {
-					continue // what another observer is promised is another part of the noise
-				}
-				broken := twins[observer][i].Attack(claim, 8000, seed(t), quiet)
-				t.Logf("%s, %s: %v of %v; twin %v", by, observer, kept.Lower, claim.Epsilon, broken.Lower)
-				stattest.Caught(t, func(tb testing.TB) { holds(tb, broken) })
-			}
-		}
+		adds(t, p)
 	}
 }

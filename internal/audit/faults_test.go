@@ -97,7 +97,7 @@ func faultyPlan(t *testing.T, name string) (p plan.Plan, state []byte) {
 	case "strings":
 		return fewStrings(t, ""), nil
 	case "tables":
-		return fewTables(t), nil
+		return fewTables(t, ""), nil
 	case "summed strings":
 		return fewStrings(t, plan.NoiseAggregators), nil
 	case "summed, devices":

@@ -46,6 +46,40 @@ func mixes(t *testing.T, p plan.Plan) {
 	}
 }
 
+// adds attacks sums that two aggregators add noise to: the claims of their observers are kept, most is found of each, and
+// aggregators that add a third of the noise are caught.
+func adds(t *testing.T, p plan.Plan) {
+	t.Helper()
+	r, by := route(t, p), p.Route.Sum.Noise
+	g := r.legs[0]
+	if err := g.ready(); err != nil {
+		t.Fatal(err)
+	}
+	n := g.known.(noised)
+	if sealed, err := r.Seal(1, calm); err != nil || sealed.Envelopes != 2*sealed.Devices {
+		t.Errorf("%s: %+v went the whole way: %v", by, sealed, err)
+	}
+	twins := n.weakened(t, g.protocol.Plan, 0, 3)
+	for observer, all := range n.observers() {
+		claim, err := g.claim(observer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range all {
+			kept := o.Attack(claim, 8000, seed(t), quiet)
+			if holds(t, kept); kept.Lower < 0.3*claim.Epsilon {
+				t.Errorf("%s, %s: found %v of %v", by, observer, kept.Lower, claim.Epsilon)
+			}
+			if observer != relied(p) {
+				continue // what another observer is promised is another part of the noise
+			}
+			broken := twins[observer][i].Attack(claim, 8000, seed(t), quiet)
+			t.Logf("%s, %s: %v of %v; twin %v", by, observer, kept.Lower, claim.Epsilon, broken.Lower)
+			stattest.Caught(t, func(tb testing.TB) { holds(tb, broken) })
+		}
+	}
+}
+
 // small are plans of several kinds, of few respondents.
 func small(t testing.TB) map[string]plan.Plan {
 	all := map[string]plan.Plan{}

@@ -46,7 +46,7 @@ var mustHave = map[string]struct {
 	"label":      {(*label.Question)(nil), "Parser Stateful Describer"},
 	"latent":     {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
 	"strings":    {(*stringsof.Question)(nil), "Comparer Parser Summer Describer"},
-	"table":      {(*table.Question)(nil), "Comparer Parser Describer"},
+	"table":      {(*table.Question)(nil), "Comparer Parser Summer Describer"},
 	"vector":     {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer Describer"},
 	"experiment": {(*experiment.Question)(nil), "Comparer Parser Summer Describer"},
 }

@@ -7,4 +7,5 @@ var (
 	_ question.Comparer  = (*Question)(nil)
 	_ question.Parser    = (*Question)(nil)
 	_ question.Describer = (*Question)(nil)
+	_ question.Summer    = (*Question)(nil)
 )

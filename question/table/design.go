@@ -17,7 +17,7 @@ const (
 )
 
 // Design fills in what follows from the rest of a plan: the share of columns by themselves, and the clip, the flips and
-// the envelopes that keep the budget.
+// the envelopes that keep the budget; or the noise of sums.
 func Design(p plan.Plan) (plan.Plan, error) {
 	if p.Question.Table == nil {
 		return p, errors.New("table: the plan has no table section")
@@ -30,6 +30,12 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	var ps plan.Problems
 	if undesigned(p, &ps); ps.Err() != nil {
 		return p, ps.Err()
+	}
+	if summed(p) {
+		if err := shape(ask).Validate(); err != nil {
+			return p, err
+		}
+		return designSummed(p, shape(ask))
 	}
 	if ask.Answered == 0 {
 		ask.Answered = usualAnswered

@@ -10,8 +10,13 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// NewTally counts zeros and ones in each row.
-func (q *Question) NewTally() tally.Tally { return q.rows.Spec().NewTally() }
+// NewTally counts zeros and ones in each row, or has the sums of cells.
+func (q *Question) NewTally() tally.Tally {
+	if q.Summed() {
+		return tally.NewSums(q.code.Cells())
+	}
+	return q.rows.Spec().NewTally()
+}
 
 // Model is what was learned.
 type Model struct {
@@ -20,13 +25,18 @@ type Model struct {
 }
 
 // Learn estimates the sum of all vectors, twice: rows that look like what the first reading tells say what clipping took,
-// which the second puts back. The error is that of numbers that no vector has.
+// which the second puts back. The error is that of numbers that no vector has. Of sums it is that of the noise.
 func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	m := &Model{Asked: q.ask}
 	if len(crowds) != 1 || crowds[0].Tally == nil {
 		return m, nil
 	}
 	n := crowds[0].Respondents
+	if t, ok := crowds[0].Tally.(*tally.Sums); ok {
+		var err error
+		m.Sums, err = q.known(t, n)
+		return m, err
+	}
 	counts, err := q.rows.CountsOf(crowds[0].Tally.(*tally.Counts))
 	if err != nil {
 		return nil, err
@@ -35,12 +45,12 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	like := q.Sums(n, sum.Vector, sum.Spare).Rows(encode.Expand(q.rows.Spec().Seed, "table/models"), q.models(n))
+	like := q.Known(n, sum.Vector, sum.Spare).Rows(encode.Expand(q.rows.Spec().Seed, "table/models"), q.models(n))
 	sum, err = q.rows.EstimateLike(counts, n, len(like), func(i int, v []float32) { q.code.Write(like[i], v) })
 	if err != nil {
 		return nil, err
 	}
-	m.Sums = q.Sums(n, sum.Vector, sum.Spare)
+	m.Sums = q.Known(n, sum.Vector, sum.Spare)
 	return m, nil
 }
 
@@ -56,10 +66,13 @@ func (q *Question) models(n int) int {
 	return max(fewestModels, min(mostModels, int(float64(n)*float64(s.Answered)/float64(s.Rows)/eachModel)))
 }
 
-// Sums returns what a sum of vectors tells, whose error was estimated of the numbers that no vector has.
-func (q *Question) Sums(respondents int, vector []float64, err float64) *tables.Sums {
+// Known returns what a sum of vectors tells, whose error was estimated of the numbers that no vector has, or follows from
+// the plan's noise.
+func (q *Question) Known(respondents int, vector []float64, err float64) *tables.Sums {
 	s := tables.New(q.code, respondents, vector, err)
-	s.Spare = q.ask.Rows - q.code.Numbers()
+	if !q.Summed() {
+		s.Spare = q.ask.Rows - q.code.Numbers()
+	}
 	for _, c := range q.ask.Columns {
 		s.Ordered = append(s.Ordered, len(c.Cuts) > 0)
 	}
@@ -69,8 +82,7 @@ func (q *Question) Sums(respondents int, vector []float64, err float64) *tables.
 // liar returns about how many respondents one counts for in one cell, who answers all its rows as it likes. It is of one
 // direction, chosen beforehand, and no bound over all cells.
 func (q *Question) liar() float64 {
-	s := q.rows.Spec()
-	_, pair := q.code.Weights()
+	s, pair := q.rows.Spec(), q.code.PairWeight(0, 1)
 	most := math.Sqrt(2 * math.Log(float64(s.Rows))) // of a row in a direction, in its deviations
 	return s.Clip * most / (s.Gain() * (1 - 2*s.Flip) * pair)
 }

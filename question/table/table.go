@@ -26,17 +26,19 @@ type Question struct {
 	plan plan.Plan
 	ask  plan.Crosstab
 	code *crosscode.Code
-	rows *vector.Mechanism
+	rows *vector.Mechanism // nil where cells are summed
 }
 
 // New makes the question of a valid plan runnable.
 func New(p plan.Plan) (*Question, error) {
-	q := &Question{plan: p, ask: *p.Question.Table}
+	q := &Question{plan: p, ask: *p.Question.Table, code: crosscode.New(shape(*p.Question.Table))}
+	if summed(p) {
+		return q, nil
+	}
 	spec, err := specOf(p, q.ask)
 	if err != nil {
 		return nil, err
 	}
-	q.code = crosscode.New(shape(q.ask))
 	q.rows, err = vector.New(spec)
 	return q, err
 }
@@ -69,7 +71,7 @@ func specOf(p plan.Plan, ask plan.Crosstab) (vector.Spec, error) {
 	return s, s.Validate()
 }
 
-// Rows returns the mechanism.
+// Rows returns the mechanism of answers that are mixed.
 func (q *Question) Rows() *vector.Mechanism { return q.rows }
 
 // Code returns the code.
@@ -141,7 +143,7 @@ func valueOf(c plan.Column, held any) (int, error) {
 	return at, nil
 }
 
-// Encode writes the vector of a record: a []any of a text or a number for each column.
+// Encode writes the vector of a record, of a text or a number for each column; of sums it is the record itself.
 func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	held, ok := v.([]any)
 	if !ok {
@@ -151,6 +153,9 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	if _, failed := question.Fits(err); failed != nil {
 		return nil, failed
 	}
+	if q.Summed() {
+		return record, err
+	}
 	out := make([]float32, q.code.Numbers())
 	q.code.Write(record, out)
 	return out, err
@@ -158,11 +163,17 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 
 // Randomize answers rows that it draws and tells nobody. What is sent of them is final.
 func (q *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory) (question.Report, error) {
+	if q.Summed() {
+		return question.Report{}, errors.New("table: what is summed is split (Measure), and not randomized")
+	}
 	return question.Report{Parts: [][][]byte{q.rows.Bodies(r, symbol.([]float32))}}, nil
 }
 
-// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol.
+// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol; nil of sums.
 func (q *Question) Ones(s question.Symbol) []float64 {
+	if q.Summed() {
+		return nil
+	}
 	ones := make([]float64, q.ask.Rows)
 	q.rows.Ones(s.([]float32), ones)
 	return ones

@@ -5,19 +5,27 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/question"
 )
 
 // Event returns that of the rows that devices answer in secret. It has in it that rows may be crowded, and that a
-// device may have more answers than envelopes.
+// device may have more answers than envelopes. Of sums it is that of the noise that is relied upon.
 func (q *Question) Event(honest int, _ bool) account.Event {
+	if q.Summed() {
+		return q.lost(sumprivacy.Promised(*q.plan.Route.Sum))
+	}
 	return q.rows.Spec().Event(terms.Relied(honest, q.plan.MinHonest()))
 }
 
 // Risks returns nothing beside the loss. How many rows a device answers says nothing of its record.
 func (q *Question) Risks() question.Risks {
+	if q.Summed() {
+		return question.Risks{}
+	}
 	return question.Risks{Messages: float64(q.ask.Answered)}
 }
 
@@ -31,7 +39,7 @@ func (q *Question) names() (all []string) {
 
 // Words speak of tables.
 func (q *Question) Words() question.Words {
-	return question.Words{
+	w := question.Words{
 		Asked:  fmt.Sprintf("What goes with what? Each respondent has a value of each of %d columns (%s), and tables of every two are counted.", len(q.ask.Columns), terms.List(q.names()...)),
 		Answer: "whole record", Crowd: "crowd", Crowds: []string{"everybody"},
 		Unfit:    terms.SaysUnfit(q.plan.Question, "all values of its column, each a little."),
@@ -40,11 +48,19 @@ func (q *Question) Words() question.Words {
 			"Each device draws the rows that it answers by coins of its own, and tells nobody (docs/vector-rr.md, section 6).",
 		},
 	}
+	if q.Summed() {
+		w.Thinning, w.Assumptions = "", nil
+		w.Unfit = terms.SaysUnfit(q.plan.Question, "a value of its column that the device draws, each as likely.")
+	}
+	return w
 }
 
 // Guarantees state replacement of a whole record.
 func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	const note = "Speaks of all columns of one respondent's record together, exchanged for any others. One charge covers every table."
+	if q.Summed() {
+		return terms.NoisedSums(q.plan, shuffled, note, q.lost), nil
+	}
 	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
 	if err != nil {
 		return nil, err
@@ -75,17 +91,28 @@ func (q *Question) Tell(bodies [][]byte) string {
 // Compare says, before anybody answers, how exact tables will be, and what a liar counts for.
 func (q *Question) Compare() []question.Comparison {
 	n := q.plan.Crowd.Minimum
-	mixed := q.rows.Spec().Deviation(n, overlap(q.code.Shape))
-	s := q.Sums(n, make([]float64, q.code.Numbers()), mixed)
+	s := q.Known(n, make([]float64, q.code.Numbers()), q.deviation(n))
 	least, most := math.Inf(1), 0.0
 	for a, b := range s.Pairs {
 		least, most = min(least, s.CellError(a, b)), max(most, s.CellError(a, b))
 	}
 	const told = 4 // errors
-	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (about one standard error: the release measures it); one that %.2g %% hold is told from none. ", n, least, most, 100*told*most/float64(n))
+	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (%s); one that %.2g %% hold is told from none. ", n, least, most, map[bool]string{true: "one standard error", false: "about one standard error: the release measures it"}[q.Summed()], 100*told*most/float64(n))
 	says += fmt.Sprintf("Ranges of all that can be asked hold at once: they are %.1f errors to each side. One charge covers %s, and asking of the release is free. ", s.Quantile(level), terms.Count(q.code.Pairs(), "table"))
-	says += fmt.Sprintf("One who lies counts for about %.0f respondents in one cell: where people are hostile, ask for less.", math.Ceil(q.liar()))
+	if q.Summed() {
+		says += fmt.Sprintf("A device proves that it marks %s at most, and not which: one who lies moves a count by up to %.1f.", terms.Count(q.code.Pairs(), "cell"), math.Ceil(10*tables.Moved(q.code.Shape))/10)
+	} else {
+		says += fmt.Sprintf("One who lies counts for about %.0f respondents in one cell: where people are hostile, have two aggregators add up what devices prove (--route sum).", math.Ceil(q.liar()))
+	}
 	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says}}
+}
+
+// deviation returns that of each number of a sum, of so many respondents.
+func (q *Question) deviation(respondents int) float64 {
+	if q.Summed() {
+		return q.noise()
+	}
+	return q.rows.Spec().Deviation(respondents, overlap(q.code.Shape))
 }
 
 // level bounds how likely each interval holds.

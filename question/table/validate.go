@@ -27,6 +27,11 @@ func validate(p plan.Plan, ps *plan.Problems) {
 	if len(*ps) > before {
 		return
 	}
+	if summed(p) {
+		ps.Require(ask.Answered == 0 && ask.Rows == 0 && ask.Clip == 0 && ask.Flip == 0 && ask.Rare == 0, at+"answered, rows, clip, flip_probability and rare are of answers that are mixed: leave them out of sums")
+		return
+	}
+	ps.Require(ask.Main > 0, at+"main must be above 0 and below 1")
 	numbers := shape(ask).Numbers()
 	ps.Require(ask.Rows >= numbers+spare && ask.Rows <= maxRows && bits.OnesCount(uint(max(0, ask.Rows))) == 1, at+"rows must be a power of two, at least the %d numbers of a vector and %d more, which show the error", numbers, spare)
 	ps.Require(ask.Answered >= 1 && ask.Answered <= ask.Rows, at+"answered must be between 1 and the number of rows")
@@ -41,7 +46,13 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	const at = "question.table."
 	ask, b := *p.Question.Table, p.Budget
 	ps.Require(ask.Answered >= 0, at+"answered must be a number of rows")
-	ps.Seed(at+"seed", ask.Seed)
+	if summed(p) {
+		ps.Require(ask.Seed == "" && ask.Main == 0 && ask.Answered == 0, at+"seed, main and answered are of answers that are mixed: leave them out of sums")
+		ps.Require(p.Route.Sum.Noise != plan.NoiseDevices, "route.sum.noise: sums are of cells as they are: name %q or %q, or have answers mixed", plan.NoiseAggregators, plan.NoiseShared)
+		ps.Require(p.Route.Sum.Law != plan.LawLaplace, "route.sum.law: ranges are of normal noise: name %q, or leave it out", plan.LawGaussian)
+	} else {
+		ps.Seed(at+"seed", ask.Seed)
+	}
 	names := map[string]bool{}
 	for i, c := range ask.Columns {
 		ps.Require(named(c.Name) && !names[c.Name], at+"columns[%d].name must be a name of its own, of printed characters, without quotes and commas and without the words by, where, and, in", i)

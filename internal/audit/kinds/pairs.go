@@ -199,7 +199,7 @@ func spelt(q *strings.Question, ask plan.Strings) []Records {
 }
 
 // tabulated lists the two records furthest apart: one has the first value of each column, and the other agrees with it in
-// those columns that leave them furthest.
+// those columns that leave them furthest; of sums in none.
 func tabulated(q *table.Question, ask plan.Crosstab) []Records {
 	first := make([]any, len(ask.Columns))
 	others := slices.Clone(first)
@@ -212,6 +212,9 @@ func tabulated(q *table.Question, ask plan.Crosstab) []Records {
 				others[i] = c.Values[0] + "?"
 			}
 		}
+	}
+	if q.Summed() { // every table has the two in other cells
+		return []Records{{first, others, first}}
 	}
 	vectorOf := func(r []any) []float32 {
 		s, _ := q.Encode(r)

@@ -20,7 +20,8 @@ const (
 // None stands for the value of a column that nobody knows: all that it would tell is zero.
 const None = -1
 
-// Shape is how many values each column has, and the share of the squared length that tells columns by themselves.
+// Shape is how many values each column has, and the share of the squared length that tells columns by themselves. A share
+// of 0 is of vectors that are read out of sums of cells (Cells), in which columns have no numbers of their own.
 type Shape struct {
 	Sizes []int
 	Main  float64
@@ -34,13 +35,16 @@ func (s Shape) Validate() error {
 	if len(s.Sizes) < 2 || len(s.Sizes) > maxColumns {
 		return fmt.Errorf("crosscode: %d columns: give 2 to %d", len(s.Sizes), maxColumns)
 	}
-	if !(s.Main > 0 && s.Main < 1) {
-		return fmt.Errorf("crosscode: columns by themselves have the share %v: give a number above 0 and below 1", s.Main)
+	if !(s.Main >= 0 && s.Main < 1) {
+		return fmt.Errorf("crosscode: columns by themselves have the share %v: give a number from 0 and below 1", s.Main)
 	}
 	for i, k := range s.Sizes {
 		if k < 2 || k > maxNumbers {
 			return fmt.Errorf("crosscode: column %d has %d values: give 2 to %d", i+1, k, maxNumbers)
 		}
+	}
+	if n := s.Cells(); s.Main == 0 && n > maxNumbers {
+		return fmt.Errorf("crosscode: tables have more than %d cells: give fewer columns, or fewer values", maxNumbers)
 	}
 	if n := s.Numbers(); n > maxNumbers {
 		return fmt.Errorf("crosscode: vectors have more than %d numbers: give fewer columns, or fewer values", maxNumbers)
@@ -64,10 +68,24 @@ func (s Shape) Numbers() int {
 // Pairs returns the number of pairs of columns.
 func (s Shape) Pairs() int { return len(s.Sizes) * (len(s.Sizes) - 1) / 2 }
 
-// Weights returns the length of each column's part of a vector, and of each pair's.
-func (s Shape) Weights() (column, pair float64) {
-	return math.Sqrt(s.Main / float64(len(s.Sizes))), math.Sqrt((1 - s.Main) / float64(s.Pairs()))
+// ColumnWeight returns by what a column's corner is scaled, so that each number of a sum has the same error.
+func (s Shape) ColumnWeight(a int) float64 {
+	if s.Main == 0 {
+		return math.Sqrt(s.across(a) * s.kept(a))
+	}
+	return math.Sqrt(s.Main / float64(len(s.Sizes)))
 }
+
+// PairWeight returns by what the products of two columns' corners are scaled.
+func (s Shape) PairWeight(a, b int) float64 {
+	if s.Main == 0 {
+		return math.Sqrt(s.kept(a) * s.kept(b))
+	}
+	return math.Sqrt((1 - s.Main) / float64(s.Pairs()))
+}
+
+// kept returns what the mean of a column's values leaves of the variance of each.
+func (s Shape) kept(a int) float64 { return 1 - 1/float64(s.Sizes[a]) }
 
 // Code is a shape made ready.
 type Code struct {
@@ -111,9 +129,9 @@ func (c *Code) Corners(column int) [][]float64 { return c.corners[column] }
 // Write writes the vector of a record, the number of each column's value or None.
 func (c *Code) Write(record []int, out []float32) {
 	clear(out)
-	one, two := c.Weights()
 	at := 0
 	for i, value := range record {
+		one := c.ColumnWeight(i)
 		if value != None {
 			for j, x := range c.corners[i][value] {
 				out[at+j] = float32(one * x)
@@ -123,7 +141,7 @@ func (c *Code) Write(record []int, out []float32) {
 	}
 	for a := range record {
 		for b := a + 1; b < len(record); b++ {
-			wide := c.Sizes[b] - 1
+			wide, two := c.Sizes[b]-1, c.PairWeight(a, b)
 			if record[a] != None && record[b] != None {
 				for i, x := range c.corners[a][record[a]] {
 					if x == 0 {
@@ -156,7 +174,7 @@ func (s Shape) SquaredDistance() float64 {
 
 // bound returns a squared distance that no two records exceed, in closed form.
 func (s Shape) bound() float64 {
-	one, two := s.Weights()
+	one, two := s.ColumnWeight(0), s.PairWeight(0, 1)
 	t := 1 / float64(slices.Min(s.Sizes)-1)
 	half := (1-t)/2 - one*one/(two*two)
 	return 2 + two*two*(t*float64(len(s.Sizes))+half*half)
@@ -187,7 +205,7 @@ func (s Shape) patterns(agree func(size int) float64, value func(product, p floa
 			return 0, false
 		}
 	}
-	one, two := s.Weights()
+	one, two := s.ColumnWeight(0), s.PairWeight(0, 1)
 	first := true
 	var walk func(at int, sum, squares, p float64)
 	walk = func(at int, sum, squares, p float64) {

@@ -157,7 +157,7 @@ func TestShapesAreRefused(t *testing.T) {
 		"one column":     {[]int{3}, 0.1},
 		"one value":      {[]int{3, 1}, 0.1},
 		"all of columns": {[]int{3, 3}, 1},
-		"none of them":   {[]int{3, 3}, 0},
+		"less than none": {[]int{3, 3}, -0.1},
 		"too many":       {many(100, 100), 0.1},
 		"too many, over": {many(3, 1<<18), 0.1},
 	} {

@@ -214,7 +214,7 @@ func tablesAgain(p plan.Plan, respondents int, counts []byte) (*table.Model, err
 	if err != nil {
 		return nil, err
 	}
-	blank := q.Sums(respondents, make([]float64, q.Code().Numbers()), 1)
+	blank := q.Known(respondents, make([]float64, q.Code().Numbers()), 1)
 	want := tableCounts(&table.Model{Asked: m.Asked, Sums: blank}, Public{})
 	if len(all) != len(want) {
 		return nil, fmt.Errorf("results: %s has %d counts, and the plan's tables have %d", sheets.CountsFile, len(all), len(want))
@@ -248,6 +248,6 @@ func tablesAgain(p plan.Plan, respondents int, counts []byte) (*table.Model, err
 	if err != nil {
 		return nil, err
 	}
-	m.Sums = q.Sums(respondents, again.Vector, scale)
+	m.Sums = q.Known(respondents, again.Vector, scale)
 	return m, nil
 }

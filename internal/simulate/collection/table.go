@@ -21,20 +21,26 @@ type Table struct {
 	Title   string
 	Asked   plan.Crosstab // but for its noise and its seed, which follows from Seed
 	Budget  plan.Budget
-	Minimum int  // smallest crowd that is released; 0: all
-	Full    bool // fidelity
+	Minimum int    // smallest crowd that is released; 0: all
+	Noise   string // who adds the noise of sums by two aggregators (plan.Route.Noise); empty: answers are mixed
+	Full    bool   // fidelity
 	Seed    uint64
 }
 
 // Run collects from the population, which name names, and publishes. Each respondent holds a text for each column.
 func (s Table) Run(name string, population [][]any, progress simulate.Progress) (Told, error) {
 	asked := s.Asked
-	asked.Seed = measure.PublicSeed(s.Seed)
+	var route plan.Route
+	if s.Noise != "" {
+		route = measure.RouteOf(s.Noise, 0, 0)
+	} else {
+		asked.Seed = measure.PublicSeed(s.Seed)
+	}
 	values := make(distribution.Values, len(population))
 	for i, record := range population {
 		values[i] = record
 	}
-	return once{s.Title, s.Budget, plan.Route{}, s.Minimum, s.Full, s.Seed}.run(name, plan.Question{Kind: "table", Unfit: plan.UnfitReference, Table: &asked}, values, progress, compareTables)
+	return once{s.Title, s.Budget, route, s.Minimum, s.Full, s.Seed}.run(name, plan.Question{Kind: "table", Unfit: plan.UnfitReference, Table: &asked}, values, progress, compareTables)
 }
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/question/table"
 )
 
-// drawTable draws every bit of every device, and makes no message of it.
+// drawTable draws every bit of every device, and makes no message of it; of sums it draws their noise.
 func drawTable(p plan.Plan, q *table.Question, who Population, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forInstances, forBits = 0, 1
 	values, ok := who.(Values)
@@ -25,7 +25,24 @@ func drawTable(p plan.Plan, q *table.Question, who Population, stream Stream, pr
 	}
 	counted, smallest := dealt(stream(forInstances), p, len(values))
 	crowds := make([]tally.Crowd, 1)
-	if len(counted) > 0 {
+	if len(counted) > 0 && q.Summed() {
+		sums, r := make([]int64, q.Code().Cells()), stream(forBits)
+		marked := make([]uint64, len(sums))
+		for _, i := range counted {
+			q.Code().Mark(r, records[i], marked)
+			for cell, x := range marked {
+				sums[cell] += int64(x)
+			}
+		}
+		if err := noised(p, sums, stream, 0); err != nil {
+			return nil, err
+		}
+		t, err := q.Sums(sums, len(counted))
+		if err != nil {
+			return nil, err
+		}
+		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
+	} else if len(counted) > 0 {
 		counts := q.Rows().DrawAll(len(counted), func(i int, v []float32) { q.Code().Write(records[counted[i]], v) },
 			func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
 		t := q.NewTally().(*tally.Counts)

@@ -252,6 +252,9 @@ func Summed(p plan.Plan, noise string) plan.Plan {
 		summed := *e
 		summed.Seed, summed.Bits, p.Question.Experiment = "", nil, &summed
 	}
+	if e := p.Question.Table; e != nil {
+		p.Question.Table = &plan.Crosstab{Columns: e.Columns}
+	}
 	return p
 }
 

@@ -56,7 +56,6 @@ func (l linear) product(other linear) (sum float64) {
 
 // count returns how many hold all the values that are asked for, of at most two columns.
 func (s *Sums) count(where ...Condition) linear {
-	one, two := s.Code.Weights()
 	n := float64(s.Respondents)
 	l := linear{constant: n}
 	directions := make([][]float64, len(where))
@@ -80,7 +79,7 @@ func (s *Sums) count(where ...Condition) linear {
 				others *= shares[j]
 			}
 		}
-		l.add(from, scaled(directions[i], others/one))
+		l.add(from, scaled(directions[i], others/s.Code.ColumnWeight(c.Column)))
 	}
 	if len(where) == 2 {
 		first, second := 0, 1
@@ -88,6 +87,7 @@ func (s *Sums) count(where ...Condition) linear {
 			first, second = 1, 0
 		}
 		from, _, _ := s.pair(where[first].Column, where[second].Column)
+		two := s.Code.PairWeight(where[first].Column, where[second].Column)
 		var weights []float64
 		for _, x := range directions[first] {
 			weights = append(weights, scaled(directions[second], x/two)...)

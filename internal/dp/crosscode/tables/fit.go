@@ -125,15 +125,15 @@ func (s *Sums) along(a, target, x int, corner []float64) (sum float64) {
 // moved returns the variance of <u, right> - u^T gram weights, in units of the squared error of a sum: by how much the
 // noise of each sum moves an effect of a column of its own. The mean that effects are told from has noise too.
 func (s *Sums) moved(u, weights []float64, columns []int, starts map[int]int, target, own int, corner []float64) (variance float64) {
-	one, two := s.Code.Weights()
 	kt := float64(s.Code.Sizes[target])
 	for x := range corner { // the target by itself is in the share of everybody
-		d := u[0] * (kt - 1) / kt * corner[x] / one
+		d := u[0] * (kt - 1) / kt * corner[x] / s.Code.ColumnWeight(target)
 		variance += d * d
 	}
 	for i, a := range columns {
 		from, size := starts[a], s.Code.Sizes[a]
 		k := float64(size)
+		one, beside := s.Code.ColumnWeight(a), s.Code.PairWeight(a, target)
 		for x := range size - 1 {
 			// By itself a column is beside the constant, in the target's share, and in its own block, where the count of a
 			// value is 1/k of everybody and (k-1)/k along its corner.
@@ -146,12 +146,12 @@ func (s *Sums) moved(u, weights []float64, columns []int, starts map[int]int, ta
 			}
 			variance += d * d / (one * one)
 			for y := range corner {
-				d := u[from+x] * (kt - 1) / kt * corner[y] / two
+				d := u[from+x] * (kt - 1) / kt * corner[y] / beside
 				variance += d * d
 			}
 		}
 		for _, b := range columns[i+1:] {
-			at := starts[b]
+			at, two := starts[b], s.Code.PairWeight(a, b)
 			for x := range size - 1 {
 				for y := range s.Code.Sizes[b] - 1 {
 					d := (u[from+x]*weights[at+y] + u[at+y]*weights[from+x]) / two

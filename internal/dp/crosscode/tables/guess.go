@@ -23,13 +23,11 @@ func (s *Sums) Guess(a, b int) Guess { return s.guess()[s.Pair(a, b)] }
 // best takes noise out of all pairs. It keeps the stronger singular values of what independence leaves of each, or
 // scales each as a whole: whichever has the smaller estimated risk over all pairs.
 func (s *Sums) best() []Guess {
-	_, two := s.Code.Weights()
-	noise := s.Error / two
 	bases, spectral, whole := make([][]float64, s.Code.Pairs()), make([][]float64, s.Code.Pairs()), make([][]float64, s.Code.Pairs())
 	told := make([]bool, s.Code.Pairs())
 	risk := 0.0 // of the first less that of the second
 	for a, b := range s.Pairs {
-		at := s.Pair(a, b)
+		at, noise := s.Pair(a, b), s.Error/s.Code.PairWeight(a, b)
 		bases[at] = s.independent(a, b)
 		left := s.two(a, b)
 		for i, x := range bases[at] {

@@ -69,16 +69,14 @@ func (s *Sums) pair(a, b int) (from, rows, wide int) {
 
 // one returns the mean direction of a column: the sum of its respondents' corners.
 func (s *Sums) one(a int) []float64 {
-	one, _ := s.Code.Weights()
 	from, size := s.column(a)
-	return scaled(s.Vector[from:from+size], 1/one)
+	return scaled(s.Vector[from:from+size], 1/s.Code.ColumnWeight(a))
 }
 
 // two returns the sum of the products of a pair's corners, row by row.
 func (s *Sums) two(a, b int) []float64 {
-	_, two := s.Code.Weights()
 	from, rows, wide := s.pair(a, b)
-	return scaled(s.Vector[from:from+rows*wide], 1/two)
+	return scaled(s.Vector[from:from+rows*wide], 1/s.Code.PairWeight(a, b))
 }
 
 func scaled(x []float64, by float64) []float64 {
@@ -93,8 +91,7 @@ func scaled(x []float64, by float64) []float64 {
 func (s *Sums) Column(a int) []estimate.Value {
 	k := float64(s.Code.Sizes[a])
 	out := make([]estimate.Value, s.Code.Sizes[a])
-	one, _ := s.Code.Weights()
-	m := s.one(a)
+	one, m := s.Code.ColumnWeight(a), s.one(a)
 	for i, corner := range s.Code.Corners(a) {
 		out[i] = estimate.Value{Mean: float64(s.Respondents)/k + (k-1)/k*dot(corner, m), StdErr: s.Error * (k - 1) / k / one}
 	}
@@ -104,8 +101,8 @@ func (s *Sums) Column(a int) []estimate.Value {
 // CellError returns the standard error of each count of a pair.
 func (s *Sums) CellError(a, b int) float64 {
 	ka, kb := float64(s.Code.Sizes[a]), float64(s.Code.Sizes[b])
-	one, two := s.Code.Weights()
-	return s.Error * math.Sqrt(math.Pow((ka-1)/(ka*kb*one), 2)+math.Pow((kb-1)/(ka*kb*one), 2)+math.Pow((ka-1)*(kb-1)/(ka*kb*two), 2))
+	one, other, two := s.Code.ColumnWeight(a), s.Code.ColumnWeight(b), s.Code.PairWeight(a, b)
+	return s.Error * math.Sqrt(math.Pow((ka-1)/(ka*kb*one), 2)+math.Pow((kb-1)/(ka*kb*other), 2)+math.Pow((ka-1)*(kb-1)/(ka*kb*two), 2))
 }
 
 // WeighedError returns the standard error of a sum of a pair's counts, each times a weight, row by row.
@@ -129,8 +126,8 @@ func (s *Sums) WeighedError(a, b int, weights []float64) float64 {
 		d := w - rows[i/kb]/fb - columns[i%kb]/fa + mean
 		apart += d * d
 	}
-	one, two := s.Code.Weights()
-	return s.Error * math.Sqrt((between(rows, fa, fb)+between(columns, fb, fa))/(one*one)+apart*(fa-1)/fa*(fb-1)/fb/(two*two))
+	one, other, two := s.Code.ColumnWeight(a), s.Code.ColumnWeight(b), s.Code.PairWeight(a, b)
+	return s.Error * math.Sqrt(between(rows, fa, fb)/(one*one)+between(columns, fb, fa)/(other*other)+apart*(fa-1)/fa*(fb-1)/fb/(two*two))
 }
 
 // Table returns how many hold each value of a pair together, row by row, unbiased.
@@ -160,9 +157,9 @@ func (s *Sums) table(a, b int, two []float64) []float64 {
 // Again returns the sums that have these counts: of each column, and of each pair in the order of Pairs.
 func Again(code *crosscode.Code, respondents int, err float64, columns, pairs [][]float64) (*Sums, error) {
 	s := New(code, respondents, make([]float64, code.Numbers()), err)
-	one, two := code.Weights()
 	for a := range columns {
 		from, size := s.column(a)
+		one := code.ColumnWeight(a)
 		if len(columns[a]) != size+1 {
 			return nil, fmt.Errorf("tables: column %d has %d counts, and %d values", a+1, len(columns[a]), size+1)
 		}
@@ -181,7 +178,7 @@ func Again(code *crosscode.Code, respondents int, err float64, columns, pairs []
 		if len(t) != (rows+1)*(wide+1) {
 			return nil, fmt.Errorf("tables: columns %d and %d have %d counts, and %d cells", a+1, b+1, len(t), (rows+1)*(wide+1))
 		}
-		copy(s.Vector[from:], scaled(s.products(a, b, t), two))
+		copy(s.Vector[from:], scaled(s.products(a, b, t), code.PairWeight(a, b)))
 	}
 	return s, nil
 }

@@ -1,0 +1,122 @@
+package tables
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/dp/crosscode"
+	"github.com/confetti-dp/confetti/internal/seeded"
+)
+
+// marked returns the cells that made-up records mark, and their code.
+func marked(t *testing.T) (*crosscode.Code, [][]int, []float64) {
+	r := seeded.New(7)
+	sizes, records := people(r, 400)
+	code := crosscode.New(crosscode.Shape{Sizes: sizes})
+	if err := code.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	cells, one := make([]float64, code.Cells()), make([]uint64, code.Cells())
+	for _, record := range records {
+		code.Mark(r, record, one)
+		for i, x := range one {
+			cells[i] += float64(x)
+		}
+	}
+	return code, records, cells
+}
+
+func fromCells(t *testing.T, code *crosscode.Code, n int, cells []float64, err float64) *Sums {
+	s, failed := FromCells(code, n, cells, err)
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	return s
+}
+
+// Tables that are marked without noise are those of the records. The error that is stated of a count, of a column or of two,
+// is what the noise of all cells does to it: exactly, by moving each cell. So is that of each number of the sum, and no two
+// numbers of two stretches have noise together.
+func TestCellsTellTables(t *testing.T) {
+	code, records, cells := marked(t)
+	s := fromCells(t, code, len(records), cells, 7)
+	for a, b := range s.Pairs {
+		for i, x := range s.Table(a, b) {
+			wide := code.Sizes[b]
+			if want := held(records, Condition{a, []int{i / wide}}, Condition{b, []int{i % wide}}); math.Abs(x-want) > 1e-9 {
+				t.Errorf("columns %d and %d, cell %d: %v, want %v", a, b, i, x, want)
+			}
+		}
+	}
+	moved := make([]*Sums, len(cells))
+	for i := range cells {
+		more := slices.Clone(cells)
+		more[i]++
+		moved[i] = fromCells(t, code, len(records), more, 7)
+	}
+	// together returns the covariance of two numbers that follow from cells.
+	together := func(f, g func(*Sums) float64) (sum float64) {
+		for _, m := range moved {
+			sum += 49 * (f(m) - f(s)) * (g(m) - g(s))
+		}
+		return sum
+	}
+	same := func(name string, got, want float64) {
+		if math.Abs(got-want) > 1e-6*want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	for a, b := range s.Pairs {
+		for i := range s.Table(a, b) {
+			f := func(of *Sums) float64 { return of.Table(a, b)[i] }
+			same("a cell", s.CellError(a, b), math.Sqrt(together(f, f)))
+		}
+	}
+	for a := range code.Sizes {
+		for i, v := range s.Column(a) {
+			f := func(of *Sums) float64 { return of.Column(a)[i].Mean }
+			same("a value", v.StdErr, math.Sqrt(together(f, f)))
+		}
+	}
+	for i := range s.Vector {
+		for j := range i + 1 {
+			got := together(func(of *Sums) float64 { return of.Vector[i] }, func(of *Sums) float64 { return of.Vector[j] })
+			if want := map[bool]float64{true: 49}[i == j]; math.Abs(got-want) > 1e-6 {
+				t.Fatalf("numbers %d and %d have the covariance %v, want %v", i, j, got, want)
+			}
+		}
+	}
+}
+
+// Who marks as many cells as there are pairs, wherever it likes, moves a count by as much as is said: by moving each cell, and
+// taking the best. A record of the plan's moves it by one at most.
+func TestMoved(t *testing.T) {
+	code, records, cells := marked(t)
+	s := fromCells(t, code, len(records), cells, 1)
+	most := 0.0
+	for a, b := range s.Pairs {
+		base := s.Table(a, b)
+		by := make([][]float64, len(base))
+		for i := range cells {
+			more := slices.Clone(cells)
+			more[i]++
+			for at, x := range fromCells(t, code, len(records), more, 1).Table(a, b) {
+				by[at] = append(by[at], x-base[at])
+			}
+		}
+		for _, moves := range by {
+			slices.Sort(moves)
+			everybody := 1 / float64(len(base)) // who answers counts in each cell a little, as the number of all is known
+			up, down := everybody, -everybody
+			for i := range code.Pairs() {
+				up += max(0, moves[len(moves)-1-i])
+				down += max(0, -moves[i])
+			}
+			most = max(most, up, down)
+		}
+	}
+	if got := Moved(code.Shape); math.Abs(got-most) > 1e-9 || got < 1 || got > 3 {
+		t.Errorf("a count is moved by %v, want %v", got, most)
+	}
+}
