@@ -11,7 +11,7 @@ import (
 // Route says which way answers go.
 type Route struct {
 	Route string `help:"mix: sealed envelopes, which a shuffler permutes; sum: shares of vectors with a proof, which two aggregators add up." enum:"mix,sum" default:"mix"`
-	Noise string `help:"Of a sum, who adds it: aggregators (each all of it, so that one honest one suffices), shared (each half of it) or devices (which flip their bits, or with --encoding none add a share each). Without flag, aggregators for histograms, strings and experiments, and devices for all else." placeholder:"WHO"`
+	Noise string `help:"Of a sum, who adds it: aggregators (each all of it, so that one honest one suffices), shared (each half of it) or devices (which flip their bits, or with --encoding none add a share each). Without flag, aggregators for histograms, strings, tables and experiments, and devices for all else." placeholder:"WHO"`
 }
 
 // Check is of the flags by themselves.
@@ -33,7 +33,7 @@ func (r Route) Adds(kind string) string {
 		return ""
 	case r.Noise != "":
 		return r.Noise
-	case kind == "histogram", kind == "strings", kind == "experiment":
+	case kind == "histogram", kind == "strings", kind == "table", kind == "experiment":
 		return plan.NoiseAggregators
 	}
 	return plan.NoiseDevices

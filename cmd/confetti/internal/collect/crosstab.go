@@ -16,8 +16,8 @@ import (
 
 // checkCrosstab refuses flags that are wrong by themselves, before anything is read.
 func (c collectSimulate) checkCrosstab(given *kong.Context) error {
-	errs := terminal.Faults{c.Budget.Check()}
-	errs.Require(c.Route.Route != plan.RouteSum, "--route sum: tables are told in bits that are mixed: leave it out")
+	errs := terminal.Faults{c.Budget.Check(), c.Route.Check()}
+	errs.Require(c.Route.Noise != plan.NoiseDevices, "--noise devices: aggregators add the noise of tables: leave it out, or name %s or %s", plan.NoiseAggregators, plan.NoiseShared)
 	return c.checkOnce(given, errs, "--columns", "csv", "columns")
 }
 
@@ -53,7 +53,7 @@ func (c collectSimulate) runCrosstab(std terminal.Streams, given *kong.Context) 
 	}
 	s := collection.Table{
 		Title: "What goes with what in " + filepath.Base(c.CSV), Asked: plan.Crosstab{Columns: columns},
-		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"}, Minimum: c.Minimum, Full: c.full(), Seed: c.Seed,
+		Budget: plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"}, Minimum: c.Minimum, Noise: c.Route.Adds("table"), Full: c.full(), Seed: c.Seed,
 	}
 	report, finish := terminal.Progress(std.Err)
 	out, err := s.Run(filepath.Base(c.CSV), population, report)

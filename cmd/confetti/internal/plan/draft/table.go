@@ -13,7 +13,7 @@ type tablePlan struct {
 	parties
 	Title string `help:"What the respondents are asked." default:"What goes with what?"`
 	flags.Columns
-	Bits    int     `help:"Bits that a device sends, on average." default:"8192" placeholder:"B"`
+	Bits    int     `help:"Bits that a device sends, on average, of answers that are mixed; 0: 8,192." placeholder:"B"`
 	Epsilon float64 `help:"Privacy of the whole record, with honest shufflers." required:"" placeholder:"E"`
 	Delta   float64 `help:"Probability that the promise may fail by." default:"1e-6"`
 }
@@ -22,7 +22,8 @@ func (tablePlan) Help() string {
 	return `One charge covers the table of every two columns, and asking of the release is free.
 
 Example:
-  confetti plan new table plan.toml --columns columns.toml --epsilon 1 --minimum 50000 --keys keys`
+  confetti plan new table plan.toml --columns columns.toml --epsilon 1 --minimum 50000 --keys keys
+  confetti plan new table plan.toml --columns columns.toml --epsilon 1 --minimum 5000 --route sum --keys keys`
 }
 
 func (c tablePlan) Run(std terminal.Streams) error {
@@ -36,9 +37,9 @@ func (c tablePlan) Run(std terminal.Streams) error {
 // draft returns the plan as asked for, without keys and noise.
 func (c tablePlan) draft() (plan.Plan, error) {
 	errs := terminal.Faults{c.parties.check(), flags.CheckBudget(c.Epsilon, c.Delta)}
-	errs.Require(c.Bits >= 1, "--bits is %d: give a number of bits", c.Bits)
+	errs.Require(c.Bits >= 0, "--bits is %d: give a number of bits", c.Bits)
+	errs.Require(c.Bits == 0 || c.Route.Route != plan.RouteSum, "--bits is of answers that are mixed: leave it out of --route sum")
 	errs.Require(c.Columns.Columns != "", "missing flags: --columns=FILE, which has the columns")
-	errs.Require(c.Route.Route != plan.RouteSum, "--route sum: tables are told in bits that are mixed: leave it out")
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
@@ -46,6 +47,9 @@ func (c tablePlan) draft() (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	asked := plan.Crosstab{Columns: columns, Seed: freshSeed(), Answered: c.Bits}
+	asked := plan.Crosstab{Columns: columns, Answered: c.Bits}
+	if c.Route.Route != plan.RouteSum {
+		asked.Seed = freshSeed()
+	}
 	return c.plan(c.Title, plan.Question{Kind: "table", Table: &asked}, nil, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"})
 }
