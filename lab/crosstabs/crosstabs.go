@@ -1,5 +1,5 @@
-// Package crosstabs makes up people whose columns tell of each other, for tables of every two columns (docs/crosstabs.md).
-// Used by lab/cmd/confetti-lab/experiment.
+// Package crosstabs makes up people whose columns tell of each other, and measures tables of every two beside rivals
+// (docs/crosstabs.md). Used by lab/cmd/confetti-lab/experiment.
 package crosstabs
 
 import (

@@ -18,6 +18,7 @@ type Command struct {
 	LTN       experimentLTN       `cmd:"" name:"ltn" help:"Accuracy of what is learned from private features and labels, though everyone colludes."`
 	Strings   experimentStrings   `cmd:"" name:"strings" help:"How frequent strings that nobody listed are found, beside rivals, or among devices that lie."`
 	Tables    experimentTables    `cmd:"" help:"Make up people whose columns tell of each other, for tables of every two."`
+	Crosstabs experimentCrosstabs `cmd:"" help:"How exact tables of every two columns are, beside rivals."`
 }
 
 type experimentKDE struct {
