@@ -114,13 +114,14 @@ func Curated(python, way string, c Cell, p plan.Plan, limits Limits) (Way, error
 	switch {
 	case ctx.Err() != nil:
 		w.Missed = fmt.Sprintf("did not end in %v", limits.Time)
+		return w, nil
 	case errors.Is(err, exec.ErrNotFound):
 		w.Missed = "there is no " + python
+		return w, nil
 	case err != nil:
 		return w, fmt.Errorf("crosstabs: %s: %w: %s", way, err, last(trouble.String()))
-	default:
-		err = json.Unmarshal([]byte(said.String()), &w)
 	}
+	err = json.Unmarshal([]byte(said.String()), &w)
 	return w, err
 }
 

@@ -165,7 +165,12 @@ func together(to io.Writer, all [][]line) {
 				}
 			}
 		}
-		name := func(l line) string { return strings.Join(append(l.values, "")[:max(1, len(l.values))], ", ") }
+		name := func(l line) string {
+			if len(l.values) == 0 {
+				return "the count"
+			}
+			return strings.Join(l.values, ", ")
+		}
 		fmt.Fprintf(to, "Noise of these answers goes together by %.2f at most (of %s and %s); --json has all.\n\n", most, name(all[0][at[0]]), name(other[at[1]]))
 	}
 }
