@@ -133,6 +133,9 @@ func (b bit) envelope(c Worlds, o account.Options) []float64 {
 func (b bit) walk(c Worlds, o account.Options) (rising, falling []float64) {
 	points := int(math.Ceil(max(b.local(), b.mirror().local())/o.Step)) + 1
 	worlds := slices.Collect(c.all())
+	if b.symmetric() { // each of the other worlds is one of these upside down
+		worlds = worlds[:(len(worlds)+1)/2]
+	}
 	workers := min(runtime.GOMAXPROCS(0), 1+len(worlds)/8)
 	partial := make([][]float64, 2*workers)
 	tail := math.Max(o.Neglect/4, profile.MinTail)
@@ -142,14 +145,15 @@ func (b bit) walk(c Worlds, o account.Options) (rising, falling []float64) {
 		go func() {
 			defer wait.Done()
 			var law Others
-			rising, falling := sticks{bit: b}, sticks{bit: b.mirror()}
+			rising, falling := &sticks{bit: b}, &sticks{bit: b.mirror()}
+			if b.symmetric() {
+				falling = rising
+			}
 			for j := i; j < len(worlds); j += workers {
 				_, w := law.law(worlds[j].others, worlds[j].ones, b, tail)
 				rising.raise(w, o.Step, tail, points)
-				if !b.symmetric() {
-					slices.Reverse(w)
-					falling.raise(w, o.Step, tail, points)
-				}
+				slices.Reverse(w)
+				falling.raise(w, o.Step, tail, points)
 			}
 			partial[i], partial[workers+i] = rising.h, falling.h
 		}()

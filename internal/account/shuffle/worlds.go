@@ -182,5 +182,15 @@ func (c Worlds) Count() int {
 	return (c.Others()+stride-1)/stride + 1
 }
 
-// Ones returns the i-th number of ones, where all spread alike.
-func (c Worlds) Ones(i int) int { return min(c.Others(), i*(c.Dropped+1)) }
+// Ones returns the i-th number of ones, where all spread alike: from either end in full strides, so that the last
+// worlds are the first ones upside down. What is left over lies beside the middle.
+func (c Worlds) Ones(i int) int {
+	stride, last := c.Dropped+1, c.Count()-1
+	switch {
+	case 2*i < last:
+		return i * stride
+	case 2*i > last:
+		return c.Others() - (last-i)*stride
+	}
+	return c.Others() / 2
+}
