@@ -90,8 +90,8 @@ func TestWhatACollectionCosts(t *testing.T) {
 	row("sums of 1,024 cells", 2*preparing+taking, long)
 
 	// A day of 10^9 densities, where hops and analyzer open in lanes.
-	shuffled := measured(t, unlinked(read(t, "performance.md")), `in lanes on C: shuffle, X25519 \| [^|]*\| \| \| ([0-9.]+) \|`)
-	counted := measured(t, unlinked(read(t, "performance.md")), `in lanes on C: open and count \| [^|]*\| \| \| ([0-9.]+) \|`)
+	shuffled := measured(t, unlinked(read(t, "performance.md")), `in lanes: shuffle, X25519 \| [^|]*\| \| \| ([0-9.]+) \|`)
+	counted := measured(t, unlinked(read(t, "performance.md")), `in lanes: open and count \| [^|]*\| \| \| ([0-9.]+) \|`)
 	lanes := opening*(shuffled*(hops-1)+counted) + opening/many + accepting + mixing*hops // us an envelope
 	hours := 1e9 * many * lanes / 1e6 / 3600
 	plain := 1e9 * of(many) / 1e6 / 3600
