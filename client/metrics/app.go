@@ -39,6 +39,11 @@ func (a *App) Start(o client.Options) (stop func() error, err error) {
 	if flag.Lookup("test.v") != nil || os.Getenv("CI") != "" || os.Getenv(client.Off) != "" {
 		return func() error { return nil }, nil
 	}
+	return a.start(o)
+}
+
+// start does what Start does, wherever it is.
+func (a *App) start(o client.Options) (stop func() error, err error) {
 	if err := a.Open(o); err != nil {
 		return nil, err
 	}
@@ -46,9 +51,10 @@ func (a *App) Start(o client.Options) (stop func() error, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		o, _, _ := a.opened()
 		next := time.Time{}
 		for ctx.Err() == nil {
-			if now := time.Now(); !now.Before(next) {
+			if !o.Now().Before(next) {
 				next, _ = a.Step(ctx) // what failed is tried again, and an app is not bothered
 			} else if a.counted() {
 				a.stepping.Lock()

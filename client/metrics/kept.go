@@ -71,7 +71,7 @@ func load(store client.Store) (*state, error) {
 	return s, nil
 }
 
-// change has f change what is kept, alone.
+// change lets f change what is kept, alone.
 func change(store client.Store, f func(*state) error) error {
 	unlock, err := store.Lock()
 	if err != nil {

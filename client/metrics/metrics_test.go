@@ -568,6 +568,106 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
+// Two programs of one app count together.
+func TestTwoProgramsOnOneStoreLoseNothing(t *testing.T) {
+	s := series(t, 12, 12, kinds()...)
+	d := newDevice(t, registry(t, 1, s))
+	app, drawn := d.agreed()
+	other := d.opened()
+	d.at, _ = asked("week", 12, drawn.Round)
+	for range 5 {
+		for _, one := range []*App{app, other} {
+			if err := one.Record("export_used", 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := app.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(other.Close(), app.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if kept := d.season().Kept["export_used"]; kept.N != 10 {
+		t.Errorf("of 5 and 5 the device keeps %v", kept.N)
+	}
+	app, other = d.opened(), d.opened()
+	d.asks(s, drawn)
+	for _, one := range []*App{app, other} {
+		if _, err := one.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l, err := client.ReadLedger(d.store); err != nil || len(l.Entries) != 1 || len(d.came) != 1 {
+		t.Errorf("%v: %d answers, and %d came", err, len(l.Entries), len(d.came))
+	}
+}
+
+// A set is a season by itself, and is answered like the others.
+func TestASetIsAnsweredByItself(t *testing.T) {
+	s := series(t, 12, 12, items())
+	d := newDevice(t, registry(t, 1, s))
+	app := d.opened()
+	if err := app.Consent(true); err != nil {
+		t.Fatal(err)
+	}
+	d.at = starts
+	if err := app.keep(); err != nil {
+		t.Fatal(err)
+	}
+	read := func() season {
+		t.Helper()
+		kept, err := load(d.store)
+		if err != nil || kept.Seasons["week/languages/12"] == nil {
+			t.Fatalf("%v: %+v", err, kept)
+		}
+		return *kept.Seasons["week/languages/12"]
+	}
+	drawn := read()
+	d.at, _ = asked("week", 12, drawn.Round)
+	for _, item := range []string{"rust", "go", "python"} {
+		Set[string]{App: app, Name: "languages"}.Add(item)
+	}
+	if err := app.keep(); err != nil || !slices.Equal(read().Kept["languages"].Items, []string{"rust", "go", "python"}) {
+		t.Fatalf("%v: %+v", err, read())
+	}
+	d.asks(s, drawn)
+	if _, err := app.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := client.ReadLedger(d.store); err != nil || len(l.Entries) != 1 || !read().Over || read().Kept != nil {
+		t.Errorf("%v: %d answers, %+v", err, len(l.Entries), read())
+	}
+}
+
+// What runs in an app's background keeps what is counted, and stop keeps the rest.
+func TestTheBackgroundKeeps(t *testing.T) {
+	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))
+	app, drawn := d.agreed()
+	if err := app.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.at, _ = asked("week", 12, drawn.Round)
+	stop, err := app.start(d.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	Counter{App: app, Name: "export_used"}.Add(2)
+	for deadline := time.Now().Add(90 * time.Second); d.season().Kept["export_used"].N != 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is kept")
+		}
+	}
+	Counter{App: app, Name: "export_used"}.Add(3)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if kept := d.season().Kept["export_used"]; kept.N != 5 {
+		t.Errorf("of 2 and 3 the device keeps %v", kept.N)
+	}
+	Counter{App: app, Name: "export_used"}.Add(9) // closed: nothing
+}
+
 // A yes that came in the middle of the period says "unset"; who says no and yes again is asked nothing twice.
 func TestConsentInTheMiddle(t *testing.T) {
 	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))

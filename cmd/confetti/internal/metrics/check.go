@@ -209,12 +209,18 @@ func compare(f file, r metrics.Registry, at time.Time) (found, error) {
 	found.changes(r.Metrics(), listed, f, at)
 	found.rises()
 	found.Change = named(r.Metrics(), found.Before, listed, found.Now)
-	for _, one := range f.Reviewed {
+	found.By = found.decided(f.Reviewed)
+	return found, nil
+}
+
+// decided returns who has let the change through; "" where nobody has.
+func (found found) decided(all []review) string {
+	for _, one := range all {
 		if one.Change == found.Change && strings.TrimSpace(one.By) != "" && strings.TrimSpace(one.Says) != "" {
-			found.By = one.By
+			return one.By
 		}
 	}
-	return found, nil
+	return ""
 }
 
 // priced returns what an installation pays for a season of a study.
@@ -313,10 +319,14 @@ func (found *found) rises() {
 		for _, n := range []struct {
 			what   string
 			was, p float64
-		}{{"epsilon", was.Epsilon, p.Epsilon}, {"delta", was.Delta, p.Delta}, {"epsilon though everyone colludes", unlimited(was.Local), unlimited(p.Local)}} {
+		}{{"epsilon", was.Epsilon, p.Epsilon}, {"delta", was.Delta, p.Delta}} {
 			if n.p > n.was*(1+noted) {
 				found.more("each %s costs more a season: %s %.4g, and %.4g before", p.Key, n.what, n.p, n.was)
 			}
+		}
+		// This one is not promised: it moves with the number of metrics and of people, also where less is asked.
+		if unlimited(p.Local) > unlimited(was.Local)*(1+noted) {
+			found.Changes = append(found.Changes, change{"price", "each " + p.Key, fmt.Sprintf("though everyone colludes a season costs epsilon %.4g, and %.4g before", unlimited(p.Local), unlimited(was.Local))})
 		}
 		if p.Minimum < was.Minimum {
 			found.more("each %s is released of fewer people: %d, and %d before", p.Key, p.Minimum, was.Minimum)

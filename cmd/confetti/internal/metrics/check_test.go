@@ -1,0 +1,206 @@
+package metrics
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+)
+
+// declaring returns a file of two metrics, changed.
+func declaring(change func(*file)) file {
+	one := declared{Every: "week", Why: "Whether it is worth it", Owner: "ada@example.org", Ends: "2027-06-30"}
+	used, theme := one, one
+	used.Kind, used.Edges = "counter", []float64{1, 5}
+	theme.Kind, theme.Values = "category", []string{"light", "dark"}
+	f := file{Version: 1, App: "editor", Publishers: []string{"somebody"}, Week: &budget{1, 1e-7, 2000}, Metric: map[string]declared{"used": used, "theme": theme}}
+	if change != nil {
+		change(&f)
+	}
+	return f
+}
+
+// signedOf returns the registry that a file comes to.
+func signedOf(t *testing.T, f file, at time.Time) (r metrics.Registry) {
+	t.Helper()
+	r = metrics.Registry{App: f.App, Version: 1}
+	like, err := anybody(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range f.groups(at) {
+		s, err := f.study(g, like, like.Analyzer.Releases)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Series = append(r.Series, metrics.Series{From: 12, Until: 12, Metrics: g.metrics, Study: s})
+	}
+	return r
+}
+
+// Each change is told, and what asks for more is not let through without somebody who decides.
+func TestChangesAreToldAndRisesReviewed(t *testing.T) {
+	at := day(t, "2026-12-01")
+	old := signedOf(t, declaring(nil), at)
+	of := func(name string, change func(*declared)) func(*file) {
+		return func(f *file) {
+			d := f.Metric[name]
+			change(&d)
+			f.Metric[name] = d
+		}
+	}
+	seen := map[string]bool{}
+	for name, c := range map[string]struct {
+		change func(*file)
+		more   bool
+		told   string // of changes, or of what is more
+	}{
+		"nothing":        {nil, false, ""},
+		"another owner":  {of("used", func(d *declared) { d.Owner = "bo@example.org" }), false, ""},
+		"earlier end":    {of("used", func(d *declared) { d.Ends = "2027-03-31" }), false, "ends earlier, 2027-03-31"},
+		"less epsilon":   {func(f *file) { f.Week.Epsilon = 0.9 }, false, ""},
+		"more people":    {func(f *file) { f.Week.Minimum = 3000 }, false, ""},
+		"gone":           {func(f *file) { delete(f.Metric, "used") }, false, "devices delete what they kept"},
+		"ended":          {of("used", func(d *declared) { d.Ends = "2026-11-30" }), false, "devices delete what they kept"},
+		"more epsilon":   {func(f *file) { f.Week.Epsilon = 1.2 }, true, "costs more a season: epsilon 1.199, and 0.9995 before"},
+		"more delta":     {func(f *file) { f.Week.Delta = 1e-6 }, true, "costs more a season: delta"},
+		"fewer people":   {func(f *file) { f.Week.Minimum = 1500 }, true, "released of fewer people: 1500, and 2000 before"},
+		"a value more":   {of("theme", func(d *declared) { d.Values = []string{"light", "dark", "system"} }), true, "theme asks something else"},
+		"another word":   {of("theme", func(d *declared) { d.Values = []string{"bright", "dark"} }), true, "theme asks something else"},
+		"another reason": {of("theme", func(d *declared) { d.Why = "Who is depressed" }), true, `asked for another reason: "Who is depressed"`},
+		"longer":         {of("theme", func(d *declared) { d.Ends = "2027-09-30" }), true, "theme is asked for longer"},
+		"for years":      {of("theme", func(d *declared) { d.Ends = "2030-09-30" }), true, "ends more than a year ahead"},
+		"a question": {func(f *file) {
+			f.Metric["fonts"] = f.Metric["theme"]
+		}, true, "fonts is a new question"},
+	} {
+		f := declaring(c.change)
+		found, err := compare(f, old, at)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		said := strings.Join(found.More, "\n")
+		for _, one := range found.Changes {
+			said += "\n" + one.Says
+		}
+		if len(found.More) > 0 != c.more || !strings.Contains(said, c.told) {
+			t.Errorf("%s: more is %q, and the changes are %+v", name, found.More, found.Changes)
+		}
+		var undecided terminal.UnfinishedError
+		if err := found.verdict(); errors.As(err, &undecided) != c.more {
+			t.Errorf("%s: %v", name, err)
+		}
+		if seen[found.Change] && name != "another owner" && name != "nothing" && name != "gone" && name != "ended" {
+			t.Errorf("%s: another change has the name %s", name, found.Change)
+		}
+		seen[found.Change] = true
+		if !c.more {
+			continue
+		}
+		for _, r := range []struct {
+			review review
+			lets   bool
+		}{
+			{review{found.Change, "dpo@example.org", "2026-12-01", "Fine."}, true},
+			{review{found.Change, " ", "2026-12-01", "Fine."}, false},
+			{review{found.Change, "dpo@example.org", "2026-12-01", ""}, false},
+			{review{strings.Repeat("0", 16), "dpo@example.org", "2026-12-01", "Fine."}, false},
+		} {
+			found.By = found.decided([]review{r.review})
+			if err := found.verdict(); (err == nil) != r.lets {
+				t.Errorf("%s, %+v: %v", name, r.review, err)
+			}
+		}
+	}
+}
+
+// The worst time is that of every start: the seasons whose answers may fall into it are counted day by day.
+func TestTheWorstTimeIsThatOfEveryStart(t *testing.T) {
+	for _, every := range []string{"day", "week", "month"} {
+		for _, days := range []int{30, 365} {
+			most := 0
+			for start := range 800 {
+				from := day(t, "2026-03-01").AddDate(0, 0, start)
+				n := 0
+				for season := range 70 {
+					if at := metrics.Times(every, season); at.Opens.Before(from.AddDate(0, 0, days)) && at.Closes.After(from) {
+						n++
+					}
+				}
+				most = max(most, n)
+			}
+			if got := worst(every, days); got < most || got > most+1 {
+				t.Errorf("each %s: %d answers in %d days, and some start has %d", every, got, days, most)
+			}
+		}
+	}
+}
+
+// What a year costs is what a device's filter lets through, and no less.
+func TestAYearCostsWhatAFilterLetsThrough(t *testing.T) {
+	at := day(t, "2026-12-01")
+	found, err := compare(declaring(nil), metrics.Registry{}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	year, spends := worstOf(found.Now, 365)
+	if year.Answers != 15 || len(spends) != 15 || year.Epsilon >= 15*found.Now[0].Epsilon {
+		t.Fatalf("%+v of %d", year, len(spends))
+	}
+	for share, lets := range map[float64]bool{1: true, 0.98: false} {
+		f, err := account.NewFilter(share*year.Epsilon, year.Delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.More(20, spends[0]); got >= 15 != lets {
+			t.Errorf("a filter of %v times that has room for %d", share, got)
+		}
+	}
+}
+
+// What is refused leaves nothing behind.
+func TestSignRefuses(t *testing.T) {
+	x := founded(t, 1, day(t, "2026-12-01"))
+	x.asks(week)
+	quiet := terminal.Streams{Out: io.Discard, Err: io.Discard}
+	c := sign{asked: x.asked(), Parties: x.path("parties.toml"), Key: x.path("publisher.json"), Coordinator: x.path("coordinator.json"), Seasons: 1, Out: x.path("seasons")}
+	refused := func(what, want string) {
+		t.Helper()
+		if err := c.Run(quiet); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", what, err)
+		}
+		for _, left := range []string{c.Out, c.Registry} {
+			if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: leaves %s: %v", what, left, err)
+			}
+		}
+	}
+	refused("nobody decided", "more is asked than before")
+	x.reviewed(week)
+	c.Key = x.path("coordinator.json")
+	refused("another's key", "is not among the publishers")
+	c.Key, c.Seasons = x.path("publisher.json"), 0
+	refused("no season", "--seasons is 0")
+	c.Seasons, c.On = 1, "soon"
+	refused("no day", `--on "soon" is no day`)
+	c.On = x.asked().On
+	if err := c.Run(quiet); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(c.Registry)
+	x.must(err)
+	if err := c.Run(quiet); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	if again, err := os.ReadFile(c.Registry); err != nil || !slices.Equal(first, again) {
+		t.Errorf("signed again the registry is another: %v", err)
+	}
+}
