@@ -88,7 +88,7 @@ func (a *App) Open(o client.Options) error {
 		return errors.New("metrics: no store or no transport: give Options.Store and Options.Transport, such as native.Folder and native.Transport")
 	}
 	listed := map[string]Metric{}
-	for _, m := range registry.Metrics() {
+	for _, m := range registry.Metrics {
 		listed[m.Name] = m
 	}
 	err = change(o.Store, func(s *state) error {

@@ -92,10 +92,19 @@ func series(t testing.TB, from, until int, all ...Metric) Series {
 	}}
 }
 
+// listed returns all metrics of series.
+func listed(all ...Series) (of []Metric) {
+	for _, s := range all {
+		of = append(of, s.Metrics...)
+	}
+	slices.SortFunc(of, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
+	return of
+}
+
 // registry returns the text of one.
 func registry(t testing.TB, version int, all ...Series) []byte {
 	t.Helper()
-	text, err := Registry{App: "editor", Version: version, Series: all}.Sign(publisher)
+	text, err := Registry{App: "editor", Version: version, Metrics: listed(all...), Series: all}.Sign(publisher)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,14 +336,14 @@ func TestARegistryIsItsPublishersAndTheNewest(t *testing.T) {
 	d := newDevice(t, registry(t, 2, s))
 	d.opened()
 	refused("rolled back", "rolled back", registry(t, 1, s), d)
-	strangers, err := Registry{App: "editor", Version: 3, Series: []Series{s}}.Sign(stranger)
+	strangers, err := Registry{App: "editor", Version: 3, Metrics: listed(s), Series: []Series{s}}.Sign(stranger)
 	if err != nil {
 		t.Fatal(err)
 	}
 	refused("of a stranger", "is a stranger's", strangers, d)
-	refused("changed", "was changed after its publisher signed it", bytes.Replace(registry(t, 3, s), []byte(`"ada@example.org"`), []byte(`"eve@example.org"`), 1), d)
+	refused("changed", "was changed after its publisher signed it", bytes.ReplaceAll(registry(t, 3, s), []byte(`"ada@example.org"`), []byte(`"eve@example.org"`)), d)
 	refused("cut", "not a registry", registry(t, 3, s)[:100], d)
-	another, err := Registry{App: "player", Version: 9, Series: []Series{s}}.Sign(publisher)
+	another, err := Registry{App: "player", Version: 9, Metrics: listed(s), Series: []Series{s}}.Sign(publisher)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -187,8 +187,6 @@ type Series struct {
 	Until   int        `json:"until"`   // the last one
 	Metrics []Metric   `json:"metrics"` // of one period; one that is alone is by itself
 	Study   plan.Study `json:"study"`   // of each season, but for its times
-	// Retired says that no series follows: seasons that have begun go on, and say nothing of these metrics.
-	Retired bool `json:"retired,omitempty"`
 }
 
 // Key names the series that follow each other: one a period, and one a metric that is alone.
@@ -253,6 +251,7 @@ func (s Series) validate() error {
 type Registry struct {
 	App     string   `json:"app"`
 	Version int      `json:"version"` // a device takes no lower one after a higher one
+	Metrics []Metric `json:"metrics"` // that are asked from now on; a series may ask others too, of which nothing is said
 	Series  []Series `json:"series"`
 }
 
@@ -260,6 +259,14 @@ type Registry struct {
 func (r Registry) Validate() error {
 	if !regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`).MatchString(r.App) || r.Version < 1 {
 		return errors.New("metrics: a registry names its app in small letters, digits and -, and has a version from 1 on")
+	}
+	for i, m := range r.Metrics {
+		if err := m.Validate(); err != nil {
+			return fmt.Errorf("metrics: %w", err)
+		}
+		if i > 0 && r.Metrics[i-1].Name >= m.Name {
+			return errors.New("metrics: the metrics of a registry stand in the order of their names, each once")
+		}
 	}
 	for i, s := range r.Series {
 		if err := s.validate(); err != nil {
@@ -272,21 +279,6 @@ func (r Registry) Validate() error {
 		}
 	}
 	return nil
-}
-
-// Metrics returns those that are asked from now on, in the order of their names: of each series the newest.
-func (r Registry) Metrics() (all []Metric) {
-	newest := map[string]Series{}
-	for _, s := range r.Series {
-		newest[s.Key()] = s
-	}
-	for _, s := range newest {
-		if !s.Retired {
-			all = append(all, s.Metrics...)
-		}
-	}
-	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
-	return all
 }
 
 // signedRegistry is a registry as it lies in an app.

@@ -206,9 +206,9 @@ func compare(f file, r metrics.Registry, at time.Time) (found, error) {
 	}
 	found.Month, _ = worstOf(found.Now, 30)
 	found.Year, _ = worstOf(found.Now, 365)
-	found.changes(r.Metrics(), listed, f, at)
+	found.changes(r.Metrics, listed, f, at)
 	found.rises()
-	found.Change = named(r.Metrics(), found.Before, listed, found.Now)
+	found.Change = named(r.Metrics, found.Before, listed, found.Now)
 	found.By = found.decided(f.Reviewed)
 	return found, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
 // declaring returns a file of two metrics, changed.
@@ -41,6 +42,7 @@ func signedOf(t *testing.T, f file, at time.Time) (r metrics.Registry) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.Metrics = append(r.Metrics, g.metrics...)
 		r.Series = append(r.Series, metrics.Series{From: 12, Until: 12, Metrics: g.metrics, Study: s})
 	}
 	return r
@@ -202,5 +204,44 @@ func TestSignRefuses(t *testing.T) {
 	}
 	if again, err := os.ReadFile(c.Registry); err != nil || !slices.Equal(first, again) {
 		t.Errorf("signed again the registry is another: %v", err)
+	}
+}
+
+// A year of seasons that is signed at once lists what ends in it, and each season asks what has not ended.
+func TestMetricsEndOneAfterTheOther(t *testing.T) {
+	f := declaring(func(f *file) {
+		d := f.Metric["used"]
+		d.Ends = "2027-02-28"
+		f.Metric["used"] = d
+	})
+	at := day(t, "2026-12-01")
+	like, err := anybody(metrics.Registry{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	coordinator, err := relay.GenerateSignKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, fresh, err := f.plan(metrics.Registry{}, like, coordinator, at, 13)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Metrics) != 2 || len(r.Series) != 2 || len(r.Series[0].Metrics) != 2 || len(r.Series[1].Metrics) != 1 || r.Series[1].Metrics[0].Name != "theme" {
+		t.Fatalf("%d metrics are listed, and %d series ask them", len(r.Metrics), len(r.Series))
+	}
+	if last := metrics.Times("week", r.Series[1].Until).Opens; last.After(day(t, "2027-06-30")) || len(fresh) != r.Series[1].Until-11 {
+		t.Errorf("season %d opens at %v, and %d are new", r.Series[1].Until, last, len(fresh))
+	}
+	if s := newest(r)["week"]; len(s.Metrics) != 2 {
+		t.Errorf("what is asked now are %d metrics", len(s.Metrics))
+	}
+	// A month later what has begun stays, and what ended is dropped.
+	later, fresh, err := f.plan(r, like, coordinator, day(t, "2027-03-10"), 13)
+	if err != nil || len(fresh) != 0 || later.Version != 2 || len(later.Metrics) != 1 || later.Series[0].From < 14 {
+		t.Errorf("%v: version %d, %d new, series from %d", err, later.Version, len(fresh), later.Series[0].From)
+	}
+	if again, fresh, err := f.plan(later, like, coordinator, day(t, "2027-03-10"), 13); err != nil || len(fresh) != 0 || again.Version != 2 {
+		t.Errorf("%v: signed again it is version %d, with %d new", err, again.Version, len(fresh))
 	}
 }

@@ -88,7 +88,7 @@ func generate(r metrics.Registry, publishers []string, pkg, file string) ([]byte
 		return nil
 	}
 	var calls []call
-	for _, m := range r.Metrics() {
+	for _, m := range r.Metrics {
 		c := call{Metric: m, Go: camel(m.Name), Said: m.Says(), Type: map[string]string{"counter": "Counter", "category": "Category", "number": "Number", "set": "Set"}[m.Kind]}
 		if err := take(c.Go, m.Name); err != nil {
 			return nil, err

@@ -208,12 +208,18 @@ func readRegistry(path string, f file) (r metrics.Registry, err error) {
 	return r, nil
 }
 
-// newest returns the series that are asked now, by their keys.
+// newest returns by their keys the series that ask what a registry lists, each with that alone: of several the one that
+// asks the most, since metrics end one after the other.
 func newest(r metrics.Registry) map[string]metrics.Series {
 	all := map[string]metrics.Series{}
 	for _, s := range r.Series {
-		all[s.Key()] = s
+		asked := s
+		asked.Metrics = slices.DeleteFunc(slices.Clone(s.Metrics), func(m metrics.Metric) bool {
+			return !slices.ContainsFunc(r.Metrics, func(l metrics.Metric) bool { return l.Name == m.Name })
+		})
+		if n := len(asked.Metrics); n > 0 && n >= len(all[s.Key()].Metrics) {
+			all[s.Key()] = asked
+		}
 	}
-	maps.DeleteFunc(all, func(_ string, s metrics.Series) bool { return s.Retired })
 	return all
 }

@@ -93,15 +93,15 @@ func draw(f file, r metrics.Registry) ([]byte, error) {
 	worst := account.Guarantee{Epsilon: month.Epsilon, Delta: month.Delta, Adjacency: account.Replacement}
 	var gone []string
 	for _, s := range r.Series {
-		if s.Retired {
-			for _, m := range s.Metrics {
+		for _, m := range s.Metrics {
+			if !slices.ContainsFunc(r.Metrics, func(l metrics.Metric) bool { return l.Name == m.Name }) && !slices.Contains(gone, m.Name) {
 				gone = append(gone, m.Name)
 			}
 		}
 	}
 	var text bytes.Buffer
 	err := dictionary.Execute(&text, map[string]any{
-		"App": r.App, "Version": r.Version, "Count": len(r.Metrics()), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone,
+		"App": r.App, "Version": r.Version, "Count": len(r.Metrics), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone,
 		"Sure": account.Percent(worst.Posterior(0.5)), "Month": fmt.Sprintf("%.3g", month.Epsilon), "Year": fmt.Sprintf("%.3g", year.Epsilon), "Local": year.local(),
 	})
 	return text.Bytes(), err

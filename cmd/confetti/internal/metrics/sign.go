@@ -168,9 +168,11 @@ func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignK
 	next := metrics.Registry{App: f.App, Version: old.Version}
 	known := map[string]bool{}
 	keys := map[string]bool{}
-	for key := range f.groups(at) {
+	for key, g := range f.groups(at) {
 		keys[key] = true
+		next.Metrics = append(next.Metrics, g.metrics...)
 	}
+	slices.SortFunc(next.Metrics, func(a, b metrics.Metric) int { return strings.Compare(a.Name, b.Name) })
 	for _, s := range old.Series {
 		keys[s.Key()] = true
 		for season := s.From; season <= s.Until; season++ {
@@ -194,7 +196,7 @@ func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignK
 			}
 			one := metrics.Series{From: season, Until: season, Metrics: g.metrics, Study: study}
 			if n := len(all); n > 0 && all[n-1].Until == season-1 && reflect.DeepEqual(all[n-1].Metrics, one.Metrics) && reflect.DeepEqual(all[n-1].Study, one.Study) {
-				all[n-1].Until, all[n-1].Retired = season, false
+				all[n-1].Until = season
 			} else {
 				all = append(all, one)
 			}
@@ -210,8 +212,7 @@ func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignK
 	return next, fresh, next.Validate()
 }
 
-// begun returns the series of a registry as far as their seasons have begun and are not over. They are retired, unless
-// others follow.
+// begun returns the series of a registry as far as their seasons have begun and are not over.
 func begun(old metrics.Registry, key, every string, first int, at time.Time) (all []metrics.Series) {
 	for _, s := range old.Series {
 		if s.Key() != key {
@@ -224,9 +225,6 @@ func begun(old metrics.Registry, key, every string, first int, at time.Time) (al
 		if s.From <= s.Until {
 			all = append(all, s)
 		}
-	}
-	if n := len(all); n > 0 {
-		all[n-1].Retired = true
 	}
 	return all
 }

@@ -486,7 +486,7 @@ ends = 2027-06-30
 	x.must(page{asked: x.asked(), Out: out}.Run(terminal.Streams{Out: io.Discard, Err: io.Discard}))
 	shown, err := os.ReadFile(out)
 	x.must(err)
-	for _, want := range []string{"What does editor ask of you?", "Which theme is the default", "ada@example.org", "30 June 2027", "light, dark, unset", "dpo@example.org"} {
+	for _, want := range []string{"What does editor ask of you?", "Which theme is the default", "ada@example.org", "30 June 2027", "light, dark, unset", "dpo@example.org", "What ended: 1", "<code>export_used</code>"} {
 		if !strings.Contains(string(shown), want) {
 			t.Errorf("the page does not say %q", want)
 		}
