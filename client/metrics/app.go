@@ -173,8 +173,8 @@ func (a *App) New() ([]string, error) {
 	return all, nil
 }
 
-// Record counts by name, for scripts: a whole number for a counter, a number for a number, a text for a category, and a
-// text for one item of a set. It refuses a name that is not listed and a value of another type. A value outside the
+// Record counts by name, for scripts: a whole number for a counter, a number for a number, a text for a category or
+// a string, and a text for one item of a set. It refuses a name that is not listed and a value of another type. A value outside the
 // metric's domain is counted as such, and Record says so.
 func (a *App) Record(name string, v any) error {
 	switch v := v.(type) {
@@ -183,7 +183,7 @@ func (a *App) Record(name string, v any) error {
 	case float64:
 		return a.count(name, true, value{N: v}, "number")
 	case string:
-		return a.count(name, true, value{Text: v}, "category", "set")
+		return a.count(name, true, value{Text: v}, "category", "set", "string")
 	}
 	return fmt.Errorf("metrics: %s: a %T is no value of a metric: give a whole number, a number or a text", plan.Quoted(name), v)
 }
@@ -284,3 +284,12 @@ type Number struct {
 
 // Set gives it a number.
 func (n Number) Set(x float64) { _ = n.App.count(n.Name, false, value{N: x}, "number") }
+
+// String keeps the last text of a period, of which nobody has a list.
+type String struct {
+	App  *App
+	Name string
+}
+
+// Set keeps the text.
+func (s String) Set(text string) { _ = s.App.count(s.Name, false, value{Text: text}, "string") }

@@ -43,10 +43,10 @@ func Times(every string, season int) plan.Times {
 	return plan.Times{Opens: begins(every, first+1), Closes: begins(every, first+Rounds(every)+2)}
 }
 
-// Open returns the first season that can still be asked from its beginning: its study opens after that time.
-func Open(every string, at time.Time) int {
+// Next returns the first season that begins after a time. What has begun stays as it was signed: devices have drawn.
+func Next(every string, at time.Time) int {
 	season := 0
-	for !Times(every, season).Opens.After(at) && season < maxSeason {
+	for first, _ := asked(every, season, 1); !first.After(at) && season < maxSeason; first, _ = asked(every, season, 1) {
 		season++
 	}
 	return season

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
@@ -152,6 +153,10 @@ func (m Metric) fits(v value) (value, error) {
 		if !plan.Finite(v.N) {
 			return value{}, fmt.Errorf("metrics: %s takes finite numbers", m.Name)
 		}
+	case "string":
+		if n := m.length(v.Text); n < 1 || n > m.Longest {
+			return value{}, fmt.Errorf("metrics: %s takes texts of 1 to %d characters of its alphabet, and this is none: it is not kept", m.Name, m.Longest)
+		}
 	default:
 		if !slices.Contains(m.Values, v.Text) {
 			v.Text = other
@@ -159,6 +164,28 @@ func (m Metric) fits(v value) (value, error) {
 		}
 	}
 	return v, nil
+}
+
+// length returns how many characters a string has; 0 where one is not in the alphabet.
+func (m Metric) length(text string) (n int) {
+	if m.Alphabet == "" {
+		return len(text)
+	}
+	for _, r := range text {
+		if !strings.ContainsRune(m.Alphabet, r) {
+			return 0
+		}
+		n++
+	}
+	return n
+}
+
+// field returns the name that a plan asks the metric by.
+func (m Metric) field() string {
+	if m.Kind == "string" {
+		return "string"
+	}
+	return m.Name
 }
 
 // add returns what is kept of a metric once another value has come to what there was.
@@ -201,9 +228,11 @@ func (m Metric) answer(v value, some, whole bool) any {
 		return v.Items[:min(len(v.Items), m.Most)]
 	}
 	switch {
+	case m.Kind == "string" && !(some && whole):
+		return strings.Repeat("?", m.Longest+1) // too long: the plan says one reserved string of those without any
 	case !whole, !some && m.Kind != "counter":
 		return unset
-	case m.Kind == "category":
+	case m.Kind == "category", m.Kind == "string":
 		return v.Text
 	}
 	cell := 0

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
 	_ "github.com/confetti-dp/confetti/question/histogram"
+	_ "github.com/confetti-dp/confetti/question/strings"
 )
 
 func TestMain(m *testing.M) {
@@ -73,10 +75,14 @@ func series(t testing.TB, from, until int, all ...Metric) Series {
 	}
 	known, there := designed.Load(fmt.Sprint(all))
 	if !there {
+		minimum := 40
+		if all[0].Kind == "string" {
+			minimum = 5000
+		}
 		p, err := design.Fill(plan.Plan{
 			Version: plan.Version, Title: "editor, each week", Question: Question(all),
 			Budget:    plan.Budget{Epsilon: 5, Delta: 1e-4, Adjacency: "replacement", DishonestShare: 0.1},
-			Crowd:     plan.Crowd{Minimum: 40},
+			Crowd:     plan.Crowd{Minimum: minimum},
 			Envelopes: plan.Envelopes{Suite: "x25519"},
 			Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "North", Key: key.Public().String(), URL: "https://hop.test"}}}}}},
 			Analyzer:  plan.Party{Operator: "Research", Key: key.Public().String(), URL: "https://analyzer.test", Releases: public(releases)},
@@ -221,11 +227,12 @@ func TestTheCalendar(t *testing.T) {
 		if times := Times(c.every, c.season); !from.Equal(c.from) || !until.Equal(c.until) || !times.Opens.Equal(c.opens) || !times.Closes.Equal(c.after) {
 			t.Errorf("%s, season %d, round %d: %v to %v, %v", c.every, c.season, c.round, from, until, times)
 		}
-		if got := Open(c.every, c.opens.Add(-time.Second)); got != c.season {
-			t.Errorf("%s: season %d is open before %v, want %d", c.every, got, c.opens, c.season)
+		begins, _ := asked(c.every, c.season, 1)
+		if got := Next(c.every, begins.Add(-time.Second)); got != c.season {
+			t.Errorf("%s: season %d is next before %v, want %d", c.every, got, begins, c.season)
 		}
-		if got := Open(c.every, c.opens); got != c.season+1 {
-			t.Errorf("%s: season %d is open at %v, want %d", c.every, got, c.opens, c.season+1)
+		if got := Next(c.every, begins); got != c.season+1 {
+			t.Errorf("%s: season %d is next at %v, want %d", c.every, got, begins, c.season+1)
 		}
 	}
 }
@@ -612,40 +619,56 @@ func TestTwoProgramsOnOneStoreLoseNothing(t *testing.T) {
 	}
 }
 
-// A set is a season by itself, and is answered like the others.
-func TestASetIsAnsweredByItself(t *testing.T) {
-	s := series(t, 12, 12, items())
-	d := newDevice(t, registry(t, 1, s))
-	app := d.opened()
-	if err := app.Consent(true); err != nil {
-		t.Fatal(err)
-	}
-	d.at = starts
-	if err := app.keep(); err != nil {
-		t.Fatal(err)
-	}
-	read := func() season {
-		t.Helper()
-		kept, err := load(d.store)
-		if err != nil || kept.Seasons["week/languages/12"] == nil {
-			t.Fatalf("%v: %+v", err, kept)
+// What is a season by itself is answered like the others: a set, and a string.
+func TestWhatIsAloneIsAnswered(t *testing.T) {
+	text := Metric{Name: "plugin", Kind: "string", Alphabet: "abcdefghijklmnopqrstuvwxyz-", Longest: 12, Every: "week", Why: "Which one breaks", Owner: "cy@example.org", Ends: "2027-06-30"}
+	for _, c := range []struct {
+		metric Metric
+		record []string
+		kept   value
+	}{
+		{items(), []string{"rust", "go", "python"}, value{Items: []string{"rust", "go", "python"}}},
+		{text, []string{"vim-mode", "spell", "not a plugin"}, value{Text: "spell"}},
+		{text, nil, value{}},
+	} {
+		s := series(t, 12, 12, c.metric)
+		d := newDevice(t, registry(t, 1, s))
+		app := d.opened()
+		if err := app.Consent(true); err != nil {
+			t.Fatal(err)
 		}
-		return *kept.Seasons["week/languages/12"]
-	}
-	drawn := read()
-	d.at, _ = asked("week", 12, drawn.Round)
-	for _, item := range []string{"rust", "go", "python"} {
-		Set[string]{App: app, Name: "languages"}.Add(item)
-	}
-	if err := app.keep(); err != nil || !slices.Equal(read().Kept["languages"].Items, []string{"rust", "go", "python"}) {
-		t.Fatalf("%v: %+v", err, read())
-	}
-	d.asks(s, drawn)
-	if _, err := app.Step(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if l, err := client.ReadLedger(d.store); err != nil || len(l.Entries) != 1 || !read().Over || read().Kept != nil {
-		t.Errorf("%v: %d answers, %+v", err, len(l.Entries), read())
+		d.at = starts
+		if err := app.keep(); err != nil {
+			t.Fatal(err)
+		}
+		read := func() season {
+			t.Helper()
+			kept, err := load(d.store)
+			if err != nil || kept.Seasons[id(s, 12)] == nil {
+				t.Fatalf("%v: %+v", err, kept)
+			}
+			return *kept.Seasons[id(s, 12)]
+		}
+		drawn := read()
+		d.at, _ = asked("week", 12, drawn.Round)
+		for _, item := range c.record {
+			if err := app.Record(c.metric.Name, item); err != nil != (item == "not a plugin") {
+				t.Error(err)
+			}
+		}
+		if err := app.keep(); err != nil {
+			t.Fatal(err)
+		}
+		if got := read().Kept[c.metric.Name]; !reflect.DeepEqual(got, c.kept) {
+			t.Errorf("%s: the device keeps %+v", c.metric.Name, got)
+		}
+		d.asks(s, drawn)
+		if _, err := app.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := client.ReadLedger(d.store); err != nil || len(l.Entries) != 1 || len(d.came) != 1 || !read().Over || read().Kept != nil {
+			t.Errorf("%s: %v: %d answers, %+v", c.metric.Name, err, len(l.Entries), read())
+		}
 	}
 }
 

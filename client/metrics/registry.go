@@ -30,19 +30,22 @@ import (
 // Metric is one thing that an app may be asked.
 type Metric struct {
 	Name   string    `json:"name"`
-	Kind   string    `json:"kind"`             // "counter", "category", "number", "set"
+	Kind   string    `json:"kind"`             // "counter", "category", "number", "set", "string"
 	Values []string  `json:"values,omitempty"` // category, set: the domain
 	Edges  []float64 `json:"edges,omitempty"`  // counter, number: where a cell begins, beside the lowest
 	Keep   string    `json:"keep,omitempty"`   // number: "last", "highest" or "lowest" of the period
 	Most   int       `json:"most,omitempty"`   // set: at most so many items
-	Every  string    `json:"every"`            // "day", "week", "month"
-	Why    string    `json:"why"`              // as people are told
-	Owner  string    `json:"owner"`
-	Ends   string    `json:"ends"` // a day, such as 2027-06-30: the last that may be asked of
+	// Of a string: its characters (none: any text, in bytes of UTF-8), and how many it has at most.
+	Alphabet string `json:"alphabet,omitempty"`
+	Longest  int    `json:"longest,omitempty"`
+	Every    string `json:"every"` // "day", "week", "month"
+	Why      string `json:"why"`   // as people are told
+	Owner    string `json:"owner"`
+	Ends     string `json:"ends"` // a day, such as 2027-06-30: the last that may be asked of
 }
 
 // ofKind lists what a metric may be.
-var ofKind = []string{"counter", "category", "number", "set"}
+var ofKind = []string{"counter", "category", "number", "set", "string"}
 
 // unset is what a device says that did not count for the whole period.
 const unset = "unset"
@@ -64,7 +67,8 @@ func (m Metric) Validate() error {
 	require(slices.Contains(ofKind, m.Kind), "kind must be one of %s", strings.Join(ofKind, ", "))
 	listed := m.Kind == "category" || m.Kind == "set"
 	require(listed == (len(m.Values) > 0), "values are of a category and a set, which need them")
-	require(listed == (len(m.Edges) == 0), "edges are of a counter and a number, which need them")
+	require((m.Kind == "counter" || m.Kind == "number") == (len(m.Edges) > 0), "edges are of a counter and a number, which need them")
+	require((m.Kind == "string") == (m.Longest > 0) && (m.Kind == "string" || m.Alphabet == ""), "longest and alphabet are of a string, which needs the first")
 	for i, e := range m.Edges {
 		require(plan.Finite(e) && (i == 0 || e > m.Edges[i-1]), "edges must be finite and rise")
 		require(m.Kind != "counter" || e >= 1 && e == math.Trunc(e) && e <= 1<<31, "edges of a counter are whole numbers from 1 on")
@@ -97,15 +101,16 @@ func (m Metric) Ended(at time.Time) bool {
 	return err != nil || !at.Before(last)
 }
 
-// Alone reports whether the metric is a plan by itself: a set beside others would make all of them cost more.
-func (m Metric) Alone() bool { return m.Kind == "set" }
+// Alone reports whether the metric is a plan by itself: a set beside others would make all of them cost more, and
+// strings are found in a way of their own.
+func (m Metric) Alone() bool { return m.Kind == "set" || m.Kind == "string" }
 
 // Cells returns the words for what a device may say, as a release has them.
 func (m Metric) Cells() []string {
 	switch m.Kind {
 	case "category":
 		return append(slices.Clone(m.Values), unset)
-	case "set":
+	case "set", "string":
 		return slices.Clone(m.Values)
 	}
 	cells := make([]string, 0, len(m.Edges)+2)
@@ -143,8 +148,13 @@ func (m Metric) cell(i int) string {
 // Says returns in words what is asked of the metric, and until when.
 func (m Metric) Says() string {
 	asks := strings.Join(m.Cells(), ", ")
-	if m.Kind == "set" {
+	switch {
+	case m.Kind == "set":
 		asks = fmt.Sprintf("up to %d of %s", m.Most, asks)
+	case m.Alphabet != "":
+		asks = fmt.Sprintf("a text of up to %d characters of %s", m.Longest, m.Alphabet)
+	case m.Kind == "string":
+		asks = fmt.Sprintf("any text of up to %d bytes", m.Longest)
 	}
 	return fmt.Sprintf("%s. Each %s: %s. Ends %s.", strings.TrimSuffix(m.Why, "."), m.Every, asks, m.Ends)
 }
@@ -168,6 +178,11 @@ func (m Metric) attribute() plan.Attribute {
 // Question returns what a plan of these metrics asks, without the numbers of its noise. Several are sampled: a device
 // says one of them, and a metric more costs exactness and not privacy.
 func Question(all []Metric) plan.Question {
+	if m := all[0]; m.Kind == "string" {
+		seed := sha256.Sum256([]byte("confetti/metrics/strings/v1\n" + m.Name)) // public: it decides nothing about privacy
+		ask := &plan.Strings{Alphabet: m.Alphabet, Longest: m.Longest, Seed: hex.EncodeToString(seed[:])}
+		return plan.Question{Kind: "strings", Unfit: plan.UnfitReference, Strings: ask}
+	}
 	h := &plan.Histogram{Randomizer: plan.Randomizer{Name: "krr", Accounting: "exact"}}
 	for _, m := range all {
 		h.Attributes = append(h.Attributes, m.attribute())
@@ -237,12 +252,17 @@ func (s Series) validate() error {
 		return errors.New("the study is not of one answer a season, for everybody, under replacement")
 	}
 	// What is asked follows from the metrics, but for the numbers of the noise, which the promise speaks of.
-	if asked := of.Plan.Question.Histogram; asked != nil {
-		want := Question(s.Metrics)
-		want.Histogram.Randomizer = asked.Randomizer
-		if reflect.DeepEqual(want, of.Plan.Question) {
-			return nil
-		}
+	want, asked := Question(s.Metrics), of.Plan.Question
+	switch {
+	case want.Histogram != nil && asked.Histogram != nil:
+		want.Histogram.Randomizer = asked.Histogram.Randomizer
+	case want.Strings != nil && asked.Strings != nil:
+		numbers := *asked.Strings
+		numbers.Alphabet, numbers.Longest, numbers.Seed = want.Strings.Alphabet, want.Strings.Longest, want.Strings.Seed
+		want.Strings = &numbers
+	}
+	if reflect.DeepEqual(want, asked) {
+		return nil
 	}
 	return errors.New("the study asks something else than its metrics say")
 }

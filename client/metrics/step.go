@@ -189,7 +189,7 @@ func (a *App) settle(ctx context.Context, series Series, number int, now time.Ti
 	answers := client.Answers{}
 	for _, m := range series.Metrics {
 		v, some := one.Kept[m.Name]
-		answers[m.Name] = m.answer(v, some, s.counts(m, listed, from))
+		answers[m.field()] = m.answer(v, some, s.counts(m, listed, from))
 	}
 	c, err := client.Open(signed, with)
 	if err != nil {

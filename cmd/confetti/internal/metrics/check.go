@@ -439,6 +439,8 @@ func (c cost) local() string {
 		return "-"
 	case c.Local < 0:
 		return "no limit"
+	case !(account.Guarantee{Epsilon: c.Local, Adjacency: account.Replacement}).Meaningful():
+		return fmt.Sprintf("epsilon %.4g, %s", c.Local, account.NoProtection)
 	}
 	return fmt.Sprintf("epsilon %.4g", c.Local)
 }

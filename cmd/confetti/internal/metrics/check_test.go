@@ -236,6 +236,12 @@ func TestMetricsEndOneAfterTheOther(t *testing.T) {
 	if s := newest(r)["week"]; len(s.Metrics) != 2 {
 		t.Errorf("what is asked now are %d metrics", len(s.Metrics))
 	}
+	// On the second day of a season a metric leaves: the season stays as it is, and the next one is without it.
+	without := declaring(func(f *file) { delete(f.Metric, "used") })
+	begun, _, err := without.plan(r, like, coordinator, day(t, "2026-12-08"), 2)
+	if err != nil || len(begun.Metrics) != 1 || len(begun.Series) != 2 || begun.Series[0].From != 12 || begun.Series[0].Until != 12 || len(begun.Series[0].Metrics) != 2 || len(begun.Series[1].Metrics) != 1 {
+		t.Errorf("%v: %d metrics are listed, and %+v", err, len(begun.Metrics), begun.Series)
+	}
 	// A month later what has begun stays, and what ended is dropped.
 	later, fresh, err := f.plan(r, like, coordinator, day(t, "2027-03-10"), 13)
 	if err != nil || len(fresh) != 0 || later.Version != 2 || len(later.Metrics) != 1 || later.Series[0].From < 14 {

@@ -7,6 +7,7 @@ import (
 	"go/format"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode"
@@ -88,8 +89,12 @@ func generate(r metrics.Registry, publishers []string, pkg, file string) ([]byte
 		return nil
 	}
 	var calls []call
+	var links []string // the kinds of question that the app links
 	for _, m := range r.Metrics {
-		c := call{Metric: m, Go: camel(m.Name), Said: m.Says(), Type: map[string]string{"counter": "Counter", "category": "Category", "number": "Number", "set": "Set"}[m.Kind]}
+		if kind := metrics.Question([]metrics.Metric{m}).Kind; !slices.Contains(links, kind) {
+			links = append(links, kind)
+		}
+		c := call{Metric: m, Go: camel(m.Name), Said: m.Says(), Type: map[string]string{"counter": "Counter", "category": "Category", "number": "Number", "set": "Set", "string": "String"}[m.Kind]}
 		if err := take(c.Go, m.Name); err != nil {
 			return nil, err
 		}
@@ -111,7 +116,7 @@ func generate(r metrics.Registry, publishers []string, pkg, file string) ([]byte
 		return nil, fmt.Errorf("the folder %q is no name of a package in Go", pkg)
 	}
 	var text bytes.Buffer
-	if err := goCode.Execute(&text, map[string]any{"Package": pkg, "App": r.App, "Registry": file, "Publishers": publishers, "Calls": calls}); err != nil {
+	if err := goCode.Execute(&text, map[string]any{"Package": pkg, "App": r.App, "Registry": file, "Publishers": publishers, "Calls": calls, "Links": slices.Sorted(slices.Values(links))}); err != nil {
 		return nil, err
 	}
 	return format.Source(text.Bytes())

@@ -19,12 +19,13 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // every returns a registry of each kind; nobody has designed a study for it.
 func every() metrics.Registry {
 	one := metrics.Metric{Every: "week", Owner: "ada@example.org", Ends: "2027-06-30"}
-	counter, category, number, set := one, one, one, one
+	counter, category, number, set, text := one, one, one, one, one
 	counter.Name, counter.Kind, counter.Edges, counter.Why = "export_used", "counter", []float64{1, 2, 5, 10}, "Whether export is worth a button"
 	category.Name, category.Kind, category.Values, category.Why = "theme", "category", []string{"light", "dark", "high-contrast"}, "Which theme is the default"
 	number.Name, number.Kind, number.Edges, number.Keep, number.Why = "start_seconds", "number", []float64{0.5, 1, 2.5}, "highest", "Whether starting got slower"
 	set.Name, set.Kind, set.Values, set.Most, set.Why = "languages", "set", []string{"go", "rust", "c++"}, 2, "Which highlighters to keep"
-	return metrics.Registry{App: "editor", Version: 1, Metrics: []metrics.Metric{counter, set, number, category}}
+	text.Name, text.Kind, text.Alphabet, text.Longest, text.Why = "failing_plugin", "string", "abcdefghijklmnopqrstuvwxyz-", 12, "Which plugins break that we do not know"
+	return metrics.Registry{App: "editor", Version: 1, Metrics: []metrics.Metric{counter, text, set, number, category}}
 }
 
 func TestCodeOfEveryKindIsGolden(t *testing.T) {
@@ -89,6 +90,7 @@ func TestCalls(t *testing.T) {
 	Theme.Set(ThemeDark)
 	StartSeconds.Set(1.2)
 	Languages.Add(LanguagesC)
+	FailingPlugin.Set("vim-mode")
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -97,9 +99,9 @@ func TestCalls(t *testing.T) {
 
 func TestCodeRefusesNamesThatCollide(t *testing.T) {
 	for name, change := range map[string]func(*metrics.Registry){
-		"two values": func(r *metrics.Registry) { r.Metrics[3].Values = []string{"a b", "a-b"} },
+		"two values": func(r *metrics.Registry) { r.Metrics[4].Values = []string{"a b", "a-b"} },
 		"its own":    func(r *metrics.Registry) { r.Metrics[0].Name = "start" },
-		"no letter":  func(r *metrics.Registry) { r.Metrics[3].Values = []string{"dark", "++"} },
+		"no letter":  func(r *metrics.Registry) { r.Metrics[4].Values = []string{"dark", "++"} },
 	} {
 		r := every()
 		change(&r)

@@ -44,6 +44,8 @@ type declared struct {
 	Edges   []float64 `json:"edges"`
 	Keep    string    `json:"keep"`
 	Most    int       `json:"most"`
+	Letters string    `json:"alphabet"`
+	Longest int       `json:"longest"`
 	Every   string    `json:"every"`
 	Why     string    `json:"why"`
 	Owner   string    `json:"owner"`
@@ -132,7 +134,7 @@ func (f file) period(every string) *budget {
 func (d declared) own() budget { return budget{d.Epsilon, d.Delta, d.Minimum} }
 
 func (d declared) metric(name string) metrics.Metric {
-	return metrics.Metric{Name: name, Kind: d.Kind, Values: d.Values, Edges: d.Edges, Keep: d.Keep, Most: d.Most, Every: d.Every, Why: d.Why, Owner: d.Owner, Ends: d.Ends}
+	return metrics.Metric{Name: name, Kind: d.Kind, Values: d.Values, Edges: d.Edges, Keep: d.Keep, Most: d.Most, Alphabet: d.Letters, Longest: d.Longest, Every: d.Every, Why: d.Why, Owner: d.Owner, Ends: d.Ends}
 }
 
 // groups returns what is asked of a time, by the keys of series.

@@ -183,7 +183,7 @@ func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignK
 	var fresh []signedSeason
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		every, _, _ := strings.Cut(key, "/")
-		first := metrics.Open(every, at)
+		first := metrics.Next(every, at)
 		all := begun(old, key, every, first, at)
 		for season := first; season < first+seasons; season++ {
 			g, some := f.groups(metrics.Times(every, season).Opens)[key]
