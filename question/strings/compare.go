@@ -27,9 +27,12 @@ func (q *Question) Compare() []question.Comparison {
 		nats = usualBytes
 	}
 	deviation := q.deviation(n)
-	says := fmt.Sprintf("Of %d respondents a string that %.0f hold is found nine times in ten, if strings are spelt as words are, and one that %.0f hold if they are spelt at random. Of strings that nobody holds an expected %g passes each test, in all and once more for each beginning that somebody holds; those that share cells by chance are not counted. A count is right to %.0f, mostly, if no string is held by more than one in %.0f. ",
-		n, q.needed(n, nats, usualPart), q.needed(n, math.Log(float64(q.code.Symbols())), 1), False, 1.96*deviation, 1/math.Sqrt(usualAlike))
+	says := fmt.Sprintf("Of %d respondents a string that %.0f hold is found nine times in ten, if strings are spelt as words are, and one that %.0f hold if they are spelt at random. Each string that stands out is checked by numbers that had no part in choosing it, and one that nobody holds passes with probability %g at most. A count is right to %.0f, mostly, if no string is held by more than one in %.0f. ",
+		n, q.needed(n, nats, usualPart), q.needed(n, math.Log(float64(q.code.Symbols())), 1), Check, 1.96*deviation, 1/math.Sqrt(usualAlike))
 	says += fmt.Sprintf("That is by %d buckets of %d people each, on average. ", q.code.Buckets, n/q.code.Buckets) + q.Liars()
+	if tail := float64(q.code.Tail) * math.Log(float64(q.code.Cells)); tail < -math.Log(Check) {
+		says += fmt.Sprintf(" A tail of %d positions of %d cells tells too few strings apart for any to pass its check: give more of either.", q.code.Tail, q.code.Cells)
+	}
 	return []question.Comparison{{Key: "strings", Label: "What is found", Says: says}}
 }
 

@@ -93,7 +93,7 @@ func designSummed(p plan.Plan, ask *plan.Strings) (plan.Plan, error) {
 		return p, err
 	}
 	named := *p.Route.Sum
-	named.Law = plan.LawGaussian // of another tests of strings would promise too much
+	named.Law = plan.LawGaussian // of another intervals of strings would promise too much
 	p.Route.Sum = &named
 	route, err := sumprivacy.Calibrate(p, changed(s))
 	p.Route.Sum = &route
@@ -107,7 +107,7 @@ func fillSummed(ask *plan.Strings, people int) error {
 	// More positions than bits take: each pair is a one of its own, and these shall be few among all.
 	s.Cells, s.Hashes, s.Tail = summedCells, 3, 12
 	if s.Length() <= short {
-		s.Hashes, s.Tail = 5, 4
+		s.Hashes, s.Tail = 4, 12
 	}
 	for float64(s.Hashes)*math.Log(float64(s.Cells)) < sharper*math.Log(float64(s.Symbols())) {
 		s.Hashes++

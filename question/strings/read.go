@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// False is the expected number of strings that nobody holds which each test lets pass, but for cells shared by chance.
-const False = decode.False
+// Check is the probability with which a string that nobody holds passes its check, at most.
+const Check = decode.Check
 
 // NewTally counts zeros and ones in each row, or has the sums of vectors.
 func (q *Question) NewTally() tally.Tally {
@@ -30,6 +30,8 @@ type Model struct {
 	// some are no devices of the plan. It is 0 of sums.
 	Answers float64
 	Found   []decode.Found // the most frequent first; of an empty text is the reserved string
+	// FalseAtMost bounds how many of them nobody holds, in expectation.
+	FalseAtMost float64
 }
 
 // Learn estimates the sum of all vectors, and reads strings out of it.
@@ -42,7 +44,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	if t, ok := crowds[0].Tally.(*tally.Sums); ok {
 		sum := q.scaled(t)
 		m.Error = sum.Error
-		m.Found = decode.Strings(q.code, sum.Vector, m.Error, nil)
+		m.Found, m.FalseAtMost = decode.Strings(q.code, sum.Vector, m.Error, nil)
 		return m, nil
 	}
 	counted := crowds[0].Tally.(*tally.Counts)
@@ -58,7 +60,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		m.Answers += float64(n) / float64(m.Respondents)
 	}
 	m.Error = math.Hypot(sum.Error, q.rows.Spec().Clipping(m.Respondents, q.seen(sum, m.Respondents)))
-	m.Found = decode.Strings(q.code, sum.Vector, m.Error, q.rows.Spec().Excess)
+	m.Found, m.FalseAtMost = decode.Strings(q.code, sum.Vector, m.Error, q.rows.Spec().Excess)
 	return m, nil
 }
 

@@ -21,7 +21,7 @@ import (
 func many(t *testing.T, people int) plan.Plan {
 	p := example.Strings()
 	p.Crowd.Minimum, p.Budget.Epsilon = people, 6
-	p.Question.Strings.Answered = 256
+	p.Question.Strings.Answered, p.Question.Strings.Cells = 256, 16 // two positions of 8 tell too few strings apart
 	return example.Design(t, p)
 }
 

@@ -25,7 +25,7 @@ func added(t *testing.T, people int, epsilon float64) plan.Plan {
 	p := example.Summed(example.Strings(), plan.NoiseAggregators)
 	p.Crowd.Minimum, p.Budget.Epsilon = people, epsilon
 	s := p.Question.Strings
-	s.Answered, s.Pairs = 0, 3.0/8 // of 3 symbols, and 5 positions
+	s.Answered, s.Cells, s.Pairs = 0, 16, 3.0/8 // of 3 symbols, and 5 positions
 	return example.Design(t, p)
 }
 
@@ -169,8 +169,8 @@ func TestDesignChoosesTheCodeOfSums(t *testing.T) {
 		hashes, tail, least, most, ones, all int
 		liar                                 string
 	}{
-		{letters, 8, 50_000, 5, 4, 250, 250, 52, 1 << 17, "1.2 6.5"},
-		{letters, 8, 5000, 5, 4, 25, 25, 52, 1 << 14, "1.2 6.5"},
+		{letters, 8, 50_000, 4, 12, 250, 250, 52, 1 << 17, "1.2 6.5"},
+		{letters, 8, 5000, 4, 12, 25, 25, 52, 1 << 14, "1.2 6.5"},
 		{letters + "0123456789.-", 24, 50_000, 3, 12, 250, 250, 108, 1 << 18, "1.3 4.5"},
 		{"", 24, 50_000, 3, 12, 190, 250, 204, 1 << 18, "1.4 4.3"},
 	} {

@@ -44,7 +44,7 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	ask, b := *p.Question.Strings, p.Budget
 	ps.Require(ask.Longest >= 1, at+"longest must be at least 1")
 	ps.Require(!summed(p) || p.Route.Sum.Noise != plan.NoiseDevices, "route.sum.noise: sums are of strings as they are: name %q or %q, or have answers mixed", plan.NoiseAggregators, plan.NoiseShared)
-	ps.Require(!summed(p) || p.Route.Sum.Law != plan.LawLaplace, "route.sum.law: what may be false among strings is bounded for normal noise alone: name %q, or leave it out", plan.LawGaussian)
+	ps.Require(!summed(p) || p.Route.Sum.Law != plan.LawLaplace, "route.sum.law: intervals of strings are of normal noise alone: name %q, or leave it out", plan.LawGaussian)
 	ps.Require(ask.Answered >= 0, at+"answered must be a number of rows")
 	ps.Seed(at+"seed", ask.Seed)
 	ps.Require(b.LabelEpsilon == 0, "budget.label_epsilon: strings have no class: leave it out")

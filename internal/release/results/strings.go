@@ -61,7 +61,7 @@ func describeStrings(m *strings.Model, public Public) ([]release.Metric, []relea
 		found.Truth = &held
 	}
 	headline = append(headline, found)
-	section := release.Section{Name: "strings", Metrics: []release.Metric{{Name: "sum_error", Value: m.Error}}}
+	section := release.Section{Name: "strings", Metrics: []release.Metric{{Name: "false_at_most", Value: m.FalseAtMost}, {Name: "sum_error", Value: m.Error}}}
 	if m.Answers > 0 { // of bits
 		section.Metrics = append(section.Metrics, release.Metric{Name: "answers", Value: m.Answers})
 	}

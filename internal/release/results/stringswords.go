@@ -21,7 +21,8 @@ func (w stringsWords) phrase(m release.Metric) (phrase, bool) {
 	expected := fmt.Sprintf("%d by the plan: where it is far from that, some are no devices of it", w.plan.Question.Strings.Answered)
 	p, ok := map[string]phrase{
 		respondentsMetric: respondentsPhrase(""),
-		"found":           {"Strings found", release.Count, fmt.Sprintf("of strings that nobody holds an expected %g passes each test, in all and once more for each beginning that somebody holds, where devices do as the plan says; those that share cells by chance are not counted", strings.False)},
+		"found":           {"Strings found", release.Count, fmt.Sprintf("each by a check of numbers that had no part in choosing it, which a string that nobody says passes with probability %g at most", strings.Check)},
+		"false_at_most":   {"Of these that nobody says, at most, in expectation", "", "the probabilities of all checks, added up (docs/strings.md)"},
 		"least_needed":    {"Estimate that a string had to pass, at least", release.Count, "likely spellings need less"},
 		"most_needed":     {"Estimate that a string had to pass, at most", release.Count, ""},
 		"in_found":        {"Respondents who hold a string that was found", release.Count, ""},

@@ -45,7 +45,8 @@ type candidate struct {
 	fit     float32
 }
 
-// walk returns the likeliest whole strings of a bucket, of what is left of its sums, from a beam of a width.
+// walk returns the likeliest whole strings of a bucket, of what is left of its sums, from a beam of a width. It reads no
+// position of a tail.
 func (b *beam) walk(left []float32, bucket, width int) []candidate {
 	scale := float32(1 / (b.roots * b.centred))
 	for i, x := range left {
@@ -118,14 +119,9 @@ func (b *beam) walk(left []float32, bucket, width int) []candidate {
 	}
 	var out []candidate
 	for i, p := range b.paths {
-		if b.Bucket(p.state) != bucket {
-			continue
+		if b.Bucket(p.state) == bucket {
+			out = append(out, candidate{b.symbols(i), p.fit})
 		}
-		for k := range b.Tail {
-			at := (b.Length()*b.Hashes + k) * b.Cells
-			p.sum += b.sums[at+b.Cell(p.state.Hash(b.Salt(bucket, b.Length()+k)), 0)]
-		}
-		out = append(out, candidate{b.symbols(i), fit(p.sum/float32(one), max(p.alike, p.spelt))})
 	}
 	slices.SortFunc(out, func(x, y candidate) int { return cmp.Compare(y.fit, x.fit) })
 	return out

@@ -2,7 +2,7 @@
 // discoveries (docs/strings.md). Used by question/strings.
 //
 // It walks the tree of each bucket with a beam, weighs paths by how the sum says that strings are spelt, fits all
-// strings of a bucket together, and takes those that pass three tests.
+// strings of a bucket together, and takes those that pass a check by positions that had no part in choosing them.
 package decode
 
 import (
@@ -18,50 +18,52 @@ import (
 
 // Found is a string that was read.
 type Found struct {
-	Text     string // "" for the reserved string
-	Count    estimate.Value
-	Needed   float64 // the count that it had to pass, before what is lent was taken off
-	lent     float64 // by others who share a beginning, in expectation
-	bucket   int
-	symbols  []uint8
-	cells    []uint8
-	logPrior float64
-	z        float64          // deviations that it had to pass
-	after    []estimate.Value // the count by what follows each beginning alone
+	Text    string // "" for the reserved string
+	Count   estimate.Value
+	Needed  float64 // the count that it had to pass, before what is lent was taken off
+	lent    float64 // by others who share a beginning, in expectation
+	bucket  int
+	symbols []uint8
+	cells   []uint8
+	z       float64          // deviations that it had to pass
+	checked float64          // the count that its tail had to say
+	tail    float64          // the share of positions that are its tail
+	after   []estimate.Value // the count by what follows each beginning alone
 }
 
-// False is the share by which each test bounds what is taken and nobody holds.
-const False = 0.02
+// Check is the probability with which a string that nobody holds passes its check, at most.
+const Check = 0.01
 
 const (
 	beamWidth    = 512
 	confirmWidth = 1024 // of a bucket that holds something
 	widest       = 4096
 	tries        = 3    // candidates of a beam
-	tailAgrees   = 2.5  // deviations by which the tail may fall short
+	stray        = 0.1  // strings that nobody holds that stand out by so much, in a bucket's fit, in expectation
 	restless     = 2.0  // deviations of the residual's energy that call for a wider beam
 	cut          = 1.5  // deviations that a pair's cell loses
 	uniform      = 0.02 // share of the prior that knows no pairs
 )
 
 // Strings reads the sum of vectors of a code, each number of which has the given deviation. The most
-// frequent come first. Vectors of a norm came out too long by the factor excess; nil: none did.
-func Strings(c *treecode.Code, sum []float64, deviation float64, excess func(norm float64) float64) []Found {
-	found := newDecoder(c, sum, deviation).strings()
+// frequent come first. Vectors of a norm came out too long by the factor excess; nil: none did. In expectation
+// at most so many are held by nobody.
+func Strings(c *treecode.Code, sum []float64, deviation float64, excess func(norm float64) float64) (found []Found, falseAtMost float64) {
+	found, falseAtMost = newDecoder(c, sum, deviation).strings()
 	if excess == nil {
-		return found
+		return found, falseAtMost
 	}
 	for i := range found {
 		found[i].divide(excess(c.Norm(len(found[i].symbols))))
 	}
 	sortFound(found)
-	return found
+	return found, falseAtMost
 }
 
 // divide makes all that is said of a count smaller by a factor.
 func (f *Found) divide(by float64) {
 	f.Count.Mean, f.Count.StdErr = f.Count.Mean/by, f.Count.StdErr/by
-	f.Needed, f.lent = f.Needed/by, f.lent/by
+	f.Needed, f.checked, f.lent = f.Needed/by, f.checked/by, f.lent/by
 	for i, v := range f.after {
 		f.after[i] = estimate.Value{Mean: v.Mean / by, StdErr: v.StdErr / by}
 	}
@@ -74,16 +76,18 @@ func sortFound(all []Found) {
 	})
 }
 
-// strings reads all buckets.
-func (d *decoder) strings() []Found {
-	all := make([][]*Found, d.Buckets)
+// strings reads all buckets, and returns how many of what it found are false at most, in expectation.
+func (d *decoder) strings() (out []Found, falseAtMost float64) {
+	all, levels := make([][]*Found, d.Buckets), make([]float64, d.Buckets)
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			b := newBeam(d)
 			for bucket := range next {
-				all[bucket] = d.bucket(b, bucket)
+				c := &checks{asked: map[string]answer{}}
+				all[bucket] = d.bucket(b, c, bucket)
+				levels[bucket] = c.level
 			}
 		})
 	}
@@ -92,8 +96,8 @@ func (d *decoder) strings() []Found {
 	}
 	close(next)
 	workers.Wait()
-	var out []Found
-	for _, found := range all {
+	for bucket, found := range all {
+		falseAtMost += levels[bucket]
 		for _, f := range found {
 			differs := 0.0
 			f.lent, differs = d.lent(f)
@@ -103,7 +107,7 @@ func (d *decoder) strings() []Found {
 		}
 	}
 	sortFound(out)
-	return out
+	return out, falseAtMost
 }
 
 // lent returns what people of the bucket who hold other strings with the same beginnings add to a count: what these
@@ -142,7 +146,8 @@ type decoder struct {
 	sums      []float32 // of positions, less strings that were found; each position's mean subtracted, per unit of the tree's share
 	deviation float64   // of a number
 	prior     []float32 // log of the prior of a symbol beside its context, by Pair; nil: none
-	share     float64   // log of False
+	share     float64   // log of stray
+	level     float64   // Check
 	size      int       // numbers of a bucket
 	roots     float64   // sqrt(J)
 	centred   float64   // 1 - 1/q
@@ -151,7 +156,7 @@ type decoder struct {
 func newDecoder(c *treecode.Code, sum []float64, deviation float64) *decoder {
 	share := math.Sqrt(1 - c.Pairs)
 	d := &decoder{
-		Code: c, sums: make([]float32, c.Buckets*c.Positions()*c.Cells), deviation: deviation / share, share: math.Log(False),
+		Code: c, sums: make([]float32, c.Buckets*c.Positions()*c.Cells), deviation: deviation / share, share: math.Log(stray), level: Check,
 		size: c.Positions() * c.Cells, roots: math.Sqrt(float64(c.Positions())), centred: 1 - 1/float64(c.Cells),
 	}
 	for at := 0; at < len(d.sums); at += c.Cells {
