@@ -16,6 +16,7 @@ type stringsPlan struct {
 	Alphabet string `help:"The characters that strings are made of, such as a-z0-9.-; without it they are any text." placeholder:"CHARS"`
 	flags.Strings
 	Like    string  `help:"File of examples, one a line, made up or public and never from users: --alphabet and --longest follow from them." type:"path" placeholder:"FILE"`
+	Hostile bool    `help:"People may lie: answers are summed with proofs, as by --route sum, so that one who lies counts for one in a string."`
 	Bits    int     `help:"Bits that a device sends, on average, of answers that are mixed; 0: 8,192." placeholder:"B"`
 	Epsilon float64 `help:"Privacy of the whole string, with honest shufflers." required:"" placeholder:"E"`
 	Delta   float64 `help:"Probability that the promise may fail by." default:"1e-6"`
@@ -26,7 +27,7 @@ func (stringsPlan) Help() string {
 
 Example:
   confetti plan new strings plan.toml --alphabet a-z --longest 8 --epsilon 1 --minimum 50000 --keys keys
-  confetti plan new strings plan.toml --like examples.txt --epsilon 1 --minimum 50000 --keys keys`
+  confetti plan new strings plan.toml --like examples.txt --epsilon 1 --minimum 50000 --keys keys --hostile`
 }
 
 func (c stringsPlan) Run(std terminal.Streams) error {
@@ -42,9 +43,12 @@ func (c stringsPlan) Run(std terminal.Streams) error {
 
 // draft returns the plan as asked for, without keys and noise.
 func (c stringsPlan) draft() (plan.Plan, error) {
+	if c.Hostile {
+		c.Route.Route = plan.RouteSum
+	}
 	errs := terminal.Faults{c.parties.check(), flags.CheckBudget(c.Epsilon, c.Delta), c.Strings.Check(c.Route)}
 	errs.Require(c.Bits >= 0, "--bits is %d: give a number of bits", c.Bits)
-	errs.Require(c.Bits == 0 || c.Route.Route != plan.RouteSum, "--bits is of answers that are mixed: leave it out of --route sum")
+	errs.Require(c.Bits == 0 || c.Route.Route != plan.RouteSum, "--bits is of answers that are mixed: leave it out of --route sum and --hostile")
 	if err := errors.Join(errs...); err != nil {
 		return plan.Plan{}, err
 	}
