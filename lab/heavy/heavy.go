@@ -30,14 +30,15 @@ type Cell struct {
 type Row struct {
 	Way    string  `json:"way"`
 	Found  int     `json:"found"`
-	False  int     `json:"false"`  // of these, held by nobody
-	Error  float64 `json:"rmse"`   // of counts that were found
-	Within int     `json:"within"` // of ours: true ones whose number of holders lies in their interval of 95 %
-	Missed int     `json:"missed"` // of ours: true ones that intervals of 95 % for all at once miss
-	From   int     `json:"from"`   // the least number of holders from which nine of ten are found
-	Bytes  int     `json:"bytes"`  // that a device sends; 0: it sends its string to a curator, or a name alone
-	Lost   int     `json:"lost"`   // of liars: strings that are found without them and not with them
-	Lift   float64 `json:"lifted"` // of liars: by how many respondents each lifts the one string that they name
+	False  int     `json:"false"`         // of these, held by nobody
+	Error  float64 `json:"rmse"`          // of counts that were found
+	Within int     `json:"within"`        // of ours: true ones whose number of holders lies in their interval of 95 %
+	Missed int     `json:"missed"`        // of ours: true ones that intervals of 95 % for all at once miss
+	From   int     `json:"from"`          // the least number of holders from which nine of ten are found
+	Bytes  int     `json:"bytes"`         // that a device sends; 0: it sends its string to a curator, or a name alone
+	AtMost float64 `json:"false_at_most"` // of ours: how many are false at most, in expectation, as the release says
+	Lost   int     `json:"lost"`          // of liars: strings that are found without them and not with them
+	Lift   float64 `json:"lifted"`        // of liars: by how many respondents each lifts the one string that they name
 }
 
 // estimates of strings by what holds them.
@@ -112,6 +113,26 @@ func Measure(c Cell, data string, progress simulate.Progress) ([]Row, error) {
 	return append(rows, rivals(c, p, held)...), nil
 }
 
+// Summary says what rows of one way say together, one a seed.
+func Summary(rows []Row) string {
+	found, squares, wrong, within, held, from, atMost := 0.0, 0.0, 0, 0, 0, 0.0, 0.0
+	for _, r := range rows {
+		found += float64(r.Found)
+		squares += float64(r.Found) * float64(r.Found)
+		wrong += r.False
+		within += r.Within
+		from += float64(r.From)
+		atMost += r.AtMost
+		if r.Missed == 0 {
+			held++
+		}
+	}
+	n := float64(len(rows))
+	deviation := math.Sqrt(math.Max(0, squares-found*found/n) / math.Max(1, n-1))
+	return fmt.Sprintf("%d runs: found %.1f (deviation %.1f), from %.0f on nine of ten; false %d of %.0f, and %.1f expected at most; intervals hold for %.1f %% of true ones, all at once in %d of %d runs",
+		len(rows), found/n, deviation, from/n, wrong, found, atMost, 100*float64(within)/math.Max(1, found-float64(wrong)), held, len(rows))
+}
+
 // ours compares what a release says with what people hold.
 func ours(way string, m *stringsof.Model, held map[string]int) Row {
 	const level = 0.95
@@ -120,6 +141,7 @@ func ours(way string, m *stringsof.Model, held map[string]int) Row {
 		got[f.Text] = f.Count.Mean
 	}
 	r := row(way, got, held)
+	r.AtMost = m.FalseAtMost
 	for i, f := range m.Found {
 		n := float64(held[f.Text])
 		if n == 0 {

@@ -15,7 +15,7 @@ import (
 
 // Populations that need no file are the same each time, of different strings that fit, the most frequent first.
 func TestPopulationsFit(t *testing.T) {
-	for _, name := range []string{"versions", "names"} {
+	for _, name := range []string{"versions", "names", "models"} {
 		p, err := population(name, "")
 		again, _ := population(name, "")
 		if err != nil || len(p.texts) < 20_000 || len(p.texts) != len(p.weights) {

@@ -24,7 +24,7 @@ type listed struct {
 // Populations names those that are known: words of English text by their frequency, and others made up of such words or
 // syllables, held as by Zipf's law.
 func Populations() []string {
-	return []string{"words", "long-words", "versions", "hosts", "names", "stacks"}
+	return []string{"words", "long-words", "versions", "hosts", "names", "stacks", "models", "queries"}
 }
 
 // letters are those of words.
@@ -39,12 +39,14 @@ func population(name, data string) (listed, error) {
 		return zipf(letters+"0123456789.-", 16, 30_000, 1.1, func() string { return version(r) }), nil
 	case "names":
 		return zipf("", 24, 25_000, 1, func() string { return personal(r) }), nil
-	case "words", "long-words", "hosts", "stacks":
+	case "models":
+		return zipf(letters+"0123456789-, ", 16, 20_000, 1.1, func() string { return model(r) }), nil
+	case "words", "long-words", "hosts", "stacks", "queries":
 	default:
 		return listed{}, fmt.Errorf("no population is called %q: choose one of %s", name, strings.Join(Populations(), ", "))
 	}
 	if data == "" {
-		return listed{}, errors.New("words come from the folder of data sets: give --data DIR or CONFETTI_DATA, or ask for versions or names")
+		return listed{}, errors.New("words come from the folder of data sets: give --data DIR or CONFETTI_DATA, or ask for versions, names or models")
 	}
 	all, err := datasets.ReadWordCounts(filepath.Join(data, "heavytail", "en_words_counts.tsv.gz"))
 	if err != nil {
@@ -66,6 +68,8 @@ func population(name, data string) (listed, error) {
 		return within(letters, 3, 8, 60_000), nil
 	case "long-words":
 		return within(letters+"0123456789'-", 5, 16, 60_000), nil
+	case "queries":
+		return zipf(letters+" ", 20, 50_000, 1.05, func() string { return query(r, pick) }), nil
 	case "hosts":
 		return zipf(letters+"0123456789.-", 24, 60_000, 1.05, func() string { return host(r, pick) }), nil
 	}
@@ -107,6 +111,31 @@ func version(r *rand.Rand) (v string) {
 		v += fmt.Sprintf("%s%d", oneOf(r, "-b -rc"), 1+r.IntN(9))
 	}
 	return v
+}
+
+// model returns the name of a device, such as sm-a520f, pixel 7 pro or phone14,2.
+func model(r *rand.Rand) string {
+	switch kind := r.Float64(); {
+	case kind < 0.45:
+		return fmt.Sprintf("sm-%s%d%s", oneOf(r, "a f g j m n s t x"), 100+r.IntN(900), oneOf(r, "b b f f u n fn w"))
+	case kind < 0.6:
+		return fmt.Sprintf("%s%d,%d", oneOf(r, "phone phone pad watch"), 8+r.IntN(10), 1+r.IntN(9))
+	case kind < 0.8:
+		return fmt.Sprintf("%s %d%s", oneOf(r, "pixel note moto edge nova find"), 1+r.IntN(60), []string{"", "", " pro", " lite", "a", " ultra"}[r.IntN(6)])
+	}
+	return fmt.Sprintf("%s-%s%d", oneOf(r, "cph rmx vog lya ane mar pot ele"), oneOf(r, "l lx al tl"), 1+r.IntN(2999))
+}
+
+// query returns words that somebody looks for.
+func query(r *rand.Rand, word func() string) string {
+	text := word()
+	for range 1 + r.IntN(2) {
+		text += " " + word()
+	}
+	if r.Float64() < 0.3 {
+		text = oneOf(r, "how what buy free best near cheap") + " " + text
+	}
+	return text
 }
 
 // host returns the name of one, of one word or two.
