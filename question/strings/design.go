@@ -23,6 +23,7 @@ const (
 	crowded       = 400     // people of a bucket, on average, of more of whom nothing was measured
 	roomy         = 160     // people of a bucket, on average: short strings gain little by fewer
 	sharper       = 1.05    // times as much as a symbol that positions of one have to tell
+	tailed        = 6       // of so many positions of beginnings one more is of the tail, or a check of long strings tells little
 	summedCells   = 8       // of a position of sums
 	summedRoomy   = 200     // people of a bucket of sums, on average
 	mostSummed    = 1 << 18 // numbers of sums, 16 bytes each
@@ -112,6 +113,7 @@ func fillSummed(ask *plan.Strings, people int) error {
 	for float64(s.Hashes)*math.Log(float64(s.Cells)) < sharper*math.Log(float64(s.Symbols())) {
 		s.Hashes++
 	}
+	s.Tail = max(s.Tail, s.Length()*s.Hashes/tailed)
 	if s.Pairs = s.Even(); s.Pairing() > mostSummed/2 {
 		s.Pairs = 0
 	}
@@ -143,6 +145,7 @@ func fill(ask *plan.Strings, people int) error {
 	for float64(s.Hashes)*math.Log(float64(s.Cells)) < sharper*math.Log(float64(s.Symbols())) {
 		s.Hashes++
 	}
+	s.Tail = max(s.Tail, s.Length()*s.Hashes/tailed)
 	enough := func(numbers int) bool { return s.Length() <= short && buckets(s, numbers)*roomy >= people }
 	numbers := 1024
 	for 2*numbers <= mostNumbers && float64(2*numbers)*fewest <= float64(people)*float64(ask.Answered) && !enough(numbers) {

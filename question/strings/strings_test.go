@@ -226,7 +226,7 @@ func TestDesignChoosesTheCode(t *testing.T) {
 		{letters, 8, 50_000, 32, 1, 4, 250, 400, 1 << 17},
 		{letters, 8, 5000, 32, 1, 4, 25, 100, 1 << 15},
 		{letters + "0123456789.-", 16, 50_000, 8, 2, 12, 500, 700, 1 << 18},
-		{"", 24, 50_000, 8, 2, 12, 250, 300, 1 << 18},
+		{"", 24, 50_000, 8, 2, 16, 250, 300, 1 << 18},
 	} {
 		p, err := design.Fill(ask(c.alphabet, c.longest, c.people, 8192))
 		if err != nil {

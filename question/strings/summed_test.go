@@ -172,7 +172,7 @@ func TestDesignChoosesTheCodeOfSums(t *testing.T) {
 		{letters, 8, 50_000, 4, 12, 250, 250, 52, 1 << 17, "1.2 6.5"},
 		{letters, 8, 5000, 4, 12, 25, 25, 52, 1 << 14, "1.2 6.5"},
 		{letters + "0123456789.-", 24, 50_000, 3, 12, 250, 250, 108, 1 << 18, "1.3 4.5"},
-		{"", 24, 50_000, 3, 12, 190, 250, 204, 1 << 18, "1.4 4.3"},
+		{"", 24, 50_000, 3, 24, 180, 250, 216, 1 << 18, "1.3 4.5"},
 	} {
 		p, err := design.Fill(example.Summed(ask(c.alphabet, c.longest, c.people, 0), plan.NoiseAggregators))
 		if err != nil {
