@@ -56,6 +56,9 @@ func TestAPriceIsBounded(t *testing.T) {
 	}
 }
 
+// alike are plans whose rows are priced as those of "vector, classes" or of "strings, any text, cut" are.
+var alike = []string{"vector, gradients", "vector, mapped", "vector, of a number, clipped", "strings, letters"}
+
 // Two bombs that were found: a gradient by vectors among 1e9 took five minutes of a core, and a
 // vector whose tail takes all of its delta had an endless table of no numbers.
 func TestPlansThatTookMinutes(t *testing.T) {
@@ -65,7 +68,7 @@ func TestPlansThatTookMinutes(t *testing.T) {
 		if c.name == "vector, squares" {
 			p.Crowd.Minimum, p.Budget.Delta = 61419, 0.8
 		}
-		if protocol.Validate(p) != nil {
+		if slices.Contains(alike, c.name) || protocol.Validate(p) != nil {
 			continue
 		}
 		before := prob.Counted()
