@@ -45,7 +45,7 @@ func TestAQuestionOfTheStudioIsCollected(t *testing.T) {
 	var out said
 	done := make(chan error, 1)
 	go func() {
-		done <- up.Command{Dir: string(at), Closes: time.Hour, Devices: south + north, Open: true, Route: "mix"}.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
+		done <- up.Command{Dir: string(at), Closes: new(time.Hour), Devices: new(south + north), Open: true, Route: "mix"}.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
 		stop()
 	}()
 	t.Cleanup(func() {
@@ -163,7 +163,7 @@ func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := trial.Folder(filepath.Join(t.TempDir(), "trial"))
-		if err := (up.Command{Dir: string(at), Plan: filepath.Join(dir, "drawn.toml"), Closes: time.Hour, Devices: 1}).Make(at); err != nil {
+		if err := (up.Command{Dir: string(at), Plan: filepath.Join(dir, "drawn.toml"), Closes: new(time.Hour), Devices: new(1)}).Make(at); err != nil {
 			t.Errorf("%s: a trial refuses it: %v", name, err)
 		}
 		for _, p := range []*plan.Plan{&made, &want} {

@@ -65,7 +65,7 @@ func startRoute(t *testing.T, route string, minimum, devices int, before func(tr
 		t.Fatal(err)
 	}
 	at := trial.Folder(filepath.Join(t.TempDir(), "trial"))
-	c := up.Command{Dir: string(at), Plan: file, Closes: time.Hour, Devices: devices}
+	c := up.Command{Dir: string(at), Plan: file, Closes: new(time.Hour), Devices: new(devices)}
 	if err := c.Make(at); err != nil {
 		t.Fatal(err)
 	}

@@ -24,18 +24,21 @@ const maxTrial = 100_000
 
 // Make writes everything that a trial needs.
 func (c Command) Make(t trial.Folder) error {
-	if c.Closes <= 0 {
-		return terminal.Usagef("--closes is %v: give how long the collection is open, such as 15m", c.Closes)
+	if c.closes() <= 0 {
+		return terminal.Usagef("--closes is %v: give how long the collection is open, such as 15m", c.closes())
 	}
 	if c.Rounds < 0 || c.Rounds > plan.MaxRounds {
 		return terminal.Usagef("--rounds is %d: give 1 to %d, or 0 to ask once", c.Rounds, plan.MaxRounds)
 	}
-	if c.Devices < 1 || c.Devices > maxTrial {
-		return terminal.Usagef("--devices is %d: give 1 to %d", c.Devices, maxTrial)
+	if c.devices() < 1 || c.devices() > maxTrial {
+		return terminal.Usagef("--devices is %d: give 1 to %d", c.devices(), maxTrial)
 	}
 	p, err := c.Draft()
 	if err != nil {
 		return err
+	}
+	if c.Plan != "" && c.Route != "" && c.Route != p.Route.Kind {
+		return terminal.Usagef("--route is %s, and the answers of %s travel by route %s, as it says: leave --route out", c.Route, c.Plan, p.Route.Kind)
 	}
 	c.Terms, c.Rounds = c.Settle(p, c.Rounds)
 	_, absent := os.Stat(string(t))
@@ -87,7 +90,7 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	if err := settle(t, &p, c.tokens()); err != nil {
 		return err
 	}
-	bearer, err := tokens(t, p, c.Devices)
+	bearer, err := tokens(t, p, c.devices())
 	if err != nil {
 		return err
 	}
@@ -110,13 +113,13 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 		}
 	}
 	if c.Plan == "" && c.Ask == "" {
-		if err := values(t, p, c.Devices); err != nil {
+		if err := values(t, p, c.devices()); err != nil {
 			return err
 		}
 	}
 	p.Signatures = 0 // one publisher is all that a trial has
 	times := plan.Times{Opens: time.Now().UTC().Truncate(time.Second)}
-	times.Closes = times.Opens.Add(c.Closes)
+	times.Closes = times.Opens.Add(c.closes())
 	if p.Times = times; c.Rounds > 0 {
 		p.Times = plan.Times{}
 	}
@@ -165,7 +168,7 @@ func (c Command) study(t trial.Folder, p plan.Plan, times plan.Times, publisher 
 	if err := partykey.CreateSigning(path, coordinator, "coordinator of the trial's study"); err != nil {
 		return err
 	}
-	whole := plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.Closes + 5*time.Minute))}
+	whole := plan.Times{Opens: times.Opens, Closes: times.Opens.Add(time.Duration(c.Rounds) * (c.closes() + 5*time.Minute))}
 	asked, err := c.Study(p, c.Rounds, whole, coordinator.Public().String())
 	if err != nil {
 		return err

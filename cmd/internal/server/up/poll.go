@@ -71,7 +71,7 @@ func (c *Command) settlePoll(t trial.Folder) error {
 		return terminal.Usage(errors.Join(errs...))
 	}
 	c.Open = true
-	c.Devices = max(c.Devices, min(2*c.People, maxTrial)) // a place for each phone, and some to spare
+	c.places = min(2*c.People, maxTrial) // one for each phone, and some to spare
 	if c.LAN == "" {
 		c.LAN = network()
 	}

@@ -29,18 +29,19 @@ import (
 )
 
 type Command struct {
-	Dir     string        `arg:"" help:"Folder of the trial; made at first, taken up again later." type:"path" placeholder:"DIR"`
-	Plan    string        `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced. A folder that has a trial takes its own plan alone." type:"path" xor:"asked" placeholder:"FILE"`
-	State   string        `help:"Public state that the plan names, such as clusters." type:"path" placeholder:"FILE"`
-	Closes  time.Duration `help:"How long the collection is open." default:"15m"`
-	Devices int           `help:"Devices that get a token." default:"200"`
-	Route   string        `help:"How the sample's answers travel: mix, through two hops, or sum, in shares to two aggregators." enum:"mix,sum" default:"mix"`
+	Dir     string         `arg:"" help:"Folder of the trial; made at first, taken up again later." type:"path" placeholder:"DIR"`
+	Plan    string         `help:"Collect for this plan (TOML or JSON) instead of the sample; its keys, addresses and times are replaced. A folder that has a trial takes its own plan alone." type:"path" xor:"asked" placeholder:"FILE"`
+	State   string         `help:"Public state that the plan names, such as clusters." type:"path" placeholder:"FILE"`
+	Closes  *time.Duration `help:"How long the collection is open; 15m without it." placeholder:"15m"`
+	Devices *int           `help:"Devices that get a token; 200 without it." placeholder:"200"`
+	Route   string         `help:"How the sample's answers travel: mix, through two hops, or sum, in shares to two aggregators." enum:",mix,sum" default:"" placeholder:"mix"`
 
 	Ask     string   `help:"Ask this of the people in a room, instead of the sample: a screen with a QR code, and a page for phones on the network." xor:"asked" placeholder:"QUESTION"`
 	Answers []string `help:"With --ask: what can be chosen, such as tea,coffee,mate." placeholder:"WORDS"`
 	People  int      `help:"With --ask: the fewest people of whom a result is shown." placeholder:"N"`
 
-	named string // with --ask: the address of --lan, if one was given
+	named  string // with --ask: the address of --lan, if one was given
+	places int    // with --ask: the least number of devices
 
 	Open bool   `help:"Show the trial in a browser too, as a live poll: a screen for the room, and a page on which phones answer."`
 	LAN  string `help:"With --open: let phones on the network in, at this address of this machine. Without it the pages are this machine's alone." name:"lan" placeholder:"ADDRESS"`
@@ -56,6 +57,8 @@ func (Command) Help() string {
 	return `Starts shufflers or aggregators, analyzer and token issuer in one process on this machine,
 with keys, certificates and tokens of their own, until it is interrupted. A
 trial shows how it works and is no collection: one operator has all the keys.
+What a trial was made with it keeps: taken up again, it refuses other devices,
+times, routes and states, and other words of --ask.
 
 Example:
   confetti-server up trial --closes 10m
@@ -93,7 +96,7 @@ func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := c.asksAnother(t, signed); err != nil {
+	if err := errors.Join(c.asksAnother(t, signed), c.another(t, signed)); err != nil {
 		return err
 	}
 	asked, err := c.readApp(t)
