@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/rng"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
 )
 
 // Constants say which accounting a guarantee follows.
@@ -43,16 +43,12 @@ type Curator struct {
 // add up to one (Theorem 6 needs that).
 func (c Curator) Validate() error {
 	switch {
-	case c.Classes < 2:
-		return fmt.Errorf("labeldp: %d classes: give at least 2", c.Classes)
-	case !(c.Threshold > 0 && c.Threshold*float64(c.Classes) <= 1+1e-12):
-		return fmt.Errorf("labeldp: threshold %v: give a number above 0 and at most 1/%d", c.Threshold, c.Classes)
 	case !(c.Scale > 0):
 		return fmt.Errorf("labeldp: scale %v: give a number above 0", c.Scale)
-	case !(c.Resample > 0 && c.Resample <= 1 && c.Correct >= 0 && c.Correct < 1):
-		return fmt.Errorf("labeldp: resampling %v, correction %v: give numbers in (0, 1] and [0, 1)", c.Resample, c.Correct)
+	case !(c.Correct >= 0 && c.Correct < 1):
+		return fmt.Errorf("labeldp: correction %v: give a number in [0, 1)", c.Correct)
 	}
-	return nil
+	return c.resampled().Validate()
 }
 
 // Uniform is UniformRR (Corollary 1): a uniform label with probability K/(K-1+e^epsilon), taken
@@ -72,10 +68,7 @@ func Clustered(classes int, epsilon, heterogeneity float64, by Constants) Curato
 	if by == Paper {
 		part = epsilon / 2
 	}
-	return Curator{
-		Classes: classes, Threshold: heterogeneity, Scale: 1 / part,
-		Resample: 1 / (1 + math.Expm1(part)*heterogeneity),
-	}
+	return Curator{Classes: classes, Threshold: heterogeneity, Scale: 1 / part, Resample: randomize.ResampledAt(classes, part, heterogeneity).Resample}
 }
 
 // Parts returns the epsilons of the two steps: the counts, and the labels that are drawn anew. With
@@ -88,7 +81,7 @@ func (c Curator) Parts(by Constants) (counts, labels float64) {
 	if !math.IsInf(c.Scale, 1) {
 		counts = moved / c.Scale
 	}
-	labels = math.Log1p((1 - c.Resample) / (c.Resample * c.Threshold))
+	labels = c.resampled().Epsilon()
 	if by != Paper {
 		counts, labels = counts*(1+slack), labels*(1+slack)
 	}
@@ -136,66 +129,18 @@ func (c Curator) Shares(r *rand.Rand, counts []int) []float64 {
 	for y, n := range counts {
 		q[y] = float64(n+d.Sample(r)) / float64(max(1, size))
 	}
-	truncate(q, c.Threshold)
-	return q
-}
-
-// truncate takes shares into [tau, 1] and makes them add up to one there, in place (lines 4 to
-// 19, Theorem 6): what is too much is taken from them in proportion to how far they are above
-// tau, what is missing given in proportion to how far they are below one.
-func truncate(q []float64, tau float64) {
-	missing := 1.0
-	for y, v := range q {
-		q[y] = math.Max(tau, math.Min(1, v))
-		missing -= q[y]
-	}
-	room := func(v float64) float64 {
-		if missing < 0 {
-			return v - tau
-		}
-		return 1 - v
-	}
-	all := 0.0
-	for _, v := range q {
-		all += room(v)
-	}
-	for y, v := range q {
-		if all > 0 {
-			q[y] = v + room(v)/all*missing
-		}
-	}
+	return c.resampled().Shares(q)
 }
 
 // Label returns what becomes of a label in a cluster with noisy shares q (line 24).
-func (c Curator) Label(r *rand.Rand, y int, q []float64) int {
-	if !rng.Bernoulli(r, rng.Prob(c.Resample)) {
-		return y
-	}
-	return draw(r, q)
-}
-
-// draw returns an index with its probability: one after the other, each by a coin of what is left.
-func draw(r *rand.Rand, q []float64) int {
-	left := 1.0
-	for y, p := range q[:len(q)-1] {
-		if rng.Bernoulli(r, rng.Prob(math.Min(1, math.Max(0, p/left)))) {
-			return y
-		}
-		left = math.Max(left-p, math.SmallestNonzeroFloat64)
-	}
-	return len(q) - 1
-}
+func (c Curator) Label(r *rand.Rand, y int, q []float64) int { return c.resampled().Report(r, y, q) }
 
 // Law returns the probability of each report of a label in a cluster with noisy shares q.
-func (c Curator) Law(y int, q []float64) []float64 {
-	law := make([]float64, len(q))
-	for o, p := range q {
-		law[o] = c.Resample * p
-		if o == y {
-			law[o] += 1 - c.Resample
-		}
-	}
-	return law
+func (c Curator) Law(y int, q []float64) []float64 { return c.resampled().Law(y, q) }
+
+// resampled returns the second step, which a shipped command has too.
+func (c Curator) resampled() randomize.Resampled {
+	return randomize.Resampled{K: c.Classes, Least: c.Threshold, Resample: c.Resample}
 }
 
 // Targets returns the weights of the true loss at each class in the modified loss of a reported

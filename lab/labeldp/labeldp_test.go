@@ -14,30 +14,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 )
 
-// Theorem 6: whatever the noise, shares lie in [tau, 1] and add up to one.
-func TestTruncate(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		q := make([]float64, 2+r.IntN(9))
-		for y := range q {
-			q[y] = 3 * r.NormFloat64()
-		}
-		tau := r.Float64() / float64(len(q))
-		given := slices.Clone(q)
-		truncate(q, tau)
-		sum := 0.0
-		for _, v := range q {
-			sum += v
-			if v < tau-1e-15 || v > 1+1e-15 {
-				t.Fatalf("%v become %v, outside [%v, 1]", given, q, tau)
-			}
-		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Fatalf("%v become %v, which add up to %v", given, q, sum)
-		}
-	}
-}
-
 // The modified loss by Sherman and Morrison is that of the inverse matrix, and on average over
 // the reports of a label it is the true one (Lemma 3).
 func TestTargetsInvertTheLaw(t *testing.T) {
@@ -76,8 +52,7 @@ func views(c Curator, counts []int, y int) map[[4]float64]float64 {
 	var walk func(at int, p float64, q []float64)
 	walk = func(at int, p float64, q []float64) {
 		if at == len(counts) {
-			q = slices.Clone(q)
-			truncate(q, c.Threshold)
+			q = c.resampled().Shares(slices.Clone(q))
 			for o, report := range c.Law(y, q) {
 				law[[4]float64{q[0], q[1], q[2], float64(o)}] += p * report
 			}

@@ -1,0 +1,105 @@
+package randomize
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/confetti-dp/confetti/internal/rng"
+)
+
+// Resampled is the second step of Algorithm 1 of "Label differential privacy via clustering" (LDC): whoever holds all
+// symbols of a cluster exchanges each, with probability Resample, for a draw of the cluster's shares.
+//
+// No share is below Least, so that the report of a symbol is at most 1 + (1-Resample)/(Resample Least) times as likely
+// as from any other (Theorem 1). What finding the shares costs is apart from that.
+type Resampled struct {
+	K        int     // symbols, >= 2
+	Least    float64 // tau, in (0, 1/K]
+	Resample float64 // lambda, in (0, 1]
+}
+
+// ResampledAt returns the mechanism whose reports are so private, given the least share.
+func ResampledAt(k int, epsilon, least float64) Resampled {
+	return Resampled{K: k, Least: least, Resample: 1 / (1 + math.Expm1(epsilon)*least)}
+}
+
+// Validate says what is wrong with the parameters. Shares that are above 1/K cannot add up to one.
+func (m Resampled) Validate() error {
+	switch {
+	case m.K < 2:
+		return fmt.Errorf("randomize: resampling of %d symbols: give at least 2", m.K)
+	case !(m.Least > 0 && m.Least*float64(m.K) <= 1+1e-12):
+		return fmt.Errorf("randomize: a least share of %v: give a number above 0 and at most 1/%d", m.Least, m.K)
+	case !(m.Resample > 0 && m.Resample <= 1):
+		return fmt.Errorf("randomize: resampling with probability %v: give a number above 0 and at most 1", m.Resample)
+	}
+	return nil
+}
+
+// Epsilon returns that of a report, given the shares.
+func (m Resampled) Epsilon() float64 { return math.Log1p((1 - m.Resample) / (m.Resample * m.Least)) }
+
+// Shares takes what noise has made of the shares of a cluster into [Least, 1] and makes them add up to one there, in
+// place (lines 4 to 19, Theorem 6): what is too much is taken in proportion to how far they are above the least, what
+// is missing given in proportion to how far they are below one.
+func (m Resampled) Shares(q []float64) []float64 {
+	missing := 1.0
+	for y, v := range q {
+		q[y] = math.Max(m.Least, math.Min(1, v))
+		missing -= q[y]
+	}
+	room := func(v float64) float64 {
+		if missing < 0 {
+			return v - m.Least
+		}
+		return 1 - v
+	}
+	all := 0.0
+	for _, v := range q {
+		all += room(v)
+	}
+	for y, v := range q {
+		if all > 0 {
+			q[y] = v + room(v)/all*missing
+		}
+	}
+	return q
+}
+
+// Report returns what becomes of a symbol in a cluster with shares q (line 24). One that is none, below zero, is always
+// exchanged, which is as likely as from a symbol to within the same factor.
+func (m Resampled) Report(r *rand.Rand, y int, q []float64) int {
+	if y >= 0 && !rng.Bernoulli(r, rng.Prob(m.Resample)) {
+		return y
+	}
+	return Draw(r, q)
+}
+
+// Law returns the probability of each report of a symbol in a cluster with shares q.
+func (m Resampled) Law(y int, q []float64) []float64 {
+	law := make([]float64, len(q))
+	for o, p := range q {
+		switch {
+		case y < 0:
+			law[o] = p
+		case o == y:
+			law[o] = m.Resample*p + 1 - m.Resample
+		default:
+			law[o] = m.Resample * p
+		}
+	}
+	return law
+}
+
+// Draw returns an index with its share: one after the other, each by a coin of what is left.
+func Draw(r *rand.Rand, shares []float64) int {
+	left := 1.0
+	for y, p := range shares[:len(shares)-1] {
+		if rng.Bernoulli(r, rng.Prob(math.Min(1, math.Max(0, p/left)))) {
+			return y
+		}
+		left = math.Max(left-p, math.SmallestNonzeroFloat64)
+	}
+	return len(shares) - 1
+}
