@@ -50,7 +50,7 @@ func trialFor(t *testing.T, dir string, origins ...string) (a given) {
 	var out told
 	done := make(chan error, 1)
 	go func() {
-		c := up.Command{Dir: dir, Closes: new(time.Hour), Devices: new(110), Route: "mix", Origin: origins, Form: terminal.Form{JSON: true}}
+		c := up.Command{Dir: dir, Closes: new(time.Hour), Devices: new(110), Origin: origins, Form: terminal.Form{JSON: true}}
 		done <- c.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
 	}()
 	t.Cleanup(func() {

@@ -52,7 +52,7 @@ func TestAPollOfARoom(t *testing.T) {
 	var out said
 	done := make(chan error, 1)
 	begun := time.Now()
-	poll := up.Command{Dir: at, Ask: "What do you drink?", Answers: []string{"coffee", " tea", "mate"}, People: 12, Closes: new(time.Hour), Devices: new(100), LAN: lan, Route: "mix"}
+	poll := up.Command{Dir: at, Ask: "What do you drink?", Answers: []string{"coffee", " tea", "mate"}, People: 12, Closes: new(time.Hour), Devices: new(100), LAN: lan}
 	go func() {
 		done <- poll.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
 		stop()
@@ -256,7 +256,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // What is wrong with a question is said all at once, with what to do, before anything is made; a folder that asks
 // something else and a port that is taken are told too.
 func TestAPollThatCannotBe(t *testing.T) {
-	good := up.Command{Ask: "What do you drink?", Answers: []string{"tea", "mate"}, People: 12, Closes: new(time.Hour), Devices: new(20), LAN: "127.0.0.1", Route: "mix"}
+	good := up.Command{Ask: "What do you drink?", Answers: []string{"tea", "mate"}, People: 12, Closes: new(time.Hour), Devices: new(20), LAN: "127.0.0.1"}
 	long := strings.Repeat("x", 200)
 	for name, c := range map[string]struct {
 		spoil func(*up.Command)
@@ -338,7 +338,7 @@ func TestAPollThatCannotBe(t *testing.T) {
 		t.Errorf("phones are written down with what lets them in: %v", err)
 	}
 	// By its folder alone, the poll is taken up as it was asked; more words than that are for another one.
-	if err := (up.Command{Dir: good.Dir, Answers: []string{"tea", "mate"}, Closes: new(time.Hour), Devices: new(20), Route: "mix"}).RunUntil(ctx, terminal.Streams{Out: io.Discard, Err: io.Discard}); err == nil || !strings.Contains(err.Error(), "go with a question") {
+	if err := (up.Command{Dir: good.Dir, Answers: []string{"tea", "mate"}, Closes: new(time.Hour), Devices: new(20)}).RunUntil(ctx, terminal.Streams{Out: io.Discard, Err: io.Discard}); err == nil || !strings.Contains(err.Error(), "go with a question") {
 		t.Errorf("answers without a question: %v", err)
 	}
 	good = up.Command{Dir: good.Dir, Closes: new(time.Hour), Devices: new(20)} // as it was made
@@ -425,7 +425,7 @@ func TestLANNamesOneAddress(t *testing.T) {
 		{"127.0.0.1:80", true, "give the address of this machine"},
 	} {
 		dir := filepath.Join(t.TempDir(), "poll")
-		err := up.Command{Dir: dir, Closes: new(time.Hour), Devices: new(110), Open: c.open, LAN: c.lan, Route: "mix"}.RunUntil(t.Context(), terminal.Streams{Out: io.Discard, Err: io.Discard})
+		err := up.Command{Dir: dir, Closes: new(time.Hour), Devices: new(110), Open: c.open, LAN: c.lan}.RunUntil(t.Context(), terminal.Streams{Out: io.Discard, Err: io.Discard})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("--lan %s: %v, want %q", c.lan, err, c.want)
 		}

@@ -102,7 +102,7 @@ func livePoll(t *testing.T, browser context.Context, name string, says pollWords
 	var out said
 	done := make(chan error, 1)
 	go func() {
-		done <- up.Command{Dir: at, Plan: file, Closes: new(time.Hour), Devices: new(places), Open: true, Route: "mix"}.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
+		done <- up.Command{Dir: at, Plan: file, Closes: new(time.Hour), Devices: new(places), Open: true}.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
 		stop() // nobody waits for a trial that does not run
 	}()
 	t.Cleanup(func() {

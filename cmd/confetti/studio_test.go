@@ -45,7 +45,7 @@ func TestAQuestionOfTheStudioIsCollected(t *testing.T) {
 	var out said
 	done := make(chan error, 1)
 	go func() {
-		done <- up.Command{Dir: string(at), Closes: new(time.Hour), Devices: new(south + north), Open: true, Route: "mix"}.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
+		done <- up.Command{Dir: string(at), Closes: new(time.Hour), Devices: new(south + north), Open: true}.RunUntil(ctx, terminal.Streams{Out: &out, Err: io.Discard})
 		stop()
 	}()
 	t.Cleanup(func() {
