@@ -6,11 +6,11 @@ package plan
 type Label struct {
 	Features int      `json:"features"` // public numbers of a respondent; of LabelSums those that the state's map gives, where it has one
 	Classes  []string `json:"classes"`  // of which each respondent has one, which is private
-	Report   string   `json:"report"`   // LabelClusters, LabelSums or LabelEach
+	Report   string   `json:"report"`   // LabelClusters, LabelSums or LabelEach; of a table "resampled" too (question/label), and not LabelSums
 	// Clusters are those of the state, each a crowd; Records are the public ones, by number.
 	Clusters   int          `json:"clusters,omitempty"`
 	Records    int          `json:"records,omitempty"`
-	Randomizer *Randomizer  `json:"randomizer,omitempty"` // of a label: of LabelClusters, and "krr" of LabelEach
+	Randomizer *Randomizer  `json:"randomizer,omitempty"` // of a label: of LabelClusters on devices, "krr" of LabelEach, and "resampled"
 	Seed       string       `json:"seed,omitempty"`       // LabelSums: 64 hex digits, public randomness of the rotation
 	Sum        *VectorRound `json:"sum,omitempty"`        // LabelSums: the mechanism
 }

@@ -12,7 +12,7 @@ type Table struct {
 	People string `json:"people"` // whose rows they are: the holder's ledger has all releases of them under this name
 	AsOf   string `json:"as_of"`  // the state of the table, by a name that the holder gives
 
-	Law   string  `json:"law"`             // of the noise: LawLaplace or LawGaussian
+	Law   string  `json:"law"`             // of the noise of counts: LawLaplace or LawGaussian; "" where nothing is counted (LabelEach)
 	Decay float64 `json:"decay,omitempty"` // laplace
 	Sigma float64 `json:"sigma,omitempty"` // gaussian
 }
@@ -38,15 +38,32 @@ func (t *Table) validate(ps *Problems) {
 	for _, name := range [][2]string{{"people", t.People}, {"as_of", t.AsOf}} {
 		ps.Require(strings.TrimSpace(name[1]) != "" && len(name[1]) <= maxTitle, at+"%s is empty, or has more than %d bytes", name[0], maxTitle)
 	}
-	validateNoise(ps, at, t.Law, t.Decay, t.Sigma)
+}
+
+// noise checks that of the counts, of which labels one by one have none.
+func (t *Table) noise(ps *Problems, counts bool) {
+	const at = "route.table."
+	if counts {
+		validateNoise(ps, at, t.Law, t.Decay, t.Sigma)
+		return
+	}
+	ps.Require(t.Law == "" && t.Decay == 0 && t.Sigma == 0, at+"law, decay and sigma are of counts, and labels one by one have a randomizer: leave them out")
 }
 
 // table checks what a plan of a table has in the place of parties.
 func (p Plan) table(ps *Problems) {
 	ps.Require(p.Envelopes == Envelopes{}, "envelopes are what devices send: leave them out of a plan of a table")
 	ps.Require(strings.TrimSpace(p.Analyzer.Operator) != "" && p.Analyzer == Party{Operator: p.Analyzer.Operator}, "analyzer must have an operator alone: who holds the table")
-	ps.Require(p.Crowd.Deletion == nil && p.Crowd.Maximum == 0 && len(p.Crowd.Names) == 0, "crowd.names, crowd.deletion and crowd.maximum are of respondents: leave them out of a plan of a table")
+	label := p.Question.Label
+	if p.Route.Table != nil {
+		p.Route.Table.noise(ps, label == nil || label.Report != LabelEach)
+	}
+	ps.Require(p.Crowd.Deletion == nil && p.Crowd.Maximum == 0 && (label != nil || len(p.Crowd.Names) == 0), "crowd.names, crowd.deletion and crowd.maximum are of respondents: leave them out of a plan of a table")
 	ps.Require(p.Round == nil && p.Signatures == 0 && p.Times == Times{}, "round, signatures and times are of collections: leave them out of a plan of a table")
 	ps.Require(p.Budget.DishonestShare == 0 && p.Budget.LocalEpsilon == 0, "budget.dishonest_share and budget.local_epsilon are of devices: leave them out of a plan of a table")
+	if label != nil {
+		ps.Require(p.Budget.Adjacency == AdjacencyLabel, "budget.adjacency must be %q in a plan of a table of which all is public but the labels", AdjacencyLabel)
+		return
+	}
 	ps.Require(p.Budget.Adjacency == "replacement" || p.Budget.Adjacency == "removal", `budget.adjacency must be "replacement" in a plan of a table whose release says how many rows there are, or "removal" where that is private`)
 }

@@ -45,7 +45,7 @@ func (p Plan) Problems() Problems {
 	suite := p.Envelopes.Suite
 	if p.Route.Kind == RouteTable {
 		p.table(&ps)
-		ps.Require(p.Question.Histogram != nil, "route.table is of counts: ask question.kind %q, or collect by another route", "histogram")
+		ps.Require(p.Question.Histogram != nil || p.Question.Label != nil, "route.table is of counts, or of labels: ask question.kind %q or %q, or collect by another route", "histogram", "label")
 	} else {
 		p.Envelopes.validate(&ps, p.Route.Kind == RouteSum)
 		p.Analyzer.validate(&ps, "analyzer", suite)

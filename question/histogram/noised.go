@@ -287,15 +287,6 @@ func (h *Question) loss(honest int) account.Event {
 	return h.noise(sumprivacy.Aggregators(s, sumprivacy.Promised(s)))
 }
 
-// Who sees what of a table.
-const (
-	tableHolder = "holder of the table"
-	whoHolder   = "The holder of the table, who has your row as it is. Nothing protects it from the holder."
-	whoReaders  = "Whoever reads this release, as long as the holder keeps the table and the noise to itself."
-	rowsPublic  = " The number of rows is public."
-	rowsHidden  = " The number of rows is private, as whose they are."
-)
-
 // noisedObservers states what the noise of one aggregator, and of both, leaves to be learned,
 // or that of all devices.
 func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statement, error) {
@@ -306,15 +297,7 @@ func (h *Question) noisedObservers(shuffled account.Guarantee) ([]account.Statem
 		}, nil
 	}
 	if h.plan.Route.Table != nil {
-		shuffled.Trust, shuffled.Users = account.Central, 1
-		rows := rowsPublic
-		if h.plan.RowsHidden() {
-			rows = rowsHidden
-		}
-		return []account.Statement{
-			{Observer: tableHolder, Who: whoHolder, Guarantee: h.randomizers[0].local()},
-			{Observer: account.OnlyTheReader, Who: whoReaders + rows, Guarantee: shuffled},
-		}, nil
+		return terms.HeldTable(h.plan, shuffled), nil
 	}
 	all := terms.NoisedSums(h.plan, shuffled, h.note(), func(unknown int) account.Event {
 		return h.noise(sumprivacy.Aggregators(*h.plan.Route.Sum, unknown))

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -25,6 +26,8 @@ func Design(p plan.Plan) (plan.Plan, error) {
 		return p, ps.Err()
 	}
 	switch ask.Report {
+	case Resampled:
+		return designResampled(p, &ask)
 	case plan.LabelClusters:
 		return designClusters(p, &ask)
 	case plan.LabelSums:
@@ -45,8 +48,39 @@ func designClusters(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	if p.Route.Table != nil {
+		p.Route = inner.Route
+		return p, nil
+	}
 	ask.Randomizer = &inner.Question.Histogram.Randomizer
 	p.Envelopes, p.Budget.Epsilon = inner.Envelopes, inner.Budget.Epsilon
+	return p, nil
+}
+
+// resampledShare of the budget is for the labels that are drawn anew, the rest for the counts, of which a label moves two:
+// the noise of Corollary 2 of LDC, with what a label really moves.
+const resampledShare = 1.0 / 3
+
+// designResampled splits the budget. The least share of a label must be there.
+func designResampled(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
+	if !(p.Budget.Epsilon > 0) {
+		return p, errors.New("label: budget.epsilon is missing: there is noise that keeps it")
+	}
+	if ask.Randomizer == nil {
+		return p, errors.New("label: randomizer.flip is missing: the least share of a label in a cluster")
+	}
+	m := randomize.ResampledAt(len(ask.Classes), p.Budget.Epsilon*resampledShare*(1-2*resampledSlack), ask.Randomizer.Flip)
+	if err := m.Validate(); err != nil {
+		return p, err
+	}
+	part := p
+	part.Budget.Epsilon *= 1 - resampledShare
+	part, err := designClusters(part, ask)
+	if err != nil {
+		return p, err
+	}
+	p.Route, p.Crowd = part.Route, part.Crowd
+	ask.Randomizer = &plan.Randomizer{Name: Resampled, Accounting: string(calibrate.Exact), Epsilon: m.Epsilon(), Keep: 1 - m.Resample, Flip: m.Least}
 	return p, nil
 }
 
@@ -77,6 +111,11 @@ func designSums(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 // shuffler is relied upon for is no more than what the device does alone.
 func designEach(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 	b := &p.Budget
+	if p.Route.Table != nil {
+		alone := kary(b.Epsilon)
+		ask.Randomizer = &alone
+		return p, nil
+	}
 	if b.LocalEpsilon == 0 {
 		b.LocalEpsilon = b.Epsilon
 	}

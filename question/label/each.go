@@ -79,5 +79,8 @@ func (e *each) Words() question.Words { return question.Words{Crowds: []string{"
 func (e *each) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	local := e.KRR.Local(account.Replacement)
 	shuffled.Epsilon = min(shuffled.Epsilon, local.Epsilon)
+	if e.plan.Route.Table != nil {
+		return terms.HeldTable(e.plan, shuffled), nil
+	}
 	return terms.OneMessage(e.plan, local, shuffled), nil
 }

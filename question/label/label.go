@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/plan"
@@ -49,6 +50,8 @@ func newQuestion(p plan.Plan) (*Question, error) {
 	switch q.ask.Report {
 	case plan.LabelClusters:
 		q.report, err = histogram.New(counted(p))
+	case Resampled:
+		q.report, err = newResampled(p)
 	case plan.LabelSums:
 		q.report, err = vector.New(summed(p))
 	default:
@@ -61,7 +64,10 @@ func newQuestion(p plan.Plan) (*Question, error) {
 func counted(p plan.Plan) plan.Plan {
 	ask := p.Question.Label
 	h := &plan.Histogram{Attributes: []plan.Attribute{{Name: "label", Kind: "categories", Values: ask.Classes}}}
-	if ask.Randomizer != nil {
+	switch {
+	case p.Route.Table != nil:
+		h.Randomizer = plan.Randomizer{Name: plan.RandomizerNone, Accounting: string(calibrate.Exact)}
+	case ask.Randomizer != nil:
 		h.Randomizer = *ask.Randomizer
 	}
 	p.Question = plan.Question{Kind: "histogram", Unfit: p.Question.Unfit, Histogram: h}
@@ -166,6 +172,9 @@ func (q *Question) NewTally() tally.Tally { return q.report.NewTally() }
 
 // Inner returns the question of another kind that the report goes by; nil of labels by themselves.
 func (q *Question) Inner() question.Question {
+	if r, is := q.report.(*resampled); is {
+		return r.Question
+	}
 	inner, _ := q.report.(question.Question)
 	return inner
 }

@@ -17,7 +17,10 @@ func (q *Question) Event(honest int, again bool) account.Event { return q.report
 func (q *Question) Risks() question.Risks { return q.report.Risks() }
 
 // publicNote says what is not protected.
-const publicNote = "Speaks of the label alone: your features are public."
+const (
+	publicNote = "Speaks of the label alone: your features are public."
+	heldNote   = "Speaks of the label alone: all else of the row may be published, and that it is in the table."
+)
 
 // Guarantees state exchange of the label.
 func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
@@ -34,6 +37,12 @@ func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 			return nil, err
 		}
 		s.Note = publicNote
+		if q.plan.Route.Table != nil {
+			if s.Note = ""; s.Guarantee.Trust == account.Central { // of readers: the holder has the row
+				s.Note = heldNote
+			}
+			continue
+		}
 		if q.ask.Report == plan.LabelEach {
 			s.Note += " The analyzer sees which record a label was reported for, and the release lists it: it hides among no others, and that you answered is no secret."
 		}
@@ -46,6 +55,9 @@ func (q *Question) Words() question.Words {
 	w := q.report.Words()
 	k := len(q.ask.Classes)
 	w.Answer, w.Crowd = "label", "crowd"
+	if q.plan.Route.Table != nil {
+		return q.heldWords(w)
+	}
 	w.Assumptions = append(w.Assumptions, "Your features are public: whoever sees messages may have them, and nothing is promised of them. A promise of the label says nothing that the features tell of it.")
 	reference := "one drawn at random, which adds the same to each count in expectation."
 	switch q.ask.Report {

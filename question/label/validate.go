@@ -14,7 +14,10 @@ import (
 const maxFeatures = 1 << 20
 
 // reports are those that a plan may name.
-var reports = []string{plan.LabelClusters, plan.LabelSums, plan.LabelEach}
+var (
+	reports = []string{plan.LabelClusters, plan.LabelSums, plan.LabelEach}
+	held    = []string{plan.LabelClusters, plan.LabelEach, Resampled} // of a table
+)
 
 // validate lists what is wrong with a plan of labels.
 func validate(p plan.Plan, ps *plan.Problems) {
@@ -26,10 +29,18 @@ func validate(p plan.Plan, ps *plan.Problems) {
 	const at = "question.label."
 	ask := *p.Question.Label
 	switch ask.Report {
-	case plan.LabelClusters:
-		ps.Require(ask.Randomizer != nil, at+"randomizer is missing: design the plan")
+	case plan.LabelClusters, Resampled:
 		ps.Require(p.Crowds() == ask.Clusters, "crowd.names: %d for %d clusters: name each, or leave the names to the design", p.Crowds(), ask.Clusters)
-		if ask.Randomizer != nil {
+		switch r := ask.Randomizer; {
+		case ask.Report == Resampled:
+			validateResampled(ask, ps)
+			histogram.Validate(counted(p), ps)
+		case p.Route.Table != nil:
+			ps.Require(r == nil, at+"randomizer is of devices: the counts of a table have the noise of route.table: leave it out")
+			histogram.Validate(counted(p), ps)
+		case r == nil:
+			ps.Require(false, at+"randomizer is missing: design the plan")
+		default:
 			histogram.Validate(counted(p), ps)
 		}
 	case plan.LabelSums:
@@ -50,12 +61,18 @@ func validate(p plan.Plan, ps *plan.Problems) {
 func undesigned(p plan.Plan, ps *plan.Problems) {
 	const at = "question.label."
 	ask := *p.Question.Label
-	if !slices.Contains(reports, ask.Report) {
-		ps.Require(false, at+"report must be one of %s", strings.Join(reports, ", "))
+	table, known := p.Route.Table != nil, reports
+	if table {
+		known = held
+	}
+	if !slices.Contains(known, ask.Report) {
+		ps.Require(false, at+"report must be one of %s", strings.Join(known, ", "))
 		return
 	}
-	clusters, sums, alone := ask.Report == plan.LabelClusters, ask.Report == plan.LabelSums, ask.Report == plan.LabelEach
-	ps.Require(ask.Features >= 1 && ask.Features <= maxFeatures || alone && ask.Features == 0, at+"features must be between 1 and %d: the public numbers of a respondent", maxFeatures)
+	clusters := ask.Report == plan.LabelClusters || ask.Report == Resampled
+	sums, alone := ask.Report == plan.LabelSums, !table && ask.Report == plan.LabelEach || table && ask.Report != plan.LabelClusters
+	ps.Require(!table || ask.Features == 0 && p.State == "", at+"features and state are of devices, which find their cluster by them: leave them out of a plan of a table")
+	ps.Require(table || ask.Features >= 1 && ask.Features <= maxFeatures || alone && ask.Features == 0, at+"features must be between 1 and %d: the public numbers of a respondent", maxFeatures)
 	ps.Require(len(ask.Classes) >= 2 && len(ask.Classes) <= plan.MaxClasses, at+"classes: name between 2 and %d", plan.MaxClasses)
 	if len(ask.Classes) <= plan.MaxClasses {
 		ps.Names(at+"classes", ask.Classes)
