@@ -46,6 +46,7 @@ type cli struct {
 	Ledger device.Ledger `cmd:"" group:"Answer" help:"What a device has agreed to, spent and said."`
 
 	Release release.Command `cmd:"" group:"Look, and check" help:"Look at releases."`
+	Labels  release.Labels  `cmd:"" group:"Look, and check" help:"Training sets with noisy labels, of a table that you hold."`
 	Ask     ask.Ask         `cmd:"" group:"Look, and check" help:"What a release of tables tells of any two columns, and bounds of three."`
 	Rows    ask.Rows        `cmd:"" group:"Look, and check" help:"Synthetic rows from a release of tables: evidence about nobody."`
 	Fit     ask.Fit         `cmd:"" group:"Look, and check" help:"An additive model of one column, from a release of tables."`

@@ -30,7 +30,10 @@ type Ask struct {
 	// exchanged, and their number is public.
 	RowsHidden bool
 	Attributes []plan.Attribute
-	Law        string // of the noise; "": the one that errs less
+	Labels     *plan.Label // asked in the place of attributes: of rows that are public but for their label
+	Label      string      // of Labels: their column
+	Clusters   []string    // of Labels: their names, where they are counted in clusters
+	Law        string      // of the noise; "": the one that errs less
 	Epsilon    float64
 	Delta      float64
 }
@@ -38,6 +41,15 @@ type Ask struct {
 // Plan returns the plan of a release, with its noise. Every attribute of declared cells gets one for all that is not
 // declared, so that no row is left out and none is refused by its value.
 func (a Ask) Plan() (plan.Plan, error) {
+	route := plan.Route{Kind: plan.RouteTable, Table: &plan.Table{People: a.People, AsOf: a.AsOf, Law: a.Law}}
+	if a.Labels != nil {
+		return design.Fill(plan.Plan{
+			Version: plan.Version, Title: fmt.Sprintf("%s of %s, for training", a.Label, a.People),
+			Question: plan.Question{Kind: "label", Unfit: plan.UnfitReference, Label: a.Labels},
+			Budget:   plan.Budget{Epsilon: a.Epsilon, Delta: a.Delta, Adjacency: plan.AdjacencyLabel},
+			Crowd:    plan.Crowd{Minimum: 1, Names: a.Clusters}, Route: route, Analyzer: plan.Party{Operator: a.Holder},
+		})
+	}
 	var asked []plan.Attribute
 	var names []string
 	for _, one := range a.Attributes {
@@ -54,7 +66,7 @@ func (a Ask) Plan() (plan.Plan, error) {
 		Question: plan.Question{Kind: "histogram", Unfit: plan.UnfitClip, Histogram: h},
 		Budget:   plan.Budget{Epsilon: a.Epsilon, Delta: a.Delta, Adjacency: string(neighbours)},
 		Crowd:    plan.Crowd{Minimum: 1},
-		Route:    plan.Route{Kind: plan.RouteTable, Table: &plan.Table{People: a.People, AsOf: a.AsOf, Law: a.Law}},
+		Route:    route,
 		Analyzer: plan.Party{Operator: a.Holder},
 	})
 }
@@ -72,19 +84,24 @@ func counted(p *protocol.Protocol, rows []Row, r *rand.Rand) ([]int64, error) {
 	}
 	sums := make([]int64, c.Length)
 	for _, row := range rows {
-		symbol, err := p.Encode(histogram.Answers{Values: row})
-		if _, err := question.Fits(err); err != nil {
+		if err := add(p.Question.(*histogram.Question), r, histogram.Answers{Values: row}, sums); err != nil {
 			return nil, err
-		}
-		_, vector, err := p.Measure(r, symbol, nil)
-		if err != nil {
-			return nil, err
-		}
-		for i, x := range vector {
-			sums[i] += int64(x)
 		}
 	}
 	return sums, nil
+}
+
+// add adds what a row holds to sums.
+func add(q *histogram.Question, r *rand.Rand, row histogram.Answers, sums []int64) error {
+	symbol, err := q.Encode(row)
+	if _, err := question.Fits(err); err != nil {
+		return err
+	}
+	_, vector, err := q.Measure(r, symbol, nil)
+	for i, x := range vector {
+		sums[i] += int64(x)
+	}
+	return err
 }
 
 // Release counts the rows, adds noise and writes the release of a charge. It is drawn once: whoever sees two draws
@@ -94,12 +111,18 @@ func Release(p *protocol.Protocol, rows []Row, charged release.Ledger, r *rand.R
 	if err != nil {
 		return release.Release{}, nil, err
 	}
+	out, err := written(p, model, crowds, charged)
+	return out, model, err
+}
+
+// written writes the release of what was learned.
+func written(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, charged release.Ledger) (release.Release, error) {
 	out, err := analyzer.Numbers(p, model, crowds, results.Public{})
 	if err != nil {
-		return out, model, err
+		return out, err
 	}
 	out.Ledger = &charged
-	return out, model, analyzer.Write(p, &out)
+	return out, analyzer.Write(p, &out)
 }
 
 // learned returns what is published of the rows. From here on everything is private.

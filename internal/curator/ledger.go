@@ -192,13 +192,15 @@ func spent(entries []Entry) (all []account.Spending) {
 func asked(p plan.Plan) string {
 	t := *p.Route.Table
 	t.Law, t.Decay, t.Sigma = "", 0, 0
-	h := *p.Question.Histogram
-	h.Attributes = slices.Clone(h.Attributes)
-	for i := range h.Attributes {
-		h.Attributes[i].Least = 0 // which follows from the noise
+	if asks := p.Question.Histogram; asks != nil {
+		h := *asks
+		h.Attributes = slices.Clone(h.Attributes)
+		for i := range h.Attributes {
+			h.Attributes[i].Least = 0 // which follows from the noise
+		}
+		p.Question.Histogram = &h
 	}
-	p.Route.Table, p.Question.Histogram = &t, &h
-	p.Version = 0
+	p.Route.Table, p.Version = &t, 0
 	return p.Name()
 }
 
@@ -233,6 +235,9 @@ func (l *Ledger) Charge(p *protocol.Protocol, digest [32]byte, limit Cap, now ti
 	b := l.kept
 	b.Entries, b.People = slices.Clone(b.Entries), cloned(b.People)
 	c, neighbours := b.People[t.People], account.Adjacency(p.Plan.Budget.Adjacency)
+	if neighbours == account.Label {
+		neighbours = account.Replacement // of the label, which is charged as a row is
+	}
 	if c == nil {
 		c = &Cap{Epsilon: cmp.Or(limit.Epsilon, firstEpsilon), Delta: cmp.Or(limit.Delta, firstDelta), Neighbours: neighbours}
 		if neighbours == account.Replacement {

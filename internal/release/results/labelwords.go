@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/label"
@@ -16,6 +17,7 @@ type labelWords struct {
 	ask      plan.Label
 	clusters []string
 	released float64
+	said     string // of a table, whose labels others train on: what is told
 }
 
 func newLabelWords(p plan.Plan, q *label.Question, r *release.Release) speaker {
@@ -23,7 +25,28 @@ func newLabelWords(p plan.Plan, q *label.Question, r *release.Release) speaker {
 		return newVectorWords(*q.InnerPlan().Question.Vector, sums, r)
 	}
 	released, _ := metric(r, "clusters")
-	return labelWords{*p.Question.Label, p.Crowd.Names, released.Value}
+	w := labelWords{ask: *p.Question.Label, clusters: p.Crowd.Names, released: released.Value}
+	if p.Route.Table != nil {
+		w.said = saidOfHeld(w.ask, r)
+	}
+	return w
+}
+
+// answer returns what is told of the labels of a table; a learner of collected ones is judged by public records.
+func (w labelWords) answer() string { return w.said }
+
+// saidOfHeld says how much of the labels of a table is left in what others train on.
+func saidOfHeld(ask plan.Label, r *release.Release) string {
+	if ask.Report == plan.LabelEach {
+		m := randomize.KRR{K: len(ask.Classes), Epsilon: ask.Randomizer.Epsilon}
+		return fmt.Sprintf("%s of the labels are true, by chance, and nobody can tell which.\nThe modified loss takes the others back on average.", percent(m.Prob(0, 0)))
+	}
+	m, _ := metric(r, "agreement")
+	said := fmt.Sprintf("%s to %s have the likeliest label of their cluster.\n", percent(m.Low), percent(m.High))
+	if ask.Report == label.Resampled {
+		return said + fmt.Sprintf("Of the labels %s stayed, and the others were drawn by noisy counts of clusters.", percent(ask.Randomizer.Keep))
+	}
+	return said + "All labels were drawn by noisy counts of clusters."
 }
 
 func (w labelWords) phrase(m release.Metric) (phrase, bool) {
@@ -56,7 +79,7 @@ func (w labelWords) section(s release.Section) (said, bool) {
 			title: "How many hold each label", tables: map[string]sheetWords{"labels": countsBy("Respondents by label", "label", classes)},
 			text: fmt.Sprintf("Each report stands beside the number of its public record (%s): a network on public features learns from how likely each is for each label (docs/labels.md).", sheets.CountsFile),
 		}, true
-	case s.Name == "clusters" && w.ask.Report == plan.LabelClusters:
+	case s.Name == "clusters" && w.ask.Report != plan.LabelEach:
 		clusters := sheetWords{title: "Clusters", columns: []column{{label: "cluster", keys: among(w.clusters)}, count("respondents"), {label: "likeliest label", keys: classes}, count("respondents with it")}}
 		if w.released > tableRows {
 			clusters.note = fmt.Sprintf("The %d largest of %.0f; %s has all.", tableRows, w.released, sheets.CountsFile)
@@ -80,3 +103,6 @@ func numbers(word string, n int) keys {
 		return word + key, err == nil && i >= 1 && i <= n && strconv.Itoa(i) == key
 	}
 }
+
+// percent writes a share with one digit behind the point.
+func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }

@@ -15,8 +15,12 @@ import (
 func (p Plan) notes(r release.Release) []string {
 	notes := p.lacks(r.Dropped)
 	if l := r.Ledger; l != nil && p.Plan.Route.Table != nil {
+		neighbours := p.Plan.Budget.Adjacency
+		if neighbours == plan.AdjacencyLabel { // which are charged as rows are
+			neighbours = string(account.Replacement)
+		}
 		notes = append(notes, fmt.Sprintf("Release %d of %s that the holder's ledger has. All of them together, and what it will admit later, keep epsilon %s at delta %s (%s): it refuses what is beyond. The table as of %s.",
-			l.Releases, p.Plan.Route.Table.People, account.AtMost(l.Epsilon, 4), account.AtMost(l.Delta, 3), p.Plan.Budget.Adjacency, p.Plan.Route.Table.AsOf))
+			l.Releases, p.Plan.Route.Table.People, account.AtMost(l.Epsilon, 4), account.AtMost(l.Delta, 3), neighbours, p.Plan.Route.Table.AsOf))
 	}
 	for i, c := range r.Crowds {
 		if c.Failed {

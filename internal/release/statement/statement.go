@@ -135,12 +135,17 @@ func (p Plan) deletes() []string {
 // tableAssumptions returns those of a release that the holder of a table makes. Nobody can check them.
 func (p Plan) tableAssumptions() []string {
 	rows := "Every person has one row, and the rows were not chosen by what is private: how many there are is published."
+	chosen := "The values, bounds and buckets that the plan names were chosen without looking at the rows."
+	if p.Plan.Budget.Adjacency == plan.AdjacencyLabel {
+		rows = "Every person has one row, and neither the rows nor the clusters were chosen by labels."
+		chosen = "The labels that the plan names were chosen without looking at those of the rows."
+	}
 	if p.Plan.RowsHidden() {
 		rows = "Every person has one row, and nobody says how many there are: not in another release, and not beside this one."
 	}
 	return []string{
 		"The holder drew the noise once, from a source that nobody can guess, and published nothing else of the rows.",
-		"The values, bounds and buckets that the plan names were chosen without looking at the rows.", rows,
+		chosen, rows,
 		"The holder's ledger has every release of these people. Who deletes it has no budget left that means anything.",
 	}
 }

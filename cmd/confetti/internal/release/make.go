@@ -44,6 +44,53 @@ func (c makeLedger) open() (*curator.Ledger, error) {
 	return curator.OpenLedger(folder)
 }
 
+// holding says of every release of a table whose rows are counted, and where it goes.
+type holding struct {
+	People     string  `help:"Whose rows these are, by a name of yours: their budget goes by it, whatever the file is called." required:"" placeholder:"NAME"`
+	AsOf       string  `help:"The state of the table, by a name of yours. The same question of the same state is answered by the release that was kept." required:"" placeholder:"NAME"`
+	Holder     string  `help:"Who holds the table, for the page." default:"the holder of the table" placeholder:"NAME"`
+	CapEpsilon float64 `help:"Of all releases of these people together, fixed with the first; 3 without it." placeholder:"E"`
+	CapDelta   float64 `help:"The same; 1e-5 without it." placeholder:"D"`
+	makeLedger
+	Out  string `help:"Folder for the release." required:"" type:"path" placeholder:"DIR"`
+	JSON bool   `help:"Print its numbers as JSON."`
+}
+
+// publish charges a release of a table with this text, has it drawn into the folder where it is kept, and shows it; or
+// shows what was kept of the same question.
+func (c holding) publish(std terminal.Streams, proto *protocol.Protocol, text []byte, draw func(curator.Charged) error) error {
+	ledger, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer ledger.Close()
+	charged, err := ledger.Charge(proto, sha256.Sum256(text), curator.Cap{Epsilon: c.CapEpsilon, Delta: c.CapDelta}, time.Now())
+	if err != nil {
+		return err
+	}
+	if charged.Again {
+		fmt.Fprintln(std.Err, "note: this was asked before, and is shown as it was kept; nothing is charged")
+		if charged.Changed {
+			fmt.Fprintln(std.Err, "note: the table is not the one that was counted then: give its state another name with --as-of, which is charged")
+		}
+	} else if err := draw(charged); err != nil {
+		return err
+	} else if err := ledger.Keep(charged); err != nil {
+		return err
+	}
+	if err := show(std, charged.Folder, c.Out); err != nil {
+		return err
+	}
+	return releaseShow{File: c.Out, JSON: c.JSON}.Run(std)
+}
+
+// keep writes a release that was drawn where it is kept.
+func keep(std terminal.Streams, folder string, r release.Release, sheet results.Sheet, p plan.Plan) error {
+	r.Created = time.Now()
+	r.Provenance = release.Provenance{Software: std.Version, Randomness: "fresh randomness"}
+	return releases.Save(std, folder, r, p, sheet)
+}
+
 type releaseMake struct {
 	Table  string   `arg:"" help:"A table: a line of column names, then one line a person." type:"path"`
 	Column []string `help:"Column to count; several share the budget, or are counted together with --joint." required:"" sep:"none" placeholder:"NAME"`
@@ -56,19 +103,11 @@ type releaseMake struct {
 	Joint  bool     `help:"Count two columns of names together: how many hold each pair."`
 	Person string   `help:"Column that names the person of a row: the first row of each counts. Without it a person has one row." placeholder:"NAME"`
 
-	People string `help:"Whose rows these are, by a name of yours: their budget goes by it, whatever the file is called." required:"" placeholder:"NAME"`
-	AsOf   string `help:"The state of the table, by a name of yours. The same question of the same state is answered by the release that was kept." required:"" placeholder:"NAME"`
-	Holder string `help:"Who holds the table, for the page." default:"the holder of the table" placeholder:"NAME"`
-
-	Adjacency  string  `help:"Neighbours differ in a row that is replaced, and the number of rows is published; or in one that is there or not (removal), and it is private. All releases of the same people have the same." enum:"replacement,removal" default:"replacement" placeholder:"NAME"`
-	Epsilon    float64 `help:"Of this release." required:"" placeholder:"E"`
-	Delta      float64 `help:"Of this release." default:"1e-7" placeholder:"D"`
-	Law        string  `help:"Of the noise: laplace or gaussian; without it the one that errs less." enum:",laplace,gaussian" default:"" placeholder:"LAW"`
-	CapEpsilon float64 `help:"Of all releases of these people together, fixed with the first; 3 without it." placeholder:"E"`
-	CapDelta   float64 `help:"The same; 1e-5 without it." placeholder:"D"`
-	makeLedger
-	Out  string `help:"Folder for the release." required:"" type:"path" placeholder:"DIR"`
-	JSON bool   `help:"Print its numbers as JSON."`
+	Adjacency string  `help:"Neighbours differ in a row that is replaced, and the number of rows is published; or in one that is there or not (removal), and it is private. All releases of the same people have the same." enum:"replacement,removal" default:"replacement" placeholder:"NAME"`
+	Epsilon   float64 `help:"Of this release." required:"" placeholder:"E"`
+	Delta     float64 `help:"Of this release." default:"1e-7" placeholder:"D"`
+	Law       string  `help:"Of the noise: laplace or gaussian; without it the one that errs less." enum:",laplace,gaussian" default:"" placeholder:"LAW"`
+	holding
 }
 
 func (releaseMake) Help() string {
@@ -111,44 +150,17 @@ func (c releaseMake) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	ledger, err := c.open()
-	if err != nil {
-		return err
-	}
-	defer ledger.Close()
-	charged, err := ledger.Charge(proto, sha256.Sum256(text), curator.Cap{Epsilon: c.CapEpsilon, Delta: c.CapDelta}, time.Now())
-	if err != nil {
-		return err
-	}
-	if charged.Again {
-		fmt.Fprintln(std.Err, "note: this was asked before, and is shown as it was kept; nothing is charged")
-		if charged.Changed {
-			fmt.Fprintln(std.Err, "note: the table is not the one that was counted then: give its state another name with --as-of, which is charged")
+	return c.publish(std, proto, text, func(charged curator.Charged) error {
+		r, model, err := curator.Release(proto, rows, charged.Ledger, rng.New())
+		if err != nil {
+			return err
 		}
-	} else if err := c.draw(std, proto, rows, charged); err != nil {
-		return err
-	} else if err := ledger.Keep(charged); err != nil {
-		return err
-	}
-	if err := show(std, charged.Folder, c.Out); err != nil {
-		return err
-	}
-	return releaseShow{File: c.Out, JSON: c.JSON}.Run(std)
-}
-
-// draw draws a release that was charged, and keeps it.
-func (c releaseMake) draw(std terminal.Streams, proto *protocol.Protocol, rows []curator.Row, charged curator.Charged) error {
-	r, model, err := curator.Release(proto, rows, charged.Ledger, rng.New())
-	if err != nil {
-		return err
-	}
-	sheet, err := results.Beside(model, results.Public{})
-	if err != nil {
-		return err
-	}
-	r.Created = time.Now()
-	r.Provenance = release.Provenance{Software: std.Version, Randomness: "fresh randomness"}
-	return releases.Save(std, charged.Folder, r, proto.Plan, sheet)
+		sheet, err := results.Beside(model, results.Public{})
+		if err != nil {
+			return err
+		}
+		return keep(std, charged.Folder, r, sheet, proto.Plan)
+	})
 }
 
 // mostOpen bounds delta where values come from the rows.
