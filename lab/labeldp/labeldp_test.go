@@ -2,7 +2,6 @@ package labeldp
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 

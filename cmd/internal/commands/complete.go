@@ -76,7 +76,9 @@ func (p Program) complete(root *kong.Node, words []string) (all []string) {
 		switch {
 		case v.Enum != "":
 			for _, e := range v.EnumSlice() {
-				offer(e, "")
+				if e != "" { // which stands for none
+					offer(e, "")
+				}
 			}
 		case v.Tag.Type == "path":
 			return []string{files}
