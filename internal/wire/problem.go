@@ -36,6 +36,8 @@ const (
 	Withheld             Code = "withheld"
 	PlanWithdrawn        Code = "plan-withdrawn"
 	SumFailed            Code = "sum-failed"
+	RowLate              Code = "row-late"
+	RowFailed            Code = "row-failed"
 	TooLarge             Code = "too-large"
 	UnsupportedMediaType Code = "unsupported-media-type"
 	WrongRole            Code = "wrong-role"
@@ -81,6 +83,8 @@ var Kinds = []Kind{
 	{Withheld, 410, "The release is withheld", "Nothing is to be done: what arrived does not keep the promise, as the detail says.", false},
 	{PlanWithdrawn, 410, "The plan was withdrawn by its publisher", "Discard the contribution once the publisher's statement is checked, which is at the plan's path with /withdrawal. What the answer cost stays spent.", false},
 	{SumFailed, 410, "The sum of this crowd can never be had", "Have the plan's publishers withdraw it. The aggregator's operator finds in the status what failed.", false},
+	{RowLate, 410, "The row of this round came too late", "Nothing is to be done: no later round tells of it either.", false},
+	{RowFailed, 410, "The row of this round was given up", "Nothing is to be done: no later round tells of it either.", false},
 	{TooLarge, 413, "The body is larger than the plan or this service allows", "Send no more than the plan's number and size of envelopes.", false},
 	{UnsupportedMediaType, 415, "This service does not read that media type or version", "Send the type and version that the header Accept names.", false},
 	{WrongRole, 421, "The plan gives this part to another service", "Send it to the address that the plan names for the instance and hop.", false},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/aggregated/rows"
@@ -18,6 +19,15 @@ import (
 
 // errLate is the error of a round whose row nobody waits for any more: devices have it charged until then.
 var errLate = fmt.Errorf("the round has closed more than %v ago, and ledgers of devices do not count what it tells any more", plan.LastRow)
+
+// over returns when what is kept of a plan may begin to be forgotten: of rounds that hang together when their study closes,
+// for later rows tell of them until then.
+func over(signed plan.Signed) time.Time {
+	if s := signed.Plan.Route.Sum; s != nil && s.Correlated != nil && signed.Study != nil {
+		return signed.Study.Times.Closes
+	}
+	return signed.Plan.Times.Closes
+}
 
 // earlier returns what the row of a crowd tells of beside its own batch, and the checksum of all that it
 // tells of.
@@ -56,14 +66,26 @@ func (c *crowd) day(b aggregator.Batch) ([]byte, error) {
 	return b.MarshalBinary()
 }
 
-// withheld says why nothing leaves of a crowd.
-func (c *crowd) withheld() error {
-	other := ""
-	if c.Sum.Correlated() {
-		other = ", or its row failed or came too late"
+// withheld says why nothing leaves of a crowd, as it was kept.
+func (c *crowd) withheld(reason []byte) error {
+	switch string(reason) {
+	case rows.Late:
+		return wire.Problemf(wire.RowLate, "the row came after a later one, or more than %v after the round had closed", plan.LastRow)
+	case rows.Failed:
+		return wire.Problemf(wire.RowFailed, "the row was given up, and later rounds go on without it")
 	}
-	return wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d%s", c.Minimum, other)
+	return wire.Problemf(wire.Withheld, "fewer valid reports than the plan's minimum of %d", c.Minimum)
 }
 
 // passed reports whether a row can never be drawn.
-func passed(err error) bool { return errors.Is(err, rows.ErrLater) || errors.Is(err, errLate) }
+func passed(err error) bool {
+	return errors.Is(err, rows.ErrLater) || errors.Is(err, rows.ErrWithdrawn) || errors.Is(err, errLate)
+}
+
+// missedFor returns the reason to be kept of a row that can never be drawn.
+func missedFor(err error) string {
+	if errors.Is(err, rows.ErrWithdrawn) {
+		return rows.Failed
+	}
+	return rows.Late
+}

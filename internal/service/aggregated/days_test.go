@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,7 @@ type course struct {
 	*world
 	study       plan.SignedStudy
 	coordinator ed25519.PrivateKey
+	paused      time.Duration // before the next rounds
 }
 
 // newCourse has noise of next to nothing, so that rows are told exactly.
@@ -54,7 +56,7 @@ func newCourse(t *testing.T) *course {
 	if err := study.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return &course{w, plan.SignStudy(study, w.publisher), coordinator}
+	return &course{world: w, study: plan.SignStudy(study, w.publisher), coordinator: coordinator}
 }
 
 // begin has both aggregators serve a round.
@@ -71,7 +73,7 @@ func (c *course) begin(number int) {
 // serve makes a round that which the world speaks of.
 func (c *course) serve(number int) {
 	c.t.Helper()
-	opens := c.study.Study.Times.Opens.Add(time.Duration(number) * time.Hour)
+	opens := c.study.Study.Times.Opens.Add(time.Duration(number)*time.Hour + c.paused)
 	signed, err := c.study.Round(number, "", plan.Times{Opens: opens, Closes: opens.Add(time.Hour)}, c.coordinator)
 	if err != nil {
 		c.t.Fatal(err)
@@ -267,7 +269,7 @@ func failedRound(t *testing.T, damaged dap.Role, change func([]byte) []byte, who
 		die()
 	}
 	tries()
-	if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.Withheld)) || !strings.Contains(string(body), "failed") {
+	if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.RowFailed)) {
 		t.Errorf("answered %d: %s", status, body)
 	}
 	if damaged == dap.Helper { // the leader's reports are forgotten
@@ -326,7 +328,7 @@ func TestARowIsGivenUpWhenTheDiskHasRoom(t *testing.T) {
 	if err := c.step(); err != nil {
 		t.Error(err)
 	}
-	if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.Withheld)) {
+	if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.RowFailed)) {
 		t.Errorf("answered %d: %s", status, body)
 	}
 	c.begin(2)
@@ -392,18 +394,9 @@ func (c *course) damage(role dap.Role, change func([]byte) []byte) (mend func())
 	return func() { write(whole) }
 }
 
-// A leader that was damaged before it heard the answer does not know that its helper has told the row. It does not give
-// the row up: its later rows would be of other days than the helper's, and none would leave.
-func TestARowWhoseAnswerIsLostIsNotGivenUp(t *testing.T) {
-	days := [][]int64{{3, 1, 0, 0}, {0, 0, 4, 0}, {1, 1, 1, 1}}
-	c := newCourse(t)
-	c.begin(1)
-	c.all(0, 0, 0, 1)
-	c.close()
-	c.finish()
-	c.begin(2)
-	c.all(2, 2, 2, 2)
-	c.close()
+// drawn has the leader of a closed round draw its row, its helper tell its own, and the answer get lost.
+func (c *course) drawn() {
+	c.t.Helper()
 	lost := 0
 	c.meddle = func(r *http.Request, send func() *http.Response) (*http.Response, error) {
 		res := send()
@@ -414,43 +407,230 @@ func TestARowWhoseAnswerIsLostIsNotGivenUp(t *testing.T) {
 		return nil, errors.New("connection reset")
 	}
 	if c.step() == nil || lost != 1 {
-		t.Fatalf("%d answers are lost, and all is well", lost)
+		c.t.Fatalf("%d answers are lost, and all is well", lost)
 	}
 	c.meddle = nil
-	if told, err := c.kept(dap.Helper).Share(t.Context(), 0, rows.Own); told == nil || err != nil {
-		t.Fatalf("the helper has not told the row: %v", err)
+	if told, err := c.kept(dap.Helper).Share(c.t.Context(), 0, rows.Own); told == nil || err != nil {
+		c.t.Fatalf("the helper has not told the row: %v", err)
 	}
-	mend := c.damage(dap.Leader, func(b []byte) []byte { return b[:5] })
+}
+
+// A leader whose reports or their sum are damaged when its row is drawn goes on by what it has kept beside the row, also
+// after a restart. Its helper may have told the row, so that it could not give it up: its later rows would be of other
+// days than the helper's, and none would leave.
+func TestALeaderThatIsDamagedWhenItsRowIsDrawn(t *testing.T) {
+	days := [][]int64{{3, 1, 0, 0}, {0, 0, 4, 0}, {1, 1, 1, 1}}
+	for name, damage := range map[string]func(c *course){
+		"its sum is cut":               func(c *course) { c.damage(dap.Leader, func(b []byte) []byte { return b[:5] }) },
+		"its sum cannot be read":       func(c *course) { c.spoil(dap.Leader, "reports-", sums) },
+		"its reports are found rotten": func(c *course) { c.spoil(dap.Leader, "reports-", sums); c.kill(dap.Leader); c.start(dap.Leader) },
+		"its reports are lost": func(c *course) {
+			c.kill(dap.Leader)
+			for _, ending := range []string{".rows", ".key", ".check"} {
+				if err := os.Remove(c.file(dap.Leader, "reports-", ending)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.start(dap.Leader)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCourse(t)
+			c.begin(1)
+			c.all(0, 0, 0, 1)
+			c.close()
+			c.finish()
+			c.begin(2)
+			c.all(2, 2, 2, 2)
+			c.close()
+			c.drawn()
+			damage(c)
+			c.finish()
+			c.want(row(2, days...), 4)
+			c.begin(3)
+			c.all(0, 1, 2, 3)
+			c.close()
+			c.finish()
+			c.want(row(3, days...), 4)
+		})
+	}
+}
+
+// A row that is drawn and damaged itself can never be had, and its helper may have told it. The leader does not wait for
+// it for ever: it gives later rows up by name, and two of them are an alarm that says to end the study. When the
+// row is as it was, it leaves.
+func TestARowThatIsDamagedEndsItsStudy(t *testing.T) {
+	c := newCourse(t)
+	c.begin(1)
+	c.all(0, 0, 0, 1)
+	c.close()
+	c.drawn()
+	mend := c.spoil(dap.Leader, "plan-", shares)
 	for range enough {
 		if c.step() == nil {
-			t.Fatal("a leader whose sum is damaged says that all is well")
+			t.Fatal("a leader whose row is damaged says that all is well")
 		}
-	}
-	for range 3 {
-		c.step()
 	}
 	c.says(dap.Leader, unattainable)
-	if given, err := c.kept(dap.Leader).Share(t.Context(), 0, rows.Withheld); given != nil || err != nil {
-		t.Errorf("it is given up: %v", err)
-	}
-	c.begin(3)
-	c.all(0, 1, 2, 3)
-	c.close()
-	for range 3 {
-		if c.step() == nil {
-			t.Error("the leader goes on without the row")
+	for number := 2; number <= 3; number++ {
+		c.begin(number)
+		c.all(0, 1, 2, 3)
+		c.close()
+		for range enough {
+			c.step()
+		}
+		if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.RowFailed)) {
+			t.Errorf("round %d is answered %d: %s", number, status, body)
 		}
 	}
-	c.serve(2)
+	if alarms := strings.Join(c.nodes[dap.Leader].service.Status(t.Context()).Alarms, "\n"); !strings.Contains(alarms, "rounds 2 and 3 were given up") {
+		t.Errorf("the alarms are %q", alarms)
+	}
+	c.serve(1)
 	mend()
 	found(c.nodes[dap.Leader].service, c.plan.Hash()).retry()
+	c.finish()
+	c.want(row(1, []int64{3, 1, 0, 0}), 4)
+}
+
+// A round that is withdrawn when its row has left is destroyed, and later rows cannot tell of it. They leave no more, by
+// name, wherever the withdrawal came first: rows that tell of a day and later ones that do not move by more than is charged.
+// One that was withdrawn before its row could be drawn is in no row, and the study goes on.
+func TestARoundThatIsWithdrawnEndsTheRows(t *testing.T) {
+	for name, at := range map[string][]dap.Role{"everywhere": {dap.Leader, dap.Helper}, "the leader": {dap.Leader}, "the helper": {dap.Helper}} {
+		t.Run(name, func(t *testing.T) {
+			c := newCourse(t)
+			for number := 1; number <= 2; number++ {
+				c.begin(number)
+				c.all(0, 0, 0, 1)
+				c.close()
+				c.finish()
+			}
+			c.serve(1)
+			c.withdrawn(at...)
+			for number := 3; number <= 4; number++ {
+				c.begin(number)
+				c.all(2, 2, 2, 2)
+				c.close()
+				for range 2 * enough {
+					c.step()
+				}
+				if err := c.step(); err != nil {
+					t.Errorf("round %d is tried again: %v", number, err)
+				}
+				if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.RowFailed)) {
+					t.Errorf("round %d is answered %d: %s", number, status, body)
+				}
+			}
+		})
+	}
+	c := newCourse(t)
+	c.begin(1)
+	c.all(0, 0, 0, 1)
+	c.withdrawn(dap.Leader, dap.Helper)
+	c.begin(2)
+	c.all(2, 2, 2, 2)
 	c.close()
 	c.finish()
-	c.want(row(2, days...), 4)
-	c.serve(3)
-	c.close()
-	c.finish()
-	c.want(row(3, days...), 4)
+	c.want(row(2, nil, []int64{0, 0, 4, 0}), 4)
+}
+
+// withdrawn brings aggregators the withdrawal of the round that the world speaks of.
+func (c *course) withdrawn(at ...dap.Role) {
+	c.t.Helper()
+	statement, err := plan.Withdraw(plan.Withdrawal{Plan: c.plan.Hash(), At: c.time(), Reason: "the wrong question"}, c.publisher)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, role := range at {
+		if _, err := c.nodes[role].service.Withdraw(c.t.Context(), statement); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// A helper that is damaged while reports are added refuses them by name: the row is missed, both have an alarm, and the
+// study goes on.
+func TestAHelperThatIsDamagedWhileItAdds(t *testing.T) {
+	for name, damage := range map[string]func(c *course){
+		"its sum is cut":         func(c *course) { c.damage(dap.Helper, func(b []byte) []byte { return b[:5] }) },
+		"its sum cannot be read": func(c *course) { c.spoil(dap.Helper, "plan-", sums) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCourse(t)
+			c.begin(1)
+			c.all(0, 0, 0, 1, 2, 2) // two jobs
+			c.close()
+			jobs := 0
+			c.meddle = func(r *http.Request, send func() *http.Response) (*http.Response, error) {
+				if jobs++; r.URL.Path == dap.AggregationPath(c.task().ID) && jobs > 1 {
+					return nil, errors.New("no route to host")
+				}
+				return send(), nil
+			}
+			if c.step() == nil || jobs != 2 {
+				t.Fatalf("%d jobs, and all is well", jobs)
+			}
+			c.meddle = nil
+			damage(c)
+			for range enough {
+				if err := c.step(); err == nil || !strings.Contains(err.Error(), string(wire.BatchRefused)) {
+					t.Fatalf("a helper that is damaged answers %v", err)
+				}
+			}
+			c.says(dap.Helper, unattainable)
+			if status, body, _ := c.collected(); !strings.Contains(string(body), string(wire.RowFailed)) {
+				t.Errorf("answered %d: %s", status, body)
+			}
+			c.begin(2)
+			c.all(0, 1, 2, 3)
+			c.close()
+			c.finish()
+			c.want(row(2, nil, []int64{1, 1, 1, 1}), 4)
+		})
+	}
+}
+
+// What was kept of a round is kept until its study closes, however long ago the round did: later rows tell of it. The twin
+// forgets it when its own retention is over, as of other plans.
+func TestEarlierDaysOutlastTheirRetention(t *testing.T) {
+	run := func(forgets bool) error {
+		c := newCourse(t)
+		c.begin(1)
+		c.all(0, 0, 0, 1)
+		c.close()
+		c.finish()
+		c.paused = 31 * 24 * time.Hour
+		c.mu.Lock()
+		c.now = c.now.Add(c.paused)
+		c.mu.Unlock()
+		for _, role := range []dap.Role{dap.Leader, dap.Helper} {
+			s := c.nodes[role].service
+			if forgets {
+				s.plans.Closes = func(signed plan.Signed) time.Time { return signed.Plan.Times.Closes }
+			}
+			if err := s.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.begin(2)
+		c.all(2, 2, 2, 2)
+		c.close()
+		for range 3 {
+			c.step()
+		}
+		if status, body, _ := c.collected(); status != http.StatusOK {
+			return fmt.Errorf("answered %d: %s", status, body)
+		}
+		c.want(row(2, []int64{3, 1, 0, 0}, []int64{0, 0, 4, 0}), 4)
+		return nil
+	}
+	if err := run(false); err != nil {
+		t.Error(err)
+	}
+	if run(true) == nil {
+		t.Error("days that are forgotten after a month are not missed")
+	}
 }
 
 // A leader that has not heard whether its helper has told a round begins no later one.
@@ -512,7 +692,7 @@ func TestARowThatIsTooLateIsWithheld(t *testing.T) {
 	if err := c.step(); err != nil {
 		t.Fatal(err)
 	}
-	if status, body, _ := c.collected(); status == 200 || !strings.Contains(string(body), string(wire.Withheld)) {
+	if status, body, _ := c.collected(); status == 200 || !strings.Contains(string(body), string(wire.RowLate)) {
 		t.Errorf("answered %d: %s", status, body)
 	}
 }
@@ -613,7 +793,7 @@ func roundSchedule(t *testing.T, seed uint64) (missed int) {
 		switch status, body, _ := c.collected(); {
 		case status == http.StatusOK:
 			c.want(row(number, days...), uint64(len(cells)))
-		case strings.Contains(string(body), string(wire.Withheld)) && mend != nil && seen == nil:
+		case strings.Contains(string(body), string(wire.RowFailed)) && mend != nil && seen == nil:
 			days[number-1] = nil
 			missed++
 		default:

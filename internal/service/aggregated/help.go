@@ -48,6 +48,9 @@ func (s *Service) putJob(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer, err := s.verify(context.WithoutCancel(r.Context()), c, body)
+	if damaged(err) {
+		err = c.spoilt()
+	}
 	if err != nil {
 		return err
 	}
@@ -238,7 +241,7 @@ func (s *Service) begins(ctx context.Context, c *crowd) (days []aggregator.Day, 
 	}
 	days, others, err = s.earlier(ctx, c, others)
 	switch {
-	case errors.Is(err, rows.ErrLater):
+	case passed(err):
 		err = wire.Problemf(wire.Withheld, "%w", err)
 	case err != nil:
 		err = shelves.Answer(err)

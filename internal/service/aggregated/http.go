@@ -121,9 +121,9 @@ func (s *Service) collect(w http.ResponseWriter, r *http.Request) error {
 	if _, err := dap.ParseCollection(body); err != nil {
 		return wire.Problemf(wire.BadRequest, "%w", err)
 	}
-	if kept, err := c.of.kept.Share(r.Context(), c.number, rows.Withheld); err != nil || kept != nil {
+	if reason, err := c.of.kept.Share(r.Context(), c.number, rows.Withheld); err != nil || reason != nil {
 		if err == nil {
-			err = c.withheld()
+			err = c.withheld(reason)
 		}
 		return err
 	}

@@ -125,30 +125,42 @@ func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
 			return err
 		}
 	}
-	most := max(1, min(s.most, jobMemory/c.ReportSize()))
-	for {
-		if more, err := s.addJob(ctx, c, most); err != nil {
-			return err
-		} else if !more {
-			break
-		}
-	}
-	batch, err := s.sum(ctx, c)
+	batch, err := s.added(ctx, c)
 	if err != nil {
 		return err
 	}
 	if batch.Reports < uint64(c.Minimum) {
-		return s.withhold(ctx, c, "fewer valid reports than the plan's minimum")
+		return s.withhold(ctx, c, rows.Few, "fewer valid reports than the plan's minimum")
 	}
 	if err = s.share(ctx, c, batch); passed(err) {
-		return s.withhold(ctx, c, err.Error())
+		return s.withhold(ctx, c, missedFor(err), err.Error())
 	}
 	return err
 }
 
-func (s *Service) withhold(ctx context.Context, c *crowd, why string) error {
+// added adds what is left to be added of a crowd, and returns its sum. Of a round whose row is drawn that is kept beside the
+// row: what has become of the reports since, and of their sum, matters no more.
+func (s *Service) added(ctx context.Context, c *crowd) (b aggregator.Batch, err error) {
+	day, err := c.of.kept.Day(ctx, c.number)
+	if err != nil {
+		return b, err
+	}
+	if day != nil {
+		return parseSum(day)
+	}
+	most := max(1, min(s.most, jobMemory/c.ReportSize()))
+	for more := true; more; {
+		if more, err = s.addJob(ctx, c, most); err != nil {
+			return b, err
+		}
+	}
+	return s.sum(ctx, c)
+}
+
+// withhold writes that nothing leaves of a crowd, for one of the reasons of package rows.
+func (s *Service) withhold(ctx context.Context, c *crowd, reason, why string) error {
 	s.o.Log.Info("crowd withheld: "+why, "plan", c.of.name, "crowd", c.number)
-	_, err := c.of.kept.Keep(ctx, c.number, rows.Withheld, func([]byte, *rows.Crowd) ([]byte, error) { return []byte(rows.Withheld), nil })
+	_, err := c.of.kept.Keep(ctx, c.number, rows.Withheld, func([]byte, *rows.Crowd) ([]byte, error) { return []byte(reason), nil })
 	return shelves.Answer(err)
 }
 

@@ -112,6 +112,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
+	s.plans.Closes = over
 	s.showFailed(o.Metrics.Meter)
 	var err error
 	if s.rows, err = rows.Open(ctx, o.Store, s.Role(), o.Role == dap.Leader, o.Failpoint); err != nil {
@@ -219,10 +220,11 @@ func (s *Service) advance(ctx context.Context, p *served) error {
 }
 
 func (s *Service) due(ctx context.Context, p *served) error {
-	if _, here := s.plans.Find(p.hash); !here {
+	signed, known := s.plans.Signed(p.hash)
+	if _, here := s.plans.Find(p.hash); !here || !known {
 		return nil
 	}
-	if s.plans.Past(p.plan) {
+	if s.plans.Over(signed) {
 		if err := s.settled(ctx, p); err != nil {
 			return err
 		}

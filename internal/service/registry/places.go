@@ -8,7 +8,8 @@ import (
 
 // room says whose places are taken. A publisher has Most of them. A study takes one from each
 // of its publishers, and its rounds have Most of their own: who signs the rounds of a study
-// fills those, and keeps no other plan out.
+// fills those, and keeps no other plan out. Rounds that hang together have as many as their publishers signed: all are
+// kept until the study closes.
 func (x *Plans[P]) room(signed plan.Signed) error {
 	study, rounds := studyOf(signed), 0
 	taken := map[string]map[string]bool{} // by publisher: names of studies, and of plans that are in none
@@ -29,8 +30,12 @@ func (x *Plans[P]) room(signed plan.Signed) error {
 			taken[publisher][place] = true
 		}
 	}
-	if rounds >= x.Most {
-		return Refused(fmt.Sprintf("%d rounds of its study are served already, the limit", x.Most))
+	most := x.Most
+	if s := signed.Plan.Route.Sum; s != nil && s.Correlated != nil {
+		most = max(most, s.Correlated.Rounds)
+	}
+	if rounds >= most {
+		return Refused(fmt.Sprintf("%d rounds of its study are served already, the limit", most))
 	}
 	for _, publisher := range signed.Signers() {
 		if of := taken[publisher]; len(of) >= x.Most && !(study != "" && of[study]) {

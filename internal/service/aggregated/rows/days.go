@@ -71,6 +71,12 @@ func (s *Store) day(ctx context.Context, r Round, crowd int) (sum []byte, left b
 	if !there {
 		return nil, false, fmt.Errorf("%w: round %d of a study is missing", keep.ErrDamaged, r.Number)
 	}
+	if gone, err := s.Gone(ctx, string(name)); err != nil || gone {
+		if err == nil {
+			err = fmt.Errorf("%w: round %d", ErrWithdrawn, r.Number)
+		}
+		return nil, false, err
+	}
 	shelf, err := s.store.Open(ctx, planPrefix+string(name))
 	if err != nil {
 		return nil, false, fmt.Errorf("round %d of the study: %w", r.Number, err)
@@ -85,6 +91,9 @@ func (s *Store) day(ctx context.Context, r Round, crowd int) (sum []byte, left b
 			return nil, false, err
 		}
 		if s.leader {
+			if _, _, err := shelf.Get(ctx, sharesTable, within(crowd, Own)); err != nil { // it never leaves, and its helper may have told it
+				return nil, false, fmt.Errorf("round %d of the study: %w", r.Number, err)
+			}
 			return nil, false, fmt.Errorf("%w: round %d", errEarlier, r.Number)
 		}
 		if left, err = s.giveUp(ctx, shelf, crowd, s.leaves()); !left || err != nil {

@@ -15,7 +15,8 @@ type Plan struct {
 	of      *Store
 	name    string
 	sums    keep.Shelf
-	reports keep.Shelf // of a leader; nil once they are forgotten
+	reports keep.Shelf // of a leader; nil once they are forgotten, or not needed and damaged
+	done    bool       // the reports are forgotten
 }
 
 // Create makes the shelves of a plan. Those that a crash has left, before Serve, are taken up.
@@ -38,13 +39,18 @@ func (s *Store) prefixes() []string {
 // Plan opens the shelves of a plan that is served. keep.ErrDamaged names what is changed or
 // missing.
 func (s *Store) Plan(ctx context.Context, plan string) (*Plan, error) {
-	p := &Plan{of: s, name: plan}
+	p := &Plan{of: s, name: plan, done: !s.leader}
+	var rotten error
 	for _, prefix := range s.prefixes() {
 		shelf, err := s.store.Open(ctx, prefix+plan)
+		if errors.Is(err, keep.ErrMissing) || errors.Is(err, keep.ErrDropped) && prefix == planPrefix {
+			err = fmt.Errorf("%w: the shelf %s is missing", keep.ErrDamaged, prefix+plan)
+		}
 		switch {
 		case prefix == reportsPrefix && errors.Is(err, keep.ErrDropped): // both shares are there
-		case errors.Is(err, keep.ErrMissing) || errors.Is(err, keep.ErrDropped):
-			return nil, fmt.Errorf("%w: the shelf %s is missing", keep.ErrDamaged, prefix+plan)
+			p.done = true
+		case prefix == reportsPrefix && errors.Is(err, keep.ErrDamaged):
+			rotten = err
 		case err != nil:
 			return nil, err
 		case prefix == reportsPrefix:
@@ -52,6 +58,17 @@ func (s *Store) Plan(ctx context.Context, plan string) (*Plan, error) {
 		default:
 			p.sums = shelf
 		}
+	}
+	if rotten == nil {
+		return p, nil
+	}
+	drawn := false // of a round whose row is drawn that is kept beside the row
+	err := p.sums.Each(ctx, daysTable, "", func(string, []byte) error { drawn = true; return nil })
+	if err == nil && !drawn {
+		err = rotten
+	}
+	if err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -65,7 +82,7 @@ func (p *Plan) Secret(ctx context.Context) ([]byte, error) {
 }
 
 // Forgotten reports whether the leader's reports are; a helper has none.
-func (p *Plan) Forgotten() bool { return p.reports == nil }
+func (p *Plan) Forgotten() bool { return p.done }
 
 // Closed reports whether no more reports are taken.
 func (p *Plan) Closed(ctx context.Context) (closed bool, err error) {
@@ -112,6 +129,13 @@ const (
 	Both     = "both"     // the leader: both receipts, and the helper's share
 	Withheld = "withheld" // nothing leaves
 	GivenUp  = "given up" // beside Withheld: GiveUp wrote it
+)
+
+// Why nothing leaves, as it is kept at Withheld.
+const (
+	Few    = "few"    // reports
+	Late   = "late"   // the row of a round that hangs together with others: nobody waits for it any more
+	Failed = "failed" // GiveUp wrote it
 )
 
 func (c Crowd) marshal() []byte {
@@ -179,6 +203,11 @@ func one(value []byte, there bool, err error) ([]byte, error) {
 		return nil, err
 	}
 	return value, nil
+}
+
+// Day returns what later rounds tell of a crowd too, as it was kept with what leaves; nil: nothing yet.
+func (p *Plan) Day(ctx context.Context, crowd int) ([]byte, error) {
+	return one(p.sums.Get(ctx, daysTable, crowdKey(crowd)))
 }
 
 // Share returns what leaves of a crowd at a step, as Keep wrote it; nil: nothing yet.
@@ -251,7 +280,7 @@ func (s *Store) giveUp(ctx context.Context, shelf keep.Shelf, crowd int, step st
 			}
 			c.Steps = append(c.Steps, Withheld, GivenUp)
 			tx.Put(toldTable, crowdKey(crowd), c.marshal())
-			tx.Put(sharesTable, within(crowd, Withheld), []byte(Withheld))
+			tx.Put(sharesTable, within(crowd, Withheld), []byte(Failed))
 			return nil
 		})
 	})

@@ -68,6 +68,9 @@ func jobKey(crowd int, number uint32) string {
 // their names, and their number. Asked again before Add, they are the same. None are left where
 // there are none. most is how many a job may have of those that are cut now.
 func (p *Plan) Job(ctx context.Context, crowd, crowds, most int) (number uint32, bodies [][]byte, err error) {
+	if p.reports == nil {
+		return 0, nil, fmt.Errorf("%w: there are no reports", keep.ErrDamaged)
+	}
 	is, cut, err := stateOf(p.reports.Get(ctx, jobsTable, crowdKey(crowd)))
 	if err == nil && !cut {
 		if err = p.of.write(ctx, "jobs", func() error { return p.cut(ctx, crowds, most) }); err == nil {

@@ -72,6 +72,10 @@ var (
 	// this one, and no other may.
 	ErrLater = errors.New("a later round of the study has told of all before it, and this one was not among them")
 
+	// ErrWithdrawn is the error of a round after one that was withdrawn when its row might have been drawn: what was
+	// said in that one is destroyed, and no later row tells of the days without it.
+	ErrWithdrawn = errors.New("an earlier round of the study was withdrawn, and no later row is told")
+
 	// errEarlier is the error of a leader's round an earlier one of which is neither there nor given up.
 	errEarlier = errors.New("an earlier round of the study is being handed on")
 
