@@ -146,11 +146,15 @@ type Fact struct{ Name, Value string }
 
 // Facts returns all that is needed to recompute the guarantee.
 func (g Guarantee) Facts() []Fact {
+	composed := "Rounds"
+	if g.Trust == Central { // one release of a table
+		composed = "Numbers that a row moves"
+	}
 	fs := []Fact{
 		{"Neighbours", g.neighbours()},
 		{"Trust model", string(g.Trust)},
 		{"People, n", whole(float64(g.Users))},
-		{"Rounds", whole(float64(g.Rounds))},
+		{composed, whole(float64(g.Rounds))},
 		{"Method", g.Method},
 		{"Kind of number", string(g.Bound)},
 	}

@@ -47,6 +47,21 @@ func TestEpsilonIsNeverFlattered(t *testing.T) {
 
 // Any two removals, of likelihoods over three outcomes, lie within the replacement
 // guarantee; epsilon alone, as the old words had it, is left by some of them.
+// Of a table that its holder releases, what is composed are numbers that a row moves, and no rounds.
+func TestFactsNameWhatIsComposed(t *testing.T) {
+	for trust, want := range map[account.Trust]string{account.Central: "Numbers that a row moves", account.Shuffled: "Rounds"} {
+		found := ""
+		for _, f := range (account.Guarantee{Trust: trust, Rounds: 5, Users: 1}).Facts() {
+			if f.Value == "5" {
+				found = f.Name
+			}
+		}
+		if found != want {
+			t.Errorf("%s: %q, want %q", trust, found, want)
+		}
+	}
+}
+
 func TestTwoRemovalsAreAReplacement(t *testing.T) {
 	broken := false
 	rapid.Check(t, func(t *rapid.T) {

@@ -149,6 +149,12 @@ type Stepper interface {
 	Next(Model) (state []byte, done bool, err error)
 }
 
+// Misser is a Stepper whose state says why rounds told nothing: Missed is the state after such a round; nil where it
+// asks with the same state as before.
+type Misser interface {
+	Missed(why string) (state []byte, err error)
+}
+
 // Stateful is a question that needs a public state. What a device says costs the same in
 // every state.
 type Stateful interface {

@@ -30,7 +30,7 @@ import (
 var abilities = []reflect.Type{
 	reflect.TypeFor[question.Memoizer](), reflect.TypeFor[question.Comparer](), reflect.TypeFor[question.Estimated](),
 	reflect.TypeFor[question.Parser](), reflect.TypeFor[question.Stager](), reflect.TypeFor[question.Stateful](),
-	reflect.TypeFor[question.Stepper](), reflect.TypeFor[question.Summer](), reflect.TypeFor[question.Describer](),
+	reflect.TypeFor[question.Stepper](), reflect.TypeFor[question.Misser](), reflect.TypeFor[question.Summer](), reflect.TypeFor[question.Describer](),
 	reflect.TypeFor[question.Counter](),
 }
 
@@ -42,7 +42,7 @@ var mustHave = map[string]struct {
 }{
 	"density":    {(*density.Question)(nil), "Estimated Parser Summer Describer"},
 	"gradient":   {(*gradient.Question)(nil), "Parser Stateful Stepper Summer Describer"},
-	"histogram":  {(*histogram.Question)(nil), "Memoizer Comparer Estimated Parser Stateful Stepper Summer Describer Counter"},
+	"histogram":  {(*histogram.Question)(nil), "Memoizer Comparer Estimated Parser Stateful Stepper Misser Summer Describer Counter"},
 	"label":      {(*label.Question)(nil), "Parser Stateful Describer"},
 	"latent":     {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
 	"strings":    {(*stringsof.Question)(nil), "Comparer Parser Summer Describer"},
@@ -115,7 +115,7 @@ func (changed) Backstop() question.Backstop                    { return question
 func (changed) Next(question.Model, int) ([]byte, bool, error) { return nil, false, nil }
 
 func TestAnAbilityOfAnotherSignatureIsMissed(t *testing.T) {
-	if got := has(changed{}); got != "Comparer Estimated Parser Stateful Summer Describer Counter" {
+	if got := has(changed{}); got != "Comparer Estimated Parser Stateful Misser Summer Describer Counter" {
 		t.Errorf("a histogram without two of its abilities has %q", got)
 	}
 }

@@ -12,6 +12,7 @@ var (
 	_ question.Parser    = (*Question)(nil)
 	_ question.Stateful  = (*Question)(nil)
 	_ question.Stepper   = (*Question)(nil)
+	_ question.Misser    = (*Question)(nil)
 	_ question.Summer    = (*Question)(nil)
 	_ question.Describer = (*Question)(nil)
 )

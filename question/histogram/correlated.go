@@ -2,9 +2,11 @@ package histogram
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
@@ -17,16 +19,25 @@ import (
 // correlated is a round of a study whose rounds hang together: it counts what happened since the last
 // one, and tells of all days so far (package counter). What earlier rounds told is the round's public state.
 type correlated struct {
-	rows *sumprivacy.Rows
-	day  int // of this round, from 0
-	told []Day
+	rows   *sumprivacy.Rows
+	day    int // of this round, from 0
+	told   []Day
+	missed []Day // rounds that told nothing, as far as it is known why
 }
 
-// Day is what a round of a correlated study told: how often each cell was said until then.
+// Day is what a round of a correlated study told: how often each cell was said until then, or why nothing.
 type Day struct {
 	Round  int       `json:"round"`
-	Totals []float64 `json:"totals"`
+	Totals []float64 `json:"totals,omitempty"`
+	Missed string    `json:"missed,omitempty"` // TooFew and the like; "": it told something
 }
+
+// Why a round told nothing.
+const (
+	TooFew    = "few"    // answered, or a plan withholds it for another reason
+	TooLate   = "late"   // its row had not come when the round was written up, or never may
+	RowFailed = "failed" // it was given up
+)
 
 // enoughBits lose nothing by rounding; six would lose 0.3 %.
 const enoughBits = 10
@@ -96,25 +107,37 @@ func (h *Question) WithState(state []byte) (question.Question, error) {
 	if h.correlated == nil {
 		return nil, errors.New("histogram: a histogram takes no state unless its rounds hang together: leave it out of the plan")
 	}
-	var told []Day
-	if err := json.Unmarshal(state, &told); err != nil || !bytes.Equal(toldState(told), state) {
+	var all, told, missed []Day
+	if err := json.Unmarshal(state, &all); err != nil || !bytes.Equal(marshalDays(all), state) {
 		return nil, errors.New("histogram: the state is no list of rounds with their totals in its one form")
 	}
 	last := 0
-	for _, d := range told {
-		if d.Round <= last || d.Round > h.correlated.day || len(d.Totals) != h.channels {
-			return nil, fmt.Errorf("histogram: the state tells of round %d with %d totals: rounds before this one are told in their order, with %d each", d.Round, len(d.Totals), h.channels)
+	for _, d := range all {
+		known := d.Missed == TooFew || d.Missed == TooLate || d.Missed == RowFailed
+		if d.Round <= last || d.Round > h.correlated.day || d.Missed == "" && len(d.Totals) != h.channels || d.Missed != "" && (!known || len(d.Totals) > 0) {
+			return nil, fmt.Errorf("histogram: the state tells of round %d with %d totals: rounds before this one are told in their order, with %d each or a reason why not", d.Round, len(d.Totals), h.channels)
 		}
-		last = d.Round
+		if last = d.Round; d.Missed != "" {
+			missed = append(missed, d)
+		} else {
+			told = append(told, d)
+		}
 	}
 	q := *h
-	q.correlated = &correlated{h.correlated.rows, h.correlated.day, told}
+	q.correlated = &correlated{h.correlated.rows, h.correlated.day, told, missed}
 	q.randomizers = []randomizer{h.randomizers[0].(noised).after(q.correlated, h.plan)}
 	return &q, nil
 }
 
-func toldState(told []Day) []byte {
-	state, err := json.Marshal(told)
+// state returns that which tells of one more round.
+func (t *correlated) state(of Day) []byte {
+	all := append(slices.Concat(t.told, t.missed), of)
+	slices.SortFunc(all, func(a, b Day) int { return cmp.Compare(a.Round, b.Round) })
+	return marshalDays(all)
+}
+
+func marshalDays(all []Day) []byte {
+	state, err := json.Marshal(all)
 	if err != nil {
 		panic("histogram: " + err.Error()) // finite numbers always encode
 	}
@@ -135,7 +158,15 @@ func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 	for _, v := range model.Tables[0].Values {
 		day.Totals = append(day.Totals, v.Mean)
 	}
-	return toldState(append(c.told[:len(c.told):len(c.told)], day)), day.Round == c.rows.Rounds, nil
+	return c.state(day), day.Round == c.rows.Rounds, nil
+}
+
+// Missed returns the state that says why this round told nothing; nil where rounds do not hang together.
+func (h *Question) Missed(why string) ([]byte, error) {
+	if h.correlated == nil {
+		return nil, nil
+	}
+	return h.correlated.state(Day{Round: h.correlated.day + 1, Missed: why}), nil
 }
 
 // note says of what a statement is, and which case it leaves out: one aggregator that lies, beside another that was put

@@ -8,6 +8,7 @@ type Course struct {
 	Rounds []int              // that were told, rising; the last is the model's own
 	Totals [][]estimate.Value // by round told and cell: how often it was said until then
 	Since  [][]estimate.Value // and since the round told before
+	Why    map[int]string     // by round that told nothing: TooFew and the like, where that is known
 }
 
 // Course returns that of a model of correlated rounds; nil of any other, and where the round was withheld.
@@ -20,7 +21,10 @@ func (m *Model) Course() *Course {
 	for _, v := range m.Tables[0].Values {
 		all[len(all)-1].Totals = append(all[len(all)-1].Totals, v.Mean)
 	}
-	out, missing := &Course{Of: c.rows.Rounds}, c.missing()
+	out, missing := &Course{Of: c.rows.Rounds, Why: map[int]string{}}, c.missing()
+	for _, d := range c.missed {
+		out.Why[d.Round] = d.Missed
+	}
 	since, before := -1, make([]float64, len(m.Tables[0].Values))
 	for _, d := range all {
 		total, own := c.rows.Deviation(*m.question.plan.Route.Sum, -1, d.Round-1, missing), c.rows.Deviation(*m.question.plan.Route.Sum, since, d.Round-1, missing)

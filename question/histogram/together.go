@@ -25,7 +25,7 @@ func joined(p plan.Plan) (plan.Plan, string, error) {
 	if err != nil {
 		return p, "", err
 	}
-	apart, own, err := afresh(near)
+	apart, own, err := Afresh(near)
 	if err != nil {
 		return near, "Together: asked afresh no noise keeps the budget.", nil
 	}
@@ -46,9 +46,9 @@ func joined(p plan.Plan) (plan.Plan, string, error) {
 	return apart, "Afresh: where rounds hang together, " + says + ".", nil
 }
 
-// afresh returns the plan of each of the rounds of a plan of correlated ones, where they are asked by themselves and keep
+// Afresh returns the plan of each of the rounds of a plan of correlated ones, where they are asked by themselves and keep
 // its budget together, and what a count errs by.
-func afresh(p plan.Plan) (plan.Plan, float64, error) {
+func Afresh(p plan.Plan) (plan.Plan, float64, error) {
 	rounds := ofStudy(p).Rounds
 	s := *p.Route.Sum
 	s.Correlated, s.Law, s.Decay, s.Sigma = nil, plan.LawGaussian, 0, 0

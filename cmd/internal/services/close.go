@@ -85,7 +85,7 @@ func (s *Services) Verdict(ctx context.Context, p plan.Plan) (state progress.Pla
 	case err == nil:
 		state.State = progress.Released
 		return state, nil
-	case told && problem.Code == wire.Withheld:
+	case told && (problem.Code == wire.Withheld || problem.Code == wire.RowLate || problem.Code == wire.RowFailed):
 		state.State, state.Reason = progress.Withheld, problem.Detail
 		return state, nil
 	case !told || problem.Code != wire.NotClosed && problem.Code != wire.SumFailed:

@@ -113,6 +113,20 @@ func Body(r release.Release) (template.HTML, error) {
 	return template.HTML(b.String()), nil
 }
 
+// Lines draws a release's figures of lines, for a page that has CardsCSS; nothing of one that has none.
+func Lines(r release.Release) (template.HTML, error) {
+	var b bytes.Buffer
+	for _, f := range r.Figures() {
+		if f.Kind != release.Lines {
+			continue
+		}
+		if err := releasePage.ExecuteTemplate(&b, "figure", f); err != nil {
+			return "", fmt.Errorf("drawing the release: %w", err)
+		}
+	}
+	return template.HTML(b.String()), nil
+}
+
 // Chart draws the rows of a release's first picture, for a page that has CardsCSS; nothing of one that is drawn otherwise.
 func Chart(r release.Release) (template.HTML, error) {
 	drawn := chart(r)

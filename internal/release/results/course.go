@@ -2,7 +2,9 @@ package results
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
@@ -72,6 +74,13 @@ func (m *answers) course(c *histogram.Course, truth *Truth) ([]release.Metric, r
 		}
 	}
 	s.Figures = []release.Figure{totals, own}
+	if len(c.Why) > 0 {
+		missed := release.Table{Name: "missed"}
+		for _, n := range slices.Sorted(maps.Keys(c.Why)) {
+			missed.Rows = append(missed.Rows, []release.Cell{release.Number(float64(n), 0), release.Named(c.Why[n])})
+		}
+		s.Tables = append(s.Tables, missed)
+	}
 	return headline, s
 }
 
@@ -143,6 +152,9 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 	missing := ""
 	if f := figure(s, "so-far"); f != nil && len(f.Series) > 0 && len(f.Series[0].Gaps) > 0 {
 		missing = fmt.Sprintf(" %s told nothing: too few answered, or the row failed or came too late. What was said then is in no number, and costs nobody more.", roundsNamed(f.Series[0].Gaps))
+		if rows(s, "missed") == len(f.Series[0].Gaps) { // which says why
+			missing = fmt.Sprintf(" %s told nothing. What was said then is in no number, and costs nobody more.", roundsNamed(f.Series[0].Gaps))
+		}
 	}
 	text := fmt.Sprintf("Each person counts for at most %s in all %d rounds, and all rounds together cost what one answer is charged. Intervals of running totals hold for all %d rounds%s at once, in this release and in every other of the study, with probability %s, and those of single rounds do.%s",
 		times(of.Events), of.Rounds, of.Rounds, w.ofCells(), sure, missing)
@@ -157,6 +169,13 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 				{label: "so far", unit: release.Count, empty: "–"}, {label: sure + ", all at once", unit: release.Count, empty: "–"}, truth, whole,
 			},
 			note: "A round that adds less than nothing has more noise than events.",
+		}, "missed": {
+			title: "Rounds that told nothing",
+			columns: []column{{label: "round", unit: release.Count}, {label: "why", keys: called(map[string]string{
+				histogram.TooFew:    "withheld: too few answered",
+				histogram.TooLate:   "late: its row had not come in time",
+				histogram.RowFailed: "its row failed, and was given up",
+			})}},
 		}},
 		figures: map[string]figureWords{
 			"so-far": {kind: release.Lines, title: "How often so far", x: "round", y: "times so far", keys: cells,

@@ -27,3 +27,12 @@ func Next(q question.Question, m question.Model) (state []byte, done bool, err e
 	}
 	return nil, false, nil
 }
+
+// Missed returns what the next round of a study asks with after one that told nothing, and why; nil where it asks with
+// the same state.
+func Missed(q question.Question, why string) ([]byte, error) {
+	if m, ok := q.(question.Misser); ok && why != "" {
+		return m.Missed(why)
+	}
+	return nil, nil
+}

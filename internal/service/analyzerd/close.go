@@ -1,6 +1,7 @@
 package analyzerd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -33,6 +35,11 @@ func (s *Service) Conclude(ctx context.Context, name, closer string) error {
 	// it is written up without.
 	if err := s.collect(ctx, name); err != nil && closer != byTime {
 		return err
+	}
+	if o, err := s.outline(ctx, name); err != nil {
+		return err
+	} else if waits, err := s.rowWaits(ctx, name, o); err != nil || waits {
+		return cmp.Or[error](err, wire.Problemf(wire.NotClosed, "the row of this round has not come yet, and later rows tell of it when it does"))
 	}
 	if _, err := s.o.Store.CloseCollection(ctx, name, closer, s.o.Now()); err != nil {
 		return err
@@ -95,6 +102,7 @@ type counted struct {
 	without  map[int]int     // crowds that are left out, with how many of their batches came
 	failed   []string        // which sums are not among them and can never be had, and why
 	hopeless []int           // the crowds of these
+	missed   string          // of a round that hangs together with others: why its row is not among them, if it is not
 	study    *plan.Study     // of which they are a round; nil: of none
 	sign     relay.SignKey   // of the release; the zero key where the plan names none
 	state    []byte          // that they were asked with; nil: none
@@ -132,6 +140,9 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 	}
 	if p.Plan.Route.Sum != nil {
 		c.failed, c.hopeless = s.failed(name), s.failedCrowds(name)
+		if p.Plan.Route.Sum.Correlated != nil {
+			c.missed = s.missed(name)
+		}
 	}
 	// Where every device has a part of its report in each instance, a missing batch
 	// is a part of everybody's report, and no estimate allows for that.
@@ -150,11 +161,17 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 // but its arguments and the clock: what it cannot write up once it never can.
 func (s *Service) verdict(p *protocol.Protocol, c counted, public results.Public) rows.Verdict {
 	files, err := s.writeUp(p, c, public)
-	if err != nil && len(c.failed) > 0 {
+	switch {
+	case err == nil:
+	case len(c.failed) > 0:
 		err = errors.New(strings.Join(c.failed, "; "))
+	case c.missed == histogram.TooLate:
+		err = errors.New("its row has not come in time")
+	case c.missed == histogram.RowFailed:
+		err = errors.New("its row failed, and was given up")
 	}
 	if err != nil {
-		return rows.Verdict{Reason: err.Error(), At: s.o.Now()}
+		return rows.Verdict{Reason: err.Error(), At: s.o.Now(), Missed: c.missed}
 	}
 	return rows.Verdict{Files: files, At: s.o.Now()}
 }

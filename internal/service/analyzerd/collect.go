@@ -56,8 +56,11 @@ func (s *Service) collectCrowd(ctx context.Context, name string, run *running, t
 		problem, told := errors.AsType[*wire.Problem](err)
 		_, wrong := errors.AsType[unsound](err)
 		switch {
-		case told && problem.Code == wire.Withheld:
+		case told && (problem.Code == wire.Withheld || problem.Code == wire.RowLate || problem.Code == wire.RowFailed):
 			s.giveUp(name, t.Crowd, "") // it never will be there
+			s.mu.Lock()
+			s.unheard[name] = problem.Code
+			s.mu.Unlock()
 			return nil
 		case told && problem.Code == wire.SumFailed:
 			s.giveUp(name, t.Crowd, run.signed.Plan.Route.Sum.Leader.Operator+" says: "+problem.Detail)
@@ -69,6 +72,22 @@ func (s *Service) collectCrowd(ctx context.Context, name string, run *running, t
 			return err
 		}
 	}
+}
+
+// rowWaits reports whether the row of a round that hangs together with others may come yet. When it does, later rows tell of
+// it too: a round that was written up without it would have them read wrongly.
+func (s *Service) rowWaits(ctx context.Context, name string, o outline) (bool, error) {
+	if !o.hangs || !s.o.Now().Before(o.closes.Add(plan.LastRow+s.o.Grace)) {
+		return false, nil
+	}
+	s.mu.Lock()
+	_, never := s.unheard[name]
+	s.mu.Unlock()
+	if never {
+		return false, nil
+	}
+	batches, err := s.o.Store.Batches(ctx, name)
+	return len(batches) == 0, err
 }
 
 // fetch asks the leader for the sum of a crowd, and counts it where it is there.

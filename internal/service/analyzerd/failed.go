@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // A sum may be one that can never be had: the leader says so, or what it gives, the same bytes each
@@ -41,6 +43,24 @@ func (s *Service) givenUp(name string, crowd uint32) bool {
 	defer s.mu.Unlock()
 	_, is := s.hopeless[name][crowd]
 	return is
+}
+
+// missed returns why the row of a round that hangs together with others is not here, if it is not.
+func (s *Service) missed(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, why := range s.hopeless[name] {
+		if why != "" {
+			return histogram.RowFailed
+		}
+	}
+	switch s.unheard[name] {
+	case wire.Withheld:
+		return histogram.TooFew
+	case wire.RowFailed:
+		return histogram.RowFailed
+	}
+	return histogram.TooLate
 }
 
 // failed says of each crowd of a plan whose sum can never be had why, in their order.

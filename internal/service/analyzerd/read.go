@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -241,7 +242,14 @@ func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	case Withdrawn:
 		return wire.Problemf(wire.PlanWithdrawn, "%s", p.Reason)
 	case Withheld:
-		return wire.Problemf(wire.Withheld, "%s", p.Reason)
+		code := wire.Withheld
+		switch p.Missed {
+		case histogram.TooLate:
+			code = wire.RowLate
+		case histogram.RowFailed:
+			code = wire.RowFailed
+		}
+		return wire.Problemf(code, "%s", p.Reason)
 	}
 	load := func() ([]byte, [32]byte, error) { return s.o.Store.Release(r.Context(), name, format) }
 	if format == formatEvidence {

@@ -114,10 +114,10 @@ func (s *Service) write(ctx context.Context, p rows.Plan) (rows.Next, error) {
 	if err != nil {
 		return rows.Next{}, err
 	}
-	opens := s.o.Now().UTC().Truncate(time.Second)
+	now := s.o.Now().UTC().Truncate(time.Second)
 	// A clock that is somewhat wrong costs a round, which nobody could answer; one that is
 	// out of the study's time ends the study only if it may be believed.
-	if opens.Before(round.Times.Opens) || !opens.Before(study.Study.Times.Closes) {
+	if now.Before(round.Times.Opens) || !now.Before(study.Study.Times.Closes) {
 		if err := s.o.Clock.Settled(); err != nil {
 			return rows.Next{}, err
 		}
@@ -136,14 +136,18 @@ func (s *Service) write(ctx context.Context, p rows.Plan) (rows.Next, error) {
 		next.Reason = end
 	case round.Round.Number == study.Study.Rounds:
 		next.Reason = "it had as many rounds as it may have"
-	case !opens.Before(study.Study.Times.Closes):
+	case !now.Before(study.Study.Times.Closes):
 		next.Reason = "its time is over"
 	default:
-		closes := opens.Add(round.Times.Closes.Sub(round.Times.Opens))
-		if closes.After(study.Study.Times.Closes) {
-			closes = study.Study.Times.Closes
+		_, first, err := s.study(ctx, rounds[slices.Min(slices.Collect(maps.Keys(rounds)))])
+		if err != nil {
+			return rows.Next{}, err
 		}
-		signed, err := study.Round(round.Round.Number+1, name, plan.Times{Opens: opens, Closes: closes}, s.o.Coordinator)
+		times := following(first.Times, now)
+		if times.Closes.After(study.Study.Times.Closes) {
+			times.Closes = study.Study.Times.Closes
+		}
+		signed, err := study.Round(round.Round.Number+1, name, times, s.o.Coordinator)
 		if err != nil {
 			return rows.Next{}, err
 		}
@@ -159,6 +163,21 @@ func (s *Service) write(ctx context.Context, p rows.Plan) (rows.Next, error) {
 	return next, err
 }
 
+// following returns when a round opens and closes that is made now. Rounds close as many lengths of the first after it as
+// it takes for half a length to be left: by the calendar, whenever the one before was decided, and after a pause.
+func following(first plan.Times, now time.Time) plan.Times {
+	length := first.Closes.Sub(first.Opens)
+	closes := first.Closes
+	if short := now.Add(length / 2).Sub(closes); short > 0 {
+		closes = closes.Add((short + length - 1) / length * length)
+	}
+	opens := closes.Add(-length)
+	if opens.After(now) {
+		opens = now
+	}
+	return plan.Times{Opens: opens, Closes: closes}
+}
+
 // state returns what the next round asks with: the bytes, where they are new, and their name;
 // or why there is none.
 func (s *Service) state(ctx context.Context, p rows.Plan, study plan.Study, round plan.Plan) (state []byte, name, end string, err error) {
@@ -167,8 +186,23 @@ func (s *Service) state(ctx context.Context, p rows.Plan, study plan.Study, roun
 		return nil, "", "a round was withdrawn", nil
 	case !p.Released && study.Withheld == plan.WithheldEnds:
 		return nil, "", "a round was withheld: " + p.Reason, nil
-	case !p.Released:
-		return nil, round.State, "", nil
+	}
+	if gone, err := s.destroyed(ctx, round); err != nil || gone != 0 {
+		if err == nil {
+			end = fmt.Sprintf("round %d was withdrawn, of which no later row tells", gone)
+		}
+		return nil, "", end, err
+	}
+	if !p.Released {
+		run, err := s.run(ctx, p.Name)
+		if err != nil {
+			return nil, "", "", err
+		}
+		defer s.forget(p.Name)
+		if state, err = results.Missed(run.protocol.Question, p.Missed); err != nil || state == nil {
+			return nil, round.State, "", err
+		}
+		return state, plan.StateName(state), "", nil
 	}
 	run, err := s.run(ctx, p.Name)
 	if err != nil {
@@ -196,6 +230,25 @@ func (s *Service) state(ctx context.Context, p rows.Plan, study plan.Study, roun
 		return nil, round.State, "", nil
 	}
 	return state, plan.StateName(state), "", nil
+}
+
+// destroyed returns a round before this one that was withdrawn, where rounds hang together; 0: none.
+func (s *Service) destroyed(ctx context.Context, round plan.Plan) (number int, err error) {
+	if round.Route.Sum == nil || round.Route.Sum.Correlated == nil {
+		return 0, nil
+	}
+	rounds, err := s.o.Store.Rounds(ctx, round.Round.Study)
+	if err != nil {
+		return 0, err
+	}
+	for n, name := range rounds {
+		if hash, err := wire.ParsePlanName(name); err != nil {
+			return 0, err
+		} else if _, withdrawn := s.withdrawals.Find(hash); withdrawn {
+			return n, nil
+		}
+	}
+	return 0, nil
 }
 
 // spread registers a round here and with every other service that it names.

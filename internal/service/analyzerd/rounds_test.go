@@ -194,7 +194,7 @@ func TestARoundIsKnownWhenEveryHopHasIt(t *testing.T) {
 	if err := r.service.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.newest(s); got.Plan.Round.Number != 2 || got.Plan.State != "" || !got.Plan.Times.Opens.Equal(closes.Add(time.Hour)) {
+	if got := r.newest(s); got.Plan.Round.Number != 2 || got.Plan.State != "" || !got.Plan.Times.Opens.Equal(closes) {
 		t.Errorf("%+v", got.Plan.Round)
 	}
 }
@@ -316,6 +316,40 @@ func TestARoundThatWasSleptThrough(t *testing.T) {
 	}
 	if got := r.newest(s).Plan.Round.Number; got != 3 {
 		t.Errorf("round %d, want the third: the second was over before anybody heard of it", got)
+	}
+}
+
+// Rounds keep the calendar of the first: however late each is decided, the next closes a whole number of lengths after
+// the first, also when the analyzer was away for a week. Nobody has less than half a length to answer.
+func TestRoundsKeepTheCalendar(t *testing.T) {
+	c := collect(t, nil)
+	s := studied(t, c, func(s *plan.Study) { s.Rounds = 40 })
+	r := start(t, t.TempDir()+"/shelves", c)
+	r.wants(r.register(c), created, "")
+	const length = 2 * time.Hour
+	drifts := 0 // of the twin, whose rounds begin when the one before is decided
+	for i, late := range []time.Duration{time.Hour, time.Hour + 7*time.Minute, time.Hour + 59*time.Minute, time.Hour, 7*24*time.Hour + 37*time.Minute, time.Hour} {
+		at := r.newest(s).Plan.Times.Closes.Add(late)
+		r.at(at)
+		for range 3 {
+			if err := r.service.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		next := r.newest(s).Plan
+		if next.Round.Number != i+2 {
+			t.Fatalf("round %d after round %d", next.Round.Number, i+1)
+		}
+		left := next.Times.Closes.Sub(at)
+		if off := next.Times.Closes.Sub(closes) % length; off != 0 || next.Times.Opens.After(at) || left < length/2 || left >= 3*length/2 {
+			t.Errorf("round %d, made at %v, is of %v to %v", i+2, at, next.Times.Opens, next.Times.Closes)
+		}
+		if at.Add(length).Sub(closes)%length != 0 {
+			drifts++
+		}
+	}
+	if drifts == 0 {
+		t.Error("rounds that begin when one is decided keep the calendar")
 	}
 }
 

@@ -119,6 +119,9 @@ func (s *Service) due(ctx context.Context, p rows.Plan) (bool, error) {
 	if o.closes.IsZero() || s.o.Now().Before(o.closes.Add(s.o.Grace)) {
 		return false, nil
 	}
+	if waits, err := s.rowWaits(ctx, p.Name, o); err != nil || waits {
+		return false, err
+	}
 	return true, s.o.Clock.Settled() // a verdict is for good
 }
 

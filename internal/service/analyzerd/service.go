@@ -137,6 +137,7 @@ type Service struct {
 	outlines map[string]outline           // likewise
 	apart    map[string]error             // likewise: whose time differs from that of its hops
 	hopeless map[string]map[uint32]string // likewise, and by crowd: why its sum is not asked for any more
+	unheard  map[string]wire.Code         // likewise: why nothing of it ever comes, as the leader says
 	logged   logged                       // what the public log has said of releases
 	settled  map[string]bool              // by plan's name: nothing more follows it here
 	gave     map[string]string            // by plan's name: the headline of the release of a round, as operators read it
@@ -167,7 +168,7 @@ func New(o Options) (*Service, error) {
 		o.BatchSize = defaultBatchSize
 	}
 	// One batch is opened at a time: it takes all cores, and its tally may be large.
-	s := &Service{o: o, opening: make(chan struct{}, 1), registering: newTurns(), prices: newPrices(), outlays: outlays{of: map[string]*outlay{}}, running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, hopeless: map[string]map[uint32]string{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
+	s := &Service{o: o, opening: make(chan struct{}, 1), registering: newTurns(), prices: newPrices(), outlays: outlays{of: map[string]*outlay{}}, running: map[string]*running{}, outlines: map[string]outline{}, apart: map[string]error{}, hopeless: map[string]map[uint32]string{}, unheard: map[string]wire.Code{}, settled: map[string]bool{}, gave: map[string]string{}, texts: texts{room: textRoom}}
 	for _, p := range o.Publishers {
 		population, known := o.Populations[p.Population]
 		if !known {
@@ -364,6 +365,7 @@ func (s *Service) forget(name string) {
 	defer s.mu.Unlock()
 	delete(s.running, name)
 	delete(s.hopeless, name)
+	delete(s.unheard, name)
 }
 
 // storeProblem is what to answer where the store refuses; nil where it does not.

@@ -69,6 +69,11 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 			for _, why := range s.failed(p.Name) {
 				st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s: %s: have its publishers withdraw it (docs/incidents.md)", plan.Short(d.Plan), why))
 			}
+			if o, err := s.outline(ctx, p.Name); err == nil && s.o.Now().After(o.closes.Add(s.o.Grace)) {
+				if waits, err := s.rowWaits(ctx, p.Name, o); err == nil && waits {
+					st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s waits for its row, without which the study does not go on: see whether both aggregators run", plan.Short(d.Plan)))
+				}
+			}
 			if due && err != nil {
 				st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s waits to be written up: %s", plan.Short(d.Plan), err))
 			}

@@ -3,11 +3,13 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 )
 
@@ -37,17 +39,33 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 		All    []round
 		Over   string
 		Charts []*curves
+		Lines  template.HTML // of rounds that hang together: the newest release tells of all
+		So     int           // rounds so far
+		More   int           // that were released and are not listed
 		Apart  string
 		Takes  string
 	}
-	body.Study = name
+	body.Study, body.So = name, len(all)
 	if s := newest.signed.Study; s != nil {
 		body.Rounds, body.Takes = s.Rounds, s.Takes
 	}
-	var drawn course
-	for _, p := range all {
-		one := round{Plan: p}
+	route := newest.signed.Plan.Route.Sum
+	together := route != nil && route.Correlated != nil
+	last := -1 // that was released
+	for i, p := range all {
 		if p.Standing() == analyzerd.Released {
+			last = i
+		}
+	}
+	var drawn course
+	for i, p := range all {
+		one := round{Plan: p}
+		if p.Standing() == analyzerd.Released && together && i < last {
+			if i < last-newestRounds {
+				body.More++
+				continue
+			}
+		} else if p.Standing() == analyzerd.Released {
 			of, err := c.analyzer.plan(r.Context(), p.Plan)
 			if err != nil {
 				return err
@@ -57,8 +75,14 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 			one.Answer = out.answer()
-			drawn.add(p.Round, out)
-			body.Apart = cmp.Or(body.Apart, out.apart)
+			if together {
+				if body.Lines, err = page.Lines(out.Release); err != nil {
+					return err
+				}
+			} else {
+				drawn.add(p.Round, out)
+				body.Apart = cmp.Or(body.Apart, out.apart)
+			}
 		}
 		if p.Over != "" {
 			body.Over = p.Over
@@ -68,6 +92,9 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 	body.Charts = drawn.draw()
 	return c.render(w, r, http.StatusOK, "study", sheet{Title: newest.signed.Plan.Title, At: "collections", Trial: oneOperator(newest.signed.Plan)}, body)
 }
+
+// newestRounds is how many rounds that were released are listed where the newest release tells of all.
+const newestRounds = 6
 
 // course is how the numbers of a study went, in charts.
 type course struct{ charts []*curves }

@@ -48,6 +48,8 @@ type Study struct {
 	People   int       // devices, each of which answers every round
 	Withheld []int     // rounds that tell nothing
 	Seed     uint64
+	// Repetitions is how often all rounds are drawn anew, to compare what totals are off by; 0: never.
+	Repetitions int
 }
 
 // Outcome carries the release of a simulated study's last round, which tells of all.
@@ -65,6 +67,7 @@ type Outcome struct {
 	Stated   float64 `json:"error_stated"` // of the last running total
 	Found    float64 `json:"error_found"`  // of the running totals, root mean square over rounds and cells
 	Compared string  `json:"compared,omitempty"`
+	Drawn    *Drawn  `json:"drawn,omitempty"`
 	Seconds  float64 `json:"seconds"`
 }
 
@@ -85,6 +88,11 @@ func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err
 	events, err := c.said(all, &out)
 	if err != nil {
 		return out, err
+	}
+	if c.Repetitions > 0 {
+		if out.Drawn, err = c.draw(study, keys, events, progress); err != nil {
+			return out, err
+		}
 	}
 	proto, crowd, model, err := rows(study, keys, events, c.People, c.Seed, progress)
 	if err != nil {

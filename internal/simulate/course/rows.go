@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -26,9 +27,6 @@ func rows(study plan.Study, keys simulate.Keys, events [][]int, respondents int,
 	var days [2][]aggregator.Day
 	for i, counts := range events {
 		progress("rounds", i+1, len(events))
-		if counts == nil {
-			continue
-		}
 		name := ""
 		if state != nil {
 			name = plan.StateName(state)
@@ -44,7 +42,17 @@ func rows(study plan.Study, keys simulate.Keys, events [][]int, respondents int,
 		if err != nil {
 			return nil, crowd, nil, err
 		}
-		sums, err := row(p, keys, counts, respondents, &days, func(side uint64) *rand.Rand {
+		if counts == nil {
+			if state, err = proto.Question.(question.Misser).Missed(histogram.TooFew); err != nil {
+				return nil, crowd, nil, err
+			}
+			continue
+		}
+		both, err := newPair(p, keys)
+		if err != nil {
+			return nil, crowd, nil, err
+		}
+		sums, err := both.row(counts, respondents, &days, func(side uint64) *rand.Rand {
 			return seeded.New(seed, distribution.ForNoise, uint64(i), side)
 		})
 		if err != nil {
@@ -68,19 +76,33 @@ func rows(study plan.Study, keys simulate.Keys, events [][]int, respondents int,
 	return last, crowd, model, nil
 }
 
-// row lets both aggregators draw the row of a round, and adds their shares. The leader has all of what was added up:
-// which aggregator has how much of it does not change the sum.
-func row(p plan.Plan, keys simulate.Keys, counts []int, respondents int, days *[2][]aggregator.Day, noise func(side uint64) *rand.Rand) ([]int64, error) {
+// pair draws for both aggregators of a round.
+type pair struct {
+	number int
+	sides  [2]interface {
+		Noisy(*rand.Rand, aggregator.Batch, ...aggregator.Day) (prio3.Vector, error)
+	}
+}
+
+func newPair(p plan.Plan, keys simulate.Keys) (pair, error) {
 	t, err := task.New(p, 0)
 	if err != nil {
-		return nil, err
+		return pair{}, err
 	}
+	secret := aggregator.NewPair([aggregator.PairBytes]byte{})
+	both := pair{}
+	both.sides[0], both.sides[1] = aggregator.NewLeader(t, keys.Leader, secret), aggregator.NewHelper(t, keys.Helper, secret, nil)
+	if p.Round != nil {
+		both.number = p.Round.Number
+	}
+	return both, nil
+}
+
+// row lets both aggregators draw the row of a round, and adds their shares. The leader has all of what was added up:
+// which aggregator has how much of it does not change the sum. Where days are given, the row tells of them too, and they of it.
+func (p pair) row(counts []int, respondents int, days *[2][]aggregator.Day, noise func(side uint64) *rand.Rand) ([]int64, error) {
 	var shares [2]prio3.Vector
-	pair := aggregator.NewPair([aggregator.PairBytes]byte{})
-	sides := []interface {
-		Noisy(*rand.Rand, aggregator.Batch, ...aggregator.Day) (prio3.Vector, error)
-	}{aggregator.NewLeader(t, keys.Leader, pair), aggregator.NewHelper(t, keys.Helper, pair, nil)}
-	for side, s := range sides {
+	for side, s := range p.sides {
 		var sum prio3.Vector
 		text := make([]byte, 16*len(counts)) // as a vector is written: 16 bytes a number
 		for i, n := range counts {
@@ -91,10 +113,15 @@ func row(p plan.Plan, keys simulate.Keys, counts []int, respondents int, days *[
 		if err := sum.UnmarshalBinary(text); err != nil {
 			return nil, err
 		}
-		if shares[side], err = s.Noisy(noise(uint64(side)), aggregator.Batch{Reports: uint64(respondents), Sum: sum}, days[side]...); err != nil {
+		var earlier []aggregator.Day
+		if days != nil {
+			earlier = days[side]
+			days[side] = append(days[side], aggregator.Day{Round: p.number, Sum: sum})
+		}
+		var err error
+		if shares[side], err = s.Noisy(noise(uint64(side)), aggregator.Batch{Reports: uint64(respondents), Sum: sum}, earlier...); err != nil {
 			return nil, err
 		}
-		days[side] = append(days[side], aggregator.Day{Round: p.Round.Number, Sum: sum})
 	}
 	return prio3.Open(shares[0], shares[1])
 }

@@ -25,6 +25,7 @@ type Plan struct {
 	Decided  time.Time // zero: neither published nor withheld
 	Released bool
 	Reason   string // why it was withheld
+	Missed   string // as of a Verdict
 
 	Withdrawn bool // by its publisher
 }
@@ -136,6 +137,7 @@ type verdict struct {
 	Released bool      `json:"released,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
 	At       time.Time `json:"at"`
+	Missed   string    `json:"missed,omitempty"`
 }
 
 // planOf returns what has become of a plan, of which the ledger tells what it costs.
@@ -150,7 +152,7 @@ func planOf(get getter, b Spending) (p Plan, err error) {
 		return p, err
 	}
 	p.Closed, p.Closer = c.At, c.Closer
-	p.Decided, p.Released, p.Reason = v.At, v.Released, v.Reason
+	p.Decided, p.Released, p.Reason, p.Missed = v.At, v.Released, v.Reason, v.Missed
 	return p, nil
 }
 

@@ -69,6 +69,7 @@ type Verdict struct {
 	Files  map[string][]byte // "json", "csv", "html"; none where it is withheld
 	Reason string            // why it is withheld; empty where it is released
 	At     time.Time
+	Missed string // of a round that hangs together with others and tells nothing: why, for the next one's state
 }
 
 // Decide writes the verdict on a closed plan together with its release. There is
@@ -105,7 +106,7 @@ func (s *Store) Decide(ctx context.Context, plan string, v Verdict) (Outcome, er
 				return false, err
 			}
 		}
-		return true, put(tx, verdictsTable, plan, verdict{v.Reason == "", v.Reason, v.At.UTC().Truncate(time.Microsecond)})
+		return true, put(tx, verdictsTable, plan, verdict{v.Reason == "", v.Reason, v.At.UTC().Truncate(time.Microsecond), v.Missed})
 	})
 	if err != nil {
 		return Failed, err

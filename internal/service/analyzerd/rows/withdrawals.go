@@ -50,7 +50,7 @@ func (s *Store) Withdraw(ctx context.Context, plan string, text []byte, reason s
 		if _, there, err := tx.Get(verdictsTable, plan); err != nil || there {
 			return err
 		}
-		return put(tx, verdictsTable, plan, verdict{false, reason, at})
+		return put(tx, verdictsTable, plan, verdict{Reason: reason, At: at})
 	})
 	if err != nil || !here {
 		return err

@@ -29,9 +29,13 @@ type Simulate struct {
 	People   int    `help:"Devices, which answer every round; without it as many as there are people in the table." placeholder:"N"`
 	Withheld []int  `help:"Rounds that tell nothing, such as 7,8." placeholder:"N"`
 	Seed     uint64 `help:"The same seed gives the same simulation." default:"1"`
+	Again    int    `name:"repetitions" help:"Draw all rounds so many times too, and say by how much totals are off." placeholder:"N"`
 	Out      string `help:"Save the release of the last round here, which tells of all, and a table of the rounds." type:"path" placeholder:"DIR"`
 	JSON     bool   `help:"Print one JSON object."`
 }
+
+// maxAgain bounds the repetitions of a simulation.
+const maxAgain = 100_000
 
 func (Simulate) Help() string {
 	return `Runs all rounds of a study in memory, from a table of events. Aggregators' own code draws each
@@ -55,6 +59,9 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 	if of == nil {
 		return fmt.Errorf("%s: its rounds do not hang together, so that each is asked by itself: confetti collect simulate tries one", c.File)
 	}
+	if c.Again < 0 || c.Again > maxAgain {
+		return terminal.Usagef("--repetitions is %d: give 0 to %d", c.Again, maxAgain)
+	}
 	for _, n := range c.Withheld {
 		if n < 1 || n > of.Rounds {
 			return terminal.Usagef("--withheld names round %d: give 1 to %d", n, of.Rounds)
@@ -71,7 +78,7 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 		return terminal.Usagef("%d people answer, and a round of the plan tells something of %d to %d: give --people, or a plan of another --minimum", c.People, p.Crowd.Minimum, plan.MaxCrowd)
 	}
 	report, finish := terminal.Progress(std.Err)
-	out, err := course.Study{Plan: p, People: c.People, Withheld: c.Withheld, Seed: c.Seed}.Run(all, report)
+	out, err := course.Study{Plan: p, People: c.People, Withheld: c.Withheld, Seed: c.Seed, Repetitions: c.Again}.Run(all, report)
 	finish()
 	if err != nil {
 		return err
@@ -100,6 +107,9 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 		fmt.Sprintf("events               %d, of which devices did not say %d and %d were in rounds that told nothing", out.Events, out.Beyond, out.Lost),
 		fmt.Sprintf("error                %.4g, of the last running total; found %.4g over all rounds", out.Stated, out.Found),
 		"compared             " + out.Compared,
+	}
+	if d := out.Drawn; d != nil {
+		rows = append(rows, fmt.Sprintf("drawn %d times       the last running total is off by %.4g (sd %.2g), all of them by %.4g; asked afresh, the last by %.4g (sd %.2g)", d.Times, d.Last, d.Sure, d.All, d.Afresh, d.Apart))
 	}
 	for _, s := range out.Release.Guarantees {
 		rows = append(rows, fmt.Sprintf("%-20s %s", s.Observer, s.Guarantee.Verdict()))
