@@ -23,7 +23,7 @@ var errLate = fmt.Errorf("the round has closed more than %v ago, and ledgers of 
 // over returns when what is kept of a plan may begin to be forgotten: of rounds that hang together when their study closes,
 // for later rows tell of them until then.
 func over(signed plan.Signed) time.Time {
-	if s := signed.Plan.Route.Sum; s != nil && s.Correlated != nil && signed.Study != nil {
+	if signed.Plan.Correlated() != nil && signed.Study != nil {
 		return signed.Study.Times.Closes
 	}
 	return signed.Plan.Times.Closes

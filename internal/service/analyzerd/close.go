@@ -140,7 +140,7 @@ func (s *Service) counted(ctx context.Context, name string, p *protocol.Protocol
 	}
 	if p.Plan.Route.Sum != nil {
 		c.failed, c.hopeless = s.failed(name), s.failedCrowds(name)
-		if p.Plan.Route.Sum.Correlated != nil {
+		if p.Plan.Correlated() != nil {
 			c.missed = s.missed(name)
 		}
 	}

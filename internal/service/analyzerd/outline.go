@@ -65,7 +65,7 @@ func outlineOf(name string, text []byte) outline {
 	if p.Round != nil {
 		round = *p.Round
 	}
-	return outline{p.Title, p.Times.Closes, results.Counted(p.Question), p.Crowds(), len(p.Route.Ways()), p.Route.Sum != nil, p.Route.Sum != nil && p.Route.Sum.Correlated != nil, keys, round, signed.Study != nil && signed.Study.Merged, p.Analyzer.Releases != "", standing(signed), err}
+	return outline{p.Title, p.Times.Closes, results.Counted(p.Question), p.Crowds(), len(p.Route.Ways()), p.Route.Sum != nil, p.Correlated() != nil, keys, round, signed.Study != nil && signed.Study.Merged, p.Analyzer.Releases != "", standing(signed), err}
 }
 
 // standing returns what plan.Publishers.Stands asks of a signed plan, without the rest.

@@ -234,7 +234,7 @@ func (s *Service) state(ctx context.Context, p rows.Plan, study plan.Study, roun
 
 // destroyed returns a round before this one that was withdrawn, where rounds hang together; 0: none.
 func (s *Service) destroyed(ctx context.Context, round plan.Plan) (number int, err error) {
-	if round.Route.Sum == nil || round.Route.Sum.Correlated == nil {
+	if round.Correlated() == nil {
 		return 0, nil
 	}
 	rounds, err := s.o.Store.Rounds(ctx, round.Round.Study)

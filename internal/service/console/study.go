@@ -49,8 +49,7 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 	if s := newest.signed.Study; s != nil {
 		body.Rounds, body.Takes = s.Rounds, s.Takes
 	}
-	route := newest.signed.Plan.Route.Sum
-	together := route != nil && route.Correlated != nil
+	together := newest.signed.Plan.Correlated() != nil
 	last := -1 // that was released
 	for i, p := range all {
 		if p.Standing() == analyzerd.Released {

@@ -31,8 +31,8 @@ func (x *Plans[P]) room(signed plan.Signed) error {
 		}
 	}
 	most := x.Most
-	if s := signed.Plan.Route.Sum; s != nil && s.Correlated != nil {
-		most = max(most, s.Correlated.Rounds)
+	if c := signed.Plan.Correlated(); c != nil {
+		most = max(most, c.Rounds)
 	}
 	if rounds >= most {
 		return Refused(fmt.Sprintf("%d rounds of its study are served already, the limit", most))
