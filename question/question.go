@@ -149,7 +149,14 @@ type Stepper interface {
 	Next(Model) (state []byte, done bool, err error)
 }
 
-// Misser is a Stepper whose state says why rounds told nothing: Missed is the state after such a round; nil where it
+// Why a round told nothing.
+const (
+	TooFew    = "few"    // answered, or a plan withholds it for another reason
+	TooLate   = "late"   // its row had not come when the round was written up, or never may
+	RowFailed = "failed" // it was given up
+)
+
+// Misser is a Stepper whose state says why rounds told nothing: Missed is the state after a round that told nothing for one of the reasons above; nil where it
 // asks with the same state as before.
 type Misser interface {
 	Missed(why string) (state []byte, err error)

@@ -29,15 +29,8 @@ type correlated struct {
 type Day struct {
 	Round  int       `json:"round"`
 	Totals []float64 `json:"totals,omitempty"`
-	Missed string    `json:"missed,omitempty"` // TooFew and the like; "": it told something
+	Missed string    `json:"missed,omitempty"` // question.TooFew and the like; "": it told something
 }
-
-// Why a round told nothing.
-const (
-	TooFew    = "few"    // answered, or a plan withholds it for another reason
-	TooLate   = "late"   // its row had not come when the round was written up, or never may
-	RowFailed = "failed" // it was given up
-)
 
 // enoughBits lose nothing by rounding; six would lose 0.3 %.
 const enoughBits = 10
@@ -113,7 +106,7 @@ func (h *Question) WithState(state []byte) (question.Question, error) {
 	}
 	last := 0
 	for _, d := range all {
-		known := d.Missed == TooFew || d.Missed == TooLate || d.Missed == RowFailed
+		known := d.Missed == question.TooFew || d.Missed == question.TooLate || d.Missed == question.RowFailed
 		if d.Round <= last || d.Round > h.correlated.day || d.Missed == "" && len(d.Totals) != h.channels || d.Missed != "" && (!known || len(d.Totals) > 0) {
 			return nil, fmt.Errorf("histogram: the state tells of round %d with %d totals: rounds before this one are told in their order, with %d each or a reason why not", d.Round, len(d.Totals), h.channels)
 		}

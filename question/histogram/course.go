@@ -8,7 +8,7 @@ type Course struct {
 	Rounds []int              // that were told, rising; the last is the model's own
 	Totals [][]estimate.Value // by round told and cell: how often it was said until then
 	Since  [][]estimate.Value // and since the round told before
-	Why    map[int]string     // by round that told nothing: TooFew and the like, where that is known
+	Why    map[int]string     // by round that told nothing: question.TooFew and the like, where that is known
 }
 
 // Course returns that of a model of correlated rounds; nil of any other, and where the round was withheld.

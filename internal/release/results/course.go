@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -172,9 +173,9 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 		}, "missed": {
 			title: "Rounds that told nothing",
 			columns: []column{{label: "round", unit: release.Count}, {label: "why", keys: called(map[string]string{
-				histogram.TooFew:    "withheld: too few answered",
-				histogram.TooLate:   "late: its row had not come in time",
-				histogram.RowFailed: "its row failed, and was given up",
+				question.TooFew:    "withheld: too few answered",
+				question.TooLate:   "late: its row had not come in time",
+				question.RowFailed: "its row failed, and was given up",
 			})}},
 		}},
 		figures: map[string]figureWords{

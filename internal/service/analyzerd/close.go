@@ -17,7 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -165,9 +165,9 @@ func (s *Service) verdict(p *protocol.Protocol, c counted, public results.Public
 	case err == nil:
 	case len(c.failed) > 0:
 		err = errors.New(strings.Join(c.failed, "; "))
-	case c.missed == histogram.TooLate:
+	case c.missed == question.TooLate:
 		err = errors.New("its row has not come in time")
-	case c.missed == histogram.RowFailed:
+	case c.missed == question.RowFailed:
 		err = errors.New("its row failed, and was given up")
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question"
 )
 
 // A sum may be one that can never be had: the leader says so, or what it gives, the same bytes each
@@ -51,16 +51,16 @@ func (s *Service) missed(name string) string {
 	defer s.mu.Unlock()
 	for _, why := range s.hopeless[name] {
 		if why != "" {
-			return histogram.RowFailed
+			return question.RowFailed
 		}
 	}
 	switch s.unheard[name] {
 	case wire.Withheld:
-		return histogram.TooFew
+		return question.TooFew
 	case wire.RowFailed:
-		return histogram.RowFailed
+		return question.RowFailed
 	}
-	return histogram.TooLate
+	return question.TooLate
 }
 
 // failed says of each crowd of a plan whose sum can never be had why, in their order.

@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -244,9 +244,9 @@ func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	case Withheld:
 		code := wire.Withheld
 		switch p.Missed {
-		case histogram.TooLate:
+		case question.TooLate:
 			code = wire.RowLate
-		case histogram.RowFailed:
+		case question.RowFailed:
 			code = wire.RowFailed
 		}
 		return wire.Problemf(code, "%s", p.Reason)

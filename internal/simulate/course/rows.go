@@ -14,7 +14,6 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
-	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -43,7 +42,7 @@ func rows(study plan.Study, keys simulate.Keys, events [][]int, respondents int,
 			return nil, crowd, nil, err
 		}
 		if counts == nil {
-			if state, err = proto.Question.(question.Misser).Missed(histogram.TooFew); err != nil {
+			if state, err = proto.Question.(question.Misser).Missed(question.TooFew); err != nil {
 				return nil, crowd, nil, err
 			}
 			continue
