@@ -10,6 +10,7 @@
 //	go test ./internal/testkit/chaos -run RottenDisks -chaos.rotten 1000 -timeout 1h    disks that rot
 //	go test ./internal/testkit/chaos -run Workers -v -chaos.workers 20 -timeout 1h      workers that share crowds and batches
 //	go test ./internal/testkit/chaos -run Seats -v -chaos.workers 20 -timeout 1h        three processes each of a leader, a helper and an issuer
+//	go test ./internal/testkit/chaos -run RowsAreDrawnOnce -v                           a study that counts every day, and older copies of its aggregators
 //	go test ./internal/testkit/chaos -run Hall -v -chaos.workers 20 -timeout 1h         three processes each of two hops, an analyzer and a log
 //	go test ./internal/testkit/chaos -run Load -v -load.envelopes 5000000 -timeout 60m
 //	go test ./internal/testkit/chaos -run Soak -soak 10m -timeout 15m

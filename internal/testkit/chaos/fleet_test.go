@@ -39,8 +39,9 @@ type fleet struct {
 	names    []string   // of all processes, in the order in which they are started
 	whole    *testing.T // the town's is the part of it that runs
 	postgres postgrestest.Server
-	books    *postgrestest.Server // the analyzer's; nil: the same
-	db       *rows.Store          // the analyzer's, as this process reads it
+	books    *postgrestest.Server            // the analyzer's; nil: the same
+	apart    map[string]*postgrestest.Server // of roles that have one of their own
+	db       *rows.Store                     // the analyzer's, as this process reads it
 	lone     *lone
 	planLog  string            // the address of the public log; "": there is none
 	service  *blobtest.Service // that blobs are in; nil: they are in folders
@@ -89,7 +90,7 @@ func newFleet(t *testing.T, service *blobtest.Service) *fleet {
 func muster(t *testing.T, names []string, s shape, settings ...string) *fleet {
 	t.Helper()
 	f := &fleet{
-		whole: t, names: names, postgres: postgrestest.NewServer(t, append(settings, "fsync=on", "max_connections=300")...), over: make(chan struct{}), twins: map[string]string{}, halted: map[string]bool{},
+		whole: t, names: names, postgres: postgrestest.NewServer(t, append(settings, "fsync=on", "max_connections=300")...), over: make(chan struct{}), apart: map[string]*postgrestest.Server{}, twins: map[string]string{}, halted: map[string]bool{},
 		town: &town{t: t, children: map[string]*child{}, world: &world{ring: rings(), dir: t.TempDir(), shape: s}},
 	}
 	check := f.check
@@ -143,7 +144,7 @@ func (f *fleet) station(name string) *station {
 		Queue: f.postgres.In("hop"), Keys: filepath.Join(f.dir, "keys"), Database: f.postgres.DSN(), Parts: f.place("parts"), Shards: f.place("shards"), Twin: f.twins[name],
 	}
 	if role, _, seat := strings.Cut(name, "#"); seat {
-		s.Queue, s.Keys, s.Parts, s.Shards = f.postgres.In(schemaOf(role)), filepath.Join(f.dir, role+"-keys"), "", ""
+		s.Queue, s.Keys, s.Parts, s.Shards = f.server(role).In(schemaOf(role)), filepath.Join(f.dir, role+"-keys"), "", ""
 		if strings.HasPrefix(role, "hop") {
 			s.Parts = f.place("parts-" + role)
 		}
@@ -158,6 +159,14 @@ func (f *fleet) station(name string) *station {
 		s.Log = f.planLog
 	}
 	return s
+}
+
+// server is that of a role.
+func (f *fleet) server(role string) *postgrestest.Server {
+	if own := f.apart[role]; own != nil {
+		return own
+	}
+	return &f.postgres
 }
 
 // place is where blobs of a kind are.

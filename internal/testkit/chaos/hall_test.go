@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -325,55 +323,20 @@ var halls = []struct {
 		var older string
 		return hallMishap{between: func(h *hall, d int) {
 			if d == hallDevices-1 {
-				older = h.copied()
+				older = h.copied(&h.postgres)
 			}
 		}, after: func(h *hall) []string { return h.putBack(older) }}
 	}},
-}
-
-// copied returns a copy of the hops' database, made while it stands still.
-func (h *hall) copied() string {
-	h.t.Helper()
-	to := h.postgres.Folder() + "-copy"
-	h.whole.Cleanup(func() { os.RemoveAll(to) })
-	h.check(h.postgres.Restart(false, func() {
-		h.check(errors.Join(os.RemoveAll(to), exec.Command("cp", "-a", filepath.Join(h.postgres.Folder(), "data"), to).Run()))
-	}))
-	return to
 }
 
 // putBack puts an older copy in the place of the hops' database, and says which processes start on it of the hop
 // whose next one is not on it too. Then it puts the newest back.
 func (h *hall) putBack(older string) (violations []string) {
 	h.t.Helper()
-	data := filepath.Join(h.postgres.Folder(), "data")
-	change := func(from, to string) {
-		for _, role := range hopSeats {
-			for i := range seatsOfARole {
-				h.kill(seatName(role, i))
-			}
-		}
-		h.check(h.postgres.Restart(false, func() { h.check(errors.Join(os.Rename(data, to), os.Rename(from, data))) }))
-		for _, role := range hopSeats {
-			for i := range seatsOfARole {
-				h.revive(seatName(role, i))
-			}
-		}
-	}
 	newest := older + "-newest"
-	change(older, newest)
-	for i := range seatsOfARole {
-		c := h.children[seatName(hopSeats[1], i)]
-		refused := func() bool {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return c.errs != nil && strings.Contains(c.errs.String(), "older copy")
-		}
-		if !h.until(mishap{}, refused) || c.alive() {
-			violations = append(violations, c.Name+" starts on an older copy of its database")
-		}
-	}
-	change(newest, older)
+	h.exchange(&h.postgres, older, newest, hopSeats...)
+	violations = h.starts(hopSeats[1])
+	h.exchange(&h.postgres, newest, older, hopSeats...)
 	return violations
 }
 

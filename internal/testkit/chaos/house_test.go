@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,8 +62,12 @@ func furnish(t *testing.T, roles, single []string, s shape, settings ...string) 
 	own := *h.ring
 	h.ring = &own
 	h.web = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: h.authority.Pool()}, DisableKeepAlives: true}}
-	for _, role := range roles {
-		h.check(h.postgres.Schema(schemaOf(role)))
+	for i, role := range roles {
+		if s.apart && i > 0 {
+			own := postgrestest.NewServer(t, append(settings, "fsync=on", "max_connections=300")...)
+			h.apart[role] = &own
+		}
+		h.check(h.server(role).Schema(schemaOf(role)))
 		door, err := newLink(seeded.New(1))
 		h.check(err)
 		door.healed = true
@@ -229,6 +234,53 @@ func (h *house) flips() (violations []string) {
 	for _, role := range h.roles {
 		for i := range seatsOfARole {
 			h.revive(seatName(role, i))
+		}
+	}
+	return violations
+}
+
+// copied returns a copy of a database, made while it stands still.
+func (h *house) copied(of *postgrestest.Server) string {
+	h.t.Helper()
+	to := of.Folder() + "-copy"
+	h.whole.Cleanup(func() { os.RemoveAll(to) })
+	h.check(of.Restart(false, func() {
+		h.check(errors.Join(os.RemoveAll(to), exec.Command("cp", "-a", filepath.Join(of.Folder(), "data"), to).Run()))
+	}))
+	return to
+}
+
+// exchange puts a copy in the place of a database, and what was there elsewhere, while no process runs of the roles that
+// are on it.
+func (h *house) exchange(of *postgrestest.Server, from, to string, roles ...string) {
+	h.t.Helper()
+	data := filepath.Join(of.Folder(), "data")
+	h.whole.Cleanup(func() { os.RemoveAll(to) })
+	for _, role := range roles {
+		for i := range seatsOfARole {
+			h.kill(seatName(role, i))
+		}
+	}
+	h.check(of.Restart(false, func() { h.check(errors.Join(os.Rename(data, to), os.Rename(from, data))) }))
+	for _, role := range roles {
+		for i := range seatsOfARole {
+			h.revive(seatName(role, i))
+		}
+	}
+}
+
+// starts returns which processes of a role start on an older copy of their database.
+func (h *house) starts(role string) (violations []string) {
+	h.t.Helper()
+	for i := range seatsOfARole {
+		c := h.children[seatName(role, i)]
+		refused := func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.errs != nil && strings.Contains(c.errs.String(), "older copy")
+		}
+		if !h.until(mishap{}, refused) || c.alive() {
+			violations = append(violations, c.Name+" starts on an older copy of its database")
 		}
 	}
 	return violations

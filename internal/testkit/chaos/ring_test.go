@@ -144,6 +144,7 @@ type shape struct {
 	takes   string // of a study
 	sum     bool   // two aggregators in the place of hops
 	logged  bool   // of a sum: the plan and its release stand in a public log
+	apart   bool   // of a house: each role has a database server of its own
 }
 
 // plan is a collection of that shape. The question is k-ary randomized response
