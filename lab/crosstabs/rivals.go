@@ -61,7 +61,7 @@ func Ours(c Cell) ([]Way, plan.Plan, error) {
 	}, out.Plan, nil
 }
 
-// Curators are the ways of rivals whom all trust with their records.
+// Curators lists the ways of rivals whom all trust with their records.
 func Curators() []string { return []string{"mst", "aim"} }
 
 // Limits bound what a rival takes.
