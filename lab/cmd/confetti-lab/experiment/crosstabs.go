@@ -25,8 +25,8 @@ type experimentCrosstabs struct {
 	Seeds     int           `help:"Seeds, from 1." default:"3" placeholder:"N"`
 	Ways      []string      `help:"Rivals to run: mst, aim; none: only what needs no Python." default:"mst,aim" placeholder:"NAME"`
 	Python    string        `help:"A Python with the packages of lab/crosstabs/rivals.txt." default:"python3" placeholder:"FILE"`
-	Rounds    int           `help:"Rounds that AIM plans for, for each column." default:"3" placeholder:"N"`
-	Megabytes float64       `help:"Of AIM's model, at most." default:"1" placeholder:"MB"`
+	Rounds    int           `help:"Rounds that AIM plans for, for each column." default:"2" placeholder:"N"`
+	Megabytes float64       `help:"Of AIM's model, at most." default:"0.5" placeholder:"MB"`
 	Time      time.Duration `help:"That a rival may take for a seed." default:"15m" placeholder:"TIME"`
 	JSON      bool          `help:"Print one JSON array."`
 }
