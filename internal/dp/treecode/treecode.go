@@ -10,6 +10,7 @@ package treecode
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 	"unicode/utf8"
@@ -281,22 +282,35 @@ func (c *Code) Word(symbols []uint8) (bucket int, cells []uint8) {
 // Write writes the vector of a string; no symbols are the reserved string.
 func (c *Code) Write(symbols []uint8, out []float32) {
 	clear(out)
-	bucket, cells := c.Word(symbols)
-	at := bucket * c.Positions() * c.Cells
-	entry := float32(math.Sqrt((1 - c.Pairs) / float64(c.Positions())))
-	for i, cell := range cells {
-		out[at+i*c.Cells+int(cell)] = entry
+	for at, entry := range c.Entries(symbols) {
+		out[at] = entry
 	}
-	if c.Pairs == 0 {
-		return
-	}
-	at, entry = c.Buckets*c.Positions()*c.Cells, float32(math.Sqrt(c.Pairs/float64(c.Length())))
-	for i := range min(len(symbols)+1, c.Length()) {
-		symbol := uint8(0)
-		if i < len(symbols) {
-			symbol = symbols[i]
+}
+
+// Entries returns the vector of a string by its entries above zero, each with its place.
+func (c *Code) Entries(symbols []uint8) iter.Seq2[int, float32] {
+	return func(yield func(int, float32) bool) {
+		bucket, cells := c.Word(symbols)
+		at := bucket * c.Positions() * c.Cells
+		entry := float32(math.Sqrt((1 - c.Pairs) / float64(c.Positions())))
+		for i, cell := range cells {
+			if !yield(at+i*c.Cells+int(cell), entry) {
+				return
+			}
 		}
-		out[at+c.Pair(i, c.Context(symbols, i), symbol)] = entry
+		if c.Pairs == 0 {
+			return
+		}
+		at, entry = c.Buckets*c.Positions()*c.Cells, float32(math.Sqrt(c.Pairs/float64(c.Length())))
+		for i := range min(len(symbols)+1, c.Length()) {
+			symbol := uint8(0)
+			if i < len(symbols) {
+				symbol = symbols[i]
+			}
+			if !yield(at+c.Pair(i, c.Context(symbols, i), symbol), entry) {
+				return
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -103,6 +104,29 @@ func (m *Mechanism) DrawAlike(groups []int, encode func(group int, v []float32),
 			m.draw(r, s, own)
 		}
 	}, progress)
+}
+
+// DrawPooled draws counts of n devices by the sum of their vectors alone, nearly by their law: each answer to a row is taken
+// to be of a device drawn anew, and rows to be normal. Means are those of DrawAll. Variances are larger by the part of
+// devices that answer a row, of what these differ by in it.
+func (m *Mechanism) DrawPooled(n int, sum []float64, r *rand.Rand) Counts {
+	s := m.scratch.Get().(*scratch)
+	defer m.scratch.Put(s)
+	mean := make([]float32, m.spec.Dimension)
+	for i, x := range sum {
+		mean[i] = float32(x / float64(n))
+	}
+	m.u.apply(mean, s.held, s.rotated)
+	count := func(of float64, p float64) float64 {
+		return math.Round(min(of, max(0, of*p+math.Sqrt(of*p*(1-p))*r.NormFloat64())))
+	}
+	c, gain, answer := m.NewCounts(), m.spec.Gain(), float64(m.spec.Answered)/float64(m.spec.Rows)
+	for row, z := range s.rotated {
+		one := m.spec.Flip + (1-2*m.spec.Flip)*(1+min(1, max(-1, gain*float64(z))))/2
+		answered := count(float64(n), answer)
+		c.Answered[row], c.Ones[row] = uint32(answered), uint32(count(answered, one))
+	}
+	return c
 }
 
 // drawParts draws parts of n devices on all processors.

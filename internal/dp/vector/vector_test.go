@@ -668,3 +668,52 @@ func BenchmarkDevice(b *testing.B) {
 		}
 	})
 }
+
+// Counts that are drawn by the sum of vectors have the law of DrawAll, but for how devices differ: of each row the mean is that
+// of the devices' answers, and the spread that of answers drawn anew. A twin that draws by half of the sum is caught.
+func TestPooledCountsHaveTheLawOfTheSum(t *testing.T) {
+	s := Spec{Dimension: 6, Rows: 8, Answered: 4, Envelopes: 8, Clip: 3, Flip: 0.2, SquaredDistance: 4, Rare: 1e-9, Few: true, Seed: [32]byte{9}}
+	m, r := must(t, s), stattest.Rand(t)
+	const n, draws = 4000, 2000
+	sum, ones, p := make([]float64, s.Dimension), make([]float64, s.Rows), make([]float64, s.Rows)
+	for range n {
+		v := unit(r, s.Dimension)
+		v[0] = float32(math.Abs(float64(v[0])))
+		m.Ones(v, p)
+		for i, x := range v {
+			sum[i] += float64(x)
+		}
+		for row, x := range p {
+			ones[row] += x / n
+		}
+	}
+	check := func(tb testing.TB, sum []float64) {
+		r := stattest.Rand(t)
+		all := make([][2][]float64, s.Rows)
+		for range draws {
+			c := m.DrawPooled(n, sum, r)
+			for row := range c.Ones {
+				all[row][0], all[row][1] = append(all[row][0], float64(c.Answered[row])), append(all[row][1], float64(c.Ones[row]))
+			}
+		}
+		for row, drawn := range all {
+			answer := float64(s.Answered) / float64(s.Rows)
+			one := answer * ones[row]
+			for i, p := range []float64{answer, one} {
+				stattest.Mean(tb, n*p, n*p*(1-p)+1.0/12, drawn[i])
+				squares := make([]float64, draws) // of a normal number with that variance, and what rounding adds
+				for k, x := range drawn[i] {
+					squares[k] = (x - n*p) * (x - n*p)
+				}
+				variance := n*p*(1-p) + 1.0/12
+				stattest.Mean(tb, variance, 2*variance*variance, squares)
+			}
+		}
+	}
+	check(t, sum)
+	half := make([]float64, len(sum))
+	for i, x := range sum {
+		half[i] = x / 2
+	}
+	stattest.Caught(t, func(tb testing.TB) { check(tb, half) })
+}

@@ -42,6 +42,10 @@ func (v Values) each(yield func(question.Value, int) bool) {
 // Respondents is their number.
 func (v Values) Respondents() int { return len(v) }
 
+// Pooled lists respondents as Values does. The bits of their vectors are drawn by the sum of these, nearly by their law and
+// in a moment.
+type Pooled struct{ Values }
+
 // Stream gives the randomness of one part of a simulated population. Parts are
 // drawn from independently, so that a seed gives the same whatever the
 // processors.

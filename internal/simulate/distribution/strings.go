@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/strings"
@@ -16,6 +17,10 @@ import (
 // each other, so that a string is rotated once.
 func drawStrings(p plan.Plan, q *strings.Question, who Population, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forInstances, forBits = 0, 1
+	pooled, near := who.(Pooled)
+	if near {
+		who = pooled.Values
+	}
 	values, ok := who.(Values)
 	if !ok {
 		return nil, stranger(p, who)
@@ -42,14 +47,11 @@ func drawStrings(p plan.Plan, q *strings.Question, who Population, stream Stream
 			holders[i] = held[text]
 		}
 		if q.Summed() {
-			sums, v := make([]int64, q.Code().Numbers()), make([]float32, q.Code().Numbers())
+			sums := make([]int64, q.Code().Numbers())
 			for _, text := range same {
 				symbols, _ := q.Symbols(text)
-				q.Code().Write(symbols, v)
-				for i, x := range v {
-					if x > 0 {
-						sums[i] += int64(held[text])
-					}
+				for i := range q.Code().Entries(symbols) {
+					sums[i] += int64(held[text])
 				}
 			}
 			if err := noised(p, sums, stream, 0); err != nil {
@@ -62,10 +64,22 @@ func drawStrings(p plan.Plan, q *strings.Question, who Population, stream Stream
 			progress(len(values))
 			return []tally.Crowd{{Tally: t, Respondents: len(counted), Smallest: smallest}}, unfit.err()
 		}
-		counts := q.Rows().DrawAlike(holders, func(i int, v []float32) {
-			symbols, _ := q.Symbols(same[i])
-			q.Code().Write(symbols, v)
-		}, func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
+		var counts vector.Counts
+		if near {
+			sum := make([]float64, q.Code().Numbers())
+			for _, text := range same {
+				symbols, _ := q.Symbols(text)
+				for i, x := range q.Code().Entries(symbols) {
+					sum[i] += float64(held[text]) * float64(x)
+				}
+			}
+			counts = q.Rows().DrawPooled(len(counted), sum, stream(forBits))
+		} else {
+			counts = q.Rows().DrawAlike(holders, func(i int, v []float32) {
+				symbols, _ := q.Symbols(same[i])
+				q.Code().Write(symbols, v)
+			}, func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
+		}
 		t := q.NewTally().(*tally.Counts)
 		counts.AddTo(t)
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}

@@ -1,4 +1,4 @@
-package flags
+package treecode
 
 import "testing"
 
@@ -17,10 +17,10 @@ func TestExamplesSayHowStringsAreSpelt(t *testing.T) {
 		{[]string{"Zoë", "Ann-Marie"}, "", "", 9},
 		{[]string{"ёж"}, "", "", 4},
 	} {
-		alphabet, longest := spelt(c.examples)
-		asked, err := Strings{Longest: longest}.Question(alphabet)
-		if err != nil || alphabet != c.alphabet || asked.Alphabet != c.all || longest != c.longest {
-			t.Errorf("%q: %q of %d, %q, %v", c.examples, alphabet, longest, asked.Alphabet, err)
+		alphabet, longest := Spelt(c.examples)
+		all, err := Alphabet(alphabet)
+		if err != nil || alphabet != c.alphabet || all != c.all || longest != c.longest {
+			t.Errorf("%q: %q of %d, %q, %v", c.examples, alphabet, longest, all, err)
 		}
 	}
 }
