@@ -46,7 +46,8 @@ type Looked struct {
 	Sums  []float64 `json:"sums"`  // of all numbers of the vectors
 	// Variance is that of the noise in each of these numbers.
 	Variance float64 `json:"variance"`
-	// Steps are how much each look added: its people, and as many as its noise is worth. 0: it was withheld.
+	// Steps are how much each look added to each comparison, of the second arm in every metric first, then of the third: its
+	// people, and as many as its noise is worth there. 0: it was withheld.
 	Steps []float64 `json:"steps"`
 	// Evidence is by how many deviations the deciding metric was from zero, at each look.
 	Evidence []float64 `json:"evidence"`

@@ -36,7 +36,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	}
 	past := m.Sums.Steps
 	if len(crowds) != 1 || crowds[0].Tally == nil {
-		m.Sums.Steps = append(slices.Clone(past), 0)
+		m.Sums.Steps = slices.Concat(past, lift.Steps(q.ask, m.Sums, 0, 0))
 		return m, nil
 	}
 	m.Respondents = crowds[0].Respondents
@@ -66,7 +66,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		}
 	}
 	m.Sums = m.Sums.Add(own)
-	m.Sums.Steps = append(slices.Clone(past), lift.Step(q.ask, m.Sums, m.Respondents, own.Variance))
+	m.Sums.Steps = slices.Concat(past, lift.Steps(q.ask, m.Sums, m.Respondents, own.Variance))
 	return m, nil
 }
 

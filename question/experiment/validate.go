@@ -14,8 +14,10 @@ const (
 	maxRows    = 1 << 20
 	minPayload = 6
 	most       = 64 // arms, and metrics
-	mostTimes  = 1e6
-	mostSum    = 1e15 // of an earlier look's steps and sums: far more than people could make
+	// mostCompared bounds the lines that a reader of several looks finds.
+	mostCompared = 64
+	mostTimes    = 1e6
+	mostSum      = 1e15 // of an earlier look's steps and sums: far more than people could make
 )
 
 // validate lists what is wrong with a plan of an experiment.
@@ -54,8 +56,10 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	}
 	ps.Require(distinct(names), at+"metrics must have different names")
 	ps.Require(ask.Looks >= 1 && ask.Looks <= lift.MostLooks && ask.Look >= 1 && ask.Look <= ask.Looks, at+"looks must be 1 to %d, and look one of them", lift.MostLooks)
+	compared := max(1, lift.Comparisons(ask))
+	ps.Require(ask.Looks <= 1 || compared <= mostCompared, at+"looks are of at most %d comparisons of an arm and a metric, and these are %d: leave some out, or look once", mostCompared, compared)
 	if l := ask.Past; l != nil {
-		ps.Require(len(l.Plans) == ask.Look-1 && len(l.Evidence) == ask.Look-1 && finite(l.Evidence...) && len(l.Steps) == ask.Look-1 && within(l.Steps, 0, mostSum) && len(l.Sums) == lift.Numbers(ask) && within(l.Sums, -mostSum, mostSum) && within([]float64{l.Variance}, 0, mostSum*mostSum), at+"past must have the plan, the step and the evidence of each earlier look, and %d sums with the variance of their noise", lift.Numbers(ask))
+		ps.Require(len(l.Plans) == ask.Look-1 && len(l.Evidence) == ask.Look-1 && finite(l.Evidence...) && len(l.Steps) == (ask.Look-1)*compared && within(l.Steps, 0, mostSum) && len(l.Sums) == lift.Numbers(ask) && within(l.Sums, -mostSum, mostSum) && within([]float64{l.Variance}, 0, mostSum*mostSum), at+"past must have the plan and the evidence of each earlier look, with %d steps, and %d sums with the variance of their noise", compared, lift.Numbers(ask))
 	}
 	if l := ask.Past; l != nil && within(l.Steps, 0, 0) {
 		ps.Require(within(l.Sums, 0, 0) && l.Variance == 0, at+"past: looks that told nothing have no sums: leave them at 0")

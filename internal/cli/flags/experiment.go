@@ -113,34 +113,24 @@ func (f Experiment) ends(metric int) (ends [2]float64, given bool, err error) {
 	return ends, true, nil
 }
 
-// Asked is an experiment, how many people it takes in a look, and what is said of it.
-type Asked struct {
-	Plan    plan.Experiment // but for its seed
-	Minimum int
-	Says    []string
-}
-
-// usualPeople are who a range is chosen for where nobody says how many.
-const usualPeople = 40_000
-
 // Ask returns the experiment for answers that go a route, of at least so many people in each look; 0: as many as the lift
 // needs. What is known of a metric comes from the public table, or from earlier.
-func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(plan.Measure) (lift.Known, error)) (Asked, error) {
-	a := Asked{Plan: plan.Experiment{Arms: f.Arms, Shares: f.Shares, Looks: f.Looks, Look: 1}, Minimum: minimum}
+func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(plan.Measure) (lift.Known, error)) (lift.Asked, error) {
+	e := plan.Experiment{Arms: f.Arms, Shares: f.Shares, Looks: f.Looks, Look: 1}
 	var route plan.Route
 	if noise := r.Adds("experiment"); noise != "" {
 		route = plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{Noise: noise}}
 	} else {
-		a.Plan.Bits = &plan.BitsSent{Answered: bits}
+		e.Bits = &plan.BitsSent{Answered: bits}
 	}
-	known := make([]lift.Known, len(f.Metric))
+	known, aim := make([]lift.Known, len(f.Metric)), lift.Aim{}
 	for i, name := range f.Metric {
 		m := f.Measure(i, name)
 		ends, given, _ := f.ends(i)
 		if given {
 			m.Low, m.High, m.Capped = ends[0], ends[1], true
 			if m.Before != "" || m.Per != "" {
-				return a, terminal.Usagef("--range of %s beside --before or --per: what is subtracted follows from --like or --earlier alone", name)
+				return lift.Asked{}, terminal.Usagef("--range of %s beside --before or --per: what is subtracted follows from --like or --earlier alone", name)
 			}
 		} else {
 			var err error
@@ -149,66 +139,18 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(
 				read = earlier
 			}
 			if known[i], err = read(m); err != nil {
-				return a, err
+				return lift.Asked{}, err
 			}
 		}
-		a.Plan.Metrics = append(a.Plan.Metrics, m)
+		e.Metrics = append(e.Metrics, m)
 	}
-	noise := func(people int) float64 { return lift.Deviation(a.Plan, route, b, people) }
-	people := minimum
-	if people == 0 {
-		people = usualPeople
-	}
-	shapes := make([]lift.Shape, len(known))
-	fit := func() (err error) {
-		for i := range known {
-			if known[i].Rows == nil {
-				continue
-			}
-			m := f.Measure(i, f.Metric[i])
-			if a.Plan.Metrics[i], shapes[i], err = known[i].Fit(m, people, noise(people)); err != nil {
-				return fmt.Errorf("%s: %w", m.Name, err)
-			}
+	if f.Lift != "" {
+		var err error
+		if aim, err = f.aim(); err != nil {
+			return lift.Asked{}, err
 		}
-		return nil
 	}
-	if err := fit(); err != nil {
-		return a, err
-	}
-	if f.Lift == "" || known[0].Rows == nil {
-		return a, nil
-	}
-	aim, err := f.aim()
-	if err != nil {
-		return a, err
-	}
-	need, err := lift.Need(a.Plan, 0, shapes[0], aim, noise)
-	if err != nil {
-		return a, err
-	}
-	if minimum == 0 { // ranges for as many as it will be
-		people = max(lift.Fewest, need.People/f.Looks)
-		if err := fit(); err != nil {
-			return a, err
-		}
-		if need, err = lift.Need(a.Plan, 0, shapes[0], aim, noise); err != nil {
-			return a, err
-		}
-		a.Minimum = max((need.People+f.Looks-1)/f.Looks, lift.Fewest)
-	}
-	says := fmt.Sprintf("people needed: %d, for a lift of %.3g %% of %s in %.0f of 100 experiments", need.People, 100*aim.Lift, f.Metric[0], 100*aim.Power)
-	if f.Looks > 1 {
-		says += fmt.Sprintf(", in %d looks of %d", f.Looks, a.Minimum)
-	}
-	without := fmt.Sprintf("%d by a plain test", need.Plain)
-	if known[0].Error == nil { // cells of a release have noise, of which what is left far out would be mostly made
-		without += fmt.Sprintf(", %d with what was known before", need.Adjusted)
-	}
-	a.Says = append(a.Says, says, fmt.Sprintf("without privacy: %s; noise makes %.0f %% of the interval", without, 100*need.Noise))
-	if minimum == 0 && need.People < lift.Fewest*f.Looks {
-		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people no interval is known to hold: each look asks as many", lift.Fewest))
-	}
-	return a, nil
+	return lift.Ask(e, known, aim, route, b, minimum)
 }
 
 // read reads what is known of a metric from the public table.

@@ -121,23 +121,36 @@ func (w *walk) stop(end, then float64) {
 	w.density, w.end = next, end
 }
 
-// Lines returns by how many deviations a lift is from zero where a look stops, for each look that is planned. What may be found
-// by chance until a look is what O'Brien and Fleming's test spends until then where looks are alike; lines follow from how much
-// each look really added (Looked.Steps) to the deciding metric. That must not follow from what earlier looks found. A look that was withheld has the line before it, spends nothing,
-// and leaves its part to the next. Looks that
-// are not made yet are taken to be as large as the mean of those that were.
+// Lines returns by how many deviations a lift is from zero where a look stops, for each look that is planned. What chance may
+// find until a look is what O'Brien and Fleming's test spends until then where looks are alike. Lines follow from how much
+// each look really added to a comparison (Steps), and that must not follow from what earlier looks found. Comparisons have
+// lines of their own, as noise is worth more people to one than to another: Lines returns the highest, which holds for each.
+// A look that was withheld has the line before it, spends nothing, and leaves its part to the next. Looks that are not made
+// yet are taken to be as large as the mean of those that were.
 func Lines(e plan.Experiment, steps []float64) []float64 {
 	if e.Looks <= 1 {
 		steps = nil
 	}
-	key := made{looks: max(1, e.Looks), comparisons: comparisons(e), looked: len(steps)}
-	copy(key.steps[:], steps)
-	if known, ok := boundaries.Load(key); ok {
-		return known.([]float64)
+	n := Comparisons(e)
+	key := made{looks: max(1, e.Looks), comparisons: n, looked: len(steps) / n}
+	highest := make([]float64, key.looks)
+	for c := range n {
+		for k := range key.looked {
+			key.steps[k] = steps[k*n+c]
+		}
+		known, ok := boundaries.Load(key)
+		if !ok {
+			known = key.lines()
+			boundaries.Store(key, known)
+		}
+		for k, line := range known.([]float64) {
+			highest[k] = math.Max(highest[k], line)
+		}
+		if key.looked == 0 { // all are alike
+			break
+		}
 	}
-	lines := key.lines()
-	boundaries.Store(key, lines)
-	return lines
+	return highest
 }
 
 // made holds what lines follow from.
@@ -207,25 +220,36 @@ func (m made) lines() []float64 {
 	return lines
 }
 
-// Step returns how much a look of so many respondents adds to the way between lines: them, and as many as its noise is worth in the
-// deciding metric, by what the sums of all looks say.
-func Step(e plan.Experiment, s Sums, respondents int, noise float64) float64 {
-	if respondents == 0 {
-		return 0
+// Steps returns how much a look of so many respondents adds to the way between lines, by arm and metric: them, and as many as
+// its noise is worth in that comparison, by what the sums of all looks say.
+func Steps(e plan.Experiment, s Sums, respondents int, noise float64) []float64 {
+	steps := make([]float64, 0, Comparisons(e))
+	for arm := 1; arm < len(e.Arms); arm++ {
+		own, first := shareOf(e, arm), shareOf(e, 0)
+		each := (1/(first*first) + 1/(own*own)) / (1/first + 1/own)
+		for metric := range e.Metrics {
+			if respondents == 0 {
+				steps = append(steps, 0)
+				continue
+			}
+			steps = append(steps, float64(respondents)+each*noise*worth(e, s, metric))
+		}
 	}
-	var drawn, heavy, people float64
+	return steps
+}
+
+// worth returns how many people one unit of the noise's variance is worth in a metric, of one person in each arm.
+func worth(e plan.Experiment, s Sums, metric int) float64 {
+	var drawn, heavy float64
+	width := e.Metrics[metric].High - e.Metrics[metric].Low
 	for arm := range e.Arms {
-		m := MeanOf(e, s, arm, 0)
+		m := MeanOf(e, s, arm, metric)
 		n := math.Max(1, m.People)
-		people += n
 		drawn += n * n * m.Sampling // of a person, weighed by people
-		u := (m.Mean - e.Metrics[0].Low) / (e.Metrics[0].High - e.Metrics[0].Low)
+		u := (m.Mean - e.Metrics[metric].Low) / width
 		heavy += n * ((1-u)*(1-u) + u*u)
 	}
-	width := e.Metrics[0].High - e.Metrics[0].Low
-	small := smallestShare(e)
-	each := (1/(shareOf(e, 0)*shareOf(e, 0)) + 1/(small*small)) / (1/shareOf(e, 0) + 1/small)
-	return float64(respondents) + each*noise*width*width*heavy/drawn
+	return width * width * heavy / drawn
 }
 
 // smallestShare returns that of an arm that is compared with the first.

@@ -11,7 +11,7 @@ import (
 type Sums struct {
 	Of       []float64
 	Variance float64
-	Steps    []float64 // by look how much it added (Step); none where one look is planned
+	Steps    []float64 // by look how much it added to each comparison (Steps)
 }
 
 // Add adds those of other people.
@@ -108,8 +108,8 @@ type Lift struct {
 // quotient does not hold.
 const clear = 8
 
-// comparisons returns how many hold at once.
-func comparisons(e plan.Experiment) int { return (len(e.Arms) - 1) * len(e.Metrics) }
+// Comparisons returns how many there are, which hold at once.
+func Comparisons(e plan.Experiment) int { return (len(e.Arms) - 1) * len(e.Metrics) }
 
 // Z returns how many deviations an interval of this look has on either side: of all comparisons at once, and of all looks.
 func Z(e plan.Experiment, s Sums) float64 { return Lines(e, s.Steps)[max(1, e.Look)-1] }
@@ -133,7 +133,7 @@ func Of(e plan.Experiment, s Sums, arm, metric int) Lift {
 	back := guess(m, 1) // of what is seen, to what there is
 	l.Best = back * d / per
 	l.Drawn, l.Noised = scaled(around(back*d, back*z*sampling)), scaled(around(back*d, back*z*all))
-	l.Whole = scaled(uncut(m, around(d, z*all)))
+	l.Whole = scaled(uncut(m, d, all, z))
 
 	// Relative to the first arm's mean: what is left, and what was subtracted. (own + taken)/(control + taken) - 1.
 	l.Base.Mean += m.Taken
@@ -146,7 +146,7 @@ func Of(e plan.Experiment, s Sums, arm, metric int) Lift {
 	whole := part(own.Variance(), control.Variance(), m.TakenError*m.TakenError)
 	l.Relative.Best = back * rel
 	l.Relative.Drawn, l.Relative.Noised = around(back*rel, back*z*drawn), around(back*rel, back*z*whole)
-	l.Relative.Whole = uncut(m, around(rel, z*whole))
+	l.Relative.Whole = uncut(m, rel, whole, z)
 	if !(base >= clear*math.Hypot(math.Sqrt(control.Variance()), m.TakenError)) {
 		none := [2]float64{math.NaN(), math.NaN()}
 		l.Relative.Best, l.Relative.Drawn, l.Relative.Noised, l.Relative.Whole = none[0], none, none, none
@@ -154,21 +154,50 @@ func Of(e plan.Experiment, s Sums, arm, metric int) Lift {
 	return l
 }
 
-// uncut widens an interval by what the cut took: an effect that is alike for all loses at most one part of itself, and
-// one in proportion at most another.
-func uncut(m plan.Measure, x [2]float64) [2]float64 {
-	if m.Capped {
-		return x
+// uncut returns the effects that go with what is seen, d with a deviation, at the level of z deviations on either side. An
+// effect that is alike for all loses at most one part of itself to the cut, and one in proportion at most another. An effect is
+// refused where both kinds of it would show what is seen, or more, less often than the level leaves. The farther apart the
+// kinds are, the more of that is on one side (Imbens and Manski, Econometrica 2004): here by the effect that is asked about, and
+// not by the one that is seen, with which small ones would be refused too often.
+func uncut(m plan.Measure, d, deviation, z float64) [2]float64 {
+	if m.Capped || m.LostShare == 0 || !(deviation > 0) {
+		return [2]float64{d - z*deviation, d + z*deviation}
 	}
-	less, more := 1-m.LostAlike, 1-m.LostShare
-	low, high := x[0]/less, x[1]/more
-	if x[0] < 0 {
-		low = x[0] / more
+	// Of an effect x above zero what is seen is from (1-LostShare) x to (1-LostAlike) x in the mean, each with a deviation.
+	upper := func(x float64) float64 { // the most that may be seen of it
+		kept := 1 - m.LostAlike
+		if x < 0 {
+			kept = 1 - m.LostShare
+		}
+		return kept*x + deviation*oneSided(z, math.Abs(x)*(m.LostShare-m.LostAlike)/deviation)
 	}
-	if x[1] < 0 {
-		high = x[1] / less
+	solve := func(f func(x float64) float64) float64 { // f rises
+		reach := (math.Abs(d) + z*deviation) / (1 - m.LostShare)
+		low, high := -2*reach, 2*reach
+		for range 80 {
+			if mid := (low + high) / 2; f(mid) < 0 {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		return (low + high) / 2
 	}
-	return [2]float64{low, high}
+	return [2]float64{
+		solve(func(x float64) float64 { return upper(x) - d }),
+		solve(func(x float64) float64 { return -upper(-x) - d }),
+	}
+}
+
+// oneSided returns c for which a normal number is above c or below -c-apart as often as it is beyond z on either side.
+func oneSided(z, apart float64) float64 {
+	c, level := z, math.Erfc(z/math.Sqrt2)
+	for range 12 { // by Newton's rule, which rises to it: what is beyond c falls, and is convex
+		beyond := (math.Erfc(c/math.Sqrt2) + math.Erfc((c+apart)/math.Sqrt2)) / 2
+		steep := (math.Exp(-c*c/2) + math.Exp(-(c+apart)*(c+apart)/2)) / math.Sqrt(2*math.Pi)
+		c += (beyond - level) / steep
+	}
+	return c
 }
 
 // guess is between both.

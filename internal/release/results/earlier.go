@@ -114,11 +114,10 @@ func NextLook(p plan.Plan, r *release.Release) (plan.Experiment, error) {
 		if err != nil {
 			return e, err
 		}
-		step := lift.Step(e, sums, int(counted.Value), sums.Variance-past.Variance)
-		sums.Steps = append(slices.Clone(past.Steps), step)
+		sums.Steps = slices.Concat(past.Steps, lift.Steps(e, sums, int(counted.Value), sums.Variance-past.Variance))
 		s = sums
 	} else {
-		s.Steps = append(slices.Clone(past.Steps), 0)
+		s.Steps = slices.Concat(past.Steps, lift.Steps(e, s, 0, 0))
 	}
 	evidence := 0.0
 	if slices.Max(s.Steps) > 0 {

@@ -142,7 +142,7 @@ func looked(ask plan.Experiment, people float64) *experiment.Model {
 	m := &experiment.Model{Asked: ask, Respondents: int(2 * people), Sums: s}
 	if p := ask.Past; p != nil {
 		m.Sums = lift.Sums{Of: p.Sums, Variance: p.Variance}.Add(s)
-		m.Sums.Steps = append(slices.Clone(p.Steps), lift.Step(ask, m.Sums, m.Respondents, 70))
+		m.Sums.Steps = slices.Concat(p.Steps, lift.Steps(ask, m.Sums, m.Respondents, 70))
 	}
 	return m
 }

@@ -70,7 +70,7 @@ func (w experimentWords) lifts(arms, metrics keys) said {
 		text += fmt.Sprintf("All %d intervals hold at once; the first metric alone decides. ", n)
 	}
 	if w.ask.Looks > 1 {
-		text += fmt.Sprintf("This is look %d of at most %d, which were planned before the first; intervals are at this look's level, so that looking often does not make chance look like an effect. After an early stop the best guess is too high in the mean. The line counts how many people each look really had. ", w.ask.Look, w.ask.Looks)
+		text += fmt.Sprintf("This is look %d of at most %d, which were planned before the first; intervals are at this look's level, so that looking often does not make chance look like an effect. After an early stop the best guess is too high in the mean. The line counts how many people each look really had: so it holds if that number was fixed before the look before was read. Who chooses it by what was seen finds by chance more than twice as often. ", w.ask.Look, w.ask.Looks)
 	}
 	for _, m := range w.ask.Metrics {
 		text += lift.SayCut(m) + " "

@@ -45,7 +45,7 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	if err != nil {
 		return err
 	}
-	asked, past := flags.Asked{}, c.After != ""
+	asked, past := lift.Asked{}, c.After != ""
 	if past {
 		if asked, err = c.nextLook(); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 }
 
 // nextLook returns the look after a release, and refuses another budget or route than that of the look before.
-func (c collectSimulate) nextLook() (flags.Asked, error) {
+func (c collectSimulate) nextLook() (lift.Asked, error) {
 	asked, before, err := releases.Next(c.After, true)
 	if err != nil {
 		return asked, err

@@ -170,6 +170,31 @@ func (c parties) writeDesigned(std terminal.Streams, p plan.Plan, design func(pl
 	return d.Write(std.Out)
 }
 
+// oneReport are the flags of a question whose whole answer one report tells, and one promise covers.
+type oneReport struct {
+	parties
+	Delta float64 `help:"Probability that the promise may fail by." default:"1e-6"`
+}
+
+// checkReport is of the flags by themselves.
+func (c oneReport) checkReport(bits int, epsilon float64) error {
+	errs := terminal.Faults{flags.CheckBudget(epsilon, c.Delta)}
+	errs.Require(bits >= 1, "--bits is %d: give a number of bits", bits)
+	return errors.Join(errs...)
+}
+
+// ask writes the plan of a question, after what is said of it; set are flags that a design may refuse.
+func (c oneReport) ask(std terminal.Streams, title string, q plan.Question, epsilon float64, says []string, set ...string) error {
+	p, err := c.plan(title, q, nil, plan.Budget{Epsilon: epsilon, Delta: c.Delta, Adjacency: "replacement"})
+	if err != nil {
+		return err
+	}
+	for _, line := range says {
+		fmt.Fprintln(std.Err, line)
+	}
+	return c.write(std, p, set...)
+}
+
 // freshSeed is public: it decides nothing about privacy, but nobody should have
 // chosen it.
 func freshSeed() string {

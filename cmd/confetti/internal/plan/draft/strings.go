@@ -11,7 +11,7 @@ import (
 )
 
 type stringsPlan struct {
-	parties
+	oneReport
 	Title    string `help:"What the respondents are asked." default:"Which strings do many hold?"`
 	Alphabet string `help:"The characters that strings are made of, such as a-z0-9.-; without it they are any text." placeholder:"CHARS"`
 	flags.Strings
@@ -19,7 +19,6 @@ type stringsPlan struct {
 	Hostile bool    `help:"People may lie: answers are summed with proofs, as by --route sum, so that one who lies counts for one in a string."`
 	Bits    int     `help:"Bits that a device sends, on average, of answers that are mixed; 0: 8,192." placeholder:"B"`
 	Epsilon float64 `help:"Privacy of the whole string, with honest shufflers." required:"" placeholder:"E"`
-	Delta   float64 `help:"Probability that the promise may fail by." default:"1e-6"`
 }
 
 func (stringsPlan) Help() string {
@@ -34,30 +33,21 @@ func (c stringsPlan) Run(std terminal.Streams) error {
 	if err := c.follow(std.Err); err != nil {
 		return err
 	}
-	p, err := c.draft()
-	if err != nil {
-		return err
-	}
-	return c.write(std, p, "alphabet", "longest", "bits")
-}
-
-// draft returns the plan as asked for, without keys and noise.
-func (c stringsPlan) draft() (plan.Plan, error) {
 	if c.Hostile {
 		c.Route.Route = plan.RouteSum
 	}
-	errs := terminal.Faults{c.parties.check(), flags.CheckBudget(c.Epsilon, c.Delta), c.Strings.Check(c.Route)}
+	errs := terminal.Faults{c.parties.check(), c.checkReport(max(1, c.Bits), c.Epsilon), c.Strings.Check(c.Route)}
 	errs.Require(c.Bits >= 0, "--bits is %d: give a number of bits", c.Bits)
 	errs.Require(c.Bits == 0 || c.Route.Route != plan.RouteSum, "--bits is of answers that are mixed: leave it out of --route sum and --hostile")
 	if err := errors.Join(errs...); err != nil {
-		return plan.Plan{}, err
+		return err
 	}
 	asked, err := c.Strings.Question(c.Alphabet)
 	if err != nil {
-		return plan.Plan{}, err
+		return err
 	}
 	asked.Seed, asked.Answered = freshSeed(), c.Bits
-	return c.plan(c.Title, plan.Question{Kind: "strings", Strings: &asked}, nil, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement"})
+	return c.ask(std, c.Title, plan.Question{Kind: "strings", Strings: &asked}, c.Epsilon, nil, "alphabet", "longest", "bits")
 }
 
 // follow takes from examples what strings are made of and how long they are, and says so.
