@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/transparency-dev/formats/log"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -110,10 +111,11 @@ func TestAQuestionOfTheStudioIsCollected(t *testing.T) {
 	sameFindings(t, b, fetched, read)
 }
 
-// A plan of the studio is the one that confetti plan new histogram makes with the same words, but for who takes
-// part, and a trial takes it.
+// A plan of the studio is the one that confetti plan new makes with the same words, but for who takes part and seeds that
+// nobody chose, and a trial takes it.
 func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
-	sheet, err := studio.Read([]byte("drink,age,owns,town\n"+strings.Repeat("tea,20,phone;radio,north\ncoffee,35,radio,south\nwater,41,,north\n", 20)), true)
+	rows := "drink,age,owns,town\n" + strings.Repeat("tea,20,phone;radio,north\ncoffee,35,radio,south\nwater,41,,north\n", 20)
+	sheet, err := studio.Read([]byte(rows), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +123,8 @@ func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
 	age := studio.Asked{Column: 1, Kind: "buckets", Low: 0, High: 100, Cells: 5}
 	owns := studio.Asked{Column: 2, Kind: "set", Named: 20, Most: 2, Others: true}
 	town, dir := 3, t.TempDir()
-	drinks, things := filepath.Join(dir, "drinks.txt"), filepath.Join(dir, "things.txt")
-	for name, text := range map[string]string{drinks: "coffee\ntea\nwater\n", things: "phone\nradio\n"} {
+	drinks, things, like := filepath.Join(dir, "drinks.txt"), filepath.Join(dir, "things.txt"), filepath.Join(dir, "like.csv")
+	for name, text := range map[string]string{drinks: "coffee\ntea\nwater\n", things: "phone\nradio\n", like: rows} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +140,11 @@ func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
 		"crowds":       {studio.Choice{Asked: []studio.Asked{drink}, Crowd: &town}, []string{"--attribute", "drink", "--domain", drinks, "--crowds", "north,south"}},
 		"a sum":        {studio.Choice{Asked: []studio.Asked{drink}, Route: "sum"}, []string{"--attribute", "drink", "--domain", drinks, "--route", "sum"}},
 		"a shared sum": {studio.Choice{Asked: []studio.Asked{owns}, Route: "sum", Noise: "shared"}, []string{"--attribute", "owns", "--kind", "set", "--domain", things, "--most", "2", "--others", "--route", "sum", "--noise", "shared"}},
-		"of devices":   {studio.Choice{Asked: []studio.Asked{drink}, Route: "sum", Noise: "devices", Suite: "x-wing"}, []string{"--attribute", "drink", "--domain", drinks, "--route", "sum", "--noise", "devices", "--suite", "x-wing"}},
+		"strings":      {studio.Choice{Kind: "strings", Fields: []byte(`{"column": 0, "alphabet": "a-z", "longest": 8}`)}, []string{"--alphabet", "a-z", "--longest", "8"}},
+		"any strings":  {studio.Choice{Kind: "strings", Fields: []byte(`{"column": 0, "alphabet": "", "longest": 6}`), Route: "sum"}, []string{"--longest", "6", "--route", "sum"}},
+		"experiment": {studio.Choice{Kind: "experiment", Route: "sum", Fields: []byte(`{"metric": 1, "before": -1, "per": -1, "others": [], "arm": -1, "arms": "old, new", "shares": "0.6, 0.4", "lift": 5, "power": 0.9, "looks": 3}`)},
+			[]string{"--arms", "old,new", "--shares", "0.6,0.4", "--metric", "age", "--like", like, "--lift", "5%", "--power", ".9", "--looks", "3", "--route", "sum"}},
+		"of devices": {studio.Choice{Asked: []studio.Asked{drink}, Route: "sum", Noise: "devices", Suite: "x-wing"}, []string{"--attribute", "drink", "--domain", drinks, "--route", "sum", "--noise", "devices", "--suite", "x-wing"}},
 	} {
 		c.choice.Epsilon, c.choice.People = 1, 2000
 		drawn, err := sheet.Draw(c.choice)
@@ -150,7 +156,7 @@ func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		file := filepath.Join(t.TempDir(), "plan.toml")
-		command(t, append([]string{"plan", "new", "histogram", file, "--epsilon", "1", "--delta", "1e-6", "--minimum", "2000", "--keys", filepath.Join(t.TempDir(), "keys")}, c.flags...)...)
+		command(t, append([]string{"plan", "new", cmp.Or(c.choice.Kind, "histogram"), file, "--epsilon", "1", "--delta", "1e-6", "--minimum", "2000", "--keys", filepath.Join(t.TempDir(), "keys")}, c.flags...)...)
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -168,6 +174,9 @@ func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
 		}
 		for _, p := range []*plan.Plan{&made, &want} {
 			p.Analyzer = plan.Party{}
+			if s := p.Question.Strings; s != nil {
+				s.Seed = ""
+			}
 			if s := p.Route.Sum; s != nil {
 				s.Leader, s.Helper = plan.Party{}, plan.Party{}
 			}
@@ -175,7 +184,7 @@ func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
 				clear(in.Hops)
 			}
 		}
-		if diff := cmp.Diff(want, made); diff != "" {
+		if diff := gocmp.Diff(want, made); diff != "" {
 			t.Errorf("%s: the command's plan, and the studio's:\n%s", name, diff)
 		}
 	}

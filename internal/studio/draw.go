@@ -30,10 +30,13 @@ import (
 type Drawn struct {
 	People  int           `json:"people"` // in all
 	Rows    int           `json:"rows"`
-	Left    int           `json:"left"`   // rows that were left out for empty cells
-	Crowds  []string      `json:"crowds"` // that the plan names; none: there is one
-	Tables  []Table       `json:"tables"` // one for each thing that is asked
-	Answer  []string      `json:"answer"` // a sentence for each of them
+	Left    int           `json:"left"`             // rows that were left out for empty cells
+	Crowds  []string      `json:"crowds"`           // that the plan names; none: there is one
+	Tables  []Table       `json:"tables"`           // one for each thing that is asked
+	Answer  []string      `json:"answer"`           // a sentence for each of them
+	Sheets  []Shown       `json:"sheets,omitempty"` // tables of a release that is no count of values
+	Says    []string      `json:"says,omitempty"`   // of the question, before anybody answers
+	Needed  int           `json:"needed,omitempty"` // people, for what is aimed at; 0: nothing is
 	Cards   []belief.Card `json:"cards"`
 	Cost    []Line        `json:"cost"`
 	Plan    string        `json:"plan"`    // TOML
@@ -47,7 +50,9 @@ type Drawn struct {
 // Table is one thing that is asked, of one crowd or two beside each other, of the same values.
 type Table struct {
 	Attribute   string       `json:"attribute"`
-	Ordered     bool         `json:"ordered"` // values are steps of a number
+	Ordered     bool         `json:"ordered"`          // values are steps of a number, or stand in the order of a release
+	Unit        string       `json:"unit,omitempty"`   // of numbers; none: they are shares of a crowd
+	Signed      bool         `json:"signed,omitempty"` // they may be below zero
 	Crowds      []Crowd      `json:"crowds"`
 	Differences []Difference `json:"differences,omitempty"` // of the first crowd's shares less the second's, by value
 }
@@ -84,14 +89,14 @@ type Line struct {
 
 // Draw designs the plan of a choice, and draws a collection.
 func (s *Sheet) Draw(c Choice) (Drawn, error) {
-	if err := c.check(s); err != nil {
-		return Drawn{}, err
-	}
-	r, err := s.rows(c)
+	f, err := formOf(c)
 	if err != nil {
 		return Drawn{}, err
 	}
-	p, err := c.draft(r.asked, r.crowds)
+	if err := c.check(); err != nil {
+		return Drawn{}, err
+	}
+	p, err := f.draft(s, c)
 	if err != nil {
 		return Drawn{}, err
 	}
@@ -103,11 +108,8 @@ func (s *Sheet) Draw(c Choice) (Drawn, error) {
 	if err != nil {
 		return Drawn{}, err
 	}
-	d := Drawn{Rows: r.n, Left: r.left, Crowds: r.crowds, Collect: p.Question.Histogram.Collect, Adjacency: p.Budget.Adjacency, Cards: belief.Cards(promise.Statements), Lacks: lacking(p)}
-	if !c.noised() {
-		d.Chosen = p.Question.Histogram.Randomizer.Name
-	}
-	if err := d.draw(proto, r, c); err != nil {
+	d := Drawn{Adjacency: p.Budget.Adjacency, Cards: belief.Cards(promise.Statements), Lacks: lacking(p)}
+	if err := f.draw(&d, proto, c); err != nil {
 		return Drawn{}, err
 	}
 	for _, m := range statement.Cost(proto) {
@@ -135,8 +137,25 @@ const head = `# A plan that lacks keys or addresses of its parties, each of whom
 
 `
 
-// draw draws one collection, and reads it as an analyzer does.
-func (d *Drawn) draw(proto *protocol.Protocol, r *rows, c Choice) error {
+// counted counts the values of columns.
+type counted struct{ rows *rows }
+
+func (f *counted) draft(s *Sheet, c Choice) (p plan.Plan, err error) {
+	if err := c.checkAsked(s); err != nil {
+		return p, err
+	}
+	if f.rows, err = s.rows(c); err != nil {
+		return p, err
+	}
+	return c.draft(f.rows.asked, f.rows.crowds)
+}
+
+func (f *counted) draw(d *Drawn, proto *protocol.Protocol, c Choice) error {
+	r := f.rows
+	d.Rows, d.Left, d.Crowds, d.Collect = r.n, r.left, r.crowds, proto.Plan.Question.Histogram.Collect
+	if !c.noised() {
+		d.Chosen = proto.Plan.Question.Histogram.Randomizer.Name
+	}
 	stream := func(part ...uint64) *rand.Rand { return seeded.New(c.Seed, part...) }
 	all, came, err := r.population(c.People)
 	if err != nil {

@@ -2,6 +2,7 @@ package studio
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,10 +13,14 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Choice is what somebody chose on the page. Its words are those of confetti plan new histogram.
+// Choice is what somebody chose on the page. Its words are those of confetti plan new.
 type Choice struct {
-	Title string  `json:"title"`
-	Asked []Asked `json:"asked"` // several are several questions of one plan
+	Title string `json:"title"`
+	// Kind is of the question, as a plan names it; "": a histogram, of which Asked, Crowd, Beside and Collect are.
+	Kind string `json:"kind"`
+	// Fields are what was chosen of another kind (whole).
+	Fields json.RawMessage `json:"fields"`
+	Asked  []Asked         `json:"asked"` // several are several questions of one plan
 	// Crowd is the column that names each person's crowd, which everybody knows; nil: there is one.
 	Crowd   *int      `json:"crowd"`
 	Beside  [2]string `json:"beside"`  // the two crowds that are shown; "": those with the most rows
@@ -65,29 +70,40 @@ var (
 	noises  = []string{plan.NoiseAggregators, plan.NoiseShared, plan.NoiseDevices}
 )
 
-// check is of the choice by itself.
-func (c Choice) check(s *Sheet) error {
-	one := func(what, is string, of ...string) error {
-		if is != "" && !slices.Contains(of, is) {
-			return fmt.Errorf("%s is %q: give one of %s, or nothing", what, is, strings.Join(of, ", "))
-		}
-		return nil
+// check is of what every kind has.
+func (c Choice) check() error {
+	err := cmp.Or(oneOf("route", c.Route, plan.RouteMix, plan.RouteSum), oneOf("noise", c.Noise, noises...), oneOf("suite", c.Suite, "x25519", "x-wing"))
+	switch {
+	case err != nil:
+		return err
+	case c.Noise != "" && c.Route != plan.RouteSum:
+		return errors.New("noise is of sums: choose the route sum, or leave it out")
+	case !(c.Epsilon >= 0.01 && c.Epsilon <= 20):
+		return fmt.Errorf("epsilon is %v: give a number from 0.01 to 20", c.Epsilon)
+	case c.People < 2 || c.People > 10_000_000:
+		return fmt.Errorf("people are %d: give a number from 2 to 10,000,000", c.People)
 	}
-	err := cmp.Or(one("what devices answer", c.Answer, answers...), one("collect", c.Collect, plan.CollectSample, plan.CollectSplit),
-		one("route", c.Route, plan.RouteMix, plan.RouteSum), one("noise", c.Noise, noises...), one("suite", c.Suite, "x25519", "x-wing"))
+	return nil
+}
+
+// oneOf says that something is none of what it may be.
+func oneOf(what, is string, of ...string) error {
+	if is != "" && !slices.Contains(of, is) {
+		return fmt.Errorf("%s is %q: give one of %s, or nothing", what, is, strings.Join(of, ", "))
+	}
+	return nil
+}
+
+// checkAsked is of what is counted.
+func (c Choice) checkAsked(s *Sheet) error {
+	err := cmp.Or(oneOf("what devices answer", c.Answer, answers...), oneOf("collect", c.Collect, plan.CollectSample, plan.CollectSplit))
 	switch {
 	case err != nil:
 		return err
 	case len(c.Asked) == 0 || len(c.Asked) > maxAsked:
 		return fmt.Errorf("%d columns are asked: choose 1 to %d", len(c.Asked), maxAsked)
-	case c.Noise != "" && c.Route != plan.RouteSum:
-		return errors.New("noise is of sums: choose the route sum, or leave it out")
 	case c.Crowd != nil && (*c.Crowd < 0 || *c.Crowd >= len(s.Columns)):
 		return errors.New("there is no such column of crowds: choose one of the table")
-	case !(c.Epsilon >= 0.01 && c.Epsilon <= 20):
-		return fmt.Errorf("epsilon is %v: give a number from 0.01 to 20", c.Epsilon)
-	case c.People < 2 || c.People > 10_000_000:
-		return fmt.Errorf("people are %d: give a number from 2 to 10,000,000", c.People)
 	}
 	for i, a := range c.Asked {
 		if err := a.check(s); err != nil {
@@ -164,9 +180,13 @@ func (c Choice) draft(asked []plan.Attribute, crowds []string) (plan.Plan, error
 	if len(asked) > 1 {
 		h.Collect = c.Collect
 	}
+	return c.plan("How many hold each value", plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &h}, adjacency, crowds)
+}
+
+// plan returns one of a question, without noise, and with the keys of Parties alone. The title is for a choice without one.
+func (c Choice) plan(title string, q plan.Question, adjacency string, crowds []string) (plan.Plan, error) {
 	p := plan.Plan{
-		Version: plan.Version, Title: cmp.Or(strings.TrimSpace(c.Title), "How many hold each value"),
-		Question:  plan.Question{Kind: "histogram", Unfit: plan.UnfitReference, Histogram: &h},
+		Version: plan.Version, Title: cmp.Or(strings.TrimSpace(c.Title), title), Question: q,
 		Budget:    plan.Budget{Epsilon: c.Epsilon, Delta: delta, DishonestShare: dishonestShare, Adjacency: adjacency},
 		Crowd:     plan.Crowd{Names: crowds, Minimum: c.People},
 		Envelopes: plan.Envelopes{Suite: cmp.Or(c.Suite, "x25519")},

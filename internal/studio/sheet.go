@@ -32,6 +32,7 @@ type Sheet struct {
 
 	cells [][]string // by column, then by row
 	taken *rows      // of the choice that was drawn last
+	seed  string     // see publicSeed
 }
 
 // Column is a column, and what it might ask. Numbers of cells are those of its rows.

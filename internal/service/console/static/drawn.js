@@ -11,7 +11,8 @@ export const element = (name, className, ...inside) => {
   return e;
 };
 export const number = (n) => n.toLocaleString("en");
-const percent = (share) => `${(100 * share).toFixed(Math.abs(share) < 0.01 ? 2 : 1)}\u00a0%`;
+const shareOf = (share) => `${(100 * share).toFixed(Math.abs(share) < 0.01 ? 2 : 1)}\u00a0%`;
+const formatOf = (unit) => (!unit ? shareOf : unit === "%" ? (x) => `${x.toFixed(1)}\u00a0%` : (x) => number(Math.round(x)));
 const points = (by) => `${by < 0 ? "−" : "+"}${Math.abs(100 * by).toFixed(1)}`;
 
 const most = 40; // lines of a chart
@@ -24,12 +25,14 @@ export function showTables(into, tables) {
   let left = "";
   into.replaceChildren(...tables.flatMap((t) => {
     const values = t.crowds.flatMap((c) => c.values);
-    const end = Math.max(0.01, ...values.map((v) => Math.max(v.high, v.truth, v.estimate)));
-    const at = (share) => 100 * Math.min(1, Math.max(0, share / end));
+    const percent = formatOf(t.unit);
+    const start = t.signed ? Math.min(0, ...values.map((v) => Math.min(v.low, v.truth))) : 0;
+    const end = Math.max(start + 0.01, ...values.map((v) => Math.max(v.high, v.truth, v.estimate)));
+    const at = (x) => 100 * Math.min(1, Math.max(0, (x - start) / (end - start)));
     const bar = (v) => {
       const one = svg("svg", { class: "interval", width: "100%", height: 18, "aria-hidden": "true" });
       const rect = (name, from, width) => svg("rect", { class: name, x: `${from.toFixed(2)}%`, width, height: 18 });
-      one.append(rect("track", 0, "100%"), rect("sure", 0, `${at(v.low).toFixed(2)}%`), rect("perhaps", at(v.low), `${(at(v.high) - at(v.low)).toFixed(2)}%`), rect("guess", at(v.estimate), 2), rect("true", at(v.truth), 2));
+      one.append(rect("track", 0, "100%"), t.signed ? rect("even", at(0), 1.5) : rect("sure", 0, `${at(v.low).toFixed(2)}%`), rect("perhaps", at(v.low), `${(at(v.high) - at(v.low)).toFixed(2)}%`), rect("guess", at(v.estimate), 2), rect("true", at(v.truth), 2));
       return one;
     };
     const order = t.crowds[0].values.map((_, i) => i);
@@ -48,13 +51,29 @@ export function showTables(into, tables) {
     });
     const parts = [element("ol", other(t) ? "chart pair" : "chart", ...lines)];
     if (other(t)) parts.unshift(element("ul", "legend", ...t.crowds.map((c, i) => element("li", "", element("span", i ? "dot two" : "dot one"), `${c.name}, ${number(c.people)} people`))));
-    if (tables.length > 1) parts.unshift(element("h3", "", t.attribute));
+    if (tables.length > 1 || t.unit) parts.unshift(element("h3", "", t.attribute));
     return parts;
   }));
   return left;
 }
 
 const other = (t) => t.crowds.length > 1;
+
+/** Shows tables as a release would have them, shaded where one would be. */
+export function showSheets(into, sheets) {
+  into.replaceChildren(...sheets.flatMap((t) => {
+    const head = element("thead", "", element("tr", "", ...t.columns.map((label) => { const th = element("th", "", label); th.scope = "col"; return th; })));
+    const body = element("tbody", "", ...t.rows.map((row, i) => element("tr", "", ...row.map((text, k) => {
+      const cell = element(k === 0 ? "th" : "td", "", text);
+      if (k === 0) cell.scope = "row";
+      if (t.shades?.[i][k] > 0) cell.style.background = `color-mix(in srgb, var(--s0) ${Math.round(45 * t.shades[i][k])}%, var(--card))`;
+      return cell;
+    }))));
+    const scroll = element("div", "scroll", element("table", "", head, body));
+    scroll.tabIndex = 0;
+    return [element("h3", "", t.title), scroll, ...(t.note ? [element("p", "soft small", t.note)] : [])];
+  }));
+}
 
 /** Draws promises as the pages of releases do. */
 export function showCards(into, cards) {

@@ -1,6 +1,6 @@
 // A new question, made of values that stay in this browser: the module computes, this shows it.
 import { Studio } from "/studio/index.js";
-import { element, number, showCards, showCost, showLacks, showTables } from "/static/drawn.js";
+import { element, number, showCards, showCost, showLacks, showSheets, showTables } from "/static/drawn.js";
 
 const form = document.getElementById("studio");
 const by = (id) => document.getElementById(id);
@@ -51,9 +51,9 @@ async function take(bytes, asTable) {
   options(by("crowd"), [["", "one, of everybody"], ...sheet.columns.map((c, i) => [String(i), `by ${c.name}`])], "");
   by("asks").replaceChildren();
   ask(Math.max(0, sheet.columns.findIndex((c) => !c.doubt)));
+  offer();
   by("asked").hidden = false;
-  put("people", Math.max(200, sheet.rows));
-  arrange();
+  chosen();
 }
 
 // ask adds a column to what is asked.
@@ -92,6 +92,40 @@ const asked = () => rows().map((row) => {
   };
 });
 
+// Kinds that ask whole records have their fields in a part of the page of their own.
+const fieldsets = form ? [...form.querySelectorAll("fieldset[data-kind]")] : [];
+const own = () => fieldsets.find((of) => of.dataset.kind === by("kind").value);
+const named = (of) => [...of.querySelectorAll("[name]")];
+const fieldOf = (e) => {
+  if (e.multiple) return [...e.selectedOptions].map((o) => Number(o.value));
+  if (e.dataset.columns || e.type === "number") return Number(e.value);
+  return e.value;
+};
+const fields = () => (own() ? Object.fromEntries(named(own()).map((e) => [e.name, fieldOf(e)])) : null);
+const columnsOf = (of) => named(of).filter((e) => e.dataset.columns).flatMap(fieldOf).filter((at) => at >= 0);
+
+// offer lays the columns of what was read out to be chosen from.
+function offer() {
+  for (const e of fieldsets.flatMap(named)) {
+    if (!e.dataset.columns) continue;
+    const none = e.dataset.none ? [["-1", e.dataset.none]] : [];
+    const all = sheet.columns.flatMap((c, i) => (e.dataset.columns === "numbers" && !c.numbers ? [] : [[String(i), c.name]]));
+    options(e, [...none, ...(all.length > 0 || none.length > 0 || e.multiple ? all : [["-1", "no column of numbers"]])], none[0]?.[0] ?? all[0]?.[0] ?? "-1");
+    if (e.multiple) e.selectedIndex = -1;
+  }
+}
+
+// chosen has a kind begin with as many people, and the route, that suit it.
+function chosen() {
+  const of = own();
+  put("people", Math.max(200, sheet.rows, Number(of?.dataset.people ?? 0)));
+  if (of?.dataset.route && of.dataset.route !== by("route").value) {
+    [by("route").value, by("from").value] = [of.dataset.route, ""];
+    seat(nobody);
+  }
+  arrange();
+}
+
 // arrange shows the fields that something depends on, and draws.
 function arrange() {
   const all = asked();
@@ -102,16 +136,20 @@ function arrange() {
     show(row, ".of-sets", all[i].kind === "set");
     show(row, "[name=less]", all.length > 1);
   });
-  show(form, ".of-several", all.length > 1);
+  for (const of of fieldsets) of.hidden = of !== own();
+  show(form, ".of-counts", !own());
+  show(form, ".of-others", own());
+  show(form, ".of-several", all.length > 1 && !own());
   show(form, ".of-sums", by("route").value === "sum");
   show(form, ".of-mix", by("route").value === "mix");
   show(form, ".of-empty", empty());
   by("more").hidden = all.length >= Math.min(16, sheet.columns.length);
-  by("in-each").textContent = by("crowd").value === "" ? "" : ", in each crowd";
+  by("in-each").textContent = by("crowd").value === "" || own() ? "" : ", in each crowd";
   draw(changed);
 }
 
-const empty = () => asked().some((a) => a.kind !== "set" && sheet.columns[a.column].empty > 0) || by("crowd").value !== "" && sheet.columns[Number(by("crowd").value)].empty > 0;
+const empty = () => (own() ? columnsOf(own()).some((at) => sheet.columns[at].empty > 0) : uncounted());
+const uncounted = () => asked().some((a) => a.kind !== "set" && sheet.columns[a.column].empty > 0) || by("crowd").value !== "" && sheet.columns[Number(by("crowd").value)].empty > 0;
 
 // draw asks for a drawing. What is old meanwhile is no plan.
 function draw(what) {
@@ -121,8 +159,9 @@ function draw(what) {
     by(id).setAttribute("aria-valuetext", text);
   }
   if (what !== joined) settled = false;
-  wanted = Math.max(wanted, what);
   by("plan").removeAttribute("href");
+  if (what === slid && own()) return; // which takes too long to follow a slider
+  wanted = Math.max(wanted, what);
   if (!busy) void next();
 }
 
@@ -147,11 +186,14 @@ async function next() {
 }
 
 const choice = (whole) => ({
-  title: by("title").value, asked: asked(), crowd: by("crowd").value === "" ? null : Number(by("crowd").value), beside: [by("one").value, by("two").value],
+  title: by("title").value, kind: by("kind").value, fields: fields(), asked: asked(), crowd: by("crowd").value === "" ? null : Number(by("crowd").value), beside: [by("one").value, by("two").value],
   collect: whole || !last ? by("collect").value : last.collect, route: by("route").value, noise: by("route").value === "sum" ? by("noise").value : "", suite: by("suite").value,
   missing: empty() ? by("missing").value : "refuse",
   epsilon: value("epsilon"), people: value("people"), seed, answer: whole || !last ? "" : last.chosen, parties: parties(),
 });
+
+// In how many looks people are asked.
+const looks = () => fields()?.looks ?? 1;
 
 function show(d, whole) {
   by("result").hidden = false;
@@ -160,10 +202,15 @@ function show(d, whole) {
   say(`${has} ${d.left > 0 ? `${number(d.left)} with an empty cell are left out.` : ""}`);
   by("beside").hidden = !d.crowds;
   const crowds = (d.crowds ?? []).map((name) => [name, name]);
-  const shown = d.tables[0].crowds.map((c) => c.name);
+  const shown = (d.tables?.[0]?.crowds ?? []).map((c) => c.name);
   options(by("one"), crowds, shown[0]);
   options(by("two"), crowds, shown[1] ?? "");
-  by("shown").textContent = showTables(by("chart"), d.tables);
+  by("shown").textContent = showTables(by("chart"), d.tables ?? []);
+  showSheets(by("sheets").querySelector("div"), d.sheets ?? []);
+  if (!d.tables) by("sheets").open = true;
+  by("says").replaceChildren(...(d.says ?? []).map((sentence) => element("li", "", sentence)));
+  by("enough").hidden = !d.needed || d.needed <= d.people * looks();
+  by("enough").textContent = `Ask ${number(d.needed ?? 0)} people, who are needed`;
   showCards(by("cards"), d.cards);
   showCost(by("cost"), d.cost);
   showLacks(by("lacks"), d.lacks ?? []);
@@ -249,6 +296,12 @@ if (form) {
     ask(free >= 0 ? free : sheet.columns.findIndex((_, i) => !taken.includes(i))).querySelector("select").focus();
     arrange();
   });
+  for (const of of fieldsets) {
+    by("kind").append(new Option(of.querySelector("legend").textContent, of.dataset.kind));
+    of.addEventListener("change", () => { if (sheet) arrange(); });
+  }
+  by("kind").addEventListener("change", chosen);
+  by("enough").addEventListener("click", () => { put("people", 1.03 * last.needed / looks()); draw(changed); });
   for (const id of ["crowd", "collect", "missing", "noise", "suite", "title"]) by(id).addEventListener("change", () => { if (sheet) arrange(); });
   by("route").addEventListener("change", () => { by("from").value = ""; seat(nobody); if (sheet) arrange(); });
   by("from").addEventListener("change", () => { reseat(); arrange(); });
