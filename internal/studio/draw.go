@@ -299,6 +299,8 @@ func sealing(p plan.Plan) (string, error) {
 		return "", err
 	case seconds < 0.01:
 		return "less than 0.01 s", nil
+	case seconds >= 100:
+		return fmt.Sprintf("%.0f s", seconds), nil
 	}
 	return fmt.Sprintf("%.2g s", seconds), nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question/experiment"
 )
 
 // experimentAsked asks by how much more an arm has of some columns than the first, as confetti plan new experiment does: the
@@ -180,7 +179,7 @@ func (a *experimentAsked) came(n int, r *rand.Rand) distribution.Population {
 	turned := min(1, more*mean/max(1e-9, 1-mean)) // zeros, that a lift makes ones
 	people := make(distribution.Values, n)
 	for i := range people {
-		p, at := experiment.Record{}, r.Float64()
+		p, at := lift.Person{}, r.Float64()
 		for p.Arm = 0; p.Arm < len(a.arms)-1; p.Arm++ {
 			share := 1 / float64(len(a.arms))
 			if len(a.shares) > 0 {
@@ -210,7 +209,7 @@ func (a *experimentAsked) came(n int, r *rand.Rand) distribution.Population {
 func (a *experimentAsked) truth(p *protocol.Protocol) (*results.Truth, error) {
 	all := make(distribution.Values, len(a.records))
 	for i, one := range a.records {
-		all[i] = experiment.Record(one)
+		all[i] = one
 	}
 	t, err := distribution.Reveal(p, all)
 	if err != nil || a.Arm >= 0 {

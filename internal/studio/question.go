@@ -70,7 +70,7 @@ var (
 	noises  = []string{plan.NoiseAggregators, plan.NoiseShared, plan.NoiseDevices}
 )
 
-// check is of what every kind has.
+// check refuses what no kind takes.
 func (c Choice) check() error {
 	err := cmp.Or(oneOf("route", c.Route, plan.RouteMix, plan.RouteSum), oneOf("noise", c.Noise, noises...), oneOf("suite", c.Suite, "x25519", "x-wing"))
 	switch {
@@ -94,7 +94,7 @@ func oneOf(what, is string, of ...string) error {
 	return nil
 }
 
-// checkAsked is of what is counted.
+// checkAsked refuses what cannot be counted.
 func (c Choice) checkAsked(s *Sheet) error {
 	err := cmp.Or(oneOf("what devices answer", c.Answer, answers...), oneOf("collect", c.Collect, plan.CollectSample, plan.CollectSplit))
 	switch {

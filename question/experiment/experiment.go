@@ -20,10 +20,7 @@ func init() { registry.Register("experiment", validate, newQuestion) }
 
 // Record is what a respondent holds: its arm, by number, and by metric the metric itself, what was known before, and what it
 // is divided by, where the plan names these.
-type Record struct {
-	Arm     int
-	Numbers []float64
-}
+type Record = lift.Person
 
 // Question is a plan's, made runnable.
 type Question struct {

@@ -56,7 +56,7 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	}
 	ps.Require(distinct(names), at+"metrics must have different names")
 	ps.Require(ask.Looks >= 1 && ask.Looks <= lift.MostLooks && ask.Look >= 1 && ask.Look <= ask.Looks, at+"looks must be 1 to %d, and look one of them", lift.MostLooks)
-	compared := max(1, lift.Comparisons(ask))
+	compared := max(1, (len(ask.Arms)-1)*len(ask.Metrics))
 	ps.Require(ask.Looks <= 1 || compared <= mostCompared, at+"looks are of at most %d comparisons of an arm and a metric, and these are %d: leave some out, or look once", mostCompared, compared)
 	if l := ask.Past; l != nil {
 		ps.Require(len(l.Plans) == ask.Look-1 && len(l.Evidence) == ask.Look-1 && finite(l.Evidence...) && len(l.Steps) == (ask.Look-1)*compared && within(l.Steps, 0, mostSum) && len(l.Sums) == lift.Numbers(ask) && within(l.Sums, -mostSum, mostSum) && within([]float64{l.Variance}, 0, mostSum*mostSum), at+"past must have the plan and the evidence of each earlier look, with %d steps, and %d sums with the variance of their noise", compared, lift.Numbers(ask))

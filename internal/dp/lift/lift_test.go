@@ -199,7 +199,7 @@ func TestLinesHoldForEachMetric(t *testing.T) {
 		deciding = append(deciding, noisy[k], noisy[k])
 	}
 	lines, first := Lines(e, steps), Lines(one, deciding)
-	r, share := seeded.New(2), errorRate/float64(Comparisons(e))
+	r, share := seeded.New(2), errorRate/float64(comparisons(e))
 	for name, own := range map[string][]float64{"noisy": noisy, "people": people} {
 		crossed, twin := 0, 0
 		for range walks {

@@ -131,7 +131,7 @@ func Lines(e plan.Experiment, steps []float64) []float64 {
 	if e.Looks <= 1 {
 		steps = nil
 	}
-	n := Comparisons(e)
+	n := comparisons(e)
 	key := made{looks: max(1, e.Looks), comparisons: n, looked: len(steps) / n}
 	highest := make([]float64, key.looks)
 	for c := range n {
@@ -223,7 +223,7 @@ func (m made) lines() []float64 {
 // Steps returns how much a look of so many respondents adds to the way between lines, by arm and metric: them, and as many as
 // its noise is worth in that comparison, by what the sums of all looks say.
 func Steps(e plan.Experiment, s Sums, respondents int, noise float64) []float64 {
-	steps := make([]float64, 0, Comparisons(e))
+	steps := make([]float64, 0, comparisons(e))
 	for arm := 1; arm < len(e.Arms); arm++ {
 		own, first := shareOf(e, arm), shareOf(e, 0)
 		each := (1/(first*first) + 1/(own*own)) / (1/first + 1/own)

@@ -36,7 +36,7 @@ const mostPeople = 1 << 31
 // number of the sums of so many, in one look.
 func Need(e plan.Experiment, metric int, s Shape, a Aim, noise func(people int) float64) (Crowd, error) {
 	var c Crowd
-	z, m := boundary(e.Looks, Comparisons(e)), e.Metrics[metric]
+	z, m := boundary(e.Looks, comparisons(e)), e.Metrics[metric]
 	z += prob.NormalQuantile(a.Power)
 	small := smallestShare(e)
 	each := 1/shareOf(e, 0) + 1/small

@@ -108,8 +108,8 @@ type Lift struct {
 // quotient does not hold.
 const clear = 8
 
-// Comparisons returns how many there are, which hold at once.
-func Comparisons(e plan.Experiment) int { return (len(e.Arms) - 1) * len(e.Metrics) }
+// comparisons returns how many there are, which hold at once.
+func comparisons(e plan.Experiment) int { return (len(e.Arms) - 1) * len(e.Metrics) }
 
 // Z returns how many deviations an interval of this look has on either side: of all comparisons at once, and of all looks.
 func Z(e plan.Experiment, s Sums) float64 { return Lines(e, s.Steps)[max(1, e.Look)-1] }

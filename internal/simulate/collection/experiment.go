@@ -33,7 +33,7 @@ func (e Experiment) Run(name string, population []lift.Person, progress simulate
 	}
 	values := make(distribution.Values, len(population))
 	for i, r := range population {
-		values[i] = experiment.Record(r)
+		values[i] = r
 	}
 	return once{e.Title, e.Budget, e.Route, e.Minimum, e.Full, e.Seed}.run(name, plan.Question{Kind: "experiment", Experiment: &asked}, values, progress, compareArms)
 }

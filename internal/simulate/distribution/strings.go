@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/strings"
@@ -64,7 +63,7 @@ func drawStrings(p plan.Plan, q *strings.Question, who Population, stream Stream
 			progress(len(values))
 			return []tally.Crowd{{Tally: t, Respondents: len(counted), Smallest: smallest}}, unfit.err()
 		}
-		var counts vector.Counts
+		t := q.NewTally().(*tally.Counts)
 		if near {
 			sum := make([]float64, q.Code().Numbers())
 			for _, text := range same {
@@ -73,15 +72,13 @@ func drawStrings(p plan.Plan, q *strings.Question, who Population, stream Stream
 					sum[i] += float64(held[text]) * float64(x)
 				}
 			}
-			counts = q.Rows().DrawPooled(len(counted), sum, stream(forBits))
+			q.Rows().DrawPooled(len(counted), sum, stream(forBits)).AddTo(t)
 		} else {
-			counts = q.Rows().DrawAlike(holders, func(i int, v []float32) {
+			q.Rows().DrawAlike(holders, func(i int, v []float32) {
 				symbols, _ := q.Symbols(same[i])
 				q.Code().Write(symbols, v)
-			}, func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
+			}, func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress).AddTo(t)
 		}
-		t := q.NewTally().(*tally.Counts)
-		counts.AddTo(t)
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
 	}
 	progress(len(values))

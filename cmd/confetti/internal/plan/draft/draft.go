@@ -170,13 +170,13 @@ func (c parties) writeDesigned(std terminal.Streams, p plan.Plan, design func(pl
 	return d.Write(std.Out)
 }
 
-// oneReport are the flags of a question whose whole answer one report tells, and one promise covers.
+// oneReport holds the flags of a question whose whole answer one report tells, and one promise covers.
 type oneReport struct {
 	parties
 	Delta float64 `help:"Probability that the promise may fail by." default:"1e-6"`
 }
 
-// checkReport is of the flags by themselves.
+// checkReport refuses flags that are wrong by themselves.
 func (c oneReport) checkReport(bits int, epsilon float64) error {
 	errs := terminal.Faults{flags.CheckBudget(epsilon, c.Delta)}
 	errs.Require(bits >= 1, "--bits is %d: give a number of bits", bits)

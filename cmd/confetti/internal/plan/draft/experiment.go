@@ -10,7 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/dp/lift"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -40,25 +39,27 @@ func (c experimentPlan) Run(std terminal.Streams, given *kong.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	asked, err := c.know(given)
+	asked, says, err := c.know(given)
 	if err != nil {
 		return err
 	}
-	c.Minimum = cmp.Or(c.Minimum, asked.Minimum)
 	if err := c.parties.check(); err != nil {
 		return err
 	}
 	if c.Route.Route == plan.RouteMix {
-		asked.Plan.Seed = freshSeed()
+		asked.Seed = freshSeed()
 	}
-	q := plan.Question{Kind: "experiment", Experiment: &asked.Plan}
-	return c.ask(std, cmp.Or(c.Title, "What does the new one change?"), q, c.Epsilon, asked.Says, "arms", "shares", "metric", "before", "per", "range", "like", "looks", "bits", "lift", "power")
+	q := plan.Question{Kind: "experiment", Experiment: &asked}
+	return c.ask(std, cmp.Or(c.Title, "What does the new one change?"), q, c.Epsilon, says, "arms", "shares", "metric", "before", "per", "range", "like", "looks", "bits", "lift", "power")
 }
 
-// know returns what is asked. A next look has all from the plan of the look before.
-func (c *experimentPlan) know(given *kong.Context) (lift.Asked, error) {
+// know returns what is asked and what is said of it, and fills in of how many. A next look has all from the plan of the look
+// before.
+func (c *experimentPlan) know(given *kong.Context) (plan.Experiment, []string, error) {
 	if c.After == "" {
-		return releases.Asks(c.Experiment, c.Route, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", DishonestShare: c.DishonestShare}, c.Bits, c.Minimum)
+		asked, err := releases.Asks(c.Experiment, c.Route, plan.Budget{Epsilon: c.Epsilon, Delta: c.Delta, Adjacency: "replacement", DishonestShare: c.DishonestShare}, c.Bits, c.Minimum)
+		c.Minimum = asked.Minimum
+		return asked.Plan, asked.Says, err
 	}
 	var errs terminal.Faults
 	for _, p := range given.Path {
@@ -68,13 +69,13 @@ func (c *experimentPlan) know(given *kong.Context) (lift.Asked, error) {
 	}
 	asked, before, err := releases.Next(c.After, false)
 	if err := errors.Join(append(errs, err)...); err != nil {
-		return asked, err
+		return asked.Plan, nil, err
 	}
-	c.Title, c.Maximum = cmp.Or(c.Title, before.Title), before.Crowd.Maximum
+	c.Title, c.Minimum, c.Maximum = cmp.Or(c.Title, before.Title), asked.Minimum, before.Crowd.Maximum
 	c.Epsilon, c.Delta, c.DishonestShare, c.Unfit = before.Budget.Epsilon, before.Budget.Delta, before.Budget.DishonestShare, before.Question.Unfit
 	c.Route.Route, c.Route.Noise = before.Route.Kind, ""
 	if before.Route.Sum != nil {
 		c.Route.Noise = before.Route.Sum.Noise
 	}
-	return asked, nil
+	return asked.Plan, asked.Says, nil
 }
