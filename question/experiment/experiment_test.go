@@ -284,7 +284,18 @@ func TestPlansAreRefused(t *testing.T) {
 			e.Looks, e.Look = 2, 2
 			e.Past = &plan.Looked{Plans: []string{"a"}, Sums: make([]float64, 6), Evidence: []float64{0}, Steps: []float64{1e308}}
 		},
-		"the step and": func(_ *plan.Plan, e *plan.Experiment) {
+		"at most 64 comparisons": func(_ *plan.Plan, e *plan.Experiment) {
+			e.Looks = 2
+			for i := range 64 {
+				e.Metrics = append(e.Metrics[:i:i], plan.Measure{Name: fmt.Sprint("m", i), High: 1})
+			}
+			e.Arms = []string{"a", "b", "c"}
+		},
+		"with 2 steps, and": func(_ *plan.Plan, e *plan.Experiment) { // one for each arm that is compared
+			e.Looks, e.Look, e.Arms = 2, 2, []string{"a", "b", "c"}
+			e.Past = &plan.Looked{Plans: []string{"a"}, Sums: make([]float64, 9), Evidence: []float64{0}, Steps: []float64{1}}
+		},
+		"with 1 steps, and": func(_ *plan.Plan, e *plan.Experiment) {
 			e.Looks, e.Look = 2, 2
 			e.Past = &plan.Looked{Plans: []string{"a"}, Sums: make([]float64, 6), Evidence: []float64{0}, Steps: []float64{-1}}
 		},
