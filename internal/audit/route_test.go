@@ -68,8 +68,8 @@ func adds(t *testing.T, p plan.Plan) {
 		for i, o := range all {
 			kept := o.Attack(claim, 8000, seed(t), quiet)
 			holds(t, kept)
-			less := kept // as if a tenth were claimed: the attack has the power to prove that false
-			less.Claimed.Epsilon /= 10
+			less := kept // as if a twentieth were claimed: the attack has the power to prove that false
+			less.Claimed.Epsilon /= 20
 			stattest.Caught(t, func(tb testing.TB) { holds(tb, less) })
 			if observer != relied(p) {
 				continue // what another observer is promised is another part of the noise
