@@ -52,7 +52,7 @@ type networkError struct{ cause error }
 // Error names the cause, which may name the service's address and nothing of the
 // device's.
 func (e *networkError) Error() string {
-	return fmt.Sprintf("client: the service cannot be reached: %v", e.cause)
+	return fmt.Sprintf("client: the service cannot be reached: %v: see that it runs, and that its address is right", e.cause)
 }
 
 // Unwrap is the cause.

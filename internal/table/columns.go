@@ -74,7 +74,7 @@ func decodeColumns(r io.Reader, missing Missing, columns []Column) (*Columns, er
 			break
 		}
 		if errors.Is(err, ErrFields) {
-			faults.Add(line, "", "the wrong number of fields")
+			faults.AddRagged(line)
 			continue
 		}
 		if err != nil { // nothing can be read after it

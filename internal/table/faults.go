@@ -35,6 +35,11 @@ func (f *Faults) AddEmpty(line int, column string) {
 	f.add("line", line, column, "is empty", missingRemedy)
 }
 
+// AddRagged counts a line with more or fewer cells than there are columns, with what to do about it.
+func (f *Faults) AddRagged(line int) {
+	f.add("line", line, "", "the wrong number of fields", "give each line a cell for each column name, in quotes where it holds what sets columns apart")
+}
+
 // add is Add for lines or rows, with what to do about it.
 func (f *Faults) add(place string, line int, column, what, remedy string) {
 	key := [2]string{column, what}

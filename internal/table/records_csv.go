@@ -40,7 +40,7 @@ func decodeCSV(r io.Reader, choice Choice) (*Records, error) {
 			break
 		}
 		if errors.Is(err, ErrFields) {
-			faults.Add(line, "", "the wrong number of fields")
+			faults.AddRagged(line)
 			continue
 		}
 		if err != nil { // nothing can be read after it

@@ -110,7 +110,9 @@ func ReadAny(file string) (p plan.Plan, study *plan.Study, publisher string, err
 // ReadSigned reads a signed plan. Whose the signatures are is not asked here.
 func ReadSigned(path string) (plan.Signed, error) {
 	signed, err := plan.ReadSigned(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return plan.Signed{}, fmt.Errorf("%w: start a trial there with confetti up, which signs one, or sign a plan with confetti plan sign", err)
+	} else if err != nil {
 		return plan.Signed{}, fmt.Errorf("%w: sign a plan with confetti plan sign", err)
 	}
 	if err := protocol.Validate(signed.Plan); err != nil {

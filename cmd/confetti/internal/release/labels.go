@@ -74,11 +74,11 @@ func (c privatize) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	text, err := atomicfile.Read(c.Table)
+	t, err := curator.ReadLabelled(c.Table, c.Label, c.Drop)
 	if err != nil {
 		return err
 	}
-	t, err := curator.ReadLabelled(c.Table, c.Label, c.Drop)
+	text, err := atomicfile.Read(c.Table)
 	if err != nil {
 		return err
 	}

@@ -142,11 +142,11 @@ func (c releaseMake) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	text, err := atomicfile.Read(c.Table)
+	rows, err := curator.Read(c.Table, p.Question.Histogram.Attributes, columns, c.Person, ask.RowsHidden)
 	if err != nil {
 		return err
 	}
-	rows, err := curator.Read(c.Table, p.Question.Histogram.Attributes, columns, c.Person, ask.RowsHidden)
+	text, err := atomicfile.Read(c.Table)
 	if err != nil {
 		return err
 	}

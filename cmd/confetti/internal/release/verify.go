@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 
@@ -52,7 +53,9 @@ func (c releaseVerify) Run(std terminal.Streams) error {
 		}
 	}
 	e, err := c.evidence(std)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no release at %s: name its folder, or the address where it is published: %w", c.From, err)
+	} else if err != nil {
 		return err
 	}
 	if e.Trusted, err = c.expected(); err != nil {

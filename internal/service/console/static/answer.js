@@ -79,7 +79,7 @@ if (form) {
     device = await start();
     of("off").disabled = false;
     const asked = await device.charge();
-    of("checked").textContent = `This phone has checked the plan: an answer costs epsilon ${asked.charge.epsilon.toPrecision(3)} at delta ${asked.charge.delta.toPrecision(2)} (replacement).`;
+    of("checked").textContent = `This phone has checked the plan: an answer costs epsilon ${Number(asked.charge.epsilon.toPrecision(3))} at delta ${Number(asked.charge.delta.toPrecision(2))} (replacement).`;
     of("checked").hidden = false;
     say("");
     button.disabled = false;
