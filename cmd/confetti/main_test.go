@@ -60,6 +60,7 @@ var wordless = map[string]string{
 	"serve example": "a configuration in its own form",
 	"parquet read":  "confetti reads it", "parquet write": "a file of its own form", "parquet compare": "its exit code is all",
 	"complete-words": "a shell reads it",
+	"metrics code":   "it prints nothing", "metrics page": "it prints nothing",
 }
 
 // Every command that prints a result prints it as JSON too.
