@@ -34,6 +34,8 @@ func formOf(c Choice) (form, error) {
 		return &counted{}, nil
 	case "strings":
 		return filled(&stringsAsked{}, c)
+	case "table":
+		return filled(&tableAsked{}, c)
 	case "experiment":
 		return filled(&experimentAsked{}, c)
 	}

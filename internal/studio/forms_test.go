@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -170,6 +171,51 @@ func TestAnExperimentIsAskedOfColumns(t *testing.T) {
 	}
 }
 
+// Tables of every two columns are told of columns of names and of numbers, mixed and summed: the pair that goes together is
+// named, with the table of the rows. Of columns none are chosen, all are that can be asked.
+func TestTablesAreAskedOfColumns(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("drink,class,spend,note\n")
+	for i := range 1200 {
+		fmt.Fprintf(&b, "%s,%s,%d,\n", []string{"tea", "coffee", "mate", "milk"}[i%4], []string{"student", "staff"}[i%2], i%37)
+	}
+	s, err := Read([]byte(b.String()), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, one := range map[string]struct {
+		columns []int
+		listed  int
+		route   string
+	}{"mixed": {[]int{0, 1, 2}, 8, "mix"}, "summed": {[]int{0, 1, 2}, 8, "sum"}, "few listed": {[]int{0, 1, 2}, 2, "sum"}, "all": {[]int{}, 8, "sum"}} {
+		c := of(t, "table", map[string]any{"columns": one.columns, "listed": one.listed, "ranges": 4})
+		c.Route = one.route
+		d, err := s.Draw(c)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		kept(t, name, c, d)
+		says := strings.Join(append(d.Answer, d.Says...), " ")
+		if !strings.Contains(says, "“drink by class” does the most") || !strings.Contains(says, "who lies") || len(d.Sheets) != 7 || len(d.Sheets[0].Shades) != 3 {
+			t.Fatalf("%s: %q, %d tables", name, says, len(d.Sheets))
+		}
+		for _, row := range d.Sheets[1].Rows { // drink by class: each drink is of one class, and a quarter hold it
+			var held [2]int
+			for i := range held {
+				if held[i], err = strconv.Atoi(strings.ReplaceAll(row[1+i], ",", "")); err != nil {
+					t.Fatal(name, err)
+				}
+			}
+			if few, many := min(held[0], held[1]), max(held[0], held[1]); row[0] == "tea" && (few > 300 || many < 4600 || many > 5400) {
+				t.Errorf("%s: %v", name, row)
+			}
+		}
+		if others := strings.Contains(d.Plan, "others = true"); others != (name == "few listed") || !strings.Contains(d.Plan, "cuts = [") {
+			t.Errorf("%s: the plan lists\n%s", name, d.Plan)
+		}
+	}
+}
+
 // Errors of fields name what is wrong, and no value.
 func TestFieldsThatCannotBeAsked(t *testing.T) {
 	s := known()
@@ -178,6 +224,8 @@ func TestFieldsThatCannotBeAsked(t *testing.T) {
 		"unknown field":           of(t, "strings", map[string]any{"colum": 0}),
 		"no such column":          of(t, "strings", map[string]any{"column": 9}),
 		"characters are":          of(t, "strings", map[string]any{"column": 5, "alphabet": "z-a", "longest": 4}),
+		"tables are of two":       of(t, "table", map[string]any{"columns": []int{0}, "listed": 8, "ranges": 4}),
+		"1 ranges":                of(t, "table", map[string]any{"columns": []int{0, 5}, "listed": 8, "ranges": 1}),
 		"two names or more":       of(t, "experiment", experimentOf(map[string]any{"arms": "old"})),
 		"none of the arms":        of(t, "experiment", experimentOf(map[string]any{"arm": 5, "arms": "control,new"})),
 		"nobody in one":           of(t, "experiment", experimentOf(map[string]any{"arm": 5, "arms": "old,new,newest"})),

@@ -216,7 +216,7 @@ func TestAQuestionOfCrowdsAndSumsIsMadeInTheBrowser(t *testing.T) {
 	b.LookOnAll(t, "new question of a sum")
 }
 
-// Strings that nobody listed, and experiments, are asked in the browser as counts are: what is chosen makes the plan, what a
+// Strings that nobody listed, tables, and experiments, are asked in the browser as counts are: what is chosen makes the plan, what a
 // lift takes is said and taken at a press, and what is wrong is said; no request has a value.
 func TestWholeRecordsAreAskedInTheBrowser(t *testing.T) {
 	ctx := webtest.Browser(t)
@@ -258,6 +258,17 @@ func TestWholeRecordsAreAskedInTheBrowser(t *testing.T) {
 			t.Errorf("the plan of strings that are summed is %+v", p)
 		}
 		b.Do(typed(`[data-kind=strings] [name=alphabet]`, "z-a", "change"), webtest.Until(`document.getElementById("read").textContent.includes("the first character comes first")`))
+
+		b.Do(typed("#kind", "table", "change"), webtest.Until(drawnWhole+` && document.getElementById("says").textContent.includes("What tables tell") && document.querySelectorAll("#sheets table").length === 7`))
+		look("new question of tables, " + screen.Name)
+		if p := made(); p.Route.Sum == nil || p.Crowd.Minimum != 20_000 || len(p.Question.Table.Columns) != 3 || len(p.Question.Table.Columns[1].Cuts) != 3 {
+			t.Errorf("the plan of tables is %+v", p.Question)
+		}
+		b.Do(typed(`[data-kind=table] [name=ranges]`, "6", "change"), typed("#route", "mix", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("answered = 8192")`))
+		if p := made(); p.Route.Mix == nil || len(p.Question.Table.Columns[1].Cuts) != 5 {
+			t.Errorf("the plan of tables that are mixed is %+v", p)
+		}
+		b.Do(typed(`[data-kind=table] [name=columns]`, "0", "change"), webtest.Until(`document.getElementById("read").textContent.includes("tables are of two")`))
 
 		b.Do(typed("#kind", "experiment", "change"), webtest.Until(drawnWhole+` && document.getElementById("says").textContent.includes("people needed")`))
 		if p := made(); p.Route.Sum == nil || p.Crowd.Minimum != 40_000 || p.Question.Experiment.Metrics[0].Name != "minutes" || p.Question.Experiment.Metrics[0].Times != 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/crosscode"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -15,6 +16,10 @@ import (
 // drawTable draws every bit of every device, and makes no message of it; of sums it draws their noise.
 func drawTable(p plan.Plan, q *table.Question, who Population, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forInstances, forBits = 0, 1
+	pooled, near := who.(Pooled)
+	if near {
+		who = pooled.Values
+	}
 	values, ok := who.(Values)
 	if !ok {
 		return nil, stranger(p, who)
@@ -43,8 +48,20 @@ func drawTable(p plan.Plan, q *table.Question, who Population, stream Stream, pr
 		}
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
 	} else if len(counted) > 0 {
-		counts := q.Rows().DrawAll(len(counted), func(i int, v []float32) { q.Code().Write(records[counted[i]], v) },
-			func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
+		var counts vector.Counts
+		if near {
+			sum, v := make([]float64, q.Code().Numbers()), make([]float32, q.Code().Numbers())
+			for _, i := range counted {
+				q.Code().Write(records[i], v)
+				for k, x := range v {
+					sum[k] += float64(x)
+				}
+			}
+			counts = q.Rows().DrawPooled(len(counted), sum, stream(forBits))
+		} else {
+			counts = q.Rows().DrawAll(len(counted), func(i int, v []float32) { q.Code().Write(records[counted[i]], v) },
+				func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
+		}
 		t := q.NewTally().(*tally.Counts)
 		counts.AddTo(t)
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
