@@ -6,7 +6,6 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/crosscode"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -48,7 +47,7 @@ func drawTable(p plan.Plan, q *table.Question, who Population, stream Stream, pr
 		}
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
 	} else if len(counted) > 0 {
-		var counts vector.Counts
+		counts := q.Rows().NewCounts()
 		if near {
 			sum, v := make([]float64, q.Code().Numbers()), make([]float32, q.Code().Numbers())
 			for _, i := range counted {
