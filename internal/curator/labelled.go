@@ -87,7 +87,7 @@ func ReadClusters(path string, rows, smallest int) (c Clusters, err error) {
 	if n := len(one.Lines); n != rows {
 		return c, fmt.Errorf("%s names the clusters of %d rows, and the table has %d: give one line for each row, in the same order", path, n, rows)
 	}
-	return Merged(one.Values[0], smallest)
+	return merged(one.Values[0], smallest)
 }
 
 // column returns a public column.
@@ -146,7 +146,7 @@ func (t *LabelledTable) By(columns []string, parts, smallest int) (c Clusters, e
 			keys[row] += name + " " + cells[row]
 		}
 	}
-	return Merged(keys, smallest)
+	return merged(keys, smallest)
 }
 
 // cut names the part that each number is in, of so many of as many rows each; a number is what it is where few differ.
@@ -181,10 +181,10 @@ func cut(cells []string, numbers []float64, parts int) []string {
 // rest names the cluster of all that are in small ones.
 const rest = "all others"
 
-// Merged returns the clusters of rows, each of which is in one by a name, in the order of these. Those of fewer rows
+// merged returns the clusters of rows, each of which is in one by a name, in the order of these. Those of fewer rows
 // than the smallest are put together, and if they are still too few, with the smallest of the others. How many rows a
 // cluster has is public, as names are.
-func Merged(named []string, smallest int) (c Clusters, err error) {
+func merged(named []string, smallest int) (c Clusters, err error) {
 	sizes := map[string]int{}
 	for _, name := range named {
 		sizes[name]++
