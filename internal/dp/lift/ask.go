@@ -48,7 +48,7 @@ func Ask(e plan.Experiment, known []Known, aim Aim, route plan.Route, b plan.Bud
 	if aim.Lift == 0 || known[0].Rows == nil {
 		return a, nil
 	}
-	need, err := Need(e, 0, shapes[0], aim, noise)
+	need, err := needed(e, 0, shapes[0], aim, noise)
 	if err != nil {
 		return a, err
 	}
@@ -57,7 +57,7 @@ func Ask(e plan.Experiment, known []Known, aim Aim, route plan.Route, b plan.Bud
 		if err := fit(); err != nil {
 			return a, err
 		}
-		if need, err = Need(e, 0, shapes[0], aim, noise); err != nil {
+		if need, err = needed(e, 0, shapes[0], aim, noise); err != nil {
 			return a, err
 		}
 		a.Minimum = max((need.People+e.Looks-1)/e.Looks, Fewest)

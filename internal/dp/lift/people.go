@@ -21,8 +21,8 @@ func (a Aim) Check() error {
 	return nil
 }
 
-// Crowd is how many people an experiment takes, in all its looks together.
-type Crowd struct {
+// crowd holds how many people an experiment takes, in all its looks together.
+type crowd struct {
 	People   int
 	Plain    int     // without privacy, by the metric alone
 	Adjusted int     // without privacy, by what was known before too
@@ -32,10 +32,10 @@ type Crowd struct {
 // mostPeople bounds what is looked for.
 const mostPeople = 1 << 31
 
-// Need returns the fewest people of whom a lift in the metric is seen as often as is aimed for. noise is the deviation of each
+// needed returns the fewest people of whom a lift in the metric is seen as often as is aimed for. noise is the deviation of each
 // number of the sums of so many, in one look.
-func Need(e plan.Experiment, metric int, s Shape, a Aim, noise func(people int) float64) (Crowd, error) {
-	var c Crowd
+func needed(e plan.Experiment, metric int, s Shape, a Aim, noise func(people int) float64) (crowd, error) {
+	var c crowd
 	z, m := boundary(e.Looks, comparisons(e)), e.Metrics[metric]
 	z += prob.NormalQuantile(a.Power)
 	small := smallestShare(e)
