@@ -45,6 +45,9 @@ func Ask(e plan.Experiment, known []Known, aim Aim, route plan.Route, b plan.Bud
 	if err := fit(); err != nil {
 		return a, err
 	}
+	if minimum > 0 && minimum < Fewest {
+		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people in all looks together no lift is shown, and a look may be of %d", Fewest, minimum))
+	}
 	if aim.Lift == 0 || known[0].Rows == nil {
 		return a, nil
 	}

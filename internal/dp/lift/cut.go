@@ -25,5 +25,5 @@ func SayCut(m plan.Measure) string {
 	if m.LostShare == 0 {
 		return says + "Nothing of a lift is lost by that."
 	}
-	return says + fmt.Sprintf("A lift in proportion loses at most %.3g %% of itself by that, one that is alike for all %.3g %%: the upper end of an interval is raised by the one, the lower by the other.", 100*m.LostShare, 100*m.LostAlike)
+	return says + fmt.Sprintf("A lift in proportion loses at most %.3g %% of itself by that, one that is alike for all %.3g %%: an interval has effects of both kinds.", 100*m.LostShare, 100*m.LostAlike)
 }
