@@ -47,7 +47,7 @@ func drawTable(p plan.Plan, q *table.Question, who Population, stream Stream, pr
 		}
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
 	} else if len(counted) > 0 {
-		counts := q.Rows().NewCounts()
+		t := q.NewTally().(*tally.Counts)
 		if near {
 			sum, v := make([]float64, q.Code().Numbers()), make([]float32, q.Code().Numbers())
 			for _, i := range counted {
@@ -56,13 +56,11 @@ func drawTable(p plan.Plan, q *table.Question, who Population, stream Stream, pr
 					sum[k] += float64(x)
 				}
 			}
-			counts = q.Rows().DrawPooled(len(counted), sum, stream(forBits))
+			q.Rows().DrawPooled(len(counted), sum, stream(forBits)).AddTo(t)
 		} else {
-			counts = q.Rows().DrawAll(len(counted), func(i int, v []float32) { q.Code().Write(records[counted[i]], v) },
-				func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
+			q.Rows().DrawAll(len(counted), func(i int, v []float32) { q.Code().Write(records[counted[i]], v) },
+				func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress).AddTo(t)
 		}
-		t := q.NewTally().(*tally.Counts)
-		counts.AddTo(t)
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
 	}
 	progress(len(values))

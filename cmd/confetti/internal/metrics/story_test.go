@@ -430,7 +430,7 @@ why = "Whether export is worth a button"
 owner = "ada@example.org"
 ends = 2027-06-30
 `
-	more = x.reviewed(more)
+	x.reviewed(more)
 	second := x.sign(2)
 	if second.Version != 2 {
 		t.Fatalf("%+v", second)
