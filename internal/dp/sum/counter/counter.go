@@ -91,8 +91,8 @@ func reciprocal(c []int64) []float64 {
 // Count returns a day's own count from its row, where the counts of earlier days are known, days from 0. A day that is
 // not among them counted for nothing. What is known is taken off the row, and the rest divided by its first
 // coefficient: in whole numbers as long as no noise was added.
-func (c *Counter) Count(day int, row int64, days []int, counts []float64) float64 {
-	left := float64(row)
+func (c *Counter) Count(day int, row float64, days []int, counts []float64) float64 {
+	left := row
 	for i, earlier := range days {
 		left -= float64(c.factor[day-earlier]) * counts[i]
 	}

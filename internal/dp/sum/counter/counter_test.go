@@ -30,7 +30,7 @@ func (c *Counter) read(days []int, rows []int64) []float64 {
 	var counts, totals []float64
 	sum := 0.0
 	for i, row := range rows {
-		counts = append(counts, c.Count(days[i], row, days[:i], counts))
+		counts = append(counts, c.Count(days[i], float64(row), days[:i], counts))
 		sum += counts[i]
 		totals = append(totals, sum)
 	}

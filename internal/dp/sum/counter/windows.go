@@ -55,67 +55,119 @@ func (w *Windows) OneNumber() float64 {
 	return float64(w.counter.factor[0]) * float64(w.counter.OneNumber())
 }
 
-// Row applies C to what has been counted up to a day: counts[s-1][p] of a day s and a previous day p. It
-// returns the T+1 numbers of that day's row.
-func (w *Windows) Row(day int, counts [][]int64) []int64 {
-	c := w.counter.factor
-	byDay := make([]int64, w.days()+1)
-	for s := 1; s <= day; s++ {
-		for p, n := range counts[s-1] {
-			byDay[p] += c[day-s] * n
+// Across returns how many pairs, in units of a row, a day's row tells of whose previous day is at most each of 0 to T.
+func (w *Windows) Across(row []int64) []float64 {
+	_, totals := w.counter.series()
+	told := make([]float64, len(row))
+	for p := range told {
+		for u, x := range row[:p+1] {
+			told[p] += totals[p-u] * float64(x)
 		}
 	}
-	row := make([]int64, len(byDay))
-	for u := range row {
-		for p, n := range byDay[:u+1] {
-			row[u] += c[u-p] * n
-		}
-	}
-	return row
+	return told
 }
 
-// Distinct returns the estimated number of people who were active in the days from a to b, from
-// the rows of days 1 to b.
-func (w *Windows) Distinct(a, b int, rows [][]int64) float64 {
-	before, until := w.weights(a-1), w.weights(b)
-	sum := 0.0
-	for t, row := range rows[:b] { // of day t+1
-		over := until[t+1]
-		if t+1 < len(before) {
-			over -= before[t+1]
-		}
-		for u := range before {
-			sum += over * before[u] * float64(row[u])
-		}
+// Before returns the factor by which Across multiplies the deviation of the noise, in the pairs whose previous day is at
+// most the given one.
+func (w *Windows) Before(day int) float64 { return norm(w.counter.weights(day, nil)) }
+
+// Errors returns the factors by which the deviation of the noise is multiplied in every window [a, b] of the days up to
+// the last, where the given days, rising from 1, were not released: those of a first day a, from b = a on.
+func (w *Windows) Errors(last int, missing []int) func(a int) []float64 {
+	until := make([][]float64, last+1) // by day: what each row counts for in all pairs up to then
+	days := make([]int, len(missing))
+	for i, d := range missing {
+		days[i] = d - 1
 	}
-	return sum
+	for b := 1; b <= last; b++ {
+		until[b] = w.counter.weights(b-1, days)
+	}
+	return func(a int) []float64 {
+		before := w.Before(a - 1)
+		all := make([]float64, last-a+1)
+		for b := a; b <= last; b++ {
+			over := 0.0
+			for t, x := range until[b] {
+				if t < len(until[a-1]) {
+					x -= until[a-1][t]
+				}
+				over += x * x
+			}
+			all[b-a] = before * math.Sqrt(over)
+		}
+		return all
+	}
 }
 
-// Error returns the factor by which the deviation of the noise is multiplied in a window.
-func (w *Windows) Error(a, b int) float64 {
-	before, until := w.weights(a-1), w.weights(b)
-	over := 0.0
-	for t := 1; t <= b; t++ { // of day 0 there is no row
-		x := until[t]
-		if t < len(before) {
-			x -= before[t]
-		}
-		over += x * x
+// Gaps returns the factors by which the deviation of the noise is multiplied in how many pairs of the days up to the last
+// are so many days apart, from 1 on, where the given days, rising from 1, were not released.
+func (w *Windows) Gaps(last int, missing []int) []float64 {
+	own := make([][]float64, 0, last) // what each row counts for in a day's own pairs
+	before := []float64(nil)
+	at := 0
+	days := make([]int, len(missing))
+	for i, d := range missing {
+		days[i] = d - 1
 	}
-	return norm(before) * math.Sqrt(over)
+	for day := 1; day <= last; day++ {
+		if at < len(missing) && missing[at] == day {
+			at++
+			own = append(own, nil)
+			continue
+		}
+		now := w.counter.weights(day-1, days)
+		x := append([]float64(nil), now...)
+		for t, y := range before {
+			x[t] -= y
+		}
+		own, before = append(own, x), now
+	}
+	product := make([][]float64, last) // of days
+	for i, x := range own {
+		product[i] = make([]float64, i+1)
+		for j := range own[:i+1] {
+			for t, y := range own[j] {
+				if x == nil {
+					break
+				}
+				product[i][j] += x[t] * y
+			}
+		}
+	}
+	single, _ := w.counter.series()
+	cells := make([][]float64, last) // by gap: products of what two cells count for, by the earlier one
+	for gap := range cells {
+		sum := 0.0
+		for j := range last {
+			if j+gap < len(single) {
+				sum += single[j] * single[j+gap]
+			}
+			cells[gap] = append(cells[gap], sum)
+		}
+	}
+	var all []float64
+	for gap := 1; gap < last; gap++ {
+		sum := 0.0
+		for s := gap + 1; s <= last; s++ {
+			sum += product[s-1][s-1] * cells[0][s-gap]
+			for r := gap + 1; r < s; r++ {
+				sum += 2 * product[s-1][r-1] * cells[s-r][r-gap]
+			}
+		}
+		all = append(all, math.Sqrt(max(0, sum)))
+	}
+	return all
 }
 
-// Worst returns the largest Error of all windows.
+// Worst returns the largest of the Errors of all windows of the period.
 func (w *Windows) Worst() (worst float64, a, b int) {
+	errors := w.Errors(w.days(), nil)
 	for from := 1; from <= w.days(); from++ {
-		for to := from; to <= w.days(); to++ {
-			if e := w.Error(from, to); e > worst {
-				worst, a, b = e, from, to
+		for i, e := range errors(from) {
+			if e > worst {
+				worst, a, b = e, from, from+i
 			}
 		}
 	}
 	return worst, a, b
 }
-
-// weights returns the row of a day of the running sum through C, days from 0.
-func (w *Windows) weights(day int) []float64 { return w.counter.weights(day, nil) }
