@@ -35,7 +35,15 @@ type Correlated struct {
 	Rounds int `json:"rounds"` // of the study
 	Bits   int `json:"bits"`   // what a round tells is scaled by 2^Bits
 	Events int `json:"events"` // that a respondent counts for at most, in all rounds together
+
+	// Windows says that a respondent to whom it happened names the round in which it did so last, so that the distinct
+	// respondents of any rounds that follow each other are known.
+	Windows bool `json:"windows,omitempty"`
 }
+
+// Numbers returns how many numbers a round of windows tells: one for each round in which it may have happened last, and one
+// for none.
+func (c Correlated) Numbers() int { return c.Rounds + 1 }
 
 // LastRow is how long after it closes a correlated round tells something, at the latest.
 const LastRow = 7 * 24 * time.Hour
@@ -44,6 +52,8 @@ const LastRow = 7 * 24 * time.Hour
 const (
 	maxCorrelated = 1 << 14 // rounds
 	maxEvents     = 1 << 8  // of a respondent
+	maxBits       = 16
+	maxWindowBits = 10 // of windows, whose numbers are scaled twice
 )
 
 // Circuit says which vectors a proof allows. A design fills it in.
@@ -75,6 +85,9 @@ const (
 const (
 	MaxLength = 1 << 20 // numbers of a vector
 	maxNumber = 1 << 16 // of a vector
+
+	MaxSigma   = 1 << 24 // of noise that is drawn
+	MaxWindows = 1000    // rounds of windows, each of which tells of every other
 )
 
 // circuits are those that a plan may name.
@@ -109,7 +122,13 @@ func (s *Sum) validateCorrelated(ps *Problems) {
 	}
 	ps.Require(s.Noise != NoiseDevices && s.Law == LawGaussian, at+"rounds: aggregators add the noise of rounds that hang together, by the law %q", LawGaussian)
 	ps.Require(c.Rounds >= 2 && c.Rounds <= maxCorrelated, at+"rounds must be between 2 and %d", maxCorrelated)
-	ps.Require(c.Bits >= 1 && c.Bits <= 16, at+"bits must be between 1 and 16")
+	most := maxBits
+	if c.Windows {
+		most = maxWindowBits
+		ps.Require(c.Rounds <= MaxWindows, at+"windows are of at most %d rounds", MaxWindows)
+		ps.Require(s.Circuit.Kind == CircuitMultihot && s.Circuit.Weight == 1 && s.Circuit.Length == c.Numbers(), at+"windows: route.sum.circuit must be %q, with the weight 1 and one number more than there are rounds", CircuitMultihot)
+	}
+	ps.Require(c.Bits >= 1 && c.Bits <= most, at+"bits must be between 1 and %d", most)
 	ps.Require(c.Events >= 1 && c.Events <= min(c.Rounds, maxEvents), at+"events must be between 1 and %d, and no more than the rounds", maxEvents)
 }
 
@@ -136,7 +155,7 @@ func validateNoise(ps *Problems, at, law string, decay, sigma float64) {
 		ps.Require(decay >= 0x1p-40 && Finite(decay), "%sdecay must be a number of at least 2^-40", at)
 		ps.Require(sigma == 0, "%ssigma belongs to the law %q: leave it out", at, LawGaussian)
 	case LawGaussian:
-		ps.Require(sigma >= 0x1p-8 && sigma <= 0x1p24, "%ssigma must be a number from 2^-8 to 2^24", at)
+		ps.Require(sigma >= 0x1p-8 && sigma <= MaxSigma, "%ssigma must be a number from 2^-8 to 2^24", at)
 		ps.Require(decay == 0, "%sdecay belongs to the law %q: leave it out", at, LawLaplace)
 	default:
 		ps.Require(false, "%slaw must be %q or %q", at, LawLaplace, LawGaussian)

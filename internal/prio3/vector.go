@@ -38,6 +38,29 @@ func (v *Vector) AddTimes(other Vector, times uint64) error {
 	return nil
 }
 
+// Spread adds to each number those before it, each as many times as the weight of its distance says, from its own on.
+func (v *Vector) Spread(weights []int64) error {
+	by := make(fp128.Vec, min(len(weights), len(v.elements)))
+	for i := range by {
+		if weights[i] < 0 {
+			return fmt.Errorf("prio3: a weight of %d: weights are not negative", weights[i])
+		}
+		if err := by[i].SetUint64(uint64(weights[i])); err != nil {
+			return err
+		}
+	}
+	sum := make(fp128.Vec, len(v.elements))
+	var product fp128.Fp
+	for i := range sum {
+		for distance := range by[:min(len(by), i+1)] {
+			product.Mul(&v.elements[i-distance], &by[distance])
+			sum[i].AddAssign(&product)
+		}
+	}
+	v.elements = sum
+	return nil
+}
+
 // AddNoise adds a number to each element, negative ones too.
 func (v *Vector) AddNoise(noise []int64) error {
 	if len(v.elements) != len(noise) {

@@ -150,6 +150,11 @@ func (s side) Noisy(r *rand.Rand, b Batch, earlier ...Day) (prio3.Vector, error)
 			return prio3.Vector{}, err
 		}
 	}
+	if across := s.Sum.Across(); across != nil {
+		if err := share.Spread(across); err != nil {
+			return prio3.Vector{}, err
+		}
+	}
 	if noise := s.Sum.Noise(r); noise != nil {
 		if err := share.AddNoise(noise); err != nil {
 			return prio3.Vector{}, err

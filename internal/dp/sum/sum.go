@@ -17,6 +17,7 @@ import (
 type Sum struct {
 	route  plan.Sum
 	factor []int64 // of rounds that hang together; nil: a round by itself
+	across []int64 // of windows, over the numbers of a row too; nil: each number tells of itself
 	round  int
 }
 
@@ -50,9 +51,16 @@ func New(p plan.Plan) (*Sum, error) {
 			return nil, fmt.Errorf("sum: round %d of %d that hang together", s.round, c.Rounds)
 		}
 		s.factor = Factor(c.Rounds, c.Bits)
+		if c.Windows {
+			s.across = Factor(s.Length(), c.Bits)
+		}
 	}
 	return s, nil
 }
+
+// Across returns what each number of a round's row counts for in those behind it, from its own on; nil: a number tells of
+// itself.
+func (s *Sum) Across() []int64 { return s.across }
 
 // Correlated reports whether the round's row tells of earlier rounds too.
 func (s *Sum) Correlated() bool { return s.factor != nil }

@@ -14,7 +14,9 @@ import (
 // Rows are what aggregators tell in the rounds of a study that hang together (plan.Correlated).
 type Rows struct {
 	*counter.Counter
-	moved func() float64 // by a person, in all numbers of all rounds
+	Windows *counter.Windows // of the numbers of a row; nil: each tells of itself
+	moved   func() float64   // by a person, in all numbers of all rounds
+	one     float64          // by a person, in one of them
 }
 
 // NewRows returns those of so many cells.
@@ -23,12 +25,22 @@ func NewRows(of plan.Correlated, cells int) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rowsOf(c), nil
+	if !of.Windows {
+		return rowsOf(c), nil
+	}
+	w, err := counter.NewWindows(of.Rounds, of.Bits, of.Events, sum.Factor)
+	if err != nil {
+		return nil, err
+	}
+	return &Rows{c, w, sync.OnceValue(func() float64 { return math.Sqrt(w.Replacement()) * (1 + 0x1p-50) }), w.OneNumber()}, nil
 }
 
 // Parted returns the rows of the same rounds where one tells of earlier days and another does not, as from an aggregator that
-// was put back to an older copy.
+// was put back to an older copy. Those of windows are bounded for that already.
 func (r *Rows) Parted() *Rows {
+	if r.Windows != nil {
+		return r
+	}
 	d := r.Design
 	d.Late = true
 	c, err := counter.New(d, sum.Factor)
@@ -39,14 +51,14 @@ func (r *Rows) Parted() *Rows {
 }
 
 func rowsOf(c *counter.Counter) *Rows {
-	return &Rows{c, sync.OnceValue(func() float64 { return math.Sqrt(float64(c.Replacement())) * (1 + 0x1p-50) })}
+	return &Rows{c, nil, sync.OnceValue(func() float64 { return math.Sqrt(float64(c.Replacement())) * (1 + 0x1p-50) }), float64(c.OneNumber())}
 }
 
 // Event returns that of all rounds together, where the noise of so many aggregators, 1 or 2, is not known. Two
 // draws of little noise are not known to be one of more: one of them is counted.
 func (r *Rows) Event(route plan.Sum, unknown int) account.Event {
 	e := additive.GaussianRows{
-		Sigma: route.Sigma, Moved: r.moved(), OneNumber: float64(r.OneNumber()), Numbers: r.Rounds * r.Cells, Draws: 1,
+		Sigma: route.Sigma, Moved: r.moved(), OneNumber: r.one, Numbers: r.Rounds * r.Cells, Draws: 1,
 	}
 	if unknown == 2 && route.Sigma >= 3 {
 		e.Draws, e.Sigma = 2, route.Sigma*math.Sqrt2*(1-0x1p-50)
@@ -56,16 +68,29 @@ func (r *Rows) Event(route plan.Sum, unknown int) account.Event {
 
 // Calibrate returns the plan's route with the least noise that keeps the budget in all rounds together. A
 // reader's sums stay below 2^62 for any number of people: coefficients add up to less than 2^24.
-func (r *Rows) Calibrate(p plan.Plan) (plan.Sum, error) {
+func (r *Rows) Calibrate(p plan.Plan) (plan.Sum, error) { return r.least(p, r.moved(), r.one) }
+
+// Apart returns the plan's route with the least noise that keeps the budget where each round tells its own numbers and
+// nothing of those before.
+func (r *Rows) Apart(p plan.Plan) (plan.Sum, error) {
+	return r.least(p, math.Sqrt(2*float64(r.Events)), 1)
+}
+
+func (r *Rows) least(p plan.Plan, moved, one float64) (plan.Sum, error) {
 	s := *p.Route.Sum
 	draws := Promised(s)
-	e, err := additive.CalibrateRows(r.Event(plan.Sum{Sigma: 3}, draws).(additive.GaussianRows), p.Budget.Epsilon, p.Budget.Delta)
+	e := r.Event(plan.Sum{Sigma: 3}, draws).(additive.GaussianRows)
+	e.Moved, e.OneNumber = moved, one
+	e, err := additive.CalibrateRows(e, p.Budget.Epsilon, p.Budget.Delta)
 	s.Law, s.Sigma = plan.LawGaussian, e.Sigma/math.Sqrt(float64(draws))*(1+0x1p-48)
 	return s, err
 }
 
 // Deviation returns that of the noise of both aggregators in what the running total of a day is above that of an
-// earlier one, -1 for none, where the given days were not told.
+// earlier one, -1 for none, where the given days were not told. Of windows it is that of a row's numbers before Before.
 func (r *Rows) Deviation(route plan.Sum, since, day int, missing []int) float64 {
-	return math.Sqrt2 * route.Sigma * r.Error(since, day, missing)
+	return Both(route) * r.Error(since, day, missing)
 }
+
+// Both returns the deviation of the noise of both aggregators in one number.
+func Both(route plan.Sum) float64 { return math.Sqrt2 * route.Sigma }
