@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
@@ -32,8 +33,12 @@ type Day struct {
 	Missed string    `json:"missed,omitempty"` // question.TooFew and the like; "": it told something
 }
 
-// enoughBits lose nothing by rounding; six would lose 0.3 %.
+// enoughBits lose nothing by rounding; six would lose 0.3 %. Windows take fewer where noise would be too wide to draw.
 const enoughBits = 10
+
+// fine is how many parts of one estimates of windows are rounded to: all of them stand in a state, and their noise is much
+// wider.
+const fine = 10
 
 // ofStudy returns what a plan says of how its rounds hang together; nil: they do not.
 func ofStudy(p plan.Plan) *plan.Correlated {
@@ -62,9 +67,15 @@ func newCorrelated(p plan.Plan, cells int) (*correlated, error) {
 	return t, nil
 }
 
-// deviation returns that of the noise in this round's running total.
-func (t *correlated) deviation(route plan.Sum) float64 {
-	return t.rows.Deviation(route, -1, t.day, t.missing())
+// deviations returns that of the noise in this round's running total, of each cell.
+func (t *correlated) deviations(route plan.Sum, cells int) []float64 {
+	all := slices.Repeat([]float64{t.rows.Deviation(route, -1, t.day, t.missing())}, cells)
+	if w := t.rows.Windows; w != nil {
+		for cell := range all {
+			all[cell] *= w.Before(cell)
+		}
+	}
+	return all
 }
 
 // missing returns the earlier days that were not told.
@@ -84,15 +95,30 @@ func (t *correlated) missing() (days []int) {
 func (t *correlated) totals(rows []uint64) []float64 {
 	days, counts := make([]int, len(t.told)), make([]float64, len(t.told))
 	totals := make([]float64, len(rows))
-	for cell, row := range rows {
+	for cell, row := range t.row(rows) {
 		before := 0.0
 		for i, d := range t.told {
 			days[i], counts[i] = d.Round-1, d.Totals[cell]-before
 			before = d.Totals[cell]
 		}
-		totals[cell] = before + t.rows.Count(t.day, int64(row), days, counts)
+		totals[cell] = before + t.rows.Count(t.day, row, days, counts)
+		if t.rows.Windows != nil {
+			totals[cell] = math.Round(fine*totals[cell]) / fine
+		}
 	}
 	return totals
+}
+
+// row returns what a day's row tells of each cell; of windows, of all up to it.
+func (t *correlated) row(numbers []uint64) []float64 {
+	whole, row := make([]int64, len(numbers)), make([]float64, len(numbers))
+	for i, x := range numbers {
+		whole[i], row[i] = int64(x), float64(int64(x))
+	}
+	if w := t.rows.Windows; w != nil {
+		return w.Across(whole)
+	}
+	return row
 }
 
 // WithState returns the round after those that the state tells of.
@@ -166,6 +192,9 @@ func (h *Question) Missed(why string) ([]byte, error) {
 // back to an older copy, is known to nobody else.
 func (t *correlated) note(p plan.Plan, s account.Statement) string {
 	note := fmt.Sprintf("Of all %d rounds together, and at most %s.", t.rows.Rounds, terms.Numbered(t.rows.Events, "event"))
+	if t.rows.Windows != nil {
+		note = fmt.Sprintf("Of all windows of all %d rounds together, and at most %s.", t.rows.Rounds, terms.Numbered(t.rows.Events, "event"))
+	}
 	if s.Observer != account.OneAggregator {
 		return note
 	}
@@ -189,6 +218,26 @@ func (h *Question) Events(vector []uint64) (said, most int, ok bool) {
 	return said, of.Events, true
 }
 
+// Last writes into a vector that says that something happened in which earlier round it did so last, where the plan asks for
+// that; 0: in none. A round that does not follow that one says nothing: each round is after the one that it names.
+func (h *Question) Last(vector []uint64, round int) {
+	if !ofWindows(h.plan) || vector[0] == 0 {
+		return
+	}
+	vector[0] = 0
+	if round <= h.correlated.day {
+		vector[round] = 1
+	}
+}
+
+// lastRounds are the cells of a plan of windows: what counts is who says something in whose last round before.
+type lastRounds int
+
+func (n lastRounds) Size() int { return int(n) + 1 }
+
+// Name returns that of the numbers that are released, which are of all cells up to one.
+func (n lastRounds) Name(cell int) string { return fmt.Sprintf("last before round %d", cell+1) }
+
 // after returns the table of a round.
 func (t noised) after(c *correlated, p plan.Plan) noised {
 	t.correlated, t.route = c, p.Route.Sum
@@ -198,7 +247,10 @@ func (t noised) after(c *correlated, p plan.Plan) noised {
 // running are the errors of a running total: the noise of all its rows, which is normal but for 1e-27, and
 // no sample. More may have been said in all than there are respondents of one round.
 func (t noised) running() errorLaw {
-	sd := t.correlated.deviation(*t.route)
+	if t.correlated.rows.Windows != nil { // each cell has errors of its own, all of them normal
+		return errorLaw{}
+	}
+	sd := t.correlated.deviations(*t.route, 1)[0]
 	return errorLaw{
 		independent: true, exact: true,
 		null: func(mean float64) float64 { return prob.LogNormalSurvival(mean / sd) },

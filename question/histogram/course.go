@@ -9,6 +9,9 @@ type Course struct {
 	Totals [][]estimate.Value // by round told and cell: how often it was said until then
 	Since  [][]estimate.Value // and since the round told before
 	Why    map[int]string     // by round that told nothing: question.TooFew and the like, where that is known
+	// Windows are those of a study that asks for them; nil of others. Then there is one cell: Totals are the distinct
+	// respondents so far, and Since those of the round.
+	Windows *Windows
 }
 
 // Course returns that of a model of correlated rounds; nil of any other, and where the round was withheld.
@@ -16,6 +19,13 @@ func (m *Model) Course() *Course {
 	c := m.question.correlated
 	if c == nil || len(m.Tables) == 0 {
 		return nil
+	}
+	if w := m.Windows(); w != nil {
+		var told []int
+		for _, d := range c.told {
+			told = append(told, d.Round)
+		}
+		return w.course(append(told, w.Last))
 	}
 	all := append(c.told[:len(c.told):len(c.told)], Day{Round: c.day + 1})
 	for _, v := range m.Tables[0].Values {

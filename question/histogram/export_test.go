@@ -1,5 +1,12 @@
 package histogram
 
+import (
+	"testing"
+
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
+	"github.com/confetti-dp/confetti/plan"
+)
+
 // What tests compare of the ways to ask.
 type Collecting = ofCollect
 
@@ -19,4 +26,14 @@ func (h *Question) Said() (held, other, coin float64) {
 // SpokenFor are the cells that reports speak for, of the first attribute.
 func (h *Question) SpokenFor(channels []uint32) []int {
 	return told(h.randomizers[0].(teller), channels)
+}
+
+// WorstWindow returns the deviation of the window that errs most, of a plan's both aggregators.
+func WorstWindow(t testing.TB, p plan.Plan) float64 {
+	h, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst, _, _ := h.correlated.rows.Windows.Worst()
+	return sumprivacy.Both(*p.Route.Sum) * worst
 }

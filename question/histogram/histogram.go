@@ -104,6 +104,9 @@ func New(p plan.Plan) (*Question, error) {
 		if !h.ask.Randomizer.OneHot() && !h.noised() {
 			attribute.all = true // the reference is a report of one cell too
 		}
+		if ofWindows(p) {
+			attribute.cells = lastRounds(ofStudy(p).Rounds)
+		}
 		t, err := h.newRandomizer(attribute)
 		if err != nil {
 			return nil, fmt.Errorf("histogram: attribute %q: %w", a.Name, err)

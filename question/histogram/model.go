@@ -184,6 +184,9 @@ func (t *Table) Intervals(cells []int, level float64) [][2]float64 {
 	for i, cell := range cells {
 		low, high := t.Values[cell].Interval(level)
 		n := float64(t.Respondents)
+		if t.running {
+			n = math.Inf(1)
+		}
 		ends[i] = [2]float64{math.Max(0, math.Min(low, n)), math.Min(n, math.Max(high, 0))}
 	}
 	return ends

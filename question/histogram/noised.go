@@ -96,9 +96,9 @@ func (t noised) read(counts []uint64, respondents int, share float64) []estimate
 	}
 	values := make([]estimate.Value, len(counts))
 	if t.correlated != nil {
-		sd := t.correlated.deviation(*t.route)
+		sd := t.correlated.deviations(*t.route, len(counts))
 		for i, total := range t.correlated.totals(counts) {
-			values[i] = estimate.Value{Mean: total, StdErr: sd}
+			values[i] = estimate.Value{Mean: total, StdErr: sd[i]}
 		}
 		return values
 	}
@@ -121,7 +121,7 @@ func (t noised) answer(respondents int) sketch.Answer {
 
 func (t noised) deviation(holders, respondents int, share float64) float64 {
 	if t.correlated != nil {
-		return t.correlated.deviation(*t.route)
+		return t.correlated.deviations(*t.route, 1)[0]
 	}
 	if t.sketch != nil {
 		return math.Sqrt(t.sketch.Variance(holders, respondents, 0, t.answer(respondents)))
@@ -325,8 +325,11 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	}
 	if c := ofStudy(*p); c != nil && c.Bits == 0 {
 		with := *p.Route.Sum // the caller's stays as it is
-		with.Correlated = &plan.Correlated{Rounds: c.Rounds, Bits: enoughBits, Events: c.Events}
+		with.Correlated = &plan.Correlated{Rounds: c.Rounds, Bits: enoughBits, Events: c.Events, Windows: c.Windows}
 		*p = withNoise(*p, with)
+		if c.Windows {
+			return designWindows(p, ask)
+		}
 	}
 	h, err := New(unnoised(*p))
 	if err != nil {
@@ -341,6 +344,20 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	*p = withNoise(*p, s)
 	if err == nil {
 		ask.Attributes = thresholds(*p, *ask)
+	}
+	return err
+}
+
+// designWindows finds the most bits of coefficients whose noise can be drawn.
+func designWindows(p *plan.Plan, ask *plan.Histogram) (err error) {
+	of := *ofStudy(*p)
+	for ; of.Bits > 0; of.Bits-- {
+		with, next := *p.Route.Sum, of
+		with.Correlated = &next
+		*p = withNoise(*p, with)
+		if err = designNoised(p, ask); err == nil && p.Route.Sum.Sigma <= plan.MaxSigma {
+			return nil
+		}
 	}
 	return err
 }

@@ -25,6 +25,10 @@ func joined(p plan.Plan) (plan.Plan, string, error) {
 	if err != nil {
 		return p, "", err
 	}
+	if ofWindows(near) {
+		says, err := h.saysWindows()
+		return near, "Together: " + says + ".", err
+	}
 	apart, own, err := Afresh(near)
 	if err != nil {
 		return near, "Together: asked afresh no noise keeps the budget.", nil

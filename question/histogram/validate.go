@@ -190,9 +190,20 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 	ps.Require(!means || p.Route.Noise().Law != plan.LawLaplace || p.Route.Noise().Decay >= leastOfMeans, "route.table.decay must be at least 2^-16 where a mean is asked, whose noise is drawn in finer steps: give more epsilon")
 	ps.Require(!besideCells(ask) || ask.Sketch == nil && ask.Collect != plan.CollectSample, "means, and values that nobody declared, are of whole tables: leave out sketch, and split")
 	ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: both aggregators together have the answer, with hardly any noise: leave it out, or name a randomizer and have devices add the noise")
-	if ofStudy(p) != nil {
-		one := len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil && ask.Collect == ""
-		ps.Require(one, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch or question.histogram.collect")
+	validateStudy(p, ps)
+}
+
+// validateStudy lists what is wrong with a plan whose rounds hang together.
+func validateStudy(p plan.Plan, ps *plan.Problems) {
+	of, ask := ofStudy(p), *p.Question.Histogram
+	if of == nil {
+		return
+	}
+	one := len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil && ask.Collect == ""
+	ps.Require(one, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch or question.histogram.collect")
+	if of.Windows && one {
+		a := ask.Attributes[0]
+		ps.Require(a.Kind == "set" && a.Domain() == 1 && a.Most == 1 && !a.Others, "route.sum.correlated.windows count who did one thing: question.histogram.attributes[0] must be a set of one value")
 	}
 }
 
@@ -219,10 +230,7 @@ func consistent(p plan.Plan, ps *plan.Problems) {
 	ps.Require(!spreads || r.Fragments >= parts && r.Fragments%parts == 0, "%d report fragments cannot be spread evenly over %d instances: ask for a multiple", r.Fragments, parts)
 	ps.Require(!spreads || p.Crowd.Deletion == nil, "instances that delete by themselves would not hold the same respondents, which spreading report fragments rests on: leave out crowd.deletion or route.mix.spread")
 	ps.Require(r.OneHot() || p.Budget.Adjacency == string(account.Replacement), "%s is accounted for replacement: set budget.adjacency to %q", plan.Quoted(r.Name), account.Replacement)
-	if ofStudy(p) != nil {
-		one := len(ask.Attributes) == 1 && p.Crowds() == 1 && ask.Sketch == nil && ask.Collect == ""
-		ps.Require(one, "route.sum.correlated counts what happens in the cells of one attribute, in one crowd: without a sketch or question.histogram.collect")
-	}
+	validateStudy(p, ps)
 	for _, a := range ask.Attributes[:min(len(ask.Attributes), plan.MaxAttributes)] {
 		ps.Require(a.Kind != "set" || r.OneHot(), "attribute %s: %s answers with one cell, and a set has several or none: use one-hot", plan.Quoted(a.Name), plan.Quoted(r.Name))
 	}

@@ -39,6 +39,9 @@ func (h *Question) asked() string {
 			names[i] = fmt.Sprintf("%s (%d cells)", a.name, a.cells.Size())
 		}
 	}
+	if ofWindows(h.plan) {
+		return fmt.Sprintf("To how many different people does it happen, in any rounds that follow each other: %s? Each says whether it happened since the last round and, if so, in which round it happened last before.", h.attributes[0].name)
+	}
 	if h.correlated != nil {
 		return fmt.Sprintf("How often does it happen, from round to round: %s? Each says what happened since the last round.", h.attributes[0].name)
 	}

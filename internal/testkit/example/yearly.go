@@ -23,3 +23,15 @@ func Yearly(t testing.TB, rounds, events, cells int, noise string) plan.Plan {
 	p.Route.Sum = &route
 	return Design(t, p)
 }
+
+// Windowed returns a plan of so many rounds that counts the distinct people of any rounds that follow each other, each person
+// at most so many times in all.
+func Windowed(t testing.TB, rounds, events int, noise string) plan.Plan {
+	t.Helper()
+	p := Yearly(t, rounds, events, 1, noise)
+	route := *p.Route.Sum
+	route.Law, route.Sigma, route.Circuit, route.Chunk = "", 0, plan.Circuit{}, 0
+	route.Correlated = &plan.Correlated{Rounds: rounds, Events: events, Windows: true}
+	p.Route.Sum = &route
+	return Design(t, p)
+}
