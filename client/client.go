@@ -103,7 +103,7 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 			return nil, err
 		}
 	}
-	if signed.Plan.State != "" {
+	if needsState(signed.Plan) {
 		if proto, err = protocol.WithState(signed.Plan, o.State); err != nil {
 			return nil, err
 		}
@@ -313,10 +313,12 @@ func (c *Client) count(s *spending, l *Ledger, a Answer) {
 	if !ok {
 		return
 	}
-	if events > most-l.said(s.Study) {
+	said, last := l.said(s.Study)
+	if events > most-said {
 		clear(vector)
-		events = 0
 	}
+	counter.Last(vector, last)
+	events, _, _ = counter.Events(vector)
 	times := c.signed.Study.Times
 	s.From, s.Until, s.Events, s.Most = times.Opens.UTC(), times.Closes.Add(plan.LastRow).UTC(), events, most
 }

@@ -17,7 +17,12 @@ import (
 // yearOf returns the study of a year with a round a day, of so many events a person.
 func yearOf(t *testing.T, events int) plan.SignedStudy {
 	t.Helper()
-	p := example.Yearly(t, 365, events, 1, plan.NoiseAggregators)
+	return counted(t, example.Yearly(t, 365, events, 1, plan.NoiseAggregators))
+}
+
+// counted returns the study of a plan of 365 rounds.
+func counted(t *testing.T, p plan.Plan) plan.SignedStudy {
+	t.Helper()
 	if _, err := simulate.NewKeys(&p); err != nil {
 		t.Fatal(err)
 	}

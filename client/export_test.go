@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -89,4 +90,22 @@ func Earlier(t testing.TB, store Store, plans int) (at time.Time, err error) {
 		return at, err
 	}
 	return l.Entries[plans-1].At.Add(time.Hour), l.journal.Replace(l.compacted())
+}
+
+// LastVector returns what the newest entry of a ledger says, where that is summed.
+func LastVector(store Store) ([]uint64, error) {
+	l, err := ReadLedger(store)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSecret(store, l)
+	if err != nil {
+		return nil, err
+	}
+	e := l.Entries[len(l.Entries)-1]
+	name, err := hex.DecodeString(e.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return s.unshut([32]byte(name), e.Parts[0].said.Vector)
 }

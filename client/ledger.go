@@ -303,14 +303,15 @@ func (e *Entry) within(now time.Time, period time.Duration) bool {
 	return e.At.After(begins) || e.Most > 0 && !e.Covered && e.Until.After(begins)
 }
 
-// said returns how many events the device has said in a study.
-func (l *Ledger) said(study string) (events int) {
+// said returns how many events the device has said in a study, and the last round in which it did.
+func (l *Ledger) said(study string) (events, last int) {
 	for i := range l.Entries {
-		if e := &l.Entries[i]; e.Study == study {
+		if e := &l.Entries[i]; e.Study == study && e.Events > 0 {
 			events += e.Events
+			last = max(last, e.Round)
 		}
 	}
-	return events
+	return events, last
 }
 
 // ReadLedger reads the ledger in a device's store, and changes nothing.

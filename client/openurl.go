@@ -49,7 +49,7 @@ func FetchURL(ctx context.Context, address string, o Options) (plan.Signed, Opti
 	}
 	l := link{service: service, study: study, name: name, options: o}
 	signed, err := l.signed(ctx)
-	if err == nil && o.State == nil && signed.Plan.State != "" {
+	if err == nil && o.State == nil && needsState(signed.Plan) {
 		o.State, err = l.state(ctx, signed.Plan)
 	}
 	if err == nil {

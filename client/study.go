@@ -132,9 +132,9 @@ func FetchRound(ctx context.Context, address string, study [32]byte, o Options) 
 }
 
 // FetchState reads the public state that a plan names from an analyzer, for
-// Options.State; nil where the plan names none. Nothing but that state is returned.
+// Options.State; nil where the plan names none, or devices do not need it. Nothing but that state is returned.
 func FetchState(ctx context.Context, address string, p plan.Plan, o Options) ([]byte, error) {
-	if p.State == "" {
+	if !needsState(p) {
 		return nil, nil
 	}
 	name, err := wire.ParsePlanName(p.State)
@@ -144,6 +144,12 @@ func FetchState(ctx context.Context, address string, p plan.Plan, o Options) ([]
 	var state bytes.Buffer
 	err = fetch(ctx, address, wire.StatePath(name), o, func(body io.Reader) error { return plan.CopyState(&state, body, p.State) })
 	return state.Bytes(), err
+}
+
+// needsState reports whether a device asks for the public state that a plan names. Where rounds hang together it does not:
+// what they told so far changes nothing that a device says, and may be long.
+func needsState(p plan.Plan) bool {
+	return p.State != "" && (p.Route.Sum == nil || p.Route.Sum.Correlated == nil)
 }
 
 // fetch reads what anybody may, and shows nothing of the device.
