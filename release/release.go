@@ -264,6 +264,9 @@ type Grid struct {
 	Top     float64 `json:"top"`
 	// Values are listed row by row from the bottom, each from the left.
 	Values []float64 `json:"values"`
+	// Within says how far from its value each number may lie; 0: there is none. It is as long as Values, or empty. Whoever
+	// draws the grid lists these values too.
+	Within []float64 `json:"within,omitempty"`
 }
 
 // Rows returns the number of cells along y.
@@ -280,6 +283,7 @@ func (g Grid) Coarse(columns, rows int) Grid {
 		return g
 	}
 	out := g
+	out.Within = nil
 	out.Columns = (g.Columns + x - 1) / x
 	out.Values = make([]float64, out.Columns*((g.Rows()+y-1)/y))
 	block := func(i int) int { return i/g.Columns/y*out.Columns + i%g.Columns/x }

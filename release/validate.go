@@ -285,6 +285,8 @@ func (v *validator) grid(g Grid, path string) {
 	n := len(g.Values)
 	v.require(n >= 1 && n <= MaxGrid, path+".values", fmt.Sprintf("are not 1 to %d", MaxGrid))
 	v.require(g.Columns >= 1 && n%max(1, g.Columns) == 0, path+".columns", "does not divide the values into rows")
+	v.require(len(g.Within) == 0 || len(g.Within) == n, path+".within", "is not as long as the values")
+	v.require(len(g.Within) == 0 || slices.Min(g.Within) >= 0, path+".within", "is negative")
 	v.require(g.Left < g.Right && g.Bottom < g.Top, path, "has an end that is not above its beginning")
 }
 

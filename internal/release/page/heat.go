@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"image"
 	"image/color"
 	"math"
@@ -81,4 +82,33 @@ func square(b box, g release.Grid) box {
 		b.top = b.bottom - b.width()/ratio
 	}
 	return b
+}
+
+// column is the values of a grid's column, from the first that there is on.
+type column struct {
+	First  int
+	Values []string
+}
+
+// columns returns those of a grid whose values have ranges, for a reader who looks one up.
+func columns(f release.Figure) (all []column) {
+	g := f.Grid
+	if g == nil || len(g.Within) == 0 {
+		return nil
+	}
+	for x := range g.Columns {
+		c := column{}
+		for y := range g.Rows() {
+			v, within := g.Values[y*g.Columns+x], g.Within[y*g.Columns+x]
+			if within == 0 {
+				continue
+			}
+			if c.Values == nil {
+				c.First = y + 1
+			}
+			c.Values = append(c.Values, fmt.Sprintf("%s (%s to %s)", number(v), number(max(0, v-within)), number(max(0, v+within))))
+		}
+		all = append(all, c)
+	}
+	return all
 }

@@ -64,6 +64,7 @@ var releasePage = template.Must(template.New("page").Funcs(template.FuncMap{
 	"lower":       strings.ToLower,
 	"share":       func(x float64) string { return fmt.Sprintf("%.2f%%", 100*x) },
 	"lead":        lead,
+	"columns":     columns,
 	"wide":        func(f release.Figure) (template.HTML, error) { return inline(f, 680, 320) },
 	"narrow":      func(f release.Figure) (template.HTML, error) { return inline(f, 360, 270) },
 }).Parse(releaseHTML))

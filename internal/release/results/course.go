@@ -30,14 +30,18 @@ const (
 func (m *answers) course(c *histogram.Course, truth *Truth) ([]release.Metric, release.Section) {
 	t := m.tables[0]
 	s := release.Section{Name: courseSection}
-	top := t.Top(courseCells)
+	top, named := t.Top(courseCells), t.Name
 	among := c.Of * len(t.Values)
+	if w := c.Windows; w != nil {
+		top, named, truth = []int{0}, func(int) string { return thing(t.Asked) }, nil
+		among = w.Number()
+	}
 	joint := estimate.Joint(level, among)
 	totals, own := release.Figure{Name: "so-far"}, release.Figure{Name: "in-round"}
 	var headline []release.Metric
 	for _, cell := range top {
 		said := truthOf(c, truth, cell)
-		name := t.Name(cell)
+		name := named(cell)
 		totals.Series = append(totals.Series, line(c, name, c.Totals, cell, joint, said.totals))
 		own.Series = append(own.Series, line(c, name, c.Since, cell, joint, said.own))
 		table := release.Table{Name: "rounds", Key: name}
@@ -67,7 +71,7 @@ func (m *answers) course(c *histogram.Course, truth *Truth) ([]release.Metric, r
 		for i, of := range [][][]estimate.Value{c.Totals, c.Since} {
 			v := of[last][cell]
 			low, high := ends(v, joint)
-			one := release.Metric{Name: []string{"so_far", "in_round"}[i], Key: name, Value: v.Mean, StdErr: v.StdErr, Low: low, High: high, Level: level, Among: among}
+			one := release.Metric{Name: courseMetrics[c.Windows != nil][i], Key: name, Value: v.Mean, StdErr: v.StdErr, Low: low, High: high, Level: level, Among: among}
 			if truth != nil {
 				one.Truth = &[][]float64{said.totals, said.own}[i][last]
 			}
@@ -82,8 +86,15 @@ func (m *answers) course(c *histogram.Course, truth *Truth) ([]release.Metric, r
 		}
 		s.Tables = append(s.Tables, missed)
 	}
+	if c.Windows != nil {
+		metric, figures := windows(c.Windows, joint)
+		headline, s.Figures = append(headline, metric), append(s.Figures, figures...)
+	}
 	return headline, s
 }
+
+// courseMetrics names those of the newest round, where windows are asked for and where not.
+var courseMetrics = map[bool][2]string{false: {"so_far", "in_round"}, true: {"people_so_far", "people_in_round"}}
 
 // saidTruth is what a simulation knows, by round told.
 type saidTruth struct{ totals, own []float64 }
@@ -130,10 +141,21 @@ func line(c *histogram.Course, name string, of [][]estimate.Value, cell int, lev
 	return s
 }
 
+// thing returns the name of what windows are asked about.
+func thing(a plan.Attribute) string {
+	if len(a.Values) > 0 {
+		return a.Values[0]
+	}
+	return a.Name
+}
+
 func (w histogramWords) coursePhrase(m release.Metric) (phrase, bool) {
 	of := w.plan.Correlated()
 	if of == nil {
 		return phrase{}, false
+	}
+	if of.Windows {
+		return w.windowsPhrase(m)
 	}
 	if _, known := w.cells(place{})(m.Key); !known {
 		return phrase{}, false
@@ -156,6 +178,9 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 		if rows(s, "missed") == len(f.Series[0].Gaps) { // which says why
 			missing = fmt.Sprintf(" %s told nothing. What was said then is in no number, and costs nobody more.", roundsNamed(f.Series[0].Gaps))
 		}
+	}
+	if of.Windows {
+		return w.windows(s, of, missing)
 	}
 	text := fmt.Sprintf("Each person counts for at most %s in all %d rounds, and all rounds together cost what one answer is charged. Intervals of running totals hold for all %d rounds%s at once, in this release and in every other of the study, with probability %s, and those of single rounds do.%s",
 		times(of.Events), of.Rounds, of.Rounds, w.ofCells(), sure, missing)
@@ -229,7 +254,7 @@ func (w histogramWords) answer() string {
 		if f := figure(s, "so-far"); f != nil {
 			for _, line := range f.Series {
 				last := len(line.X) - 1
-				says = append(says, fmt.Sprintf("“%s” was said %s to %s times so far", line.Key, numerals.FormatNumber(math.Round(line.Low[last])), numerals.FormatNumber(math.Round(line.High[last]))))
+				says = append(says, fmt.Sprintf(saysSoFar[of.Windows], line.Key, numerals.FormatNumber(math.Round(line.Low[last])), numerals.FormatNumber(math.Round(line.High[last]))))
 			}
 		}
 	}
@@ -240,5 +265,8 @@ func (w histogramWords) answer() string {
 	if r := w.plan.Round; r != nil {
 		at = fmt.Sprintf("After round %d of %d", r.Number, of.Rounds)
 	}
-	return fmt.Sprintf("%s.\n%s; %s sure, for all rounds at once.", strings.Join(says, "; "), at, numerals.Percent(level))
+	return fmt.Sprintf("%s.\n%s; %s sure, for all %s at once.", strings.Join(says, "; "), at, numerals.Percent(level), map[bool]string{false: "rounds", true: "windows"}[of.Windows])
 }
+
+// saysSoFar are sentences of what was counted so far, where windows are asked for and where not.
+var saysSoFar = map[bool]string{false: "“%s” was said %s to %s times so far", true: "“%s” was said by %s to %s different people so far"}
