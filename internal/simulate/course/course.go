@@ -64,8 +64,10 @@ type Outcome struct {
 	Events   int     `json:"events"`       // of the table
 	Beyond   int     `json:"beyond"`       // that devices did not say, beyond what a person counts for
 	Lost     int     `json:"lost"`         // that were said in rounds which told nothing
-	Stated   float64 `json:"error_stated"` // of the last running total
-	Found    float64 `json:"error_found"`  // of the running totals, root mean square over rounds and cells
+	Stated   float64 `json:"error_stated"` // of the last running total; of windows, of that which errs most
+	Found    float64 `json:"error_found"`  // of the running totals, root mean square over rounds and cells, or over windows
+	Windows  int     `json:"windows,omitempty"`
+	Largest  float64 `json:"largest_error_found,omitempty"` // of all windows
 	Compared string  `json:"compared,omitempty"`
 	Drawn    *Drawn  `json:"drawn,omitempty"`
 	Seconds  float64 `json:"seconds"`
@@ -102,15 +104,11 @@ func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err
 	out.Public = results.Public{Truth: &results.Truth{Rounds: events}}
 	course := out.Model.Course()
 	out.Told = len(course.Rounds)
-	truth, squares := make([]int, len(events[course.Rounds[0]-1])), 0.0
-	for i, n := range course.Rounds {
-		for cell, v := range course.Totals[i] {
-			truth[cell] += events[n-1][cell]
-			squares += (v.Mean - float64(truth[cell])) * (v.Mean - float64(truth[cell]))
-		}
+	if course.Windows != nil {
+		out.compareWindows(course.Windows, events)
+	} else {
+		out.compare(course, events)
 	}
-	out.Stated, out.Found = course.Totals[out.Told-1][0].StdErr, math.Sqrt(squares/float64(out.Told*len(truth)))
-	out.Public.Truth.Tables = map[[2]int]*results.TableTruth{{}: {Counts: truth}}
 	r, err := analyzer.Numbers(proto, model, []tally.Crowd{crowd}, out.Public)
 	if err != nil {
 		return out, err
@@ -130,13 +128,54 @@ func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err
 	return out, nil
 }
 
+// compare finds what running totals err by.
+func (out *Outcome) compare(course *histogram.Course, events [][]int) {
+	truth, squares := make([]int, len(events[course.Rounds[0]-1])), 0.0
+	for i, n := range course.Rounds {
+		for cell, v := range course.Totals[i] {
+			truth[cell] += events[n-1][cell]
+			squares += (v.Mean - float64(truth[cell])) * (v.Mean - float64(truth[cell]))
+		}
+	}
+	out.Stated, out.Found = course.Totals[out.Told-1][0].StdErr, math.Sqrt(squares/float64(out.Told*len(truth)))
+	out.Public.Truth.Tables = map[[2]int]*results.TableTruth{{}: {Counts: truth}}
+}
+
+// compareWindows finds what all windows err by.
+func (out *Outcome) compareWindows(w *histogram.Windows, events [][]int) {
+	until := make([][]int, w.Last+1) // by round: what was said up to it, of all cells up to each
+	until[0] = make([]int, w.Of+1)
+	for n := 1; n <= w.Last; n++ {
+		until[n] = slices.Clone(until[n-1])
+		said := 0
+		for cell, k := range events[n-1] {
+			said += k
+			until[n][cell] += said
+		}
+	}
+	squares := 0.0
+	for first := 1; first <= w.Last; first++ {
+		for i, v := range w.From(first) {
+			off := v.Mean - float64(until[first+i][first-1]-until[first-1][first-1])
+			squares += off * off
+			out.Largest, out.Stated = max(out.Largest, math.Abs(off)), max(out.Stated, v.StdErr)
+			out.Windows++
+		}
+	}
+	out.Found = math.Sqrt(squares / float64(out.Windows))
+	out.Public.Truth.Tables = map[[2]int]*results.TableTruth{{}: {Counts: until[w.Last]}}
+}
+
 // said returns how often each cell is said in each round, as devices count: of an answer that says more than a person has
 // left nothing is said. It is nil of rounds that tell nothing.
 func (c Study) said(all []Happened, out *Outcome) ([][]int, error) {
 	of, asked := c.Plan.Correlated(), c.Plan.Question.Histogram.Attributes[0]
-	events := make([][]int, of.Rounds)
+	events, cells := make([][]int, of.Rounds), asked.Domain()
+	if of.Windows {
+		cells = of.Numbers()
+	}
 	for i := range events {
-		events[i] = make([]int, asked.Domain())
+		events[i] = make([]int, cells)
 	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Happened) int {
@@ -144,7 +183,7 @@ func (c Study) said(all []Happened, out *Outcome) ([][]int, error) {
 	})
 	people := 0
 	for from := 0; from < len(all); {
-		to, left := from, of.Events
+		to, left, last := from, of.Events, 0
 		for to < len(all) && all[to].Person == all[from].Person {
 			first := to
 			for to < len(all) && all[to].Person == all[first].Person && all[to].Round == all[first].Round {
@@ -158,6 +197,9 @@ func (c Study) said(all []Happened, out *Outcome) ([][]int, error) {
 			out.Beyond += to - first - len(answer)
 			left -= len(answer)
 			for _, h := range answer {
+				if of.Windows { // as a device says it
+					h.Cell, last = last, h.Round
+				}
 				events[h.Round-1][h.Cell]++
 			}
 		}

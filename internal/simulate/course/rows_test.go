@@ -2,6 +2,7 @@ package course
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -107,6 +108,83 @@ func TestRunningTotalsErrByWhatIsSaid(t *testing.T) {
 		stattest.Mean(t, 1, 2, squares)
 		wrong := make([]float64, len(squares))
 		for i, x := range squares {
+			wrong[i] = 4 * x
+		}
+		stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, 2, wrong) })
+	}
+}
+
+// A year of windows is drawn through the aggregators' code: no window is far out, and over all of them the error found is
+// below the one that is proved of the worst.
+func TestAYearOfWindowsIsDrawnByTheAggregators(t *testing.T) {
+	if testing.Short() {
+		t.Skip("365 rounds of 366 numbers take some seconds")
+	}
+	out := visited(t, example.Windowed(t, 365, 3, plan.NoiseAggregators), 20_000, nil, 1)
+	if out.Windows != 66_795 || out.Stated > 223.5 || out.Stated < 222 || out.Found > out.Stated || out.Largest > 7*out.Stated {
+		t.Errorf("%d windows, stated %.2f, found %.2f, at most %.2f", out.Windows, out.Stated, out.Found, out.Largest)
+	}
+	t.Logf("stated %.2f, found %.2f, at most %.2f", out.Stated, out.Found, out.Largest)
+}
+
+// visited runs a study of windows to which people come some times, each at random.
+func visited(t *testing.T, p plan.Plan, people int, withheld []int, seed uint64) Outcome {
+	t.Helper()
+	r := seeded.New(seed, 8)
+	of := p.Route.Sum.Correlated
+	var all []Happened
+	for person := range people {
+		for range r.IntN(of.Events + 2) {
+			all = append(all, Happened{Person: strconv.Itoa(person), Round: 1 + r.IntN(of.Rounds)})
+		}
+	}
+	out, err := Study{Plan: p, People: people, Withheld: withheld, Seed: seed}.Run(all, func(string, int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Windows and gaps have no bias and err by what is said, though rounds were withheld. The twin, whose noise is twice as
+// wide, is caught.
+func TestWindowsErrByWhatIsSaid(t *testing.T) {
+	const rounds, first, gap = 8, 3, 2
+	p := example.Windowed(t, rounds, 2, plan.NoiseAggregators)
+	for _, lost := range [][]int{nil, {1, 5}} {
+		var window, gaps, squares []float64
+		for seed := range uint64(120) {
+			out := visited(t, p, 500, lost, seed)
+			w := out.Model.Windows()
+			said := out.Public.Truth.Rounds
+			truth := 0
+			for n := first; n <= w.Last; n++ { // those of the window whose last round lies before it
+				for cell, k := range said[n-1] {
+					if cell < first {
+						truth += k
+					}
+				}
+			}
+			all := w.From(first)
+			v := all[len(all)-1]
+			window = append(window, (v.Mean-float64(truth))/v.StdErr)
+			back := 0
+			for n := gap + 1; n <= w.Last; n++ {
+				if said[n-1] != nil {
+					back += said[n-1][n-gap]
+				}
+			}
+			g := w.Gaps()[gap-1]
+			gaps = append(gaps, (g.Mean-float64(back))/g.StdErr)
+		}
+		for _, e := range append(window, gaps...) {
+			squares = append(squares, e*e)
+		}
+		stattest.Mean(t, 0, 1, window)
+		stattest.Mean(t, 0, 1, gaps)
+		stattest.Mean(t, 1, 2, squares[:len(window)])
+		stattest.Mean(t, 1, 2, squares[len(window):])
+		wrong := make([]float64, len(window))
+		for i, x := range squares[:len(window)] {
 			wrong[i] = 4 * x
 		}
 		stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 1, 2, wrong) })

@@ -19,6 +19,7 @@ type histogramPlan struct {
 	Crowds    []string `help:"Names of the crowds that respondents are in, which are public; each has its own release." placeholder:"A"`
 	Spread    bool     `help:"Send an equal number of report fragments through every instance, rather than all through one."`
 	Rounds    int      `help:"Of a sum: ask the same people in so many rounds what happened since the last one, at one charge for all; confetti study sign makes the study of it. Without --domain or --size a round asks whether what --attribute names happened." placeholder:"N"`
+	Windows   bool     `help:"With --rounds: ask for the different people of any rounds that follow each other, and after how many rounds they come back. A person counts for --events of the rounds in which it happened."`
 	Events    int      `help:"With --rounds: how often a person counts at most, in all of them." default:"1" placeholder:"N"`
 	flags.Histogram
 	flags.Budget
@@ -32,8 +33,8 @@ func (c histogramPlan) Run(std terminal.Streams) error {
 	if c.Rounds != 0 {
 		return c.runRounds(std)
 	}
-	if c.Events != 1 {
-		return terminal.Usagef("--events is of rounds: say with --rounds how many there are, or leave it out")
+	if c.Events != 1 || c.Windows {
+		return terminal.Usagef("--events and --windows are of rounds: say with --rounds how many there are, or leave them out")
 	}
 	c.Title = cmp.Or(c.Title, "How many hold each value")
 	p, err := c.draft()

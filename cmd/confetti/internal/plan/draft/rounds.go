@@ -18,7 +18,9 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 		c.Kind = []string{"set"}
 	}
 	c.Most = cmp.Or(c.Most, 1)
-	c.Title = cmp.Or(c.Title, "How often it happens")
+	if c.Title == "" {
+		c.Title = map[bool]string{false: "How often it happens", true: "How many different people"}[c.Windows]
+	}
 	errs := terminal.Faults{}
 	errs.Require(c.Route.Route == plan.RouteSum, "--rounds are of sums, whose aggregators keep the days: set --route sum")
 	errs.Require(c.Route.Noise != plan.NoiseDevices, "--noise devices: aggregators add the noise of rounds that hang together: leave it out")
@@ -26,6 +28,8 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	errs.Require(c.Events >= 1 && c.Events <= c.Rounds, "--events is %d: give 1 to --rounds", c.Events)
 	errs.Require(slices.Equal(c.Kind, []string{"set"}) && len(c.Attribute) == 1, "--rounds count what happens, of one --attribute: leave out --kind, or say set")
 	errs.Require(len(c.Crowds) == 0 && c.Encoding == "", "--rounds are of one crowd, without an encoding: leave out --crowds and --encoding")
+	errs.Require(!c.Windows || len(c.Domain) == 0 && c.Size == 0 && c.Most == 1, "--windows are of one thing that happens, which --attribute names: leave out --domain, --size and --most")
+	errs.Require(!c.Windows || c.Rounds <= plan.MaxWindows, "--windows are of at most %d --rounds", plan.MaxWindows)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -33,12 +37,12 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	p.Route.Sum.Correlated = &plan.Correlated{Rounds: c.Rounds, Events: c.Events}
+	p.Route.Sum.Correlated = &plan.Correlated{Rounds: c.Rounds, Events: c.Events, Windows: c.Windows}
 	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) {
 		p, says, err := design.Choose(p)
 		if err == nil && p.Correlated() == nil { // and the plan cannot say so
 			fmt.Fprintf(std.Err, "note: %s\nnote: the plan is of one round, and its promise too: confetti study sign --rounds %d --takes all makes the study, and confetti collect simulate tries a round\n", says, c.Rounds)
 		}
 		return p, err
-	}, "rounds", "events")
+	}, "rounds", "events", "windows")
 }

@@ -11,16 +11,49 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// roundsFile names the table of rounds, for a spreadsheet.
-const roundsFile = "rounds.csv"
+// The names of the tables of rounds and windows, for a spreadsheet.
+const (
+	roundsFile  = "rounds.csv"
+	windowsFile = "windows.csv"
+)
 
-// SaveRounds writes what a release tells of the rounds so far to its folder; nothing where it tells of none.
+// SaveRounds writes what a release tells of the rounds so far to its folder, and of windows; nothing where it tells of
+// none.
 func SaveRounds(dir string, r release.Release) error {
-	text := roundsOf(r)
-	if text == nil {
+	for name, text := range map[string][]byte{roundsFile: roundsOf(r), windowsFile: windowsOf(r)} {
+		if text == nil {
+			continue
+		}
+		if err := atomicfile.Replace(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windowsOf returns a line for each window.
+func windowsOf(r release.Release) []byte {
+	var g *release.Grid
+	for _, f := range r.Figures() {
+		if f.Name == "windows" {
+			g = f.Grid
+		}
+	}
+	if g == nil {
 		return nil
 	}
-	return atomicfile.Replace(filepath.Join(dir, roundsFile), text, 0o644)
+	var b bytes.Buffer
+	c := csv.NewWriter(&b)
+	c.Write([]string{"first_round", "last_round", "people", "people_low", "people_high"})
+	for first := range g.Columns {
+		for last := first; last < g.Rows(); last++ {
+			at := last*g.Columns + first
+			people, within := g.Values[at], g.Within[at]
+			c.Write([]string{strconv.Itoa(first + 1), strconv.Itoa(last + 1), tenths(people), tenths(max(0, people-within)), tenths(max(0, people+within))})
+		}
+	}
+	c.Flush()
+	return b.Bytes()
 }
 
 // roundsOf returns that table: a line for each round and for each of the values that the page draws, of which one that told nothing has no numbers.
@@ -62,3 +95,5 @@ func roundsOf(r release.Release) []byte {
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+func tenths(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }

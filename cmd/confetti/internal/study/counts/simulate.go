@@ -105,7 +105,7 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 		page.Answer(out.Release),
 		fmt.Sprintf("rounds               %d, of which %d told something", out.Rounds, out.Told),
 		fmt.Sprintf("events               %d, of which devices did not say %d and %d were in rounds that told nothing", out.Events, out.Beyond, out.Lost),
-		fmt.Sprintf("error                %.4g, of the last running total; found %.4g over all rounds", out.Stated, out.Found),
+		errs(out),
 		"compared             " + out.Compared,
 	}
 	if d := out.Drawn; d != nil {
@@ -116,6 +116,14 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 	}
 	_, err = fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
 	return err
+}
+
+// errs says what was stated and found.
+func errs(out course.Outcome) string {
+	if out.Windows > 0 {
+		return fmt.Sprintf("error                %.4g at most, of any of %d windows, proved; found %.4g over all, and the largest %.4g", out.Stated, out.Windows, out.Found, out.Largest)
+	}
+	return fmt.Sprintf("error                %.4g, of the last running total; found %.4g over all rounds", out.Stated, out.Found)
 }
 
 // events reads the table, and how many people are in it.
