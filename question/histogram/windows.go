@@ -93,8 +93,12 @@ func (h *Question) saysWindows() (string, error) {
 	}
 	middle := (rows.Rounds + 1) / 2
 	other := sumprivacy.Both(apart) * math.Sqrt(float64(middle*(rows.Rounds-middle+1)))
-	return fmt.Sprintf("at one epsilon for all %d windows of %d rounds, with the noise of both aggregators, none errs by more than %.4g, which rounds %d to %d do, of at most %s a person; where each round tells its own answers alone, one errs by %.4g",
-		rows.Rounds*(rows.Rounds+1)/2, rows.Rounds, sumprivacy.Both(route)*worst, first, last, eventsSaid(rows.Events), other), nil
+	few := ""
+	if worst *= sumprivacy.Both(route); other < worst {
+		few = ", less, as there are few rounds, and no plan asks so"
+	}
+	return fmt.Sprintf("at one epsilon for all %d windows of %d rounds, with the noise of both aggregators, none errs by more than %.4g, which rounds %d to %d do, of at most %s a person; where each round tells its own answers alone, one errs by %.4g%s",
+		rows.Rounds*(rows.Rounds+1)/2, rows.Rounds, worst, first, last, eventsSaid(rows.Events), other, few), nil
 }
 
 // ofWindows says that a plan's study asks for windows.

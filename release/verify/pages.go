@@ -22,7 +22,7 @@ var (
 		"table thead tbody tr th td time strong em code pre a abbr figure figcaption svg g path rect line circle polyline polygon text tspan title desc defs clippath use image br details summary footer")
 	// attributes are those of these elements; none of them has an address, but for a place in the page.
 	attributes = strings.Fields("lang charset name content class id datetime tabindex role scope style aria-hidden aria-label aria-labelledby " +
-		"viewbox preserveaspectratio x y x1 y1 x2 y2 cx cy r rx ry d points width height fill fill-opacity stroke stroke-width stroke-dasharray transform font-size text-anchor clip-path colspan rowspan dx dy")
+		"viewbox preserveaspectratio x y x1 y1 x2 y2 cx cy r rx ry d points width height fill fill-opacity stroke stroke-width stroke-dasharray transform font-size text-anchor clip-path colspan rowspan dx dy start")
 	// picture is what an image has for an address: itself.
 	picture   = regexp.MustCompile(`^data:image/png;base64,[A-Za-z0-9+/]+=*$`)
 	attribute = regexp.MustCompile(`^\s+([A-Za-z][A-Za-z0-9-]*)(?:="([^"]*)")?`)

@@ -33,7 +33,7 @@ func (m *answers) course(c *histogram.Course, truth *Truth) ([]release.Metric, r
 	top, named := t.Top(courseCells), t.Name
 	among := c.Of * len(t.Values)
 	if w := c.Windows; w != nil {
-		top, named, truth = []int{0}, func(int) string { return thing(t.Asked) }, nil
+		top, named = []int{0}, func(int) string { return thing(t.Asked) }
 		among = w.Number()
 	}
 	joint := estimate.Joint(level, among)
@@ -107,6 +107,11 @@ func truthOf(c *histogram.Course, truth *Truth, cell int) (t saidTruth) {
 	for _, n := range c.Rounds {
 		own := float64(truth.Rounds[n-1][cell])
 		total += own
+		if c.Windows != nil { // whoever said something, and of those the ones who had not before
+			for _, more := range truth.Rounds[n-1][1:] {
+				own += float64(more)
+			}
+		}
 		t.totals, t.own = append(t.totals, total), append(t.own, own)
 	}
 	return t

@@ -80,6 +80,7 @@ func (w histogramWords) windows(s release.Section, of plan.Correlated, missing s
 			columns: []column{
 				{label: "round", unit: release.Count}, {label: "people in this round", unit: release.Count, empty: "no row"}, {label: sure + ", all at once", unit: release.Count, empty: "–"},
 				{label: "different people so far", unit: release.Count, empty: "–"}, {label: sure + ", all at once", unit: release.Count, empty: "–"},
+				{label: "truth, this round", unit: release.Count, known: true}, {label: "truth, so far", unit: release.Count, known: true},
 			},
 		}},
 		figures: map[string]figureWords{
