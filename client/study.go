@@ -149,7 +149,7 @@ func FetchState(ctx context.Context, address string, p plan.Plan, o Options) ([]
 // needsState reports whether a device asks for the public state that a plan names. Where rounds hang together it does not:
 // what they told so far changes nothing that a device says, and may be long.
 func needsState(p plan.Plan) bool {
-	return p.State != "" && (p.Route.Sum == nil || p.Route.Sum.Correlated == nil)
+	return p.State != "" && p.Correlated() == nil
 }
 
 // fetch reads what anybody may, and shows nothing of the device.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
+	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -98,7 +99,7 @@ func (h *Question) saysWindows() (string, error) {
 		few = ", less, as there are few rounds, and no plan asks so"
 	}
 	return fmt.Sprintf("at one epsilon for all %d windows of %d rounds, with the noise of both aggregators, none errs by more than %.4g, which rounds %d to %d do, of at most %s a person; where each round tells its own answers alone, one errs by %.4g%s",
-		rows.Rounds*(rows.Rounds+1)/2, rows.Rounds, worst, first, last, eventsSaid(rows.Events), other, few), nil
+		rows.Rounds*(rows.Rounds+1)/2, rows.Rounds, worst, first, last, terms.Numbered(rows.Events, "event"), other, few), nil
 }
 
 // ofWindows says that a plan's study asks for windows.
