@@ -41,10 +41,6 @@ type Correlated struct {
 	Windows bool `json:"windows,omitempty"`
 }
 
-// Numbers returns how many numbers a round of windows tells: one for each round in which it may have happened last, and one
-// for none.
-func (c Correlated) Numbers() int { return c.Rounds + 1 }
-
 // LastRow is how long after it closes a correlated round tells something, at the latest.
 const LastRow = 7 * 24 * time.Hour
 
@@ -52,6 +48,7 @@ const LastRow = 7 * 24 * time.Hour
 const (
 	maxCorrelated = 1 << 14 // rounds
 	maxEvents     = 1 << 8  // of a respondent
+	maxWindows    = 1000    // rounds of windows, each of which tells of every other
 	maxBits       = 16
 	maxWindowBits = 10 // of windows, whose numbers are scaled twice
 )
@@ -85,9 +82,6 @@ const (
 const (
 	MaxLength = 1 << 20 // numbers of a vector
 	maxNumber = 1 << 16 // of a vector
-
-	MaxSigma   = 1 << 24 // of noise that is drawn
-	MaxWindows = 1000    // rounds of windows, each of which tells of every other
 )
 
 // circuits are those that a plan may name.
@@ -125,8 +119,8 @@ func (s *Sum) validateCorrelated(ps *Problems) {
 	most := maxBits
 	if c.Windows {
 		most = maxWindowBits
-		ps.Require(c.Rounds <= MaxWindows, at+"windows are of at most %d rounds", MaxWindows)
-		ps.Require(s.Circuit.Kind == CircuitMultihot && s.Circuit.Weight == 1 && s.Circuit.Length == c.Numbers(), at+"windows: route.sum.circuit must be %q, with the weight 1 and one number more than there are rounds", CircuitMultihot)
+		ps.Require(c.Rounds <= maxWindows, at+"windows are of at most %d rounds", maxWindows)
+		ps.Require(s.Circuit.Kind == CircuitMultihot && s.Circuit.Weight == 1 && s.Circuit.Length == c.Rounds+1, at+"windows: route.sum.circuit must be %q, with the weight 1 and one number more than there are rounds", CircuitMultihot)
 	}
 	ps.Require(c.Bits >= 1 && c.Bits <= most, at+"bits must be between 1 and %d", most)
 	ps.Require(c.Events >= 1 && c.Events <= min(c.Rounds, maxEvents), at+"events must be between 1 and %d, and no more than the rounds", maxEvents)
@@ -155,7 +149,7 @@ func validateNoise(ps *Problems, at, law string, decay, sigma float64) {
 		ps.Require(decay >= 0x1p-40 && Finite(decay), "%sdecay must be a number of at least 2^-40", at)
 		ps.Require(sigma == 0, "%ssigma belongs to the law %q: leave it out", at, LawGaussian)
 	case LawGaussian:
-		ps.Require(sigma >= 0x1p-8 && sigma <= MaxSigma, "%ssigma must be a number from 2^-8 to 2^24", at)
+		ps.Require(sigma >= 0x1p-8 && sigma <= 0x1p24, "%ssigma must be a number from 2^-8 to 2^24", at)
 		ps.Require(decay == 0, "%sdecay belongs to the law %q: leave it out", at, LawLaplace)
 	default:
 		ps.Require(false, "%slaw must be %q or %q", at, LawLaplace, LawGaussian)

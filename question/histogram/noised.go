@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/dp/sketch"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
@@ -355,7 +356,7 @@ func designWindows(p *plan.Plan, ask *plan.Histogram) (err error) {
 		with, next := *p.Route.Sum, of
 		with.Correlated = &next
 		*p = withNoise(*p, with)
-		if err = designNoised(p, ask); err == nil && p.Route.Sum.Sigma <= plan.MaxSigma {
+		if err = designNoised(p, ask); err == nil && (noise.DiscreteGaussian{Sigma: p.Route.Sum.Sigma}).Validate() == nil {
 			return nil
 		}
 	}

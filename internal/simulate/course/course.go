@@ -172,7 +172,7 @@ func (c Study) said(all []Happened, out *Outcome) ([][]int, error) {
 	of, asked := c.Plan.Correlated(), c.Plan.Question.Histogram.Attributes[0]
 	events, cells := make([][]int, of.Rounds), asked.Domain()
 	if of.Windows {
-		cells = of.Numbers()
+		cells = of.Rounds + 1
 	}
 	for i := range events {
 		events[i] = make([]int, cells)

@@ -23,9 +23,9 @@ func NewWindows(rounds, bits, events int, factor func(length, bits int) []int64)
 // days of the period.
 func (w *Windows) days() int { return w.counter.Rounds - 1 }
 
-// Removal bounds what a person's pairs move, squared: the i-th previous day is at least i-1, and the
+// removal bounds what a person's pairs move, squared: the i-th previous day is at least i-1, and the
 // i-th day at least i; gaps likewise. So the pairs of the first days move most.
-func (w *Windows) Removal() float64 {
+func (w *Windows) removal() float64 {
 	k := min(w.counter.Events, w.days())
 	sum := 0.0
 	for gap := range k {
@@ -40,15 +40,8 @@ func (w *Windows) Removal() float64 {
 	return sum * (1 + 0x1p-40) // of roundings
 }
 
-// Forgetful bounds Removal of clients that may forget their last day, and say again that there was
-// none.
-func (w *Windows) Forgetful() float64 {
-	first := w.counter.products(0)[0]
-	return float64(first) * float64(squared(w.counter.column(w.counter.Events, 1))) * (1 + 0x1p-40)
-}
-
 // Replacement bounds what pairs move that are exchanged for others.
-func (w *Windows) Replacement() float64 { return 2 * w.Removal() }
+func (w *Windows) Replacement() float64 { return 2 * w.removal() }
 
 // OneNumber returns by how much one number is moved at most.
 func (w *Windows) OneNumber() float64 {

@@ -29,7 +29,6 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	errs.Require(slices.Equal(c.Kind, []string{"set"}) && len(c.Attribute) == 1, "--rounds count what happens, of one --attribute: leave out --kind, or say set")
 	errs.Require(len(c.Crowds) == 0 && c.Encoding == "", "--rounds are of one crowd, without an encoding: leave out --crowds and --encoding")
 	errs.Require(!c.Windows || len(c.Domain) == 0 && c.Size == 0 && c.Most == 1, "--windows are of one thing that happens, which --attribute names: leave out --domain, --size and --most")
-	errs.Require(!c.Windows || c.Rounds <= plan.MaxWindows, "--windows are of at most %d --rounds", plan.MaxWindows)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
