@@ -74,7 +74,7 @@ func (c Study) draw(study plan.Study, keys simulate.Keys, events [][]int, progre
 				return nil, err
 			}
 			for cell := range ends {
-				n := reader.Count(i, row[cell], days, counts[cell])
+				n := reader.Count(i, float64(row[cell]), days, counts[cell])
 				counts[cell] = append(counts[cell], n)
 				ends[cell] += n - float64(said[cell])
 				all = append(all, ends[cell]*ends[cell])
