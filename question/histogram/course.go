@@ -20,13 +20,6 @@ func (m *Model) Course() *Course {
 	if c == nil || len(m.Tables) == 0 {
 		return nil
 	}
-	if w := m.Windows(); w != nil {
-		var told []int
-		for _, d := range c.told {
-			told = append(told, d.Round)
-		}
-		return w.course(append(told, w.Last))
-	}
 	all := append(c.told[:len(c.told):len(c.told)], Day{Round: c.day + 1})
 	for _, v := range m.Tables[0].Values {
 		all[len(all)-1].Totals = append(all[len(all)-1].Totals, v.Mean)
@@ -34,6 +27,10 @@ func (m *Model) Course() *Course {
 	out, missing := &Course{Of: c.rows.Rounds, Why: map[int]string{}}, c.missing()
 	for _, d := range c.missed {
 		out.Why[d.Round] = d.Missed
+	}
+	if out.Windows = m.Windows(); out.Windows != nil {
+		out.distinct(c.told)
+		return out
 	}
 	since, before := -1, make([]float64, len(m.Tables[0].Values))
 	for _, d := range all {

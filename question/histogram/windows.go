@@ -74,14 +74,14 @@ func (w *Windows) Gaps() []estimate.Value {
 	return all
 }
 
-// course returns the rounds so far: how many distinct respondents until each, and in it.
-func (w *Windows) course(told []int) *Course {
-	out := &Course{Of: w.Of, Rounds: told, Windows: w}
+// distinct fills in the rounds so far, of windows: how many distinct respondents until each that was told, and in it.
+func (c *Course) distinct(told []Day) {
+	w := c.Windows
 	whole := w.From(1)
-	for _, n := range told {
-		out.Totals, out.Since = append(out.Totals, whole[n-1:n]), append(out.Since, w.From(n)[:1])
+	for _, d := range append(told[:len(told):len(told)], Day{Round: w.Last}) {
+		c.Rounds = append(c.Rounds, d.Round)
+		c.Totals, c.Since = append(c.Totals, whole[d.Round-1:d.Round]), append(c.Since, w.From(d.Round)[:1])
 	}
-	return out
 }
 
 // saysWindows says what any window of a designed plan errs by, and what it would if each round told its own answers alone.

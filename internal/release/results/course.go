@@ -200,14 +200,7 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 				{label: "so far", unit: release.Count, empty: "–"}, {label: sure + ", all at once", unit: release.Count, empty: "–"}, truth, whole,
 			},
 			note: "A round that adds less than nothing has more noise than events.",
-		}, "missed": {
-			title: "Rounds that told nothing",
-			columns: []column{{label: "round", unit: release.Count}, {label: "why", keys: called(map[string]string{
-				question.TooFew:    "withheld: too few answered",
-				question.TooLate:   "late: its row had not come in time",
-				question.RowFailed: "its row failed, and was given up",
-			})}},
-		}},
+		}, "missed": missedWords()},
 		figures: map[string]figureWords{
 			"so-far": {kind: release.Lines, title: "How often so far", x: "round", y: "times so far", keys: cells,
 				alt: fmt.Sprintf("The running total after each round, with a band that holds all of them at once with probability %s.", sure)},
@@ -275,3 +268,15 @@ func (w histogramWords) answer() string {
 
 // saysSoFar are sentences of what was counted so far, where windows are asked for and where not.
 var saysSoFar = map[bool]string{false: "“%s” was said %s to %s times so far", true: "“%s” was said by %s to %s different people so far"}
+
+// missedWords says why rounds told nothing.
+func missedWords() sheetWords {
+	return sheetWords{
+		title: "Rounds that told nothing",
+		columns: []column{{label: "round", unit: release.Count}, {label: "why", keys: called(map[string]string{
+			question.TooFew:    "withheld: too few answered",
+			question.TooLate:   "late: its row had not come in time",
+			question.RowFailed: "its row failed, and was given up",
+		})}},
+	}
+}

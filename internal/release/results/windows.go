@@ -82,7 +82,7 @@ func (w histogramWords) windows(s release.Section, of plan.Correlated, missing s
 				{label: "different people so far", unit: release.Count, empty: "–"}, {label: sure + ", all at once", unit: release.Count, empty: "–"},
 				{label: "truth, this round", unit: release.Count, known: true}, {label: "truth, so far", unit: release.Count, known: true},
 			},
-		}},
+		}, "missed": missedWords()},
 		figures: map[string]figureWords{
 			"so-far": {kind: release.Lines, title: "Different people so far", x: "round", y: "people", keys: keys,
 				alt: fmt.Sprintf("Distinct people from the first round to each, with a band that holds all windows at once with probability %s.", sure)},

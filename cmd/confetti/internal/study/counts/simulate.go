@@ -62,6 +62,9 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 	if c.Again < 0 || c.Again > maxAgain {
 		return terminal.Usagef("--repetitions is %d: give 0 to %d", c.Again, maxAgain)
 	}
+	if c.Again > 0 && of.Windows {
+		return terminal.Usagef("--repetitions are of running totals, and the plan asks for windows: leave them out, and give another --seed")
+	}
 	for _, n := range c.Withheld {
 		if n < 1 || n > of.Rounds {
 			return terminal.Usagef("--withheld names round %d: give 1 to %d", n, of.Rounds)
