@@ -149,7 +149,7 @@ func TestWindowsErrByWhatIsSaid(t *testing.T) {
 	p := example.Windowed(t, rounds, 2, plan.NoiseAggregators)
 	for _, lost := range [][]int{nil, {1, 5}} {
 		var window, gaps, squares []float64
-		for seed := range uint64(60) {
+		for seed := range uint64(100) {
 			out := visited(t, p, 1000, lost, seed)
 			w := out.Model.Windows()
 			said := out.Public.Truth.Rounds
