@@ -71,7 +71,7 @@ func TestInadmissibleParameters(t *testing.T) {
 	l := clustered(1, 5, "")
 	l.Heterogeneity = 0.416
 	m, err := b.Measure(experiments.Cell{Dataset: "mnist", Seed: 1, Runs: 1, Labels: l})
-	if err != nil || m.Result != nil || !strings.Contains(m.Reason, "threshold 0.416") {
+	if err != nil || m.Result != nil || !strings.Contains(m.Reason, "least share of 0.416") {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if _, err := Run(experiments.Cell{Dataset: "mnist", Runs: 1, Labels: experiments.Labels{Method: experiments.UniformRR, Epsilon: 1, Against: 9}}, set, quiet); err == nil {

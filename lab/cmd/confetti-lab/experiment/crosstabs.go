@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
@@ -59,6 +61,9 @@ func (c experimentCrosstabs) Run(std terminal.Streams) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	if err := c.runs(); err != nil {
+		return err
+	}
 	cell, err := c.cell()
 	if err != nil {
 		return err
@@ -92,6 +97,17 @@ func (c experimentCrosstabs) Run(std terminal.Streams) error {
 		if _, err := fmt.Fprintln(std.Out, line); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// runs reports that the Python that was named does not run. Where none was named, rivals without one are left out.
+func (c experimentCrosstabs) runs() error {
+	if c.Python == "python3" || slices.Equal(c.Ways, []string{"none"}) {
+		return nil
+	}
+	if out, err := exec.Command(c.Python, "-c", "print(6 * 7)").Output(); err != nil || strings.TrimSpace(string(out)) != "42" {
+		return fmt.Errorf("--python %s is no Python that runs: name one with the packages of lab/crosstabs/rivals.txt, or leave it out", c.Python)
 	}
 	return nil
 }
