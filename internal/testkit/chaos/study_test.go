@@ -308,7 +308,8 @@ func quiet(takes string) schedule {
 			s.events = append(s.events, event{do: "report", who: deviceName(d)})
 		}
 		s.events = append(s.events, event{do: "close"}, event{do: "step", who: hopName(0, 0)}, event{do: "conclude"},
-			event{do: "step", who: "analyzer"}, event{do: "step", who: "analyzer"}, event{do: "crash", who: "analyzer"}, event{do: "step", who: "analyzer"})
+			event{do: "step", who: "analyzer"}, event{do: "step", who: "analyzer"}, event{do: "crash", who: "analyzer"},
+			event{do: "clock", who: "analyzer", n: 60}, event{do: "step", who: "analyzer"}, event{do: "clock", who: "analyzer"})
 	}
 	return s
 }
