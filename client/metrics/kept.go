@@ -132,12 +132,12 @@ func (s *state) forget() {
 	}
 }
 
-// counts reports whether the device counted the metric in the whole of a period that began then: as its series asks
-// it, or as it is asked now, which the person has agreed to.
+// counts reports whether the device counted the metric in the whole of a period that began then, and the person has
+// agreed to it as its series asks it. Who agrees to another one in between says nothing of this one any more.
 func (s *state) counts(m Metric, listed map[string]Metric, from time.Time) bool {
 	a, agreed := s.Agreed[m.Name]
 	now, still := listed[m.Name]
-	return agreed && still && now.Kind == m.Kind && (a.To == m.hash() || a.To == now.hash()) && !a.Since.After(from) && !m.Ended(from)
+	return agreed && still && now.Kind == m.Kind && a.To == m.hash() && !a.Since.After(from) && !m.Ended(from)
 }
 
 // fits returns the value as the metric keeps it, and says if it is outside its domain. One with nothing to keep is

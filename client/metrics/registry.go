@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/plan"
@@ -83,6 +84,7 @@ func (m Metric) Validate() error {
 	require((m.Kind == "set") == (m.Most >= 1 && m.Most <= len(m.Values)), "most is of a set: how many items a device may say, at most as many as there are")
 	require(slices.Contains(periods, m.Every), "every must be one of %s", strings.Join(periods, ", "))
 	require(strings.TrimSpace(m.Why) != "", "why is missing: people are told it")
+	require(!strings.ContainsFunc(m.Why+m.Owner, unicode.IsControl), "why and owner are one line each, without control characters")
 	require(strings.TrimSpace(m.Owner) != "", "owner is missing: somebody answers for it")
 	_, err := m.last()
 	require(err == nil, "ends must be a day such as 2027-06-30")

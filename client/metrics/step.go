@@ -85,15 +85,24 @@ func (a *App) keep() error {
 		if now.Before(s.Seen.Add(-backwards)) {
 			back = fmt.Errorf("metrics: the device's clock shows %s, and showed %s before: it was set back; what was said is not said again", now.UTC().Format(time.RFC3339), s.Seen.UTC().Format(time.RFC3339))
 		}
-		s.Seen = now.UTC()
+		if len(s.Agreed) > 0 { // before, the device keeps nothing, not even when it was used
+			s.Seen = now.UTC()
+		}
 		for name, one := range drawn {
 			if s.Seasons[name] == nil {
 				s.Seasons[name] = one
 			}
 		}
+		open := map[string]bool{}
 		for _, series := range r.Series {
 			for number := range current(series, now) {
+				open[id(series, number)] = true
 				s.record(series, number, listed, taken, now)
+			}
+		}
+		for name, one := range s.Seasons {
+			if !open[name] { // nobody asks for what is kept of it any more
+				one.Kept = nil
 			}
 		}
 		return nil

@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
@@ -263,9 +265,11 @@ type TrainingSet struct {
 	Relabelled
 }
 
-// Files of a training set.
+// TrainingFile has the rows of a training set.
+const TrainingFile = "labels.csv"
+
+// Its other files.
 const (
-	trainingFile = "labels.csv"
 	matrixFile   = "matrix.csv"
 	pythonFile   = "train.py"
 	rFile        = "train.R"
@@ -273,6 +277,47 @@ const (
 	clusterColumn = "cluster"
 	weightColumn  = "weight "
 )
+
+// head returns the names of the written columns.
+func (s TrainingSet) head(columns []int) (head []string) {
+	for _, i := range columns {
+		head = append(head, s.Table.names[i])
+	}
+	head = append(head, s.Label)
+	if len(s.Names) > 0 {
+		head = append(head, clusterColumn)
+	}
+	for _, class := range s.Classes {
+		head = append(head, weightColumn+class)
+	}
+	return head
+}
+
+// Asked reports in what a kept file of rows is another one than would be written now: the plan, which is the same, names
+// neither public columns nor the clusters of rows.
+func (s TrainingSet) Asked(path string) error {
+	columns, err := s.Table.Published(len(s.Names) > 0)
+	if err != nil {
+		return err
+	}
+	text, err := atomicfile.Read(path)
+	if err != nil {
+		return err
+	}
+	kept, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(kept) == 0 {
+		return fmt.Errorf("%s is damaged: ask under another --as-of, which is charged", path)
+	}
+	if !slices.Equal(kept[0], s.head(columns)) {
+		return errors.New("this was asked before, with other public columns: give the same --drop, or write from what was kept then; under another --as-of it is charged")
+	}
+	for row, line := range kept[1:] {
+		if len(s.Names) > 0 && row < len(s.Of) && line[len(columns)+1] != s.Names[s.Of[row]] {
+			return errors.New("this was asked before, with rows in other clusters: give the same ones, or another --as-of, which is charged")
+		}
+	}
+	return nil
+}
 
 // Files returns the table with its noisy labels and weights, the weights by cluster and label, and lines that train with
 // them.
@@ -283,23 +328,18 @@ func (s TrainingSet) Files() (map[string][]byte, error) {
 	}
 	var t, m bytes.Buffer
 	w, matrix := csv.NewWriter(&t), csv.NewWriter(&m)
-	var head []string
-	for _, i := range columns {
-		head = append(head, s.Table.names[i])
-	}
-	head = append(head, s.Label)
 	first := []string{s.Label}
 	if len(s.Names) > 0 {
-		head, first = append(head, clusterColumn), []string{clusterColumn}
+		first = []string{clusterColumn}
 		if s.Meant != nil {
 			first = append(first, "rows")
 		}
 		first = append(first, s.Label)
 	}
 	for _, class := range s.Classes {
-		head, first = append(head, weightColumn+class), append(first, weightColumn+class)
+		first = append(first, weightColumn+class)
 	}
-	w.Write(head) // Error tells, as of the rest
+	w.Write(s.head(columns)) // Error tells, as of the rest
 	matrix.Write(first)
 	for c, of := range s.Loss {
 		for y, weights := range of {
@@ -327,16 +367,17 @@ func (s TrainingSet) Files() (map[string][]byte, error) {
 	w.Flush()
 	matrix.Flush()
 	python, r := s.lines(columns)
-	return map[string][]byte{trainingFile: t.Bytes(), matrixFile: m.Bytes(), pythonFile: []byte(python), rFile: []byte(r)}, cmp.Or(w.Error(), matrix.Error())
+	return map[string][]byte{TrainingFile: t.Bytes(), matrixFile: m.Bytes(), pythonFile: []byte(python), rFile: []byte(r)}, cmp.Or(w.Error(), matrix.Error())
 }
 
 // Published returns which public columns are written, beside others of our own, whose names none may have.
 func (t *LabelledTable) Published(clusters bool) (columns []int, err error) {
-	for i, name := range t.names {
+	for i, name := range append(slices.Clone(t.names), t.label) {
 		switch {
 		case slices.Contains(t.drop, name):
 		case name == clusterColumn && clusters || strings.HasPrefix(name, weightColumn):
 			return nil, fmt.Errorf("column %q has a name that the written table needs for its own: give it another, or leave it out with --drop", name)
+		case i == len(t.names): // the label's own, which is written behind them
 		default:
 			columns = append(columns, i)
 		}
@@ -387,12 +428,12 @@ func (s TrainingSet) lines(columns []int) (python, r string) {
 	python = fmt.Sprintf(`import csv, numpy as np; t = list(csv.DictReader(open(%s, encoding="utf-8", newline="")))
 x = np.array([[1.0] + [float(r[c]) for c in %s] + [float(r[c] == v) for c, v in %s] for r in t])
 model = np.linalg.lstsq(x, np.array([[float(r[c]) for c in %s] for r in t]), rcond=None)[0]  # the largest of a row of x @ model is its label
-`, literal(trainingFile), literal(append([]string{}, numbers...)), literal(pairs), literal(weights))
+`, literal(TrainingFile), literal(append([]string{}, numbers...)), literal(pairs), literal(weights))
 	vector := func(names []string) string { return "c(" + strings.Trim(literal(names), "[]") + ")" }
 	r = fmt.Sprintf(`t <- read.csv(%s, check.names = FALSE, encoding = "UTF-8")
 y <- as.matrix(t[%s])
 model <- lm(y ~ ., t[%s])  # the largest of a row of predict(model, t) is its label
-`, literal(trainingFile), vector(weights), vector(append(numbers, words...)))
+`, literal(TrainingFile), vector(weights), vector(append(numbers, words...)))
 	return python, r
 }
 

@@ -21,6 +21,9 @@ func (p Plan) notes(r release.Release) []string {
 		}
 		notes = append(notes, fmt.Sprintf("Release %d of %s that the holder's ledger has. All of them together, and what it will admit later, keep epsilon %s at delta %s (%s): it refuses what is beyond. The table as of %s.",
 			l.Releases, p.Plan.Route.Table.People, account.AtMost(l.Epsilon, 4), account.AtMost(l.Delta, 3), neighbours, p.Plan.Route.Table.AsOf))
+		if p.Plan.Budget.Adjacency == plan.AdjacencyLabel {
+			notes = append(notes, "That is promised to labels alone: columns that were published beside them as they are have no protection, here or in any other release.")
+		}
 	}
 	for i, c := range r.Crowds {
 		if c.Failed {

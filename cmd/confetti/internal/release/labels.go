@@ -112,7 +112,9 @@ func (c privatize) Run(std terminal.Streams) error {
 	for i, one := range t.Labels {
 		rows[i] = curator.Labelled{Cluster: clusters.Of[i], Label: slices.Index(classes, one)}
 	}
-	return c.publish(std, proto, text, func(charged curator.Charged) error {
+	set := curator.TrainingSet{Table: t, Label: c.Label, Classes: classes, Clusters: clusters}
+	same := func(folder string) error { return set.Asked(filepath.Join(folder, curator.TrainingFile)) }
+	return c.publish(std, proto, text, same, func(charged curator.Charged) error {
 		r, model, out, err := curator.Relabel(proto, rows, charged.Ledger, rng.New())
 		if err != nil {
 			return err
@@ -120,7 +122,7 @@ func (c privatize) Run(std terminal.Streams) error {
 		if out.None > int64(len(rows)/20) {
 			fmt.Fprintf(std.Err, "note: about %s of %s rows have a label that is none of --classes, by a count with noise\n", terminal.Thousands(int(out.None)), terminal.Thousands(len(rows)))
 		}
-		set := curator.TrainingSet{Table: t, Label: c.Label, Classes: classes, Clusters: clusters, Relabelled: out}
+		set.Relabelled = out
 		files, err := set.Files()
 		if err != nil {
 			return err
@@ -154,6 +156,9 @@ func (c privatize) classes() ([]string, error) {
 	faults.Require(c.Smallest >= 0, "--smallest is %d: give a number of rows", c.Smallest)
 	faults.Require(c.LeastShare == 0 || c.Method == byCluster, "--least-share is of --method %s: leave it out", byCluster)
 	faults.Require(c.LeastShare >= 0 && !math.IsNaN(c.LeastShare), "--least-share is %v: give a number above 0, at most one over the number of classes", c.LeastShare)
+	for _, name := range c.Drop {
+		faults.Require(!slices.Contains(c.ClustersBy, name), "--drop and --clusters-by both have %q: each row's cluster would tell what is left out; take it from one of them", name)
+	}
 	faults = append(faults, terminal.Writable(c.Out))
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -175,11 +180,16 @@ func (c privatize) classes() ([]string, error) {
 }
 
 // sixErrors times the inverse of epsilon is six standard errors of a count with discrete Laplace noise of two numbers.
+// Two thirds of the epsilon of cluster-rr are spent on its counts.
 const sixErrors = 17
 
 // clusters returns those of the rows.
 func (c privatize) clusters(t *curator.LabelledTable) (all curator.Clusters, err error) {
-	smallest := cmp.Or(c.Smallest, int(math.Ceil(sixErrors/c.Epsilon)))
+	counts := c.Epsilon
+	if c.Method == byCluster {
+		counts *= 2. / 3
+	}
+	smallest := cmp.Or(c.Smallest, int(math.Ceil(sixErrors/counts)))
 	if c.Clusters == "" {
 		return t.By(c.ClustersBy, c.Parts, smallest)
 	}

@@ -57,8 +57,8 @@ type holding struct {
 }
 
 // publish charges a release of a table with this text, has it drawn into the folder where it is kept, and shows it; or
-// shows what was kept of the same question.
-func (c holding) publish(std terminal.Streams, proto *protocol.Protocol, text []byte, draw func(curator.Charged) error) error {
+// shows what was kept of the same question. Same refuses what was kept where the question has more than its plan says.
+func (c holding) publish(std terminal.Streams, proto *protocol.Protocol, text []byte, same func(folder string) error, draw func(curator.Charged) error) error {
 	ledger, err := c.open()
 	if err != nil {
 		return err
@@ -69,6 +69,11 @@ func (c holding) publish(std terminal.Streams, proto *protocol.Protocol, text []
 		return err
 	}
 	if charged.Again {
+		if same != nil {
+			if err := same(charged.Folder); err != nil {
+				return err
+			}
+		}
 		fmt.Fprintln(std.Err, "note: this was asked before, and is shown as it was kept; nothing is charged")
 		if charged.Changed {
 			fmt.Fprintln(std.Err, "note: the table is not the one that was counted then: give its state another name with --as-of, which is charged")
@@ -150,7 +155,7 @@ func (c releaseMake) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.publish(std, proto, text, func(charged curator.Charged) error {
+	return c.publish(std, proto, text, nil, func(charged curator.Charged) error {
 		r, model, err := curator.Release(proto, rows, charged.Ledger, rng.New())
 		if err != nil {
 			return err
