@@ -540,6 +540,24 @@ func TestOnlyTheDrawnPeriodIsKept(t *testing.T) {
 			t.Fatalf("week %d was drawn, and on day %d the device keeps %+v", drawn.Round, day, kept)
 		}
 	}
+	// The app was away until nobody asked any more.
+	d.at = Times("week", 12).Closes.Add(time.Hour)
+	if err := app.keep(); err != nil || len(d.season().Kept) != 0 {
+		t.Errorf("%v; after its season the device keeps %+v", err, d.season().Kept)
+	}
+}
+
+// Somebody who agrees to a metric as an update asks it has not agreed to what the season asks that runs.
+func TestConsentIsToWhatASeasonAsks(t *testing.T) {
+	asked, now := kinds()[0], kinds()[0]
+	now.Why += " and why"
+	s := &state{Agreed: map[string]agreement{}}
+	from := begins("week", 50)
+	s.agree(map[string]Metric{now.Name: now}, from.Add(-time.Hour))
+	listed := map[string]Metric{now.Name: now}
+	if s.counts(asked, listed, from) || !s.counts(now, listed, from) {
+		t.Error("a yes to another question answers this one")
+	}
 }
 
 // full is a disk that has no room for what is counted.
