@@ -270,9 +270,9 @@ const TrainingFile = "labels.csv"
 
 // Its other files.
 const (
-	matrixFile   = "matrix.csv"
-	pythonFile   = "train.py"
-	rFile        = "train.R"
+	matrixFile = "matrix.csv"
+	pythonFile = "train.py"
+	rFile      = "train.R"
 
 	clusterColumn = "cluster"
 	weightColumn  = "weight "
