@@ -100,7 +100,7 @@ func (q *Question) Compare() []question.Comparison {
 	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (%s); one that %.2g %% hold is told from none. ", n, least, most, map[bool]string{true: "one standard error", false: "about one standard error: the release measures it"}[q.Summed()], 100*told*most/float64(n))
 	says += fmt.Sprintf("Ranges of all that can be asked hold at once: they are %.1f errors to each side. One charge covers %s, and asking of the release is free. ", s.Quantile(level), terms.Count(q.code.Pairs(), "table"))
 	if q.Summed() {
-		says += fmt.Sprintf("A device proves that it marks %s at most, and not which: one who lies moves a count by up to %.1f.", terms.Count(q.code.Pairs(), "cell"), math.Ceil(10*tables.Moved(q.code.Shape))/10)
+		says += fmt.Sprintf("A device proves that it marks %s at most, and not which: one who lies moves what can be asked for by up to %.1f.", terms.Count(q.code.Pairs(), "cell"), math.Ceil(10*tables.Moved(q.code.Shape, s.Ordered))/10)
 	} else {
 		says += fmt.Sprintf("One who lies counts for about %.0f respondents in one cell: where people are hostile, have two aggregators add up what devices prove (--route sum).", math.Ceil(q.liar()))
 	}

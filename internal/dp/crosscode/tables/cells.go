@@ -37,57 +37,95 @@ func FromCells(code *crosscode.Code, respondents int, cells []float64, err float
 	return Again(code, respondents, err, columns, pairs)
 }
 
-// Moved returns by how much one who marks as many cells as there are pairs, wherever it likes, moves a count as it is of two
-// columns, at most.
-func Moved(s crosscode.Shape) (most float64) {
-	across := make([]float64, len(s.Sizes))
-	for a := range s.Sizes {
-		for b, k := range s.Sizes {
-			if b != a {
-				across[a] += 1 / float64(k)
+// Moved returns by how much one who marks as many cells as there are pairs, wherever it likes, moves a count as it is, at most:
+// of whatever Questions counts, where the values of some columns are in order.
+func Moved(s crosscode.Shape, ordered []bool) (most float64) {
+	type column struct {
+		size    int
+		ordered bool
+	}
+	sizes := map[int]int{} // how many columns have so many values
+	for _, k := range s.Sizes {
+		sizes[k]++
+	}
+	seen := map[[2]column]bool{}
+	for b, kb := range s.Sizes {
+		for a, ka := range s.Sizes[:b] {
+			pair := [2]column{{ka, ordered[a]}, {kb, ordered[b]}}
+			if seen[pair] { // columns of one size are moved alike
+				continue
+			}
+			seen[pair] = true
+			for _, m := range asked(ka, ordered[a]) {
+				for _, n := range asked(kb, ordered[b]) {
+					most = max(most, moved(sizes, s.Pairs(), [2]int{ka, kb}, [2]int{m, n}))
+				}
 			}
 		}
 	}
+	return most
+}
+
+// asked returns of how many values of a column a count may be; all of them say nothing of it.
+func asked(size int, ordered bool) []int {
+	if !ordered {
+		return []int{1, size - 1, size}
+	}
+	all := make([]int, size)
+	for i := range all {
+		all[i] = i + 1
+	}
+	return all
+}
+
+// moved returns by how much so many marks move the count of some values of one column with some of another, at most.
+func moved(sizes map[int]int, marks int, size, values [2]int) float64 {
 	type cells struct {
 		each float64 // by what one moves the count
 		many int
 	}
-	for a, ka := range s.Sizes {
-		for b := a + 1; b < len(s.Sizes); b++ {
-			kb := s.Sizes[b]
-			fa, fb := float64(ka), float64(kb)
-			var all []cells
-			// beside adds what the tables of a column with all others tell of a value of it, and its own is added to.
-			beside := func(a, own int, k, other float64) (rows, rest float64) {
-				for c, kc := range s.Sizes {
-					if w := 1 / (float64(kc) * across[a] * other); c == own {
-						rows, rest = w*(1-1/k), -w/k
-					} else if c != a {
-						all = append(all, cells{w * (1 - 1/k), kc}, cells{-w / k, kc * (int(k) - 1)})
-					}
-				}
-				return rows, rest
+	var all []cells
+	var share, row [2]float64 // of a mark in their own table a column counts so much
+	for i, k := range size {
+		share[i] = float64(values[i]) / float64(k)
+		across := -1 / float64(k) // a column stands in the tables of all others
+		for other, columns := range sizes {
+			across += float64(columns) / float64(other)
+		}
+		row[i] = 1 / (float64(size[1-i]) * across)
+		for other, columns := range sizes { // tables of the column with a third one
+			if other == k {
+				columns--
 			}
-			row, otherRows := beside(a, b, fa, fb)
-			column, otherColumns := beside(b, a, fb, fa)
-			all = append(all,
-				cells{(1-1/fa)*(1-1/fb) + row + column, 1},
-				cells{-(1-1/fa)/fb + row + otherColumns, kb - 1},
-				cells{-(1-1/fb)/fa + otherRows + column, ka - 1},
-				cells{1/(fa*fb) + otherRows + otherColumns, (ka - 1) * (kb - 1)})
-			slices.SortFunc(all, func(x, y cells) int { return cmp.Compare(y.each, x.each) })
-			up, down := 1/(fa*fb), -1/(fa*fb)
-			for i, left, below := 0, s.Pairs(), s.Pairs(); i < len(all); i++ {
-				n := min(left, all[i].many)
-				left -= n
-				up += max(0, all[i].each) * float64(n)
-				least := all[len(all)-1-i]
-				n = min(below, least.many)
-				below -= n
-				down += max(0, -least.each) * float64(n)
+			if other == size[1-i] {
+				columns--
 			}
-			most = max(most, up, down)
+			weight := float64(values[1-i]) / float64(size[1-i]) / (float64(other) * across)
+			all = append(all, cells{weight * (1 - share[i]), columns * other * values[i]}, cells{-weight * share[i], columns * other * (k - values[i])})
 		}
 	}
-	return most
+	for _, within := range [][2]float64{{1, 1}, {1, 0}, {0, 1}, {0, 0}} {
+		x, y := within[0]-share[0], within[1]-share[1]
+		many := 1
+		for i, in := range within {
+			if in == 1 {
+				many *= values[i]
+			} else {
+				many *= size[i] - values[i]
+			}
+		}
+		all = append(all, cells{x*y + share[1]*row[0]*x + share[0]*row[1]*y, many})
+	}
+	slices.SortFunc(all, func(x, y cells) int { return cmp.Compare(y.each, x.each) })
+	up, down := share[0]*share[1], -share[0]*share[1] // who answers is one respondent more
+	for i, left, below := 0, marks, marks; i < len(all); i++ {
+		n := min(left, all[i].many)
+		left -= n
+		up += max(0, all[i].each) * float64(n)
+		least := all[len(all)-1-i]
+		n = min(below, least.many)
+		below -= n
+		down += max(0, -least.each) * float64(n)
+	}
+	return max(up, down)
 }

@@ -76,9 +76,12 @@ func (s *Sums) Fit(target, value int, sampled bool) (Fit, error) {
 	for i := range weights {
 		weights[i] = dot(inverse[i], right)
 	}
-	variance := hold * (1 - hold/n)
-	left := max(0, variance-(dot(weights, right)-hold*hold/n))
-	f.Explained = min(1, max(0, 1-left/variance))
+	variance, left := 0.0, 0.0
+	if hold > 0 && hold < n { // noise may take a count beyond: nobody varies then, and nothing is explained
+		variance = hold * (1 - hold/n)
+		left = max(0, variance-(dot(weights, right)-hold*hold/n))
+		f.Explained = min(1, max(0, 1-left/variance))
+	}
 	toward := func(own int, functional []float64) float64 {
 		u := make([]float64, size)
 		for i := range u {

@@ -542,3 +542,22 @@ func TestWeighedErrors(t *testing.T) {
 		}
 	}
 }
+
+// Of a value whose count noise takes below zero, or beyond all respondents, no model says that it explains anything, and no error
+// is less than none.
+func TestFitOfAnImpossibleCount(t *testing.T) {
+	code := crosscode.New(crosscode.Shape{Sizes: []int{3, 2}})
+	for _, hold := range []float64{-400, -20, 1400} {
+		rest := (1000 - hold) / 4
+		s := fromCells(t, code, 1000, []float64{hold/2 + 50, hold/2 - 50, rest, rest, rest - 30, rest + 30}, 5)
+		for _, sampled := range []bool{false, true} {
+			f, err := s.Fit(0, 0, sampled)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Explained != 0 || !(f.Share.StdErr > 0) || !(f.Effects[1][0].StdErr > 0) {
+				t.Errorf("%v of 1000: a model explains %v, its share is %+v, and an effect %+v", hold, f.Explained, f.Share, f.Effects[1][0])
+			}
+		}
+	}
+}
