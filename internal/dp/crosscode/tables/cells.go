@@ -37,8 +37,8 @@ func FromCells(code *crosscode.Code, respondents int, cells []float64, err float
 	return Again(code, respondents, err, columns, pairs)
 }
 
-// Moved returns by how much one who marks as many cells as there are pairs, wherever it likes, moves a count as it is, at most:
-// of whatever Questions counts, where the values of some columns are in order.
+// Moved returns by how much one moves a count as it is, at most, who marks as many cells as there are pairs, wherever it
+// likes. Counts are all that Questions counts, where the values of some columns are in order.
 func Moved(s crosscode.Shape, ordered []bool) (most float64) {
 	type column struct {
 		size    int

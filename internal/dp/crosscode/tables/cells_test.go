@@ -89,8 +89,8 @@ func TestCellsTellTables(t *testing.T) {
 	}
 }
 
-// Who marks as many cells as there are pairs, wherever it likes, moves no count that can be asked for by more than is said, and
-// some by as much: by moving each cell, and taking the best. The twin looks at single values of two columns alone.
+// Who marks as many cells as there are pairs moves no count that can be asked for by more than is said, and some by as much.
+// Each cell is moved, and the best are taken. The twin looks at single values of two columns alone.
 func TestMoved(t *testing.T) {
 	caught := 0
 	for _, c := range []struct {

@@ -543,8 +543,8 @@ func TestWeighedErrors(t *testing.T) {
 	}
 }
 
-// Of a value whose count noise takes below zero, or beyond all respondents, no model says that it explains anything, and no error
-// is less than none.
+// Noise may take a value's count below zero, or beyond all respondents. No model of it explains anything then, and each error is
+// a number.
 func TestFitOfAnImpossibleCount(t *testing.T) {
 	code := crosscode.New(crosscode.Shape{Sizes: []int{3, 2}})
 	for _, hold := range []float64{-400, -20, 1400} {
