@@ -139,7 +139,10 @@ func (t *LabelledTable) By(columns []string, parts, smallest int) (c Clusters, e
 			return c, err
 		}
 		if numbers, numeric := numbered(cells); numeric {
-			cells = cut(cells, numbers, parts)
+			cells = cut(numbers, parts)
+		}
+		if len(slices.Compact(slices.Sorted(slices.Values(cells)))) < 2 {
+			return c, fmt.Errorf("column %q makes no clusters: all rows have the same there: leave it out of --clusters-by", name)
 		}
 		for row := range keys {
 			if i > 0 {
@@ -151,18 +154,23 @@ func (t *LabelledTable) By(columns []string, parts, smallest int) (c Clusters, e
 	return merged(keys, smallest)
 }
 
-// cut names the part that each number is in, of so many of as many rows each; a number is what it is where few differ.
-func cut(cells []string, numbers []float64, parts int) []string {
+// cut names the part that each number is in, of so many of as many rows each; a number is what it is where few differ. Where one number
+// is most of a column parts are fewer, and still at least two.
+func cut(numbers []float64, parts int) []string {
 	sorted := slices.Sorted(slices.Values(numbers))
-	if len(slices.Compact(slices.Clone(sorted))) <= parts {
-		return cells
+	out := make([]string, len(numbers))
+	different := slices.Compact(slices.Clone(sorted))
+	if len(different) <= parts {
+		for i, x := range numbers {
+			out[i] = fmt.Sprint(x)
+		}
+		return out
 	}
-	var edges []float64 // where parts end, but the last
+	var edges []float64 // where parts end, but the last: nothing is below the first number
 	for k := 1; k < parts; k++ {
-		edges = append(edges, sorted[len(sorted)*k/parts])
+		edges = append(edges, max(different[1], sorted[len(sorted)*k/parts]))
 	}
 	edges = slices.Compact(edges)
-	out := make([]string, len(cells))
 	for i, x := range numbers {
 		part := 0
 		for part < len(edges) && x >= edges[part] {

@@ -47,42 +47,58 @@ func labelled(t testing.TB, report, law string, epsilon float64, records int, cl
 	return proto
 }
 
-// views is the exact law of what is published of a cluster of one row with this label and a hundred others with the second:
-// its noisy counts, and the label of that row. Those of the others follow from the counts and their own alone. The noise
-// is cut off where it is far below delta.
-func views(t testing.TB, proto *protocol.Protocol, own int, decay float64) map[[3]int]float64 {
+// far is where the enumerated noise is cut off, far below delta.
+const far = 30
+
+// views is the exact law of what is drawn of a cluster of one row with this label, -1 for none of the plan's, and a hundred others
+// with the second: the noisy counts of both labels and of none, and the label of that row. Those of the others follow from the
+// counts and their own alone. The noise of each number has its decay; 0 for none.
+func views(t testing.TB, proto *protocol.Protocol, own int, decays [3]float64) []float64 {
 	t.Helper()
-	const far, others = 90, 100
+	const others, side = 100, 2*far + 1
 	q := proto.Question.(*label.Question)
-	counts := [2]int{0, others}
-	counts[own]++
 	second := proto.Plan.Question.Label.Randomizer // of resampling
-	z := noise.DiscreteLaplace{Decay: decay}
-	law := map[[3]int]float64{}
-	for a := -far; a <= far; a++ {
-		for b := others - far; b <= others+far; b++ {
-			p := math.Exp(z.LogProb(a-counts[0]) + z.LogProb(b-counts[1]))
-			shares, err := q.Shares([]estimate.Value{{Mean: float64(a), StdErr: 1}, {Mean: float64(b), StdErr: 1}}, others+1, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for said, share := range shares {
-				report := share
-				if second != nil {
-					report *= 1 - second.Keep
-					if said == own {
-						report += second.Keep
-					}
-				}
-				law[[3]int{a, b, said}] += p * report
+	before := [3]int{0, others, 0}                 // without that row
+	var law [3][side]float64
+	for i := range law {
+		held := before[i]
+		if i == own || i == 2 && own < 0 {
+			held++
+		}
+		for at := range law[i] {
+			z := before[i] + at - far - held
+			if decays[i] > 0 {
+				law[i][at] = math.Exp(noise.DiscreteLaplace{Decay: decays[i]}.LogProb(z))
+			} else if z == 0 {
+				law[i][at] = 1
 			}
 		}
 	}
-	return law
+	out := make([]float64, 0, 2*side*side*side)
+	for a, p := range law[0] {
+		for b, r := range law[1] {
+			for c, s := range law[2] {
+				counts := []estimate.Value{{Mean: float64(a - far), StdErr: 1}, {Mean: float64(others + b - far), StdErr: 1}}
+				shares, err := q.Shares(counts, others+1, int64(c-far))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for said, share := range shares {
+					if second != nil && own >= 0 {
+						if share *= 1 - second.Keep; said == own {
+							share += second.Keep
+						}
+					}
+					out = append(out, p*r*s*share)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // hockey is delta at an epsilon, the larger of both directions.
-func hockey(a, b map[[3]int]float64, epsilon float64) float64 {
+func hockey(a, b []float64, epsilon float64) float64 {
 	there, back := 0.0, 0.0
 	for view, p := range a {
 		there += math.Max(0, p-math.Exp(epsilon)*b[view])
@@ -91,11 +107,11 @@ func hockey(a, b map[[3]int]float64, epsilon float64) float64 {
 	return math.Max(there, back)
 }
 
-// One label exchanged changes all that is published of its cluster by no more than epsilon and delta: the whole law of noisy
-// counts and labels is enumerated. Most of the epsilon is needed, and the twins, noise for one count where a label moves
-// two and a label that stays more often than is said, are beyond it.
+// One label exchanged, for another or for one that the plan does not name, changes all that is drawn of its cluster by no more
+// than epsilon and delta: the whole law of noisy counts, that of none too, and labels is enumerated. Most of the epsilon is needed, and the
+// twins are beyond it: noise for one count where a label moves two, none on the count of none, and a label that stays more often than is said.
 func TestLabelsKeepTheirPromise(t *testing.T) {
-	const epsilon = 1.0
+	const epsilon = 2.0
 	for _, report := range []string{plan.LabelClusters, label.Resampled} {
 		proto := labelled(t, report, plan.LawLaplace, epsilon, 2, "the one", "the other")
 		promise, err := proto.Promise()
@@ -105,18 +121,32 @@ func TestLabelsKeepTheirPromise(t *testing.T) {
 		if g := promise.Shuffled; g.Adjacency != account.Label || g.Trust != account.Central || g.Epsilon > epsilon || g.Epsilon < 0.98*epsilon {
 			t.Errorf("%s: %+v", report, g)
 		}
-		decay := proto.Plan.Route.Table.Decay
-		delta := func(proto *protocol.Protocol, epsilon, decay float64) float64 {
-			return hockey(views(t, proto, 0, decay), views(t, proto, 1, decay), epsilon)
+		d := proto.Plan.Route.Table.Decay
+		of := func(proto *protocol.Protocol, decays ...float64) func(epsilon float64, labels ...int) float64 {
+			laws := map[int][]float64{}
+			return func(epsilon float64, labels ...int) float64 {
+				for _, own := range labels {
+					if laws[own] == nil {
+						laws[own] = views(t, proto, own, [3]float64(decays))
+					}
+				}
+				return hockey(laws[labels[0]], laws[labels[1]], epsilon)
+			}
 		}
-		if d := delta(proto, epsilon, decay); d > 1e-7 {
-			t.Errorf("%s: delta %g at epsilon %v", report, d, epsilon)
+		delta := of(proto, d, d, d)
+		for _, pair := range [][]int{{0, 1}, {0, -1}, {1, -1}} {
+			if got := delta(epsilon, pair...); got > 1e-7 {
+				t.Errorf("%s, labels %v: delta %g at epsilon %v", report, pair, got, epsilon)
+			}
 		}
-		if d := delta(proto, 0.85*epsilon, decay); d < 1e-7 {
-			t.Errorf("%s: a much smaller epsilon holds, too: delta %g", report, d)
+		if got := delta(0.85*epsilon, 0, 1); got < 1e-7 {
+			t.Errorf("%s: a much smaller epsilon holds, too: delta %g", report, got)
 		}
-		if d := delta(proto, epsilon, 2*decay); d < 1e-4 {
-			t.Errorf("%s: half of the noise is not found: delta %g", report, d)
+		if got := of(proto, 2*d, 2*d, 2*d)(epsilon, 0, 1); got < 1e-4 {
+			t.Errorf("%s: half of the noise is not found: delta %g", report, got)
+		}
+		if got := of(proto, d, d, 0)(epsilon, 0, -1); got < 1e-4 {
+			t.Errorf("%s: a count of none without noise is not found: delta %g", report, got)
 		}
 		if report == label.Resampled {
 			p := proto.Plan
@@ -130,8 +160,8 @@ func TestLabelsKeepTheirPromise(t *testing.T) {
 			if _, err := loose.Promise(); err == nil || !strings.Contains(err.Error(), "does not hold") {
 				t.Errorf("labels that stay half of the time are promised: %v", err)
 			}
-			if d := delta(loose, epsilon, decay); d < 1e-4 {
-				t.Errorf("labels that stay half of the time are not found: delta %g", d)
+			if got := of(loose, d, d, d)(epsilon, 0, 1); got < 1e-4 {
+				t.Errorf("labels that stay half of the time are not found: delta %g", got)
 			}
 		}
 	}
@@ -155,7 +185,7 @@ func TestPublishedLabelsFollowTheirLaw(t *testing.T) {
 		return model.(*label.Model), out
 	}
 	counted := labelled(t, plan.LabelClusters, plan.LawLaplace, 1, n, "even", "odd")
-	noises, nones := make([]int, 2*top+1), 0
+	noises, nones := make([]int, 2*top+1), make([]int, 2*top+1)
 	for range 300 {
 		model, out := draw(counted)
 		for _, table := range model.Counts.Tables {
@@ -167,14 +197,20 @@ func TestPublishedLabelsFollowTheirLaw(t *testing.T) {
 				noises[max(-top, min(top, int(v.Mean)-held))+top]++
 			}
 		}
-		nones += int(out.None)
-	}
-	if mean := float64(nones) / 300; math.Abs(mean-1) > 2 {
-		t.Errorf("rows without a label: %v in the mean, and there is one", mean)
+		nones[max(-top, min(top, int(out.None)-1))+top]++ // there is one
 	}
 	decay := counted.Plan.Route.Table.Decay
 	stattest.GTest(t, lawOf(decay, 0, top), noises)
 	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, lawOf(1.3*decay, 0, top), noises) })
+	one := lawOf(decay, 0, top)
+	both := make([]float64, 2*top+1) // of two clusters
+	for a, p := range one {
+		for b, q := range one {
+			both[max(0, min(2*top, a+b-top))] += p * q
+		}
+	}
+	stattest.GTest(t, both, nones)
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, one, nones) })
 
 	// Of one cluster: how often each label was published of rows with each.
 	tally := func(out curator.Relabelled, own int) []int {
@@ -325,5 +361,53 @@ func TestClustersOfColumns(t *testing.T) {
 		if _, err := table.By([]string{"outcome"}, 2, 1); err == nil || !strings.Contains(err.Error(), `column "outcome" makes no clusters`) {
 			t.Errorf("clusters of labels: %v", err)
 		}
+	}
+}
+
+// Numbers are cut into at least two parts, however many of them are one: as many as the edges that differ. A column that is the same
+// everywhere is refused by its name.
+func TestACutIsOfAtLeastTwoParts(t *testing.T) {
+	for name, c := range map[string]struct {
+		numbers []string
+		want    []string // of the rows
+	}{
+		"most are the least": {[]string{"0", "0", "0", "0", "0", "0", "1", "2", "3"}, []string{"below 1", "below 1", "below 1", "below 1", "below 1", "below 1", "from 1", "from 1", "from 1"}},
+		"most are the most":  {[]string{"1", "2", "3", "9", "9", "9", "9", "9", "9"}, []string{"below 9", "below 9", "below 9", "from 9", "from 9", "from 9", "from 9", "from 9", "from 9"}},
+		"as many each":       {[]string{"4", "1", "3", "2"}, []string{"from 3", "below 3", "from 3", "below 3"}},
+		"few differ":         {[]string{"1", "1.0", "2"}, []string{"1", "1", "2"}},
+	} {
+		file := filepath.Join(t.TempDir(), "table.csv")
+		text := "visits,outcome\n"
+		for _, n := range c.numbers {
+			text += n + ",yes\n"
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		table, err := curator.ReadLabelled(file, "outcome", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := table.By([]string{"visits"}, 2, 1)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for row, cluster := range all.Of {
+			if got := all.Names[cluster]; got != "visits "+c.want[row] {
+				t.Errorf("%s: row %d is in %q, want %q", name, row+1, got, c.want[row])
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(file, []byte("visits,kind,outcome\n3,a,yes\n3.0,b,no\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table, err := curator.ReadLabelled(file, "outcome", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.By([]string{"kind", "visits"}, 2, 1); err == nil || !strings.Contains(err.Error(), `column "visits" makes no clusters: all rows have the same there`) {
+		t.Error(err)
 	}
 }

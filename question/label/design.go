@@ -69,7 +69,7 @@ func designResampled(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 	if ask.Randomizer == nil {
 		return p, errors.New("label: randomizer.flip is missing: the least share of a label in a cluster")
 	}
-	m := randomize.ResampledAt(len(ask.Classes), p.Budget.Epsilon*resampledShare*(1-2*resampledSlack), ask.Randomizer.Flip)
+	m := randomize.ResampledAt(len(ask.Classes), p.Budget.Epsilon*resampledShare, ask.Randomizer.Flip)
 	if err := m.Validate(); err != nil {
 		return p, err
 	}

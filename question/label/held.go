@@ -19,9 +19,6 @@ import (
 // and Flip what the share of one in a cluster is at least.
 const Resampled = "resampled"
 
-// resampledSlack exceeds by far what roundings make of the probability of a label, in parts of an epsilon.
-const resampledSlack = 1e-9
-
 // resampled does what the holder of a table does by Algorithm 1 of LDC: counts of labels in clusters have noise, and each
 // record then keeps its label, or has one drawn by the noisy counts of its cluster.
 type resampled struct {
@@ -61,7 +58,7 @@ func validateResampled(ask plan.Label, ps *plan.Problems) {
 // times as likely from another label, and the loss of any such mechanism is at most that of a number with discrete
 // Laplace noise which moves by one (Kairouz, Oh and Viswanath 2015).
 func (m *resampled) Event(honest int, again bool) account.Event {
-	second := additive.DiscreteLaplace{Noise: m.second.Epsilon() * (1 + resampledSlack), Sensitivity: 1}
+	second := additive.DiscreteLaplace{Noise: m.second.Epsilon(), Sensitivity: 1}
 	return account.All{Events: []account.Event{m.Question.Event(honest, again), second}}
 }
 

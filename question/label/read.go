@@ -21,6 +21,8 @@ type Model struct {
 	Sum      *vector.Model     // of features times label
 	Reports  []Report          // of records, in the order of their numbers
 	Epsilon  float64           // local, of Reports
+	// Decay is that of the discrete Laplace noise on Counts, where a table's holder has drawn it and nothing else errs; 0: another law.
+	Decay float64
 }
 
 // Report is what the device of a public record says its label is.
@@ -40,6 +42,9 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	switch l := learned.(type) {
 	case *histogram.Model:
 		m.Counts = l
+		if t := q.plan.Route.Table; t != nil && t.Law == plan.LawLaplace {
+			m.Decay = t.Decay
+		}
 	case *vector.Model:
 		m.Sum = l
 	}

@@ -15,13 +15,23 @@ import (
 // as from any other (Theorem 1). What finding the shares costs is apart from that.
 type Resampled struct {
 	K        int     // symbols, >= 2
-	Least    float64 // tau, in (0, 1/K]
+	Least    float64 // tau, in [leastShare, 1/K]
 	Resample float64 // lambda, in (0, 1]
 }
 
-// ResampledAt returns the mechanism whose reports are so private, given the least share.
+// leastShare bounds the least share from below: of smaller ones roundings are a large part.
+const leastShare = 1e-6
+
+// rounded bounds what part of the least share roundings take, in finding shares and in drawing by them. A sum of K numbers up to one, of
+// which each is the end of a few steps, is off by some K^2 roundings of one.
+func (m Resampled) rounded() float64 { return 16 * float64(m.K*m.K) * 0x1p-53 / m.Least }
+
+// ResampledAt returns the mechanism whose reports are so private, given the least share. The probability of resampling is
+// rounded as well, which is more of a small epsilon.
 func ResampledAt(k int, epsilon, least float64) Resampled {
-	return Resampled{K: k, Least: least, Resample: 1 / (1 + math.Expm1(epsilon)*least)}
+	m := Resampled{K: k, Least: least}
+	m.Resample = 1 / (1 + math.Expm1(epsilon*(1-2*m.rounded())-0x1p-51/least)*least)
+	return m
 }
 
 // Validate says what is wrong with the parameters. Shares that are above 1/K cannot add up to one.
@@ -29,16 +39,19 @@ func (m Resampled) Validate() error {
 	switch {
 	case m.K < 2:
 		return fmt.Errorf("randomize: resampling of %d symbols: give at least 2", m.K)
-	case !(m.Least > 0 && m.Least*float64(m.K) <= 1+1e-12):
-		return fmt.Errorf("randomize: a least share of %v: give a number above 0 and at most 1/%d", m.Least, m.K)
+	case !(m.Least >= leastShare && m.Least*float64(m.K) <= 1+1e-12):
+		return fmt.Errorf("randomize: a least share of %v: give a number from %v to 1/%d", m.Least, leastShare, m.K)
 	case !(m.Resample > 0 && m.Resample <= 1):
 		return fmt.Errorf("randomize: resampling with probability %v: give a number above 0 and at most 1", m.Resample)
 	}
 	return nil
 }
 
-// Epsilon returns that of a report, given the shares.
-func (m Resampled) Epsilon() float64 { return math.Log1p((1 - m.Resample) / (m.Resample * m.Least)) }
+// Epsilon returns that of a report, given the shares. A share that is smaller by a part of itself makes it larger by at most that
+// part.
+func (m Resampled) Epsilon() float64 {
+	return math.Log1p((1-m.Resample)/(m.Resample*m.Least)) * (1 + m.rounded())
+}
 
 // Shares takes what noise has made of the shares of a cluster into [Least, 1] and makes them add up to one there, in
 // place (lines 4 to 19, Theorem 6): what is too much is taken in proportion to how far they are above the least, what
@@ -94,12 +107,23 @@ func (m Resampled) Law(y int, q []float64) []float64 {
 
 // Draw returns an index with its share: one after the other, each by a coin of what is left.
 func Draw(r *rand.Rand, shares []float64) int {
-	left := 1.0
-	for y, p := range shares[:len(shares)-1] {
-		if rng.Bernoulli(r, rng.Prob(math.Min(1, math.Max(0, p/left)))) {
+	for y, p := range coins(shares) {
+		if rng.Bernoulli(r, rng.Prob(p)) {
 			return y
 		}
-		left = math.Max(left-p, math.SmallestNonzeroFloat64)
 	}
 	return len(shares) - 1
+}
+
+// coins returns how likely each index but the last is, where it is none of the earlier ones.
+func coins(shares []float64) func(func(int, float64) bool) {
+	return func(yield func(int, float64) bool) {
+		left := 1.0
+		for y, p := range shares[:len(shares)-1] {
+			if !yield(y, math.Min(1, math.Max(0, p/left))) {
+				return
+			}
+			left = math.Max(left-p, math.SmallestNonzeroFloat64)
+		}
+	}
 }

@@ -15,6 +15,7 @@ type inClusters struct {
 	likeliest []int                                         // by cluster; -1 of one of which nothing is known
 	common    int                                           // the class of records that lie in such a one
 	counts    [][]estimate.Value                            // by cluster and class; none of one that was withheld
+	decay     float64                                       // of the noise in counts, if the likeliest are the largest ones and this is known
 	find      func(record []float32) (cluster int, ok bool) // nil: clusters are not known
 }
 
@@ -22,13 +23,8 @@ type inClusters struct {
 func (c inClusters) agreement() release.Metric {
 	var own, others []estimate.Value
 	for cluster, likeliest := range c.likeliest {
-		for y, v := range c.counts[cluster] {
-			if y == likeliest {
-				own = append(own, v)
-			} else {
-				others = append(others, v)
-			}
-		}
+		one, rest := unflattered(c.counts[cluster], likeliest, c.decay)
+		own, others = append(own, one...), append(others, rest...)
 	}
 	share, low, high := estimate.Share(estimate.Sum(own), estimate.Sum(others), 0, level)
 	return release.Metric{Name: "agreement", Value: share.Mean, Low: low, High: high, Level: level}

@@ -42,7 +42,7 @@ func describeLabel(m *label.Model, public Public) ([]release.Metric, []release.S
 		Name: "clusters", Tables: []release.Table{c.errors(), c.sizes()},
 		Metrics: []release.Metric{{Name: "smallest_cluster", Value: float64(smallest)}, {Name: "largest_cluster", Value: float64(largest)}},
 	}
-	by := inClusters{classes: m.Asked.Classes, features: m.Asked.Features, likeliest: c.likeliest, common: c.common, counts: counts}
+	by := inClusters{classes: m.Asked.Classes, features: m.Asked.Features, likeliest: c.likeliest, common: c.common, counts: counts, decay: m.Decay}
 	headline = append([]release.Metric{by.agreement()}, headline...)
 	if m.Clusters != nil {
 		by.find = func(row []float32) (int, bool) { return m.Clusters.Nearest(row), true }
@@ -88,17 +88,17 @@ func top(values []estimate.Value) (at int) {
 // errors returns how often each class is taken for another, with intervals.
 func (c *clustered) errors() release.Table {
 	t := release.Table{Name: "errors"}
-	for k, name := range c.Asked.Classes {
-		var wrong, right []estimate.Value
-		for _, table := range c.Counts.Tables {
-			if c.likeliest[table.Crowd] == k {
-				right = append(right, table.Values[k])
-			} else {
-				wrong = append(wrong, table.Values[k])
-			}
+	k := len(c.Asked.Classes)
+	counts, own, others := make([][]estimate.Value, k), make([][]estimate.Value, k), make([][]estimate.Value, k)
+	for _, table := range c.Counts.Tables {
+		right, wrong := unflattered(table.Values, c.likeliest[table.Crowd], c.Decay)
+		for k := range right {
+			counts[k], own[k], others[k] = append(counts[k], table.Values[k]), append(own[k], right[k]), append(others[k], wrong[k])
 		}
-		all := estimate.Sum(append(slices.Clone(wrong), right...))
-		share, low, high := estimate.Share(estimate.Sum(wrong), estimate.Sum(right), 0, level)
+	}
+	for k, name := range c.Asked.Classes {
+		all := estimate.Sum(counts[k])
+		share, low, high := estimate.Share(estimate.Sum(others[k]), estimate.Sum(own[k]), 0, level)
 		t.Rows = append(t.Rows, []release.Cell{release.Named(name), release.Number(all.Mean, all.StdErr), release.Number(share.Mean, share.StdErr), release.Interval(low, high)})
 	}
 	return t
@@ -111,7 +111,9 @@ func (c *clustered) sizes() release.Table {
 	slices.SortStableFunc(tables, func(a, b *histogram.Table) int { return b.Respondents - a.Respondents })
 	for _, of := range tables[:min(len(tables), tableRows)] {
 		k := c.likeliest[of.Crowd]
-		t.Rows = append(t.Rows, []release.Cell{release.Named(c.Counts.Crowds[of.Crowd]), release.Number(float64(of.Respondents), 0), release.Named(c.Asked.Classes[k]), release.Number(of.Values[k].Mean, of.Values[k].StdErr)})
+		own, _ := unflattered(of.Values, k, c.Decay)
+		with := estimate.Sum(own)
+		t.Rows = append(t.Rows, []release.Cell{release.Named(c.Counts.Crowds[of.Crowd]), release.Number(float64(of.Respondents), 0), release.Named(c.Asked.Classes[k]), release.Number(with.Mean, with.StdErr)})
 	}
 	return t
 }

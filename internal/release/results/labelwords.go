@@ -18,6 +18,7 @@ type labelWords struct {
 	clusters []string
 	released float64
 	said     string // of a table, whose labels others train on: what is told
+	fair     bool   // what noise flatters is taken back
 }
 
 func newLabelWords(p plan.Plan, q *label.Question, r *release.Release) speaker {
@@ -27,7 +28,7 @@ func newLabelWords(p plan.Plan, q *label.Question, r *release.Release) speaker {
 	released, _ := metric(r, "clusters")
 	w := labelWords{ask: *p.Question.Label, clusters: p.Crowd.Names, released: released.Value}
 	if p.Route.Table != nil {
-		w.said = saidOfHeld(w.ask, r)
+		w.said, w.fair = saidOfHeld(w.ask, r), p.Route.Table.Law == plan.LawLaplace
 	}
 	return w
 }
@@ -55,16 +56,27 @@ func (w labelWords) phrase(m release.Metric) (phrase, bool) {
 		"clusters":         {"Clusters released", release.Count, fmt.Sprintf("of %d", w.ask.Clusters)},
 		"smallest_cluster": {"Respondents in the smallest cluster", release.Count, ""},
 		"largest_cluster":  {"Respondents in the largest cluster", release.Count, ""},
-		"agreement":        agreementPhrase("label"),
+		"agreement":        agreementPhrase("label", w.flattered()),
 		"accuracy":         {"Accuracy", release.Share, onRecords(m)},
 	}[m.Name]
 	return p, ok && m.Key == ""
 }
 
 // agreementPhrase returns how many have what is likeliest in their cluster.
-func agreementPhrase(what string) phrase {
-	return phrase{"Respondents with the likeliest " + what + " of their cluster", release.Share, "from the same counts, which flatters it a little"}
+func agreementPhrase(what, flattered string) phrase {
+	return phrase{"Respondents with the likeliest " + what + " of their cluster", release.Share, flattered}
 }
+
+// flattered says what the choice of the likeliest by noisy counts does to what is said of it.
+func (w labelWords) flattered() string {
+	if w.fair {
+		return "what the noise adds by choosing the label is taken off"
+	}
+	return flatters
+}
+
+// flatters is said of shares and intervals of what the same noisy counts have chosen.
+const flatters = "from the same counts, which flatters it, and its interval"
 
 // countsBy returns the words of a table of respondents by a name of the plan.
 func countsBy(title, what string, names keys) sheetWords {
@@ -84,9 +96,13 @@ func (w labelWords) section(s release.Section) (said, bool) {
 		if w.released > tableRows {
 			clusters.note = fmt.Sprintf("The %d largest of %.0f; %s has all.", tableRows, w.released, sheets.CountsFile)
 		}
+		text := "Features are given the likeliest label of their public cluster. How often that is wrong is estimated from the same counts, which flatters it, and its interval: of labels that are equally frequent the noise has chosen one. A network on public features that learns from these counts does better (docs/labels.md)."
+		if w.fair {
+			text = "Of a rule that gives each row the likeliest label of its public cluster, by the noisy counts. How often that is wrong is estimated from the same counts. What the noise adds by choosing the label is taken off."
+		}
 		return said{
 			title: "How well clusters tell labels",
-			text:  "Features are given the likeliest label of their public cluster. How often that is wrong is estimated from the same counts, which flatters it a little: of labels that are equally frequent the noise has chosen one. A network on public features that learns from these counts does better (docs/labels.md).",
+			text:  text,
 			tables: map[string]sheetWords{
 				"errors":   {title: "Errors by class", columns: []column{{label: "class", keys: classes}, count("respondents"), {label: "given another class", unit: release.Share}, {label: "95 % interval", unit: release.Share}}},
 				"clusters": clusters, "confusion": confusionWords(w.ask.Classes),

@@ -36,7 +36,7 @@ func (w latentWords) phrase(m release.Metric) (phrase, bool) {
 		respondentsMetric: respondentsPhrase(""),
 		"clusters":        {"Public clusters", release.Count, ""},
 		"records":         {"Public records", release.Count, ""},
-		"agreement":       agreementPhrase("class"),
+		"agreement":       agreementPhrase("class", flatters),
 		"accuracy":        w.accuracy(m),
 		"trained_records": {"Records that the encoder was trained on", release.Count, ""},
 		"trained_private": {"Of these private", release.Count, "how many they are is public"},

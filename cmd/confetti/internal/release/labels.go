@@ -91,13 +91,13 @@ func (c privatize) Run(std terminal.Streams) error {
 		if clusters, err = c.clusters(t); err != nil {
 			return err
 		}
-		ask.Clusters, ask.Labels.Clusters = clusters.Names, len(clusters.Names)
+		// Of this law it is known what the largest of some noisy counts is too large by.
+		ask.Clusters, ask.Labels.Clusters, ask.Law = clusters.Names, len(clusters.Names), plan.LawLaplace
 	}
 	if c.Method != byCrowds {
 		ask.Labels.Records = len(t.Labels)
 	}
 	if c.Method == byCluster {
-		ask.Law = plan.LawLaplace
 		ask.Labels.Randomizer = &plan.Randomizer{Flip: cmp.Or(c.LeastShare, min(0.05, 0.5/float64(len(classes))))}
 	}
 	p, err := ask.Plan()
@@ -155,7 +155,7 @@ func (c privatize) classes() ([]string, error) {
 	faults.Require(c.Parts >= 2 && c.Parts <= 100, "--parts is %d: give 2 to 100", c.Parts)
 	faults.Require(c.Smallest >= 0, "--smallest is %d: give a number of rows", c.Smallest)
 	faults.Require(c.LeastShare == 0 || c.Method == byCluster, "--least-share is of --method %s: leave it out", byCluster)
-	faults.Require(c.LeastShare >= 0 && !math.IsNaN(c.LeastShare), "--least-share is %v: give a number above 0, at most one over the number of classes", c.LeastShare)
+	faults.Require(c.LeastShare == 0 || c.LeastShare >= 1e-6, "--least-share is %v: give a number from 1e-6 to one over the number of classes: roundings would be a large part of a smaller one", c.LeastShare)
 	for _, name := range c.Drop {
 		faults.Require(!slices.Contains(c.ClustersBy, name), "--drop and --clusters-by both have %q: each row's cluster would tell what is left out; take it from one of them", name)
 	}
