@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,17 +40,18 @@ func (e *OtherRoundError) Error() string {
 }
 
 // Join draws which round of a study the device answers, uniformly among all of its rounds, unless it has drawn
-// already, and writes that down. Who draws before a round is open can keep what it asks of until then.
+// already, and writes that down. Who draws before a round is open can keep what it asks of until then. Of somebody who has never
+// agreed it writes nothing.
 func (o Options) Join(study plan.Study) (Joined, error) {
 	o = o.withDefaults()
+	if made, err := journal.Made(o.Store); !made {
+		return Joined{}, cmp.Or(err, ErrNotOptedIn)
+	}
 	unlock, err := o.Store.Lock()
 	if err != nil {
 		return Joined{}, err
 	}
 	defer unlock()
-	if err := journal.Make(o.Store); err != nil {
-		return Joined{}, err
-	}
 	l, err := ReadLedger(o.Store)
 	if err != nil {
 		return Joined{}, err

@@ -91,19 +91,13 @@ func (a *App) Open(o client.Options) error {
 	for _, m := range registry.Metrics {
 		listed[m.Name] = m
 	}
-	err = change(o.Store, func(s *state) error {
-		switch {
-		case s.App != "" && s.App != registry.App:
-			return fmt.Errorf("metrics: the store is of the app %q, and this is %q: give each app a store of its own", s.App, registry.App)
-		case registry.Version < s.Version:
-			return fmt.Errorf("metrics: registry %d of %s comes after registry %d: it was rolled back, and is not taken", registry.Version, registry.App, s.Version)
-		}
-		s.App, s.Version = registry.App, registry.Version
-		s.retire(listed)
-		return nil
-	})
-	if err != nil {
+	// Of somebody who has said nothing yet the device keeps nothing: neither that there is the app, nor which registry it has.
+	if some, err := kept(o.Store); err != nil {
 		return err
+	} else if some {
+		if err := change(o.Store, func(s *state) error { return s.open(registry, listed) }); err != nil {
+			return err
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,7 +130,7 @@ func (a *App) Consent(agreed bool) error {
 		}
 	}
 	a.take()
-	o, _, listed := a.opened()
+	o, r, listed := a.opened()
 	if listed == nil {
 		return errClosed
 	}
@@ -150,7 +144,10 @@ func (a *App) Consent(agreed bool) error {
 	if err := client.Consent(o.Store, true); err != nil {
 		return err
 	}
-	return change(o.Store, func(s *state) error { s.agree(listed, o.Now()); return nil })
+	return change(o.Store, func(s *state) error {
+		s.agree(listed, o.Now())
+		return s.open(r, listed)
+	})
 }
 
 // New returns in words what is asked that the person has not agreed to: at first all of it, later what an update has

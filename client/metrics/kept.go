@@ -27,6 +27,18 @@ type state struct {
 	Seasons map[string]*season   `json:"seasons"`
 }
 
+// kept reports whether anything is kept: nothing is before a person's first word.
+func kept(store client.Store) (bool, error) {
+	_, err := store.Stamp(stateName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("metrics: %w", err)
+	}
+	return true, nil
+}
+
 // agreement says to what of a metric a person has agreed, and since when.
 type agreement struct {
 	To    string    `json:"to"`
@@ -93,6 +105,19 @@ func change(store client.Store, f func(*state) error) error {
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
+	return nil
+}
+
+// open takes a registry, and refuses one of another app or one that was rolled back.
+func (s *state) open(r Registry, listed map[string]Metric) error {
+	switch {
+	case s.App != "" && s.App != r.App:
+		return fmt.Errorf("metrics: the store is of the app %q, and this is %q: give each app a store of its own", s.App, r.App)
+	case r.Version < s.Version:
+		return fmt.Errorf("metrics: registry %d of %s comes after registry %d: it was rolled back, and is not taken", r.Version, r.App, s.Version)
+	}
+	s.App, s.Version = r.App, r.Version
+	s.retire(listed)
 	return nil
 }
 

@@ -341,7 +341,9 @@ func TestARegistryIsItsPublishersAndTheNewest(t *testing.T) {
 		}
 	}
 	d := newDevice(t, registry(t, 2, s))
-	d.opened()
+	if err := d.opened().Consent(true); err != nil {
+		t.Fatal(err)
+	}
 	refused("rolled back", "rolled back", registry(t, 1, s), d)
 	strangers, err := Registry{App: "editor", Version: 3, Metrics: listed(s), Series: []Series{s}}.Sign(stranger)
 	if err != nil {
@@ -389,34 +391,34 @@ func TestAStudyAsksWhatItsMetricsSay(t *testing.T) {
 	}
 }
 
-// Without a yes the device's folder has no byte of a value, and nothing is drawn.
-func TestNothingIsKeptBeforeAYes(t *testing.T) {
-	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))
-	app := d.opened()
-	for day := range 30 {
-		d.at = starts.AddDate(0, 0, day)
-		if err := app.Record("theme", "dark"); err != nil {
+// Before a yes there is nothing on the device's disk, not even a folder, and nothing is drawn. The twin is a yes.
+func TestNothingIsOnTheDiskBeforeAYes(t *testing.T) {
+	for _, agrees := range []bool{false, true} {
+		d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))
+		app := d.opened()
+		if news, err := app.New(); err != nil || len(news) != 3 {
+			t.Fatal(err, news)
+		}
+		if agrees {
+			if err := app.Consent(true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for day := range 30 {
+			d.at = starts.AddDate(0, 0, day)
+			if err := app.Record("theme", "dark"); err != nil {
+				t.Fatal(err)
+			}
+			if err := app.keep(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := app.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := app.Step(t.Context()); err != nil {
-			t.Fatal(err)
+		if _, err := os.Stat(d.store.Path); errors.Is(err, fs.ErrNotExist) == agrees {
+			t.Errorf("agreed: %v; the device's folder: %v", agrees, err)
 		}
-	}
-	if err := app.Close(); err != nil {
-		t.Fatal(err)
-	}
-	err := filepath.WalkDir(d.store.Path, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if bytes.Contains(text, []byte("dark")) || bytes.Contains(text, []byte("week/")) {
-			t.Errorf("%s: %s", path, text)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -748,7 +750,7 @@ func TestConsentInTheMiddle(t *testing.T) {
 	}
 }
 
-// Another study of a season that the device has met is not answered in its place.
+// Another study of a season that the device has met is refused with an error, and not answered in its place.
 func TestASeasonIsTheFirstStudyThatWasMet(t *testing.T) {
 	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))
 	_, drawn := d.agreed()
@@ -759,11 +761,18 @@ func TestASeasonIsTheFirstStudyThatWasMet(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.asks(another, drawn)
-	if _, err := app.Step(t.Context()); err != nil {
-		t.Fatal(err)
+	if _, err := app.Step(t.Context()); err == nil || !strings.Contains(err.Error(), "season week/12: the device has met another study of it") {
+		t.Error(err)
 	}
 	if l, err := client.ReadLedger(d.store); err != nil || len(l.Entries) != 0 || len(l.Studies) != 1 || d.season().Study != drawn.Study {
 		t.Errorf("%v: %d answers, %d draws", err, len(l.Entries), len(l.Studies))
+	}
+	// The one that was met is answered without a word.
+	d.text = registry(t, 3, series(t, 12, 12, kinds()...))
+	if app, err := d.open(); err != nil {
+		t.Error(err)
+	} else if _, err := app.Step(t.Context()); err != nil && strings.Contains(err.Error(), "has met another study") {
+		t.Error(err)
 	}
 }
 

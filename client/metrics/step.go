@@ -74,6 +74,10 @@ func (a *App) keep() error {
 	if listed == nil {
 		return errClosed
 	}
+	if some, err := kept(o.Store); !some { // nobody has agreed yet: what was counted is gone, and nothing is drawn
+		a.take()
+		return err
+	}
 	now := o.Now()
 	drawn, err := draws(o, r, now)
 	if err != nil {
@@ -178,8 +182,11 @@ func (a *App) settle(ctx context.Context, series Series, number int, now time.Ti
 	}
 	name, of := id(series, number), series.Of(number)
 	one := s.Seasons[name]
-	if one == nil || one.Over || one.Study != of.Name() {
+	if one == nil || one.Over {
 		return time.Time{}, nil
+	}
+	if one.Study != of.Name() {
+		return time.Time{}, errors.New("the device has met another study of it, which was signed earlier: this one is not answered")
 	}
 	from, until := asked(series.Metrics[0].Every, number, one.Round)
 	if due := until.Add(one.Wait); now.Before(due) {

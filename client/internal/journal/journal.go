@@ -137,13 +137,23 @@ func parseLine(line []byte) (record []byte, ok bool) {
 	return record, bytes.HasPrefix(line, sum(record))
 }
 
-// Make makes an empty journal where there is none yet.
-func Make(s Store) error {
-	if _, err := s.Stamp(Name); !errors.Is(err, fs.ErrNotExist) {
-		return err
+// Made reports whether there is a journal. It changes nothing, and needs no lock.
+func Made(s Store) (bool, error) {
+	_, err := s.Stamp(Name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err == nil, err
 	}
 	if _, err := s.Stamp(endName); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(ErrDamaged, err) // there was one
+		return false, errors.Join(ErrDamaged, err) // there was one
+	}
+	return false, nil
+}
+
+// Make makes an empty journal where there is none yet.
+func Make(s Store) error {
+	made, err := Made(s)
+	if made || err != nil {
+		return err
 	}
 	return s.Replace(Name, begin(nil))
 }

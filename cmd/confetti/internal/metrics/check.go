@@ -19,7 +19,6 @@ import (
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/sanitize"
-	"github.com/confetti-dp/confetti/plan"
 )
 
 // asked are the flags of who looks at confetti.toml beside what was signed last.
@@ -27,12 +26,22 @@ type asked struct {
 	File     string `arg:"" optional:"" default:"confetti.toml" help:"What the app asks." type:"path"`
 	Registry string `help:"The registry that was signed last, where there is one." default:"confetti.registry.json" type:"path" placeholder:"FILE"`
 	On       string `help:"As of this day, such as 2027-01-31; today without it." placeholder:"DAY"`
+
+	now func() time.Time // nil: the machine's
+}
+
+// today returns the time.
+func (a asked) today() time.Time {
+	if a.now != nil {
+		return a.now()
+	}
+	return time.Now().UTC()
 }
 
 // day returns as of when the file is looked at.
 func (a asked) day() (time.Time, error) {
 	if a.On == "" {
-		return time.Now().UTC(), nil
+		return a.today(), nil
 	}
 	at, err := time.Parse(time.DateOnly, a.On)
 	if err != nil {
@@ -66,7 +75,7 @@ func (c check) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	found, err := compare(f, r, at)
+	found, err := compare(f, r, at, c.today())
 	if err != nil {
 		return err
 	}
@@ -91,66 +100,6 @@ func (a asked) read() (file, metrics.Registry, error) {
 	return f, r, err
 }
 
-// price is what one installation pays for a season of a group.
-type price struct {
-	Key     string  `json:"plan"`    // "week", or "week/languages" of one that is alone
-	Metrics int     `json:"metrics"` // how many it asks
-	Epsilon float64 `json:"epsilon"` // a hop honest
-	Delta   float64 `json:"delta"`
-	Local   float64 `json:"local"` // though everyone colludes; negative: no limit
-	Minimum int     `json:"minimum"`
-	every   string
-	spends  account.Spending
-}
-
-// cost is what seasons of all groups cost together, as a device's own filter adds them up.
-type cost struct {
-	Answers int     `json:"answers"` // that may be given in the time, at most
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-	Local   float64 `json:"local"` // a sum; negative: no limit
-}
-
-// least is the delta at which costs are stated, where the sum of all deltas is far below it.
-const least = 1e-6
-
-// worstOf returns what an installation pays in the worst of so many days, and the answers that it gives then.
-func worstOf(all []price, days int) (c cost, spends []account.Spending) {
-	for _, p := range all {
-		n := worst(p.every, days)
-		c.Answers += n
-		c.Epsilon += float64(n) * p.Epsilon
-		c.Delta += float64(n) * p.Delta
-		if c.Local += float64(n) * p.Local; p.Local < 0 {
-			c.Local = math.Inf(-1)
-		}
-		spends = append(spends, slices.Repeat([]account.Spending{p.spends}, n)...)
-	}
-	if c.Local < 0 {
-		c.Local = -1
-	}
-	delta := max(least, 20*c.Delta)
-	admits := func(epsilon float64) bool {
-		f, err := account.NewFilter(epsilon, delta)
-		return err == nil && f.Admits(spends...)
-	}
-	if len(spends) == 0 || !admits(c.Epsilon) {
-		return c, spends
-	}
-	low, high := 0.0, c.Epsilon
-	for range 20 {
-		if middle := (low + high) / 2; admits(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	if high < c.Epsilon*(1-noted) {
-		c.Epsilon, c.Delta = high, delta
-	}
-	return c, spends
-}
-
 // found is what check says.
 type found struct {
 	App     string   `json:"app"`
@@ -162,6 +111,9 @@ type found struct {
 	More    []string `json:"more"`   // why somebody has to decide
 	Change  string   `json:"change"` // the name of the change
 	By      string   `json:"reviewed_by,omitempty"`
+
+	of         prices
+	paid, pays map[string][]due // by the keys of series: as signed, and from now on
 }
 
 // change is one of a metric.
@@ -174,43 +126,59 @@ type change struct {
 // soon is how long before its end a metric is mentioned.
 const soon = 60 * 24 * time.Hour
 
-// compare says what changed from a registry to a file.
-func compare(f file, r metrics.Registry, at time.Time) (found, error) {
-	found := found{App: f.App}
+// compare says what changed from a registry to a file. Today is when that is asked: what has begun by then stays as it was signed.
+func compare(f file, r metrics.Registry, at, today time.Time) (found, error) {
+	found := found{App: f.App, of: prices{known: map[string]price{}}}
 	before, now := newest(r), f.groups(at)
-	like, err := anybody(r)
-	if err != nil {
+	var err error
+	if found.of.like, err = anybody(r); err != nil {
 		return found, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		s := before[key]
-		one, err := priced(key, s.Metrics, s.Study)
+		one, err := found.of.study(key, s.Metrics, s.Study)
 		if err != nil {
 			return found, err
 		}
 		found.Before = append(found.Before, one)
 	}
+	if found.paid, err = found.of.signed(r); err != nil {
+		return found, err
+	}
+	if found.pays, err = found.of.under(r, at, today); err != nil {
+		return found, err
+	}
 	var listed []metrics.Metric
 	for _, key := range slices.Sorted(maps.Keys(now)) {
 		g := now[key]
-		study, err := f.study(g, like, like.Analyzer.Releases)
-		if err != nil {
-			return found, err
-		}
-		one, err := priced(key, g.metrics, study)
+		one, err := found.of.group(f.App, key, g)
 		if err != nil {
 			return found, err
 		}
 		found.Now = append(found.Now, one)
 		listed = append(listed, g.metrics...)
+		coming, err := found.of.coming(f, key, one, at)
+		if err != nil {
+			return found, err
+		}
+		found.pays[key] = append(found.pays[key], coming...)
 	}
-	found.Month, _ = worstOf(found.Now, 30)
-	found.Year, _ = worstOf(found.Now, 365)
+	found.Month, _ = worstOf(found.pays, 30)
+	found.Year, _ = worstOf(found.pays, 365)
 	found.changes(r.Metrics, listed, f, at)
-	found.rises()
+	if err := found.rises(f, r, at); err != nil {
+		return found, err
+	}
 	found.Change = named(r.Metrics, found.Before, listed, found.Now)
 	found.By = found.decided(f.Reviewed)
 	return found, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // decided returns who has let the change through; "" where nobody has.
@@ -221,32 +189,6 @@ func (found found) decided(all []review) string {
 		}
 	}
 	return ""
-}
-
-// priced returns what an installation pays for a season of a study.
-func priced(key string, all []metrics.Metric, study plan.Study) (price, error) {
-	c, _, err := client.Forecast(study.Plan, nil)
-	d := account.Domination{Shift: c.Shift, Tail: c.Tail, Adjacency: account.Replacement}
-	if d.Shift == 0 && d.Tail == 0 {
-		d = account.DominateKnown(c.Epsilon, c.Delta, account.Replacement)
-	}
-	return price{
-		Key: key, Metrics: len(all), Epsilon: c.Epsilon, Delta: c.Delta, Local: c.Local, Minimum: study.Plan.Crowd.Minimum,
-		every: all[0].Every, spends: account.Spending{Epsilon: c.Epsilon, Delta: c.Delta, Domination: d},
-	}, err
-}
-
-// worst returns of how many seasons a device answers at most in so many days: those whose time meets them.
-func worst(every string, days int) (most int) {
-	for first := range 60 {
-		until := metrics.Times(every, first).Closes.AddDate(0, 0, days)
-		n := 0
-		for metrics.Times(every, first+n).Opens.Before(until) {
-			n++
-		}
-		most = max(most, n)
-	}
-	return most
 }
 
 // changes lists what changed of each metric.
@@ -307,15 +249,22 @@ func (found *found) more(format string, a ...any) {
 // noted is a part of a price by which calibrations of one budget may differ, and which nobody is told.
 const noted = 1e-3
 
-// rises lists what costs more than before.
-func (found *found) rises() {
+// rises lists what costs more than before: than any season that is signed and has not begun, or than the last one.
+func (found *found) rises(f file, r metrics.Registry, at time.Time) error {
 	for _, p := range found.Now {
-		i := slices.IndexFunc(found.Before, func(b price) bool { return b.Key == p.Key })
-		if i < 0 {
+		signed := ahead(r, p.Key, metrics.Next(p.every, at))
+		if len(signed) == 0 {
 			found.more("each %s costs epsilon %.4g a season, and cost nothing before", p.Key, p.Epsilon)
 			continue
 		}
-		was := found.Before[i]
+		was := price{Epsilon: math.Inf(1), Delta: math.Inf(1)}
+		for _, s := range signed {
+			one, err := found.of.study(p.Key, s.Metrics, s.Study)
+			if err != nil {
+				return err
+			}
+			was.Epsilon, was.Delta, was.Minimum = math.Min(was.Epsilon, one.Epsilon), math.Min(was.Delta, one.Delta), max(was.Minimum, one.Minimum)
+		}
 		for _, n := range []struct {
 			what   string
 			was, p float64
@@ -324,14 +273,55 @@ func (found *found) rises() {
 				found.more("each %s costs more a season: %s %.4g, and %.4g before", p.Key, n.what, n.p, n.was)
 			}
 		}
-		// This one is not promised: it moves with the number of metrics and of people, also where less is asked.
-		if unlimited(p.Local) > unlimited(was.Local)*(1+noted) {
-			found.Changes = append(found.Changes, change{"price", "each " + p.Key, fmt.Sprintf("though everyone colludes a season costs epsilon %.4g, and %.4g before", unlimited(p.Local), unlimited(was.Local))})
-		}
 		if p.Minimum < was.Minimum {
 			found.more("each %s is released of fewer people: %d, and %d before", p.Key, p.Minimum, was.Minimum)
 		}
+		if err := found.colluding(f, r, p.Key, signed[len(signed)-1], at); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// colluding lists from when on a season costs more than before though everyone colludes. What ends when it was signed to end is no
+// rise: that was decided. What leaves or ends earlier is one, if the rest then hides less.
+func (found *found) colluding(f file, r metrics.Registry, key string, last metrics.Series, at time.Time) error {
+	days := []time.Time{at}
+	for _, m := range append(slices.Clone(r.Metrics), f.groups(at)[key].metrics...) {
+		if ends, err := time.Parse(time.DateOnly, m.Ends); err == nil && ends.After(at) {
+			days = append(days, ends.AddDate(0, 0, 1))
+		}
+	}
+	slices.SortFunc(days, time.Time.Compare)
+	for i, day := range slices.CompactFunc(days, time.Time.Equal) {
+		now := f.groups(day)[key]
+		was := group{budget: budget{last.Study.Plan.Budget.Epsilon, last.Study.Plan.Budget.Delta, last.Study.Plan.Crowd.Minimum}}
+		for _, m := range r.Metrics {
+			if (metrics.Series{Metrics: []metrics.Metric{m}}).Key() == key && !m.Ended(day) {
+				was.metrics = append(was.metrics, m)
+			}
+		}
+		if len(now.metrics) == 0 || len(was.metrics) == 0 || now.budget == was.budget && slices.EqualFunc(now.metrics, was.metrics, func(a, b metrics.Metric) bool { return asks(a) == asks(b) }) {
+			continue
+		}
+		p, err := found.of.group(f.App, key, now)
+		if err != nil {
+			return err
+		}
+		before, err := found.of.group(f.App, key, was)
+		if err != nil {
+			return err
+		}
+		if unlimited(p.Local) > unlimited(before.Local)*(1+noted) {
+			from := ""
+			if i > 0 {
+				from = "from " + day.Format(time.DateOnly) + " on "
+			}
+			found.more("%seach %s costs more a season though everyone colludes: epsilon %.4g, and %.4g before", from, key, unlimited(p.Local), unlimited(before.Local))
+			return nil
+		}
+	}
+	return nil
 }
 
 func unlimited(local float64) float64 {
@@ -356,7 +346,7 @@ func (found found) verdict() error {
 	if err != nil {
 		return err
 	}
-	if _, spends := worstOf(found.Now, 30); !cap.Admits(spends...) {
+	if _, spends := worstOf(found.pays, 30); !cap.Admits(spends...) {
 		return terminal.Usagef("the worst 30 days cost epsilon %.4g and delta %.3g, and the cap of a device is %.4g and %.3g: it would answer less than is asked. Ask for less, or at a smaller epsilon", found.Month.Epsilon, found.Month.Delta, most.Epsilon, most.Delta)
 	}
 	if len(found.More) > 0 && found.By == "" {
@@ -398,8 +388,8 @@ func (found found) write(out io.Writer) error {
 	for _, key := range slices.Sorted(maps.Keys(was)) {
 		fmt.Fprintf(w, "  a season of each %s\t%s\t-\n", key, season(was[key], true))
 	}
-	paidMonth, _ := worstOf(found.Before, 30)
-	paidYear, _ := worstOf(found.Before, 365)
+	paidMonth, _ := worstOf(found.paid, 30)
+	paidYear, _ := worstOf(found.paid, 365)
 	month, year := found.Month, found.Year
 	most := client.DefaultCaps
 	fmt.Fprintf(w, "  any 30 days, at worst %d answers\t%s\t%s\n", month.Answers, paidMonth.words(), month.words())

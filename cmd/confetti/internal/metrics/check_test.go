@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -67,11 +68,17 @@ func TestChangesAreToldAndRisesReviewed(t *testing.T) {
 	}{
 		"nothing":        {nil, false, ""},
 		"another owner":  {of("used", func(d *declared) { d.Owner = "bo@example.org" }), false, ""},
-		"earlier end":    {of("used", func(d *declared) { d.Ends = "2027-03-31" }), false, "ends earlier, 2027-03-31"},
+		"earlier end":    {of("used", func(d *declared) { d.Ends = "2027-03-31" }), true, "from 2027-04-01 on each week costs more a season though everyone colludes"},
+		"all end earlier": {func(f *file) {
+			for name, d := range f.Metric {
+				d.Ends = "2027-03-31"
+				f.Metric[name] = d
+			}
+		}, false, "ends earlier, 2027-03-31"},
 		"less epsilon":   {func(f *file) { f.Week.Epsilon = 0.9 }, false, ""},
-		"more people":    {func(f *file) { f.Week.Minimum = 3000 }, false, ""},
-		"gone":           {func(f *file) { delete(f.Metric, "used") }, false, "devices delete what they kept"},
-		"ended":          {of("used", func(d *declared) { d.Ends = "2026-11-30" }), false, "devices delete what they kept"},
+		"more people":    {func(f *file) { f.Week.Minimum = 3000 }, true, "each week costs more a season though everyone colludes: epsilon 3.321, and 2.968 before"},
+		"gone":           {func(f *file) { delete(f.Metric, "used") }, true, "each week costs more a season though everyone colludes"},
+		"ended":          {of("used", func(d *declared) { d.Ends = "2026-11-30" }), true, "each week costs more a season though everyone colludes"},
 		"more epsilon":   {func(f *file) { f.Week.Epsilon = 1.2 }, true, "costs more a season: epsilon 1.199, and 0.9995 before"},
 		"more delta":     {func(f *file) { f.Week.Delta = 1e-6 }, true, "costs more a season: delta"},
 		"fewer people":   {func(f *file) { f.Week.Minimum = 1500 }, true, "released of fewer people: 1500, and 2000 before"},
@@ -85,7 +92,7 @@ func TestChangesAreToldAndRisesReviewed(t *testing.T) {
 		}, true, "fonts is a new question"},
 	} {
 		f := declaring(c.change)
-		found, err := compare(f, old, at)
+		found, err := compare(f, old, at, at)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -100,7 +107,7 @@ func TestChangesAreToldAndRisesReviewed(t *testing.T) {
 		if err := found.verdict(); errors.As(err, &undecided) != c.more {
 			t.Errorf("%s: %v", name, err)
 		}
-		if seen[found.Change] && name != "another owner" && name != "nothing" && name != "gone" && name != "ended" {
+		if seen[found.Change] && name != "another owner" && name != "nothing" && name != "gone" && name != "ended" { // these have the same
 			t.Errorf("%s: another change has the name %s", name, found.Change)
 		}
 		seen[found.Change] = true
@@ -139,7 +146,7 @@ func TestTheWorstTimeIsThatOfEveryStart(t *testing.T) {
 				}
 				most = max(most, n)
 			}
-			if got := worst(every, days); got < most || got > most+1 {
+			if got := len(worst(seasons(price{every: every, Epsilon: 1}, 0, 60), days, func(p price) float64 { return p.Epsilon })); got < most || got > most+1 {
 				t.Errorf("each %s: %d answers in %d days, and some start has %d", every, got, days, most)
 			}
 		}
@@ -149,11 +156,11 @@ func TestTheWorstTimeIsThatOfEveryStart(t *testing.T) {
 // What a year costs is what a device's filter lets through, and no less.
 func TestAYearCostsWhatAFilterLetsThrough(t *testing.T) {
 	at := day(t, "2026-12-01")
-	found, err := compare(declaring(nil), metrics.Registry{}, at)
+	found, err := compare(declaring(nil), metrics.Registry{}, at, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	year, spends := worstOf(found.Now, 365)
+	year, spends := worstOf(found.pays, 365)
 	if year.Answers != 15 || len(spends) != 15 || year.Epsilon >= 15*found.Now[0].Epsilon {
 		t.Fatalf("%+v of %d", year, len(spends))
 	}
@@ -223,7 +230,7 @@ func TestMetricsEndOneAfterTheOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, fresh, err := f.plan(metrics.Registry{}, like, coordinator, at, 13)
+	r, fresh, err := f.plan(metrics.Registry{}, like, coordinator, at, at, 13)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,16 +245,118 @@ func TestMetricsEndOneAfterTheOther(t *testing.T) {
 	}
 	// On the second day of a season a metric leaves: the season stays as it is, and the next one is without it.
 	without := declaring(func(f *file) { delete(f.Metric, "used") })
-	begun, _, err := without.plan(r, like, coordinator, day(t, "2026-12-08"), 2)
+	begun, _, err := without.plan(r, like, coordinator, day(t, "2026-12-08"), day(t, "2026-12-08"), 2)
 	if err != nil || len(begun.Metrics) != 1 || len(begun.Series) != 2 || begun.Series[0].From != 12 || begun.Series[0].Until != 12 || len(begun.Series[0].Metrics) != 2 || len(begun.Series[1].Metrics) != 1 {
 		t.Errorf("%v: %d metrics are listed, and %+v", err, len(begun.Metrics), begun.Series)
 	}
 	// A month later what has begun stays, and what ended is dropped.
-	later, fresh, err := f.plan(r, like, coordinator, day(t, "2027-03-10"), 13)
+	later, fresh, err := f.plan(r, like, coordinator, day(t, "2027-03-10"), day(t, "2027-03-10"), 13)
 	if err != nil || len(fresh) != 0 || later.Version != 2 || len(later.Metrics) != 1 || later.Series[0].From < 14 {
 		t.Errorf("%v: version %d, %d new, series from %d", err, later.Version, len(fresh), later.Series[0].From)
 	}
-	if again, fresh, err := f.plan(later, like, coordinator, day(t, "2027-03-10"), 13); err != nil || len(fresh) != 0 || again.Version != 2 {
+	if again, fresh, err := f.plan(later, like, coordinator, day(t, "2027-03-10"), day(t, "2027-03-10"), 13); err != nil || len(fresh) != 0 || again.Version != 2 {
 		t.Errorf("%v: signed again it is version %d, with %d new", err, again.Version, len(fresh))
+	}
+}
+
+// What ends as it was signed to end asks nobody: the rest costs more though everyone colludes, which was decided.
+func TestADeclaredEndIsNoRise(t *testing.T) {
+	ending := func(used string) file {
+		return declaring(func(f *file) {
+			d := f.Metric["used"]
+			d.Ends = used
+			f.Metric["used"] = d
+		})
+	}
+	old := signedOf(t, ending("2027-02-28"), day(t, "2026-12-01"))
+	after := day(t, "2027-03-10")
+	for name, c := range map[string]struct {
+		f    file
+		more bool
+	}{"as signed": {ending("2027-02-28"), false}, "earlier": {ending("2027-02-10"), false}, "longer": {ending("2027-04-30"), true}} {
+		found, err := compare(c.f, old, after, after)
+		if err != nil || len(found.More) > 0 != c.more {
+			t.Errorf("%s: %v, %q", name, err, found.More)
+		}
+	}
+	if found, err := compare(ending("2027-02-10"), old, day(t, "2026-12-08"), day(t, "2026-12-08")); err != nil || len(found.More) != 1 || !strings.Contains(found.More[0], "from 2027-02-11 on") {
+		t.Errorf("earlier than signed, in time: %v, %q", err, found.More)
+	}
+}
+
+// A season that has begun costs what it was signed for, beside those that follow for less; and a rise is one over each season that is
+// signed, not over the dearest.
+func TestSeasonsThatOverlapArePricedEach(t *testing.T) {
+	begins := day(t, "2026-12-10") // three days after season 12
+	dear, cheap := declaring(func(f *file) { f.Week.Epsilon = 2 }), declaring(nil)
+	r := signedOf(t, dear, begins)
+	only, err := compare(cheap, metrics.Registry{}, begins, begins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := compare(cheap, r, begins, begins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := both.Before[0].Epsilon
+	if _, spends := worstOf(both.pays, 30); len(spends) != both.Month.Answers || spends[0].Epsilon != two || spends[1].Epsilon >= two {
+		t.Errorf("in the worst 30 days %d seasons are answered: %+v", both.Month.Answers, spends)
+	}
+	if both.Month.Epsilon < only.Month.Epsilon*1.2 {
+		t.Errorf("the worst 30 days cost %v with a season of 2 that has begun, and %v without", both.Month.Epsilon, only.Month.Epsilon)
+	}
+	// The page is of all series: one asks for 2, and the next, which asks as many metrics, for 1.
+	next := signedOf(t, cheap, begins).Series[0]
+	next.From, next.Until = 13, 20
+	r.Series = append(r.Series, next)
+	text, err := draw(cheap, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paid, err := prices{known: map[string]price{}}.signed(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	month, _ := worstOf(paid, 30)
+	if want := fmt.Sprintf("(epsilon %.3g)", month.Epsilon); !strings.Contains(string(text), want) || month.Epsilon < 2.2 {
+		t.Errorf("the worst 30 days cost %v, and the page does not say %s", month.Epsilon, want)
+	}
+	// Signed from 13 on are seasons of 1: 1.5 is a rise, though 2 was paid before.
+	found, err := compare(declaring(func(f *file) { f.Week.Epsilon = 1.5 }), r, begins, begins)
+	if err != nil || len(found.More) == 0 || !strings.Contains(found.More[0], "costs more a season: epsilon") {
+		t.Errorf("%v: %q", err, found.More)
+	}
+}
+
+// A day that is past is refused where a season of the registry has begun since: the twin is the day itself.
+func TestBegunSeasonsAreNotSignedAnew(t *testing.T) {
+	x := founded(t, 1, day(t, "2026-12-01"))
+	x.reviewed(week)
+	x.sign(2) // seasons 12 and 13
+	x.reviewed(strings.Replace(week, `"dark"`, `"dark", "system"`, 1))
+	x.at(day(t, "2026-12-10"))
+	before, err := os.ReadFile(x.asked().Registry)
+	x.must(err)
+	quiet := terminal.Streams{Out: io.Discard, Err: io.Discard}
+	c := sign{asked: x.asked(), Parties: x.path("parties.toml"), Key: x.path("publisher.json"), Coordinator: x.path("coordinator.json"), Seasons: 2, Out: x.path("seasons-again")}
+	c.On = "2026-12-01"
+	if err := c.Run(quiet); err == nil || !strings.Contains(err.Error(), "--on 2026-12-01 is past, and season 12 of each week has begun since") {
+		t.Error(err)
+	}
+	if after, err := os.ReadFile(c.Registry); err != nil || !slices.Equal(before, after) {
+		t.Errorf("the registry is another: %v", err)
+	}
+	x.reviewed(strings.Replace(week, `"dark"`, `"dark", "system"`, 1))
+	c.On = ""
+	x.must(c.Run(quiet))
+	f, r, err := c.read()
+	x.must(err)
+	if s := r.Series[0]; s.From != 12 || s.Until != 12 || len(s.Metrics[0].Values) != 2 || len(r.Series) != 2 || len(f.Metric) != 1 {
+		t.Errorf("%+v", r.Series)
+	}
+	// A day to come drops nothing that runs.
+	c.On = "2027-12-01"
+	if next, _, err := f.plan(r, r.Series[0].Study.Plan, relay.SignKey{}, day(t, c.On), x.now(), 1); err == nil && (len(next.Series) == 0 || next.Series[0].From != 12) {
+		t.Errorf("%+v", next.Series)
 	}
 }

@@ -66,30 +66,35 @@ func (c page) Run(std terminal.Streams) error {
 
 // draw returns the page of a registry, with what was reviewed.
 func draw(f file, r metrics.Registry) ([]byte, error) {
+	of := prices{known: map[string]price{}}
+	paid, err := of.signed(r)
+	if err != nil {
+		return nil, err
+	}
 	var sections []section
-	var prices []price
 	asked := newest(r)
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		s := asked[key]
-		p, err := priced(key, s.Metrics, s.Study)
-		if err != nil {
-			return nil, err
-		}
-		prices = append(prices, p)
 		every, alone, _ := strings.Cut(key, "/")
 		title := "Each " + every
 		if alone != "" {
 			title += ", by itself"
 		}
-		paid, _ := worstOf([]price{p}, 365)
-		season := account.Guarantee{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: account.Replacement}
+		year, _ := worstOf(map[string][]due{key: paid[key]}, 365)
+		dearest, minimum := paid[key][0], paid[key][0].Minimum
+		for _, one := range paid[key] {
+			if minimum = min(minimum, one.Minimum); one.Epsilon > dearest.Epsilon {
+				dearest = one
+			}
+		}
+		season := account.Guarantee{Epsilon: dearest.Epsilon, Delta: dearest.Delta, Adjacency: account.Replacement}
 		sections = append(sections, section{
-			Title: title, Every: every, Rounds: s.Study.Rounds, Minimum: p.Minimum, Metrics: s.Metrics,
-			Verdict: season.Verdict(), Year: paid.words(),
+			Title: title, Every: every, Rounds: s.Study.Rounds, Minimum: minimum, Metrics: s.Metrics,
+			Verdict: season.Verdict(), Year: year.words(),
 		})
 	}
-	month, _ := worstOf(prices, 30)
-	year, _ := worstOf(prices, 365)
+	month, _ := worstOf(paid, 30)
+	year, _ := worstOf(paid, 365)
 	worst := account.Guarantee{Epsilon: month.Epsilon, Delta: month.Delta, Adjacency: account.Replacement}
 	var gone []string
 	for _, s := range r.Series {
@@ -100,7 +105,7 @@ func draw(f file, r metrics.Registry) ([]byte, error) {
 		}
 	}
 	var text bytes.Buffer
-	err := dictionary.Execute(&text, map[string]any{
+	err = dictionary.Execute(&text, map[string]any{
 		"App": r.App, "Version": r.Version, "Count": len(r.Metrics), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone,
 		"Sure": account.Percent(worst.Posterior(0.5)), "Month": fmt.Sprintf("%.3g", month.Epsilon), "Year": fmt.Sprintf("%.3g", year.Epsilon), "Local": year.local(),
 	})

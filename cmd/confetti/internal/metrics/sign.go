@@ -89,14 +89,17 @@ func (c sign) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	found, err := compare(f, old, at)
+	if err := early(old, at, c.today()); err != nil {
+		return err
+	}
+	found, err := compare(f, old, at, c.today())
 	if err == nil {
 		err = found.verdict()
 	}
 	if err != nil {
 		return err
 	}
-	next, seasons, err := f.plan(old, like, coordinator, at, c.Seasons)
+	next, seasons, err := f.plan(old, like, coordinator, at, c.today(), c.Seasons)
 	if err != nil {
 		return err
 	}
@@ -164,7 +167,7 @@ func (s *signedSeason) sign(r metrics.Registry, publisher, coordinator relay.Sig
 }
 
 // plan returns the registry that follows another one, and its seasons that are new. What has begun stays as it is.
-func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignKey, at time.Time, seasons int) (metrics.Registry, []signedSeason, error) {
+func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignKey, at, today time.Time, seasons int) (metrics.Registry, []signedSeason, error) {
 	next := metrics.Registry{App: f.App, Version: old.Version}
 	known := map[string]bool{}
 	keys := map[string]bool{}
@@ -184,7 +187,7 @@ func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignK
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		every, _, _ := strings.Cut(key, "/")
 		first := metrics.Next(every, at)
-		all := begun(old, key, every, first, at)
+		all := begun(old.Series, key, every, first, earlier(at, today))
 		for season := first; season < first+seasons; season++ {
 			g, some := f.groups(metrics.Times(every, season).Opens)[key]
 			if !some {
@@ -212,9 +215,21 @@ func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignK
 	return next, fresh, next.Validate()
 }
 
-// begun returns the series of a registry as far as their seasons have begun and are not over.
-func begun(old metrics.Registry, key, every string, first int, at time.Time) (all []metrics.Series) {
+// early refuses a day on which a season of the registry had not begun that has begun since: it would be signed anew, and devices
+// have drawn.
+func early(old metrics.Registry, at, today time.Time) error {
 	for _, s := range old.Series {
+		every := s.Metrics[0].Every
+		if first := max(s.From, metrics.Next(every, at)); first <= s.Until && first < metrics.Next(every, today) {
+			return terminal.Usagef("--on %s is past, and season %d of each %s has begun since: devices have drawn, so it stays as it was signed. Leave out --on", at.Format(time.DateOnly), first, s.Key())
+		}
+	}
+	return nil
+}
+
+// begun returns of some series those of a key, as far as their seasons have begun and are not over.
+func begun(old []metrics.Series, key, every string, first int, at time.Time) (all []metrics.Series) {
+	for _, s := range old {
 		if s.Key() != key {
 			continue
 		}

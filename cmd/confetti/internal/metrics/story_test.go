@@ -220,7 +220,7 @@ func (x *team) asks(text string) {
 }
 
 func (x *team) asked() asked {
-	return asked{File: x.path("confetti.toml"), Registry: x.path("app/confetti.registry.json"), On: x.now().Format(time.DateOnly)}
+	return asked{File: x.path("confetti.toml"), Registry: x.path("app/confetti.registry.json"), On: x.now().Format(time.DateOnly), now: x.now}
 }
 
 // check returns what check prints.
