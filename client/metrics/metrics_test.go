@@ -69,19 +69,25 @@ var designed sync.Map
 // series returns one of some seasons, whose keys open nothing.
 func series(t testing.TB, from, until int, all ...Metric) Series {
 	t.Helper()
+	minimum := 40
+	if all[0].Kind == "string" {
+		minimum = 5000
+	}
+	return seriesAt(t, 5, minimum, from, until, all...)
+}
+
+// seriesAt is series at an epsilon, of so many people a round.
+func seriesAt(t testing.TB, epsilon float64, minimum, from, until int, all ...Metric) Series {
+	t.Helper()
 	key, err := envelope.GenerateKey("x25519")
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, there := designed.Load(fmt.Sprint(all))
+	known, there := designed.Load(fmt.Sprint(all, epsilon))
 	if !there {
-		minimum := 40
-		if all[0].Kind == "string" {
-			minimum = 5000
-		}
 		p, err := design.Fill(plan.Plan{
 			Version: plan.Version, Title: "editor, each week", Question: Question(all),
-			Budget:    plan.Budget{Epsilon: 5, Delta: 1e-4, Adjacency: "replacement", DishonestShare: 0.1},
+			Budget:    plan.Budget{Epsilon: epsilon, Delta: epsilon * 2e-5, Adjacency: "replacement", DishonestShare: 0.1},
 			Crowd:     plan.Crowd{Minimum: minimum},
 			Envelopes: plan.Envelopes{Suite: "x25519"},
 			Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "North", Key: key.Public().String(), URL: "https://hop.test"}}}}}},
@@ -91,10 +97,10 @@ func series(t testing.TB, from, until int, all ...Metric) Series {
 			t.Fatal(err)
 		}
 		known = p
-		designed.Store(fmt.Sprint(all), p)
+		designed.Store(fmt.Sprint(all, epsilon), p)
 	}
 	return Series{From: from, Until: until, Metrics: all, Study: plan.Study{
-		Version: plan.StudyVersion, Plan: known.(plan.Plan), Rounds: 4, Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Merged: true, Coordinator: public(coordinator),
+		Version: plan.StudyVersion, Plan: known.(plan.Plan), Rounds: Rounds(all[0].Every), Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Merged: true, Coordinator: public(coordinator),
 	}}
 }
 

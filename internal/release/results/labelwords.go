@@ -40,7 +40,7 @@ func (w labelWords) answer() string { return w.said }
 func saidOfHeld(ask plan.Label, r *release.Release) string {
 	if ask.Report == plan.LabelEach {
 		m := randomize.KRR{K: len(ask.Classes), Epsilon: ask.Randomizer.Epsilon}
-		return fmt.Sprintf("%s of the labels are true, by chance, and nobody can tell which.\nThe modified loss takes the others back on average.", percent(m.Prob(0, 0)))
+		return fmt.Sprintf("%s of the labels are true, by chance, and the table does not say which.\nThe modified loss takes the others back on average.", percent(m.Prob(0, 0)))
 	}
 	m, _ := metric(r, "agreement")
 	said := fmt.Sprintf("%s to %s have the likeliest label of their cluster.\n", percent(m.Low), percent(m.High))

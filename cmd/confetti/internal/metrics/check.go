@@ -102,15 +102,16 @@ func (a asked) read() (file, metrics.Registry, error) {
 
 // found is what check says.
 type found struct {
-	App     string   `json:"app"`
-	Changes []change `json:"changes"`
-	Before  []price  `json:"before"`
-	Now     []price  `json:"now"`
-	Month   cost     `json:"month"`  // the worst 30 days, from now on
-	Year    cost     `json:"year"`   // the worst 365
-	More    []string `json:"more"`   // why somebody has to decide
-	Change  string   `json:"change"` // the name of the change
-	By      string   `json:"reviewed_by,omitempty"`
+	App     string     `json:"app"`
+	Changes []change   `json:"changes"`
+	Before  []price    `json:"before"`
+	Now     []price    `json:"now"`
+	Month   cost       `json:"month"`  // the worst 30 days, from now on
+	Year    cost       `json:"year"`   // the worst 365
+	Exact   []foretold `json:"exact"`  // how exact a round of the fewest people will be
+	More    []string   `json:"more"`   // why somebody has to decide
+	Change  string     `json:"change"` // the name of the change
+	By      string     `json:"reviewed_by,omitempty"`
 
 	of         prices
 	paid, pays map[string][]due // by the keys of series: as signed, and from now on
@@ -157,6 +158,11 @@ func compare(f file, r metrics.Registry, at, today time.Time) (found, error) {
 		}
 		found.Now = append(found.Now, one)
 		listed = append(listed, g.metrics...)
+		exact, err := found.of.foretell(f.App, g)
+		if err != nil {
+			return found, err
+		}
+		found.Exact = append(found.Exact, exact...)
 		coming, err := found.of.coming(f, key, one, at)
 		if err != nil {
 			return found, err
@@ -400,6 +406,9 @@ func (found found) write(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, "\nOf an installation: three devices of a person, or a reinstall, pay each.")
+	if err := found.writeExact(out); err != nil {
+		return err
+	}
 	if len(found.More) == 0 {
 		_, err := fmt.Fprintln(out, "Nothing more is asked than before.")
 		return err
@@ -413,6 +422,30 @@ func (found found) write(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\nSomebody who may decide adds this to confetti.toml:\n\n[[reviewed]]\nchange = %q\nby = \"\"\non = \"\"\nsays = \"\"\n", found.Change)
+	return err
+}
+
+// useless is an error above which a round tells next to nothing.
+const useless = 0.25
+
+// writeExact says how exact the numbers of a round will be.
+func (found found) writeExact(out io.Writer) error {
+	if len(found.Exact) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out, "\nHow exact a round is, of as many people as it needs")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, e := range found.Exact {
+		said := fmt.Sprintf("a share to within %.2g in 100", 100*e.Error)
+		if e.Error > useless {
+			said = "next to nothing: " + said
+		}
+		fmt.Fprintf(w, "  %s\tof %d people\t%s\n", e.Name, e.People, said)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, "  (intervals of 95 %: four times as many people halve them)")
 	return err
 }
 

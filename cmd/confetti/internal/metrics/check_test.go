@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -66,9 +67,9 @@ func TestChangesAreToldAndRisesReviewed(t *testing.T) {
 		more   bool
 		told   string // of changes, or of what is more
 	}{
-		"nothing":        {nil, false, ""},
-		"another owner":  {of("used", func(d *declared) { d.Owner = "bo@example.org" }), false, ""},
-		"earlier end":    {of("used", func(d *declared) { d.Ends = "2027-03-31" }), true, "from 2027-04-01 on each week costs more a season though everyone colludes"},
+		"nothing":       {nil, false, ""},
+		"another owner": {of("used", func(d *declared) { d.Owner = "bo@example.org" }), false, ""},
+		"earlier end":   {of("used", func(d *declared) { d.Ends = "2027-03-31" }), true, "from 2027-04-01 on each week costs more a season though everyone colludes"},
 		"all end earlier": {func(f *file) {
 			for name, d := range f.Metric {
 				d.Ends = "2027-03-31"
@@ -318,7 +319,7 @@ func TestSeasonsThatOverlapArePricedEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	month, _ := worstOf(paid, 30)
-	if want := fmt.Sprintf("(epsilon %.3g)", month.Epsilon); !strings.Contains(string(text), want) || month.Epsilon < 2.2 {
+	if want := fmt.Sprintf("(epsilon %.3g, but for a chance of %.2g)", month.Epsilon, month.Delta); !strings.Contains(string(text), want) || month.Epsilon < 2.2 {
 		t.Errorf("the worst 30 days cost %v, and the page does not say %s", month.Epsilon, want)
 	}
 	// Signed from 13 on are seasons of 1: 1.5 is a rise, though 2 was paid before.
@@ -358,5 +359,46 @@ func TestBegunSeasonsAreNotSignedAnew(t *testing.T) {
 	c.On = "2027-12-01"
 	if next, _, err := f.plan(r, r.Series[0].Study.Plan, relay.SignKey{}, day(t, c.On), x.now(), 1); err == nil && (len(next.Series) == 0 || next.Series[0].From != 12) {
 		t.Errorf("%+v", next.Series)
+	}
+}
+
+// What is foretold is the formula's error of k-ary response, of the people whom each metric is asked: all but a part of two in a
+// hundred. The twin asks everybody everything.
+func TestErrorsAreForetold(t *testing.T) {
+	at := day(t, "2026-12-01")
+	found, err := compare(declaring(func(f *file) { f.Week.Minimum = 4000 }), metrics.Registry{}, at, at)
+	if err != nil || len(found.Exact) != 2 {
+		t.Fatal(err, found.Exact)
+	}
+	f := declaring(func(f *file) { f.Week.Minimum = 4000 })
+	g := f.groups(at)["week"]
+	study, err := f.study(g, found.of.like, found.of.like.Analyzer.Releases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := math.Exp(study.Plan.Question.Histogram.Randomizer.Epsilon)
+	for i, m := range g.metrics {
+		cells := float64(study.Plan.Question.Histogram.Attributes[i].Domain())
+		keep, other := e/(e+cells-1), 1/(e+cells-1)
+		held := 1 / float64(len(m.Cells())) // of those who are asked
+		of := func(asked float64) float64 {
+			k := 4000 / asked
+			noise := asked * (held*keep*(1-keep) + (1-held)*other*(1-other)) / ((keep - other) * (keep - other))
+			return 1.96 * math.Sqrt(k*k*noise+4000*held*(k-1)) / 4000
+		}
+		if got, want := found.Exact[i].Error, of(2000); got < 0.97*want || got > 1.05*want {
+			t.Errorf("%s: error %v is foretold, and the formula has %v", m.Name, got, want)
+		}
+		if got := found.Exact[i].Error; got < 1.2*of(4000) {
+			t.Errorf("%s: error %v is that of everybody's answers", m.Name, got)
+		}
+	}
+	// A set is a plan by itself, and a string is foretold nothing.
+	with, err := compare(declaring(func(f *file) {
+		f.Metric["languages"] = declared{Kind: "set", Values: []string{"go", "rust"}, Most: 1, Every: "week", Why: "Why", Owner: "bo", Ends: "2027-06-30", Epsilon: 1, Delta: 1e-7, Minimum: 2000}
+		f.Metric["plugin"] = declared{Kind: "string", Letters: "abcdefgh", Longest: 8, Every: "week", Why: "Why", Owner: "bo", Ends: "2027-06-30", Epsilon: 2, Delta: 1e-7, Minimum: 20000}
+	}), metrics.Registry{}, at, at)
+	if err != nil || len(with.Exact) != 3 || with.Exact[2].Name != "languages" || !(with.Exact[2].Error > 0 && with.Exact[2].Error < 1) {
+		t.Errorf("%v: %+v", err, with.Exact)
 	}
 }

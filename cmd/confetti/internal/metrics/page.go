@@ -107,7 +107,7 @@ func draw(f file, r metrics.Registry) ([]byte, error) {
 	var text bytes.Buffer
 	err = dictionary.Execute(&text, map[string]any{
 		"App": r.App, "Version": r.Version, "Count": len(r.Metrics), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone,
-		"Sure": account.Percent(worst.Posterior(0.5)), "Month": fmt.Sprintf("%.3g", month.Epsilon), "Year": fmt.Sprintf("%.3g", year.Epsilon), "Local": year.local(),
+		"Sure": account.Percent(worst.Posterior(0.5)), "Month": fmt.Sprintf("%.3g", month.Epsilon), "Delta": fmt.Sprintf("%.2g", month.Delta), "Year": fmt.Sprintf("%.3g", year.Epsilon), "Local": year.local(),
 	})
 	return text.Bytes(), err
 }

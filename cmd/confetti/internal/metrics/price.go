@@ -11,7 +11,11 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // price is what one installation pays for a season of a group.
@@ -113,6 +117,66 @@ func worstOf(all map[string][]due, days int) (c cost, spends []account.Spending)
 	}
 	return c, spends
 }
+
+// foretold is what a round will tell of a metric, of as many people as it needs.
+type foretold struct {
+	Name   string  `json:"name"`
+	People int     `json:"people"`
+	Error  float64 `json:"error"` // of the share of a value, to each side, in 95 of 100 rounds
+}
+
+// foretell returns how exact a round will be, by made-up people who hold every value equally often; nothing of strings, of which nobody has
+// a list.
+func (all prices) foretell(app string, g group) (errors []foretold, err error) {
+	study, err := file{App: app}.study(g, all.like, all.like.Analyzer.Releases)
+	if err != nil {
+		return nil, err
+	}
+	proto, err := protocol.New(study.Plan)
+	if err != nil || study.Plan.Question.Histogram == nil {
+		return nil, err
+	}
+	r, t, people := seeded.New(1), proto.NewTally(), min(g.budget.Minimum, drawnPeople)
+	for range people {
+		var said []any
+		for _, m := range g.metrics {
+			cell := m.Cells()[r.IntN(len(m.Cells()))]
+			if m.Kind == "set" {
+				said = append(said, []string{cell})
+			} else {
+				said = append(said, cell)
+			}
+		}
+		symbol, err := proto.Question.Encode(histogram.Answers{Values: said})
+		if err != nil {
+			return nil, err
+		}
+		report, err := proto.Question.Randomize(r, symbol, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, body := range report.Parts[0] {
+			if err := t.Add(body); err != nil {
+				return nil, err
+			}
+		}
+	}
+	values := proto.Estimate([]tally.Crowd{{Tally: t, Respondents: people}})[0]
+	for i, a := range study.Plan.Question.Histogram.Attributes {
+		largest := 0.0
+		for _, v := range values[:a.Domain()] {
+			largest = math.Max(largest, v.StdErr)
+		}
+		values = values[a.Domain():]
+		// The error of a share falls with the root of the people of one plan.
+		e := 1.96 * largest / math.Sqrt(float64(people)*float64(g.budget.Minimum))
+		errors = append(errors, foretold{g.metrics[i].Name, g.budget.Minimum, math.Min(1, e)})
+	}
+	return errors, nil
+}
+
+// drawnPeople is how many people are made up to see errors, at most.
+const drawnPeople = 4000
 
 // prices runs the accountant once for each plan.
 type prices struct {

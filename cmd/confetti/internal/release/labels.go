@@ -41,7 +41,7 @@ type privatize struct {
 	Domain  string   `help:"The same from a file, one a line." type:"path" placeholder:"FILE"`
 	Method  string   `help:"crowds: labels of each cluster are counted with noise, and drawn anew from the counts. cluster-rr: some labels are, and the others stay (LDC, Algorithm 1). uniform-rr: each label by itself, by randomized response." enum:"crowds,cluster-rr,uniform-rr" default:"crowds" placeholder:"WAY"`
 
-	Clusters   string   `help:"Table of one column that names the cluster of each row, in the same order." type:"path" placeholder:"FILE" xor:"clusters"`
+	Clusters   string   `help:"Table of one column that names the cluster of each row, in the same order: made of what is public, for clusters that labels had part in tell of these." type:"path" placeholder:"FILE" xor:"clusters"`
 	ClustersBy []string `name:"clusters-by" help:"Rows with the same in these columns are a cluster; numbers are cut into --parts." placeholder:"COLUMNS" xor:"clusters"`
 	Parts      int      `help:"Parts, of as many rows each, that a column of numbers is cut into." default:"4" placeholder:"N"`
 	Smallest   int      `help:"Smaller clusters are put together; without it those that hold less than six errors of a count." placeholder:"N"`
@@ -55,13 +55,13 @@ type privatize struct {
 
 func (privatize) Help() string {
 	return `Writes a table that others may train on: all columns but one as they are, and noisy
-labels. Whoever reads it learns little of any one label. EVERYTHING ELSE IS
+labels. Of any one label it tells no more than --epsilon allows. EVERYTHING ELSE IS
 PUBLISHED: leave out what is not public with --drop. You see all labels, and
 nothing here protects them from you.
 
 Beside the table (labels.csv) are the weights of the modified loss (matrix.csv), three
 lines of Python and of R that train with them (train.py, train.R), and a page.
-Clusters follow from public columns, before anybody looks at labels.
+Clusters follow from public columns; a file of your own (--clusters) must, too.
 
 A ledger of yours charges each release to its people, as confetti release make does.
 
