@@ -11,11 +11,9 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/metrics"
-	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/protocol/design"
 )
 
 // price is what one installation pays for a season of a group.
@@ -132,51 +130,12 @@ func (all prices) foretell(app string, g group) (errors []foretold, err error) {
 	if err != nil {
 		return nil, err
 	}
-	proto, err := protocol.New(study.Plan)
-	if err != nil || study.Plan.Question.Histogram == nil {
-		return nil, err
+	of, err := design.Errors(study.Plan, seeded.New(1))
+	for i, e := range of {
+		errors = append(errors, foretold{g.metrics[i].Name, g.budget.Minimum, math.Min(1, 1.96*e/float64(g.budget.Minimum))})
 	}
-	r, t, people := seeded.New(1), proto.NewTally(), min(g.budget.Minimum, drawnPeople)
-	for range people {
-		var said []any
-		for _, m := range g.metrics {
-			cell := m.Cells()[r.IntN(len(m.Cells()))]
-			if m.Kind == "set" {
-				said = append(said, []string{cell})
-			} else {
-				said = append(said, cell)
-			}
-		}
-		symbol, err := proto.Question.Encode(histogram.Answers{Values: said})
-		if err != nil {
-			return nil, err
-		}
-		report, err := proto.Question.Randomize(r, symbol, nil)
-		if err != nil {
-			return nil, err
-		}
-		for _, body := range report.Parts[0] {
-			if err := t.Add(body); err != nil {
-				return nil, err
-			}
-		}
-	}
-	values := proto.Estimate([]tally.Crowd{{Tally: t, Respondents: people}})[0]
-	for i, a := range study.Plan.Question.Histogram.Attributes {
-		largest := 0.0
-		for _, v := range values[:a.Domain()] {
-			largest = math.Max(largest, v.StdErr)
-		}
-		values = values[a.Domain():]
-		// The error of a share falls with the root of the people of one plan.
-		e := 1.96 * largest / math.Sqrt(float64(people)*float64(g.budget.Minimum))
-		errors = append(errors, foretold{g.metrics[i].Name, g.budget.Minimum, math.Min(1, e)})
-	}
-	return errors, nil
+	return errors, err
 }
-
-// drawnPeople is how many people are made up to see errors, at most.
-const drawnPeople = 4000
 
 // prices runs the accountant once for each plan.
 type prices struct {
