@@ -39,6 +39,8 @@ type Row struct {
 	AtMost float64 `json:"false_at_most"` // of ours: how many are false at most, in expectation, as the release says
 	Lost   int     `json:"lost"`          // of liars: strings that are found without them and not with them
 	Lift   float64 `json:"lifted"`        // of liars: by how many respondents each lifts the one string that they name
+
+	tried tried
 }
 
 // estimates of strings by what holds them.
@@ -56,23 +58,34 @@ func row(way string, got estimates, held map[string]int) Row {
 		squares += (count - float64(held[text])) * (count - float64(held[text]))
 	}
 	r.Error = math.Sqrt(squares / math.Max(1, float64(r.Found-r.False)))
-	r.From = 1
-	for holders := 1000; holders > 1; holders-- { // from above: the first number of which fewer are found
-		all, found := 0, 0
-		for text, n := range held {
-			if n >= holders && n <= holders*5/4 {
-				all++
-				if _, ok := got[text]; ok {
-					found++
-				}
+	for text, n := range held {
+		if n < len(r.tried) {
+			r.tried[n].all++
+			if _, ok := got[text]; ok {
+				r.tried[n].found++
 			}
 		}
+	}
+	r.From = r.tried.from()
+	return r
+}
+
+// tried counts strings by how many hold each, and those of them that were found. What more people hold is found.
+type tried [1251]struct{ all, found int }
+
+// from returns the least number of holders from which nine of ten are found, among strings of at most a quarter more.
+func (t *tried) from() int {
+	for holders := len(t) * 4 / 5; holders > 1; holders-- { // from above: the first number of which fewer are found
+		all, found := 0, 0
+		for _, of := range t[holders : holders*5/4+1] {
+			all += of.all
+			found += of.found
+		}
 		if all >= 3 && 10*found < 9*all {
-			r.From = holders + 1
-			break
+			return holders + 1
 		}
 	}
-	return r
+	return 1
 }
 
 // Measure makes the rows of a cell.
@@ -115,22 +128,37 @@ func Measure(c Cell, data string, progress simulate.Progress) ([]Row, error) {
 
 // Summary says what rows of one way say together, one a seed.
 func Summary(rows []Row) string {
-	found, squares, wrong, within, held, from, atMost := 0.0, 0.0, 0, 0, 0, 0.0, 0.0
-	for _, r := range rows {
-		found += float64(r.Found)
-		squares += float64(r.Found) * float64(r.Found)
+	found, errors := make([]float64, len(rows)), make([]float64, len(rows))
+	all, wrong, within, held, atMost := 0, 0, 0, 0, 0.0
+	var together tried
+	for i, r := range rows {
+		found[i], errors[i] = float64(r.Found), r.Error
+		all += r.Found
 		wrong += r.False
 		within += r.Within
-		from += float64(r.From)
 		atMost += r.AtMost
 		if r.Missed == 0 {
 			held++
 		}
+		for n, of := range r.tried {
+			together[n].all += of.all
+			together[n].found += of.found
+		}
 	}
-	n := float64(len(rows))
-	deviation := math.Sqrt(math.Max(0, squares-found*found/n) / math.Max(1, n-1))
-	return fmt.Sprintf("%d runs: found %.1f (deviation %.1f), from %.0f on nine of ten; false %d of %.0f, and %.1f expected at most; intervals hold for %.1f %% of true ones, all at once in %d of %d runs",
-		len(rows), found/n, deviation, from/n, wrong, found, atMost, 100*float64(within)/math.Max(1, found-float64(wrong)), held, len(rows))
+	return fmt.Sprintf("%d runs: found %s, from %d on nine of ten; error of a count %s; false %d of %d, and %.1f expected at most; intervals hold for %.1f %% of true ones, all at once in %d of %d runs",
+		len(rows), spread(found), together.from(), spread(errors), wrong, all, atMost, 100*float64(within)/math.Max(1, float64(all-wrong)), held, len(rows))
+}
+
+// spread says the mean of numbers, and how far they lie from it.
+func spread(x []float64) string {
+	mean, squares := 0.0, 0.0
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return fmt.Sprintf("%.1f (deviation %.1f)", mean, math.Sqrt(squares/math.Max(1, float64(len(x)-1))))
 }
 
 // ours compares what a release says with what people hold.

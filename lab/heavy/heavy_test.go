@@ -47,6 +47,21 @@ func TestRowsCompare(t *testing.T) {
 	}
 }
 
+// Several seeds are summed up together: from how many holders on nine of ten are found is asked of the strings of all.
+func TestSummary(t *testing.T) {
+	held := map[string]int{"a": 100, "b": 99, "c": 98, "d": 50, "e": 49, "f": 48}
+	one := row("a way", estimates{"a": 103, "b": 99, "c": 98, "d": 50, "e": 49}, held)
+	two := row("a way", estimates{"a": 100, "b": 99, "c": 98, "d": 50, "e": 49, "f": 48, "z": 8}, held)
+	one.Within, one.Missed, two.Within, two.AtMost = 4, 1, 6, 0.25
+	want := "2 runs: found 6.0 (deviation 1.4), from 49 on nine of ten; error of a count 0.7 (deviation 0.9); false 1 of 12, and 0.2 expected at most; intervals hold for 90.9 % of true ones, all at once in 1 of 2 runs"
+	if got := Summary([]Row{one, two}); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if two.From != 1 {
+		t.Errorf("all are found, from %d on", two.From)
+	}
+}
+
 // The curator's threshold is the least at which a string of one holder shows with half of delta at most: by the law's tail,
 // added up.
 func TestTheStabilityHistogramIsTight(t *testing.T) {
