@@ -3,6 +3,7 @@ package strings
 import (
 	"math"
 
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/dp/treecode/decode"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
@@ -29,7 +30,9 @@ type Model struct {
 	// Answers are how many rows a respondent answered, on average. Where it is far from what the question expects,
 	// some are no devices of the plan. It is 0 of sums.
 	Answers float64
-	Found   []decode.Found // the most frequent first; of an empty text is the reserved string
+	Found   []decode.Found // the most frequent first
+	// Unfit is how many said the reserved string, whether it stands out or not.
+	Unfit estimate.Value
 	// FalseAtMost bounds how many of them nobody holds, in expectation.
 	FalseAtMost float64
 }
@@ -44,7 +47,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	if t, ok := crowds[0].Tally.(*tally.Sums); ok {
 		sum := q.scaled(t)
 		m.Error = sum.Error
-		m.Found, m.FalseAtMost = decode.Strings(q.code, sum.Vector, m.Error, nil)
+		m.Found, m.Unfit, m.FalseAtMost = decode.Strings(q.code, sum.Vector, m.Error, nil)
 		return m, nil
 	}
 	counted := crowds[0].Tally.(*tally.Counts)
@@ -60,7 +63,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 		m.Answers += float64(n) / float64(m.Respondents)
 	}
 	m.Error = math.Hypot(sum.Error, q.rows.Spec().Clipping(m.Respondents, q.seen(sum, m.Respondents)))
-	m.Found, m.FalseAtMost = decode.Strings(q.code, sum.Vector, m.Error, q.rows.Spec().Excess)
+	m.Found, m.Unfit, m.FalseAtMost = decode.Strings(q.code, sum.Vector, m.Error, q.rows.Spec().Excess)
 	return m, nil
 }
 

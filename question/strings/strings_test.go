@@ -65,15 +65,15 @@ func TestStringsGoTheWholeWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := m.(*stringsof.Model).Found
-		if len(found) != 4 {
+		found, unfit := m.(*stringsof.Model).Found, m.(*stringsof.Model).Unfit
+		if len(found) != 3 {
 			t.Fatalf("%s: found %d", name, len(found))
 		}
-		for i, text := range []string{"aba", "b", "", "bb"} {
+		if want := held["far too long"]; math.Abs(unfit.Mean-float64(want)) > 6*unfit.StdErr {
+			t.Errorf("%s: %v did not fit, want %d", name, unfit, want)
+		}
+		for i, text := range []string{"aba", "b", "bb"} {
 			want := held[text]
-			if text == "" {
-				want = held["far too long"]
-			}
 			if f := found[i]; f.Text != text || math.Abs(f.Count.Mean-float64(want)) > 6*f.Count.StdErr {
 				t.Errorf("%s: %q has %v, want %d of %q", name, f.Text, f.Count, want, text)
 			}

@@ -42,7 +42,7 @@ func (q *Question) Words() question.Words {
 	w := question.Words{
 		Asked:  fmt.Sprintf("Which strings do many respondents hold? Each holds one, %s, and nobody lists what it may be.", q.characters()),
 		Answer: "whole string", Crowd: "crowd", Crowds: []string{"everybody"},
-		Unfit:    terms.SaysUnfit(q.plan.Question, "one reserved string, which the release counts as any other."),
+		Unfit:    terms.SaysUnfit(q.plan.Question, "one reserved string, which the release counts with noise."),
 		Thinning: "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other.",
 		Assumptions: []string{
 			"Each device draws the rows that it answers by coins of its own, and tells nobody (docs/vector-rr.md, section 6).",

@@ -9,17 +9,6 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// unfitString is how a release writes the reserved string; no other is.
-const unfitString = "?"
-
-// Named returns the text of a string that was found.
-func Named(text string) string {
-	if text == "" {
-		return unfitString
-	}
-	return text
-}
-
 // describeStrings states which strings were found, with their errors.
 func describeStrings(m *strings.Model, public Public) ([]release.Metric, []release.Section, error) {
 	headline := []release.Metric{{Name: respondentsMetric, Value: float64(m.Respondents)}}
@@ -43,14 +32,14 @@ func describeStrings(m *strings.Model, public Public) ([]release.Metric, []relea
 		low, high := m.Interval(i, level)
 		lowAll, highAll := m.IntervalAtOnce(i, level)
 		if i < tableRows {
-			row := []release.Cell{release.Named(Named(f.Text)), release.Number(f.Count.Mean, f.Count.StdErr), release.Interval(low, high), release.Interval(lowAll, highAll)}
+			row := []release.Cell{release.Named(f.Text), release.Number(f.Count.Mean, f.Count.StdErr), release.Interval(low, high), release.Interval(lowAll, highAll)}
 			if truth != nil {
 				row = append(row, release.Number(*truth, 0))
 			}
 			table.Rows = append(table.Rows, row)
 		}
 		if i < figureBars {
-			figure.Categories = append(figure.Categories, Named(f.Text))
+			figure.Categories = append(figure.Categories, f.Text)
 			bars.Y, bars.Low, bars.High = append(bars.Y, f.Count.Mean), append(bars.Low, min(low, f.Count.Mean)), append(bars.High, max(high, f.Count.Mean))
 			if truth != nil {
 				bars.Truth = append(bars.Truth, *truth)
@@ -62,14 +51,16 @@ func describeStrings(m *strings.Model, public Public) ([]release.Metric, []relea
 	}
 	headline = append(headline, found)
 	section := release.Section{Name: "strings", Metrics: []release.Metric{{Name: "false_at_most", Value: m.FalseAtMost}, {Name: "sum_error", Value: m.Error}}}
+	section.Metrics = append(section.Metrics, release.Metric{Name: "unfit", Value: m.Unfit.Mean, StdErr: m.Unfit.StdErr, Truth: public.Truth.str("")})
 	if m.Answers > 0 { // of bits
 		section.Metrics = append(section.Metrics, release.Metric{Name: "answers", Value: m.Answers})
 	}
 	if len(m.Found) > 0 {
 		all := estimate.Sum(counts)
+		known := estimate.Sum(append(counts, m.Unfit))
 		section.Metrics = append([]release.Metric{
 			{Name: "least_needed", Value: least}, {Name: "most_needed", Value: most},
-			{Name: "in_found", Value: all.Mean, StdErr: all.StdErr}, {Name: "in_others", Value: float64(m.Respondents) - all.Mean, StdErr: all.StdErr},
+			{Name: "in_found", Value: all.Mean, StdErr: all.StdErr}, {Name: "in_others", Value: float64(m.Respondents) - known.Mean, StdErr: known.StdErr},
 		}, section.Metrics...)
 		figure.Series = []release.Series{bars}
 		section.Tables, section.Figures = []release.Table{table}, []release.Figure{figure}
@@ -81,7 +72,7 @@ func describeStrings(m *strings.Model, public Public) ([]release.Metric, []relea
 func stringsSheet(m *strings.Model, public Public) (Sheet, error) {
 	var all []sheets.ValueCount
 	for i, f := range m.Found {
-		c := sheets.ValueCount{Attribute: "string", Value: Named(f.Text), Estimate: f.Count.Mean, StdErr: f.Count.StdErr, Consistent: max(0, f.Count.Mean), Truth: public.Truth.str(f.Text)}
+		c := sheets.ValueCount{Attribute: "string", Value: f.Text, Estimate: f.Count.Mean, StdErr: f.Count.StdErr, Consistent: max(0, f.Count.Mean), Truth: public.Truth.str(f.Text)}
 		c.Low, c.High = m.Interval(i, level)
 		c.LowAll, c.HighAll = m.IntervalAtOnce(i, level)
 		all = append(all, c)

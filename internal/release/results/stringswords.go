@@ -26,7 +26,8 @@ func (w stringsWords) phrase(m release.Metric) (phrase, bool) {
 		"least_needed":    {"Estimate that a string had to pass, at least", release.Count, "likely spellings need less"},
 		"most_needed":     {"Estimate that a string had to pass, at most", release.Count, ""},
 		"in_found":        {"Respondents who hold a string that was found", release.Count, ""},
-		"in_others":       {"Respondents who hold another", release.Count, ""},
+		"in_others":       {"Respondents who hold another", release.Count, "and one that fits"},
+		"unfit":           {"Respondents whose string did not fit the plan", release.Count, "one reserved string stands for all of these, and is counted whether it stands out or not"},
 		"sum_error":       {"Standard error of a number of the sum", release.Count, ""},
 		"answers":         {"Rows that a respondent answered, on average", "", expected},
 	}[m.Name]
@@ -40,7 +41,7 @@ func (w stringsWords) section(s release.Section) (said, bool) {
 	found, _ := metric(w.release, "found")
 	names := func(key string) (string, bool) {
 		_, unfit := w.of.Symbols(key)
-		return key, unfit == nil || key == unfitString
+		return key, unfit == nil
 	}
 	t := sheetWords{title: "Strings that were found", columns: []column{
 		{label: "string", keys: names}, {label: "respondents", unit: release.Count}, {label: numerals.Percent(level) + " interval", unit: release.Count},
@@ -51,7 +52,7 @@ func (w stringsWords) section(s release.Section) (said, bool) {
 	}
 	return said{
 		title:  "Which strings many hold",
-		text:   fmt.Sprintf("Nobody listed these strings: they were read out of one sum (docs/strings.md). Rarer ones are not found. %q stands for all strings that did not fit the plan. Intervals are of an estimate that is seen only where it passed. %s", unfitString, w.of.Liars()),
+		text:   fmt.Sprintf("Nobody listed these strings: they were read out of one sum (docs/strings.md). Rarer ones are not found. Intervals are of an estimate that is seen only where it passed. %s", w.of.Liars()),
 		tables: map[string]sheetWords{"strings": t},
 		figures: map[string]figureWords{"strings": {
 			kind: release.Bars, title: "The most frequent strings", x: "string", y: "respondents", categories: names, series: []string{"respondents"},

@@ -64,7 +64,7 @@ func compareStrings(r *measure.Result, learned question.Model, truth *results.Tr
 	for i, f := range m.Found {
 		counts[i] = f.Count
 	}
-	r.Top = measure.Top(top, func(i int) string { return results.Named(m.Found[i].Text) }, counts, func(_, i int) (low, high float64) {
+	r.Top = measure.Top(top, func(i int) string { return m.Found[i].Text }, counts, func(_, i int) (low, high float64) {
 		low, high = m.IntervalAtOnce(i, measure.IntervalLevel)
 		return math.Max(0, low), high
 	}, held)

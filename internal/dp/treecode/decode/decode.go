@@ -18,7 +18,7 @@ import (
 
 // Found is a string that was read.
 type Found struct {
-	Text    string // "" for the reserved string
+	Text    string
 	Count   estimate.Value
 	Needed  float64 // the count that it had to pass, before what is lent was taken off
 	lent    float64 // by others who share a beginning, in expectation
@@ -47,17 +47,18 @@ const (
 
 // Strings reads the sum of vectors of a code, each number of which has the given deviation. The most
 // frequent come first. Vectors of a norm came out too long by the factor excess; nil: none did. In expectation
-// at most so many are held by nobody.
-func Strings(c *treecode.Code, sum []float64, deviation float64, excess func(norm float64) float64) (found []Found, falseAtMost float64) {
-	found, falseAtMost = newDecoder(c, sum, deviation).strings()
-	if excess == nil {
-		return found, falseAtMost
+// at most so many are held by nobody. The reserved string is none of them, and is counted whether it stands out or not.
+func Strings(c *treecode.Code, sum []float64, deviation float64, excess func(norm float64) float64) (found []Found, reserved estimate.Value, falseAtMost float64) {
+	d := newDecoder(c, sum, deviation)
+	found, falseAtMost = d.strings()
+	if excess != nil {
+		for i := range found {
+			found[i].divide(excess(c.Norm(len(found[i].symbols))))
+		}
+		d.reserved.divide(excess(c.Norm(0)))
+		sortFound(found)
 	}
-	for i := range found {
-		found[i].divide(excess(c.Norm(len(found[i].symbols))))
-	}
-	sortFound(found)
-	return found, falseAtMost
+	return found, d.reserved.Count, falseAtMost
 }
 
 // divide makes all that is said of a count smaller by a factor.
@@ -151,6 +152,7 @@ type decoder struct {
 	size      int       // numbers of a bucket
 	roots     float64   // sqrt(J)
 	centred   float64   // 1 - 1/q
+	reserved  *Found    // the reserved string, once its bucket is read
 }
 
 func newDecoder(c *treecode.Code, sum []float64, deviation float64) *decoder {
@@ -173,5 +175,7 @@ func newDecoder(c *treecode.Code, sum []float64, deviation float64) *decoder {
 		scale := math.Sqrt(float64(c.Length()) / c.Pairs)
 		d.prior = spelling(c, sum[len(d.sums):], scale, deviation*scale)
 	}
+	d.reserved = &Found{}
+	d.reserved.bucket, d.reserved.cells = c.Word(nil)
 	return d
 }

@@ -40,21 +40,52 @@ func summed(t testing.TB, s treecode.Shape, held map[string]int, r *rand.Rand, d
 	return c, sum
 }
 
-// Strings that stand out are found with their counts, and the reserved one among them; exact sums give
+// Strings that stand out are found with their counts, and the reserved one is counted beside them; exact sums give
 // exact counts.
 func TestFrequentStringsAreFound(t *testing.T) {
 	held := map[string]int{"abcd": 900, "ab": 700, "d": 500, "dcba": 400, "": 300, "bb": 3, "ca": 2}
 	for _, deviation := range []float64{0.01, 8} {
 		c, sum := summed(t, small, held, seeded.New(1), deviation)
-		found, _ := Strings(c, sum, deviation, nil)
-		if len(found) < 5 {
+		found, reserved, _ := Strings(c, sum, deviation, nil)
+		if len(found) < 4 {
 			t.Fatalf("noise of %v: found %d", deviation, len(found))
 		}
-		for i, want := range []string{"abcd", "ab", "d", "dcba", ""} {
+		if math.Abs(reserved.Mean-float64(held[""])) > 5*reserved.StdErr+1e-3*float64(held[""]) {
+			t.Errorf("noise of %v: %v are counted of the reserved string, want %d", deviation, reserved, held[""])
+		}
+		for i, want := range []string{"abcd", "ab", "d", "dcba"} {
 			f := found[i]
 			if f.Text != want || math.Abs(f.Count.Mean-float64(held[want])) > 5*f.Count.StdErr+1e-3*float64(held[want]) {
 				t.Errorf("noise of %v: %q has %v, want %d of %q", deviation, f.Text, f.Count, held[want], want)
 			}
+		}
+	}
+}
+
+// The reserved string is counted without bias however few hold it, beside others of its bucket, and its error covers the
+// noise. A count that is seen only where it stands out is too high.
+func TestTheReservedStringIsAlwaysCounted(t *testing.T) {
+	const runs, deviation = 300, 8.0
+	r := stattest.Rand(t)
+	for _, held := range []map[string]int{{"": 0, "abcd": 900}, {"": 12, "abcd": 900, "ab": 400}, {"": 600}} {
+		var off, seen []float64
+		variance := 0.0
+		for range runs {
+			c, sum := summed(t, small, held, r, deviation)
+			found, reserved, _ := Strings(c, sum, deviation, nil)
+			if slices.ContainsFunc(found, func(f Found) bool { return f.Text == "" }) {
+				t.Fatal("the reserved string is one of those that were found")
+			}
+			by := reserved.Mean - float64(held[""])
+			off = append(off, by)
+			variance += reserved.StdErr * reserved.StdErr / runs
+			if reserved.Mean > reserved.StdErr {
+				seen = append(seen, by)
+			}
+		}
+		stattest.Mean(t, 0, variance, off)
+		if held[""] == 12 {
+			stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, 0, variance, seen) })
 		}
 	}
 }
@@ -278,7 +309,7 @@ func TestLentBeginningsAreNoCount(t *testing.T) {
 		for at := range 3 {
 			sum[at*c.Cells+int(cells[at])] += 120 * math.Sqrt((1-c.Pairs)/float64(c.Positions()))
 		}
-		found, _ := Strings(c, sum, 4, nil)
+		found, _, _ := Strings(c, sum, 4, nil)
 		for _, f := range found {
 			if f.Text != "abcd" {
 				continue
@@ -395,8 +426,8 @@ func TestShorterVectorsAreNotTooLong(t *testing.T) {
 	if math.Abs(squares-norm*norm) > 1e-6 || norm > 0.98 || c.Norm(4) != 1 {
 		t.Fatalf("a vector of squared length %v has the norm %v", squares, norm)
 	}
-	long, _ := Strings(c, sum, 1, nil)
-	right, _ := Strings(c, sum, 1, excess)
+	long, _, _ := Strings(c, sum, 1, nil)
+	right, _, _ := Strings(c, sum, 1, excess)
 	if len(right) == 0 || math.Abs(right[0].Count.Mean-held) > 5*right[0].Count.StdErr || math.Abs(long[0].Count.Mean-held) < 20 {
 		t.Fatalf("%v, and as it is %v", right, long)
 	}

@@ -28,10 +28,26 @@ func (d *decoder) bucket(b *beam, c *checks, bucket int) (found []*Found) {
 			width = min(4*width, widest)
 		default:
 			found, left = d.dropped(sums, found)
+			if bucket == d.reserved.bucket {
+				found = d.countReserved(sums, found)
+			}
 			copy(sums, left)
 			return found
 		}
 	}
+}
+
+// countReserved counts the reserved string beside those that were found in its bucket, and leaves it out of these. It is known
+// beforehand, so that it needs no check, and its count is not one that is seen only where it passed.
+func (d *decoder) countReserved(sums []float32, found []*Found) []*Found {
+	found = slices.DeleteFunc(found, func(f *Found) bool { return len(f.symbols) == 0 })
+	fitted := []*Found{d.reserved}
+	for _, f := range found {
+		beside := *f // what was found keeps its count
+		fitted = append(fitted, &beside)
+	}
+	d.refit(sums, fitted, 0, d.Positions())
+	return found
 }
 
 func energy(x []float32) (sum float64) {
