@@ -163,7 +163,8 @@ func marshalDays(all []Day) []byte {
 	return state
 }
 
-// Next returns the state that tells of this round too. It is done after the last. Rounds that do not hang together have none.
+// Next returns the state that tells of this round too; nil after the last, since no round asks with it. It is never done:
+// the study says when its rounds are over. Rounds that do not hang together have none.
 func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 	if h.correlated == nil || m == nil {
 		return nil, false, nil
@@ -177,7 +178,10 @@ func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 	for _, v := range model.Tables[0].Values {
 		day.Totals = append(day.Totals, v.Mean)
 	}
-	return c.state(day), day.Round == c.rows.Rounds, nil
+	if day.Round == c.rows.Rounds {
+		return nil, false, nil
+	}
+	return c.state(day), false, nil
 }
 
 // Missed returns the state that says why this round told nothing; nil where rounds do not hang together.
