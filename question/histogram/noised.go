@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
@@ -73,8 +74,8 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 	case shares(p):
 		t.law = func(respondents int) sum.Law { return scattered(p).Law(respondents) }
 	default:
-		law := sum.Total(route)
-		t.law = func(int) sum.Law { return law }
+		law := sync.OnceValue(func() sum.Law { return sum.Total(route) }) // rounds that hang together never ask
+		t.law = func(int) sum.Law { return law() }
 		if p.Route.Table != nil {
 			t.weighted = chernoff(route)
 		}
