@@ -114,14 +114,15 @@ func Body(r release.Release) (template.HTML, error) {
 	return template.HTML(b.String()), nil
 }
 
-// Lines draws a release's figures of lines, for a page that has CardsCSS; nothing of one that has none.
+// Lines draws a release's figures of lines, and the grids whose values have ranges, for a page that has CardsCSS and looks
+// single values up by itself; nothing of a release that has none.
 func Lines(r release.Release) (template.HTML, error) {
 	var b bytes.Buffer
 	for _, f := range r.Figures() {
-		if f.Kind != release.Lines {
+		if f.Kind != release.Lines && (f.Grid == nil || len(f.Grid.Within) == 0) {
 			continue
 		}
-		if err := releasePage.ExecuteTemplate(&b, "figure", f); err != nil {
+		if err := releasePage.ExecuteTemplate(&b, "line", f); err != nil {
 			return "", fmt.Errorf("drawing the release: %w", err)
 		}
 	}

@@ -40,6 +40,7 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 		Over   string
 		Charts []*curves
 		Lines  template.HTML // of rounds that hang together: the newest release tells of all
+		LookUp *lookUp       // of windows
 		So     int           // rounds so far
 		More   int           // that were released and are not listed
 		Apart  string
@@ -78,6 +79,7 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 				if body.Lines, err = page.Lines(out.Release); err != nil {
 					return err
 				}
+				body.LookUp = lookedUp(out.Release, r.URL.Query())
 			} else {
 				drawn.add(p.Round, out)
 				body.Apart = cmp.Or(body.Apart, out.apart)
@@ -89,7 +91,11 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 		body.All = append(body.All, one)
 	}
 	body.Charts = drawn.draw()
-	return c.render(w, r, http.StatusOK, "study", sheet{Title: newest.signed.Plan.Title, At: "collections", Trial: oneOperator(newest.signed.Plan)}, body)
+	s := sheet{Title: newest.signed.Plan.Title, At: "collections", Trial: oneOperator(newest.signed.Plan)}
+	if body.LookUp != nil {
+		s.Script = "release.js"
+	}
+	return c.render(w, r, http.StatusOK, "study", s, body)
 }
 
 // newestRounds is how many rounds that were released are listed where the newest release tells of all.

@@ -60,6 +60,8 @@ type year struct {
 	t        *testing.T
 	dir      string
 	study    plan.SignedStudy
+	length   time.Duration // of a round
+	visits   func(d int) []int
 	bearers  []string
 	random   *rand.Rand
 	roles    [2]*aggregated.Service
@@ -153,7 +155,9 @@ func (y *year) party(name string) (plan.Party, envelope.PrivateKey, relay.SignKe
 	return plan.Party{Operator: name, Key: open.Public().String(), URL: "https://" + name + ".test"}, open, sign
 }
 
-func newYear(t *testing.T) *year {
+// newYear begins a trial whose rounds hang together, of so long each. Something happens to a device in the rounds that visits
+// gives, rising, no more of them than count.
+func newYear(t *testing.T, of plan.Correlated, length time.Duration, visits func(d int) []int) *year {
 	t.Helper()
 	dir, err := os.MkdirTemp(atomicfiletest.Memory(), "confetti-year-")
 	if err != nil {
@@ -161,7 +165,7 @@ func newYear(t *testing.T) *year {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	opens := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
-	y := &year{t: t, dir: dir, random: seeded.New(35), now: opens, hosts: map[string]http.Handler{}}
+	y := &year{t: t, dir: dir, length: length, visits: visits, random: seeded.New(35), now: opens, hosts: map[string]http.Handler{}}
 	leader, _, leaderSign := y.party("leader")
 	helper, _, helperSign := y.party("helper")
 	analyzer, _, releases := y.party("analyzer")
@@ -176,7 +180,7 @@ func newYear(t *testing.T) *year {
 		Crowd:     plan.Crowd{Minimum: yearMinimum},
 		Envelopes: plan.Envelopes{Suite: string(envelope.X25519)},
 		Route: plan.Route{Kind: plan.RouteSum, Sum: &plan.Sum{
-			Leader: leader, Helper: helper, Noise: plan.NoiseAggregators, Correlated: &plan.Correlated{Rounds: yearRounds, Events: 1},
+			Leader: leader, Helper: helper, Noise: plan.NoiseAggregators, Correlated: &of,
 		}},
 		Analyzer: analyzer,
 	})
@@ -186,12 +190,12 @@ func newYear(t *testing.T) *year {
 	_, coordinator, err := ed25519.GenerateKey(nil)
 	y.check(err)
 	study := plan.Study{
-		Version: plan.StudyVersion, Plan: p, Rounds: yearRounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats,
-		Coordinator: plan.Publisher(coordinator.Public().(ed25519.PublicKey)), Times: plan.Times{Opens: opens, Closes: opens.Add((yearRounds + 30) * 24 * time.Hour)},
+		Version: plan.StudyVersion, Plan: p, Rounds: of.Rounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats,
+		Coordinator: plan.Publisher(coordinator.Public().(ed25519.PublicKey)), Times: plan.Times{Opens: opens, Closes: opens.Add(time.Duration(of.Rounds)*length + 30*24*time.Hour)},
 	}
 	y.check(study.Validate())
 	y.study = plan.SignStudy(study, publisher)
-	first, err := y.study.Round(1, "", plan.Times{Opens: opens, Closes: opens.Add(24 * time.Hour)}, coordinator)
+	first, err := y.study.Round(1, "", plan.Times{Opens: opens, Closes: opens.Add(length)}, coordinator)
 	y.check(err)
 	names := make([]string, yearDevices+2)
 	for d := range names {
@@ -241,15 +245,15 @@ func newYear(t *testing.T) *year {
 	return y
 }
 
-// said returns the round in which something happens to a device.
-func said(d int) int {
+// once gives the round in which something happens to a device.
+func once(d int) []int {
 	switch d {
 	case yearDevices: // its client counts from January on
-		return 45
+		return []int{45}
 	case yearDevices + 1: // and that one from June on
-		return 210
+		return []int{210}
 	}
-	return 3 + 15*d
+	return []int{3 + 15*d}
 }
 
 // newest returns the round that devices hear of.
@@ -278,9 +282,13 @@ func (y *year) answers(round plan.Signed, most int) {
 	t, err := task.New(round.Plan, 0)
 	y.check(err)
 	for d := range min(most, yearDevices) {
-		vector := []uint64{0}
-		if said(d) == number {
-			vector[0] = 1
+		vector := make([]uint64, round.Plan.Route.Sum.Circuit.Length)
+		if i := slices.Index(y.visits(d), number); i >= 0 {
+			last := 0
+			if i > 0 && len(vector) > 1 { // of windows the round before in which it did
+				last = y.visits(d)[i-1]
+			}
+			vector[last] = 1
 		}
 		report, err := t.Report(y.random, vector, y.time(), nil)
 		y.check(err)
@@ -316,7 +324,7 @@ func (y *year) reports(d int, round plan.Signed) {
 	y.check(err)
 	defer c.Close()
 	happened := []string{}
-	if said(d) == round.Plan.Round.Number {
+	if slices.Contains(y.visits(d), round.Plan.Round.Number) {
 		happened = append(happened, "signed up")
 	}
 	y.check(c.Report(y.t.Context(), histogram.Answers{Values: []any{happened}}))
@@ -402,7 +410,7 @@ func TestAYearOfALiveTrial(t *testing.T) {
 		t.Skip("a year takes most of a minute")
 	}
 	begun := time.Now()
-	y := newYear(t)
+	y := newYear(t, plan.Correlated{Rounds: yearRounds, Events: 1}, 24*time.Hour, once)
 	truth := 0
 	missed := map[int]string{tooFew: "withheld: too few answered", rotten: "its row failed, and was given up", overdue: "late: its row had not come in time"}
 	for number := 1; number <= yearRounds; number++ {
@@ -415,7 +423,7 @@ func TestAYearOfALiveTrial(t *testing.T) {
 		}
 		y.day(round)
 		for d := range yearDevices + 2 {
-			if said(d) == number && missed[number] == "" {
+			if once(d)[0] == number && missed[number] == "" {
 				truth++
 			}
 		}
@@ -451,7 +459,7 @@ func TestAYearOfALiveTrial(t *testing.T) {
 	}
 	study := "/studies/" + y.study.Study.Name()
 	_, page = get(t, c, study)
-	wants(t, page, "365 of at most 365 so far", "How often so far", "What each round adds", "Its row failed, and was given up")
+	wants(t, page, "365 of at most 365 so far", "It is over: it had as many rounds as it may have", "How often so far", "What each round adds", "Its row failed, and was given up")
 	if n := strings.Count(page, `<li class="card">`); n > newestRounds+1+len(missed) {
 		t.Errorf("%d rounds are listed", n)
 	}
@@ -474,6 +482,137 @@ func TestAYearOfALiveTrial(t *testing.T) {
 						named += ", dark"
 					}
 					b.Look(t, named)
+				}
+			}
+		}
+	})
+}
+
+// The study of a trial ends after its last round because that was the last, which is what its page says.
+func TestAStudyThatCountsEndsWithItsRounds(t *testing.T) {
+	y := newYear(t, plan.Correlated{Rounds: 2, Events: 1}, 24*time.Hour, once)
+	for range 2 {
+		y.day(y.newest())
+	}
+	c, err := New(Options{Analyzer: "https://analyzer.test", Hosts: hosts, Public: y, Now: y.time})
+	y.check(err)
+	_, page := get(t, c, "/studies/"+y.study.Study.Name())
+	wants(t, page, "2 of at most 2 so far", "It is over: it had as many rounds as it may have")
+}
+
+// weeks is how many rounds a year of windows has here.
+const weeks = 52
+
+// visits gives the weeks in which a device is there: three, the second one seven weeks after the first.
+func visits(d int) []int { return []int{1 + d, 8 + d, 20 + d} }
+
+// A year of a live trial, week by week, that asks for windows: the console shows different people of any window, and how
+// often somebody came back after so many weeks, as the release has them, and refuses what is no window. It does so in a browser
+// with its script and without.
+func TestAnyWindowOfALiveTrial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("52 rounds take some seconds")
+	}
+	y := newYear(t, plan.Correlated{Rounds: weeks, Events: 3, Windows: true}, 7*24*time.Hour, visits)
+	for range weeks {
+		y.day(y.newest())
+	}
+	last := y.newest()
+	text, err := y.Get(t.Context(), "https://analyzer.test"+wire.ReleasePath(last.Plan.Hash(), "json"))
+	y.check(err)
+	r, err := release.Read(bytes.NewReader(text))
+	y.check(err)
+	var grid *release.Grid
+	var gaps release.Series
+	for _, f := range r.Figures() {
+		switch f.Name {
+		case "windows":
+			grid = f.Grid
+		case gapsFigure:
+			gaps = f.Series[0]
+		}
+	}
+	if grid == nil || grid.Columns != weeks || len(gaps.X) != weeks-1 {
+		t.Fatalf("the newest release has the windows %+v and the gaps %v", grid, gaps.X)
+	}
+	back := map[int]int{}
+	for d := range yearDevices + 2 {
+		if d == yearDevices+1 {
+			continue // it joins too late for this year
+		}
+		for i := 1; i < 3; i++ {
+			back[visits(d)[i]-visits(d)[i-1]]++
+		}
+	}
+	for i, x := range gaps.X {
+		if true, most := float64(back[int(x)]), gaps.High[i]-gaps.Y[i]; math.Abs(gaps.Y[i]-true) > 2*max(most, gaps.Y[i]-gaps.Low[i]) { // eight deviations
+			t.Errorf("%.0f are said to have come back after %.0f weeks, %.1f to %.1f", true, x, gaps.Low[i], gaps.High[i])
+		}
+	}
+	for first := 1; first <= weeks; first++ {
+		for last := first; last <= weeks; last++ {
+			true := 0
+			for d := range yearDevices + 1 {
+				if slices.ContainsFunc(visits(d), func(n int) bool { return n >= first && n <= last }) {
+					true++
+				}
+			}
+			at := (last-1)*weeks + first - 1
+			if math.Abs(grid.Values[at]-float64(true)) > 2*grid.Within[at] { // eight deviations
+				t.Errorf("weeks %d to %d: %d people, said %.1f within %.1f", first, last, true, grid.Values[at], grid.Within[at])
+			}
+		}
+	}
+	c, err := New(Options{Analyzer: "https://analyzer.test", Hosts: hosts, Public: y, Now: y.time})
+	y.check(err)
+	study := "/studies/" + y.study.Study.Name()
+	shows := func(first, last, gap int) []string {
+		at := (last-1)*weeks + first - 1
+		high := people(max(0, grid.Values[at]+grid.Within[at]))
+		return []string{
+			fmt.Sprintf("to %s</p><p>different people in rounds %d to %d", high, first, last),
+			fmt.Sprintf("to %s</p><p>times somebody came back exactly %d rounds later", people(gaps.High[gap-1]), gap),
+		}
+	}
+	_, page := get(t, c, study)
+	wants(t, page, "52 of at most 52 so far", "Different people of any window", "How often people came back", fmt.Sprintf("different people in rounds %d to %d", weeks-days+1, weeks), "in the next round")
+	_, page = get(t, c, study+"?first=9&last=21&gap=7")
+	wants(t, page, shows(9, 21, 7)...)
+	for _, wrong := range []string{"first=9&last=8", "first=0", "last=53", "first=x", "gap=0", "gap=52", "gap=" + strings.Repeat("9", 40)} {
+		res, page := get(t, c, study+"?"+wrong)
+		if res.StatusCode != http.StatusOK || strings.Contains(page, `class="value"`) {
+			t.Errorf("%s: status %d, and a number", wrong, res.StatusCode)
+		}
+		wants(t, page, `<p class="banner">`)
+	}
+	t.Run("in a browser", func(t *testing.T) {
+		ctx := webtest.Browser(t)
+		_, url := start(t, Options{Analyzer: "https://analyzer.test", Public: y, Now: y.time})
+		for _, script := range []bool{false, true} {
+			for _, screen := range webtest.Screens {
+				b := webtest.Open(t, ctx, screen)
+				b.Scripts(t, script)
+				b.Do(chromedp.Navigate(url + study))
+				set := `for (const [name, value] of [["first", 9], ["last", 21], ["gap", 7]]) document.querySelector("#view [name=" + name + "]").value = value;`
+				if script { // which shows a choice at once
+					b.Do(chromedp.Evaluate[chromedp.Void](set + `document.querySelector("#view [name=gap]").dispatchEvent(new Event("change", {bubbles: true})); 0`))
+				} else {
+					b.Do(chromedp.Evaluate[chromedp.Void](set + `document.querySelector("#view button").click(); 0`))
+				}
+				b.Do(webtest.Until(`/rounds 9 to 21[^]*exactly 7 rounds later/.test(document.body?.innerText)`))
+				if !script { // what checks a page is a script too
+					b.Scripts(t, true)
+				}
+				for name, at := range map[string]string{"any window": study + "?first=9&last=21&gap=7", "windows in a release": "/releases/" + last.Plan.Name()} {
+					b.Do(chromedp.Navigate(url + at))
+					for _, dark := range []bool{false, true} {
+						b.Darken(t, dark)
+						named := name + ", " + screen.Name
+						if dark {
+							named += ", dark"
+						}
+						b.Look(t, named)
+					}
 				}
 			}
 		}

@@ -279,6 +279,14 @@ func (b *Tab) Darken(t testing.TB, dark bool) {
 	}
 }
 
+// Scripts has pages that are opened from now on run their scripts, or none.
+func (b *Tab) Scripts(t testing.TB, run bool) {
+	t.Helper()
+	if _, err := chromedp.Call(b.Context, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !run}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Until waits until an expression of the page, or its promise, is true, whichever page that is: one that leaves
 // while it is asked has not answered, and the next is asked.
 func Until(expression string) chromedp.Action[chromedp.Void] {
