@@ -317,7 +317,7 @@ func (c *Client) count(s *spending, l *Ledger, a Answer) {
 	if events > most-said {
 		clear(vector)
 	}
-	counter.Last(vector, last)
+	counter.Follow(vector, said, last)
 	events, _, _ = counter.Events(vector)
 	times := c.signed.Study.Times
 	s.From, s.Until, s.Events, s.Most = times.Opens.UTC(), times.Closes.Add(plan.LastRow).UTC(), events, most

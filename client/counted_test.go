@@ -40,16 +40,21 @@ func day(n int) time.Time { return time.Date(2027, 1, n, 12, 0, 0, 0, time.UTC) 
 // say answers the round of a day, and whether something happened.
 func say(t *testing.T, of plan.SignedStudy, o client.Options, n int, happened bool) error {
 	t.Helper()
+	if happened {
+		return sayThat(t, of, o, n, "joined")
+	}
+	return sayThat(t, of, o, n)
+}
+
+// sayThat answers the round of a day with what happened.
+func sayThat(t *testing.T, of plan.SignedStudy, o client.Options, n int, happened ...string) error {
+	t.Helper()
 	times := plan.Times{Opens: day(n).Add(-12 * time.Hour), Closes: day(n).Add(12 * time.Hour)}
 	signed, err := of.Round(n, "", times, coordinator)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := histogram.Answers{Values: []any{[]string{}}}
-	if happened {
-		answer.Values[0] = []string{"joined"}
-	}
-	return answerAt(t, signed, o, day(n), answer)
+	return answerAt(t, signed, o, day(n), histogram.Answers{Values: []any{append([]string{}, happened...)}})
 }
 
 // A device says one event of the year and goes on with nothing, at one charge, which counts until the last row: a ledger of

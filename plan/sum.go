@@ -39,6 +39,10 @@ type Correlated struct {
 	// Windows says that a respondent to whom it happened names the round in which it did so last, so that the distinct
 	// respondents of any rounds that follow each other are known.
 	Windows bool `json:"windows,omitempty"`
+
+	// Turns says that the two values of the question take turns, as that something begins and ends: a respondent says the
+	// first, the second after it, and so on, so that their difference is of how many it has begun and not ended.
+	Turns bool `json:"turns,omitempty"`
 }
 
 // LastRow is how long after it closes a correlated round tells something, at the latest.
@@ -122,6 +126,7 @@ func (s *Sum) validateCorrelated(ps *Problems) {
 		ps.Require(c.Rounds <= maxWindows, at+"windows are of at most %d rounds", maxWindows)
 		ps.Require(s.Circuit.Kind == CircuitMultihot && s.Circuit.Weight == 1 && s.Circuit.Length == c.Rounds+1, at+"windows: route.sum.circuit must be %q, with the weight 1 and one number more than there are rounds", CircuitMultihot)
 	}
+	ps.Require(!c.Turns || !c.Windows, at+"turns and windows: a study asks for one of them")
 	ps.Require(c.Bits >= 1 && c.Bits <= most, at+"bits must be between 1 and %d", most)
 	ps.Require(c.Events >= 1 && c.Events <= min(c.Rounds, maxEvents), at+"events must be between 1 and %d, and no more than the rounds", maxEvents)
 }

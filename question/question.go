@@ -172,9 +172,8 @@ type Stateful interface {
 // a vector says, and how many those are; ok is false where the plan does not count them.
 type Counter interface {
 	Events(vector []uint64) (said, most int, ok bool)
-	// Last writes into a vector in which earlier round the device said something last, 0 for none, where the plan asks
-	// for that.
-	Last(vector []uint64, round int)
+	// Follow has a vector follow what the device said before: so many events, the last in the given round, 0 for none.
+	Follow(vector []uint64, said, round int)
 }
 
 // Stager is a question whose rounds are not all alike: Rounds is the event of so many of a

@@ -222,9 +222,13 @@ func (h *Question) Events(vector []uint64) (said, most int, ok bool) {
 	return said, of.Events, true
 }
 
-// Last writes into a vector that says that something happened in which earlier round it did so last, where the plan asks for
-// that; 0: in none. A round that does not follow that one says nothing: each round is after the one that it names.
-func (h *Question) Last(vector []uint64, round int) {
+// Follow has a vector follow what the device said before: so many events, the last in the given round, 0 for none. Where
+// values take turns it says nothing of one whose turn it is not. Where the plan asks in which round something happened last
+// it says that. A round that does not follow that one says nothing: each round is after the one that it names.
+func (h *Question) Follow(vector []uint64, said, round int) {
+	if of := ofStudy(h.plan); of != nil && of.Turns {
+		vector[1-said%2] = 0
+	}
 	if !ofWindows(h.plan) || vector[0] == 0 {
 		return
 	}

@@ -1,6 +1,10 @@
 package histogram
 
-import "github.com/confetti-dp/confetti/internal/dp/estimate"
+import (
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+)
 
 // Course is what the rounds so far told of a study whose rounds hang together.
 type Course struct {
@@ -12,6 +16,8 @@ type Course struct {
 	// Windows are those of a study that asks for them; nil of others. Then there is one cell: Totals are the distinct
 	// respondents so far, and Since those of the round.
 	Windows *Windows
+	// On tells, by round told, of how many respondents something has begun and not ended; nil where values do not take turns.
+	On []estimate.Value
 }
 
 // Course returns that of a model of correlated rounds; nil of any other, and where the round was withheld.
@@ -39,6 +45,9 @@ func (m *Model) Course() *Course {
 		for cell, mean := range d.Totals {
 			totals[cell] = estimate.Value{Mean: mean, StdErr: total}
 			change[cell] = estimate.Value{Mean: mean - before[cell], StdErr: own}
+		}
+		if c.rows.Turns {
+			out.On = append(out.On, estimate.Value{Mean: d.Totals[0] - d.Totals[1], StdErr: math.Sqrt2 * total})
 		}
 		out.Rounds, out.Totals, out.Since = append(out.Rounds, d.Round), append(out.Totals, totals), append(out.Since, change)
 		since, before = d.Round-1, d.Totals

@@ -327,7 +327,9 @@ func designNoised(p *plan.Plan, ask *plan.Histogram) error {
 	}
 	if c := ofStudy(*p); c != nil && c.Bits == 0 {
 		with := *p.Route.Sum // the caller's stays as it is
-		with.Correlated = &plan.Correlated{Rounds: c.Rounds, Bits: enoughBits, Events: c.Events, Windows: c.Windows}
+		enough := *c
+		enough.Bits = enoughBits
+		with.Correlated = &enough
 		*p = withNoise(*p, with)
 		if c.Windows {
 			return designWindows(p, ask)

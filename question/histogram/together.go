@@ -3,6 +3,7 @@ package histogram
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/sum"
@@ -36,6 +37,14 @@ func joined(p plan.Plan) (plan.Plan, string, error) {
 	of := *ofStudy(near)
 	last := of.Rounds - 1
 	total, change := h.correlated.rows.Deviation(*near.Route.Sum, -1, last, nil), h.correlated.rows.Deviation(*near.Route.Sum, last-1, last, nil)
+	if of.Turns {
+		says := fmt.Sprintf("at one epsilon for all %d rounds, with the noise of both aggregators, the number of whom it has begun and not ended errs by %.4g in the end, of at most %s a person; where each round asks afresh of whom, by %.4g",
+			of.Rounds, math.Sqrt2*total, terms.Numbered(of.Events, "turn"), own)
+		if math.Sqrt2*total <= own {
+			return near, "Together: " + says + ".", nil
+		}
+		return apart, "Afresh: where rounds hang together, " + says + ".", nil
+	}
 	// Who asks afresh may ask what happened since the last round, of which no number is too many, or how often it has
 	// happened so far.
 	so, other := "what happened since the last one", own*math.Sqrt(float64(of.Rounds))
@@ -55,6 +64,12 @@ func joined(p plan.Plan) (plan.Plan, string, error) {
 func Afresh(p plan.Plan) (plan.Plan, float64, error) {
 	rounds := ofStudy(p).Rounds
 	s := *p.Route.Sum
+	if ofStudy(p).Turns { // of what has begun and not ended each round asks by itself
+		ask := *p.Question.Histogram
+		ask.Attributes = slices.Clone(ask.Attributes)
+		ask.Attributes[0].Values = ask.Attributes[0].Values[:1]
+		p.Question.Histogram = &ask
+	}
 	s.Correlated, s.Law, s.Decay, s.Sigma = nil, plan.LawGaussian, 0, 0
 	p = withNoise(p, s)
 	h, err := New(unnoised(p))

@@ -7,7 +7,9 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 // Of rounds that hang together and rounds that ask afresh a design has those whose running total errs less, and both
@@ -61,6 +63,54 @@ func TestACounterSaysWhatItRestsOn(t *testing.T) {
 			case s.Observer == account.OneAggregator && !strings.Contains(note, c.want), s.Observer == account.OnlyTheReader && !strings.HasPrefix(note, "Of all 365 rounds together"):
 				t.Errorf("%d cells, %s: %q", c.cells, s.Observer, note)
 			}
+		}
+	}
+}
+
+// What begins and ends is asked together up to four beginnings and endings of a person in a year, and from five on each day
+// asks of whom it holds, by a plan of that one value.
+func TestTurnsAreTogetherWhereThatErrsLess(t *testing.T) {
+	for events, want := range map[int]string{
+		2: "Together: at one epsilon for all 365 rounds, with the noise of both aggregators, the number of whom it has begun and not ended errs by 49.75 in the end, of at most 2 turns a person; where each round asks afresh of whom, by 114.1.",
+		4: "Together: ", 5: "Afresh: ", 8: "Afresh: ",
+	} {
+		p := example.Turning(t, 365, events, plan.NoiseAggregators)
+		route := *p.Route.Sum
+		route.Correlated = &plan.Correlated{Rounds: 365, Events: events, Turns: true}
+		p.Route.Sum = &route
+		chosen, says, err := histogram.Choose(p)
+		if err != nil || !strings.HasPrefix(says, want) {
+			t.Errorf("%d turns: %q, %v", events, says, err)
+		}
+		if together, values := chosen.Correlated() != nil, len(chosen.Question.Histogram.Attributes[0].Values); together != (values == 2) || together != strings.HasPrefix(want, "Together") {
+			t.Errorf("%d turns: together %v, %d values", events, together, values)
+		}
+	}
+}
+
+// The promise of turns rests on devices taking them: without, it does not hold at the same noise. Neither do other values
+// take turns than two of which one is said, or windows.
+func TestTurnsThatAreRefused(t *testing.T) {
+	good := example.Turning(t, 52, 2, plan.NoiseAggregators)
+	if err := protocol.Check(good); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		spoil func(*plan.Plan, *plan.Correlated)
+		says  string
+	}{
+		"no turns":    {func(_ *plan.Plan, of *plan.Correlated) { of.Turns = false }, "promise does not hold"},
+		"three turns": {func(_ *plan.Plan, of *plan.Correlated) { of.Events = 3 }, "promise does not hold"},
+		"windows":     {func(_ *plan.Plan, of *plan.Correlated) { of.Windows = true }, "turns and windows"},
+		"three values": {func(p *plan.Plan, _ *plan.Correlated) {
+			p.Question.Histogram.Attributes[0].Values = []string{"a", "b", "c"}
+		}, "what begins and ends"},
+		"both at once": {func(p *plan.Plan, _ *plan.Correlated) { p.Question.Histogram.Attributes[0].Most = 2 }, "what begins and ends"},
+	} {
+		p := example.Turning(t, 52, 2, plan.NoiseAggregators)
+		c.spoil(&p, p.Route.Sum.Correlated)
+		if err := protocol.Check(p); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -205,6 +205,10 @@ func validateStudy(p plan.Plan, ps *plan.Problems) {
 		a := ask.Attributes[0]
 		ps.Require(a.Kind == "set" && a.Domain() == 1 && a.Most == 1 && !a.Others, "route.sum.correlated.windows count who did one thing: question.histogram.attributes[0] must be a set of one value")
 	}
+	if of.Turns && one {
+		a := ask.Attributes[0]
+		ps.Require(a.Kind == "set" && a.Domain() == 2 && a.Most == 1 && !a.Others, "route.sum.correlated.turns count what begins and ends: question.histogram.attributes[0] must be a set of these two values, of which a respondent says one at most")
+	}
 }
 
 // bit checks the two probabilities with which a bit is sent.

@@ -97,7 +97,7 @@ func TestAVectorNamesTheLastRound(t *testing.T) {
 	for last, want := range map[int]int{0: 0, 1: 1, 4: 4, 5: -1, 9: -1} {
 		v := make([]uint64, 13)
 		v[0] = 1
-		q.Last(v, last)
+		q.Follow(v, 0, last)
 		for cell, x := range v {
 			if (x != 0) != (cell == want) {
 				t.Errorf("last in round %d: %v", last, v)
@@ -106,7 +106,7 @@ func TestAVectorNamesTheLastRound(t *testing.T) {
 		}
 	}
 	nothing := make([]uint64, 13)
-	if q.Last(nothing, 3); nothing[3] != 0 {
+	if q.Follow(nothing, 0, 3); nothing[3] != 0 {
 		t.Error("who says nothing names a round")
 	}
 	one, err := example.Runnable(t, p).Spending(account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Replacement, Trust: account.Central, Users: 1, Rounds: 1}, account.Replacement)

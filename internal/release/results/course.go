@@ -79,6 +79,10 @@ func (m *answers) course(c *histogram.Course, truth *Truth) ([]release.Metric, r
 		}
 	}
 	s.Figures = []release.Figure{totals, own}
+	if c.On != nil {
+		metric, figure := turns(c, named(0), truth)
+		headline, s.Figures = append([]release.Metric{metric}, headline...), append([]release.Figure{figure}, s.Figures...)
+	}
 	if len(c.Why) > 0 {
 		missed := release.Table{Name: "missed"}
 		for _, n := range slices.Sorted(maps.Keys(c.Why)) {
@@ -92,6 +96,33 @@ func (m *answers) course(c *histogram.Course, truth *Truth) ([]release.Metric, r
 	}
 	return headline, s
 }
+
+// turns returns of how many the thing has begun and not ended: the newest round's, and the line of all. Its intervals hold for
+// all rounds of the study at once.
+func turns(c *histogram.Course, name string, truth *Truth) (release.Metric, release.Figure) {
+	joint, last := estimate.Joint(level, c.Of), len(c.On)-1
+	var on [][]estimate.Value
+	var known []float64
+	for i, v := range c.On {
+		on = append(on, []estimate.Value{v})
+		if truth != nil {
+			begun := truth.Rounds[c.Rounds[i]-1]
+			known = append(known, float64(begun[0]-begun[1]))
+			if i > 0 {
+				known[i] += known[i-1]
+			}
+		}
+	}
+	low, high := ends(c.On[last], joint)
+	m := release.Metric{Name: onMetric, Key: name, Value: c.On[last].Mean, StdErr: c.On[last].StdErr, Low: low, High: high, Level: level, Among: c.Of}
+	if truth != nil {
+		m.Truth = &known[last]
+	}
+	return m, release.Figure{Name: onMetric, Series: []release.Series{line(c, name, on, 0, joint, known)}}
+}
+
+// onMetric names the number of those of whom a thing has begun and not ended, and its line.
+const onMetric = "on"
 
 // courseMetrics names those of the newest round, where windows are asked for and where not.
 var courseMetrics = map[bool][2]string{false: {"so_far", "in_round"}, true: {"people_so_far", "people_in_round"}}
@@ -168,6 +199,8 @@ func (w histogramWords) coursePhrase(m release.Metric) (phrase, bool) {
 	switch m.Name {
 	case "so_far":
 		return phrase{label: fmt.Sprintf("Times that “%s” was said so far", m.Key), unit: release.Count, note: "in the rounds that told something"}, true
+	case onMetric:
+		return phrase{label: fmt.Sprintf("People of whom “%s” holds after this round", m.Key), unit: release.Count, note: "what was said to begin less what was said to end"}, true
 	case "in_round":
 		return phrase{label: fmt.Sprintf("Times that “%s” was said in this round", m.Key), unit: release.Count}, true
 	}
@@ -189,6 +222,9 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 	}
 	text := fmt.Sprintf("Each person counts for at most %s in all %d rounds, and all rounds together cost what one answer is charged. Intervals of running totals hold for all %d rounds%s at once, in this release and in every other of the study, with probability %s, and those of single rounds do.%s",
 		times(of.Events), of.Rounds, of.Rounds, w.ofCells(), sure, missing)
+	if of.Turns {
+		text += " Each person says in turn that it has begun and that it has ended, so that the difference counts of whom it holds; whoever has no event left is counted as the last one said."
+	}
 	truth := column{label: "truth, this round", unit: release.Count, known: true}
 	whole := column{label: "truth, so far", unit: release.Count, known: true}
 	return said{
@@ -202,6 +238,8 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 			note: "A round that adds less than nothing has more noise than events.",
 		}, "missed": missedWords()},
 		figures: map[string]figureWords{
+			onMetric: {kind: release.Lines, title: "Of how many it holds after each round", x: "round", y: "people", keys: cells,
+				alt: fmt.Sprintf("Of how many people it has begun and not ended after each round, with a band that holds all rounds at once with probability %s.", sure)},
 			"so-far": {kind: release.Lines, title: "How often so far", x: "round", y: "times so far", keys: cells,
 				alt: fmt.Sprintf("The running total after each round, with a band that holds all of them at once with probability %s.", sure)},
 			"in-round": {kind: release.Lines, title: "What each round adds", x: "round", y: "times in the round", keys: cells,
@@ -249,10 +287,14 @@ func (w histogramWords) answer() string {
 	}
 	var says []string
 	for _, s := range w.release.Sections {
-		if f := figure(s, "so-far"); f != nil {
+		f, sentence := figure(s, "so-far"), saysSoFar[of.Windows]
+		if of.Turns {
+			f, sentence = figure(s, onMetric), "“%s” holds of %s to %s people now"
+		}
+		if f != nil {
 			for _, line := range f.Series {
 				last := len(line.X) - 1
-				says = append(says, fmt.Sprintf(saysSoFar[of.Windows], line.Key, numerals.FormatNumber(math.Round(line.Low[last])), numerals.FormatNumber(math.Round(line.High[last]))))
+				says = append(says, fmt.Sprintf(sentence, line.Key, numerals.FormatNumber(math.Round(line.Low[last])), numerals.FormatNumber(math.Round(line.High[last]))))
 			}
 		}
 	}

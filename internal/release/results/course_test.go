@@ -100,3 +100,37 @@ func TestIntervalsOfACourseHoldAtOnce(t *testing.T) {
 	}
 	stattest.Caught(t, func(tb testing.TB) { stattest.AtMost(tb, .05, runs, alone) })
 }
+
+// A release of what begins and ends says of how many it holds, after each round and now, with the truth within its range; who
+// says it again without an end between is not counted twice.
+func TestWhatHoldsIsShown(t *testing.T) {
+	var all []course.Happened
+	for person := range 900 {
+		all = append(all, course.Happened{Person: fmt.Sprint(person), Round: 1 + person%5}, course.Happened{Person: fmt.Sprint(person), Round: 6})
+		if person%3 == 0 {
+			all = append(all, course.Happened{Person: fmt.Sprint(person), Round: 8, Cell: 1})
+		}
+	}
+	out, err := course.Study{Plan: example.Turning(t, 10, 3, plan.NoiseAggregators), People: 1000, Withheld: []int{7}, Seed: 1}.Run(all, func(string, int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Beyond != 900 {
+		t.Errorf("%d events are not said, want those of round 6", out.Beyond)
+	}
+	r := out.Release
+	s := courseFigure(t, r, "on").Series[0]
+	total := courseFigure(t, r, "so-far").Series
+	for i := range s.X {
+		if off := s.Y[i] - (total[0].Y[i] - total[1].Y[i]); off > 1e-9 || off < -1e-9 || s.Low[i] > s.Truth[i] || s.High[i] < s.Truth[i] {
+			t.Errorf("round %.0f: %v (%v to %v), the truth is %v", s.X[i], s.Y[i], s.Low[i], s.High[i], s.Truth[i])
+		}
+	}
+	m := r.Headline[1]
+	if m.Name != "on" || m.Among != 10 || *m.Truth != 600 || m.StdErr != out.Stated || m.Label == "" || len(s.Gaps) != 1 {
+		t.Errorf("%+v, gaps %v", m, s.Gaps)
+	}
+	if !strings.Contains(r.Answer, "holds of ") || !strings.Contains(r.Sections[0].Text, "says in turn") {
+		t.Error(r.Answer, r.Sections[0].Text)
+	}
+}

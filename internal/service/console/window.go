@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// lookUp is a window, and a gap between rounds, that a reader of a study asks for.
+// lookUp answers a reader of a study who asks for a window, and for a gap between rounds.
 type lookUp struct {
 	Rounds           int    // that were told of so far: the newest
 	First, Last, Gap string // as asked, or as the page begins
@@ -19,10 +19,10 @@ type lookUp struct {
 	Refused          string // why not
 }
 
-// found is a number with its range.
+// found tells a number with its range.
 type found struct{ Is, Number, Low, High string }
 
-// days is how long the window is that the page begins with.
+// days says how long the window is that the page begins with.
 const days = 30
 
 // lookedUp answers what is asked of the windows that a release tells of; nil of a release that tells of none.

@@ -500,7 +500,7 @@ func TestAStudyThatCountsEndsWithItsRounds(t *testing.T) {
 	wants(t, page, "2 of at most 2 so far", "It is over: it had as many rounds as it may have")
 }
 
-// weeks is how many rounds a year of windows has here.
+// weeks says how many rounds a year of windows has here.
 const weeks = 52
 
 // visits gives the weeks in which a device is there: three, the second one seven weeks after the first.

@@ -64,7 +64,7 @@ type Outcome struct {
 	Events   int     `json:"events"`       // of the table
 	Beyond   int     `json:"beyond"`       // that devices did not say, beyond what a person counts for
 	Lost     int     `json:"lost"`         // that were said in rounds which told nothing
-	Stated   float64 `json:"error_stated"` // of the last running total; of windows, of that which errs most
+	Stated   float64 `json:"error_stated"` // of the last running total, where values take turns of their difference; of windows, of that which errs most
 	Found    float64 `json:"error_found"`  // of the running totals, root mean square over rounds and cells, or over windows
 	Windows  int     `json:"windows,omitempty"`
 	Largest  float64 `json:"largest_error_found,omitempty"` // of all windows
@@ -138,6 +138,14 @@ func (out *Outcome) compare(course *histogram.Course, events [][]int) {
 		}
 	}
 	out.Stated, out.Found = course.Totals[out.Told-1][0].StdErr, math.Sqrt(squares/float64(out.Told*len(truth)))
+	if course.On != nil {
+		on, squares := 0, 0.0
+		for i, n := range course.Rounds {
+			on += events[n-1][0] - events[n-1][1]
+			squares += (course.On[i].Mean - float64(on)) * (course.On[i].Mean - float64(on))
+		}
+		out.Stated, out.Found = course.On[out.Told-1].StdErr, math.Sqrt(squares/float64(out.Told))
+	}
 	out.Public.Truth.Tables = map[[2]int]*results.TableTruth{{}: {Counts: truth}}
 }
 
@@ -190,7 +198,7 @@ func (c Study) said(all []Happened, out *Outcome) ([][]int, error) {
 				to++
 			}
 			answer := slices.Compact(slices.Clone(all[first:to])) // an event in a round counts once
-			if len(answer) > min(left, asked.Most) {
+			if len(answer) > min(left, asked.Most) || of.Turns && answer[0].Cell != (of.Events-left)%2 {
 				out.Beyond += to - first
 				continue
 			}

@@ -9,11 +9,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
-// Drawn says by how much running totals are off where a study is run many times, and where the same budget asks each
+// Drawn says by how much running totals, or where values take turns their differences, are off where a study is run many times, and where the same budget asks each
 // round afresh, in the better of two ways. Aggregators' own code draws both.
 type Drawn struct {
 	Times  int     `json:"times"`
@@ -22,6 +23,8 @@ type Drawn struct {
 	All    float64 `json:"all"` // and of all totals'
 	Afresh float64 `json:"afresh"`
 	Apart  float64 `json:"afresh_deviation"`
+
+	squares []float64 // of the last totals' errors
 }
 
 // draw runs a study's rounds so many times, from what is said to running totals.
@@ -49,6 +52,9 @@ func (c Study) draw(study plan.Study, keys simulate.Keys, events [][]int, progre
 	if err != nil {
 		return nil, err
 	}
+	if apart, err = protocol.Routed(apart); err != nil {
+		return nil, err
+	}
 	alone, err := newPair(apart, keys)
 	if err != nil {
 		return nil, err
@@ -65,6 +71,10 @@ func (c Study) draw(study plan.Study, keys simulate.Keys, events [][]int, progre
 		var kept [2][]aggregator.Day
 		var days []int
 		counts, ends := make([][]float64, cells), make([]float64, cells)
+		numbers := ends // that are compared
+		if of.Turns {
+			numbers = make([]float64, 1)
+		}
 		for i, said := range events {
 			if said == nil {
 				continue
@@ -77,31 +87,39 @@ func (c Study) draw(study plan.Study, keys simulate.Keys, events [][]int, progre
 				n := reader.Count(i, float64(row[cell]), days, counts[cell])
 				counts[cell] = append(counts[cell], n)
 				ends[cell] += n - float64(said[cell])
-				all = append(all, ends[cell]*ends[cell])
+			}
+			if of.Turns {
+				numbers[0] = ends[0] - ends[1]
+			}
+			for _, off := range numbers {
+				all = append(all, off*off)
 			}
 			days = append(days, i)
 		}
 		// Asked afresh how often so far, a total has the error of one answer that may be as much as all events; asked what
 		// happened, those of all rounds.
 		times, most := len(events), 1
-		if of.Events*of.Events <= times {
+		if of.Turns { // of whom it has begun and not ended is asked each time
+			times = 1
+		} else if of.Events*of.Events <= times {
 			times, most = 1, of.Events
 		}
-		off := make([]float64, cells)
+		off := make([]float64, len(numbers))
 		for i := range times {
-			row, err := alone.row(make([]int, cells), c.People, nil, noise(i, 2))
+			row, err := alone.row(make([]int, apart.Route.Sum.Circuit.Length), c.People, nil, noise(i, 2))
 			if err != nil {
 				return nil, err
 			}
-			for cell, n := range row {
-				off[cell] += float64(n)
+			for cell := range off {
+				off[cell] += float64(row[cell])
 			}
 		}
-		for cell := range ends {
-			off[cell] *= float64(most)
-			last, afresh = append(last, ends[cell]*ends[cell]), append(afresh, off[cell]*off[cell])
+		for i, end := range numbers {
+			off[i] *= float64(most)
+			last, afresh = append(last, end*end), append(afresh, off[i]*off[i])
 		}
 	}
+	out.squares = last
 	out.Last, out.Sure = root(last)
 	out.All, _ = root(all)
 	out.Afresh, out.Apart = root(afresh)

@@ -35,3 +35,14 @@ func Windowed(t testing.TB, rounds, events int, noise string) plan.Plan {
 	p.Route.Sum = &route
 	return Design(t, p)
 }
+
+// Turning returns a plan that counts of how many something has begun and not ended, each person at most so many times in all.
+func Turning(t testing.TB, rounds, events int, noise string) plan.Plan {
+	t.Helper()
+	p := Yearly(t, rounds, events, 2, noise)
+	route := *p.Route.Sum
+	route.Law, route.Sigma, route.Circuit, route.Chunk = "", 0, plan.Circuit{}, 0
+	route.Correlated = &plan.Correlated{Rounds: rounds, Bits: 10, Events: events, Turns: true} // without bits a design may ask afresh
+	p.Route.Sum = &route
+	return Design(t, p)
+}

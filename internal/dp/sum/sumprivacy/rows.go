@@ -21,7 +21,7 @@ type Rows struct {
 
 // NewRows returns those of so many cells.
 func NewRows(of plan.Correlated, cells int) (*Rows, error) {
-	c, err := counter.New(counter.Design{Rounds: of.Rounds, Bits: of.Bits, Events: of.Events, Cells: cells}, sum.Factor)
+	c, err := counter.New(counter.Design{Rounds: of.Rounds, Bits: of.Bits, Events: of.Events, Cells: cells, Turns: of.Turns}, sum.Factor)
 	if err != nil {
 		return nil, err
 	}

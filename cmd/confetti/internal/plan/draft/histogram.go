@@ -20,6 +20,7 @@ type histogramPlan struct {
 	Spread    bool     `help:"Send an equal number of report fragments through every instance, rather than all through one."`
 	Rounds    int      `help:"Of a sum: ask the same people in so many rounds what happened since the last one, at one charge for all; confetti study sign makes the study of it. Without --domain or --size a round asks whether what --attribute names happened." placeholder:"N"`
 	Windows   bool     `help:"With --rounds: ask for the different people of any rounds that follow each other, and after how many rounds they come back. A person counts for --events of the rounds in which it happened."`
+	Turns     bool     `help:"With --rounds: what --attribute names begins and ends, as being subscribed: count of whom it has begun and not ended. A person counts for --events beginnings and ends together."`
 	Events    int      `help:"With --rounds: how often a person counts at most, in all of them." default:"1" placeholder:"N"`
 	flags.Histogram
 	flags.Budget
@@ -33,8 +34,8 @@ func (c histogramPlan) Run(std terminal.Streams) error {
 	if c.Rounds != 0 {
 		return c.runRounds(std)
 	}
-	if c.Events != 1 || c.Windows {
-		return terminal.Usagef("--events and --windows are of rounds: say with --rounds how many there are, or leave them out")
+	if c.Events != 1 || c.Windows || c.Turns {
+		return terminal.Usagef("--events, --windows and --turns are of rounds: say with --rounds how many there are, or leave them out")
 	}
 	c.Title = cmp.Or(c.Title, "How many hold each value")
 	p, err := c.draft()
@@ -76,6 +77,9 @@ func (c histogramPlan) draft() (plan.Plan, error) {
 		}
 		if c.Rounds != 0 && len(a.Values) == 0 && c.Size == 0 {
 			a.Values = []string{a.Name}
+			if c.Turns {
+				a.Values = append(a.Values, "no longer "+a.Name)
+			}
 		}
 		if len(a.Values) == 0 {
 			if a.Size = c.Size; a.Size == 0 {

@@ -19,7 +19,12 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	}
 	c.Most = cmp.Or(c.Most, 1)
 	if c.Title == "" {
-		c.Title = map[bool]string{false: "How often it happens", true: "How many different people"}[c.Windows]
+		c.Title = "How often it happens"
+		if c.Windows {
+			c.Title = "How many different people"
+		} else if c.Turns {
+			c.Title = "How many are in it"
+		}
 	}
 	errs := terminal.Faults{}
 	errs.Require(c.Route.Route == plan.RouteSum, "--rounds are of sums, whose aggregators keep the days: set --route sum")
@@ -29,6 +34,7 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	errs.Require(slices.Equal(c.Kind, []string{"set"}) && len(c.Attribute) == 1, "--rounds count what happens, of one --attribute: leave out --kind, or say set")
 	errs.Require(len(c.Crowds) == 0 && c.Encoding == "", "--rounds are of one crowd, without an encoding: leave out --crowds and --encoding")
 	errs.Require(!c.Windows || len(c.Domain) == 0 && c.Size == 0 && c.Most == 1, "--windows are of one thing that happens, which --attribute names: leave out --domain, --size and --most")
+	errs.Require(!c.Turns || !c.Windows && len(c.Domain) == 0 && c.Size == 0 && c.Most == 1, "--turns are of one thing that begins and ends, which --attribute names: leave out --windows, --domain, --size and --most")
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -36,12 +42,12 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	p.Route.Sum.Correlated = &plan.Correlated{Rounds: c.Rounds, Events: c.Events, Windows: c.Windows}
+	p.Route.Sum.Correlated = &plan.Correlated{Rounds: c.Rounds, Events: c.Events, Windows: c.Windows, Turns: c.Turns}
 	return c.writeDesigned(std, p, func(p plan.Plan) (plan.Plan, error) {
 		p, says, err := design.Choose(p)
 		if err == nil && p.Correlated() == nil { // and the plan cannot say so
 			fmt.Fprintf(std.Err, "note: %s\nnote: the plan is of one round, and its promise too: confetti study sign --rounds %d --takes all makes the study, and confetti collect simulate tries a round\n", says, c.Rounds)
 		}
 		return p, err
-	}, "rounds", "events", "windows")
+	}, "rounds", "events", "windows", "turns")
 }
