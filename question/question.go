@@ -172,7 +172,7 @@ type Stateful interface {
 // a vector says, and how many those are; ok is false where the plan does not count them.
 type Counter interface {
 	Events(vector []uint64) (said, most int, ok bool)
-	// Follow has a vector follow what the device said before: so many events, the last in the given round, 0 for none.
+	// Follow makes a vector follow what the device said before: so many events, the last in the given round, 0 for none.
 	Follow(vector []uint64, said, round int)
 }
 

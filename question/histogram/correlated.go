@@ -222,7 +222,7 @@ func (h *Question) Events(vector []uint64) (said, most int, ok bool) {
 	return said, of.Events, true
 }
 
-// Follow has a vector follow what the device said before: so many events, the last in the given round, 0 for none. Where
+// Follow makes a vector follow what the device said before: so many events, the last in the given round, 0 for none. Where
 // values take turns it says nothing of one whose turn it is not. Where the plan asks in which round something happened last
 // it says that. A round that does not follow that one says nothing: each round is after the one that it names.
 func (h *Question) Follow(vector []uint64, said, round int) {

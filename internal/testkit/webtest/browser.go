@@ -279,7 +279,7 @@ func (b *Tab) Darken(t testing.TB, dark bool) {
 	}
 }
 
-// Scripts has pages that are opened from now on run their scripts, or none.
+// Scripts lets pages that are opened from now on run their scripts, or keeps them from it.
 func (b *Tab) Scripts(t testing.TB, run bool) {
 	t.Helper()
 	if _, err := chromedp.Call(b.Context, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !run}); err != nil {
