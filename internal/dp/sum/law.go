@@ -117,24 +117,27 @@ func gaussian(sigma float64) Law {
 	})
 }
 
-// bell returns the law of weights that fall as those of a normal law of this sigma, within a factor.
+// bell returns the law of weights that fall as those of a normal law of this sigma, within a factor. Its tails are
+// tabulated when one is asked for.
 func bell(variance, sigma float64, weight func(k int) float64) Law {
 	l := Law{Variance: variance}
 	reach := int(9*sigma) + 40 // what is beyond is below e^-36 of it
-	beyond := make([]float64, min(reach, maxTable)+2)
-	for k := len(beyond) - 2; k >= 0; k-- {
-		beyond[k] = beyond[k+1] + weight(k)
+	if reach > maxTable {      // of a wide law the sum is an integral
+		l.tail = func(k int) float64 { return prob.LogNormalSurvival((float64(k) - 0.5) / math.Sqrt(variance)) }
+		return l
 	}
-	total := 2*beyond[1] + weight(0)
+	table := sync.OnceValue(func() []float64 { // the sum of the weights from k on
+		beyond := make([]float64, reach+2)
+		for k := reach; k >= 0; k-- {
+			beyond[k] = beyond[k+1] + weight(k)
+		}
+		return beyond
+	})
 	l.tail = func(k int) float64 {
-		if k < len(beyond)-1 && reach <= maxTable && beyond[k] > 0 {
-			return math.Log(beyond[k] / total)
+		if beyond := table(); k <= reach && beyond[k] > 0 {
+			return math.Log(beyond[k] / (2*beyond[1] + weight(0)))
 		}
-		// Of a wide law the sum is an integral; far out it is sub-Gaussian.
-		if reach > maxTable {
-			return prob.LogNormalSurvival((float64(k) - 0.5) / math.Sqrt(l.Variance))
-		}
-		return -float64(k) * float64(k) / (2 * sigma * sigma)
+		return -float64(k) * float64(k) / (2 * sigma * sigma) // far out it is sub-Gaussian
 	}
 	return l
 }

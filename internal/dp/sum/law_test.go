@@ -2,6 +2,7 @@ package sum_test
 
 import (
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/noise"
@@ -121,4 +122,26 @@ func totalOf(log func(k int) float64, once bool, top int) []float64 {
 		}
 	}
 	return both
+}
+
+// Who wants a law's variance alone, as a device or a design does, pays for no table of its tails: of a wide law that is
+// a million weights.
+func TestTailsAreTabulatedWhenAsked(t *testing.T) {
+	written := func(work func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		work()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	const wide = 50_000
+	for _, noise := range []string{"", plan.NoiseAggregators} {
+		var law sum.Law
+		if n := written(func() { law = sum.Total(plan.Sum{Law: plan.LawGaussian, Sigma: wide, Noise: noise}) }); n > 1<<16 || !(law.Variance > 0.99*wide*wide) {
+			t.Errorf("noise %q: %d bytes for a variance of %v", noise, n, law.Variance)
+		}
+		if n := written(func() { law.LogAtLeast(1) }); n < 8*9*wide {
+			t.Errorf("noise %q: tails take %d bytes", noise, n)
+		}
+	}
 }
