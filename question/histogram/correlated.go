@@ -40,6 +40,9 @@ const enoughBits = 10
 // wider.
 const fine = 10
 
+// mostTotal bounds a total of a state: beyond what any rows sum to, and so small that nothing which follows is infinite.
+const mostTotal = 1e30
+
 // ofStudy returns what a plan says of how its rounds hang together; nil: they do not.
 func ofStudy(p plan.Plan) *plan.Correlated {
 	if p.Route.Sum == nil {
@@ -135,6 +138,9 @@ func (h *Question) WithState(state []byte) (question.Question, error) {
 		known := d.Missed == question.TooFew || d.Missed == question.TooLate || d.Missed == question.RowFailed
 		if d.Round <= last || d.Round > h.correlated.day || d.Missed == "" && len(d.Totals) != h.channels || d.Missed != "" && (!known || len(d.Totals) > 0) {
 			return nil, fmt.Errorf("histogram: the state tells of round %d with %d totals: rounds before this one are told in their order, with %d each or a reason why not", d.Round, len(d.Totals), h.channels)
+		}
+		if slices.ContainsFunc(d.Totals, func(x float64) bool { return !(math.Abs(x) <= mostTotal) }) {
+			return nil, fmt.Errorf("histogram: the state tells of more in round %d than any sum can be: it is none that rounds made", d.Round)
 		}
 		if last = d.Round; d.Missed != "" {
 			missed = append(missed, d)

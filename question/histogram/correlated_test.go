@@ -105,12 +105,26 @@ func TestStatesOfCorrelatedRoundsThatAreRefused(t *testing.T) {
 		"no totals":      `[{"round":1,"totals":null}]`,
 		"not a list":     `{}`,
 		"without number": `[{"round":0,"totals":[2]}]`,
+		"beyond any sum": `[{"round":1,"totals":[1.1e+30]}]`,
+		"below any sum":  `[{"round":1,"totals":[-1.1e+30]}]`,
 	} {
 		if _, err := q.WithState([]byte(state)); err == nil {
 			t.Errorf("%s is taken", name)
 		}
 	}
+	// The farthest that are taken leave a model whose own state is told: it has no infinity and nothing that is no number.
+	far, err := q.WithState([]byte(`[{"round":1,"totals":[1e+30]},{"round":2,"totals":[-1e+30]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := far.Learn([]tally.Crowd{{Tally: tally.NewSums(1), Respondents: 1e5, Smallest: 1e5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := far.(*histogram.Question).Next(m); err != nil {
+		t.Error(err)
+	}
 	alone := example.Design(t, example.Histogram(example.OneHot(example.Drinks())))
-	_, err := example.Runnable(t, alone).Question.(question.Stateful).WithState([]byte("[]"))
+	_, err = example.Runnable(t, alone).Question.(question.Stateful).WithState([]byte("[]"))
 	example.Mentions(t, err, "takes no state")
 }
