@@ -8,7 +8,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/table"
@@ -179,6 +181,9 @@ func ReadTables(p plan.Plan, r *release.Release, counts []byte) (Crosstabs, erro
 		return Crosstabs{}, errNoTables
 	}
 	counted, _ := metric(r, respondentsMetric)
+	if n := counted.Value; !(n >= 0 && n <= account.MaxUsers) || n != math.Trunc(n) {
+		return Crosstabs{}, fmt.Errorf("results: the release says that %v people were counted: it is damaged, fetch it again", n)
+	}
 	m, err := tablesAgain(p, int(counted.Value), counts)
 	if err == nil && m.Sums == nil {
 		err = errors.New("results: nothing was released: too few answered")
@@ -243,6 +248,15 @@ func tablesAgain(p plan.Plan, respondents int, counts []byte) (*table.Model, err
 	scale := all[0].StdErr / want[0].StdErr // of what one number of error gives
 	if !(scale > 0) {
 		return nil, fmt.Errorf("results: %s states no error", sheets.CountsFile)
+	}
+	if q.Summed() { // the error follows from the plan, and is no estimate
+		known, err := q.Learn([]tally.Crowd{{Tally: q.NewTally(), Respondents: respondents}})
+		if err != nil {
+			return nil, err
+		}
+		if off := scale/known.(*table.Model).Sums.Error - 1; !(math.Abs(off) < 1e-6) {
+			return nil, fmt.Errorf("results: %s states other errors than the noise of the plan has", sheets.CountsFile)
+		}
 	}
 	again, err := tables.Again(q.Code(), respondents, scale, columns, pairs)
 	if err != nil {
