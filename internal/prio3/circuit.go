@@ -27,6 +27,9 @@ type Circuit interface {
 	balance(encoded fp128.Vec) (sum fp128.Fp, ok bool)
 }
 
+// squaring is a circuit whose balance has in it the squares of a vector's numbers less the centre.
+type squaring interface{ centre() uint64 }
+
 var errVector = errors.New("prio3: the vector is not one that the circuit allows")
 
 // Histogram allows vectors of Length zeros but for a single one.
@@ -127,6 +130,60 @@ func (s SumVec) truncate(encoded fp128.Vec) fp128.Vec {
 }
 
 func (s SumVec) balance(fp128.Vec) (sum fp128.Fp, ok bool) { return sum, false }
+
+// Bounded allows vectors of Length numbers from 0 to Max, an even number, whose distances from Max/2 have squares that
+// add up to at most Square. The draft has none like it: its number is one for private use.
+type Bounded struct {
+	Length      int
+	Max, Square uint64
+}
+
+func (b Bounded) check() error {
+	if b.Max < 2 || b.Max > 1<<16 || b.Max&1 != 0 {
+		return fmt.Errorf("prio3: numbers of at most %d about their middle: give an even number from 2 to %d", b.Max, 1<<16)
+	}
+	if err := checkLength(b.Length, bits.Len64(b.Max)); err != nil {
+		return err
+	}
+	if most := uint64(b.Length) * b.centre() * b.centre(); b.Square < 1 || b.Square > most {
+		return fmt.Errorf("prio3: squares of at most %d: give 1 to %d", b.Square, most)
+	}
+	return nil
+}
+
+func (b Bounded) number() uint32 { return 0xffff0001 }
+func (b Bounded) length() int    { return b.Length }
+func (b Bounded) centre() uint64 { return b.Max / 2 }
+func (b Bounded) encoded() int {
+	return b.Length*bits.Len64(b.Max) + bits.Len64(b.Square)
+}
+
+func (b Bounded) encode(vector []uint64) (fp128.Vec, error) {
+	encoded, err := SumVec{b.Length, b.Max}.encode(vector)
+	if err != nil {
+		return nil, err
+	}
+	sum := uint64(0) // below 2^52
+	for _, x := range vector {
+		d := x - b.centre()
+		sum += d * d
+	}
+	if less(b.Square, sum) != 0 {
+		return nil, errVector
+	}
+	return appendRange(encoded, sum, b.Square), nil
+}
+
+func (b Bounded) truncate(encoded fp128.Vec) fp128.Vec {
+	return SumVec{b.Length, b.Max}.truncate(encoded)
+}
+
+// balance takes away what the vector says of its squares, which its range keeps short; the proof adds the squares.
+func (b Bounded) balance(encoded fp128.Vec) (sum fp128.Fp, ok bool) {
+	said := ranged(encoded[b.Length*bits.Len64(b.Max):], b.Square)
+	sum.SubAssign(&said)
+	return sum, true
+}
 
 func checkLength(length, width int) error {
 	if length < 1 || length > MaxEncoded/width {

@@ -1,7 +1,8 @@
 // Package prio3 implements Prio3 with two shares, as draft-irtf-cfrg-vdaf-20 states it: vectors are split with a
 // proof, checked together and added unseen. Used by internal/dp/sum, internal/dap/task and party/aggregator.
 //
-// It has Histogram, SumVec and MultihotCountVec, byte for byte (version byte 18). Once there is an RFC, the version
+// It has Histogram, SumVec and MultihotCountVec, byte for byte (version byte 18), and by the same proof vectors of bounded
+// length. Once there is an RFC, the version
 // byte changes, and what else it says; until then a plan names the draft.
 //
 // What is secret (a vector, a share) does not decide which code runs or which memory is read. A verification key is;
@@ -132,7 +133,7 @@ func (v *VDAF) Start(key [KeySize]byte, aggregator byte, nonce [NonceSize]byte, 
 	parts[aggregator] = part[:]
 	state := State{out: v.circuit.truncate(values), seed: v.seed([seedSize]byte{}, jointSeed, parts[0], parts[1])}
 	query := montgomery(v.expand(key, queryRandomness, append([]byte{1}, nonce[:]...), v.proof.queries()))
-	answer, err := v.proof.query(values, proof, query, v.joint(state.seed))
+	answer, err := v.proof.query(values, state.out, proof, query, v.joint(state.seed))
 	if err != nil {
 		return State{}, nil, err
 	}
@@ -236,5 +237,5 @@ func (v *VDAF) part(blind [seedSize]byte, aggregator byte, nonce [NonceSize]byte
 }
 
 func (v *VDAF) joint(seed [seedSize]byte) fp128.Vec {
-	return montgomery(v.expand(seed, jointRandomness, []byte{1}, v.proof.calls))
+	return montgomery(v.expand(seed, jointRandomness, []byte{1}, v.proof.checks))
 }

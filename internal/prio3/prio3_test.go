@@ -39,6 +39,12 @@ var circuits = map[string]struct {
 		}
 		return v
 	}, map[string][]uint64{"a ten": {10, 0, 0, 0, 0}, "largest": {math.MaxUint64, 0, 0, 0, 0}, "short": {1, 2}}},
+	"bounded": {Bounded{5, 6, 11}, 4, func(r *rand.Rand) []uint64 {
+		v := []uint64{3, 3, 3, 3, 3}
+		v[r.IntN(5)] += uint64(r.IntN(3))
+		v[r.IntN(5)]--
+		return v
+	}, map[string][]uint64{"one unit too long": {6, 4, 4, 4, 3}, "below": {0, 2, 4, 4, 3}, "a seven": {7, 3, 3, 3, 3}, "largest": {math.MaxUint64, 3, 3, 3, 3}, "short": {3}}},
 	"one number": {SumVec{1, 1}, 1, func(r *rand.Rand) []uint64 { return []uint64{r.Uint64N(2)} }, map[string][]uint64{"a two": {2}}},
 }
 
@@ -159,6 +165,9 @@ func TestStuffedBallotsAreRefused(t *testing.T) {
 		"three of two":            {Multihot{4, 2}, []int64{1, 1, 1, 0, 1, 1}},
 		"weight not as said":      {Multihot{4, 2}, []int64{1, 1, 0, 0, 1, 0}},
 		"a bit of two":            {SumVec{2, 3}, []int64{2, 0, 0, 0}},
+		"too long by one":         {Bounded{3, 6, 5}, []int64{0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}},
+		"a length beyond its own": {Bounded{3, 6, 5}, []int64{0, 1, 1, 1, 0, 1, 1, 0, 1, 2, 1, 1}},
+		"squares not as said":     {Bounded{3, 6, 5}, []int64{0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := made(t, c.circuit, 2)
@@ -336,6 +345,10 @@ func TestImpossibleCircuitsAreNamed(t *testing.T) {
 		"at most 5 ones":             {Multihot{4, 5}, 1},
 		"at most 0 ones":             {Multihot{4, 0}, 1},
 		"numbers of at most 0":       {SumVec{4, 0}, 1},
+		"numbers of at most 3 about": {Bounded{4, 3, 1}, 1},
+		"numbers of at most 0 about": {Bounded{4, 0, 1}, 1},
+		"squares of at most 0":       {Bounded{4, 2, 0}, 1},
+		"squares of at most 17":      {Bounded{4, 4, 17}, 1},
 		"a chunk of 0":               {Histogram{4}, 0},
 		"a chunk of 5":               {Histogram{4}, 5},
 	} {

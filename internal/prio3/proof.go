@@ -14,21 +14,46 @@ import (
 //	r_i^(j+1) x_(i chunk + j)  and  x_(i chunk + j) - 1,  j < chunk,
 //
 // numbers beyond the last being 0, and its output must be zero on average over r, which
-// is the joint randomness. Polynomials are given by their values at roots of unity:
+// is the joint randomness. Where a circuit squares, more calls follow, whose inputs are twice
+// the same chunk of a vector's numbers, less the centre. Polynomials are given by their values at roots of unity:
 // a wire's at 1 is its seed, and at the (i+1)-th power its input in call i; points is
 // how many values a wire has, a power of two.
 type proof struct {
 	circuit Circuit
 	chunk   int
-	calls   int
+	checks  int // calls whose outputs are zero on average
+	calls   int // with those that square
 	points  int
-	linear  bool // there is a linear condition beside
+	linear  bool // there is another condition beside
+	centre  uint64
 }
 
 func proofOf(c Circuit, chunk int) proof {
-	calls := (c.encoded() + chunk - 1) / chunk
-	_, linear := c.balance(make(fp128.Vec, c.encoded()))
-	return proof{circuit: c, chunk: chunk, calls: calls, points: 1 << bits.Len(uint(calls)), linear: linear}
+	p := proof{circuit: c, chunk: chunk, checks: (c.encoded() + chunk - 1) / chunk}
+	p.calls = p.checks
+	if s, ok := c.(squaring); ok {
+		p.centre = s.centre()
+		p.calls += (c.length() + chunk - 1) / chunk
+	}
+	p.points = 1 << bits.Len(uint(p.calls))
+	_, p.linear = c.balance(make(fp128.Vec, c.encoded()))
+	return p
+}
+
+// centred returns the numbers that are squared, of a vector in either form: share is what is taken
+// from each for a centre of one.
+func (p proof) centred(vector fp128.Vec, share fp128.Fp) fp128.Vec {
+	if p.calls == p.checks {
+		return nil
+	}
+	centre := fp128.Fp{p.centre}
+	centre.MulAssign(&square)
+	centre.MulAssign(&share)
+	all := append(fp128.Vec(nil), vector...)
+	for i := range all {
+		all[i].SubAssign(&centre)
+	}
+	return all
 }
 
 // arity returns how many wires there are, a seed for each.
@@ -55,7 +80,7 @@ func (p proof) queries() int {
 func (p proof) wires(values, joint fp128.Vec, visit func(call, product int, left, right *fp128.Fp)) {
 	var whole fp128.Fp
 	whole.SetOne()
-	for i := range p.calls {
+	for i := range p.checks {
 		power := joint[i]
 		for j := range p.chunk {
 			var left, right fp128.Fp
@@ -68,6 +93,17 @@ func (p proof) wires(values, joint fp128.Vec, visit func(call, product int, left
 			visit(i, j, &left, &right)
 			power.MulAssign(&joint[i])
 		}
+	}
+	if p.calls == p.checks {
+		return
+	}
+	centred := p.centred(p.circuit.truncate(values), whole)
+	for at := range (p.calls - p.checks) * p.chunk {
+		var x fp128.Fp
+		if at < len(centred) {
+			x = centred[at]
+		}
+		visit(p.checks+at/p.chunk, at%p.chunk, &x, &x)
 	}
 }
 
@@ -103,8 +139,8 @@ func (p proof) prove(values, seeds, joint fp128.Vec) fp128.Vec {
 var errPoint = errors.New("prio3: the random place is one of those that polynomials are given at; draw another nonce")
 
 // query returns an aggregator's part of the verification, on its share: of plain elements, with
-// random ones in Montgomery's form.
-func (p proof) query(values, share, random, joint fp128.Vec) (fp128.Vec, error) {
+// random ones in Montgomery's form. Vector is the one that the values encode.
+func (p proof) query(values, vector, share, random, joint fp128.Vec) (fp128.Vec, error) {
 	seeds, gadget := share[:p.arity()], complete(share[p.arity():])
 	place := random[len(random)-1]
 	at, err := weights(p.points, &place)
@@ -117,7 +153,7 @@ func (p proof) query(values, share, random, joint fp128.Vec) (fp128.Vec, error) 
 	}
 	answer := make(fp128.Vec, p.answers())
 	answer[0] = p.condition(values, gadget, random)
-	p.look(answer[1:1+p.arity()], values, seeds, joint, at)
+	p.look(answer[1:1+p.arity()], values, p.centred(vector, half), seeds, joint, at)
 	answer[1+p.arity()] = gadget.DotProduct(twice)
 	return answer, nil
 }
@@ -125,13 +161,13 @@ func (p proof) query(values, share, random, joint fp128.Vec) (fp128.Vec, error) 
 // look sets answer to the values of all wires at the random place, which has these weights.
 // A wire of r_i^(j+1) x is added up by powers that have the call's weight in them already, and
 // of the one that the other wires subtract, each aggregator takes a half.
-func (p proof) look(answer, values, seeds, joint, at fp128.Vec) {
+func (p proof) look(answer, values, centred, seeds, joint, at fp128.Vec) {
 	all := make([]wide, p.arity())
 	for w := range all {
 		all[w].add(&seeds[w], &at[0])
 	}
 	var none fp128.Fp
-	for i := range p.calls {
+	for i := range p.checks {
 		none.AddAssign(&at[1+i])
 		row := values[i*p.chunk : min((i+1)*p.chunk, len(values))]
 		// Two powers in turn, so that a product need not wait for the one before.
@@ -147,6 +183,13 @@ func (p proof) look(answer, values, seeds, joint, at fp128.Vec) {
 			power.MulAssign(&step)
 		}
 	}
+	for i := p.checks; i < p.calls; i++ {
+		row := centred[(i-p.checks)*p.chunk : min((i-p.checks+1)*p.chunk, len(centred))]
+		for j := range row {
+			all[2*j].add(&at[1+i], &row[j])
+			all[2*j+1].add(&at[1+i], &row[j])
+		}
+	}
 	none.MulAssign(&half)
 	for w := range answer {
 		answer[w] = all[w].reduce()
@@ -156,13 +199,16 @@ func (p proof) look(answer, values, seeds, joint, at fp128.Vec) {
 	}
 }
 
-// condition returns what must be zero: the outputs of all calls together and, with random
-// factors, the balance. The outputs are read off the gadget's polynomial.
+// condition returns what must be zero: the outputs of all checks together and, with random
+// factors, the balance and the squares. The outputs are read off the gadget's polynomial.
 func (p proof) condition(values, gadget, random fp128.Vec) (sum fp128.Fp) {
-	for i := range p.calls {
+	for i := range p.checks {
 		sum.AddAssign(&gadget[2*(1+i)])
 	}
 	if rest, ok := p.circuit.balance(values); ok {
+		for i := p.checks; i < p.calls; i++ {
+			rest.AddAssign(&gadget[2*(1+i)])
+		}
 		sum.MulAssign(&random[0])
 		rest.MulAssign(&random[1])
 		sum.AddAssign(&rest)
