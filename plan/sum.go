@@ -59,10 +59,11 @@ const (
 
 // Circuit says which vectors a proof allows. A design fills it in.
 type Circuit struct {
-	Kind   string `json:"kind"` // CircuitHistogram, CircuitMultihot or CircuitSumVec
+	Kind   string `json:"kind"` // CircuitHistogram, CircuitMultihot, CircuitSumVec or CircuitBounded
 	Length int    `json:"length"`
 	Weight int    `json:"weight,omitempty"` // multihot: at most so many ones
-	Max    int    `json:"max,omitempty"`    // sumvec: the largest number
+	Max    int    `json:"max,omitempty"`    // sumvec, bounded: the largest number
+	Square int    `json:"square,omitempty"` // bounded: what the squares of distances from Max/2 add up to, at most
 }
 
 // The names in a route of sums.
@@ -73,6 +74,7 @@ const (
 	CircuitHistogram = "histogram" // a single one among zeros
 	CircuitMultihot  = "multihot"  // zeros and at most so many ones
 	CircuitSumVec    = "sumvec"    // numbers from 0 to Max
+	CircuitBounded   = "bounded"   // numbers from 0 to Max, together not far from Max/2
 
 	NoiseAggregators = "aggregators" // each adds all of it: one honest aggregator suffices
 	NoiseShared      = "shared"      // each adds half of it: both must be honest
@@ -86,10 +88,11 @@ const (
 const (
 	MaxLength = 1 << 20 // numbers of a vector
 	maxNumber = 1 << 16 // of a vector
+	maxSquare = 1 << 40
 )
 
 // circuits are those that a plan may name.
-var circuits = []string{CircuitHistogram, CircuitMultihot, CircuitSumVec}
+var circuits = []string{CircuitHistogram, CircuitMultihot, CircuitSumVec, CircuitBounded}
 
 // Aggregators returns the leader and the helper.
 func (s *Sum) Aggregators() [2]*Party { return [2]*Party{&s.Leader, &s.Helper} }
@@ -170,9 +173,15 @@ func (c Circuit) validate(ps *Problems) {
 	} else {
 		ps.Require(c.Weight == 0, at+"weight belongs to the kind %q: leave it out", CircuitMultihot)
 	}
-	if c.Kind == CircuitSumVec {
+	if c.Kind == CircuitSumVec || c.Kind == CircuitBounded {
 		ps.Require(c.Max >= 1 && c.Max <= maxNumber, at+"max must be between 1 and %d", maxNumber)
 	} else {
-		ps.Require(c.Max == 0, at+"max belongs to the kind %q: leave it out", CircuitSumVec)
+		ps.Require(c.Max == 0, at+"max belongs to the kinds %q and %q: leave it out", CircuitSumVec, CircuitBounded)
+	}
+	if c.Kind == CircuitBounded {
+		ps.Require(c.Max&1 == 0, at+"max must be even: vectors are bounded about its half")
+		ps.Require(c.Square >= 1 && c.Square <= maxSquare, at+"square must be between 1 and %d", maxSquare)
+	} else {
+		ps.Require(c.Square == 0, at+"square belongs to the kind %q: leave it out", CircuitBounded)
 	}
 }

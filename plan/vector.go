@@ -37,6 +37,9 @@ type VectorRound struct {
 	Clip     float64 `json:"clip"`             // at which rotated coordinates are cut, in deviations of one
 	Flip     float64 `json:"flip_probability"` // of an answer, in (0, 1/2)
 	Rare     float64 `json:"rare"`             // chance, charged to delta, that rows are more crowded than accounted for
+	// Steps is how far from zero whole numbers reach that rotated coordinates are rounded to: of sums with
+	// the noise of aggregators, where a device answers with all of its vector and proves how long that is. 0: of all else.
+	Steps int `json:"steps,omitempty"`
 	// Alike is a guess, before anything is collected, of the inner product of two vectors of
 	// one class, or of any two where there are no classes: clipping errs on vectors that are
 	// alike. 0: they have nothing in common.

@@ -5,6 +5,7 @@ import "github.com/confetti-dp/confetti/question"
 // The abilities that protocol finds by assertion: one whose signature changed does not compile
 // here.
 var (
+	_ question.Comparer  = (*Question)(nil)
 	_ question.Estimated = (*Question)(nil)
 	_ question.Parser    = (*Question)(nil)
 	_ question.Stager    = (*Question)(nil)

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
+	"github.com/confetti-dp/confetti/internal/dp/sum"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
@@ -17,6 +19,9 @@ import (
 // Each round may spend the whole budget: a study takes one of each respondent, or Study
 // divides it.
 func Design(p plan.Plan) (plan.Plan, error) {
+	if proved(p) {
+		return designProved(p)
+	}
 	return design(p, func(needs []vector.Need) (specs []vector.Spec, err error) {
 		for _, n := range needs {
 			s, err := n.Design(p.Budget.Epsilon, p.Budget.Delta)
@@ -29,10 +34,47 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	})
 }
 
+// rounded is what rounding may add to the variance of the noise.
+const rounded = 0.02
+
+// designProved fills in how finely numbers are rounded, such that rounding hardly errs and the accountant knows the noise, and
+// that noise.
+func designProved(p plan.Plan) (plan.Plan, error) {
+	if p.Question.Vector == nil {
+		return p, fmt.Errorf("vector: the plan has no vector section")
+	}
+	v := *p.Question.Vector // the caller's stays as it is
+	v.Rounds = slices.Clone(v.Rounds)
+	p.Question.Vector = &v
+	var ps plan.Problems
+	if undesigned(p, &ps); ps.Err() != nil {
+		return p, ps.Err()
+	}
+	named := *p.Route.Sum
+	p.Route.Sum = &named
+	for steps := 15; ; steps = 2*steps + 1 {
+		v.Rounds[0] = plan.VectorRound{Sums: v.Rounds[0].Sums, Steps: steps, Alike: v.Rounds[0].Alike}
+		w, err := wholeOf(p, v.Rounds[0])
+		if err != nil {
+			return p, err
+		}
+		route, err := sumprivacy.CalibrateVectors(p, 4*float64(w.Square()), w.Rows())
+		if err == nil && w.Rounding(p.Crowd.Minimum) <= rounded*sum.Total(route).Variance || steps == finest {
+			p.Route.Sum = &route
+			return p, err
+		}
+	}
+}
+
+const finest = 1<<15 - 1 // steps, of 16 bits a number
+
 // DesignRounds returns the plan of each of so many rounds that the same respondents answer, and
 // that keep the plan's budget together. A round's share of it is that of the rows that
 // devices answer in it.
 func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
+	if rounds != 1 && proved(p) {
+		return p, errors.New("vector: of vectors whose length is proved one round is designed at a time: divide the budget, or set route.sum.noise to \"devices\"")
+	}
 	if rounds == 1 || len(p.Question.Vector.Rounds) == 0 {
 		return Design(p)
 	}

@@ -20,7 +20,7 @@ func (q *Question) Encode(v question.Value) (question.Symbol, error) {
 	if q.round.Sums == plan.SumsGradients && (q.state == nil || q.state.Point == nil) {
 		return nil, errors.New("vector: a round of gradients needs the public state that says where")
 	}
-	out := make([]float32, q.spec().Dimension)
+	out := make([]float32, q.Coordinates())
 	if unfit := q.Vector(r, out); unfit != nil {
 		return out, unfit
 	}
@@ -101,11 +101,18 @@ func (q *Question) texts() bool {
 // Randomize answers rows that it draws and tells nobody. What is sent of them is final: the
 // device keeps it until it is taken, and never draws for this round again.
 func (q *Question) Randomize(r *rand.Rand, symbol question.Symbol, _ question.Memory) (question.Report, error) {
+	if q.whole != nil {
+		return question.Report{}, errors.New("vector: what is summed is split (Measure), and not randomized")
+	}
 	return question.Report{Parts: [][][]byte{q.rows.Bodies(r, symbol.([]float32))}}, nil
 }
 
-// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol.
+// Ones gives the probability, by row, that an answer to it is a one when a device holds the symbol;
+// nil of vectors whose length is proved.
 func (q *Question) Ones(s question.Symbol) []float64 {
+	if q.whole != nil {
+		return nil
+	}
 	ones := make([]float64, q.spec().Rows)
 	q.rows.Ones(s.([]float32), ones)
 	return ones

@@ -108,6 +108,20 @@ func TestLiars(t *testing.T) {
 		return crowds[0]
 	}
 	honest := accuracy(draw(proto, held, 1))
+	proved := provedOf(t, 20, classes, len(held), plan.NoiseAggregators)
+	shared := provedOf(t, 20, classes, len(held), plan.NoiseShared)
+	learn := func(p *protocol.Protocol, c tally.Crowd) float64 {
+		m, err := p.Learn([]tally.Crowd{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		headline, _, err := results.Describe(m, results.Public{Test: test})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return headline[0].Value
+	}
+	alone := besideLiars(t, proved, held, 0, learn)
 	for _, percent := range []int{1, 2, 5, 10, 20} {
 		liars := len(held) * percent / 100
 		mixed := slices.Clone(held)
@@ -145,6 +159,11 @@ func TestLiars(t *testing.T) {
 			t.Errorf("%d%% liars fill every envelope, and it does not show: %v", percent, err)
 		}
 		t.Logf("%2d%% liars: accuracy %.3f by other classes, %.3f by chosen bits (%.3f without), %d envelopes, %d answers", percent, flipped, chosen, honest, envelopes, 16)
+		within, less := besideLiars(t, proved, held, liars, learn), besideLiars(t, shared, held, liars, learn)
+		t.Logf("%2d%% liars: accuracy %.3f by vectors of proved length (%.3f without), %.3f with shared noise", percent, within, alone, less)
+		if percent <= 5 && within < alone-0.01 {
+			t.Errorf("%d%% liars: %.3f of %.3f though vectors are proved", percent, within, alone)
+		}
 		if percent <= 2 && flipped < honest-0.03 || percent == 20 && chosen > honest-0.2 {
 			t.Errorf("%d%% liars: %.3f and %.3f of %.3f", percent, flipped, chosen, honest)
 		}

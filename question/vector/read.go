@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/dp/vector/features"
@@ -11,8 +12,13 @@ import (
 	"github.com/confetti-dp/confetti/question"
 )
 
-// NewTally counts zeros and ones in each row.
-func (q *Question) NewTally() tally.Tally { return q.spec().NewTally() }
+// NewTally counts zeros and ones in each row, or sums.
+func (q *Question) NewTally() tally.Tally {
+	if q.whole != nil {
+		return tally.NewSums(q.whole.Rows())
+	}
+	return q.spec().NewTally()
+}
 
 // Model is what the counts of a round say: the sum of all vectors.
 type Model struct {
@@ -23,8 +29,8 @@ type Model struct {
 	Respondents int    // 0 where they were too few, and nothing is known
 	Sum         []float64
 	Error       float64 // standard error of each coordinate: of the bits, and of clipping
-	Bits        float64 // of that, the bits'
-	// Answers are how many rows a respondent answered, on average. Where it is far from what the question
+	Bits        float64 // of that, the bits', or the aggregators' noise and that of rounding
+	// Answers are how many rows a respondent answered, on average; 0 of vectors whose length is proved. Where it is far from what the question
 	// expects, some are no devices of the plan.
 	Answers float64
 	State   *State // that the round asked with; nil: none
@@ -42,7 +48,15 @@ func (q *Question) Expected(respondents int) estimate.Value {
 }
 
 // Coordinates returns how many a sum has.
-func (q *Question) Coordinates() int { return q.spec().Dimension }
+func (q *Question) Coordinates() int {
+	if q.whole != nil {
+		return q.whole.Dimension()
+	}
+	return q.spec().Dimension
+}
+
+// Proved says that devices prove the length of their vectors.
+func (q *Question) Proved() bool { return q.whole != nil }
 
 // Made returns what the vectors of the round are made of.
 func (q *Question) Made() string { return q.round.Sums }
@@ -56,19 +70,26 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 	if len(crowds) != 1 || crowds[0].Tally == nil {
 		return m, nil
 	}
-	sum, err := q.sum(crowds[0])
+	found, err := q.sum(crowds[0])
 	if err != nil {
 		return nil, err
 	}
-	m.Respondents, m.Sum, m.Bits = crowds[0].Respondents, sum.Vector, sum.Error
+	m.Respondents, m.Sum, m.Bits = crowds[0].Respondents, found.Vector, found.Error
+	if q.whole != nil {
+		m.Error = found.Error
+		return m, nil
+	}
 	for _, n := range crowds[0].Tally.(*tally.Counts).N {
 		m.Answers += float64(n) / float64(m.Respondents)
 	}
-	m.Error = math.Hypot(sum.Error, q.spec().Clipping(m.Respondents, overlap(q.ask, q.round)))
+	m.Error = math.Hypot(found.Error, q.spec().Clipping(m.Respondents, overlap(q.ask, q.round)))
 	return m, nil
 }
 
 func (q *Question) sum(c tally.Crowd) (vector.Sum, error) {
+	if q.whole != nil {
+		return q.whole.Estimate(c.Tally.(*tally.Sums).N, c.Respondents, sum.Total(*q.plan.Route.Sum).Variance)
+	}
 	counts, err := q.rows.CountsOf(c.Tally.(*tally.Counts))
 	if err != nil {
 		return vector.Sum{}, err
@@ -78,14 +99,17 @@ func (q *Question) sum(c tally.Crowd) (vector.Sum, error) {
 
 // Estimate returns the sum, coordinate by coordinate.
 func (q *Question) Estimate(c tally.Crowd) []estimate.Value {
-	sum, err := q.sum(c)
+	found, err := q.sum(c)
 	if err != nil {
 		return nil
 	}
-	clipping := q.spec().Clipping(c.Respondents, overlap(q.ask, q.round))
-	out := make([]estimate.Value, len(sum.Vector))
-	for i, x := range sum.Vector {
-		out[i] = estimate.Value{Mean: x, StdErr: math.Hypot(sum.Error, clipping)}
+	clipping := 0.0
+	if q.whole == nil {
+		clipping = q.spec().Clipping(c.Respondents, overlap(q.ask, q.round))
+	}
+	out := make([]estimate.Value, len(found.Vector))
+	for i, x := range found.Vector {
+		out[i] = estimate.Value{Mean: x, StdErr: math.Hypot(found.Error, clipping)}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
@@ -15,10 +16,10 @@ func (q *Question) table() question.Table {
 	return question.Table{Channels: q.spec().Rows, Symbols: 2, Most: q.spec().Envelopes}
 }
 
-// Circuit is of the round with the most rows: vectors of others end with zeros.
+// Circuit proves how long a vector is, or is of the round with the most rows: vectors of others end with zeros.
 func (q *Question) Circuit() (plan.Circuit, error) {
-	if q.plan.Route.Sum.Noise != plan.NoiseDevices {
-		return plan.Circuit{}, errors.New(`vector: sums are of flipped bits: set route.sum.noise to "devices"`)
+	if q.whole != nil {
+		return plan.Circuit{Kind: plan.CircuitBounded, Length: q.whole.Rows(), Max: 2 * q.round.Steps, Square: q.whole.Square()}, nil
 	}
 	most := question.Table{Symbols: 2}
 	for _, s := range q.specs {
@@ -27,8 +28,17 @@ func (q *Question) Circuit() (plan.Circuit, error) {
 	return most.Circuit(), nil
 }
 
-// Measure returns the bits of the rows that the device answers.
+// Measure returns the vector in whole numbers, or the bits of the rows that the device answers.
 func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
+	if q.whole != nil {
+		v, ok := s.([]float32)
+		if !ok {
+			return 0, nil, errors.New("vector: what is split is no vector of the plan's")
+		}
+		vector = make([]uint64, q.whole.Rows())
+		q.whole.Round(r, v, vector)
+		return 0, vector, nil
+	}
 	crowd, vector, err = q.table().Measured(q, r, s, m)
 	if err != nil {
 		return 0, nil, err
@@ -37,8 +47,16 @@ func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 	return crowd, append(vector, make([]uint64, c.Length-len(vector))...), err
 }
 
-// Sums returns those of the bits.
+// Sums returns those of the bits, or of the vectors with noise.
 func (q *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
+	if q.whole != nil {
+		if len(sums) != q.whole.Rows() {
+			return nil, fmt.Errorf("vector: sums of %d numbers: the plan's vectors have %d", len(sums), q.whole.Rows())
+		}
+		t := tally.NewSums(len(sums))
+		copy(t.N, sums)
+		return t, nil
+	}
 	length := q.table().Circuit().Length
 	if len(sums) > length {
 		sums = sums[:length]

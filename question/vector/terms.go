@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/question"
 )
@@ -12,6 +13,9 @@ import (
 // Event returns that of the round, or where the plan is of a whole study, of the dearest. It has
 // in it that rows may be crowded, and that a device may have more answers than envelopes.
 func (q *Question) Event(honest int, _ bool) account.Event {
+	if q.whole != nil {
+		return q.added(sumprivacy.Promised(*q.plan.Route.Sum))
+	}
 	honest = terms.Relied(honest, q.plan.MinHonest())
 	if q.plan.Round != nil {
 		return q.spec().Event(honest)
@@ -31,8 +35,17 @@ func (q *Question) Event(honest int, _ bool) account.Event {
 	return worst
 }
 
+// added returns the event of the noise of so many aggregators who are not known. Two vectors are at most twice as far apart
+// as each is long, which is what a proof allows, whatever rounding does.
+func (q *Question) added(unknown int) account.Event {
+	return sumprivacy.Vectors(*q.plan.Route.Sum, unknown, 4*float64(q.whole.Square()), q.whole.Rows())
+}
+
 // Rounds returns the event of so many rounds of the same respondents, from the first.
 func (q *Question) Rounds(honest, rounds int) account.Event {
+	if q.whole != nil {
+		return account.Repeat{Event: q.Event(honest, false), Rounds: rounds}
+	}
 	honest = terms.Relied(honest, q.plan.MinHonest())
 	var all account.All
 	for i, s := range q.specs[:min(rounds, len(q.specs))] {
@@ -47,6 +60,9 @@ func (q *Question) Rounds(honest, rounds int) account.Event {
 
 // Risks: nothing beside the loss. How many rows a device answers says nothing of its vector.
 func (q *Question) Risks() question.Risks {
+	if q.whole != nil {
+		return question.Risks{}
+	}
 	return question.Risks{Messages: float64(q.spec().Answered)}
 }
 
@@ -67,7 +83,9 @@ func (q *Question) Words() question.Words {
 		Asked: asked, Answer: "whole record", Crowd: "crowd", Crowds: []string{"everybody"},
 		Unfit: terms.SaysUnfit(q.plan.Question, "the zero vector, which adds nothing to a sum in expectation."),
 	}
-	if s := q.spec(); s.Answered < s.Rows {
+	if q.whole != nil {
+		w.Assumptions = append(w.Assumptions, q.saysLength())
+	} else if s := q.spec(); s.Answered < s.Rows {
 		w.Thinning = "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other."
 		w.Assumptions = append(w.Assumptions, "Each device draws the rows that it answers by coins of its own, afresh in each round, and tells nobody (docs/vector-rr.md, section 6).")
 	}
@@ -80,6 +98,9 @@ func (q *Question) Words() question.Words {
 // Guarantees state replacement of a whole record.
 func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
 	const note = "Speaks of one respondent's whole record, features and class, exchanged for any other."
+	if q.whole != nil {
+		return terms.NoisedSums(q.plan, shuffled, note, q.added), nil
+	}
 	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,9 @@ import (
 
 // Tell returns how many signs of a rotated record were said (question.Describer).
 func (q *Question) Tell(bodies [][]byte) string {
+	if q.whole != nil {
+		return terms.Nothing
+	}
 	signs := 0
 	for _, body := range bodies {
 		if row, _, err := tally.ParseMessage(body); err == nil && int(row) < q.spec().Rows {

@@ -23,6 +23,13 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 	v := *p.Question.Vector
 	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {
 		at := fmt.Sprintf("question.vector.rounds[%d]", i)
+		if proved(p) {
+			ps.Require(r == plan.VectorRound{Sums: r.Sums, Steps: r.Steps, Alike: r.Alike}, "%s: where the length of vectors is proved a device answers with all of its vector: leave answered, rows, clip, flip_probability and rare at 0", at)
+			_, err := wholeOf(p, r)
+			ps.Require(err == nil, "%s.steps: %v", at, err)
+			continue
+		}
+		ps.Require(r.Steps == 0, "%s.steps is of sums with the noise of aggregators: leave it out", at)
 		length, _ := layout(v, r.Sums, publicFeatures(p))
 		ps.Require(r.Rows >= length && r.Rows <= maxRows && bits.OnesCount(uint(max(0, r.Rows))) == 1, "%s.rows must be a power of two, at least the %d coordinates of a vector", at, length)
 		ps.Require(r.Answered >= 1 && r.Answered <= r.Rows, "%s.answered must be between 1 and the number of rows", at)
@@ -49,6 +56,10 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 		ps.Require(len(v.Classes) == 0, at+"number: a respondent has a number or a class beside its features: name one of them")
 	}
 	ps.Require(len(v.Rounds) >= 1 && len(v.Rounds) <= maxRounds, at+"rounds: describe between 1 and %d, the last of which stands for all later ones", maxRounds)
+	if proved(p) {
+		ps.Require(len(v.Rounds) == 1 && v.Rounds[0].Sums != plan.SumsGradients, at+"rounds: where the length of vectors is proved all rounds are alike, and none of gradients: describe one")
+		ps.Require(!publicFeatures(p), `budget.adjacency must be "replacement": the length of a vector is proved, and not its features`)
+	}
 	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {
 		here := fmt.Sprintf("%srounds[%d]", at, i)
 		labelled := r.Sums == plan.SumsClasses || r.Sums == plan.SumsMoments || r.Sums == plan.SumsGradients

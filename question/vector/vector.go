@@ -32,12 +32,22 @@ type Question struct {
 	specs []vector.Spec // of every round that differs from others
 	state *State        // nil: none
 	rows  *vector.Mechanism
+	whole *vector.Whole // where the length of vectors is proved, and rows is nil
 }
+
+// proved says that devices prove the length of whole vectors, to whose sum aggregators add noise.
+func proved(p plan.Plan) bool { return p.Route.Sum != nil && p.Route.Sum.Noise != plan.NoiseDevices }
 
 // New makes the question of a valid plan runnable: of its round, or where it is by itself, of
 // the first.
 func New(p plan.Plan) (*Question, error) {
 	q := &Question{plan: p, ask: *p.Question.Vector}
+	if proved(p) {
+		q.round = q.ask.Rounds[0]
+		var err error
+		q.whole, err = wholeOf(p, q.round)
+		return q, err
+	}
 	for _, r := range q.ask.Rounds {
 		spec, err := specOf(p, r)
 		if err != nil {
@@ -83,6 +93,12 @@ func layout(v plan.Vector, sums string, public bool) (length int, squaredDistanc
 	return s.GradientLen(), features.GradientDistance
 }
 
+// SquaredDistance returns the largest squared distance of two vectors of the round, before they are rounded.
+func (q *Question) SquaredDistance() float64 {
+	_, distance := layout(q.ask, q.round.Sums, publicFeatures(q.plan))
+	return distance
+}
+
 // publicFeatures says that the promise speaks of the class alone.
 func publicFeatures(p plan.Plan) bool { return p.Budget.Adjacency == plan.AdjacencyLabel }
 
@@ -101,7 +117,17 @@ func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
 	return s, s.Validate()
 }
 
-// Rows returns the mechanism of this round.
+// wholeOf returns the mechanism of a round whose vectors are proved.
+func wholeOf(p plan.Plan, r plan.VectorRound) (*vector.Whole, error) {
+	seed, err := encode.ParseSeed(p.Question.Vector.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("vector: the rotation: %w", err)
+	}
+	length, _ := layout(*p.Question.Vector, r.Sums, publicFeatures(p))
+	return vector.NewWhole(length, r.Steps, seed)
+}
+
+// Rows returns the mechanism of this round; nil where the length of vectors is proved.
 func (q *Question) Rows() *vector.Mechanism { return q.rows }
 
 // spec describes it.

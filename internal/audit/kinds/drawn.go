@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
+	"github.com/confetti-dp/confetti/question/vector"
 )
 
 // Draws lists what a device may add to numbers; it takes one entry, each with the same probability.
@@ -24,7 +25,7 @@ func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
 	q, ok := inner.(*histogram.Question)
 	if !ok {
 		summed, ok := inner.(question.Summer)
-		if !ok {
+		if v, vectors := inner.(*vector.Question); !ok || vectors && v.Proved() { // coins round vectors in more ways than are listed
 			return nil, fmt.Errorf("audit: no attack is known of sums of kind %s", p.Question.Kind)
 		}
 		_, vector, err := summed.Measure(nil, s, nil)

@@ -158,6 +158,9 @@ func rows(q *vector.Question, p plan.Plan) (all []Records) {
 		all = append(all, Records{first, vector.Record{Features: turned, Class: len(v.Classes) / 2}, first})
 	}
 	add(along(v.Features, 1, false))
+	if q.Proved() {
+		return all
+	}
 	if x := saturated(q.Rows()); len(x) == v.Features {
 		add(x)
 		add(scaled(slices.Clone(x), 20))

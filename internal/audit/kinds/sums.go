@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"errors"
+
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
@@ -27,17 +29,19 @@ func Sums(p *protocol.Protocol) (s Summed, ok bool) {
 				return vector.Record{Features: lone(ask.Vector.Features, i, 1, second)}
 			},
 			func(v question.Value) ([]float64, error) {
-				out := make([]float32, q.Rows().Spec().Dimension)
+				out := make([]float32, q.Coordinates())
 				q.Vector(v.(vector.Record), out)
 				return doubles(out), nil
 			},
 			func(t tally.Tally, users int) ([]float64, error) {
-				c, err := q.Rows().CountsOf(t.(*tally.Counts))
-				if err != nil {
-					return nil, err
+				var sum []float64
+				for _, x := range q.Estimate(tally.Crowd{Tally: t, Respondents: users}) {
+					sum = append(sum, x.Mean)
 				}
-				sum, err := q.Rows().Estimate(c, users)
-				return sum.Vector, err
+				if sum == nil {
+					return nil, errors.New("audit: the counts are not those of the question's vectors")
+				}
+				return sum, nil
 			},
 		}, true
 	case *gradient.Question:

@@ -98,6 +98,8 @@ func vdafConfiguration(c plan.Circuit, chunk int) (number uint32, parameters []b
 	switch c.Kind {
 	case plan.CircuitSumVec:
 		return 3, be32(be64(length, uint64(c.Max)), uint32(chunk))
+	case plan.CircuitBounded: // for private use, as the circuit is
+		return 0xffff0001, be64(be32(be64(length, uint64(c.Max)), uint32(chunk)), uint64(c.Square))
 	case plan.CircuitMultihot:
 		return 5, be64(be32(length, uint32(chunk)), uint64(c.Weight))
 	}

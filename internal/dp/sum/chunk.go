@@ -10,10 +10,16 @@ import (
 // shortest proof. A proof has 2 chunk + 2p - 1 numbers, p the power of two above the
 // number of checks, so that p - 1 checks are the most for a power p.
 func Chunk(c plan.Circuit) int {
-	encoded := encoded(c)
+	encoded, squared := encoded(c), 0
+	if c.Kind == plan.CircuitBounded {
+		squared = c.Length // which are checked after the others
+	}
 	best, shortest := encoded, 0
-	for p := 2; p/2 <= encoded; p *= 2 {
-		chunk := (encoded + p - 2) / (p - 1)
+	for p := 2; p/2 <= encoded+squared; p *= 2 {
+		chunk := (encoded + squared + p - 2) / (p - 1)
+		for (encoded+chunk-1)/chunk+(squared+chunk-1)/chunk > p-1 && chunk < encoded {
+			chunk++
+		}
 		if length := 2*chunk + 2*p; shortest == 0 || length < shortest {
 			best, shortest = chunk, length
 		}
@@ -28,6 +34,8 @@ func encoded(c plan.Circuit) int {
 		return c.Length + bits.Len(uint(c.Weight))
 	case plan.CircuitSumVec:
 		return c.Length * bits.Len(uint(c.Max))
+	case plan.CircuitBounded:
+		return c.Length*bits.Len(uint(c.Max)) + bits.Len(uint(c.Square))
 	}
 	return c.Length
 }

@@ -56,6 +56,11 @@ func (m *Mechanism) Check(v []float32) error {
 	if len(v) != m.spec.Dimension {
 		return fmt.Errorf("vector: %d coordinates, the plan has %d", len(v), m.spec.Dimension)
 	}
+	return outgrown(v)
+}
+
+// outgrown says why numbers are no vector of norm at most one.
+func outgrown(v []float32) error {
 	var squares float64
 	for _, x := range v {
 		squares += float64(x) * float64(x)

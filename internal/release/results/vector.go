@@ -141,7 +141,10 @@ func describeVector(m *vector.Model, public Public) ([]release.Metric, []release
 		return []release.Metric{respondents}, nil, nil
 	}
 	noise := release.Metric{Name: "sum_error", Value: m.Error}
-	sums := release.Section{Name: "sums", Metrics: []release.Metric{noise, {Name: "bits_error", Value: m.Bits}, {Name: "answers", Value: m.Answers}}}
+	sums := release.Section{Name: "sums", Metrics: []release.Metric{noise}}
+	if m.Answers > 0 {
+		sums.Metrics = append(sums.Metrics, release.Metric{Name: "bits_error", Value: m.Bits}, release.Metric{Name: "answers", Value: m.Answers})
+	}
 	if t := public.Truth; t != nil && len(t.Sum) == len(m.Sum) {
 		sums.Metrics = append(sums.Metrics, release.Metric{Name: "error_ratio", Value: rootMeanSquare(m.Sum, t.Sum) / m.Error})
 	}

@@ -34,12 +34,21 @@ func (w vectorWords) phrase(m release.Metric) (phrase, bool) {
 		"interval_coverage":   {"Truths within prediction intervals of 95%", release.Share, on},
 		"r2":                  {"Share of the variance explained", release.Share, on},
 	}[m.Name]
+	switch proved := w.question.Proved(); {
+	case proved && m.Name == "sum_error":
+		p = phrase{"Standard error of a coordinate of the sum", "", fmt.Sprintf("of %d coordinates: of the aggregators' noise, and of rounding. Devices prove how long their vectors are", w.question.Coordinates())}
+	case proved && m.Name == "bits_error":
+		p = none // all of it
+	}
 	switch m.Name {
 	case accuracyMetric:
 		if len(w.ask.Classes) == 0 {
 			p = none
 		}
 	case "answers":
+		if w.question.Proved() {
+			break
+		}
 		expected := w.question.Expected(max(1, w.respondents))
 		p = phrase{"Rows answered by a respondent, on average", "", fmt.Sprintf("the plan's coins give %.4g, give or take %.2g: where it is far from that, some do not do what the plan says", expected.Mean, expected.StdErr)}
 	case "auc":

@@ -111,7 +111,7 @@ func (l Lesson) Central(out Learned) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	deviation := math.Sqrt(proto.Question.(*vector.Question).Rows().Spec().SquaredDistance) / box.Shift
+	deviation := math.Sqrt(proto.Question.(*vector.Question).SquaredDistance()) / box.Shift
 	sum, r := slices.Clone(out.Public.Truth.Sum), seeded.New(l.Seed, forCurator)
 	for i := range sum {
 		sum[i] += deviation * r.NormFloat64()

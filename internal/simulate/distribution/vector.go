@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
@@ -30,7 +31,37 @@ func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, 
 	}
 	counted, smallest := dealt(stream(forInstances), p, len(values))
 	crowds := make([]tally.Crowd, 1)
-	if len(counted) > 0 {
+	switch {
+	case len(counted) == 0:
+	case q.Proved():
+		route, err := sum.New(p)
+		if err != nil {
+			return nil, err
+		}
+		sums, v := make([]int64, route.Length()), make([]float32, q.Coordinates())
+		bits := stream(forBits)
+		for done, at := range counted {
+			q.Vector(records[at], v)
+			_, whole, err := q.Measure(bits, v, nil)
+			if err != nil {
+				return nil, err
+			}
+			for i, x := range whole {
+				sums[i] += int64(x)
+			}
+			progress(done)
+		}
+		for aggregator := range uint64(2) {
+			for i, z := range route.Noise(stream(ForNoise, 0, aggregator)) {
+				sums[i] += z
+			}
+		}
+		t, err := q.Sums(sums, len(counted))
+		if err != nil {
+			return nil, err
+		}
+		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
+	default:
 		counts := q.Rows().DrawAll(len(counted), func(i int, v []float32) { q.Vector(records[counted[i]], v) },
 			func(part int) *rand.Rand { return stream(forBits, uint64(part)) }, progress)
 		t := q.Rows().Spec().NewTally()
@@ -43,7 +74,7 @@ func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, 
 
 // revealVector sums the vectors themselves.
 func revealVector(q *vector.Question, values Values) (*results.Truth, error) {
-	v := make([]float32, q.Rows().Spec().Dimension)
+	v := make([]float32, q.Coordinates())
 	truth := &results.Truth{Sum: make([]float64, len(v))}
 	for i, value := range values {
 		r, ok := value.(vector.Record)
