@@ -252,7 +252,7 @@ var wider = map[string]struct{ names, imports int }{
 	// Commands.
 	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 24}, "cmd/confetti/internal/account": {imports: 18}, "cmd/confetti/internal/collect": {imports: 25},
 	"cmd/confetti/internal/device": {imports: 17}, "cmd/internal/server/roles": {imports: 19},
-	"cmd/internal/server/up": {imports: 21}, "cmd/confetti/internal/plan": {imports: 18}, "cmd/internal/services": {imports: 16},
+	"cmd/internal/server/up": {imports: 21}, "question/vector": {imports: 16}, "cmd/confetti/internal/plan": {imports: 18}, "cmd/internal/services": {imports: 16},
 }
 
 func TestNoPackageSaysTooMuch(t *testing.T) {

@@ -292,7 +292,7 @@ func (p Plan) MostMessages() int {
 	switch {
 	case s == nil || p.Envelopes.PerDevice > 0: // the latter in a design, before there is a circuit
 		return p.Envelopes.PerDevice
-	case s.Circuit.Kind == CircuitSumVec, s.Circuit.Kind == CircuitBounded:
+	case s.Circuit.Kind == CircuitSumVec:
 		return s.Circuit.Length
 	case s.Circuit.Kind == CircuitMultihot:
 		return s.Circuit.Weight

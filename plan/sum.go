@@ -59,11 +59,11 @@ const (
 
 // Circuit says which vectors a proof allows. A design fills it in.
 type Circuit struct {
-	Kind   string `json:"kind"` // CircuitHistogram, CircuitMultihot, CircuitSumVec or CircuitBounded
+	Kind   string `json:"kind"` // CircuitHistogram, CircuitMultihot or CircuitSumVec
 	Length int    `json:"length"`
 	Weight int    `json:"weight,omitempty"` // multihot: at most so many ones
-	Max    int    `json:"max,omitempty"`    // sumvec, bounded: the largest number
-	Square int    `json:"square,omitempty"` // bounded: what the squares of distances from Max/2 add up to, at most
+	Max    int    `json:"max,omitempty"`    // sumvec: the largest number
+	Square int    `json:"square,omitempty"` // sumvec: what the squares of distances from Max/2 add up to, at most; 0: no matter what
 }
 
 // The names in a route of sums.
@@ -74,7 +74,6 @@ const (
 	CircuitHistogram = "histogram" // a single one among zeros
 	CircuitMultihot  = "multihot"  // zeros and at most so many ones
 	CircuitSumVec    = "sumvec"    // numbers from 0 to Max
-	CircuitBounded   = "bounded"   // numbers from 0 to Max, together not far from Max/2
 
 	NoiseAggregators = "aggregators" // each adds all of it: one honest aggregator suffices
 	NoiseShared      = "shared"      // each adds half of it: both must be honest
@@ -92,7 +91,7 @@ const (
 )
 
 // circuits are those that a plan may name.
-var circuits = []string{CircuitHistogram, CircuitMultihot, CircuitSumVec, CircuitBounded}
+var circuits = []string{CircuitHistogram, CircuitMultihot, CircuitSumVec}
 
 // Aggregators returns the leader and the helper.
 func (s *Sum) Aggregators() [2]*Party { return [2]*Party{&s.Leader, &s.Helper} }
@@ -173,15 +172,12 @@ func (c Circuit) validate(ps *Problems) {
 	} else {
 		ps.Require(c.Weight == 0, at+"weight belongs to the kind %q: leave it out", CircuitMultihot)
 	}
-	if c.Kind == CircuitSumVec || c.Kind == CircuitBounded {
+	if c.Kind == CircuitSumVec {
 		ps.Require(c.Max >= 1 && c.Max <= maxNumber, at+"max must be between 1 and %d", maxNumber)
+		ps.Require(c.Square >= 0 && c.Square <= maxSquare, at+"square must be between 0 and %d", maxSquare)
+		ps.Require(c.Square == 0 || c.Max&1 == 0, at+"max must be even where there is a square: vectors are bounded about its half")
 	} else {
-		ps.Require(c.Max == 0, at+"max belongs to the kinds %q and %q: leave it out", CircuitSumVec, CircuitBounded)
-	}
-	if c.Kind == CircuitBounded {
-		ps.Require(c.Max&1 == 0, at+"max must be even: vectors are bounded about its half")
-		ps.Require(c.Square >= 1 && c.Square <= maxSquare, at+"square must be between 1 and %d", maxSquare)
-	} else {
-		ps.Require(c.Square == 0, at+"square belongs to the kind %q: leave it out", CircuitBounded)
+		ps.Require(c.Max == 0, at+"max belongs to the kind %q: leave it out", CircuitSumVec)
+		ps.Require(c.Square == 0, at+"square belongs to the kind %q: leave it out", CircuitSumVec)
 	}
 }

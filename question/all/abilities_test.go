@@ -47,7 +47,7 @@ var mustHave = map[string]struct {
 	"latent":     {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
 	"strings":    {(*stringsof.Question)(nil), "Comparer Parser Summer Describer"},
 	"table":      {(*table.Question)(nil), "Comparer Parser Summer Describer"},
-	"vector":     {(*vector.Question)(nil), "Estimated Parser Stager Stateful Summer Describer"},
+	"vector":     {(*vector.Question)(nil), "Comparer Estimated Parser Stager Stateful Summer Describer"},
 	"experiment": {(*experiment.Question)(nil), "Comparer Parser Summer Describer"},
 }
 

@@ -9,8 +9,10 @@ import (
 
 // Compare says, before anybody answers, what a liar counts for.
 func (q *Question) Compare() []question.Comparison {
-	says := q.saysLength()
-	if q.whole == nil {
+	var says string
+	if q.whole != nil {
+		says = q.saysLength()
+	} else {
 		says = fmt.Sprintf("One who lies about its bits counts for up to %.0f respondents: where people are hostile, have two aggregators add up vectors whose length devices prove (--hostile).", math.Ceil(q.liar()))
 	}
 	return []question.Comparison{{Key: "liars", Label: "What a liar counts for", Says: says}}

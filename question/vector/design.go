@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
-	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/question/terms"
@@ -59,12 +58,15 @@ func designProved(p plan.Plan) (plan.Plan, error) {
 			return p, err
 		}
 		route, err := sumprivacy.CalibrateVectors(p, 4*float64(w.Square()), w.Rows())
-		if err == nil && w.Rounding(p.Crowd.Minimum) <= rounded*sum.Total(route).Variance || steps == finest {
+		if err == nil && w.Rounding(p.Crowd.Minimum) <= rounded*bothNoises(route) || steps == finest {
 			p.Route.Sum = &route
 			return p, err
 		}
 	}
 }
+
+// bothNoises returns the variance of what both aggregators add, whose sigma is 64 and more: within 1e-27 of itself.
+func bothNoises(s plan.Sum) float64 { return 2 * s.Sigma * s.Sigma }
 
 const finest = 1<<15 - 1 // steps, of 16 bits a number
 

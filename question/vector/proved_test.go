@@ -116,7 +116,7 @@ func longest(c plan.Circuit, whole []uint64) []uint64 {
 func TestALongerVectorIsNotSplit(t *testing.T) {
 	proto := provedOf(t, 20, shapes(), 2000, plan.NoiseAggregators)
 	c := proto.Plan.Route.Sum.Circuit
-	if c.Kind != plan.CircuitBounded || c.Length != 64 {
+	if c.Kind != plan.CircuitSumVec || c.Square == 0 || c.Length != 64 {
 		t.Fatalf("%+v", c)
 	}
 	middle := uint64(c.Max / 2)
@@ -149,7 +149,7 @@ func TestALongerVectorIsNotSplit(t *testing.T) {
 		t.Error("a vector one unit too long was split")
 	}
 	twin := *proto.Plan.Route.Sum
-	twin.Circuit.Kind, twin.Circuit.Square = plan.CircuitSumVec, 0
+	twin.Circuit.Square = 0
 	if err := split(twin, long); err != nil {
 		t.Errorf("the twin refuses it: %v", err)
 	}

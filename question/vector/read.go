@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/dp/vector/features"
@@ -88,7 +87,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 
 func (q *Question) sum(c tally.Crowd) (vector.Sum, error) {
 	if q.whole != nil {
-		return q.whole.Estimate(c.Tally.(*tally.Sums).N, c.Respondents, sum.Total(*q.plan.Route.Sum).Variance)
+		return q.whole.Estimate(c.Tally.(*tally.Sums).N, c.Respondents, bothNoises(*q.plan.Route.Sum))
 	}
 	counts, err := q.rows.CountsOf(c.Tally.(*tally.Counts))
 	if err != nil {

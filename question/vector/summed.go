@@ -19,7 +19,7 @@ func (q *Question) table() question.Table {
 // Circuit proves how long a vector is, or is of the round with the most rows: vectors of others end with zeros.
 func (q *Question) Circuit() (plan.Circuit, error) {
 	if q.whole != nil {
-		return plan.Circuit{Kind: plan.CircuitBounded, Length: q.whole.Rows(), Max: 2 * q.round.Steps, Square: q.whole.Square()}, nil
+		return plan.Circuit{Kind: plan.CircuitSumVec, Length: q.whole.Rows(), Max: 2 * q.round.Steps, Square: q.whole.Square()}, nil
 	}
 	most := question.Table{Symbols: 2}
 	for _, s := range q.specs {

@@ -97,9 +97,11 @@ func vdafConfiguration(c plan.Circuit, chunk int) (number uint32, parameters []b
 	length := be32(nil, uint32(c.Length))
 	switch c.Kind {
 	case plan.CircuitSumVec:
-		return 3, be32(be64(length, uint64(c.Max)), uint32(chunk))
-	case plan.CircuitBounded: // for private use, as the circuit is
-		return 0xffff0001, be64(be32(be64(length, uint64(c.Max)), uint32(chunk)), uint64(c.Square))
+		parameters = be32(be64(length, uint64(c.Max)), uint32(chunk))
+		if c.Square > 0 { // for private use, as the circuit is
+			return 0xffff0001, be64(parameters, uint64(c.Square))
+		}
+		return 3, parameters
 	case plan.CircuitMultihot:
 		return 5, be64(be32(length, uint32(chunk)), uint64(c.Weight))
 	}

@@ -35,15 +35,15 @@ func New(p plan.Plan) (*Sum, error) {
 		s.round = p.Round.Number
 	}
 	switch c, numbers := s.route.Circuit, encoded(s.route.Circuit); {
-	case c.Kind != plan.CircuitHistogram && c.Kind != plan.CircuitMultihot && c.Kind != plan.CircuitSumVec && c.Kind != plan.CircuitBounded:
+	case c.Kind != plan.CircuitHistogram && c.Kind != plan.CircuitMultihot && c.Kind != plan.CircuitSumVec:
 		return nil, fmt.Errorf("sum: no code for a circuit of kind %s", plan.Quoted(c.Kind))
-	case c.Length < 1 || c.Length > maxEncoded || (c.Kind == plan.CircuitSumVec || c.Kind == plan.CircuitBounded) && numbers > maxEncoded:
+	case c.Length < 1 || c.Length > maxEncoded || c.Kind == plan.CircuitSumVec && numbers > maxEncoded:
 		return nil, fmt.Errorf("sum: vectors of %d numbers are encoded to %d: the limit is %d", c.Length, numbers, maxEncoded)
 	case c.Kind == plan.CircuitMultihot && (c.Weight < 1 || c.Weight > c.Length):
 		return nil, fmt.Errorf("sum: at most %d ones among %d numbers: give 1 to %d", c.Weight, c.Length, c.Length)
 	case c.Kind == plan.CircuitSumVec && (c.Max < 1 || c.Max > 1<<32):
 		return nil, fmt.Errorf("sum: numbers of at most %d: give 1 to %d", c.Max, 1<<32)
-	case c.Kind == plan.CircuitBounded && (c.Max < 2 || c.Max > 1<<16 || c.Max&1 != 0 || c.Square < 1 || c.Square > c.Length*(c.Max/2)*(c.Max/2)):
+	case c.Square != 0 && (c.Kind != plan.CircuitSumVec || c.Max < 2 || c.Max > 1<<16 || c.Max&1 != 0 || c.Square < 1 || c.Square > c.Length*(c.Max/2)*(c.Max/2)):
 		return nil, fmt.Errorf("sum: numbers of at most %d about their middle, with squares of at most %d: give an even number up to %d, and squares of 1 to what all of them reach", c.Max, c.Square, 1<<16)
 	case s.route.Chunk < 1 || s.route.Chunk > numbers:
 		return nil, fmt.Errorf("sum: a chunk of %d: give 1 to %d", s.route.Chunk, numbers)

@@ -27,11 +27,14 @@ func route(c plan.Circuit, by, law string, parameter float64) plan.Plan {
 func TestChunkIsTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := plan.Circuit{Kind: plan.CircuitHistogram, Length: rapid.IntRange(1, 60).Draw(t, "length")}
-		switch rapid.IntRange(0, 2).Draw(t, "kind") {
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 1:
 			c.Kind, c.Weight = plan.CircuitMultihot, rapid.IntRange(1, c.Length).Draw(t, "weight")
 		case 2:
 			c.Kind, c.Max = plan.CircuitSumVec, rapid.IntRange(1, 9).Draw(t, "max")
+		case 3:
+			c.Kind, c.Max = plan.CircuitSumVec, 2*rapid.IntRange(1, 9).Draw(t, "half")
+			c.Square = rapid.IntRange(1, c.Length*c.Max*c.Max/4).Draw(t, "square")
 		}
 		size := func(chunk int) int {
 			p := route(c, plan.NoiseDevices, "", 0)

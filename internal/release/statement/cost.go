@@ -55,8 +55,9 @@ func sumCost(p plan.Plan) []release.Metric {
 		allows = fmt.Sprintf("a proof allows at most %d ones among zeros", c.Weight)
 	case plan.CircuitSumVec:
 		allows = fmt.Sprintf("a proof allows numbers from 0 to %d", c.Max)
-	case plan.CircuitBounded:
-		allows = fmt.Sprintf("a proof allows numbers from 0 to %d, and no vector that is longer than the plan says", c.Max)
+		if c.Square > 0 {
+			allows += ", and no vector that is longer than the plan says"
+		}
 	}
 	return []release.Metric{
 		{Name: "numbers_per_device", Label: "Numbers per device", Value: float64(c.Length), Unit: release.Count, Note: allows},

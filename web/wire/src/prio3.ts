@@ -106,7 +106,7 @@ export class Prio3 {
   constructor(readonly circuit: Circuit, readonly chunk: number, readonly context: Uint8Array) {
     const n = encoded(circuit);
     const whole = [circuit.length, chunk, ...(circuit.kind === "multihot" ? [circuit.weight] : circuit.kind === "sumvec" ? [circuit.max] : [])];
-    if (!whole.every((x) => Number.isInteger(x) && x >= 1) || n > maxEncoded || chunk > n || (circuit.kind === "multihot" && circuit.weight > circuit.length) || (circuit.kind === "sumvec" && circuit.max > 2 ** 32)) {
+    if (!whole.every((x) => Number.isInteger(x) && x >= 1) || n > maxEncoded || chunk > n || (circuit.kind === "multihot" && circuit.weight > circuit.length) || "square" in circuit || (circuit.kind === "sumvec" && circuit.max > 2 ** 32)) {
       throw new RangeError("no circuit of these numbers");
     }
     this.#calls = Math.ceil(n / chunk);

@@ -48,7 +48,7 @@ test("vectors that a circuit does not allow, and circuits that are none, are ref
   for (const [circuit, vector] of bad) {
     assert.throws(() => new Prio3(circuit, 1, nonce).split(vector, nonce), RangeError, JSON.stringify([circuit, vector]));
   }
-  for (const [circuit, chunk] of [[{ kind: "histogram", length: 0 }, 1], [{ kind: "histogram", length: 3 }, 4], [{ kind: "histogram", length: 3 }, 0], [{ kind: "multihot", length: 3, weight: 4 }, 1], [{ kind: "sumvec", length: 3, max: 2 ** 33 }, 1], [{ kind: "sumvec", length: 1 << 22, max: 3 }, 1]] as [Circuit, number][]) {
+  for (const [circuit, chunk] of [[{ kind: "histogram", length: 0 }, 1], [{ kind: "histogram", length: 3 }, 4], [{ kind: "histogram", length: 3 }, 0], [{ kind: "multihot", length: 3, weight: 4 }, 1], [{ kind: "sumvec", length: 3, max: 2 ** 33 }, 1], [{ kind: "sumvec", length: 1 << 22, max: 3 }, 1], [{ kind: "sumvec", length: 3, max: 2, square: 1 }, 1]] as unknown as [Circuit, number][]) {
     assert.throws(() => new Prio3(circuit, chunk, nonce), RangeError);
   }
   assert.throws(() => new Prio3({ kind: "histogram", length: 3 }, 1, nonce).split([1, 0, 0], nonce.subarray(1)), RangeError);

@@ -141,7 +141,11 @@ func (c collectSimulate) showLesson(std terminal.Streams, out collection.Learned
 	if out.Plan.Route.Sum != nil {
 		sent = "two shares"
 	}
-	rows = append(rows, fmt.Sprintf("a device answers     %d bits in %s", bits, sent), fmt.Sprintf("seconds              %.1f", took.Seconds()))
+	answers := fmt.Sprintf("a device answers     %d bits in %s", bits, sent)
+	if r := out.Plan.Route.Sum; r != nil && r.Circuit.Square > 0 {
+		answers = fmt.Sprintf("a device proves      the length of %d numbers in %s", r.Circuit.Length, sent)
+	}
+	rows = append(rows, answers, fmt.Sprintf("seconds              %.1f", took.Seconds()))
 	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))
 	return err
 }

@@ -21,9 +21,10 @@ func New(route *plan.Sum, context []byte) (*prio3.VDAF, error) {
 	case plan.CircuitMultihot:
 		return prio3.New(prio3.Multihot{Length: c.Length, Weight: c.Weight}, route.Chunk, context)
 	case plan.CircuitSumVec:
+		if c.Square > 0 {
+			return prio3.New(prio3.Bounded{Length: c.Length, Max: uint64(c.Max), Square: uint64(c.Square)}, route.Chunk, context)
+		}
 		return prio3.New(prio3.SumVec{Length: c.Length, Max: uint64(c.Max)}, route.Chunk, context)
-	case plan.CircuitBounded:
-		return prio3.New(prio3.Bounded{Length: c.Length, Max: uint64(c.Max), Square: uint64(c.Square)}, route.Chunk, context)
 	}
 	return nil, fmt.Errorf("vdaf: no code for a circuit of kind %s", plan.Quoted(route.Circuit.Kind))
 }

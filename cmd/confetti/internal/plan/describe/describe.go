@@ -144,7 +144,7 @@ func (d Description) Write(out io.Writer) error {
 }
 
 // splitSeconds measures what a device takes to split a vector of zeros and ones that the
-// plan's proof allows.
+// plan's proof allows, or one of no length.
 func splitSeconds(p plan.Plan) (float64, error) {
 	v, err := vdaf.New(p.Route.Sum, nil)
 	if err != nil {
@@ -152,6 +152,11 @@ func splitSeconds(p plan.Plan) (float64, error) {
 	}
 	vector := make([]uint64, v.Length())
 	vector[0] = 1
+	if c := p.Route.Sum.Circuit; c.Square > 0 {
+		for i := range vector {
+			vector[i] = uint64(c.Max / 2)
+		}
+	}
 	const times = 3
 	start := time.Now()
 	for range times {
