@@ -17,8 +17,8 @@ type Whole struct {
 }
 
 const (
-	// MostWhole is the most numbers of a vector whose length is proved.
-	MostWhole = 1 << 14
+	// mostWhole is the most numbers of a vector whose length is proved.
+	mostWhole = 1 << 14
 	// reached is where numbers are cut, in deviations of a rotated vector: of one in two million.
 	reached = 5
 	tries   = 64 // at rounding, before a device rounds toward zero
@@ -26,8 +26,8 @@ const (
 
 // NewWhole expands the rotation of vectors of a dimension, whose largest numbers are so many steps away from zero.
 func NewWhole(dimension, steps int, seed [32]byte) (*Whole, error) {
-	if dimension < 1 || dimension > MostWhole {
-		return nil, fmt.Errorf("vector: the length of vectors of %d numbers is not proved: give 1 to %d", dimension, MostWhole)
+	if dimension < 1 || dimension > mostWhole {
+		return nil, fmt.Errorf("vector: the length of vectors of %d numbers is not proved: give 1 to %d", dimension, mostWhole)
 	}
 	if steps < reached || steps > 1<<15-1 || bits.OnesCount(uint(steps)) != bits.Len(uint(steps)) {
 		return nil, fmt.Errorf("vector: numbers of at most %d steps: give one less than a power of two, from 7 to %d", steps, 1<<15-1)

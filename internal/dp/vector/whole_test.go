@@ -113,7 +113,7 @@ func TestWholeVectorsSumToTheirs(t *testing.T) {
 }
 
 func TestWholeRefuses(t *testing.T) {
-	for _, c := range [][2]int{{0, 15}, {MostWhole + 1, 15}, {4, 14}, {4, 3}, {4, 1 << 16}, {4, -1}} {
+	for _, c := range [][2]int{{0, 15}, {mostWhole + 1, 15}, {4, 14}, {4, 3}, {4, 1 << 16}, {4, -1}} {
 		if _, err := NewWhole(c[0], c[1], [32]byte{}); err == nil {
 			t.Errorf("%v: taken", c)
 		}
