@@ -67,7 +67,7 @@ var layers = [][]string{
 	{"question/density", "question/histogram", "question/vector", "question/gradient", "question/strings", "question/table", "question/experiment"},
 	{"question/label", "question/latent"},
 	{"internal/release/page", "internal/release/textpage", "internal/release/results"},
-	{"protocol", "question/all"},
+	{"protocol", "question/all", "internal/release/trend"},
 	{"protocol/design", "internal/release/statement"},
 	{"internal/shuffler/admission", "internal/simulate/distribution"},
 	{"internal/testkit/example"},

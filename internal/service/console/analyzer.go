@@ -29,6 +29,7 @@ type reader struct {
 	mu       sync.Mutex
 	plans    map[string]*asked    // by name: a plan never changes
 	releases map[string]*released // likewise
+	rounds   map[string]*trended  // likewise
 
 	reading sync.Mutex // held while a release is read
 }
@@ -235,9 +236,22 @@ func (a *reader) release(ctx context.Context, of *asked) (*released, error) {
 	return one, nil
 }
 
-// count reads the counts of a histogram, as they come.
+// count reads the counts of a histogram, and puts its tables together.
 func (r *released) count(ctx context.Context, a *reader, of *asked) error {
 	p := of.signed.Plan
+	if err := r.read(ctx, a, p); err != nil || r.apart != "" {
+		return err
+	}
+	all, err := results.Tables(p, r.Release, r.counts)
+	if err != nil {
+		r.apart = "Values cannot be put together here: " + err.Error()
+	}
+	r.tables = r.tabled(all)
+	return nil
+}
+
+// read reads the counts of a plan, as they come.
+func (r *released) read(ctx context.Context, a *reader, p plan.Plan) error {
 	at, err := a.path(p.Name(), sheets.CountsFile)
 	if err != nil {
 		return err
@@ -256,13 +270,7 @@ func (r *released) count(ctx context.Context, a *reader, of *asked) error {
 	}
 	if unfit != nil {
 		r.counts, r.apart = nil, "There are too many values to draw here, or the table is of another form; the table of counts has all."
-		return nil
 	}
-	all, err := results.Tables(p, r.Release, r.counts)
-	if err != nil {
-		r.apart = "Values cannot be put together here: " + err.Error()
-	}
-	r.tables = r.tabled(all)
 	return nil
 }
 

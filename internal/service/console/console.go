@@ -22,6 +22,7 @@ import (
 	"time"
 
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/session"
@@ -144,6 +145,7 @@ func New(o Options) (*Console, error) {
 	page("GET /releases/{plan}", c.release)
 	file("GET /releases/{plan}/{file}", c.releaseFile)
 	page("GET /studies/{study}", c.study)
+	file("GET /studies/{study}/{file}", c.trendFile)
 	if o.Studio != nil {
 		page("GET /new", c.newQuestion)
 		file("GET /studio/{file}", c.studioFile)
@@ -183,7 +185,7 @@ func New(o Options) (*Console, error) {
 	files := http.FileServerFS(static)
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=300")
-		if style, ours := map[string]string{"cards.css": drawn.CardsCSS, "page.css": drawn.CSS}[r.URL.Path]; ours {
+		if style, ours := map[string]string{"cards.css": drawn.CardsCSS, "page.css": drawn.CSS, "trend.css": trend.CSS}[r.URL.Path]; ours {
 			w.Header().Set("Content-Type", "text/css; charset=utf-8")
 			_, _ = io.WriteString(w, style)
 			return
@@ -288,6 +290,7 @@ type sheet struct {
 	Trial  bool   // one operator has every key
 	Wide   bool   // it is for a screen that many look at
 
+	Trends  bool // it draws how metrics went
 	Release bool // it is that of a release, in whose style it is drawn, and which says itself that it is a trial's
 }
 

@@ -3,18 +3,20 @@ package console
 import (
 	"fmt"
 	"math"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// The curve of a value is of that value in every round, though each round has another leader; it
-// has an interval at each point, and begins at zero.
-func TestACurveIsOfOneValue(t *testing.T) {
+// The line of a value is of that value in every round, though each round has another leader; it has an interval at each
+// round, which its release has too, and what changed is said once.
+func TestALineIsOfOneValue(t *testing.T) {
 	s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
 	p := example.Histograms()["categories"]
 	held := func(coffee, tea int) (people []question.Value) {
@@ -35,15 +37,7 @@ func TestACurveIsOfOneValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, page := get(t, c, "/studies/"+study)
-	labels := map[string]string{}
-	for _, found := range regexp.MustCompile(`<figcaption>([^<]*)</figcaption>\s*<svg[^>]*aria-label="([^"]*)"`).FindAllStringSubmatch(page, -1) {
-		if labels[found[1]] != "" {
-			t.Errorf("%s has two curves", found[1])
-		}
-		labels[found[1]] = found[2]
-	}
 	for _, value := range []string{"coffee", "tea", "water"} {
-		want := value + " by round: "
 		for round := range 3 {
 			one, err := c.analyzer.plan(t.Context(), s.plans[round].Plan)
 			if err != nil {
@@ -54,53 +48,61 @@ func TestACurveIsOfOneValue(t *testing.T) {
 				t.Fatal(err)
 			}
 			table := r.tables[0][0]
-			of := func(x float64) string { return share(x / float64(max(1, table.Respondents))) }
+			row := regexp.MustCompile(fmt.Sprintf(`<th scope="row">%d</th>(.*)</tr>`, round+1)).FindStringSubmatch(page)
+			if row == nil {
+				t.Fatalf("round %d is not in the table", round+1)
+			}
+			of := func(x float64, to func(float64) float64) string {
+				return numerals.FormatDecimals(to(1000*x/float64(table.Respondents))/10, 1)
+			}
 			for _, n := range table.counts {
-				if n.Value == value {
-					want += fmt.Sprintf("round %d, %s (%s to %s); ", round+1, of(possible(n)), of(n.LowAll), of(n.HighAll))
+				if want := of(n.LowAll, math.Floor) + " to " + of(n.HighAll, math.Ceil); n.Value == value && !strings.Contains(row[1], "<td>"+want+"</td>") {
+					t.Errorf("of %s round %d reads %q, without %s", value, round+1, row[1], want)
 				}
 			}
 		}
-		if want = strings.TrimSuffix(want, "; "); labels[value] != want {
-			t.Errorf("the curve of %s reads\n%s, and should\n%s", value, labels[value], want)
-		}
 	}
-	wants(t, page, "all begin at zero")
-	if strings.Contains(page, "<figcaption>Respondents who hold") {
-		t.Error("there is a curve of whichever value leads")
+	wants(t, page, "the axis begins at zero", "Since round 2 ", "“tea” fell by")
+	if strings.Contains(page, "Respondents who hold") {
+		t.Error("there is a line of whichever value leads")
 	}
+	_, csv := get(t, c, "/studies/"+study+"/trends.csv")
+	if rows := strings.Count(csv, "\n"); !strings.HasPrefix(csv, "metric,crowd,value,round,") || rows != 1+3*strings.Count(csv, ",1,") {
+		t.Errorf("the table has %d rows:\n%s", rows, csv)
+	}
+	_, text := get(t, c, "/studies/"+study+"/prometheus")
+	wants(t, text, `confetti_trend_share_low{study="`+study+`",metric="drink",crowd="",value="tea"} `, `confetti_trend_round{study="`+study+`",metric="drink",crowd=""} 3`)
+	if r, _ := get(t, c, "/studies/"+study+"/other"); r.StatusCode != http.StatusNotFound {
+		t.Errorf("a file that there is not: %d", r.StatusCode)
+	}
+	if r, _ := get(t, c, "/studies/"+study+"?note=soon%3Dversion"); r.StatusCode != http.StatusBadRequest {
+		t.Errorf("a note without a day: %d", r.StatusCode)
+	}
+	_, page = get(t, c, "/studies/"+study+"?metric=drink&note=2026-11-21%3Dversion+5%3Cb%3E")
+	wants(t, page, "21 November 2026", "version 5&lt;b&gt;")
 }
 
-// Heights are as the numbers: of one chart, whatever its curves, and from zero.
+// Heights are as the numbers, from zero.
 func TestCurvesBeginAtZero(t *testing.T) {
 	var s course
-	for round, x := range []float64{0.8, 0.9} {
-		chart := s.chart("drink", inShares)
-		chart.curve("tea").add(point{Round: round, value: x, from: x - 0.05, to: x + 0.05})
-		chart.curve("water").add(point{Round: round, value: x / 2, from: x / 2, to: x / 2})
-		chart.curve("milk").add(point{Round: round, value: 0, from: -0.1, to: 0.1})
+	for round, x := range []float64{0.8, 0.4} {
+		tea, milk := s.curve("tea", "tea"), s.curve("milk", "milk")
+		tea.Points = append(tea.Points, point{Round: round, value: x, from: x - 0.05, to: x + 0.05})
+		milk.Points = append(milk.Points, point{Round: round, value: 0, from: -0.1, to: 0.1})
 	}
-	s.chart("", "once").curve("of one round").add(point{value: 1})
+	once := s.curve("once", "of one round")
+	once.Points = append(once.Points, point{value: 1})
 	drawn := s.draw()
-	if len(drawn) != 1 || len(drawn[0].Curves) != 3 {
+	if len(drawn) != 2 {
 		t.Fatalf("%+v", drawn)
 	}
-	tea, water, milk := drawn[0].Curves[0], drawn[0].Curves[1], drawn[0].Curves[2]
+	tea, milk := drawn[0], drawn[1]
+	if high, half := tea.Zero-tea.Points[0].Y, tea.Zero-tea.Points[1].Y; math.Abs(high-2*half) > 1e-9 || high <= 0 {
+		t.Errorf("0.4 of 0.8 is drawn %g of %g high", half, high)
+	}
 	for i := range 2 {
-		if high, half := tea.Zero-tea.Points[i].Y, water.Zero-water.Points[i].Y; math.Abs(high-2*half) > 1e-9 || high <= 0 {
-			t.Errorf("0.4 of 0.8 is drawn %g of %g high", half, high)
-		}
 		if milk.Points[i].Y != milk.Zero || milk.Points[i].Low <= milk.Zero || milk.Points[i].Low > 190 {
 			t.Errorf("nothing, between -0.1 and 0.1, is drawn at %+v above %g", milk.Points[i], milk.Zero)
 		}
-	}
-	var many course
-	for round := range 2 {
-		for i := range maxCurves + 3 {
-			many.chart("word", inPeople).curve(fmt.Sprint(i)).add(point{Round: round, value: float64(i)})
-		}
-	}
-	if c := many.draw()[0]; len(c.Curves) != maxCurves || c.More != 3 || c.Curves[0].Label != fmt.Sprint(maxCurves+2) || !strings.Contains(c.Says(), "3 more") {
-		t.Errorf("of many curves %d are drawn, %d are not: %s", len(c.Curves), c.More, c.Says())
 	}
 }

@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -132,7 +133,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 			return err
 		}
 	}
-	if err := c.saveRounds(rounds); err != nil {
+	if err := errors.Join(c.saveRounds(rounds), c.saveStates(rounds)); err != nil {
 		return err
 	}
 	newest, err := s.NextRound(ctx, signed)
@@ -161,6 +162,15 @@ func (c studyFetch) saveRounds(rounds []progress.Plan) error {
 		return counts.SaveRounds(c.Out, newest)
 	}
 	return nil
+}
+
+// saveStates writes what the analyzer says of each round, for confetti study trend.
+func (c studyFetch) saveStates(rounds []progress.Plan) error {
+	text, err := json.MarshalIndent(rounds, "", "  ")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.MkdirAll(c.Out, 0o755), atomicfile.Replace(filepath.Join(c.Out, statesFile), append(text, '\n'), 0o644))
 }
 
 // fetch gets the release of one round, where it is not here.

@@ -25,6 +25,7 @@ type Command struct {
 	Begin studyBegin `cmd:"" help:"Make the first round of a study, as its coordinator."`
 	Show  studyShow  `cmd:"" help:"Show which rounds there are, and what became of each."`
 	Fetch studyFetch `cmd:"" help:"Get the release of every round from the analyzer."`
+	Trend studyTrend `cmd:"" help:"Draw how each metric went from round to round, and say what surely changed."`
 
 	Simulate counts.Simulate `cmd:"" help:"Run all rounds of a study that counts events, from a table of yours."`
 }

@@ -1,0 +1,196 @@
+package trend
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/internal/release/page"
+	"github.com/confetti-dp/confetti/internal/sanitize"
+)
+
+//go:embed trend.html
+var trendHTML string
+
+//go:embed trend.css
+var trendCSS string
+
+// CSS styles what Body draws, beside page.CardsCSS.
+var CSS = trendCSS
+
+var pages = template.Must(template.New("page").Funcs(template.FuncMap{
+	"style":   func() template.CSS { return template.CSS(page.CardsCSS + trendCSS) },
+	"percent": func(x float64) string { return numerals.Percent(x) },
+	"points":  points,
+	"day":     func(t time.Time) string { return t.UTC().Format("2 January 2006") },
+	"newest":  func(rounds []told) []told { return rounds[max(0, len(rounds)-mostRows):] },
+}).Parse(trendHTML))
+
+// mostRows is how many rounds the table of a trend lists, the newest.
+const mostRows = 60
+
+// Body draws trends for a page that has page.CardsCSS and CSS. Two are drawn beside each other, and those of one metric
+// have one axis.
+func Body(trends []Trend) (template.HTML, error) {
+	ceilings := map[string]float64{}
+	for _, t := range trends {
+		ceilings[t.Metric] = max(ceilings[t.Metric], t.ceiling())
+	}
+	type drawn struct {
+		Trend
+		Wide, Narrow template.HTML
+		Title        string
+	}
+	var all []drawn
+	for _, t := range trends {
+		one := drawn{Trend: t, Title: t.title()}
+		var err error
+		if one.Wide, err = t.draw(desk(ceilings[t.Metric])); err == nil {
+			one.Narrow, err = t.draw(phone(ceilings[t.Metric]))
+		}
+		if err != nil {
+			return "", err
+		}
+		all = append(all, one)
+	}
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, "trends", struct {
+		Beside bool
+		All    []drawn
+	}{len(all) == 2, all}); err != nil {
+		return "", fmt.Errorf("drawing trends: %w", err)
+	}
+	return template.HTML(b.String()), nil
+}
+
+// Write writes trends as one page that needs nothing else.
+func Write(w io.Writer, title string, trends []Trend) error {
+	body, err := Body(trends)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := pages.Execute(&b, struct {
+		Title string
+		Body  template.HTML
+	}{title, body}); err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	_, err = io.WriteString(w, sanitize.Page(b.String()))
+	return err
+}
+
+// points prints a change with its interval's ends, rounded apart.
+func points(c *Change) string {
+	if c == nil {
+		return "–"
+	}
+	return signed(math.Floor(1000*c.Low)/10) + " to " + signed(math.Ceil(1000*c.High)/10)
+}
+
+func signed(x float64) string {
+	if x > 0 {
+		return "+" + numerals.FormatDecimals(x, 1)
+	}
+	return numerals.FormatDecimals(x, 1)
+}
+
+// Verdict says what an interval leaves no doubt of.
+func (c *Change) Verdict() string {
+	switch {
+	case c == nil:
+		return "no number"
+	case c.Low > 0:
+		return "rose"
+	case c.High < 0:
+		return "fell"
+	}
+	return "no change seen"
+}
+
+// At returns the number of a round as it is listed, "" if there is none.
+func (l Line) At(round int) string {
+	if p := l.at(round); p != nil {
+		return p.Range()
+	}
+	return ""
+}
+
+// Last returns the newest number of a line.
+func (l Line) Last() Point { return l.Points[len(l.Points)-1] }
+
+// Kept says how many rounds are listed of how many.
+func (t Trend) Kept() string {
+	if len(t.Rounds) > mostRows {
+		return fmt.Sprintf("the newest %d of %d", mostRows, len(t.Rounds))
+	}
+	return fmt.Sprintf("%d", len(t.Rounds))
+}
+
+// Noted returns the newest note that changes are compared with, nil if there is none.
+func (t Trend) Noted() *Note {
+	if i := len(t.Notes) - 1; i >= 0 && t.Notes[i].Last > 0 && t.Notes[i].Last != t.Newest {
+		return &t.Notes[i]
+	}
+	return nil
+}
+
+// HasRest reports whether a line is of several values.
+func (t Trend) HasRest() bool {
+	return slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Rest })
+}
+
+// reason is why rounds have no numbers.
+type reason struct{ Rounds, Why string }
+
+// Gone lists the rounds without numbers by why they have none, in the order of the first of each.
+func (t Trend) Gone() (all []reason) {
+	rounds := map[string][]int{}
+	var whys []string
+	for _, r := range t.Rounds {
+		if r.Missing != "" {
+			if rounds[r.Missing] == nil {
+				whys = append(whys, r.Missing)
+			}
+			rounds[r.Missing] = append(rounds[r.Missing], r.Round)
+		}
+	}
+	for _, why := range whys {
+		all = append(all, reason{spans(rounds[why]), why})
+	}
+	return all
+}
+
+// spans names rounds, those that follow each other by their ends.
+func spans(rounds []int) string {
+	var all []string
+	for i := 0; i < len(rounds); i++ {
+		j := i
+		for j+1 < len(rounds) && rounds[j+1] == rounds[j]+1 {
+			j++
+		}
+		switch j - i {
+		case 0:
+			all = append(all, fmt.Sprint(rounds[i]))
+		default:
+			all = append(all, fmt.Sprintf("%d to %d", rounds[i], rounds[j]))
+		}
+		i = j
+	}
+	if len(rounds) == 1 {
+		return "Round " + all[0]
+	}
+	return "Rounds " + strings.Join(all, ", ")
+}
+
+// Noise prints the interval of a change among those who answered.
+func (c *Change) Noise() string {
+	return signed(math.Floor(1000*c.NoiseLow)/10) + " to " + signed(math.Ceil(1000*c.NoiseHigh)/10)
+}

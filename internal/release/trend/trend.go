@@ -1,0 +1,372 @@
+// Package trend follows the metrics of a study from round to round: a line a value, what changed, and what is sure of it.
+// Used by cmd/confetti/internal/study and internal/service/console.
+package trend
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/release/numerals"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// level is the probability with which what holds at once does.
+const level = 0.95
+
+// mostLines is how many values have a line; the others have one together, where their sum is known.
+const mostLines = 5
+
+// Round is one of a study.
+type Round struct {
+	Number  int
+	Times   plan.Times
+	Missing string // why there are no numbers of it; "" of one that was released
+	tables  []table
+}
+
+// table is a metric in a crowd, in one round.
+type table struct {
+	metric, crowd string
+	respondents   float64
+	whole         bool // every respondent holds one value
+	at            map[string]int
+	cells         []cell
+	group         func(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool)
+}
+
+// cell is the share of a value among the respondents, with an interval that holds for all values at once.
+type cell struct {
+	value           string
+	mean, low, high float64
+}
+
+// Read takes the numbers of a round from its plan, its release and the counts that stand beside it. A round without
+// tables of respondents is not an error: Metrics does not name what it lacks.
+func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, error) {
+	one := Round{Number: 1, Times: p.Times}
+	if p.Round != nil {
+		one.Number = p.Round.Number
+	}
+	if len(results.Offered(p.Question)) == 0 || p.Correlated() != nil || len(counts) == 0 {
+		return one, nil
+	}
+	all, err := results.Tables(p, r, counts)
+	if err != nil {
+		return one, err
+	}
+	for _, crowds := range all {
+		for _, of := range crowds {
+			if of == nil || of.Respondents == 0 {
+				continue
+			}
+			n := float64(of.Respondents)
+			t := table{metric: of.Attribute, crowd: of.Crowd, respondents: n, whole: of.Whole, at: map[string]int{}, group: of.Group}
+			for _, c := range counts {
+				if c.Attribute == of.Attribute && c.Crowd == of.Crowd {
+					t.at[c.Value] = len(t.cells)
+					t.cells = append(t.cells, cell{c.Value, c.Estimate / n, c.LowAll / n, c.HighAll / n})
+				}
+			}
+			one.tables = append(one.tables, t)
+		}
+	}
+	return one, nil
+}
+
+// Numbers returns how many numbers a round keeps in memory.
+func (r Round) Numbers() (n int) {
+	for _, t := range r.tables {
+		n += len(t.cells)
+	}
+	return n
+}
+
+// table finds that of a metric in a crowd, nil if the round has none.
+func (r Round) table(metric, crowd string) *table {
+	for i, t := range r.tables {
+		if t.metric == metric && t.crowd == crowd {
+			return &r.tables[i]
+		}
+	}
+	return nil
+}
+
+// Note is something that happened, such as a version that came out.
+type Note struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+	Last int       `json:"last_round_before,omitempty"` // that was over before it and has numbers
+}
+
+// ParseNote reads a note from a day and what happened, with an equals sign between them.
+func ParseNote(text string) (Note, error) {
+	day, says, found := strings.Cut(text, "=")
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil || !found || says == "" {
+		return Note{}, fmt.Errorf("note %q: write a day and what happened, as 2026-12-07=version 5.0", text)
+	}
+	return Note{At: at, Text: says}, nil
+}
+
+// Trend is how the values of a metric went in one crowd.
+type Trend struct {
+	Metric string  `json:"metric"`
+	Crowd  string  `json:"crowd,omitempty"`
+	Says   string  `json:"says"` // what is sure of the newest change
+	Level  float64 `json:"level"`
+	Among  int     `json:"among"` // values whose intervals hold at once
+	Newest int     `json:"newest_round"`
+	Since  int     `json:"since_round,omitempty"` // that Change compares with
+	Rounds []told  `json:"rounds"`
+	Lines  []Line  `json:"lines"`
+	Notes  []Note  `json:"notes,omitempty"`
+
+	whole bool
+}
+
+// told is a round on the axis.
+type told struct {
+	Round       int       `json:"round"`
+	Opens       time.Time `json:"opens,omitzero"`
+	Closes      time.Time `json:"closes,omitzero"`
+	Respondents int       `json:"respondents,omitempty"`
+	Missing     string    `json:"missing,omitempty"`
+}
+
+// Line is one value, or all that have none of their own.
+type Line struct {
+	Value  string  `json:"value"`
+	Rest   bool    `json:"rest,omitempty"` // its intervals hold by themselves
+	Points []Point `json:"points"`
+	Change *Change `json:"change,omitempty"`     // since the round before the newest
+	Noted  *Change `json:"since_note,omitempty"` // since before the newest note
+}
+
+// Point is the share of a value in one round. Low and High are of those who answered, and cover the noise.
+type Point struct {
+	Round int     `json:"round"`
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+
+	respondents float64
+}
+
+// Change is a difference of shares of two rounds. Low and High are of everybody who might have answered: they cover the
+// noise, and that other people answered each time. The other two are of those who answered, and cover the noise alone.
+type Change struct {
+	Since     int     `json:"since"`
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
+	NoiseLow  float64 `json:"noise_low"`
+	NoiseHigh float64 `json:"noise_high"`
+}
+
+// Metrics names what rounds have, each with its crowds, in the order of the plan.
+func Metrics(rounds []Round) (names []string, crowds map[string][]string) {
+	crowds = map[string][]string{}
+	for _, r := range rounds {
+		for _, t := range r.tables {
+			if !slices.Contains(names, t.metric) {
+				names = append(names, t.metric)
+			}
+			if !slices.Contains(crowds[t.metric], t.crowd) {
+				crowds[t.metric] = append(crowds[t.metric], t.crowd)
+			}
+		}
+	}
+	return names, crowds
+}
+
+// Follow returns the trend of a metric in a crowd. Rounds are in their order; ok is false where none has numbers of it.
+func Follow(rounds []Round, metric, crowd string, notes []Note) (t Trend, ok bool) {
+	t = Trend{Metric: metric, Crowd: crowd, Level: level}
+	var tables []*table
+	var numbers []int
+	for _, r := range rounds {
+		one := told{Round: r.Number, Opens: r.Times.Opens, Closes: r.Times.Closes, Missing: r.Missing}
+		if of := r.table(metric, crowd); of != nil {
+			tables, numbers = append(tables, of), append(numbers, r.Number)
+			one.Respondents = int(of.respondents)
+		} else {
+			one.Missing = cmp.Or(r.Missing, "withheld: too few of this crowd answered")
+		}
+		t.Rounds = append(t.Rounds, one)
+	}
+	if len(tables) == 0 {
+		return t, false
+	}
+	last := len(tables) - 1
+	t.Newest, t.whole = numbers[last], tables[last].whole
+	for _, of := range tables {
+		t.Among = max(t.Among, len(of.cells))
+	}
+	chosen := choose(tables)
+	for _, value := range chosen {
+		line := Line{Value: value}
+		for i, of := range tables {
+			if k, there := of.at[value]; there {
+				c := of.cells[k]
+				line.Points = append(line.Points, Point{numbers[i], c.mean, c.low, c.high, of.respondents})
+			}
+		}
+		t.Lines = append(t.Lines, line)
+	}
+	if rest, there := others(tables, numbers, chosen, t.Among); there {
+		t.Lines = append(t.Lines, rest)
+	}
+	if last > 0 {
+		t.Since = numbers[last-1]
+	}
+	t.Notes = placed(notes, t.Rounds)
+	each := estimate.Joint(level, t.Among)
+	for i := range t.Lines {
+		t.Lines[i].Change = t.Lines[i].change(t.Since, t.Newest, each)
+		if len(t.Notes) > 0 {
+			t.Lines[i].Noted = t.Lines[i].change(t.Notes[len(t.Notes)-1].Last, t.Newest, each)
+		}
+	}
+	t.Says = t.says()
+	return t, true
+}
+
+// choose returns the values that have lines, the largest first, by what all rounds say together: once for all of them.
+func choose(tables []*table) []string {
+	sums := map[string]float64{}
+	var all []string
+	for _, of := range tables {
+		for _, c := range of.cells {
+			if _, there := sums[c.value]; !there {
+				all = append(all, c.value)
+			}
+			sums[c.value] += c.mean
+		}
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
+	most := mostLines
+	if len(all) == mostLines+1 || !tables[0].whole { // one more is no crowd of others
+		most++
+	}
+	return all[:min(most, len(all))]
+}
+
+// others returns the line of the values that have none, where everybody holds one value and the error of a sum is known.
+func others(tables []*table, numbers []int, chosen []string, among int) (line Line, ok bool) {
+	line = Line{Value: "all others", Rest: true}
+	for i, of := range tables {
+		var rest []int
+		for k, c := range of.cells {
+			if !slices.Contains(chosen, c.value) {
+				rest = append(rest, k)
+			}
+		}
+		if !of.whole || len(rest) == 0 {
+			continue
+		}
+		_, share, low, high, known := of.group(rest, estimate.Joint(level, among))
+		if !known {
+			continue
+		}
+		line.Points = append(line.Points, Point{numbers[i], share.Mean, low, high, of.respondents})
+	}
+	return line, len(line.Points) > 0
+}
+
+// at finds the point of a round, nil if the line has none.
+func (l Line) at(round int) *Point {
+	i := slices.IndexFunc(l.Points, func(p Point) bool { return p.Round == round })
+	if i < 0 {
+		return nil
+	}
+	return &l.Points[i]
+}
+
+// change compares two rounds, whose answers err independently of each other.
+func (l Line) change(from, to int, each float64) *Change {
+	a, b := l.at(to), l.at(from)
+	if a == nil || b == nil || from == to {
+		return nil
+	}
+	c := Change{Since: from}
+	_, c.NoiseLow, c.NoiseHigh = estimate.Minus(a.Share, a.Low, a.High, b.Share, b.Low, b.High)
+	aLow, aHigh := a.sampled(each)
+	bLow, bHigh := b.sampled(each)
+	_, c.Low, c.High = estimate.Minus(a.Share, aLow, aHigh, b.Share, bLow, bHigh)
+	return &c
+}
+
+// sampled returns the interval of the share among everybody of whom the respondents are a sample: what the noise leaves
+// open, and what the sample does at the least favourable share that the noise leaves open.
+func (p Point) sampled(each float64) (low, high float64) {
+	share := min(max(0.5, p.Low), p.High)
+	half := estimate.Quantile(each) * math.Sqrt(share*(1-share)/p.respondents)
+	return p.Share - math.Hypot(max(0, p.Share-p.Low), half), p.Share + math.Hypot(max(0, p.High-p.Share), half)
+}
+
+// placed returns the notes that lie within the rounds, oldest first, each with the last round with numbers before it.
+func placed(notes []Note, rounds []told) (all []Note) {
+	for _, n := range notes {
+		for _, r := range rounds {
+			if r.Missing == "" && !r.Closes.IsZero() && !r.Closes.After(n.At) {
+				n.Last = r.Round
+			}
+		}
+		all = append(all, n)
+	}
+	slices.SortStableFunc(all, func(a, b Note) int { return a.At.Compare(b.At) })
+	return all
+}
+
+// says returns what is sure of all named values at once, in a sentence.
+func (t Trend) says() string {
+	if t.Since == 0 {
+		return fmt.Sprintf("Round %d is the first with numbers: nothing can be said to have changed.", t.Newest)
+	}
+	var moved []string
+	most := 0.0
+	for _, l := range t.Lines {
+		switch c := l.Change; {
+		case c == nil || l.Rest:
+		case c.Low > 0:
+			moved = append(moved, fmt.Sprintf("“%s” rose by %s points", l.Value, between(c.Low, c.High)))
+		case c.High < 0:
+			moved = append(moved, fmt.Sprintf("“%s” fell by %s points", l.Value, between(-c.High, -c.Low)))
+		default:
+			most = max(most, -c.Low, c.High)
+		}
+	}
+	if len(moved) == 0 {
+		return fmt.Sprintf("Nothing surely changed since round %d, and no value here by more than %s points.", t.Since, numerals.FormatDecimals(math.Ceil(1000*most)/10, 1))
+	}
+	list := moved[0]
+	if n := len(moved); n > 1 {
+		list = strings.Join(moved[:n-1], ", ") + " and " + moved[n-1]
+	}
+	return fmt.Sprintf("Since round %d %s.", t.Since, list)
+}
+
+// between prints two numbers of points, rounded apart.
+func between(low, high float64) string {
+	return numerals.FormatDecimals(math.Floor(1000*low)/10, 1) + " to " + numerals.FormatDecimals(math.Ceil(1000*high)/10, 1)
+}
+
+// Filled returns rounds in their order, and says of numbers between them that are in no release that they are not here.
+func Filled(rounds []Round) (all []Round) {
+	rounds = slices.Clone(rounds)
+	slices.SortFunc(rounds, func(a, b Round) int { return cmp.Compare(a.Number, b.Number) })
+	for _, r := range rounds {
+		for n := len(all); n > 0 && all[n-1].Number+1 < r.Number; n++ {
+			all = append(all, Round{Number: all[n-1].Number + 1, Missing: "no release of it is here"})
+		}
+		all = append(all, r)
+	}
+	return all
+}

@@ -1,0 +1,224 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/trend"
+	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/release"
+)
+
+// trends are what a study's page shows of its metrics: few of them, or those that were asked for, or what is sure of each.
+type trends struct {
+	Drawn         template.HTML
+	Offered       []trend.Trend // of which none is drawn
+	Names         []string
+	First, Second string   // that are drawn, where they were asked for
+	Notes         []string // as they were asked for
+	Apart         []string // why rounds have no tables
+}
+
+// Bounds of what is drawn of a study without being asked for, and of what is marked in it.
+const (
+	maxDrawn = 3
+	maxNotes = 20
+)
+
+// trended is what a trend needs of a round, which never changes.
+type trended struct {
+	trend.Round
+	apart string
+}
+
+// maxNumbers is how many numbers of rounds are held at once: a year of days of fifty metrics has a third.
+const maxNumbers = 300_000
+
+// trends draws the metrics of a study.
+func (a *reader) trends(ctx context.Context, all []analyzerd.Plan, ask url.Values) (*trends, error) {
+	rounds, apart, err := a.followed(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	v := &trends{Apart: apart}
+	var crowds map[string][]string
+	v.Names, crowds = trend.Metrics(rounds)
+	notes, err := v.note(ask["note"])
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, name := range ask["metric"] {
+		i := slices.IndexFunc(v.Names, func(n string) bool { return shownAs(n, name) })
+		if i >= 0 && !slices.Contains(names, v.Names[i]) && len(names) < 2 {
+			names = append(names, v.Names[i])
+		}
+	}
+	for i, to := range []*string{&v.First, &v.Second} {
+		if i < len(names) {
+			*to = names[i]
+		}
+	}
+	if len(names) == 0 && len(v.Names) > maxDrawn {
+		v.Offered = follow(rounds, v.Names, crowds, nil)
+		return v, nil
+	}
+	if len(names) == 0 {
+		names = v.Names
+	}
+	v.Drawn, err = trend.Body(follow(rounds, names, crowds, notes))
+	return v, err
+}
+
+// note reads what happened on which day.
+func (v *trends) note(texts []string) (all []trend.Note, err error) {
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		n, err := trend.ParseNote(text)
+		if err != nil || len(all) == maxNotes {
+			return nil, &pageError{http.StatusBadRequest, "This day cannot be marked.", fmt.Sprintf("Write a day and what happened, as 2026-12-07=version 5.0; at most %d.", maxNotes)}
+		}
+		v.Notes, all = append(v.Notes, text), append(all, n)
+	}
+	return all, nil
+}
+
+// follow returns the trends of metrics, each in all its crowds.
+func follow(rounds []trend.Round, names []string, crowds map[string][]string, notes []trend.Note) (all []trend.Trend) {
+	for _, name := range names {
+		for _, crowd := range crowds[name] {
+			if t, ok := trend.Follow(rounds, name, crowd, notes); ok {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// followed reads the rounds of a study that are decided.
+func (a *reader) followed(ctx context.Context, all []analyzerd.Plan) (rounds []trend.Round, apart []string, err error) {
+	for _, p := range all {
+		one := trend.Round{Number: p.Round}
+		one.Times.Closes = p.Closes
+		switch w := p.Withdrawal; {
+		case w != nil:
+			one.Missing = fmt.Sprintf("withdrawn on %s: %s", w.At.UTC().Format("2 January 2006"), w.Reason)
+		case p.State == analyzerd.Released:
+			read, err := a.round(ctx, p.Plan)
+			if err != nil {
+				return nil, nil, err
+			}
+			one = read.Round
+			if read.apart != "" && !slices.Contains(apart, read.apart) {
+				apart = append(apart, read.apart)
+			}
+		case p.State == analyzerd.Open || p.State == analyzerd.Closed:
+			continue
+		default:
+			one.Missing = strings.TrimSuffix(fmt.Sprintf("%s: %s", p.State, p.Reason), ": ")
+		}
+		rounds = append(rounds, one)
+	}
+	return trend.Filled(rounds), apart, nil
+}
+
+// round reads what a trend needs of a released round: no promise is computed, since none is shown.
+func (a *reader) round(ctx context.Context, name string) (*trended, error) {
+	a.mu.Lock()
+	one := a.rounds[name]
+	a.mu.Unlock()
+	if one != nil {
+		return one, nil
+	}
+	hash, err := wire.ParsePlanName(name)
+	if err != nil {
+		return nil, errNoPage
+	}
+	text, err := a.get(ctx, a.base+wire.PlanPath(hash))
+	if err != nil {
+		return nil, err
+	}
+	signed, err := verified(text)
+	if err == nil && signed.Plan.Name() != name {
+		err = errors.New("the analyzer gives another plan than was asked for")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if text, err = a.file(ctx, name, "json"); err != nil {
+		return nil, err
+	}
+	r, err := release.Read(bytes.NewReader(text))
+	if err == nil && r.Plan != name {
+		err = errors.New("the analyzer gives the release of another plan than was asked for")
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &released{Release: r}
+	if len(results.Offered(signed.Plan.Question)) > 0 {
+		if err := out.read(ctx, a, signed.Plan); err != nil {
+			return nil, err
+		}
+	}
+	one = &trended{apart: out.apart}
+	if one.Round, err = trend.Read(signed.Plan, r, out.counts); err != nil {
+		one.apart = "Values cannot be put together here: " + err.Error()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	numbers := one.Numbers()
+	for other, r := range a.rounds { // in no order of anybody's
+		if numbers += r.Numbers(); numbers > maxNumbers {
+			numbers -= r.Numbers()
+			delete(a.rounds, other)
+		}
+	}
+	if a.rounds == nil {
+		a.rounds = map[string]*trended{}
+	}
+	a.rounds[name] = one
+	return one, nil
+}
+
+// trendFile is what programs read of a study: all numbers of all metrics, or the newest.
+func (c *Console) trendFile(w http.ResponseWriter, r *http.Request) error {
+	types := map[string]string{"trends.csv": "text/csv; charset=utf-8", "prometheus": "text/plain; version=0.0.4; charset=utf-8"}
+	if types[r.PathValue("file")] == "" {
+		return errNoPage
+	}
+	all, _, err := c.analyzer.studied(r.Context(), r.PathValue("study"))
+	if err != nil {
+		return err
+	}
+	rounds, _, err := c.analyzer.followed(r.Context(), all)
+	if err != nil {
+		return err
+	}
+	names, crowds := trend.Metrics(rounds)
+	followed := follow(rounds, names, crowds, nil)
+	var text bytes.Buffer
+	if r.PathValue("file") == "prometheus" {
+		err = trend.WritePrometheus(&text, r.PathValue("study"), followed)
+	} else {
+		err = trend.WriteCSV(&text, followed)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", types[r.PathValue("file")])
+	_, err = io.Copy(w, &text)
+	return err
+}
