@@ -339,3 +339,38 @@ func parsed(t testing.TB, text string) map[string]string {
 	}
 	return all
 }
+
+// BenchmarkYear draws a page of one metric of fifty, of a year of daily rounds, from the numbers of all, and
+// says what is sure of each.
+func BenchmarkYear(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var rounds []Round
+	for n := range 365 {
+		one := Round{Number: n + 1}
+		for k := range 50 {
+			t := table{metric: fmt.Sprint("metric ", k), respondents: 2000, whole: true, at: map[string]int{}}
+			for i, v := range values {
+				t.at[v] = i
+				share := 0.25 + 0.02*r.Float64()
+				t.cells = append(t.cells, cell{v, share, share - 0.03, share + 0.03})
+			}
+			one.tables = append(one.tables, t)
+		}
+		rounds = append(rounds, one)
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		names, _ := Metrics(rounds)
+		var all []Trend
+		for _, name := range names {
+			t, _ := Follow(rounds, name, "", nil)
+			all = append(all, t)
+		}
+		if len(all) != 50 {
+			b.Fatal(len(all))
+		}
+		if _, err := Body(all[:1]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
