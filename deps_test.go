@@ -86,7 +86,7 @@ var layers = [][]string{
 	{"cmd/confetti-shuffler", "cmd/confetti-shuffler-postgres", "cmd/confetti-aggregator", "cmd/confetti-aggregator-postgres"},
 	{"internal/cli/flags", "internal/testkit/badfile", "cmd/internal/commands", "cmd/confetti/internal/beside", "cmd/internal/plans", "cmd/internal/rounds", "cmd/internal/card"},
 	{"cmd/internal/trial", "cmd/confetti/internal/plan/describe", "cmd/confetti/internal/releases"},
-	{"cmd/internal/services", "cmd/confetti/internal/plan/draft", "cmd/confetti/internal/study/counts"},
+	{"cmd/internal/services", "cmd/confetti/internal/plan/draft", "cmd/confetti/internal/study/counts", "cmd/confetti/internal/study/trends"},
 	{"cmd/confetti/internal", "cmd/internal/server/roles", "cmd/internal/server/count", "cmd/internal/server/operate", "cmd/internal/server/parquet", "cmd/internal/server/planlog", "cmd/internal/server/token"}, // a package for each group of commands
 	{"cmd/confetti/internal/collect", "cmd/internal/server/up", "cmd/internal/server/party"},
 	{"cmd/internal/server"},

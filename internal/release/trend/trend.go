@@ -1,5 +1,5 @@
 // Package trend follows the metrics of a study from round to round: a line a value, what changed, and what is sure of it.
-// Used by cmd/confetti/internal/study and internal/service/console.
+// Used by cmd/confetti/internal/study/trends and internal/service/console.
 package trend
 
 import (
@@ -48,8 +48,8 @@ type cell struct {
 	mean, low, high float64
 }
 
-// Read takes the numbers of a round from its plan, its release and the counts that stand beside it. A round without
-// tables of respondents is not an error: Metrics does not name what it lacks.
+// Read takes the numbers of a round from its plan, its release and the counts beside it. A round without tables of
+// respondents is no error: Metrics does not name what it lacks.
 func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, error) {
 	one := Round{Number: 1, Times: p.Times}
 	if p.Round != nil {
@@ -160,8 +160,8 @@ type Point struct {
 	respondents float64
 }
 
-// Change is a difference of shares of two rounds. Low and High are of everybody who might have answered: they cover the
-// noise, and that other people answered each time. The other two are of those who answered, and cover the noise alone.
+// Change is a difference of shares of two rounds. Low and High are of everybody who might have answered. They cover the
+// noise, and that other people answered each time. The other two are of those who answered: they cover the noise alone.
 type Change struct {
 	Since     int     `json:"since"`
 	Low       float64 `json:"low"`
@@ -238,7 +238,7 @@ func Follow(rounds []Round, metric, crowd string, notes []Note) (t Trend, ok boo
 	return t, true
 }
 
-// choose returns the values that have lines, the largest first, by what all rounds say together: once for all of them.
+// choose returns the values that have lines, the largest of all rounds together first.
 func choose(tables []*table) []string {
 	sums := map[string]float64{}
 	var all []string
@@ -258,7 +258,7 @@ func choose(tables []*table) []string {
 	return all[:min(most, len(all))]
 }
 
-// others returns the line of the values that have none, where everybody holds one value and the error of a sum is known.
+// others returns the line of all other values. There is one where everybody holds one value and a sum's error is known.
 func others(tables []*table, numbers []int, chosen []string, among int) (line Line, ok bool) {
 	line = Line{Value: "all others", Rest: true}
 	for i, of := range tables {
@@ -303,8 +303,8 @@ func (l Line) change(from, to int, each float64) *Change {
 	return &c
 }
 
-// sampled returns the interval of the share among everybody of whom the respondents are a sample: what the noise leaves
-// open, and what the sample does at the least favourable share that the noise leaves open.
+// sampled returns the interval of the share among everybody. It adds to the noise what drawing the respondents does, at
+// the least favourable share that the noise leaves open.
 func (p Point) sampled(each float64) (low, high float64) {
 	share := min(max(0.5, p.Low), p.High)
 	half := estimate.Quantile(each) * math.Sqrt(share*(1-share)/p.respondents)

@@ -19,7 +19,8 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// trends are what a study's page shows of its metrics: few of them, or those that were asked for, or what is sure of each.
+// trends are what a study's page shows of its metrics. Few are drawn, or those that were asked for; of many it lists what
+// is sure of each.
 type trends struct {
 	Drawn         template.HTML
 	Offered       []trend.Trend // of which none is drawn
@@ -193,7 +194,7 @@ func (a *reader) round(ctx context.Context, name string) (*trended, error) {
 	return one, nil
 }
 
-// trendFile is what programs read of a study: all numbers of all metrics, or the newest.
+// trendFile writes what programs read of a study: all numbers of all metrics, or the newest.
 func (c *Console) trendFile(w http.ResponseWriter, r *http.Request) error {
 	types := map[string]string{"trends.csv": "text/csv; charset=utf-8", "prometheus": "text/plain; version=0.0.4; charset=utf-8"}
 	if types[r.PathValue("file")] == "" {

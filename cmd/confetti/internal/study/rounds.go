@@ -3,7 +3,6 @@ package study
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/counts"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/trends"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -133,7 +133,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 			return err
 		}
 	}
-	if err := errors.Join(c.saveRounds(rounds), c.saveStates(rounds)); err != nil {
+	if err := errors.Join(c.saveRounds(rounds), trends.SaveStates(c.Out, rounds)); err != nil {
 		return err
 	}
 	newest, err := s.NextRound(ctx, signed)
@@ -162,15 +162,6 @@ func (c studyFetch) saveRounds(rounds []progress.Plan) error {
 		return counts.SaveRounds(c.Out, newest)
 	}
 	return nil
-}
-
-// saveStates writes what the analyzer says of each round, for confetti study trend.
-func (c studyFetch) saveStates(rounds []progress.Plan) error {
-	text, err := json.MarshalIndent(rounds, "", "  ")
-	if err != nil {
-		return err
-	}
-	return errors.Join(os.MkdirAll(c.Out, 0o755), atomicfile.Replace(filepath.Join(c.Out, statesFile), append(text, '\n'), 0o644))
 }
 
 // fetch gets the release of one round, where it is not here.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/counts"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/trends"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/rounds"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -21,11 +22,11 @@ import (
 )
 
 type Command struct {
-	Sign  studySign  `cmd:"" help:"Sign a study, as its publisher, and its first round."`
-	Begin studyBegin `cmd:"" help:"Make the first round of a study, as its coordinator."`
-	Show  studyShow  `cmd:"" help:"Show which rounds there are, and what became of each."`
-	Fetch studyFetch `cmd:"" help:"Get the release of every round from the analyzer."`
-	Trend studyTrend `cmd:"" help:"Draw how each metric went from round to round, and say what surely changed."`
+	Sign  studySign      `cmd:"" help:"Sign a study, as its publisher, and its first round."`
+	Begin studyBegin     `cmd:"" help:"Make the first round of a study, as its coordinator."`
+	Show  studyShow      `cmd:"" help:"Show which rounds there are, and what became of each."`
+	Fetch studyFetch     `cmd:"" help:"Get the release of every round from the analyzer."`
+	Trend trends.Command `cmd:"" help:"Draw how each metric went from round to round, and say what surely changed."`
 
 	Simulate counts.Simulate `cmd:"" help:"Run all rounds of a study that counts events, from a table of yours."`
 }

@@ -1,4 +1,6 @@
-package study
+// Package trends implements confetti study trend: how each metric of a study went, from what confetti study fetch wrote.
+// Used by cmd/confetti/internal/study.
+package trends
 
 import (
 	"bytes"
@@ -31,7 +33,17 @@ const statesFile = "rounds.json"
 // mostCounts is how many values of a round are read.
 const mostCounts = 200_000
 
-type studyTrend struct {
+// SaveStates writes what the analyzer says of each round beside the releases, for Command.
+func SaveStates(dir string, rounds []progress.Plan) error {
+	text, err := json.MarshalIndent(rounds, "", "  ")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.MkdirAll(dir, 0o755), atomicfile.Replace(filepath.Join(dir, statesFile), append(text, '\n'), 0o644))
+}
+
+// Command reads releases of rounds and draws them.
+type Command struct {
 	Folder     string   `arg:"" help:"What confetti study fetch wrote: a folder below it for each round." type:"path"`
 	Metric     []string `help:"Which metric; given twice, two are beside each other. All of them without it." placeholder:"NAME"`
 	Note       []string `help:"What happened, with its day: a version that came out." placeholder:"DAY=TEXT" sep:"none"`
@@ -41,7 +53,7 @@ type studyTrend struct {
 	terminal.Form
 }
 
-func (studyTrend) Help() string {
+func (Command) Help() string {
 	return `Reads releases and asks nobody: call confetti study fetch before, and confetti release
 verify for each that you do not trust. A line is the share of a value. What changed has
 an interval of noise and of sampling, which asks that who answers is a matter of chance.
@@ -50,7 +62,7 @@ Example:
   confetti study trend fetched --metric theme --note "2026-12-07=version 5.0" --out theme.html`
 }
 
-func (c studyTrend) Run(std terminal.Streams) error {
+func (c Command) Run(std terminal.Streams) error {
 	notes, err := c.notes()
 	if err != nil {
 		return err
@@ -95,7 +107,7 @@ func (c studyTrend) Run(std terminal.Streams) error {
 }
 
 // notes reads what happened when.
-func (c studyTrend) notes() (all []trend.Note, err error) {
+func (c Command) notes() (all []trend.Note, err error) {
 	for _, text := range c.Note {
 		n, err := trend.ParseNote(text)
 		if err != nil {
@@ -107,7 +119,7 @@ func (c studyTrend) notes() (all []trend.Note, err error) {
 }
 
 // follow returns the trends that were asked for, each metric in all its crowds.
-func (c studyTrend) follow(rounds []trend.Round, notes []trend.Note) (all []trend.Trend, err error) {
+func (c Command) follow(rounds []trend.Round, notes []trend.Note) (all []trend.Trend, err error) {
 	names, crowds := trend.Metrics(rounds)
 	if len(names) == 0 {
 		return nil, errors.New("no round has a table of respondents: there is no trend to draw")
