@@ -340,8 +340,7 @@ func parsed(t testing.TB, text string) map[string]string {
 	return all
 }
 
-// BenchmarkYear draws a page of one metric of fifty, of a year of daily rounds, from the numbers of all, and
-// says what is sure of each.
+// BenchmarkYear says what is sure of each of fifty metrics after a year of daily rounds, and draws the page of one.
 func BenchmarkYear(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var rounds []Round
