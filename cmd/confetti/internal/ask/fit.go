@@ -124,9 +124,10 @@ func (c Fit) Run(std terminal.Streams) error {
 	return err
 }
 
-// effectOf returns a share with its range.
+// effectOf returns a share with its range, cut to what a share can be: from least to 1.
 func effectOf(v estimate.Value, z, least float64) effect {
-	return effect{Share: v.Mean, StdErr: v.StdErr, Low: max(least, v.Mean-z*v.StdErr), High: min(1, v.Mean+z*v.StdErr)}
+	cut := func(x float64) float64 { return max(least, min(1, x)) }
+	return effect{Share: v.Mean, StdErr: v.StdErr, Low: cut(v.Mean - z*v.StdErr), High: cut(v.Mean + z*v.StdErr)}
 }
 
 // test returns records of public rows, nil where none are named.
