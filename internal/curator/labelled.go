@@ -260,7 +260,9 @@ func (c *Clusters) shorten() {
 	c.Meant = c.Names
 	c.Names = make([]string, len(c.Meant))
 	for i := range c.Names {
-		c.Names[i] = fmt.Sprintf("cluster %0*d", digits, i+1)
+		if c.Names[i] = fmt.Sprintf("cluster %0*d", digits, i+1); c.Meant[i] == rest {
+			c.Names[i] = rest
+		}
 	}
 }
 

@@ -355,6 +355,9 @@ func TestClustersOfColumns(t *testing.T) {
 		if long, err := curator.Merged([]string{strings.Repeat("a", 33), "b"}, 1); err != nil || !slices.Equal(long.Names, []string{"cluster 1", "cluster 2"}) || long.Meant[1] != "b" {
 			t.Errorf("long names: %+v, %v", long, err)
 		}
+		if long, err := curator.Merged([]string{strings.Repeat("a", 33), strings.Repeat("a", 33), "b", "c"}, 2); err != nil || !slices.Equal(long.Names, []string{"cluster 1", "all others"}) {
+			t.Errorf("what is put together, beside long names: %+v, %v", long, err)
+		}
 		if _, err := table.By([]string{"age"}, 2, 150); err == nil || !strings.Contains(err.Error(), "no two clusters hold 150 each") {
 			t.Errorf("one cluster: %v", err)
 		}

@@ -21,8 +21,10 @@ func HeldTable(p plan.Plan, read account.Guarantee) []account.Statement {
 	if p.RowsHidden() {
 		rows = rowsHidden
 	}
+	holder := Bare()
+	holder.Method, holder.Source = "the row itself", "the holder sees every row"
 	return []account.Statement{
-		{Observer: tableHolder, Who: whoHolder, Guarantee: Bare()},
+		{Observer: tableHolder, Who: whoHolder, Guarantee: holder},
 		{Observer: account.OnlyTheReader, Who: whoReaders + rows, Guarantee: read},
 	}
 }
