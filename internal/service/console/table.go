@@ -73,9 +73,5 @@ func (t table) order(most int) []int {
 	return cells[:min(most, len(cells))]
 }
 
-// possible returns an estimate, or the end of its interval where noise took it beyond what can be true: a
-// number for whoever reads one and no more. It is biased, as all that is cut off.
-func possible(n sheets.ValueCount) float64 { return min(max(n.Estimate, n.LowAll), n.HighAll) }
-
 // answer returns a release in a sentence or two, as its page says it.
 func (r *released) answer() string { return page.Answer(r.Release) }

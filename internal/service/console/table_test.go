@@ -29,12 +29,3 @@ func TestOnlyTablesOfTheSameValuesAreCompared(t *testing.T) {
 		}
 	}
 }
-
-// No number is shown that cannot be, whatever noise makes of the estimate.
-func TestNumbersAreThoseThatCanBe(t *testing.T) {
-	for _, c := range []struct{ estimate, low, high, want float64 }{{27, 21, 24, 24}, {-3, 0, 2, 0}, {5, 3, 8, 5}} {
-		if got := possible(sheets.ValueCount{Estimate: c.estimate, LowAll: c.low, HighAll: c.high}); got != c.want {
-			t.Errorf("%v is shown as %v", c, got)
-		}
-	}
-}
