@@ -373,3 +373,12 @@ func BenchmarkYear(b *testing.B) {
 		}
 	}
 }
+
+// No number is shown that cannot be, whatever noise makes of the estimate.
+func TestNumbersAreThoseThatCanBe(t *testing.T) {
+	for _, c := range []struct{ estimate, low, high, want float64 }{{27, 21, 24, 24}, {-3, 0, 2, 0}, {5, 3, 8, 5}} {
+		if got := (Point{Share: c.estimate, Low: c.low, High: c.high}).Possible(); got != c.want {
+			t.Errorf("%v is shown as %v", c, got)
+		}
+	}
+}
