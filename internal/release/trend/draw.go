@@ -46,11 +46,11 @@ func (t Trend) ceiling() float64 {
 
 // Frames of a chart for a desk and for a phone, which end at a share.
 func desk(ceiling float64) frame {
-	return frame{wide: 912, high: 330, left: 48, right: 740, top: 40, bottom: 296, ceiling: ceiling, named: true}
+	return frame{wide: 912, high: 330, left: 48, right: 740, top: 52, bottom: 296, ceiling: ceiling, named: true}
 }
 
 func phone(ceiling float64) frame {
-	return frame{wide: 358, high: 280, left: 44, right: 346, top: 40, bottom: 246, ceiling: ceiling}
+	return frame{wide: 358, high: 280, left: 44, right: 346, top: 52, bottom: 246, ceiling: ceiling}
 }
 
 // mostDots is how many rounds have a mark on each line: of more the line alone can be seen.
@@ -69,7 +69,7 @@ func (t Trend) draw(f frame) (template.HTML, error) {
 		y := f.y(m.At / 100)
 		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`, f.left, f.right, y, y, f.left-6, y+4.5, m.Label)
 	}
-	fmt.Fprintf(&b, `<text x="%g" y="14">%% of those who answered</text>`, f.left-30)
+	fmt.Fprintf(&b, `<text x="%g" y="12">%% of those who answered</text>`, f.left-30)
 	t.missing(&b, f)
 	for i, l := range t.Lines {
 		l.draw(&b, f, i)
@@ -182,7 +182,7 @@ func (t Trend) notes(b *strings.Builder, f frame) {
 		if x > (f.left+f.right)/2 {
 			anchor = "end"
 		}
-		fmt.Fprintf(b, `<line class="note" x1="%.1f" x2="%.1f" y1="%g" y2="%g"/><text x="%.1f" y="%g" text-anchor="%s">%s</text>`, x, x, f.top-8, f.bottom, x, f.top-12+12*float64(i%2)-6, anchor, html.EscapeString(shortened(n.Text)))
+		fmt.Fprintf(b, `<line class="note" x1="%.1f" x2="%.1f" y1="%g" y2="%g"/><text x="%.1f" y="%g" text-anchor="%s">%s</text>`, x, x, f.top-8, f.bottom, x, f.top-24+14*float64(i%2), anchor, html.EscapeString(shortened(n.Text)))
 	}
 }
 
