@@ -20,43 +20,45 @@ type Guess struct {
 // Guess returns that of a pair, a before b.
 func (s *Sums) Guess(a, b int) Guess { return s.guess()[s.Pair(a, b)] }
 
-// best takes noise out of all pairs. It keeps the stronger singular values of what independence leaves of each, or
-// scales each as a whole: whichever has the smaller estimated risk over all pairs.
+// best takes noise out of all pairs. What independence leaves of a pair is guessed twice, and the mean stands: by the pair
+// alone, where it is told from noise at all; and by the directions in which a column goes with all others.
 func (s *Sums) best() []Guess {
-	bases, spectral, whole := make([][]float64, s.Code.Pairs()), make([][]float64, s.Code.Pairs()), make([][]float64, s.Code.Pairs())
-	told := make([]bool, s.Code.Pairs())
-	risk := 0.0 // of the first less that of the second
-	for a, b := range s.Pairs {
-		at, noise := s.Pair(a, b), s.Error/s.Code.PairWeight(a, b)
-		bases[at] = s.independent(a, b)
-		left := s.two(a, b)
-		for i, x := range bases[at] {
-			left[i] -= x
-		}
-		told[at] = dot(left, left) > noise*noise*chiSquared(float64(len(left)), surely/float64(s.Code.Pairs()))
-		var r1, r2 float64
-		spectral[at], r1 = shrinkSpectrum(left, s.Code.Sizes[b]-1, noise)
-		whole[at], r2 = shrinkWhole(left, noise)
-		risk += r1 - r2
+	held, means := make([][]float64, s.columns()), make([][]float64, s.columns())
+	for a := range s.Code.Sizes {
+		held[a] = s.Held(a)
+		means[a] = s.mean(a, held[a])
 	}
-	kept := spectral
-	if risk > 0 {
-		kept = whole
-	}
-	out := make([]Guess, len(kept))
+	left, noise := make([][]float64, s.Code.Pairs()), make([]float64, s.Code.Pairs())
 	for a, b := range s.Pairs {
 		at := s.Pair(a, b)
-		for i, x := range kept[at] {
-			bases[at][i] += x
+		left[at], noise[at] = s.two(a, b), s.Error/s.Code.PairWeight(a, b)
+		for i, x := range s.independent(means[a], means[b]) {
+			left[at][i] -= x
 		}
-		g := Guess{Table: Nearest(s.table(a, b, bases[at]), float64(s.Respondents))}
-		if told[at] {
+	}
+	shared, out := s.shared(left, noise), make([]Guess, s.Code.Pairs())
+	for a, b := range s.Pairs {
+		at := s.Pair(a, b)
+		energy, unit, numbers := dot(left[at], left[at]), noise[at]*noise[at], float64(len(left[at]))
+		kept := s.independent(means[a], means[b])
+		alone := make([]float64, len(kept))
+		if energy > unit*chiSquared(numbers, seldom) {
+			alone = shrinkSpectrum(left[at], s.Code.Sizes[b]-1, noise[at])
+		}
+		for i := range kept {
+			kept[i] += (alone[i] + shared[at][i]) / 2
+		}
+		g := Guess{Table: Nearest(s.table(a, b, held[a], held[b], kept), float64(s.Respondents))}
+		if energy > unit*chiSquared(numbers, surely/float64(s.Code.Pairs())) {
 			g.Association, g.Information = associated(g.Table, s.Code.Sizes[b])
 		}
 		out[at] = g
 	}
 	return out
 }
+
+// seldom is how often a pair that tells nothing is guessed by itself all the same.
+const seldom = 0.05
 
 // surely is how seldom, in releases whose columns tell nothing of each other, some two are said to.
 const surely = 0.05
@@ -67,9 +69,19 @@ func chiSquared(n, tail float64) float64 {
 	return n * math.Pow(1-2/(9*n)-prob.NormalQuantile(tail)*math.Sqrt(2/(9*n)), 3)
 }
 
+// mean returns the sum of the corners of respondents who hold a column's values that often.
+func (s *Sums) mean(a int, held []float64) []float64 {
+	sum := make([]float64, s.Code.Sizes[a]-1)
+	for i, corner := range s.Code.Corners(a) {
+		for x, v := range corner {
+			sum[x] += v * held[i]
+		}
+	}
+	return sum
+}
+
 // independent returns the products that a pair would sum to whose columns tell nothing of each other.
-func (s *Sums) independent(a, b int) []float64 {
-	x, y := s.one(a), s.one(b)
+func (s *Sums) independent(x, y []float64) []float64 {
 	out := make([]float64, 0, len(x)*len(y))
 	for _, v := range x {
 		for _, w := range y {
@@ -79,70 +91,145 @@ func (s *Sums) independent(a, b int) []float64 {
 	return out
 }
 
-// shrinkWhole scales a matrix with noise of that deviation in each number (James and Stein), and estimates its risk.
-func shrinkWhole(m []float64, noise float64) (out []float64, risk float64) {
-	energy, unit := dot(m, m), noise*noise
-	n := float64(len(m))
-	if keep := 1 - n*unit/energy; energy > 0 && keep > 0 {
-		return scaled(m, keep), n*unit + n*n*unit*unit/energy - 2*n*(n-2)*unit*unit/energy
+// above returns the strength of a direction of a matrix without its noise, in parts of the noise of the matrix's longer
+// side, and zero where noise alone makes as strong ones. Value is what it has with noise, and aspect the shorter side's part
+// of the longer (Gavish and Donoho).
+func above(value, aspect float64) float64 {
+	rest := value*value - aspect - 1
+	if value <= 1+math.Sqrt(aspect) {
+		return 0
 	}
-	return make([]float64, len(m)), energy - n*unit
+	return (rest + math.Sqrt(rest*rest-4*aspect)) / 2
 }
 
-// shrinkSpectrum shrinks the singular values of a matrix of so many columns with noise of that deviation in each number,
-// as costs least by squared error where the matrix is large (Gavish and Donoho), and estimates its risk (Stein).
-func shrinkSpectrum(m []float64, columns int, noise float64) (out []float64, risk float64) {
-	rows := len(m) / columns
-	if noise <= 0 {
-		return slices.Clone(m), 0
-	}
-	u, values := decompose(m, rows, columns)
-	p, q := float64(min(rows, columns)), float64(max(rows, columns))
-	shrink := func(y float64) (x, slope float64) {
-		z := y / (noise * math.Sqrt(q))
-		if z <= 1+math.Sqrt(p/q) {
-			return 0, 0
-		}
-		inner := z*z - p/q - 1
-		root := math.Sqrt(inner*inner - 4*p/q)
-		return root / z * noise * math.Sqrt(q), 2*inner/root - root/(z*z)
-	}
-	kept := make([]float64, len(values))
-	unit := noise * noise
-	risk = -p * q * unit
-	divergence := 0.0
+// directions returns those in which a column goes with others, and by how much more than noise does, for each number. The
+// matrix has all of its pairs beside each other, in units of noise.
+func directions(all []float64, rows, columns int) (found [][]float64, strength []float64) {
+	turned, values := decompose(all, rows, columns)
+	long := float64(max(rows, columns))
 	for i, y := range values {
-		x, slope := shrink(y)
-		if y > 0 {
-			kept[i] = x / y
-			divergence += slope + (q-p)*x/y
+		if x := above(y/math.Sqrt(long), float64(min(rows, columns))/long); x > 0 {
+			found, strength = append(found, turned[i]), append(strength, x*long/float64(columns))
 		}
-		risk += (y - x) * (y - x)
-		for _, w := range values {
-			if y*y-w*w > 1e-9*y*y {
-				z, _ := shrink(w)
-				divergence += 2 * (y*x - w*z) / (y*y - w*w)
+	}
+	return found, strength
+}
+
+// shared guesses what independence leaves of all pairs. A column goes with others in few directions, which all pairs tell
+// together. Of a pair, a number of two such directions is kept by the product of their strengths, and how much in all by the
+// pair's own.
+func (s *Sums) shared(left [][]float64, noise []float64) [][]float64 {
+	wide := make([]int, s.columns()) // of the numbers of all other columns beside each other
+	for a := range wide {
+		for b, k := range s.Code.Sizes {
+			if b != a {
+				wide[a] += k - 1
 			}
 		}
 	}
-	risk += 2 * unit * divergence
-	// The matrix times its kept directions: sum over i of kept_i u_i (u_i^T m).
-	out = make([]float64, len(m))
-	for i, k := range kept {
-		if k == 0 {
+	all, at := make([][]float64, s.columns()), make([]int, s.columns())
+	for a, k := range s.Code.Sizes {
+		all[a] = make([]float64, (k-1)*wide[a])
+	}
+	for a, b := range s.Pairs {
+		i, p, q := s.Pair(a, b), s.Code.Sizes[a]-1, s.Code.Sizes[b]-1
+		if noise[i] > 0 {
+			for j, x := range left[i] {
+				all[a][j/q*wide[a]+at[a]+j%q] = x / noise[i]
+				all[b][j%q*wide[b]+at[b]+j/q] = x / noise[i]
+			}
+		}
+		at[a], at[b] = at[a]+q, at[b]+p
+	}
+	found, strength := make([][][]float64, s.columns()), make([][]float64, s.columns())
+	for a, k := range s.Code.Sizes {
+		found[a], strength[a] = directions(all[a], k-1, wide[a])
+	}
+	out := make([][]float64, len(left))
+	for a, b := range s.Pairs {
+		i := s.Pair(a, b)
+		if noise[i] <= 0 {
+			out[i] = slices.Clone(left[i])
 			continue
 		}
+		out[i] = turnedBack(left[i], found[a], found[b], strength[a], strength[b], noise[i])
+	}
+	return out
+}
+
+// turnedBack keeps of a matrix the numbers of some directions of its rows and of its columns: each by how strong both are,
+// and all by how much more they have than noise.
+func turnedBack(m []float64, rows, columns [][]float64, strong, strength []float64, noise float64) []float64 {
+	wide, out := 0, make([]float64, len(m))
+	if len(rows) == 0 || len(columns) == 0 {
+		return out
+	}
+	wide = len(columns[0])
+	along := make([]float64, len(rows)*wide) // rows times the matrix
+	for i, u := range rows {
+		for x, v := range u {
+			for y := range wide {
+				along[i*wide+y] += v * m[x*wide+y]
+			}
+		}
+	}
+	numbers, energy, sum := make([]float64, 0, len(rows)*len(columns)), 0.0, 0.0
+	for i := range rows {
+		for j, v := range columns {
+			x := dot(along[i*wide:(i+1)*wide], v) / noise
+			numbers = append(numbers, x)
+			energy, sum = energy+x*x, sum+strong[i]*strength[j]
+		}
+	}
+	scale := max(0, energy-float64(len(numbers))) / sum
+	clear(along)
+	for i := range rows {
+		for j, v := range columns {
+			signal := scale * strong[i] * strength[j]
+			kept := numbers[i*len(columns)+j] * noise * signal / (signal + 1)
+			for y, w := range v {
+				along[i*wide+y] += kept * w
+			}
+		}
+	}
+	for i, u := range rows {
+		for x, v := range u {
+			for y := range wide {
+				out[x*wide+y] += v * along[i*wide+y]
+			}
+		}
+	}
+	return out
+}
+
+// shrinkSpectrum shrinks the singular values of a matrix of so many columns with noise of that deviation in each number,
+// as costs least by squared error where the matrix is large (Gavish and Donoho).
+func shrinkSpectrum(m []float64, columns int, noise float64) []float64 {
+	rows := len(m) / columns
+	if noise <= 0 {
+		return slices.Clone(m)
+	}
+	u, values := decompose(m, rows, columns)
+	p, q := float64(min(rows, columns)), float64(max(rows, columns))
+	out := make([]float64, len(m))
+	for i, y := range values {
+		z := y / (noise * math.Sqrt(q))
+		if z <= 1+math.Sqrt(p/q) {
+			continue
+		}
+		inner := z*z - p/q - 1
+		kept := math.Sqrt(inner*inner-4*p/q) / (z * z)
 		for y := range columns {
 			along := 0.0
 			for x := range rows {
 				along += u[i][x] * m[x*columns+y]
 			}
 			for x := range rows {
-				out[x*columns+y] += k * u[i][x] * along
+				out[x*columns+y] += kept * u[i][x] * along
 			}
 		}
 	}
-	return out, risk
+	return out
 }
 
 // decompose returns as many left singular vectors of a matrix as it has rows or columns, whichever are fewer, and their

@@ -131,12 +131,21 @@ func (s *Sums) WeighedError(a, b int, weights []float64) float64 {
 }
 
 // Table returns how many hold each value of a pair together, row by row, unbiased.
-func (s *Sums) Table(a, b int) []float64 { return s.table(a, b, s.two(a, b)) }
+func (s *Sums) Table(a, b int) []float64 {
+	return s.table(a, b, means(s.Column(a)), means(s.Column(b)), s.two(a, b))
+}
 
-// table returns the counts of a pair whose products have that sum.
-func (s *Sums) table(a, b int, two []float64) []float64 {
+func means(counts []estimate.Value) []float64 {
+	out := make([]float64, len(counts))
+	for i, v := range counts {
+		out[i] = v.Mean
+	}
+	return out
+}
+
+// table returns the counts of a pair whose columns have those counts, and whose products have that sum.
+func (s *Sums) table(a, b int, rows, columns, two []float64) []float64 {
 	ka, kb := s.Code.Sizes[a], s.Code.Sizes[b]
-	rows, columns := s.Column(a), s.Column(b)
 	n, fa, fb := float64(s.Respondents), float64(ka), float64(kb)
 	out := make([]float64, ka*kb)
 	half := make([]float64, kb-1)
@@ -148,7 +157,7 @@ func (s *Sums) table(a, b int, two []float64) []float64 {
 			}
 		}
 		for j, other := range s.Code.Corners(b) {
-			out[i*kb+j] = rows[i].Mean/fb + columns[j].Mean/fa - n/(fa*fb) + (fa-1)/fa*(fb-1)/fb*dot(half, other)
+			out[i*kb+j] = rows[i]/fb + columns[j]/fa - n/(fa*fb) + (fa-1)/fa*(fb-1)/fb*dot(half, other)
 		}
 	}
 	return out
