@@ -219,6 +219,23 @@ func TestAPlanSaysWhatItTells(t *testing.T) {
 	}
 }
 
+// A plan of few people says that they are few for tables, and one of many does not, whoever adds noise.
+func TestAPlanOfFewSaysSo(t *testing.T) {
+	for _, route := range []string{"", plan.NoiseAggregators} {
+		for people, few := range map[int]bool{500: true, 200_000: false} {
+			p := example.Table()
+			if route != "" {
+				p = example.Summed(p, route)
+			}
+			p.Crowd.Minimum, p.Budget.Epsilon = people, 1
+			says := example.Runnable(t, example.Design(t, p)).Question.(*table.Question).Compare()[0].Says
+			if strings.Contains(says, "few for tables") != few || !strings.Contains(says, "in another cell of a table") {
+				t.Errorf("%d people, %q: %s", people, route, says)
+			}
+		}
+	}
+}
+
 // Errors that are stated are those that come out, whoever people are: alike, mixed, or of a few sorts whose columns say more
 // of each other than any two tell. Of numbers of the sum, each run with a rotation of its own, 4 to 6 % are further off than
 // 1.96 errors. The plan's guess, which knows nothing of the people, is caught; so is the first reading, which leaves what

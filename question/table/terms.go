@@ -99,12 +99,34 @@ func (q *Question) Compare() []question.Comparison {
 	const told = 4 // errors
 	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (%s); one that %.2g %% hold is told from none. ", n, least, most, map[bool]string{true: "one standard error", false: "about one standard error: the release measures it"}[q.Summed()], 100*told*most/float64(n))
 	says += fmt.Sprintf("Ranges of all that can be asked hold at once: they are %.1f errors to each side. One charge covers %s, and asking of the release is free. ", s.Quantile(level), terms.Count(q.code.Pairs(), "table"))
+	noise := astray(s)
+	says += fmt.Sprintf("Where columns tell nothing of each other, noise has about %.2g %% of respondents in another cell of a table. ", 100*noise)
+	if noise > fewPeople {
+		says += "These are few for tables: best guesses may be further off than columns by themselves would be without noise. Ask more people, or fewer columns and values. "
+	}
 	if q.Summed() {
 		says += fmt.Sprintf("A device proves that it marks %s at most, and not which: one who lies moves what can be asked for by up to %.1f.", terms.Count(q.code.Pairs(), "cell"), math.Ceil(10*tables.Moved(q.code.Shape, s.Ordered))/10)
 	} else {
 		says += fmt.Sprintf("One who lies counts for about %.0f respondents in one cell: where people are hostile, have two aggregators add up what devices prove (--route sum).", math.Ceil(q.liar()))
 	}
 	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says}}
+}
+
+// fewPeople is the share of respondents in another cell above which a plan says that there are few. Columns by themselves had
+// 1 to 10 % there in what was measured (docs/crosstabs.md).
+const fewPeople = 0.03
+
+// astray returns the share of respondents whom a table has in another cell, in the mean over all tables, where columns tell
+// nothing of each other: it is of the noise of these.
+func astray(s *tables.Sums) (share float64) {
+	off := func(a int) float64 {
+		each := math.Sqrt(2/math.Pi) * s.Column(a)[0].StdErr
+		return min(1, float64(s.Code.Sizes[a])*each/2/float64(s.Respondents))
+	}
+	for a, b := range s.Pairs {
+		share += min(1, math.Hypot(off(a), off(b))) / float64(s.Code.Pairs())
+	}
+	return share
 }
 
 // deviation returns that of each number of a sum, of so many respondents.
