@@ -12,7 +12,10 @@ import (
 	"slices"
 	"testing"
 
+	"cmp"
+	"errors"
 	"github.com/confetti-dp/confetti/internal/rng"
+	"strings"
 )
 
 // reference is the CFRG's own code of the draft, in another process.
@@ -62,12 +65,18 @@ func (r reference) ask(t *testing.T, question map[string]any) map[string][]byte 
 		t.Fatal(err)
 	}
 	fmt.Fprintf(r.to, "%s\n", text)
+	return r.said(t)
+}
+
+// said reads an answer; nil: the report was refused.
+func (r reference) said(t *testing.T) map[string][]byte {
+	t.Helper()
 	line, err := r.from.ReadBytes('\n')
 	if err != nil {
-		t.Fatalf("the reference code has ended: %v", err)
+		t.Fatalf("others' code has ended: %v", err)
 	}
 	var said map[string]string
-	if err := json.Unmarshal(line, &said); err != nil {
+	if err = json.Unmarshal(line, &said); err != nil {
 		t.Fatal(err)
 	}
 	if said["refused"] != "" {
@@ -83,9 +92,76 @@ func (r reference) ask(t *testing.T, question map[string]any) map[string][]byte 
 }
 
 // The reference code plays the device, the leader and the helper in turn, and the sum is that
-// of the vectors each time; what was changed on the way it refuses as we do.
+// of the vectors each time; what was changed on the way it refuses as we do. Of the same randomness both make the same report.
 func TestTheReferenceCodePlaysEveryPart(t *testing.T) {
-	theirs := newReference(t)
+	plays(t, newReference(t), true)
+}
+
+// libprio-rs does so too; it draws its own randomness.
+func TestLibprioPlaysEveryPart(t *testing.T) {
+	plays(t, newLibprio(t), false)
+}
+
+// libprio is libprio-rs in another process, docs/peer-prio.
+type libprio struct{ reference }
+
+// howLibprio says how the program is made.
+const howLibprio = "cargo build --release --manifest-path docs/peer-prio/Cargo.toml --target-dir out/peer-prio makes it, PEER_PRIO names it"
+
+// newLibprio starts it. A program of an older version of libprio-rs ends when it is asked for a part, as it speaks another draft.
+func newLibprio(t *testing.T) libprio {
+	t.Helper()
+	program := cmp.Or(os.Getenv("PEER_PRIO"), "../../out/peer-prio/release/peer-prio")
+	c := exec.Command(program)
+	to, err1 := c.StdinPipe()
+	from, err2 := c.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Skipf("libprio-rs is not here: %v: %s", err, howLibprio)
+	}
+	t.Cleanup(func() {
+		to.Close()
+		c.Wait()
+	})
+	all := libprio{reference{to, bufio.NewReader(from)}}
+	fmt.Fprintln(to, "device -")
+	if line, err := all.from.ReadBytes('\n'); err != nil {
+		t.Skipf("libprio-rs is here in an older version, which plays no part: %s", howLibprio)
+	} else if !bytes.Contains(line, []byte("refused")) {
+		t.Fatalf("a device that is asked without its words answers %s", line)
+	}
+	return all
+}
+
+// ask is its answer in bytes by name.
+func (l libprio) ask(t *testing.T, question map[string]any) map[string][]byte {
+	t.Helper()
+	words := []any{}
+	for _, name := range []string{"part", "circuit", "length", "bound", "chunk", "context", "key", "nonce", "vector", "aggregator", "public", "share", "other"} {
+		v := question[name]
+		if name == "bound" {
+			v = cmp.Or(question["weight"], question["max"])
+		}
+		switch x := v.(type) {
+		case nil:
+			v = map[bool]any{false: "-", true: 0}[name == "bound" || name == "aggregator"]
+		case []byte:
+			v = hex.EncodeToString(x)
+		case []uint64:
+			v = strings.Trim(strings.ReplaceAll(fmt.Sprint(x), " ", ","), "[]")
+		}
+		words = append(words, v)
+	}
+	fmt.Fprintln(l.to, words...)
+	return l.said(t)
+}
+
+// plays has others' code play each part beside ours.
+func plays(t *testing.T, theirs interface {
+	ask(t *testing.T, question map[string]any) map[string][]byte
+}, random bool) {
 	key, context := [KeySize]byte{7}, []byte("a test")
 	for name, c := range map[string]struct {
 		of     map[string]any
@@ -111,26 +187,27 @@ func TestTheReferenceCodePlaysEveryPart(t *testing.T) {
 			got, err := Open(leader, helper)
 			for i, x := range got {
 				if err != nil || x != int64(c.vector[i]) {
-					t.Fatalf("%s: the reference code is the %s: sum %v, want %v: %v", name, part, got, c.vector, err)
+					t.Fatalf("%s: others' code is the %s: sum %v, want %v: %v", name, part, got, c.vector, err)
 				}
 			}
 		}
 
 		var s report
-		random := make([]byte, 4*seedSize)
+		seeds := make([]byte, 4*seedSize)
 		rng.Reader(r).Read(s.nonce[:])
-		rng.Reader(r).Read(random)
-		split := theirs.ask(t, asked("device", map[string]any{"nonce": s.nonce[:], "random": random, "vector": c.vector}))
+		rng.Reader(r).Read(seeds)
+		split := theirs.ask(t, asked("device", map[string]any{"nonce": s.nonce[:], "random": seeds, "vector": c.vector}))
 		s.public, s.leader, s.helper = split["public"], split["leader"], split["helper"]
 		leader, helper, err := verify(v, key, s)
 		if err != nil {
-			t.Fatalf("%s: of a device of the reference code: %v", name, err)
+			t.Fatalf("%s: of a device of others' code: %v", name, err)
 		}
 		sums("device", leader, helper)
-		public, ours, other, err := v.Split(bytes.NewReader(random), s.nonce, c.vector)
-		if err != nil || !bytes.Equal(public, s.public) || !bytes.Equal(ours, s.leader) || !bytes.Equal(other, s.helper) {
+		public, ours, other, err := v.Split(bytes.NewReader(seeds), s.nonce, c.vector)
+		if err != nil || random && (!bytes.Equal(public, s.public) || !bytes.Equal(ours, s.leader) || !bytes.Equal(other, s.helper)) {
 			t.Errorf("%s: of the same randomness two devices make two reports: %v", name, err)
 		}
+		s.public, s.leader, s.helper = public, ours, other // the aggregators take a report of ours
 
 		for me, share := range [][]byte{s.leader, s.helper} {
 			part := []string{"leader", "helper"}[me]
@@ -141,7 +218,7 @@ func TestTheReferenceCodePlaysEveryPart(t *testing.T) {
 			q := map[string]any{"aggregator": me, "nonce": s.nonce[:], "public": s.public, "share": share, "other": mine}
 			said := theirs.ask(t, asked("aggregator", q))
 			if said == nil {
-				t.Fatalf("%s: the %s of the reference code refuses a report", name, part)
+				t.Fatalf("%s: the %s of others' code refuses a report", name, part)
 			}
 			parts := [2][]byte{said["part"], mine}
 			if me == Helper {
@@ -149,7 +226,7 @@ func TestTheReferenceCodePlaysEveryPart(t *testing.T) {
 			}
 			message, err := v.Decide(parts[0], parts[1])
 			if err != nil || !bytes.Equal(message, said["message"]) {
-				t.Fatalf("%s: the %s of the reference code decides otherwise: %v", name, part, err)
+				t.Fatalf("%s: the %s of others' code decides otherwise: %v", name, part, err)
 			}
 			out, err := v.Finish(state, message)
 			if err != nil {
@@ -169,7 +246,7 @@ func TestTheReferenceCodePlaysEveryPart(t *testing.T) {
 			broken[3] ^= 1
 			q["other"], q["share"], q["nonce"], q["public"] = broken, share, s.nonce[:], s.public
 			if said := theirs.ask(t, asked("aggregator", q)); said != nil {
-				t.Errorf("%s: the %s of the reference code took a part that was changed", name, part)
+				t.Errorf("%s: the %s of others' code took a part that was changed", name, part)
 			}
 		}
 	}
