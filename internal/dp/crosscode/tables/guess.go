@@ -20,8 +20,9 @@ type Guess struct {
 // Guess returns that of a pair, a before b.
 func (s *Sums) Guess(a, b int) Guess { return s.guess()[s.Pair(a, b)] }
 
-// best takes noise out of all pairs. What independence leaves of a pair is guessed twice, and the mean stands: by the pair
-// alone, where it is told from noise at all; and by the directions in which a column goes with all others.
+// best takes noise out of all pairs. What independence leaves of a pair is guessed twice: by the pair alone, where it is told
+// from noise at all; and by the directions in which a column goes with all others. The second counts for half at most, and
+// for less where the pair itself is most of what tells of directions: of two columns for nothing.
 func (s *Sums) best() []Guess {
 	held, means := make([][]float64, s.columns()), make([][]float64, s.columns())
 	for a := range s.Code.Sizes {
@@ -45,8 +46,9 @@ func (s *Sums) best() []Guess {
 		if energy > unit*chiSquared(numbers, seldom) {
 			alone = shrinkSpectrum(left[at], s.Code.Sizes[b]-1, noise[at])
 		}
+		others := (1 - float64(s.Code.Sizes[b]-1)/float64(s.beside(a))) * (1 - float64(s.Code.Sizes[a]-1)/float64(s.beside(b))) / 2
 		for i := range kept {
-			kept[i] += (alone[i] + shared[at][i]) / 2
+			kept[i] += alone[i] + others*(shared[at][i]-alone[i])
 		}
 		g := Guess{Table: Nearest(s.table(a, b, held[a], held[b], kept), float64(s.Respondents))}
 		if energy > unit*chiSquared(numbers, surely/float64(s.Code.Pairs())) {
@@ -115,20 +117,23 @@ func directions(all []float64, rows, columns int) (found [][]float64, strength [
 	return found, strength
 }
 
+// beside returns how many numbers all other columns have.
+func (s *Sums) beside(a int) (n int) {
+	for b, k := range s.Code.Sizes {
+		if b != a {
+			n += k - 1
+		}
+	}
+	return n
+}
+
 // shared guesses what independence leaves of all pairs. A column goes with others in few directions, which all pairs tell
 // together. Of a pair, a number of two such directions is kept by the product of their strengths, and how much in all by the
 // pair's own.
 func (s *Sums) shared(left [][]float64, noise []float64) [][]float64 {
-	wide := make([]int, s.columns()) // of the numbers of all other columns beside each other
-	for a := range wide {
-		for b, k := range s.Code.Sizes {
-			if b != a {
-				wide[a] += k - 1
-			}
-		}
-	}
-	all, at := make([][]float64, s.columns()), make([]int, s.columns())
+	wide, all, at := make([]int, s.columns()), make([][]float64, s.columns()), make([]int, s.columns())
 	for a, k := range s.Code.Sizes {
+		wide[a] = s.beside(a)
 		all[a] = make([]float64, (k-1)*wide[a])
 	}
 	for a, b := range s.Pairs {
