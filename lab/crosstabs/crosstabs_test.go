@@ -95,7 +95,7 @@ func TestCurated(t *testing.T) {
 		c.Held = append(c.Held, held)
 	}
 	ways, asked, err := Ours(c)
-	if err != nil || len(ways) != 4 || ways[0].Off <= 0 || ways[0].RMSE <= 0 {
+	if err != nil || len(ways) != 5 || ways[0].Off <= 0 || ways[0].RMSE <= 0 {
 		t.Fatal(ways, err)
 	}
 	limits := Limits{Rounds: 1, Megabytes: 1, Time: 90 * time.Second}

@@ -58,6 +58,7 @@ func Ours(c Cell) ([]Way, plan.Plan, error) {
 		{Name: "counts as they are", Off: x.OffRaw, RMSE: out.Result.Unbiased},
 		{Name: "columns by themselves, without noise", Off: x.OffIndependent},
 		{Name: "curator: a histogram of each pair", Off: x.OffCurator},
+		{Name: "columns by themselves, of the same release", Off: x.OffColumns},
 	}, out.Plan, nil
 }
 

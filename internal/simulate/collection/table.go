@@ -93,6 +93,8 @@ func compareTables(r *measure.Result, learned question.Model, truth *results.Tru
 		}
 		curated = tables.Nearest(curated, n)
 		c.OffCurator += off(func(i int) float64 { return curated[i] })
+		x, y := s.Held(a), s.Held(b)
+		c.OffColumns += off(func(i int) float64 { return x[i/wide] * y[i%wide] / n })
 		c.OffIndependent += off(func(i int) float64 { return truth.Columns[a][i/wide] * truth.Columns[b][i%wide] / n })
 	}
 	errors.State(r.CountErrors, r.Survey)

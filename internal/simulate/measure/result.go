@@ -130,6 +130,7 @@ type Crosstabs struct {
 	Off            float64 `json:"off_guess"`
 	OffRaw         float64 `json:"off_raw"`
 	OffIndependent float64 `json:"off_independent"`
+	OffColumns     float64 `json:"off_columns"` // as the same release tells of columns by themselves
 	OffCurator     float64 `json:"off_curator"` // of a histogram of each pair, by one whom all trust, with the same promise for all together
 	Covered        float64 `json:"covered"`     // share of cells that 95 % intervals of their own have in them
 }
