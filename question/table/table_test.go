@@ -229,7 +229,7 @@ func TestAPlanOfFewSaysSo(t *testing.T) {
 			}
 			p.Crowd.Minimum, p.Budget.Epsilon = people, 1
 			says := example.Runnable(t, example.Design(t, p)).Question.(*table.Question).Compare()[0].Says
-			if strings.Contains(says, "few for tables") != few || !strings.Contains(says, "in another cell of a table") {
+			if strings.Contains(says, "few for tables") != few || !strings.Contains(says, "in another cell of a table") || !strings.Contains(says, "One in a hundred who lie together count for up to") {
 				t.Errorf("%d people, %q: %s", people, route, says)
 			}
 		}

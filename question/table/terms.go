@@ -105,11 +105,21 @@ func (q *Question) Compare() []question.Comparison {
 		says += "These are few for tables: best guesses may be further off than columns by themselves would be without noise. Ask more people, or fewer columns and values. "
 	}
 	if q.Summed() {
-		says += fmt.Sprintf("A device proves that it marks %s at most, and not which: one who lies moves what can be asked for by up to %.1f.", terms.Count(q.code.Pairs(), "cell"), math.Ceil(10*tables.Moved(q.code.Shape, s.Ordered))/10)
+		moved := tables.Moved(q.code.Shape, s.Ordered)
+		says += fmt.Sprintf("A device proves that it marks %s at most, and not which: one who lies moves what can be asked for by up to %.1f. %s", terms.Count(q.code.Pairs(), "cell"), math.Ceil(10*moved)/10, together(moved, n))
 	} else {
-		says += fmt.Sprintf("One who lies counts for about %.0f respondents in one cell: where people are hostile, have two aggregators add up what devices prove (--route sum).", math.Ceil(q.liar()))
+		liar := q.liar()
+		says += fmt.Sprintf("One who lies counts for about %.0f respondents in one cell. %s Where people are hostile, have two aggregators add up what devices prove (--route sum).", math.Ceil(liar), together(liar, n))
 	}
 	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says}}
+}
+
+// together says what one and five in a hundred respondents do who lie alike, where each counts for so many.
+func together(each float64, respondents int) string {
+	most := func(share float64) float64 {
+		return math.Ceil(min(1, share*each) * float64(respondents))
+	}
+	return fmt.Sprintf("One in a hundred who lie together count for up to %.0f, five in a hundred for up to %.0f.", most(0.01), most(0.05))
 }
 
 // fewPeople is the share of respondents in another cell above which a plan says that there are few. Columns by themselves had
