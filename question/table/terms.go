@@ -99,19 +99,24 @@ func (q *Question) Compare() []question.Comparison {
 	const told = 4 // errors
 	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (%s); one that %.2g %% hold is told from none. ", n, least, most, map[bool]string{true: "one standard error", false: "about one standard error: the release measures it"}[q.Summed()], 100*told*most/float64(n))
 	says += fmt.Sprintf("Ranges of all that can be asked hold at once: they are %.1f errors to each side. One charge covers %s, and asking of the release is free. ", s.Quantile(level), terms.Count(q.code.Pairs(), "table"))
+	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says + q.Cautions(n)}}
+}
+
+// Cautions says of so many respondents what noise does where columns tell nothing of each other, whether they are few for
+// tables, and what those who lie count for.
+func (q *Question) Cautions(respondents int) string {
+	s := q.Known(respondents, make([]float64, q.code.Numbers()), q.deviation(respondents))
 	noise := astray(s)
-	says += fmt.Sprintf("Where columns tell nothing of each other, noise has about %.2g %% of respondents in another cell of a table. ", 100*noise)
+	says := fmt.Sprintf("Where columns tell nothing of each other, noise has about %.2g %% of respondents in another cell of a table. ", 100*noise)
 	if noise > fewPeople {
 		says += "These are few for tables: best guesses may be further off than columns by themselves would be without noise. Ask more people, or fewer columns and values. "
 	}
 	if q.Summed() {
 		moved := tables.Moved(q.code.Shape, s.Ordered)
-		says += fmt.Sprintf("A device proves that it marks %s at most, and not which: one who lies moves what can be asked for by up to %.1f. %s", terms.Count(q.code.Pairs(), "cell"), math.Ceil(10*moved)/10, together(moved, n))
-	} else {
-		liar := q.liar()
-		says += fmt.Sprintf("One who lies counts for about %.0f respondents in one cell. %s Where people are hostile, have two aggregators add up what devices prove (--route sum).", math.Ceil(liar), together(liar, n))
+		return says + fmt.Sprintf("A device proves that it marks %s at most, and not which: one who lies moves what can be asked for by up to %.1f. %s", terms.Count(q.code.Pairs(), "cell"), math.Ceil(10*moved)/10, together(moved, respondents))
 	}
-	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says}}
+	liar := math.Ceil(q.liar())
+	return says + fmt.Sprintf("One who lies counts for about %.0f respondents in one cell. %s Where people are hostile, have two aggregators add up what devices prove (--route sum).", liar, together(liar, respondents))
 }
 
 // together says what one and five in a hundred respondents do who lie alike, where each counts for so many.

@@ -13,7 +13,17 @@ import (
 // tableWords speaks of tables of every two columns.
 type tableWords struct {
 	ask     plan.Crosstab
+	of      *table.Question
 	release *release.Release
+}
+
+// cautions returns those of the respondents that a release counts; none where it counts nobody.
+func (w tableWords) cautions() string {
+	counted, _ := metric(w.release, respondentsMetric)
+	if counted.Value < 1 {
+		return ""
+	}
+	return " " + w.of.Cautions(int(counted.Value))
 }
 
 // answer says how many pairs of columns tell of each other, and which do the most.
@@ -70,7 +80,7 @@ func (w tableWords) section(s release.Section) (said, bool) {
 		heat[0].keys = among(names)
 		return said{
 			title:  "How strongly two go together",
-			text:   fmt.Sprintf("One charge covers every table. All that is told follows from %s, so asking of it is free, however often: confetti ask has any question of two columns. Three columns at once are not in it: of these it tells a range, and a guess by a model.", sheets.CountsFile),
+			text:   fmt.Sprintf("One charge covers every table. All that is told follows from %s, so asking of it is free, however often: confetti ask has any question of two columns. Three columns at once are not in it: of these it tells a range, and a guess by a model.%s", sheets.CountsFile, w.cautions()),
 			tables: map[string]sheetWords{"association": {title: "How much two columns tell of each other", note: "Cramer's V, with noise taken out: from 0, nothing, to 1, all. A column beside itself stands as 0.", columns: heat, heat: true}},
 		}, s.Key == ""
 	case "pair":

@@ -119,7 +119,7 @@ func speakerOf(p plan.Plan, q question.Question, r *release.Release) (speaker, e
 	case *strings.Question:
 		return stringsWords{p, q, r}, nil
 	case *table.Question:
-		return tableWords{*p.Question.Table, r}, nil
+		return tableWords{*p.Question.Table, q, r}, nil
 	case *experiment.Question:
 		return experimentWords{*p.Question.Experiment, r}, nil
 	}
