@@ -119,27 +119,32 @@ func (a *reader) collection(ctx context.Context, name string) (analyzerd.Plan, *
 	return p, one, err
 }
 
-// plan reads a plan, checks that it is the one of that name and that its own signatures are
-// good, and computes what it promises.
-func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
+// signed reads a plan. It refuses one that has another name, or that its own signatures do not verify.
+func (a *reader) signed(ctx context.Context, name string) (plan.Signed, []byte, error) {
 	hash, err := wire.ParsePlanName(name)
 	if err != nil {
-		return nil, errNoPage
+		return plan.Signed{}, nil, errNoPage
 	}
+	text, err := a.get(ctx, a.base+wire.PlanPath(hash))
+	if err != nil {
+		return plan.Signed{}, nil, err
+	}
+	signed, err := verified(text)
+	if err == nil && signed.Plan.Name() != name {
+		err = errors.New("the analyzer gives another plan than was asked for")
+	}
+	return signed, text, err
+}
+
+// plan reads a signed plan, and computes what it promises.
+func (a *reader) plan(ctx context.Context, name string) (*asked, error) {
 	a.mu.Lock()
 	one := a.plans[name]
 	a.mu.Unlock()
 	if one != nil {
 		return one, nil
 	}
-	text, err := a.get(ctx, a.base+wire.PlanPath(hash))
-	if err != nil {
-		return nil, err
-	}
-	signed, err := verified(text)
-	if err == nil && signed.Plan.Name() != name {
-		err = errors.New("the analyzer gives another plan than was asked for")
-	}
+	signed, text, err := a.signed(ctx, name)
 	if err != nil {
 		return nil, err
 	}

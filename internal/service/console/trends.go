@@ -15,7 +15,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -143,22 +142,12 @@ func (a *reader) round(ctx context.Context, name string) (*trended, error) {
 	if one != nil {
 		return one, nil
 	}
-	hash, err := wire.ParsePlanName(name)
-	if err != nil {
-		return nil, errNoPage
-	}
-	text, err := a.get(ctx, a.base+wire.PlanPath(hash))
+	signed, _, err := a.signed(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	signed, err := verified(text)
-	if err == nil && signed.Plan.Name() != name {
-		err = errors.New("the analyzer gives another plan than was asked for")
-	}
+	text, err := a.file(ctx, name, "json")
 	if err != nil {
-		return nil, err
-	}
-	if text, err = a.file(ctx, name, "json"); err != nil {
 		return nil, err
 	}
 	r, err := release.Read(bytes.NewReader(text))

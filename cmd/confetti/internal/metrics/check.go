@@ -6,19 +6,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/sanitize"
 )
 
 // asked are the flags of who looks at confetti.toml beside what was signed last.
@@ -100,7 +97,7 @@ func (a asked) read() (file, metrics.Registry, error) {
 	return f, r, err
 }
 
-// found is what check says.
+// found collects what check prints.
 type found struct {
 	App     string     `json:"app"`
 	Changes []change   `json:"changes"`
@@ -117,7 +114,7 @@ type found struct {
 	paid, pays map[string][]due // by the keys of series: as signed, and from now on
 }
 
-// change is one of a metric.
+// change names a metric that changed, and says how.
 type change struct {
 	What string `json:"what"` // "added", "changed", "gone", "ends"
 	Name string `json:"name"`
@@ -127,7 +124,8 @@ type change struct {
 // soon is how long before its end a metric is mentioned.
 const soon = 60 * 24 * time.Hour
 
-// compare says what changed from a registry to a file. Today is when that is asked: what has begun by then stays as it was signed.
+// compare returns what changed from a registry to a file, as of at, with what both cost. Seasons that have begun by today stay as
+// they were signed. It refuses what has no price.
 func compare(f file, r metrics.Registry, at, today time.Time) (found, error) {
 	found := found{App: f.App, of: prices{known: map[string]price{}}}
 	before, now := newest(r), f.groups(at)
@@ -345,7 +343,7 @@ func named(before []metrics.Metric, paid []price, now []metrics.Metric, pays []p
 	return hex.EncodeToString(sum[:8])
 }
 
-// verdict says why the change may not go on: the cap has no room, or nobody has decided.
+// verdict refuses a change for which the cap has no room, or of which nobody has decided.
 func (found found) verdict() error {
 	most := client.DefaultCaps.Window
 	cap, err := account.NewFilter(most.Epsilon, most.Delta)
@@ -359,111 +357,4 @@ func (found found) verdict() error {
 		return terminal.Unfinishedf("more is asked than before, and no [[reviewed]] line of the change %s says that it may be", found.Change)
 	}
 	return nil
-}
-
-func (found found) write(out io.Writer) error {
-	fmt.Fprintf(out, "%s\n", sanitize.Text(found.App))
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, c := range found.Changes {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", c.What, c.Name, sanitize.Text(c.Says))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if len(found.Changes) == 0 {
-		fmt.Fprintln(out, "  no metric changed")
-	}
-	fmt.Fprintln(out, "\nWhat one installation pays")
-	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "  \tbefore\tnow\n")
-	was := map[string]price{}
-	for _, p := range found.Before {
-		was[p.Key] = p
-	}
-	season := func(p price, there bool) string {
-		if !there {
-			return "-"
-		}
-		return fmt.Sprintf("epsilon %.4g, delta %.2g", p.Epsilon, p.Delta)
-	}
-	for _, p := range found.Now {
-		before, there := was[p.Key]
-		delete(was, p.Key)
-		fmt.Fprintf(w, "  a season of each %s, %d asked\t%s\t%s\n", p.Key, p.Metrics, season(before, there), season(p, true))
-	}
-	for _, key := range slices.Sorted(maps.Keys(was)) {
-		fmt.Fprintf(w, "  a season of each %s\t%s\t-\n", key, season(was[key], true))
-	}
-	paidMonth, _ := worstOf(found.paid, 30)
-	paidYear, _ := worstOf(found.paid, 365)
-	month, year := found.Month, found.Year
-	most := client.DefaultCaps
-	fmt.Fprintf(w, "  any 30 days, at worst %d answers\t%s\t%s\n", month.Answers, paidMonth.words(), month.words())
-	fmt.Fprintf(w, "  any 365 days, at worst %d answers\t%s\t%s\n", year.Answers, paidYear.words(), year.words())
-	fmt.Fprintf(w, "  the same year, though everyone colludes\t%s\t%s\n", paidYear.local(), year.local())
-	fmt.Fprintf(w, "  the cap of a device\t\tepsilon %.4g in %d days\n", most.Window.Epsilon, int(most.Period.Hours()/24))
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "\nOf an installation: three devices of a person, or a reinstall, pay each.")
-	if err := found.writeExact(out); err != nil {
-		return err
-	}
-	if len(found.More) == 0 {
-		_, err := fmt.Fprintln(out, "Nothing more is asked than before.")
-		return err
-	}
-	fmt.Fprintln(out, "\nMore is asked than before:")
-	for _, more := range found.More {
-		fmt.Fprintf(out, "  %s\n", sanitize.Text(more))
-	}
-	if found.By != "" {
-		_, err := fmt.Fprintf(out, "Reviewed by %s.\n", sanitize.Text(found.By))
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\nSomebody who may decide adds this to confetti.toml:\n\n[[reviewed]]\nchange = %q\nby = \"\"\non = \"\"\nsays = \"\"\n", found.Change)
-	return err
-}
-
-// useless is an error above which a round tells next to nothing.
-const useless = 0.25
-
-// writeExact says how exact the numbers of a round will be.
-func (found found) writeExact(out io.Writer) error {
-	if len(found.Exact) == 0 {
-		return nil
-	}
-	fmt.Fprintln(out, "\nHow exact a round is, of as many people as it needs")
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, e := range found.Exact {
-		said := fmt.Sprintf("a share to within %.2g in 100", 100*e.Error)
-		if e.Error > useless {
-			said = "next to nothing: " + said
-		}
-		fmt.Fprintf(w, "  %s\tof %d people\t%s\n", e.Name, e.People, said)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(out, "  (intervals of 95 %: four times as many people halve them)")
-	return err
-}
-
-func (c cost) words() string {
-	if c.Answers == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("epsilon %.4g, delta %.2g", c.Epsilon, c.Delta)
-}
-
-func (c cost) local() string {
-	switch {
-	case c.Answers == 0:
-		return "-"
-	case c.Local < 0:
-		return "no limit"
-	case !(account.Guarantee{Epsilon: c.Local, Adjacency: account.Replacement}).Meaningful():
-		return fmt.Sprintf("epsilon %.4g, %s", c.Local, account.NoProtection)
-	}
-	return fmt.Sprintf("epsilon %.4g", c.Local)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/protocol/design"
 )
 
-// price is what one installation pays for a season of a group.
+// price states what one installation pays for a season of a group.
 type price struct {
 	Key     string  `json:"plan"`    // "week", or "week/languages" of one that is alone
 	Metrics int     `json:"metrics"` // how many it asks
@@ -28,7 +28,7 @@ type price struct {
 	spends  account.Spending
 }
 
-// due is a season with its price.
+// due dates a price by the days of its season.
 type due struct {
 	at plan.Times
 	price
@@ -42,7 +42,7 @@ func seasons(p price, from, until int) (all []due) {
 	return all
 }
 
-// far is how many seasons are priced beyond what is signed: enough for each start of a year in the calendar.
+// far counts the seasons that are priced beyond the signed ones. A year that begins anywhere in the calendar is covered.
 const far = 60
 
 // goesOn adds the seasons from one on, as if they were asked for ever.
