@@ -358,15 +358,19 @@ func between(low, high float64) string {
 	return numerals.FormatDecimals(math.Floor(1000*low)/10, 1) + " to " + numerals.FormatDecimals(math.Ceil(1000*high)/10, 1)
 }
 
-// Filled returns rounds in their order, and says of numbers between them that are in no release that they are not here.
-func Filled(rounds []Round) (all []Round) {
+// Filled returns rounds in their order, and says of numbers between them that are in no release that they are not here. It
+// refuses a number that no study has.
+func Filled(rounds []Round) (all []Round, err error) {
 	rounds = slices.Clone(rounds)
 	slices.SortFunc(rounds, func(a, b Round) int { return cmp.Compare(a.Number, b.Number) })
 	for _, r := range rounds {
+		if r.Number < 1 || r.Number > plan.MaxRounds {
+			return nil, fmt.Errorf("round %d: a study has the rounds 1 to %d", r.Number, plan.MaxRounds)
+		}
 		for n := len(all); n > 0 && all[n-1].Number+1 < r.Number; n++ {
 			all = append(all, Round{Number: all[n-1].Number + 1, Missing: "no release of it is here"})
 		}
 		all = append(all, r)
 	}
-	return all
+	return all, nil
 }

@@ -263,7 +263,7 @@ func TestAPageOfTrends(t *testing.T) {
 	if spans([]int{1, 2, 3, 7}) != "Rounds 1 to 3, 7" || spans([]int{4}) != "Round 4" {
 		t.Error(spans([]int{1, 2, 3, 7}), spans([]int{4}))
 	}
-	if filled := Filled([]Round{{Number: 5}, {Number: 2}}); len(filled) != 4 || filled[1].Number != 3 || filled[2].Missing == "" {
+	if filled, err := Filled([]Round{{Number: 5}, {Number: 2}}); err != nil || len(filled) != 4 || filled[1].Number != 3 || filled[2].Missing == "" {
 		t.Errorf("%+v", filled)
 	}
 }
@@ -380,5 +380,17 @@ func TestNumbersAreThoseThatCanBe(t *testing.T) {
 		if got := (Point{Share: c.estimate, Low: c.low, High: c.high}).Possible(); got != c.want {
 			t.Errorf("%v is shown as %v", c, got)
 		}
+	}
+}
+
+// A number that no study has is refused: whoever writes a list of rounds would else decide how many are laid out.
+func TestNumbersOfNoRoundAreRefused(t *testing.T) {
+	for _, number := range []int{-1, 0, plan.MaxRounds + 1, 1 << 40} {
+		if all, err := Filled([]Round{{Number: 1}, {Number: number}}); err == nil {
+			t.Errorf("round %d is taken, as one of %d", number, len(all))
+		}
+	}
+	if all, err := Filled([]Round{{Number: 1}, {Number: plan.MaxRounds}}); err != nil || len(all) != plan.MaxRounds {
+		t.Errorf("the last round: %d, %v", len(all), err)
 	}
 }

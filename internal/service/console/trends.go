@@ -131,7 +131,10 @@ func (a *reader) followed(ctx context.Context, all []analyzerd.Plan) (rounds []t
 		}
 		rounds = append(rounds, one)
 	}
-	return trend.Filled(rounds), apart, nil
+	if rounds, err = trend.Filled(rounds); err != nil {
+		return nil, nil, fmt.Errorf("the analyzer's list: %w", err)
+	}
+	return rounds, apart, nil
 }
 
 // round reads what a trend needs of a released round: no promise is computed, since none is shown.

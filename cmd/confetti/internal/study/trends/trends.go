@@ -181,7 +181,10 @@ func readRounds(dir string) (study, title string, rounds []trend.Round, err erro
 		}
 		rounds = append(rounds, one)
 	}
-	return study, title, trend.Filled(rounds), nil
+	if rounds, err = trend.Filled(rounds); err != nil {
+		return "", "", nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return study, title, rounds, nil
 }
 
 func withdrawn(r trend.Round, at time.Time, reason string) trend.Round {
