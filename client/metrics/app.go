@@ -28,6 +28,8 @@ type App struct {
 	registry Registry
 	metrics  map[string]Metric // that are asked now; nil: the app is not open
 	pending  map[string]value  // what was counted since it was kept last
+	arms     map[string]arm    // as they were kept last
+	first    map[string]bool   // experiments that showed their first arm without a draw, since it was kept last
 }
 
 var errClosed = errors.New("metrics: the app is not open")
@@ -36,11 +38,14 @@ var errClosed = errors.New("metrics: the app is not open")
 // CI in the environment or with client.Off it does nothing, and the app stays closed: a build server would be a
 // new person each time.
 func (a *App) Start(o client.Options) (stop func() error, err error) {
-	if flag.Lookup("test.v") != nil || os.Getenv("CI") != "" || os.Getenv(client.Off) != "" {
+	if flag.Lookup("test.v") != nil || os.Getenv("CI") != "" || off() {
 		return func() error { return nil }, nil
 	}
 	return a.start(o)
 }
+
+// off reports that a device is switched off.
+func off() bool { return os.Getenv(client.Off) != "" }
 
 // start does what Start does, wherever it is.
 func (a *App) start(o client.Options) (stop func() error, err error) {
@@ -95,7 +100,7 @@ func (a *App) Open(o client.Options) error {
 	if some, err := kept(o.Store); err != nil {
 		return err
 	} else if some {
-		if err := change(o.Store, func(s *state) error { return s.open(registry, listed) }); err != nil {
+		if err := a.change(o.Store, func(s *state) error { return s.open(registry, listed) }); err != nil {
 			return err
 		}
 	}
@@ -103,6 +108,21 @@ func (a *App) Open(o client.Options) error {
 	defer a.mu.Unlock()
 	a.options, a.registry, a.metrics, a.pending = o, registry, listed, map[string]value{}
 	return nil
+}
+
+// change is change, and notes which arms are kept.
+func (a *App) change(store client.Store, f func(*state) error) error {
+	var arms map[string]arm
+	err := change(store, func(s *state) error {
+		defer func() { arms = s.Arms }()
+		return f(s)
+	})
+	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.arms = arms
+	}
+	return err
 }
 
 // Close keeps what was counted, and counts no more. What waits stays in the store.
@@ -129,25 +149,38 @@ func (a *App) Consent(agreed bool) error {
 			return err
 		}
 	}
-	a.take()
+	taken, first := a.take(), a.takeFirst()
 	o, r, listed := a.opened()
 	if listed == nil {
 		return errClosed
 	}
 	if !agreed {
 		// What is kept goes first: who is interrupted in between keeps nothing of somebody who has said no.
-		if err := change(o.Store, func(s *state) error { s.forget(); return nil }); err != nil {
+		err := a.change(o.Store, func(s *state) error {
+			s.showed(first, listed)
+			s.expose(taken)
+			s.forget()
+			return nil
+		})
+		if err != nil {
+			a.restoreFirst(first)
 			return err
 		}
 		return client.Consent(o.Store, false)
 	}
 	if err := client.Consent(o.Store, true); err != nil {
+		a.restoreFirst(first)
 		return err
 	}
-	return change(o.Store, func(s *state) error {
+	err := a.change(o.Store, func(s *state) error {
+		s.showed(first, listed)
 		s.agree(listed, o.Now())
 		return s.open(r, listed)
 	})
+	if err != nil {
+		a.restoreFirst(first)
+	}
+	return err
 }
 
 // New returns in words what is asked that the person has not agreed to: at first all of it, later what an update has
@@ -171,7 +204,7 @@ func (a *App) New() ([]string, error) {
 }
 
 // Record counts by name, for scripts: a whole number for a counter, a number for a number, a text for a category or
-// a string, and a text for one item of a set. It refuses a name that is not listed and a value of another type. A value outside the
+// a string, and a text for one item of a set, a step of a sequence or an outcome of an experiment. It refuses a name that is not listed and a value of another type. A value outside the
 // metric's domain is counted as such, and Record says so.
 func (a *App) Record(name string, v any) error {
 	switch v := v.(type) {
@@ -180,7 +213,7 @@ func (a *App) Record(name string, v any) error {
 	case float64:
 		return a.count(name, true, value{N: v}, "number")
 	case string:
-		return a.count(name, true, value{Text: v}, "category", "set", "string")
+		return a.count(name, true, value{Text: v}, "category", "set", "string", "sequence", "experiment")
 	}
 	return fmt.Errorf("metrics: %s: a %T is no value of a metric: give a whole number, a number or a text", plan.Quoted(name), v)
 }
@@ -203,6 +236,9 @@ func (a *App) count(name string, strict bool, v value, kinds ...string) error {
 		return fmt.Errorf("metrics: %s is a %s, and takes no value of this type", name, m.Kind)
 	}
 	v, err := m.fits(v)
+	if m.Kind == "sequence" && v.Some {
+		v.steps = []stepped{{a.options.Now(), v.Text}}
+	}
 	if v.Some {
 		a.pending[name] = m.add(a.pending[name], v)
 	}
@@ -213,7 +249,7 @@ func (a *App) count(name string, strict bool, v value, kinds ...string) error {
 func (a *App) counted() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.pending) > 0
+	return len(a.pending)+len(a.first) > 0
 }
 
 // take returns what is pending, which it is no more.
@@ -236,6 +272,24 @@ func (a *App) restore(taken map[string]value) {
 			}
 			a.pending[name] = v
 		}
+	}
+}
+
+// takeFirst returns which experiments showed their first arm without a draw, which are to be kept.
+func (a *App) takeFirst() map[string]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := a.first
+	a.first = nil
+	return taken
+}
+
+// restoreFirst makes pending again what could not be kept.
+func (a *App) restoreFirst(taken map[string]bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for name := range taken {
+		a.shown(name)
 	}
 }
 
@@ -290,3 +344,14 @@ type String struct {
 
 // Set keeps the text.
 func (s String) Set(text string) { _ = s.App.count(s.Name, false, value{Text: text}, "string") }
+
+// Sequence keeps how far somebody came of some steps, in their order.
+type Sequence[V ~string] struct {
+	App  *App
+	Name string
+}
+
+// Step keeps that this happened.
+func (s Sequence[V]) Step(step V) {
+	_ = s.App.count(s.Name, false, value{Text: string(step)}, "sequence")
+}

@@ -52,5 +52,36 @@ func Next(every string, at time.Time) int {
 	return season
 }
 
+// MaxQuarters bounds the crowds of a season. More, or weeks, would be half a name: a crowd is public beside its sender's address.
+const MaxQuarters = 8
+
+// quarter returns the number of a time's quarter, counted from the first of the year 0.
+func quarter(at time.Time) int { return at.UTC().Year()*4 + int(at.UTC().Month()-1)/3 }
+
+// quarters returns the names of so many crowds of a season: its first quarter and later, those before, and all that are
+// earlier; none of 0.
+func quarters(every string, season, n int) (names []string) {
+	first, _ := asked(every, season, 1)
+	name := func(q int) string { return fmt.Sprintf("%d-Q%d", q/4, q%4+1) }
+	last := quarter(first)
+	for i := range n {
+		switch q := last - n + 1 + i; i {
+		case 0:
+			names = append(names, "before "+name(q+1))
+		case n - 1:
+			names = append(names, name(q)+" on")
+		default:
+			names = append(names, name(q))
+		}
+	}
+	return names
+}
+
+// crowd returns which of so many crowds of a season somebody is in who agreed first at a time.
+func crowd(every string, season, n int, since time.Time) string {
+	first, _ := asked(every, season, 1)
+	return quarters(every, season, n)[min(max(0, quarter(since)-quarter(first)+n-1), n-1)]
+}
+
 // id names a season of a series on a device.
 func id(s Series, season int) string { return fmt.Sprintf("%s/%d", s.Key(), season) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,9 +22,12 @@ const stateName = "metrics"
 // state is what a device keeps. Agreements and values go with consent; seasons never do, nor does the ledger.
 type state struct {
 	App     string               `json:"app"`
-	Version int                  `json:"version"` // of the highest registry
-	Seen    time.Time            `json:"seen"`    // what the clock showed last
-	Agreed  map[string]agreement `json:"agreed"`  // by metric
+	Version int                  `json:"version"`         // of the highest registry
+	Seen    time.Time            `json:"seen"`            // what the clock showed last
+	First   time.Time            `json:"first,omitzero"`  // the quarter of the first yes
+	Agreed  map[string]agreement `json:"agreed"`          // by metric
+	Arms    map[string]arm       `json:"arms,omitempty"`  // by experiment
+	Ahead   map[string]value     `json:"ahead,omitempty"` // by sequence: one that will be over in a season that is not drawn yet
 	Seasons map[string]*season   `json:"seasons"`
 }
 
@@ -61,6 +65,10 @@ type value struct {
 	N     float64  `json:"n,omitempty"`
 	Text  string   `json:"text,omitempty"`
 	Items []string `json:"items,omitempty"`
+	// Of a sequence N is how many steps it has reached, and Since when it began.
+	Since time.Time `json:"since,omitzero"`
+	Arm   string    `json:"-"` // of an experiment, whose outcome Text is
+	steps []stepped // that are not kept yet
 }
 
 // load returns what is kept.
@@ -118,6 +126,7 @@ func (s *state) open(r Registry, listed map[string]Metric) error {
 	}
 	s.App, s.Version = r.App, r.Version
 	s.retire(listed)
+	s.draw(listed)
 	return nil
 }
 
@@ -129,6 +138,10 @@ func (s *state) retire(listed map[string]Metric) {
 			delete(s.Agreed, name)
 		}
 	}
+	maps.DeleteFunc(s.Arms, func(name string, a arm) bool {
+		return gone(name) || a.Arm != "" && !slices.Contains(listed[name].Arms, a.Arm)
+	})
+	maps.DeleteFunc(s.Ahead, func(name string, _ value) bool { return gone(name) })
 	for _, one := range s.Seasons {
 		for name := range one.Kept {
 			if gone(name) {
@@ -147,11 +160,16 @@ func (s *state) agree(listed map[string]Metric, now time.Time) {
 			s.Agreed[name] = before[name]
 		}
 	}
+	if s.First.IsZero() {
+		at := now.UTC()
+		s.First = time.Date(at.Year(), (at.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
+	}
 }
 
 // forget deletes every value and agreement.
 func (s *state) forget() {
-	s.Agreed = map[string]agreement{}
+	s.Agreed, s.Ahead, s.First = map[string]agreement{}, nil, time.Time{}
+	s.leave()
 	for _, one := range s.Seasons {
 		one.Kept = nil
 	}
@@ -160,9 +178,29 @@ func (s *state) forget() {
 // counts reports whether the device counted the metric in the whole of a period that began then, and the person has
 // agreed to it as its series asks it. Who agrees to another one in between says nothing of this one any more.
 func (s *state) counts(m Metric, listed map[string]Metric, from time.Time) bool {
+	if m.Kind == "sequence" {
+		from, _ = m.began(from, from)
+	}
 	a, agreed := s.Agreed[m.Name]
 	now, still := listed[m.Name]
 	return agreed && still && now.Kind == m.Kind && a.To == m.hash() && !a.Since.After(from) && !m.Ended(from)
+}
+
+// says returns what a device says of a metric of a period, given what was kept of all that its series asks.
+func (s *state) says(m Metric, series Series, kept map[string]value, listed map[string]Metric, from, until time.Time) any {
+	v, some := kept[m.Name]
+	whole := s.counts(m, listed, from)
+	switch m.Kind {
+	case "table":
+		return s.cross(m, series, kept, listed, from, until)
+	case "experiment":
+		if v.Arm = s.drawn(m, until); v.Arm == "" {
+			some = false
+		} else if some = true; v.Text == "" {
+			v.Text = m.Outcomes[0]
+		}
+	}
+	return m.answer(v, some, whole)
 }
 
 // fits returns the value as the metric keeps it, and says if it is outside its domain. One with nothing to keep is
@@ -181,6 +219,14 @@ func (m Metric) fits(v value) (value, error) {
 	case "string":
 		if n := m.length(v.Text); n < 1 || n > m.Longest {
 			return value{}, fmt.Errorf("metrics: %s takes texts of 1 to %d characters of its alphabet, and this is none: it is not kept", m.Name, m.Longest)
+		}
+	case "sequence":
+		if !slices.Contains(m.Steps, v.Text) {
+			return value{}, fmt.Errorf("metrics: %s has %d steps, and this is none of them: it is not kept", m.Name, len(m.Steps))
+		}
+	case "experiment":
+		if !slices.Contains(m.Outcomes, v.Text) {
+			return value{}, fmt.Errorf("metrics: %s has %d outcomes, and this is none of them: it is not kept", m.Name, len(m.Outcomes))
 		}
 	default:
 		if !slices.Contains(m.Values, v.Text) {
@@ -228,11 +274,21 @@ func (m Metric) add(before, v value) value {
 		}
 		return all
 	}
+	if m.Kind == "sequence" {
+		return value{Some: true, steps: m.append(before.steps, v.steps)}
+	}
 	if !before.Some {
 		return v
 	}
 	v.Some = true
 	switch {
+	case m.Kind == "experiment":
+		if slices.Index(m.Outcomes, v.Text) < slices.Index(m.Outcomes, before.Text) {
+			v.Text = before.Text
+		}
+		if !before.Since.IsZero() {
+			v.Since = before.Since
+		}
 	case m.Kind == "counter":
 		v.N = math.Min(before.N+v.N, math.MaxInt32)
 	case m.Keep == "highest":
@@ -255,14 +311,24 @@ func (m Metric) answer(v value, some, whole bool) any {
 	switch {
 	case m.Kind == "string" && !(some && whole):
 		return strings.Repeat("?", m.Longest+1) // too long: the plan says one reserved string of those without any
+	case whole && !some && (m.Kind == "sequence" || m.Kind == "experiment"):
+		return none
 	case !whole, !some && m.Kind != "counter":
 		return unset
+	case m.Kind == "sequence":
+		return m.reached()[min(len(m.Steps), max(1, int(v.N)))-1]
+	case m.Kind == "experiment":
+		return v.Arm + " / " + v.Text
 	case m.Kind == "category", m.Kind == "string":
 		return v.Text
 	}
-	cell := 0
-	for cell < len(m.Edges) && v.N >= m.Edges[cell] {
+	return m.cell(m.cellOf(v.N))
+}
+
+// cellOf returns the cell of a number.
+func (m Metric) cellOf(n float64) (cell int) {
+	for cell < len(m.Edges) && n >= m.Edges[cell] {
 		cell++
 	}
-	return m.cell(cell)
+	return cell
 }

@@ -31,7 +31,7 @@ import (
 // Metric is one thing that an app may be asked.
 type Metric struct {
 	Name   string    `json:"name"`
-	Kind   string    `json:"kind"`             // "counter", "category", "number", "set", "string"
+	Kind   string    `json:"kind"`             // one of ofKind
 	Values []string  `json:"values,omitempty"` // category, set: the domain
 	Edges  []float64 `json:"edges,omitempty"`  // counter, number: where a cell begins, beside the lowest
 	Keep   string    `json:"keep,omitempty"`   // number: "last", "highest" or "lowest" of the period
@@ -39,20 +39,36 @@ type Metric struct {
 	// Of a string: its characters (none: any text, in bytes of UTF-8), and how many it has at most.
 	Alphabet string `json:"alphabet,omitempty"`
 	Longest  int    `json:"longest,omitempty"`
-	Every    string `json:"every"` // "day", "week", "month"
-	Why      string `json:"why"`   // as people are told
-	Owner    string `json:"owner"`
-	Ends     string `json:"ends"` // a day, such as 2027-06-30: the last that may be asked of
+	// Of a sequence: what happens in this order, within how long of the first, and from when on the others count:
+	// "7d" or "12h" after the first.
+	Steps  []string `json:"steps,omitempty"`
+	Within string   `json:"within,omitempty"`
+	After  string   `json:"after,omitempty"`
+	// Of a table: two other metrics of the same period, without their reason, owner and end, and with edges of its own.
+	Of []Metric `json:"of,omitempty"`
+	// Of an experiment: the device draws one of the arms. Of the outcomes in a period the one listed last counts; the
+	// first is that of a device on which none happened.
+	Arms     []string `json:"arms,omitempty"`
+	Outcomes []string `json:"outcomes,omitempty"`
+	Every    string   `json:"every,omitempty"` // "day", "week", "month"
+	Why      string   `json:"why,omitempty"`   // as people are told
+	Owner    string   `json:"owner,omitempty"`
+	Ends     string   `json:"ends,omitempty"` // a day, such as 2027-06-30: the last that may be asked of
 }
 
 // ofKind lists what a metric may be.
-var ofKind = []string{"counter", "category", "number", "set", "string"}
+var ofKind = []string{"counter", "category", "number", "set", "string", "sequence", "table", "experiment"}
 
-// unset is what a device says that did not count for the whole period.
-const unset = "unset"
+const (
+	// unset is what a device says that did not count for the whole period.
+	unset = "unset"
 
-// other stands in the store for a value that the metric does not list.
-const other = "other"
+	// none is what a device says on which a sequence did not begin, or that is in no arm of an experiment.
+	none = "none"
+
+	// other stands in the store for a value that the metric does not list.
+	other = "other"
+)
 
 var named = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
@@ -65,6 +81,7 @@ func (m Metric) Validate() error {
 		}
 	}
 	require(named.MatchString(m.Name), "a name is of small letters, digits and _, begins with a letter and has at most 40 characters")
+	require(m.Name != "crowd", "the name crowd is taken: plans ask by it in which crowd a device is")
 	require(slices.Contains(ofKind, m.Kind), "kind must be one of %s", strings.Join(ofKind, ", "))
 	listed := m.Kind == "category" || m.Kind == "set"
 	require(listed == (len(m.Values) > 0), "values are of a category and a set, which need them")
@@ -79,7 +96,12 @@ func (m Metric) Validate() error {
 	for _, p := range ps {
 		require(false, "%s", p)
 	}
-	require(!slices.Contains(m.Values, unset) && !slices.Contains(m.Values, other), "the values %q and %q are added: choose other words", unset, other)
+	for _, v := range slices.Concat(m.Values, m.Steps, m.Arms, m.Outcomes) {
+		require(v != unset && v != other && v != none, "the values %q, %q and %q are added: choose other words", unset, other, none)
+	}
+	m.validateSequence(require)
+	m.validateTable(require)
+	m.validateExperiment(require)
 	require((m.Kind == "number") == slices.Contains([]string{"last", "highest", "lowest"}, m.Keep), "keep is of a number, and is last, highest or lowest")
 	require((m.Kind == "set") == (m.Most >= 1 && m.Most <= len(m.Values)), "most is of a set: how many items a device may say, at most as many as there are")
 	require(slices.Contains(periods, m.Every), "every must be one of %s", strings.Join(periods, ", "))
@@ -114,6 +136,12 @@ func (m Metric) Cells() []string {
 		return append(slices.Clone(m.Values), unset)
 	case "set", "string":
 		return slices.Clone(m.Values)
+	case "sequence":
+		return slices.Concat([]string{none}, m.reached(), []string{unset})
+	case "table":
+		return append(pairs(m.Of[0].held(), m.Of[1].held()), unset)
+	case "experiment":
+		return append(pairs(m.Arms, m.Outcomes), none, unset)
 	}
 	cells := make([]string, 0, len(m.Edges)+2)
 	for i := range len(m.Edges) + 1 {
@@ -157,6 +185,12 @@ func (m Metric) Says() string {
 		asks = fmt.Sprintf("a text of up to %d characters of %s", m.Longest, m.Alphabet)
 	case m.Kind == "string":
 		asks = fmt.Sprintf("any text of up to %d bytes", m.Longest)
+	case m.Kind == "sequence":
+		asks = m.saysSequence()
+	case m.Kind == "table":
+		asks = fmt.Sprintf("%s (%s) with %s (%s) at once, or unset", m.Of[0].Name, strings.Join(m.Of[0].held(), ", "), m.Of[1].Name, strings.Join(m.Of[1].held(), ", "))
+	case m.Kind == "experiment":
+		asks = m.saysExperiment()
 	}
 	return fmt.Sprintf("%s. Each %s: %s. Ends %s.", strings.TrimSuffix(m.Why, "."), m.Every, asks, m.Ends)
 }
@@ -170,7 +204,7 @@ func (m Metric) hash() string {
 
 // attribute returns what a plan asks of the metric.
 func (m Metric) attribute() plan.Attribute {
-	a := plan.Attribute{Name: m.Name, Kind: "categories", Values: m.Cells(), Others: m.Kind == "category"}
+	a := plan.Attribute{Name: m.Name, Kind: "categories", Values: m.Cells(), Others: m.Kind == "category" || slices.ContainsFunc(m.Of, func(o Metric) bool { return o.Kind == "category" })}
 	if m.Kind == "set" {
 		a.Kind, a.Most, a.Others = "set", m.Most, true
 	}
@@ -203,7 +237,9 @@ type Series struct {
 	From    int        `json:"from"`    // the first season, counted from 5 January 2026
 	Until   int        `json:"until"`   // the last one
 	Metrics []Metric   `json:"metrics"` // of one period; one that is alone is by itself
-	Study   plan.Study `json:"study"`   // of each season, but for its times
+	Study   plan.Study `json:"study"`   // of each season, but for its times and crowds
+	// Quarters is how many crowds there are by the quarter in which somebody agreed first; 0: one crowd, of everybody.
+	Quarters int `json:"quarters,omitempty"`
 }
 
 // Key names the series that follow each other: one a period, and one a metric that is alone.
@@ -218,6 +254,7 @@ func (s Series) Key() string {
 func (s Series) Of(season int) plan.Study {
 	of := s.Study
 	of.Times = Times(s.Metrics[0].Every, season)
+	of.Plan.Crowd.Names = quarters(s.Metrics[0].Every, season, s.Quarters)
 	return of
 }
 
@@ -235,7 +272,7 @@ func (s Series) validate() error {
 	}
 	var errs []error
 	for i, m := range s.Metrics {
-		errs = append(errs, m.Validate())
+		errs = append(errs, m.Validate(), m.tabled(s.Metrics))
 		if m.Every != s.Metrics[0].Every || m.Alone() && len(s.Metrics) > 1 {
 			errs = append(errs, fmt.Errorf("metric %s: its series asks of another period, or of others beside it", plan.Quoted(m.Name)))
 		}
@@ -246,11 +283,14 @@ func (s Series) validate() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	if s.Quarters != 0 && (s.Quarters < 2 || s.Quarters > MaxQuarters || s.Metrics[0].Kind == "string") {
+		return fmt.Errorf("a series has 2 to %d crowds of quarters or none, and of strings none", MaxQuarters)
+	}
 	of := s.Of(s.From)
 	if err := of.Validate(); err != nil {
 		return err
 	}
-	if of.Takes != plan.TakesOne || of.Rounds != Rounds(s.Metrics[0].Every) || of.Plan.Budget.Adjacency != "replacement" || len(of.Plan.Crowd.Names) > 0 {
+	if of.Takes != plan.TakesOne || of.Rounds != Rounds(s.Metrics[0].Every) || of.Plan.Budget.Adjacency != "replacement" || len(s.Study.Plan.Crowd.Names) > 0 {
 		return errors.New("the study is not of one answer a season, for everybody, under replacement")
 	}
 	// What is asked follows from the metrics, but for the numbers of the noise, which the promise speaks of.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func (a *App) Step(ctx context.Context) (next time.Time, err error) {
 	}
 	now := o.Now()
 	next = now.Add(wake)
-	if os.Getenv(client.Off) != "" {
+	if off() {
 		a.take()
 		return next, client.ErrOff
 	}
@@ -83,20 +82,23 @@ func (a *App) keep() error {
 	if err != nil {
 		return err
 	}
-	taken := a.take()
+	taken, first := a.take(), a.takeFirst()
 	var back error
-	err = change(o.Store, func(s *state) error {
+	err = a.change(o.Store, func(s *state) error {
 		if now.Before(s.Seen.Add(-backwards)) {
 			back = fmt.Errorf("metrics: the device's clock shows %s, and showed %s before: it was set back; what was said is not said again", now.UTC().Format(time.RFC3339), s.Seen.UTC().Format(time.RFC3339))
 		}
 		if len(s.Agreed) > 0 { // before, the device keeps nothing, not even when it was used
 			s.Seen = now.UTC()
 		}
+		s.showed(first, listed)
+		s.expose(taken)
 		for name, one := range drawn {
 			if s.Seasons[name] == nil {
 				s.Seasons[name] = one
 			}
 		}
+		s.begun(r, listed, taken, now)
 		open := map[string]bool{}
 		for _, series := range r.Series {
 			for number := range current(series, now) {
@@ -113,6 +115,7 @@ func (a *App) keep() error {
 	})
 	if err != nil {
 		a.restore(taken)
+		a.restoreFirst(first)
 	}
 	return errors.Join(err, back)
 }
@@ -124,20 +127,84 @@ func (s *state) record(series Series, number int, listed map[string]Metric, take
 		return
 	}
 	from, until := asked(series.Metrics[0].Every, number, one.Round)
-	if now.Before(from) || !now.Before(until) {
-		return
-	}
 	for _, m := range series.Metrics {
 		v, some := taken[m.Name]
 		if !some || !s.counts(m, listed, from) {
 			continue
 		}
 		before, was := one.Kept[m.Name]
-		before.Some = was
+		switch {
+		case m.Kind == "sequence":
+			earliest, latest := m.began(from, until)
+			if v, some = m.follow(before, was, v.steps, earliest, latest); !some {
+				continue
+			}
+		case now.Before(from) || !now.Before(until), m.Kind == "experiment" && (v.Text == "" || s.Arms[m.Name].Since.IsZero()):
+			continue
+		default:
+			before.Some = was
+			v = m.add(before, v)
+			v.Since = time.Time{} // of an experiment its arm has it
+		}
 		if one.Kept == nil {
 			one.Kept = map[string]value{}
 		}
-		one.Kept[m.Name] = m.add(before, v)
+		one.Kept[m.Name] = v
+	}
+}
+
+// expose notes since when arms are shown.
+func (s *state) expose(taken map[string]value) {
+	for name, a := range s.Arms {
+		if v := taken[name]; a.Arm != "" && a.Since.IsZero() && !v.Since.IsZero() {
+			a.Since = v.Since.UTC()
+			s.Arms[name] = a
+		}
+	}
+}
+
+// begun follows the sequences that will be over in the first period of the season that comes next: nobody has drawn it yet. Once it
+// is drawn they go where its values are kept, or are forgotten.
+func (s *state) begun(r Registry, listed map[string]Metric, taken map[string]value, now time.Time) {
+	for name, m := range listed {
+		if m.Kind != "sequence" {
+			continue
+		}
+		v, some := s.Ahead[name]
+		if season := Next(m.Every, v.Since); some && Next(m.Every, now) != season {
+			s.arrive(r, m, v, season, now)
+			delete(s.Ahead, name)
+			some = false
+		}
+		if _, agreed := s.Agreed[name]; !agreed {
+			continue
+		}
+		earliest, latest := m.began(asked(m.Every, Next(m.Every, now), 1))
+		if v, some = m.follow(v, some, taken[name].steps, earliest, latest); some {
+			if s.Ahead == nil {
+				s.Ahead = map[string]value{}
+			}
+			s.Ahead[name] = v
+		}
+	}
+}
+
+// arrive keeps a sequence that began before a season, if the device has drawn the first period of it.
+func (s *state) arrive(r Registry, m Metric, v value, season int, now time.Time) {
+	for _, series := range r.Series {
+		for number := range current(series, now) {
+			one := s.Seasons[id(series, number)]
+			if number != season || one == nil || one.Round != 1 || one.Said || one.Over || one.Study != series.study(number) {
+				continue
+			}
+			if !slices.ContainsFunc(series.Metrics, func(o Metric) bool { return o.Name == m.Name && o.hash() == m.hash() }) {
+				continue
+			}
+			if one.Kept == nil {
+				one.Kept = map[string]value{}
+			}
+			one.Kept[m.Name] = v
+		}
 	}
 }
 
@@ -204,8 +271,10 @@ func (a *App) settle(ctx context.Context, series Series, number int, now time.Ti
 	}
 	answers := client.Answers{}
 	for _, m := range series.Metrics {
-		v, some := one.Kept[m.Name]
-		answers[m.field()] = m.answer(v, some, s.counts(m, listed, from))
+		answers[m.field()] = s.says(m, series, one.Kept, listed, from, until)
+	}
+	if series.Quarters > 0 {
+		answers["crowd"] = crowd(series.Metrics[0].Every, number, series.Quarters, s.First)
 	}
 	c, err := client.Open(signed, with)
 	if err != nil {

@@ -139,6 +139,7 @@ func compare(f file, r metrics.Registry, at, today time.Time) (found, error) {
 		if err != nil {
 			return found, err
 		}
+		one.Quarters = s.Quarters
 		found.Before = append(found.Before, one)
 	}
 	if found.paid, err = found.of.signed(r); err != nil {
@@ -259,6 +260,9 @@ func (found *found) rises(f file, r metrics.Registry, at time.Time) error {
 		signed := ahead(r, p.Key, metrics.Next(p.every, at))
 		if len(signed) == 0 {
 			found.more("each %s costs epsilon %.4g a season, and cost nothing before", p.Key, p.Epsilon)
+			if p.Quarters > 0 {
+				found.more("each %s tells whoever takes the answer in which of %d quarters somebody agreed first", p.Key, p.Quarters)
+			}
 			continue
 		}
 		was := price{Epsilon: math.Inf(1), Delta: math.Inf(1)}
@@ -276,6 +280,9 @@ func (found *found) rises(f file, r metrics.Registry, at time.Time) error {
 			if n.p > n.was*(1+noted) {
 				found.more("each %s costs more a season: %s %.4g, and %.4g before", p.Key, n.what, n.p, n.was)
 			}
+		}
+		if p.Quarters > 0 && !slices.ContainsFunc(signed, func(s metrics.Series) bool { return s.Quarters >= p.Quarters }) {
+			found.more("each %s tells whoever takes the answer in which of %d quarters somebody agreed first", p.Key, p.Quarters)
 		}
 		if p.Minimum < was.Minimum {
 			found.more("each %s is released of fewer people: %d, and %d before", p.Key, p.Minimum, was.Minimum)
@@ -299,7 +306,7 @@ func (found *found) colluding(f file, r metrics.Registry, key string, last metri
 	slices.SortFunc(days, time.Time.Compare)
 	for i, day := range slices.CompactFunc(days, time.Time.Equal) {
 		now := f.groups(day)[key]
-		was := group{budget: budget{last.Study.Plan.Budget.Epsilon, last.Study.Plan.Budget.Delta, last.Study.Plan.Crowd.Minimum}}
+		was := group{budget: budget{last.Study.Plan.Budget.Epsilon, last.Study.Plan.Budget.Delta, last.Study.Plan.Crowd.Minimum, now.budget.Crowds}}
 		for _, m := range r.Metrics {
 			if (metrics.Series{Metrics: []metrics.Metric{m}}).Key() == key && !m.Ended(day) {
 				was.metrics = append(was.metrics, m)

@@ -24,7 +24,7 @@ func declaring(change func(*file)) file {
 	used, theme := one, one
 	used.Kind, used.Edges = "counter", []float64{1, 5}
 	theme.Kind, theme.Values = "category", []string{"light", "dark"}
-	f := file{Version: 1, App: "editor", Publishers: []string{"somebody"}, Week: &budget{1, 1e-7, 2000}, Metric: map[string]declared{"used": used, "theme": theme}}
+	f := file{Version: 1, App: "editor", Publishers: []string{"somebody"}, Week: &budget{Epsilon: 1, Delta: 1e-7, Minimum: 2000}, Metric: map[string]declared{"used": used, "theme": theme}}
 	if change != nil {
 		change(&f)
 	}

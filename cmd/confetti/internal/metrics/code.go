@@ -67,16 +67,45 @@ func (c code) Run(std terminal.Streams) error {
 
 // call is a metric as the app calls it.
 type call struct {
-	metrics.Metric
-	Go    string     // its variable
-	Type  string     // of the package that counts
-	Of    string     // the type of its values; "": it takes a number
-	Words []constant // what it may be
+	Name  string
+	Go    string // its variable
+	Type  string // of the package that counts; "": it follows from others, and there is nothing to call
+	Of    []typed
+	First string // of an experiment: the constant of its first arm
+	Said  string
+}
+
+// typed is a type of values; a metric without any takes numbers or texts.
+type typed struct {
+	Go    string
+	Words []constant
 	Said  string
 }
 
 // constant is one of its values.
 type constant struct{ Go, Value string }
+
+// typesOf returns the types of a metric's values, without their constants' names.
+func typesOf(m metrics.Metric, name string) []typed {
+	of := func(suffix, said string, words []string) typed {
+		t := typed{Go: name + suffix, Said: said}
+		for i, w := range words {
+			if !slices.Contains(words[:i], w) {
+				t.Words = append(t.Words, constant{name + camel(w), w})
+			}
+		}
+		return t
+	}
+	switch m.Kind {
+	case "category", "set":
+		return []typed{of("Value", "is what %s may be", m.Values)}
+	case "sequence":
+		return []typed{of("Step", "is a step of %s", m.Steps)}
+	case "experiment":
+		return []typed{of("Arm", "is what %s shows", m.Arms), of("Outcome", "is what happens in %s", m.Outcomes)}
+	}
+	return nil
+}
 
 // generate returns the Go file of a registry.
 func generate(r metrics.Registry, publishers []string, pkg, file string) ([]byte, error) {
@@ -94,21 +123,24 @@ func generate(r metrics.Registry, publishers []string, pkg, file string) ([]byte
 		if kind := metrics.Question([]metrics.Metric{m}).Kind; !slices.Contains(links, kind) {
 			links = append(links, kind)
 		}
-		c := call{Metric: m, Go: camel(m.Name), Said: m.Says(), Type: map[string]string{"counter": "Counter", "category": "Category", "number": "Number", "set": "Set", "string": "String"}[m.Kind]}
+		c := call{Name: m.Name, Go: camel(m.Name), Said: m.Says(), Type: map[string]string{"counter": "Counter", "category": "Category", "number": "Number", "set": "Set", "string": "String", "sequence": "Sequence", "experiment": "Experiment"}[m.Kind]}
 		if err := take(c.Go, m.Name); err != nil {
 			return nil, err
 		}
-		if len(m.Values) > 0 {
-			if c.Of = c.Go + "Value"; take(c.Of, m.Name+"'s type") != nil {
-				return nil, fmt.Errorf("%s: its type would be called %s, as another is: name it otherwise", m.Name, c.Of)
+		c.Of = typesOf(m, c.Go)
+		for i, t := range c.Of {
+			if take(t.Go, m.Name+"'s type") != nil {
+				return nil, fmt.Errorf("%s: its type would be called %s, as another is: name it otherwise", m.Name, t.Go)
+			}
+			c.Of[i].Said = fmt.Sprintf(t.Said, c.Go)
+			for _, one := range t.Words {
+				if err := take(one.Go, fmt.Sprintf("%q of %s", one.Value, m.Name)); err != nil {
+					return nil, err
+				}
 			}
 		}
-		for _, v := range m.Values {
-			one := constant{c.Go + camel(v), v}
-			if err := take(one.Go, fmt.Sprintf("%q of %s", v, m.Name)); err != nil {
-				return nil, err
-			}
-			c.Words = append(c.Words, one)
+		if m.Kind == "experiment" {
+			c.First = c.Of[0].Words[0].Go
 		}
 		calls = append(calls, c)
 	}

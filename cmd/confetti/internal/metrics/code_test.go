@@ -25,7 +25,12 @@ func every() metrics.Registry {
 	number.Name, number.Kind, number.Edges, number.Keep, number.Why = "start_seconds", "number", []float64{0.5, 1, 2.5}, "highest", "Whether starting got slower"
 	set.Name, set.Kind, set.Values, set.Most, set.Why = "languages", "set", []string{"go", "rust", "c++"}, 2, "Which highlighters to keep"
 	text.Name, text.Kind, text.Alphabet, text.Longest, text.Why = "failing_plugin", "string", "abcdefghijklmnopqrstuvwxyz-", 12, "Which plugins break that we do not know"
-	return metrics.Registry{App: "editor", Version: 1, Metrics: []metrics.Metric{counter, text, set, number, category}}
+	funnel, retention, table, welcome := one, one, one, one
+	funnel.Name, funnel.Kind, funnel.Steps, funnel.Within, funnel.Why = "export_funnel", "sequence", []string{"opened", "previewed", "exported"}, "7d", "Where export is given up"
+	retention.Name, retention.Kind, retention.Steps, retention.After, retention.Within, retention.Why = "retention", "sequence", []string{"opened", "opened"}, "2d", "5d", "Who comes back"
+	table.Name, table.Kind, table.Of, table.Why = "size_by_theme", "table", []metrics.Metric{number.Axis([]float64{1}), category.Axis(nil)}, "Whether dark starts slower"
+	welcome.Name, welcome.Kind, welcome.Arms, welcome.Outcomes, welcome.Why = "new_welcome", "experiment", []string{"old", "new"}, []string{"nothing", "stayed", "paid"}, "Whether the new welcome keeps people"
+	return metrics.Registry{App: "editor", Version: 1, Metrics: []metrics.Metric{funnel, counter, text, set, welcome, retention, table, number, category}}
 }
 
 func TestCodeOfEveryKindIsGolden(t *testing.T) {
@@ -47,6 +52,11 @@ func TestCodeOfEveryKindIsGolden(t *testing.T) {
 
 // What is written compiles beside calls of an app, in the module that it is of.
 func TestCodeCompilesBesideItsCalls(t *testing.T) {
+	for _, m := range every().Metrics {
+		if err := m.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
 	text, err := generate(every(), []string{"ed25519:xGfVCbufU22lJGj4nJ5R4j4dQVIKkD-dEvm7JF6EHRI"}, "counts", "confetti.registry.json")
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +101,12 @@ func TestCalls(t *testing.T) {
 	StartSeconds.Set(1.2)
 	Languages.Add(LanguagesC)
 	FailingPlugin.Set("vim-mode")
+	ExportFunnel.Step(ExportFunnelPreviewed)
+	Retention.Step(RetentionOpened)
+	if NewWelcome.Arm() == NewWelcomeNew {
+		t.Error("before the person has agreed the new welcome is shown")
+	}
+	NewWelcome.Outcome(NewWelcomePaid)
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -99,9 +115,10 @@ func TestCalls(t *testing.T) {
 
 func TestCodeRefusesNamesThatCollide(t *testing.T) {
 	for name, change := range map[string]func(*metrics.Registry){
-		"two values": func(r *metrics.Registry) { r.Metrics[4].Values = []string{"a b", "a-b"} },
-		"its own":    func(r *metrics.Registry) { r.Metrics[0].Name = "start" },
-		"no letter":  func(r *metrics.Registry) { r.Metrics[4].Values = []string{"dark", "++"} },
+		"two values":           func(r *metrics.Registry) { r.Metrics[8].Values = []string{"a b", "a-b"} },
+		"its own":              func(r *metrics.Registry) { r.Metrics[1].Name = "start" },
+		"an arm as an outcome": func(r *metrics.Registry) { r.Metrics[4].Outcomes = []string{"nothing", "new"} },
+		"no letter":            func(r *metrics.Registry) { r.Metrics[8].Values = []string{"dark", "++"} },
 	} {
 		r := every()
 		change(&r)

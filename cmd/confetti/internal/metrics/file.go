@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,29 +31,53 @@ type file struct {
 	Reviewed   []review            `json:"reviewed"`
 }
 
-// budget is what an installation pays a season, and how many people a round needs.
+// budget is what an installation pays a season, and how many people a round needs, in each crowd.
 type budget struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 	Minimum int     `json:"minimum"`
+	Crowds  string  `json:"crowds"` // "4 quarters": by that in which somebody agreed first
+}
+
+// quarters returns how many crowds there are; 0: one, of everybody.
+func (b budget) quarters() (n int, err error) {
+	if b.Crowds == "" {
+		return 0, nil
+	}
+	number, unit, _ := strings.Cut(b.Crowds, " ")
+	n, err = strconv.Atoi(number)
+	switch {
+	case strings.HasPrefix(unit, "week") || strings.HasPrefix(unit, "day"):
+		return 0, errors.New("crowds by the week or day of an installation are refused: a crowd is public beside its sender's address, and a week is half a name. Quarters are taken")
+	case err != nil || unit != "quarters" || n < 2 || n > metrics.MaxQuarters:
+		return 0, fmt.Errorf(`crowds is such as "4 quarters", from 2 to %d: those in which people agreed first, and each needs its minimum`, metrics.MaxQuarters)
+	}
+	return n, nil
 }
 
 // declared is a metric; one that is alone has a budget of its own.
 type declared struct {
-	Kind    string    `json:"kind"`
-	Values  []string  `json:"values"`
-	Edges   []float64 `json:"edges"`
-	Keep    string    `json:"keep"`
-	Most    int       `json:"most"`
-	Letters string    `json:"alphabet"`
-	Longest int       `json:"longest"`
-	Every   string    `json:"every"`
-	Why     string    `json:"why"`
-	Owner   string    `json:"owner"`
-	Ends    string    `json:"ends"`
-	Epsilon float64   `json:"epsilon"`
-	Delta   float64   `json:"delta"`
-	Minimum int       `json:"minimum"`
+	Kind     string               `json:"kind"`
+	Values   []string             `json:"values"`
+	Edges    []float64            `json:"edges"`
+	Keep     string               `json:"keep"`
+	Most     int                  `json:"most"`
+	Letters  string               `json:"alphabet"`
+	Longest  int                  `json:"longest"`
+	Steps    []string             `json:"steps"`
+	Within   string               `json:"within"`
+	After    string               `json:"after"`
+	Of       []string             `json:"of"`     // of a table: two metrics
+	Coarse   map[string][]float64 `json:"coarse"` // of a table: other edges of these
+	Arms     []string             `json:"arms"`
+	Outcomes []string             `json:"outcomes"`
+	Every    string               `json:"every"`
+	Why      string               `json:"why"`
+	Owner    string               `json:"owner"`
+	Ends     string               `json:"ends"`
+	Epsilon  float64              `json:"epsilon"`
+	Delta    float64              `json:"delta"`
+	Minimum  int                  `json:"minimum"`
 }
 
 // review is somebody's word that more may be asked than before.
@@ -99,9 +124,8 @@ func (f file) validate() error {
 	require(len(f.Publishers) > 0, "publishers is missing: the public key of who signs (confetti keys show)")
 	require(len(f.Metric) > 0, "there is no [metric.NAME]")
 	for _, name := range slices.Sorted(maps.Keys(f.Metric)) {
-		d := f.Metric[name]
-		m := d.metric(name)
-		if err := m.Validate(); err != nil {
+		d, m := f.Metric[name], f.metric(name)
+		if err := errors.Join(f.tabled(name), m.Validate()); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -124,6 +148,10 @@ func (b budget) validate(of string) error {
 	if !(b.Epsilon > 0) || !(b.Delta > 0 && b.Delta < 1) || b.Minimum < 1 || b.Minimum > plan.MaxCrowd {
 		return fmt.Errorf("%s: it needs an epsilon above 0, a delta between 0 and 1, and a minimum of people from 1 to %d", of, plan.MaxCrowd)
 	}
+	_, err := b.quarters()
+	if err != nil {
+		return fmt.Errorf("%s: %w", of, err)
+	}
 	return nil
 }
 
@@ -131,18 +159,50 @@ func (f file) period(every string) *budget {
 	return map[string]*budget{"day": f.Day, "week": f.Week, "month": f.Month}[every]
 }
 
-func (d declared) own() budget { return budget{d.Epsilon, d.Delta, d.Minimum} }
+func (d declared) own() budget { return budget{Epsilon: d.Epsilon, Delta: d.Delta, Minimum: d.Minimum} }
 
-func (d declared) metric(name string) metrics.Metric {
-	return metrics.Metric{Name: name, Kind: d.Kind, Values: d.Values, Edges: d.Edges, Keep: d.Keep, Most: d.Most, Alphabet: d.Letters, Longest: d.Longest, Every: d.Every, Why: d.Why, Owner: d.Owner, Ends: d.Ends}
+// metric returns what is declared by a name.
+func (f file) metric(name string) metrics.Metric {
+	d := f.Metric[name]
+	m := metrics.Metric{
+		Name: name, Kind: d.Kind, Values: d.Values, Edges: d.Edges, Keep: d.Keep, Most: d.Most, Alphabet: d.Letters, Longest: d.Longest,
+		Steps: d.Steps, Within: d.Within, After: d.After, Arms: d.Arms, Outcomes: d.Outcomes, Every: d.Every, Why: d.Why, Owner: d.Owner, Ends: d.Ends,
+	}
+	for _, of := range d.Of {
+		if of != name {
+			m.Of = append(m.Of, f.metric(of).Axis(d.Coarse[of]))
+		}
+	}
+	return m
+}
+
+// tabled refuses a table of what is not declared, or ends earlier.
+func (f file) tabled(name string) error {
+	var errs []error
+	d := f.Metric[name]
+	for _, of := range d.Of {
+		switch o, declared := f.Metric[of]; {
+		case !declared:
+			errs = append(errs, fmt.Errorf("metric %s: there is no [metric.%s], of which it is a table", plan.Quoted(name), of))
+		case o.Kind == "table":
+			errs = append(errs, fmt.Errorf("metric %s: a table of the table %s: name two other metrics", plan.Quoted(name), of))
+		case o.Every != d.Every || o.Ends < d.Ends:
+			errs = append(errs, fmt.Errorf("metric %s: it is of %s, which is asked of another period or ends earlier", plan.Quoted(name), of))
+		}
+	}
+	for of, edges := range d.Coarse {
+		if !slices.Contains(d.Of, of) || len(f.Metric[of].Edges) == 0 || len(edges) == 0 {
+			errs = append(errs, fmt.Errorf("metric %s: coarse gives edges to %s, which is no counter or number that it is of", plan.Quoted(name), plan.Quoted(of)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // groups returns what is asked of a time, by the keys of series.
 func (f file) groups(at time.Time) map[string]group {
 	all := map[string]group{}
 	for _, name := range slices.Sorted(maps.Keys(f.Metric)) {
-		d := f.Metric[name]
-		m := d.metric(name)
+		d, m := f.Metric[name], f.metric(name)
 		if m.Ended(at) {
 			continue
 		}

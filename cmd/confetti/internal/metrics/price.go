@@ -24,8 +24,10 @@ type price struct {
 	Delta   float64 `json:"delta"`
 	Local   float64 `json:"local"` // though everyone colludes; negative: no limit
 	Minimum int     `json:"minimum"`
-	every   string
-	spends  account.Spending
+	// Quarters is how many crowds there are, by that in which somebody agreed first.
+	Quarters int `json:"quarters,omitempty"`
+	every    string
+	spends   account.Spending
 }
 
 // due dates a price by the days of its season.
@@ -176,7 +178,9 @@ func (all prices) group(app, key string, g group) (price, error) {
 	if err != nil {
 		return price{}, err
 	}
-	return all.study(key, g.metrics, study)
+	one, err := all.study(key, g.metrics, study)
+	one.Quarters, _ = g.budget.quarters() // the file was validated
+	return one, err
 }
 
 // signed returns the seasons of a registry by the keys of its series, as if the last ones went on for ever.

@@ -197,8 +197,9 @@ func (f file) plan(old metrics.Registry, like plan.Plan, coordinator relay.SignK
 			if err != nil {
 				return next, nil, err
 			}
-			one := metrics.Series{From: season, Until: season, Metrics: g.metrics, Study: study}
-			if n := len(all); n > 0 && all[n-1].Until == season-1 && reflect.DeepEqual(all[n-1].Metrics, one.Metrics) && reflect.DeepEqual(all[n-1].Study, one.Study) {
+			quarters, _ := g.budget.quarters() // the file was validated
+			one := metrics.Series{From: season, Until: season, Metrics: g.metrics, Study: study, Quarters: quarters}
+			if n := len(all); n > 0 && all[n-1].Until == season-1 && all[n-1].Quarters == quarters && reflect.DeepEqual(all[n-1].Metrics, one.Metrics) && reflect.DeepEqual(all[n-1].Study, one.Study) {
 				all[n-1].Until = season
 			} else {
 				all = append(all, one)

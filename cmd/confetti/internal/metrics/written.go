@@ -36,7 +36,11 @@ func (found found) write(out io.Writer) error {
 		if !there {
 			return "-"
 		}
-		return fmt.Sprintf("epsilon %.4g, delta %.2g", p.Epsilon, p.Delta)
+		text := fmt.Sprintf("epsilon %.4g, delta %.2g", p.Epsilon, p.Delta)
+		if p.Quarters > 0 {
+			text += fmt.Sprintf(", in %d crowds", p.Quarters)
+		}
+		return text
 	}
 	for _, p := range found.Now {
 		before, there := was[p.Key]
