@@ -78,10 +78,10 @@ type Client struct {
 func Open(signed plan.Signed, o Options) (*Client, error) {
 	o = o.withDefaults()
 	if err := errors.Join(o.Caps.Validate(), o.stores()); err != nil {
-		return nil, fmt.Errorf("client: %w", err)
+		return nil, as("bad-options", fmt.Errorf("client: %w", err))
 	}
 	if o.Delay < NoDelay || o.Wait < 0 || o.SpoolBytes < 0 || o.SpoolAge < 0 || o.LedgerBytes < 0 || o.LedgerAge < 0 {
-		return nil, errors.New("client: an option is negative")
+		return nil, as("bad-options", errors.New("client: an option is negative"))
 	}
 	if err := signed.Verify(o.Publishers); err != nil {
 		return nil, err
@@ -91,16 +91,16 @@ func Open(signed plan.Signed, o Options) (*Client, error) {
 	}
 	proto, err := protocol.New(signed.Plan)
 	if err != nil {
-		return nil, err
+		return nil, as("promise", err)
 	}
 	found, err := o.check(proto, signed.Study)
 	if err != nil {
-		return nil, err
+		return nil, as("promise", err)
 	}
 	c := &Client{options: o, cost: costs(found.Charge, found.Question), affords: (*Ledger).afford, statements: found.Statements, signed: signed, hash: proto.Hash, name: hex.EncodeToString(proto.Hash[:]), rand: rng.New(), now: o.Now, wait: wait}
 	if signed.Study != nil && signed.Study.Takes == plan.TakesAll {
 		if err := c.cost.study(proto, *signed.Study); err != nil {
-			return nil, err
+			return nil, as("promise", err)
 		}
 	}
 	if needsState(signed.Plan) {
@@ -260,7 +260,8 @@ func (c *Client) Answer(v question.Value) error {
 // value returns what is answered, where answers are by name.
 func (c *Client) value(v question.Value) (question.Value, error) {
 	if named, is := v.(Answers); is {
-		return named.value(c.pipeline.protocol.Question)
+		v, err := named.value(c.pipeline.protocol.Question)
+		return v, as("bad-answers", err)
 	}
 	return v, nil
 }

@@ -318,7 +318,7 @@ func (l *Ledger) said(study string) (events, last int) {
 func ReadLedger(store Store) (*Ledger, error) {
 	j, compacted, records, err := journal.Read(store)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("client: there is no ledger in %v: the device has answered nothing yet, or another place is meant", store)
+		return nil, as("nothing-kept", fmt.Errorf("client: there is no ledger in %v: the device has answered nothing yet, or another place is meant", store))
 	}
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
 func FetchURL(ctx context.Context, address string, o Options) (plan.Signed, Options, error) {
 	service, study, name, ok := addressed(address)
 	if !ok {
-		return plan.Signed{}, o, errors.New("client: not an address of a plan or a study, such as https://analyzer.example/v1/plans/ and 64 hexadecimal digits")
+		return plan.Signed{}, o, as("bad-options", errors.New("client: not an address of a plan or a study, such as https://analyzer.example/v1/plans/ and 64 hexadecimal digits"))
 	}
 	if err := o.stores(); err != nil {
 		return plan.Signed{}, o, fmt.Errorf("client: %w", err)

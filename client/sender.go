@@ -62,7 +62,7 @@ func newSender(p plan.Plan, o Options) (*sender, error) {
 	by := &relayed{o.Transport, map[string]relay{}}
 	s := &sender{bearer: o.Bearer, transport: by}
 	if strings.ContainsAny(o.Bearer, " \t\r\n\"") {
-		return nil, errors.New("client: the bearer token has blanks or quotes: copy it whole and alone")
+		return nil, as("bad-options", errors.New("client: the bearer token has blanks or quotes: copy it whole and alone"))
 	}
 	tasks, err := tasksOf(p)
 	if err != nil {

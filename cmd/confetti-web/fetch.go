@@ -11,6 +11,7 @@ import (
 	"syscall/js"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/client/embed"
 )
 
 // fetch is the client.Transport of browsers. A browser adds headers of its own, such as
@@ -72,7 +73,7 @@ func why(address string, err error) error {
 	if silent != nil {
 		return fmt.Errorf("%w: %s: %w", errAway, u.Host, err)
 	}
-	return fmt.Errorf("%w %s: %s: %w", errOrigin, js.Global().Get("origin").String(), u.Host, err)
+	return &embed.Error{As: embed.Origin, Err: fmt.Errorf("%w %s: %s: %w", errOrigin, js.Global().Get("origin").String(), u.Host, err)}
 }
 
 type eof struct{}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"syscall/js"
 
-	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/internal/client/embed"
 )
 
 // promise runs f, which may wait, and is what becomes of it. Its errors are JavaScript's,
@@ -23,7 +21,7 @@ func promise(f func() (any, error)) js.Value {
 			result, err := f()
 			if err != nil {
 				e := js.Global().Get("Error").New(err.Error())
-				e.Set("code", code(err))
+				e.Set("code", embed.Code(err))
 				reject.Invoke(e)
 				return
 			}
@@ -54,34 +52,6 @@ func await(p js.Value) (js.Value, error) {
 	p.Call("then", kept, broken)
 	o := <-done
 	return o.value, o.err
-}
-
-// codes are what a program may branch on.
-var codes = []struct {
-	err  error
-	code string
-}{
-	{client.ErrNotOptedIn, "not-opted-in"}, {client.ErrAnswered, "answered"}, {client.ErrNotOpen, "not-open"}, {client.ErrClosed, "closed"},
-	{client.ErrCredential, "credential"}, {client.ErrFull, "full"}, {client.ErrDelayed, "delay"}, {plan.ErrUntrusted, "publisher"},
-	{errOrigin, "origin"}, {errAway, "unreachable"},
-}
-
-func code(err error) string {
-	for _, c := range codes {
-		if errors.Is(err, c.err) {
-			return c.code
-		}
-	}
-	if _, ok := errors.AsType[*client.SpentError](err); ok {
-		return "spent"
-	}
-	if _, ok := errors.AsType[*client.DroppedError](err); ok {
-		return "dropped"
-	}
-	if p, ok := errors.AsType[*wire.Problem](err); ok && p.Code != "" {
-		return string(p.Code)
-	}
-	return "failed"
 }
 
 // array returns what a Uint8Array holds.

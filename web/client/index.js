@@ -51,15 +51,46 @@
  * @property {string} [next] When deliver may get on.
  * @property {string} [why] It waits.
  * @property {string} [said] What the device said, for a sentence that begins with "you said": "green, blue; one such word in five is the coin's". It is in the ledger too, and not what was answered.
- * @property {string} [code] Of a wait, as of a DeviceError: "delay", "full", "unreachable", "origin", "credential" and others.
+ * @property {Code} [code] Of a wait, as of a DeviceError: "delay", "full", "unreachable", "origin", "credential" and others.
  * @property {boolean} [fits] Whether the plan has room for the answer; if not, what it has for such an answer is sent. It is there where this device has drawn the answer since it was opened. Show it to nobody else.
  */
 
 /** @typedef {Record<string, string | number | (string | number)[]>} Answers By the names that the plan asks by. */
 
-/** An error of the device. Its code is one to branch on: "credential", "origin", "unreachable", "publisher", "full", "not-opted-in", "answered", "not-open", "closed", "spent", "dropped", "ended", one of docs/wire-http.md, or "failed". docs/browsers.md has what to do about each. */
+/**
+ * What a program branches on; docs/embedding.md has what each says, and what to do about it.
+ * @typedef {(
+ * | "bad-options"
+ * | "bad-answers"
+ * | "not-opted-in"
+ * | "off"
+ * | "answered"
+ * | "not-open"
+ * | "closed"
+ * | "other-round"
+ * | "spent"
+ * | "dropped"
+ * | "publisher"
+ * | "promise"
+ * | "unreachable"
+ * | "certificate"
+ * | "origin"
+ * | "credential"
+ * | "full"
+ * | "delay"
+ * | "refused"
+ * | "nothing-kept"
+ * | "cancelled"
+ * | "ended"
+ * | "forked"
+ * | "bug"
+ * | "failed"
+ * )} Code
+ */
+
+/** An error of the device. */
 export class DeviceError extends Error {
-  /** @param {string} message @param {string} code */
+  /** @param {string} message @param {Code} code */
   constructor(message, code) {
     super(message);
     this.name = "DeviceError";

@@ -1,5 +1,5 @@
 // Package words writes what a device has agreed to, spent and said as sentences for its owner. Used by
-// internal/client/page, cmd/confetti-web and cmd/confetti/internal.
+// internal/client and cmd/confetti/internal.
 package words
 
 import (
