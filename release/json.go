@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/strictjson"
@@ -102,6 +103,61 @@ func (r Release) WriteJSON(w io.Writer) error {
 	return nil
 }
 
+var (
+	errLarge  = fmt.Errorf("reading the release: larger than %d MB, so it is not one of ours", maxJSON>>20)
+	errUnsaid = errors.New("reading the release: it does not say whether it is synthetic")
+)
+
+// otherwise says why a text is no release: a newer file is called newer, and not malformed.
+func otherwise(data []byte, bad error) error {
+	var version struct {
+		Schema int `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return fmt.Errorf("reading the release: not a JSON release: %w", err)
+	}
+	if version.Schema != schema {
+		return fmt.Errorf("reading the release: schema %d, but this version reads schema %d: its page has what it says, or use the confetti that wrote it", version.Schema, schema)
+	}
+	return fmt.Errorf("reading the release: %w", bad)
+}
+
+// Head reads of what WriteJSON wrote its plan, time, source and headline, and with detail its sections. It takes the rest for
+// JSON and looks at none of it: whoever shows that, or its guarantees, calls Read.
+func Head(text []byte, detail bool) (Release, error) {
+	if len(text) > maxJSON {
+		return Release{}, errLarge
+	}
+	var h struct {
+		Schema    int       `json:"schema"`
+		Plan      string    `json:"plan"`
+		Created   time.Time `json:"created"`
+		Synthetic *bool     `json:"synthetic"`
+		Source    Source    `json:"source"`
+		Headline  []Metric  `json:"headline"`
+	}
+	if bad := json.Unmarshal(text, &h); bad != nil || h.Schema != schema {
+		return Release{}, otherwise(text, bad)
+	}
+	if h.Synthetic == nil {
+		return Release{}, errUnsaid
+	}
+	r := Release{Plan: h.Plan, Created: h.Created, Synthetic: *h.Synthetic, Source: h.Source, Headline: h.Headline}
+	if detail {
+		var d struct {
+			Sections []Section `json:"sections"`
+		}
+		if err := json.Unmarshal(text, &d); err != nil {
+			return Release{}, otherwise(text, err)
+		}
+		r.Sections = d.Sections
+	}
+	if err := found(func(v *validator) { v.head(r) }); err != nil {
+		return Release{}, fmt.Errorf("reading the release: %w", err)
+	}
+	return r, nil
+}
+
 // Read reads what WriteJSON wrote, and no words. Unknown keys, another schema, text after the
 // document and numbers that do not pass Validate are errors.
 func Read(r io.Reader) (Release, error) {
@@ -110,24 +166,14 @@ func Read(r io.Reader) (Release, error) {
 		return Release{}, fmt.Errorf("reading the release: %w", err)
 	}
 	if len(data) > maxJSON {
-		return Release{}, fmt.Errorf("reading the release: larger than %d MB, so it is not one of ours", maxJSON>>20)
-	}
-	// The version comes first, so that a newer file is called newer and not malformed.
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return Release{}, fmt.Errorf("reading the release: not a JSON release: %w", err)
-	}
-	if version.Schema != schema {
-		return Release{}, fmt.Errorf("reading the release: schema %d, but this version reads schema %d: its page has what it says, or use the confetti that wrote it", version.Schema, schema)
+		return Release{}, errLarge
 	}
 	var d document
-	if err := strictjson.JSON(data, &d); err != nil {
-		return Release{}, fmt.Errorf("reading the release: %w", err)
+	if bad := strictjson.JSON(data, &d); bad != nil || d.Schema != schema {
+		return Release{}, otherwise(data, bad)
 	}
 	if d.Synthetic == nil {
-		return Release{}, errors.New("reading the release: it does not say whether it is synthetic")
+		return Release{}, errUnsaid
 	}
 	d.Release.Synthetic = *d.Synthetic
 	for _, g := range d.Guarantees {

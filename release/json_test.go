@@ -194,6 +194,48 @@ func TestReadRefuses(t *testing.T) {
 		if _, err := Read(strings.NewReader(data)); err == nil {
 			t.Errorf("%s: read without an error", name)
 		}
+		if _, err := Head([]byte(data), false); err == nil {
+			t.Errorf("%s: the head is read without an error", name)
+		}
+	}
+}
+
+// What Head returns is what Read does, and it refuses what is wrong of that. The rest it leaves to Read.
+func TestHeadIsThatOfTheWhole(t *testing.T) {
+	good := written(t, sample())
+	whole, err := Read(bytes.NewReader(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Release{Plan: whole.Plan, Created: whole.Created, Synthetic: whole.Synthetic, Source: whole.Source, Headline: whole.Headline}
+	for _, detail := range []bool{false, true} {
+		if detail {
+			want.Sections = whole.Sections
+		}
+		got, err := Head(good, detail)
+		if d := cmp.Diff(want, got); err != nil || d != "" {
+			t.Errorf("%v: %s", err, d)
+		}
+	}
+	for old, c := range map[string]struct {
+		new, want string
+		detail    bool
+	}{
+		`"schema": 3`:             {`"schema": 2`, "use the confetti that wrote it", false},
+		`"synthetic": true,`:      {``, "whether it is synthetic", false},
+		`"source": "simulation",`: {``, "source is none of", false},
+		`"plan": "9f`:             {`"plan": "9`, "plan is not a SHA-256", false},
+		`"value": 40000`:          {`"value": 1e999`, "1e999", false},
+		`"level": 0.95`:           {`"level": 2`, "headline[0].level is outside", false},
+		"\"key\": \"World\"\n":    {"\"key\": \"World\", \"value\": 3\n", "has both text and a number", true},
+	} {
+		text := strings.Replace(string(good), old, c.new, 1)
+		if _, err := Head([]byte(text), c.detail); err == nil || !strings.Contains(err.Error(), c.want) || text == string(good) {
+			t.Errorf("%s: got %v, want %q", old, err, c.want)
+		}
+		if _, err := Read(strings.NewReader(text)); err == nil {
+			t.Errorf("%s: Read takes what Head refuses", old)
+		}
 	}
 }
 
@@ -246,9 +288,13 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"schema": 3, "synthetic": false, "guarantees": [{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		costlimit.Heap(t, costlimit.Factor, len(data), func() {
+			head, refused := Head(data, true)
 			r, err := Read(bytes.NewReader(data))
 			if err != nil {
 				return
+			}
+			if refused != nil || head.Plan != r.Plan || len(head.Headline) != len(r.Headline) {
+				t.Fatalf("its head is not that of the whole: %v", refused)
 			}
 			again, err := Read(bytes.NewReader(written(t, r)))
 			if err != nil {

@@ -27,14 +27,25 @@ func (r Release) Validate() error { return r.validate(true) }
 
 // validate looks at the words of a release too, where it is asked to.
 func (r Release) validate(words bool) error {
+	return found(func(v *validator) { v.release(r, words) })
+}
+
+// found returns what is wrong. Where all is well no field is named, since names cost more than looking does.
+func found(look func(*validator)) error {
 	var v validator
-	v.finite(reflect.ValueOf(r), "")
+	if look(&v); len(v.problems) == 0 {
+		return nil
+	}
+	v = validator{named: true}
+	look(&v)
+	return errors.Join(v.problems...)
+}
+
+func (v *validator) release(r Release, words bool) {
+	v.worded = words
+	v.head(r)
 	v.require(!words || strings.TrimSpace(r.Title) != "", "title", "is empty: words follow from the plan")
 	v.require(!words || strings.TrimSpace(r.Question) != "", "question", "is empty: words follow from the plan")
-	sum, err := hex.DecodeString(r.Plan)
-	v.require(err == nil && len(sum) == 32, "plan", "is not a SHA-256 in 64 hex digits")
-	v.require(!r.Created.IsZero() && r.Created.Year() > 0 && r.Created.Year() < 10000, "created", "is not a date")
-	v.require(r.Source == Collection || r.Source == Trial || r.Source == Simulation || r.Source == OwnTable, "source", "is none of collection, trial, simulation, table")
 	v.require((r.Source == OwnTable) == (r.Ledger != nil), "ledger", "is of a table alone, and of every table")
 	if l := r.Ledger; l != nil {
 		v.require(l.Releases >= 1 && l.Epsilon > 0 && l.Delta > 0 && l.Delta < 1, "ledger", "is no number of releases, or no cap")
@@ -57,10 +68,7 @@ func (r Release) validate(words bool) error {
 		v.require(round.Number >= 1 && (i == 0 || round.Number > r.Rounds[i-1].Number), fmt.Sprintf("rounds[%d].number", i), "does not rise from 1")
 		v.require(round.Dropped >= 0 && !slices.ContainsFunc(round.Without, func(crowd int) bool { return crowd < 1 || crowd > len(r.Crowds) }), fmt.Sprintf("rounds[%d]", i), "lacks what is no number of fragments, or no crowd")
 	}
-	v.worded = words
-	v.metrics(r.Headline, "headline")
 	v.metrics(r.Cost, "cost")
-	v.sections(r.Sections, "sections")
 	v.sections(r.Protection, "protection")
 	v.names(r)
 	figures := map[string]bool{} // each is a file of its name
@@ -68,7 +76,17 @@ func (r Release) validate(words bool) error {
 		v.require(!figures[f.Name], "figure "+f.Name, "has the name of an earlier one")
 		figures[f.Name] = true
 	}
-	return errors.Join(v.problems...)
+}
+
+// head looks at what Head reads.
+func (v *validator) head(r Release) {
+	v.finite(reflect.ValueOf(r), "")
+	sum, err := hex.DecodeString(r.Plan)
+	v.require(err == nil && len(sum) == 32, "plan", "is not a SHA-256 in 64 hex digits")
+	v.require(!r.Created.IsZero() && r.Created.Year() > 0 && r.Created.Year() < 10000, "created", "is not a date")
+	v.require(r.Source == Collection || r.Source == Trial || r.Source == Simulation || r.Source == OwnTable, "source", "is none of collection, trial, simulation, table")
+	v.metrics(r.Headline, "headline")
+	v.sections(r.Sections, "sections")
 }
 
 // names requires that each finding has one of its own: its words follow from it.
@@ -77,7 +95,9 @@ func (v *validator) names(r Release) {
 	once := func(path, name, key string) {
 		at := path + "\x00" + name + "\x00" + key
 		v.require(name != "", path+".name", "is empty")
-		v.require(!seen[at], path, fmt.Sprintf("has two findings of one name, %q", name))
+		if seen[at] {
+			v.require(false, path, fmt.Sprintf("has two findings of one name, %q", name))
+		}
 		seen[at] = true
 	}
 	for _, m := range r.Headline {
@@ -102,6 +122,15 @@ func (v *validator) names(r Release) {
 type validator struct {
 	problems []error
 	worded   bool
+	named    bool // fields have names; without them what is found may be none, and is looked at again
+}
+
+// in names an element of a list.
+func (v *validator) in(path string, i int) string {
+	if !v.named {
+		return ""
+	}
+	return fmt.Sprintf("%s[%d]", path, i)
 }
 
 func (v *validator) require(ok bool, path, problem string) {
@@ -127,14 +156,18 @@ func (v *validator) finite(x reflect.Value, path string) {
 		}
 	case reflect.Slice:
 		for i := range x.Len() {
-			v.finite(x.Index(i), fmt.Sprintf("%s[%d]", path, i))
+			v.finite(x.Index(i), v.in(path, i))
 		}
 	case reflect.Struct:
 		for i := range x.NumField() {
-			f := x.Type().Field(i)
-			if !f.IsExported() {
+			if !x.Field(i).CanInterface() {
 				continue // time.Time
 			}
+			if !v.named {
+				v.finite(x.Field(i), "")
+				continue
+			}
+			f := x.Type().Field(i)
 			if f.Anonymous {
 				v.finite(x.Field(i), path)
 				continue
@@ -167,7 +200,7 @@ func (v *validator) guarantee(s account.Statement, path string, words bool) {
 
 func (v *validator) metrics(ms []Metric, path string) {
 	for i, m := range ms {
-		p := fmt.Sprintf("%s[%d]", path, i)
+		p := v.in(path, i)
 		v.require(m.Name != "", p+".name", "is empty")
 		v.require(!v.worded || m.Label != "", p+".label", "is empty")
 		v.require(m.Records >= 0, p+".records", "is negative")
@@ -188,10 +221,10 @@ func (v *validator) table(t Table, path string) {
 		width = len(t.Rows[0])
 	}
 	for i, row := range t.Rows {
-		p := fmt.Sprintf("%s.rows[%d]", path, i)
+		p := v.in(path+".rows", i)
 		v.require(len(row) == width && width > 0, p, "does not have one cell per column")
 		for j, c := range row {
-			p := fmt.Sprintf("%s[%d]", p, j)
+			p := v.in(p, j)
 			v.require(c.StdErr >= 0, p+".std_err", "is negative")
 			v.require(c.Value == nil || c.Text == "" && c.Key == "", p, "has both text and a number")
 			if c.Low != nil || c.High != nil {
@@ -212,7 +245,7 @@ func (v *validator) list(l List, path string) {
 	v.require(l.Level >= 0 && l.Level < 1, path+".level", "is outside [0, 1)")
 	v.require(l.Among >= 0 && (l.Level == 0) == (l.Among == 0), path+".among", "is not the number of intervals that hold at once")
 	for i, it := range l.Items {
-		p := fmt.Sprintf("%s.items[%d]", path, i)
+		p := v.in(path+".items", i)
 		v.require(it.StdErr >= 0, p+".std_err", "is negative")
 		v.require(it.Low <= it.High, p, "has a low above its high")
 		v.require(l.Level > 0 || it.Low == 0 && it.High == 0, p, "has an interval, and its list has no level")
@@ -227,7 +260,7 @@ const MaxSeries = 24
 
 // Validate reports the first reason why the figure cannot be published, or nil.
 func (f Figure) Validate() error {
-	v := validator{worded: true}
+	v := validator{worded: true, named: true}
 	if v.figure(f, "figure "+f.Name); len(v.problems) > 0 {
 		return v.problems[0]
 	}
@@ -258,7 +291,7 @@ func (v *validator) figure(f Figure, path string) {
 	v.require((f.Kind == Bars) == (len(f.Categories) > 0), path+".categories", "are for bars, and bars need them")
 	v.require(f.Kind != Bars || !f.X.Log && !f.Y.Log, path, "has bars on a logarithmic axis, whose length means nothing")
 	for i, s := range f.Series {
-		p := fmt.Sprintf("%s.series[%d]", path, i)
+		p := v.in(path+".series", i)
 		v.require(len(s.Y) > 0, p+".y", "is empty")
 		if f.Kind == Bars {
 			v.require(len(s.Y) == len(f.Categories), p+".y", "does not have one number per category")
@@ -269,7 +302,7 @@ func (v *validator) figure(f Figure, path string) {
 		v.require(len(s.Truth) == 0 || len(s.Truth) == len(s.Y), p+".truth", "is not as long as y")
 		v.require(len(s.Low) == len(s.High) && (len(s.Low) == 0 || len(s.Low) == len(s.Y)), p, "has a low or high that is not as long as y")
 		for j := range min(len(s.Low), len(s.High)) {
-			v.require(s.Low[j] <= s.High[j], fmt.Sprintf("%s.low[%d]", p, j), "is above its high")
+			v.require(s.Low[j] <= s.High[j], v.in(p+".low", j), "is above its high")
 		}
 		v.require(len(s.Gaps) == 0 || f.Kind != Bars && f.Kind != Points, p+".gaps", "are of lines")
 		v.require(!f.X.Log || positive(s.X), p+".x", "is not positive on a logarithmic axis")

@@ -314,16 +314,12 @@ func (a *reader) file(ctx context.Context, name, format string) ([]byte, error) 
 // verified reads a signed plan whose signatures are its publishers', whoever they are: pages
 // say who.
 func verified(text []byte) (plan.Signed, error) {
-	signed, err := plan.ParseSigned(text) // for its keys alone
-	if err != nil {
-		return signed, err
-	}
 	u, err := plan.SplitSigned(text)
-	if err == nil {
-		err = u.Verify(plan.Trust(signed.Signers()...))
-	}
 	if err != nil {
-		return signed, err
+		return plan.Signed{}, err
+	}
+	if err := u.Verify(plan.Trust(u.Signers()...)); err != nil {
+		return plan.Signed{}, err
 	}
 	return u.Parse()
 }

@@ -22,7 +22,7 @@ import (
 var hosts = []string{"example.com", "console.example"}
 
 // get asks a console for a page.
-func get(t *testing.T, c http.Handler, path string, head ...string) (*http.Response, string) {
+func get(t testing.TB, c http.Handler, path string, head ...string) (*http.Response, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i+1 < len(head); i += 2 {
@@ -33,7 +33,7 @@ func get(t *testing.T, c http.Handler, path string, head ...string) (*http.Respo
 	return answered(t, c, r)
 }
 
-func answered(t *testing.T, c http.Handler, r *http.Request) (*http.Response, string) {
+func answered(t testing.TB, c http.Handler, r *http.Request) (*http.Response, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	c.ServeHTTP(w, r)

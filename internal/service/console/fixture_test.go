@@ -117,7 +117,7 @@ func (s *services) study(t testing.TB, p plan.Plan, rounds ...[]question.Value) 
 	p = example.Design(t, placed(p))
 	asked := plan.Study{
 		Version: plan.StudyVersion, Plan: p, Rounds: len(rounds) + 2, Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Coordinator: coordinator.Public().String(),
-		Times: plan.Times{Opens: published.Add(-24 * time.Hour), Closes: published.Add(240 * time.Hour)},
+		Times: plan.Times{Opens: published.Add(-24 * time.Hour), Closes: published.Add(time.Duration(max(10, len(rounds)+2)) * 24 * time.Hour)},
 	}
 	if err := errors.Join(errPublisher, errCoordinator, asked.Validate()); err != nil {
 		t.Fatal(err)

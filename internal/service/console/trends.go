@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/trend"
@@ -107,22 +108,44 @@ func follow(rounds []trend.Round, names []string, crowds map[string][]string, no
 	return all
 }
 
+// atOnce is how many rounds are read at once: while one is asked for, others are put together.
+const atOnce = 8
+
 // followed reads the rounds of a study that are decided.
 func (a *reader) followed(ctx context.Context, all []analyzerd.Plan) (rounds []trend.Round, apart []string, err error) {
-	for _, p := range all {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	read, places := make([]*trended, len(all)), make(chan struct{}, atOnce)
+	var reading sync.WaitGroup
+	for i, p := range all {
+		if p.State == analyzerd.Released && p.Withdrawal == nil {
+			places <- struct{}{}
+			reading.Go(func() {
+				defer func() { <-places }()
+				if ctx.Err() != nil {
+					return
+				}
+				var err error
+				if read[i], err = a.round(ctx, p.Plan); err != nil {
+					stop(err)
+				}
+			})
+		}
+	}
+	reading.Wait()
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	for i, p := range all {
 		one := trend.Round{Number: p.Round}
 		one.Times.Closes = p.Closes
 		switch w := p.Withdrawal; {
 		case w != nil:
 			one.Missing = fmt.Sprintf("withdrawn on %s: %s", w.At.UTC().Format("2 January 2006"), w.Reason)
 		case p.State == analyzerd.Released:
-			read, err := a.round(ctx, p.Plan)
-			if err != nil {
-				return nil, nil, err
-			}
-			one = read.Round
-			if read.apart != "" && !slices.Contains(apart, read.apart) {
-				apart = append(apart, read.apart)
+			one = read[i].Round
+			if read[i].apart != "" && !slices.Contains(apart, read[i].apart) {
+				apart = append(apart, read[i].apart)
 			}
 		case p.State == analyzerd.Open || p.State == analyzerd.Closed:
 			continue
@@ -153,7 +176,7 @@ func (a *reader) round(ctx context.Context, name string) (*trended, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := release.Read(bytes.NewReader(text))
+	r, err := release.Head(text, len(signed.Plan.Crowd.Names) > 1) // of whose sections one has the crowds
 	if err == nil && r.Plan != name {
 		err = errors.New("the analyzer gives the release of another plan than was asked for")
 	}

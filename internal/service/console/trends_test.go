@@ -1,11 +1,14 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/release/sheets"
+	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
@@ -52,6 +55,45 @@ func TestAPageAMetric(t *testing.T) {
 	}
 }
 
+// What a round's numbers rest on is its own: a study with one release that was changed, or is of another round, has no trend.
+func TestAChangedReleaseHasNoTrend(t *testing.T) {
+	s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
+	p, people := metrics(2, 3000)
+	study := "/studies/" + s.study(t, p, people, people, people) + "/trends.csv"
+	at := func(round int, format string) string { return base + "/v1/releases/" + s.plans[round].Plan + "." + format }
+	open := func() (int, string) {
+		c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, text := get(t, c, study)
+		return res.StatusCode, text
+	}
+	status, good := open()
+	if status != http.StatusOK {
+		t.Fatal(good)
+	}
+	json, counts := at(1, "json"), at(1, sheets.CountsFile)
+	for name, plant := range map[string]func(){
+		"the release of another round": func() { s.answers[json] = s.answers[at(2, "json")] },
+		"a headline that cannot be":    func() { s.answers[json] = bytes.Replace(s.answers[json], []byte(`"value": 3000`), []byte(`"value": 1e999`), 1) },
+		"a release that is cut off":    func() { s.answers[json] = s.answers[json][:len(s.answers[json])/2] },
+		"counts with a row too few":    func() { s.answers[counts] = s.answers[counts][:bytes.LastIndexByte(bytes.TrimSpace(s.answers[counts]), '\n')+1] },
+	} {
+		was, were := s.answers[json], s.answers[counts]
+		plant()
+		status, text := open()
+		s.answers[json], s.answers[counts] = was, were
+		if status == http.StatusOK && strings.Contains(text, ",2,") && !strings.Contains(text, "withheld") {
+			t.Errorf("%s has a trend", name)
+		}
+	}
+	s.answers[counts] = bytes.Replace(s.answers[counts], []byte(",a,"), []byte(",a,1"), 1) // no file is kept in the place of what the analyzer has
+	if _, text := open(); text == good {
+		t.Error("numbers that are there no longer are shown")
+	}
+}
+
 // BenchmarkARoundOfFifty reads one round of fifty metrics, as a study's page does once for each.
 func BenchmarkARoundOfFifty(b *testing.B) {
 	s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
@@ -68,4 +110,31 @@ func BenchmarkARoundOfFifty(b *testing.B) {
 			b.Fatal(err, one)
 		}
 	}
+}
+
+// BenchmarkYearOfFifty opens the page of a study of fifty metrics after a year of days, which nobody has looked at yet.
+func BenchmarkYearOfFifty(b *testing.B) {
+	s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
+	p, people := metrics(50, 20000)
+	study := "/studies/" + s.study(b, p, append([][]question.Value{people}, make([][]question.Value, 364)...)...)
+	first := s.plans[0]
+	for i := range s.plans[1:] { // whose numbers are those of the first
+		of := &s.plans[i+1]
+		of.State, of.Formats = first.State, first.Formats
+		for _, format := range []string{"json", sheets.CountsFile} {
+			text := s.answers[base+"/v1/releases/"+first.Plan+"."+format]
+			s.answers[base+"/v1/releases/"+of.Plan+"."+format] = bytes.ReplaceAll(text, []byte(first.Plan), []byte(of.Plan))
+		}
+	}
+	used := costlimit.Used(b)
+	for b.Loop() {
+		c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, page := get(b, c, study); strings.Count(page, `href="?metric=metric`) != 50 {
+			b.Fatal("it does not list the metrics")
+		}
+	}
+	b.ReportMetric(1e3*(costlimit.Used(b)-used).Seconds()/float64(b.N), "ms-processor/op")
 }

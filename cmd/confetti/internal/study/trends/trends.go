@@ -11,8 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -152,8 +154,24 @@ func readRounds(dir string) (study, title string, rounds []trend.Round, err erro
 	if err != nil {
 		return "", "", nil, err
 	}
-	for _, folder := range folders {
-		signed, one, err := readRound(folder)
+	type read struct {
+		signed plan.Signed
+		round  trend.Round
+		err    error
+	}
+	all := make([]read, len(folders))
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var reading sync.WaitGroup
+	for i, folder := range folders {
+		places <- struct{}{}
+		reading.Go(func() {
+			all[i].signed, all[i].round, all[i].err = readRound(folder)
+			<-places
+		})
+	}
+	reading.Wait()
+	for i, folder := range folders {
+		signed, one, err := all[i].signed, all[i].round, all[i].err
 		if err != nil {
 			return "", "", nil, fmt.Errorf("%s: %w", folder, err)
 		}
@@ -218,7 +236,7 @@ func readRound(folder string) (signed plan.Signed, one trend.Round, err error) {
 	if err != nil {
 		return signed, one, err
 	}
-	r, err := release.Read(bytes.NewReader(text))
+	r, err := release.Head(text, len(signed.Plan.Crowd.Names) > 1) // of whose sections one has the crowds
 	if err != nil {
 		return signed, one, err
 	}
