@@ -71,6 +71,7 @@ func (t Trend) draw(f frame) (template.HTML, error) {
 	}
 	fmt.Fprintf(&b, `<text x="%g" y="12">%% of those who answered</text>`, f.left-30)
 	t.missing(&b, f)
+	t.seasons(&b, f)
 	for i, l := range t.Lines {
 		l.draw(&b, f, i)
 	}
@@ -162,7 +163,7 @@ func (t Trend) rounds(b *strings.Builder, f frame) {
 	step := max(1, int(math.Ceil(float64(len(t.Rounds))/float64(most))))
 	for i := 0; i < len(t.Rounds); i += step {
 		r := t.Rounds[i]
-		label, x := fmt.Sprint("round ", r.Round), f.x(float64(r.Round))
+		label, x := r.Name(), f.x(float64(r.Round))
 		if !r.Opens.IsZero() {
 			label = r.Opens.UTC().Format("2 Jan")
 		}

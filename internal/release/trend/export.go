@@ -1,9 +1,11 @@
 package trend
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,14 +17,14 @@ import (
 // that says why. Texts that a spreadsheet would run have an apostrophe before them (formula.Quote).
 func WriteCSV(w io.Writer, trends []Trend) error {
 	c := csv.NewWriter(w)
-	c.Write([]string{"metric", "crowd", "value", "round", "opens", "closes", "respondents", "share", "low", "high", "missing"}) // Error tells, as of the rest
+	c.Write([]string{"metric", "crowd", "value", "season", "round", "opens", "closes", "respondents", "share", "low", "high", "missing"}) // Error tells, as of the rest
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	for _, t := range trends {
 		for _, l := range t.Lines {
 			for _, r := range t.Rounds {
-				row := []string{formula.Quote(t.Metric), formula.Quote(t.Crowd), formula.Quote(l.Value), strconv.Itoa(r.Round), moment(r.Opens), moment(r.Closes), strconv.Itoa(r.Respondents), "", "", "", formula.Quote(r.Missing)}
+				row := []string{formula.Quote(t.Metric), formula.Quote(t.Crowd), formula.Quote(l.Value), strconv.Itoa(max(1, r.Season)), strconv.Itoa(cmp.Or(r.Own, r.Round)), moment(r.Opens), moment(r.Closes), strconv.Itoa(r.Respondents), "", "", "", formula.Quote(r.Missing)}
 				if p := l.at(r.Round); p != nil {
-					row[7], row[8], row[9] = number(p.Share), number(p.Low), number(p.High)
+					row[8], row[9], row[10] = number(p.Share), number(p.Low), number(p.High)
 				}
 				c.Write(row)
 			}
@@ -78,7 +80,10 @@ func WritePrometheus(w io.Writer, study string, trends []Trend) error {
 		name, help string
 		of         func(Trend) int
 	}{
-		{"confetti_trend_round", "Number of the newest round with numbers.", func(t Trend) int { return t.Newest }},
+		{"confetti_trend_round", "Number of the newest round with numbers, in its season.", func(t Trend) int {
+			newest := t.Rounds[slices.IndexFunc(t.Rounds, func(r told) bool { return r.Round == t.Newest })]
+			return cmp.Or(newest.Own, newest.Round)
+		}},
 		{"confetti_trend_missing_rounds", "Rounds without numbers so far: withheld or withdrawn.", func(t Trend) (n int) {
 			for _, r := range t.Rounds {
 				if r.Missing != "" {

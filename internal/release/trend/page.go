@@ -2,6 +2,7 @@ package trend
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -29,6 +30,7 @@ var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return template.CSS(page.CardsCSS + trendCSS) },
 	"percent": func(x float64) string { return numerals.Percent(x) },
 	"points":  points,
+	"capital": capital,
 	"day":     func(t time.Time) string { return t.UTC().Format("2 January 2006") },
 	"newest":  func(rounds []told) []told { return rounds[max(0, len(rounds)-mostRows):] },
 }).Parse(trendHTML))
@@ -152,14 +154,14 @@ type reason struct{ Rounds, Why string }
 
 // Gone lists the rounds without numbers by why they have none, in the order of the first of each.
 func (t Trend) Gone() (all []reason) {
-	rounds := map[string][]int{}
+	rounds := map[string][]told{}
 	var whys []string
 	for _, r := range t.Rounds {
 		if r.Missing != "" {
 			if rounds[r.Missing] == nil {
 				whys = append(whys, r.Missing)
 			}
-			rounds[r.Missing] = append(rounds[r.Missing], r.Round)
+			rounds[r.Missing] = append(rounds[r.Missing], r)
 		}
 	}
 	for _, why := range whys {
@@ -168,20 +170,23 @@ func (t Trend) Gone() (all []reason) {
 	return all
 }
 
-// spans names rounds, those that follow each other by their ends.
-func spans(rounds []int) string {
+// spans names rounds, those that follow each other by their ends, and in which season they are.
+func spans(rounds []told) string {
 	var all []string
 	for i := 0; i < len(rounds); i++ {
 		j := i
-		for j+1 < len(rounds) && rounds[j+1] == rounds[j]+1 {
+		for j+1 < len(rounds) && rounds[j+1].Round == rounds[j].Round+1 && rounds[j+1].Season == rounds[i].Season {
 			j++
 		}
-		switch j - i {
-		case 0:
-			all = append(all, fmt.Sprint(rounds[i]))
-		default:
-			all = append(all, fmt.Sprintf("%d to %d", rounds[i], rounds[j]))
+		number := func(r told) int { return cmp.Or(r.Own, r.Round) }
+		says := fmt.Sprint(number(rounds[i]))
+		if j > i {
+			says = fmt.Sprintf("%d to %d", number(rounds[i]), number(rounds[j]))
 		}
+		if last := j+1 == len(rounds) || rounds[j+1].Season != rounds[i].Season; last && rounds[i].Season > 0 {
+			says += fmt.Sprintf(" of season %d", rounds[i].Season)
+		}
+		all = append(all, says)
 		i = j
 	}
 	if len(rounds) == 1 {

@@ -4,6 +4,7 @@ package trend
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -29,12 +30,15 @@ type Round struct {
 	Number  int
 	Times   plan.Times
 	Missing string // why there are no numbers of it; "" of one that was released
-	tables  []table
+
+	season, own int // which of several (Join), and its number in it
+	tables      []table
 }
 
 // table is a metric in a crowd, in one round.
 type table struct {
 	metric, crowd string
+	asks          string // the attribute as the plan has it
 	respondents   float64
 	whole         bool // every respondent holds one value
 	at            map[string]int
@@ -62,13 +66,17 @@ func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, er
 	if err != nil {
 		return one, err
 	}
-	for _, crowds := range all {
+	for i, crowds := range all {
+		asks, err := json.Marshal(p.Question.Histogram.Attributes[i])
+		if err != nil {
+			return one, err
+		}
 		for _, of := range crowds {
 			if of == nil || of.Respondents == 0 {
 				continue
 			}
 			n := float64(of.Respondents)
-			t := table{metric: of.Attribute, crowd: of.Crowd, respondents: n, whole: of.Whole, at: map[string]int{}, group: of.Group}
+			t := table{metric: of.Attribute, crowd: of.Crowd, asks: string(asks), respondents: n, whole: of.Whole, at: map[string]int{}, group: of.Group}
 			for _, c := range counts {
 				if c.Attribute == of.Attribute && c.Crowd == of.Crowd {
 					t.at[c.Value] = len(t.cells)
@@ -135,6 +143,8 @@ type Trend struct {
 // told is a round on the axis.
 type told struct {
 	Round       int       `json:"round"`
+	Season      int       `json:"season,omitempty"`
+	Own         int       `json:"round_of_season,omitempty"`
 	Opens       time.Time `json:"opens,omitzero"`
 	Closes      time.Time `json:"closes,omitzero"`
 	Respondents int       `json:"respondents,omitempty"`
@@ -191,9 +201,13 @@ func Follow(rounds []Round, metric, crowd string, notes []Note) (t Trend, ok boo
 	t = Trend{Metric: metric, Crowd: crowd, Level: level}
 	var tables []*table
 	var numbers []int
-	for _, r := range rounds {
-		one := told{Round: r.Number, Opens: r.Times.Opens, Closes: r.Times.Closes, Missing: r.Missing}
-		if of := r.table(metric, crowd); of != nil {
+	from := anew(rounds, metric, crowd)
+	for i, r := range rounds {
+		one := told{Round: r.Number, Season: r.season, Own: r.own, Opens: r.Times.Opens, Closes: r.Times.Closes, Missing: r.Missing}
+		of := r.table(metric, crowd)
+		if i < from && of != nil {
+			one.Missing = "it was asked in another way; the trend begins anew after it"
+		} else if of != nil {
 			tables, numbers = append(tables, of), append(numbers, r.Number)
 			one.Respondents = int(of.respondents)
 		} else {
@@ -328,7 +342,7 @@ func placed(notes []Note, rounds []told) (all []Note) {
 // says returns what is sure of all named values at once, in a sentence.
 func (t Trend) says() string {
 	if t.Since == 0 {
-		return fmt.Sprintf("Round %d is the first with numbers: nothing can be said to have changed.", t.Newest)
+		return fmt.Sprintf("%s is the first with numbers: nothing can be said to have changed.", capital(t.name(t.Newest)))
 	}
 	var moved []string
 	most := 0.0
@@ -344,14 +358,16 @@ func (t Trend) says() string {
 		}
 	}
 	if len(moved) == 0 {
-		return fmt.Sprintf("Nothing surely changed since round %d, and no value here by more than %s points.", t.Since, numerals.FormatDecimals(math.Ceil(1000*most)/10, 1))
+		return fmt.Sprintf("Nothing surely changed since %s, and no value here by more than %s points.", t.name(t.Since), numerals.FormatDecimals(math.Ceil(1000*most)/10, 1))
 	}
 	list := moved[0]
 	if n := len(moved); n > 1 {
 		list = strings.Join(moved[:n-1], ", ") + " and " + moved[n-1]
 	}
-	return fmt.Sprintf("Since round %d %s.", t.Since, list)
+	return fmt.Sprintf("Since %s %s.", t.name(t.Since), list)
 }
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // between prints two numbers of points, rounded apart.
 func between(low, high float64) string {

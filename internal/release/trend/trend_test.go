@@ -260,8 +260,13 @@ func TestAPageOfTrends(t *testing.T) {
 	if n := strings.Count(b.String(), `<rect class="gone"`); n != 2 { // once each for the desk and the phone
 		t.Errorf("%d marks of missing rounds", n)
 	}
-	if spans([]int{1, 2, 3, 7}) != "Rounds 1 to 3, 7" || spans([]int{4}) != "Round 4" {
-		t.Error(spans([]int{1, 2, 3, 7}), spans([]int{4}))
+	for want, rounds := range map[string][]told{
+		"Rounds 1 to 3, 7": {{Round: 1}, {Round: 2}, {Round: 3}, {Round: 7}}, "Round 4": {{Round: 4}},
+		"Rounds 3, 5 of season 1, 1 to 2 of season 2": {{Round: 3, Season: 1, Own: 3}, {Round: 5, Season: 1, Own: 5}, {Round: 6, Season: 2, Own: 1}, {Round: 7, Season: 2, Own: 2}},
+	} {
+		if got := spans(rounds); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
 	}
 	if filled, err := Filled([]Round{{Number: 5}, {Number: 2}}); err != nil || len(filled) != 4 || filled[1].Number != 3 || filled[2].Missing == "" {
 		t.Errorf("%+v", filled)
@@ -299,7 +304,7 @@ func TestExports(t *testing.T) {
 	if err != nil || len(rows) != 1+6*5 {
 		t.Fatalf("%v: %d rows", err, len(rows))
 	}
-	if rows[1][2] != "'=a\"\\\n" || rows[1][3] != "1" || rows[1][7] != "0.3" || rows[2][10] != "withheld: 12 of 100 answered" || rows[2][7] != "" {
+	if rows[1][2] != "'=a\"\\\n" || rows[1][3] != "1" || rows[1][4] != "1" || rows[1][8] != "0.3" || rows[2][11] != "withheld: 12 of 100 answered" || rows[2][8] != "" {
 		t.Errorf("%q", rows[1:3])
 	}
 	if err := WritePrometheus(&text, "study", []Trend{got}); err != nil {

@@ -114,12 +114,21 @@ func (s *services) study(t testing.TB, p plan.Plan, rounds ...[]question.Value) 
 	t.Helper()
 	publisher, errPublisher := relay.GenerateSignKey()
 	coordinator, errCoordinator := relay.GenerateSignKey()
+	if err := errors.Join(errPublisher, errCoordinator); err != nil {
+		t.Fatal(err)
+	}
+	return s.season(t, p, publisher, coordinator, 0, rounds...)
+}
+
+// season puts in a study of somebody's that begins so many days later.
+func (s *services) season(t testing.TB, p plan.Plan, publisher, coordinator relay.SignKey, days int, rounds ...[]question.Value) string {
+	t.Helper()
 	p = example.Design(t, placed(p))
 	asked := plan.Study{
 		Version: plan.StudyVersion, Plan: p, Rounds: len(rounds) + 2, Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Coordinator: coordinator.Public().String(),
-		Times: plan.Times{Opens: published.Add(-24 * time.Hour), Closes: published.Add(time.Duration(max(10, len(rounds)+2)) * 24 * time.Hour)},
+		Times: plan.Times{Opens: published.AddDate(0, 0, days-1), Closes: published.AddDate(0, 0, days+max(10, len(rounds)+2))},
 	}
-	if err := errors.Join(errPublisher, errCoordinator, asked.Validate()); err != nil {
+	if err := asked.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	signed := plan.SignStudy(asked, publisher.Private())

@@ -83,7 +83,7 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 	}
 	body.Curves = drawn.draw()
 	if tabled {
-		if body.Trends, err = c.analyzer.trends(r.Context(), all, r.URL.Query()); err != nil {
+		if body.Trends, err = c.analyzer.trends(r.Context(), body.Study, r.URL.Query()); err != nil {
 			return err
 		}
 	}

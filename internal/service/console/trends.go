@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,9 +46,64 @@ type trended struct {
 // maxNumbers is how many numbers of rounds are held at once: a year of days of fifty metrics has a third.
 const maxNumbers = 300_000
 
-// trends draws the metrics of a study.
-func (a *reader) trends(ctx context.Context, all []analyzerd.Plan, ask url.Values) (*trends, error) {
-	rounds, apart, err := a.followed(ctx, all)
+// mostSeasons is how many studies are put after each other: more than a year has.
+const mostSeasons = 16
+
+// seasons returns the rounds of a study, and before or after them those of the others that its publisher and coordinator
+// ask under the same title. Where these are no seasons, it returns its own alone and says why.
+func (a *reader) seasons(ctx context.Context, study string) (rounds []trend.Round, apart []string, err error) {
+	list, err := a.list(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := map[string][]analyzerd.Plan{}
+	for _, p := range list {
+		of[p.Study] = append(of[p.Study], p)
+	}
+	own := of[study]
+	if len(own) == 0 || study == "" {
+		return nil, nil, errNoPage
+	}
+	asked, _, err := a.signed(ctx, own[0].Plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	names := []string{study}
+	for _, p := range list { // the newest first
+		if p.Study == "" || slices.Contains(names, p.Study) || p.Title != own[0].Title || len(names) == mostSeasons {
+			continue
+		}
+		other, _, err := a.signed(ctx, p.Plan)
+		if err != nil {
+			return nil, nil, err
+		}
+		if s := other.Study; s != nil && asked.Study != nil && s.Coordinator == asked.Study.Coordinator && slices.Equal(other.Signers(), asked.Signers()) {
+			names = append(names, p.Study)
+		}
+	}
+	var seasons [][]trend.Round
+	for _, name := range names {
+		slices.SortFunc(of[name], func(a, b analyzerd.Plan) int { return cmp.Compare(a.Round, b.Round) })
+		season, why, err := a.followed(ctx, of[name])
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, w := range why {
+			if !slices.Contains(apart, w) {
+				apart = append(apart, w)
+			}
+		}
+		seasons = append(seasons, season)
+	}
+	if rounds, err = trend.Join(seasons); err != nil {
+		return seasons[0], append(apart, "This study is drawn alone: "+err.Error()+"."), nil
+	}
+	return rounds, apart, nil
+}
+
+// trends draws the metrics of a study, over all its seasons.
+func (a *reader) trends(ctx context.Context, study string, ask url.Values) (*trends, error) {
+	rounds, apart, err := a.seasons(ctx, study)
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +249,9 @@ func (a *reader) round(ctx context.Context, name string) (*trended, error) {
 	if one.Round, err = trend.Read(signed.Plan, r, out.counts); err != nil {
 		one.apart = "Values cannot be put together here: " + err.Error()
 	}
+	if one.apart != "" {
+		one.Missing = "its numbers could not be put together"
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	numbers := one.Numbers()
@@ -215,11 +274,7 @@ func (c *Console) trendFile(w http.ResponseWriter, r *http.Request) error {
 	if types[r.PathValue("file")] == "" {
 		return errNoPage
 	}
-	all, _, err := c.analyzer.studied(r.Context(), r.PathValue("study"))
-	if err != nil {
-		return err
-	}
-	rounds, _, err := c.analyzer.followed(r.Context(), all)
+	rounds, _, err := c.analyzer.seasons(r.Context(), r.PathValue("study"))
 	if err != nil {
 		return err
 	}

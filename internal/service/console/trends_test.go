@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -55,12 +57,15 @@ func TestAPageAMetric(t *testing.T) {
 	}
 }
 
-// What a round's numbers rest on is its own: a study with one release that was changed, or is of another round, has no trend.
+// What a round's numbers rest on is its own: a study with one release that was changed, or is of another round, has no trend,
+// and counts that are not whole are in none.
 func TestAChangedReleaseHasNoTrend(t *testing.T) {
 	s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
 	p, people := metrics(2, 3000)
 	study := "/studies/" + s.study(t, p, people, people, people) + "/trends.csv"
-	at := func(round int, format string) string { return base + "/v1/releases/" + s.plans[round].Plan + "." + format }
+	at := func(round int, format string) string {
+		return base + "/v1/releases/" + s.plans[round].Plan + "." + format
+	}
 	open := func() (int, string) {
 		c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s})
 		if err != nil {
@@ -70,27 +75,67 @@ func TestAChangedReleaseHasNoTrend(t *testing.T) {
 		return res.StatusCode, text
 	}
 	status, good := open()
-	if status != http.StatusOK {
+	if status != http.StatusOK || strings.Contains(good, "could not") {
 		t.Fatal(good)
 	}
 	json, counts := at(1, "json"), at(1, sheets.CountsFile)
 	for name, plant := range map[string]func(){
 		"the release of another round": func() { s.answers[json] = s.answers[at(2, "json")] },
-		"a headline that cannot be":    func() { s.answers[json] = bytes.Replace(s.answers[json], []byte(`"value": 3000`), []byte(`"value": 1e999`), 1) },
-		"a release that is cut off":    func() { s.answers[json] = s.answers[json][:len(s.answers[json])/2] },
-		"counts with a row too few":    func() { s.answers[counts] = s.answers[counts][:bytes.LastIndexByte(bytes.TrimSpace(s.answers[counts]), '\n')+1] },
+		"a headline that cannot be": func() {
+			s.answers[json] = bytes.Replace(s.answers[json], []byte(`"value": `), []byte(`"value": 1e999`), 1)
+		},
+		"a release that is cut off": func() { s.answers[json] = s.answers[json][:len(s.answers[json])/2] },
+		"counts with a row too few": func() {
+			s.answers[counts] = s.answers[counts][:bytes.LastIndexByte(bytes.TrimSpace(s.answers[counts]), '\n')+1]
+		},
 	} {
 		was, were := s.answers[json], s.answers[counts]
 		plant()
+		if bytes.Equal(was, s.answers[json]) && bytes.Equal(were, s.answers[counts]) {
+			t.Fatalf("%s is not planted", name)
+		}
 		status, text := open()
 		s.answers[json], s.answers[counts] = was, were
-		if status == http.StatusOK && strings.Contains(text, ",2,") && !strings.Contains(text, "withheld") {
+		if status == http.StatusOK && !strings.Contains(text, "its numbers could not be put together") {
 			t.Errorf("%s has a trend", name)
 		}
 	}
-	s.answers[counts] = bytes.Replace(s.answers[counts], []byte(",a,"), []byte(",a,1"), 1) // no file is kept in the place of what the analyzer has
+	s.answers[counts] = bytes.ReplaceAll(s.answers[counts], []byte(",a,"), []byte(",a,1")) // nothing is kept in the place of what the analyzer has
 	if _, text := open(); text == good {
 		t.Error("numbers that are there no longer are shown")
+	}
+}
+
+// Seasons of one publisher and coordinator are one trend, those of somebody else's are not, and versions beside each other
+// are not summed.
+func TestSeasonsOfAStudy(t *testing.T) {
+	s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
+	publisher, errPublisher := relay.GenerateSignKey()
+	coordinator, errCoordinator := relay.GenerateSignKey()
+	if err := errors.Join(errPublisher, errCoordinator); err != nil {
+		t.Fatal(err)
+	}
+	p, people := metrics(2, 3000)
+	first := s.season(t, p, publisher, coordinator, 0, people, people)
+	second := s.season(t, p, publisher, coordinator, 28, people)
+	s.study(t, p, people) // of others, under the same title
+	open := func(study string) string {
+		c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text := get(t, c, "/studies/"+study)
+		return text
+	}
+	for _, study := range []string{first, second} {
+		if text := open(study); !strings.Contains(text, ">season 2</text>") || strings.Contains(text, ">season 3</text>") || !strings.Contains(text, "Since round 2 of season 1") {
+			t.Errorf("the seasons of %s: %v", study, strings.Contains(text, "season"))
+		}
+	}
+	p.Crowd.Minimum++ // another version of the second
+	s.season(t, p, publisher, coordinator, 28, people)
+	if text := open(second); !strings.Contains(text, "versions beside each other") || strings.Contains(text, ">season 2</text>") {
+		t.Error("two versions are drawn as one trend")
 	}
 }
 

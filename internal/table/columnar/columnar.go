@@ -21,11 +21,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/formula"
 )
 
-// The columns that tables of releases have, by what is in them. A column has one type in every
+// The columns that tables of releases and trends have, by what is in them. A column has one type in every
 // release, whatever a respondent's value looks like.
 var (
-	texts   = []string{"attribute", "crowd", "value", "point", "true_class", "class", "group", "model", "told", "vector", "reported"}
-	wholes  = []string{"record", "coordinate", "cluster"}
+	texts   = []string{"attribute", "crowd", "value", "point", "true_class", "class", "group", "model", "told", "vector", "reported", "metric", "opens", "closes", "missing"}
+	wholes  = []string{"record", "coordinate", "cluster", "season", "round"}
 	numbers = []string{"estimate", "std_err", "low", "high", "low_all", "high_all", "consistent", "truth", "respondents", "share"} // null where they are not known
 )
 
@@ -43,7 +43,7 @@ const (
 )
 
 // Write writes the table that a release has as CSV under a name, while it reads it: the same columns in the same
-// order and the same rows, compressed. Texts are UTF-8, record, coordinate and cluster whole
+// order and the same rows, compressed. Texts are UTF-8, record, coordinate, cluster, season and round whole
 // numbers of 64 bits, and all others floats of 64 bits, null where the CSV is empty. Units
 // are those of the CSV. Texts are those of which the CSV has cells (formula.Unquote). A column of a name that no release has, or a cell that does not fit its
 // column, is an error, which does not hold the cell.

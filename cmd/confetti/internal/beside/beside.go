@@ -1,5 +1,6 @@
 // Package beside starts confetti-server, where it stands beside confetti, for the commands that are in it, and for
-// tables as Parquet. Used by cmd/confetti, cmd/confetti/internal/release and cmd/confetti/internal/releases.
+// tables as Parquet. Used by cmd/confetti, cmd/confetti/internal/release, cmd/confetti/internal/releases
+// and cmd/confetti/internal/study/trends.
 package beside
 
 import (

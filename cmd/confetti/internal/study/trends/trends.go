@@ -17,7 +17,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/sanitize"
@@ -46,11 +48,12 @@ func SaveStates(dir string, rounds []progress.Plan) error {
 
 // Command reads releases of rounds and draws them.
 type Command struct {
-	Folder     string   `arg:"" help:"What confetti study fetch wrote: a folder below it for each round." type:"path"`
+	Folder     []string `arg:"" help:"What confetti study fetch wrote: a folder below it for each round. Of several, which are seasons of the same metrics, one trend is drawn." type:"path"`
 	Metric     []string `help:"Which metric; given twice, two are beside each other. All of them without it." placeholder:"NAME"`
 	Note       []string `help:"What happened, with its day: a version that came out." placeholder:"DAY=TEXT" sep:"none"`
 	Out        string   `help:"Where to write the page." type:"path" placeholder:"FILE"`
 	CSV        string   `help:"Where to write all numbers, for a spreadsheet." type:"path" placeholder:"FILE"`
+	Parquet    string   `help:"Where to write the same as Parquet." type:"path" placeholder:"FILE"`
 	Prometheus string   `help:"Where to write the newest numbers, in Prometheus' text format." type:"path" placeholder:"FILE"`
 	terminal.Form
 }
@@ -59,9 +62,12 @@ func (Command) Help() string {
 	return `Reads releases and asks nobody: call confetti study fetch before, and confetti release
 verify for each that you do not trust. A line is the share of a value. What changed has
 an interval of noise and of sampling, which asks that who answers is a matter of chance.
+Seasons follow each other by when they began. Where a metric has other values than it
+had, its trend begins anew.
 
 Example:
-  confetti study trend fetched --metric theme --note "2026-12-07=version 5.0" --out theme.html`
+  confetti study trend fetched --metric theme --note "2026-12-07=version 5.0" --out theme.html
+  confetti study trend autumn winter --out seasons.html --parquet seasons.parquet`
 }
 
 func (c Command) Run(std terminal.Streams) error {
@@ -69,18 +75,19 @@ func (c Command) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	study, title, rounds, err := readRounds(c.Folder)
+	study, rounds, err := readSeasons(c.Folder)
 	if err != nil {
 		return err
 	}
-	trends, err := c.follow(rounds, notes)
+	trends, err := c.follow(study.newest, rounds, notes)
 	if err != nil {
 		return err
 	}
 	files := map[string]func(io.Writer) error{
-		c.Out:        func(w io.Writer) error { return trend.Write(w, title, trends) },
+		c.Out:        func(w io.Writer) error { return trend.Write(w, study.newest.Title, trends) },
 		c.CSV:        func(w io.Writer) error { return trend.WriteCSV(w, trends) },
-		c.Prometheus: func(w io.Writer) error { return trend.WritePrometheus(w, study, trends) },
+		c.Parquet:    func(w io.Writer) error { return writeParquet(w, trends) },
+		c.Prometheus: func(w io.Writer) error { return trend.WritePrometheus(w, study.name, trends) },
 	}
 	delete(files, "")
 	texts := map[string][]byte{}
@@ -105,7 +112,21 @@ func (c Command) Run(std terminal.Streams) error {
 	for _, t := range trends {
 		fmt.Fprintf(&says, "%s\n", sanitize.Text(strings.TrimSuffix(t.Metric+", "+t.Crowd, ", ")+": "+t.Says))
 	}
-	return c.Print(std, map[string]any{"study": study, "trends": trends}, "%s", says.String())
+	return c.Print(std, map[string]any{"study": study.name, "trends": trends}, "%s", says.String())
+}
+
+// writeParquet writes what WriteCSV does as Parquet.
+func writeParquet(w io.Writer, trends []trend.Trend) error {
+	var text bytes.Buffer
+	if err := trend.WriteCSV(&text, trends); err != nil {
+		return err
+	}
+	file, err := beside.WriteParquet("trend.csv", text.Bytes())
+	if err != nil {
+		return fmt.Errorf("--parquet: %w", err)
+	}
+	_, err = w.Write(file)
+	return err
 }
 
 // notes reads what happened when.
@@ -121,10 +142,10 @@ func (c Command) notes() (all []trend.Note, err error) {
 }
 
 // follow returns the trends that were asked for, each metric in all its crowds.
-func (c Command) follow(rounds []trend.Round, notes []trend.Note) (all []trend.Trend, err error) {
+func (c Command) follow(newest plan.Plan, rounds []trend.Round, notes []trend.Note) (all []trend.Trend, err error) {
 	names, crowds := trend.Metrics(rounds)
 	if len(names) == 0 {
-		return nil, errors.New("no round has a table of respondents: there is no trend to draw")
+		return nil, untold(newest)
 	}
 	for _, name := range c.Metric {
 		if !slices.Contains(names, name) {
@@ -144,15 +165,53 @@ func (c Command) follow(rounds []trend.Round, notes []trend.Note) (all []trend.T
 	return all, nil
 }
 
+// untold says why rounds have no trend.
+func untold(p plan.Plan) error {
+	switch {
+	case p.Correlated() != nil:
+		return errors.New("its rounds hang together, and the newest release tells of all of them: see it with confetti release show")
+	case len(results.Offered(p.Question)) == 0:
+		return fmt.Errorf("a trend is of shares of values that a plan names, and a question of kind %s has none: see each round with confetti release show, or all in the console", p.Question.Kind)
+	}
+	return errors.New("no round has a table of respondents: all were withheld, and there is no trend to draw")
+}
+
+// study is what rounds are of.
+type study struct {
+	name   string
+	newest plan.Plan // of which the rounds have one
+}
+
+// readSeasons reads the rounds of all folders, and returns the newest study.
+func readSeasons(folders []string) (newest study, rounds []trend.Round, err error) {
+	var seasons [][]trend.Round
+	from := map[string]string{}
+	for _, folder := range folders {
+		of, season, err := readRounds(folder)
+		if err != nil {
+			return newest, nil, err
+		}
+		if other, there := from[of.name]; there {
+			return newest, nil, fmt.Errorf("%s and %s have rounds of the same study: name each season once", other, folder)
+		}
+		from[of.name] = folder
+		if seasons = append(seasons, season); newest.name == "" || of.newest.Times.Closes.After(newest.newest.Times.Closes) {
+			newest = of
+		}
+	}
+	rounds, err = trend.Join(seasons)
+	return newest, rounds, err
+}
+
 // readRounds reads what confetti study fetch wrote, in the order of rounds.
-func readRounds(dir string) (study, title string, rounds []trend.Round, err error) {
+func readRounds(dir string) (of study, rounds []trend.Round, err error) {
 	folders, err := filepath.Glob(filepath.Join(dir, "round-*"))
 	if err != nil {
-		return "", "", nil, err
+		return of, nil, err
 	}
 	states, err := readStates(dir)
 	if err != nil {
-		return "", "", nil, err
+		return of, nil, err
 	}
 	type read struct {
 		signed plan.Signed
@@ -173,24 +232,24 @@ func readRounds(dir string) (study, title string, rounds []trend.Round, err erro
 	for i, folder := range folders {
 		signed, one, err := all[i].signed, all[i].round, all[i].err
 		if err != nil {
-			return "", "", nil, fmt.Errorf("%s: %w", folder, err)
+			return of, nil, fmt.Errorf("%s: %w", folder, err)
 		}
-		if study == "" {
-			study, title = signed.Plan.Round.Study, signed.Plan.Title
-		} else if study != signed.Plan.Round.Study {
-			return "", "", nil, fmt.Errorf("%s is a round of another study than the others in %s", folder, dir)
+		if of.name == "" || of.name == signed.Plan.Round.Study && signed.Plan.Round.Number > of.newest.Round.Number {
+			of = study{signed.Plan.Round.Study, signed.Plan}
+		} else if of.name != signed.Plan.Round.Study {
+			return of, nil, fmt.Errorf("%s is a round of another study than the others in %s", folder, dir)
 		}
 		if i := slices.IndexFunc(states, func(p progress.Plan) bool { return p.Plan == signed.Plan.Name() }); i >= 0 && states[i].Withdrawal != nil {
 			one = withdrawn(one, states[i].Withdrawal.At, states[i].Withdrawal.Reason)
 		}
 		rounds = append(rounds, one)
 	}
-	if study == "" {
-		return "", "", nil, fmt.Errorf("there is no release of a round in %s: get them with confetti study fetch", dir)
+	if of.name == "" {
+		return of, nil, fmt.Errorf("there is no release of a round in %s: get them with confetti study fetch", dir)
 	}
 	for _, p := range states {
 		has := slices.ContainsFunc(rounds, func(r trend.Round) bool { return r.Number == p.Round })
-		if has || p.Study != study || p.State == progress.Open || p.State == progress.Closed {
+		if has || p.Study != of.name || p.State == progress.Open || p.State == progress.Closed {
 			continue
 		}
 		one := trend.Round{Number: p.Round, Times: plan.Times{Closes: p.Closes}, Missing: fmt.Sprintf("%s: %s", p.Standing(), p.Reason)}
@@ -200,9 +259,9 @@ func readRounds(dir string) (study, title string, rounds []trend.Round, err erro
 		rounds = append(rounds, one)
 	}
 	if rounds, err = trend.Filled(rounds); err != nil {
-		return "", "", nil, fmt.Errorf("%s: %w", dir, err)
+		return of, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return study, title, rounds, nil
+	return of, rounds, nil
 }
 
 func withdrawn(r trend.Round, at time.Time, reason string) trend.Round {
