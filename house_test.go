@@ -23,18 +23,18 @@ import (
 var bars = map[string]int{
 	"root folders":    15,  // asked: 15
 	"public packages": 26,  // asked: 22; strings, tables and experiments are kinds of their own (34)
-	"exported names":  549, // asked: 500; strings, tables and experiments brought some fifteen, a counter of days nine (34, 35)
+	"exported names":  550, // asked: 500; strings, tables and experiments brought some fifteen, a counter of days nine (34, 35)
 
 	// Asked: 103,000. It was 121,499 at 6636e48b, when the lab had left. Since then, by packages: storage in the place of SQL and
 	// a queue, over 448,000 lines of others, 5,150 (31); tables, their releases and pages 2,350 (32); seals, curves and fixed keys
 	// 950 (33); relays, metrics and what a device tells 2,230 (31 to 33); strings 2,450, tables 3,500, experiments 2,650 (34), a counter of days 1,250 (35), the log's
 	// own tree 570 (31); and 2,000 fewer elsewhere (30).
-	"lines of the product": 153457,
+	"lines of the product": 153804,
 
 	"lines a device compiles":                 23404, // asked: 24,800
 	"lines of a histogram app":                35627, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
-	"lines a verifier of every kind compiles": 50853, // asked: 42,000; what strings, tables and experiments say is recomputed in 4,900 (34)
-	"lines of a histogram's verifier":         28379, // asked by nobody: what is left where one kind is linked
+	"lines a verifier of every kind compiles": 50932, // asked: 42,000; what strings, tables and experiments say is recomputed in 4,900 (34)
+	"lines of a histogram's verifier":         28458, // asked by nobody: what is left where one kind is linked
 	"lines a mixing party compiles":           27946, // asked by nobody: with a journal of our own in the place of 179,000 of others (31)
 	"lines an aggregator compiles":            26595, // asked by nobody: with shelves in the place of SQL over 448,000 of others (31)
 
@@ -42,7 +42,7 @@ var bars = map[string]int{
 	"lines of storage rows":    4987, // one book each for hop, aggregators, analyzer and entry (31)
 
 	"comments that say what a function is": 540, // asked: 1 in 10 of those of public rooms, 1 in 4 elsewhere
-	"long sentences in a thousand":         10,  // asked: 50
+	"long sentences in a thousand":         11,  // asked: 50
 }
 
 // helpers are packages for tests alone, and what keeps the house: they are no product.
