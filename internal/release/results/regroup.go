@@ -1,6 +1,7 @@
 package results
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -16,8 +17,9 @@ type Tabled struct {
 	Attribute   string
 	Crowd       string // as the counts name it; "" where there is one
 	Respondents int
-	Ordered     bool // cells are steps of a number
-	Whole       bool // every respondent holds exactly one cell
+	Ordered     bool   // cells are steps of a number
+	Whole       bool   // every respondent holds exactly one cell
+	Asks        string // the attribute as the plan has it: counts of equal ones mean the same
 	table       *histogram.Table
 }
 
@@ -51,6 +53,10 @@ func Tables(p plan.Plan, r release.Release, counts []sheets.ValueCount) ([][]*Ta
 	respondents := counted(r, names)
 	var all [][]*Tabled
 	for i, a := range p.Question.Histogram.Attributes {
+		asks, err := json.Marshal(a)
+		if err != nil {
+			return nil, err
+		}
 		row := make([]*Tabled, len(names))
 		for crowd, name := range names {
 			if cells, there := values[table{a.Name, name}]; there {
@@ -58,7 +64,7 @@ func Tables(p plan.Plan, r release.Release, counts []sheets.ValueCount) ([][]*Ta
 				if err != nil {
 					return nil, err
 				}
-				row[crowd] = &Tabled{a.Name, name, respondents[crowd], a.Kind == "buckets", t.Total(), t}
+				row[crowd] = &Tabled{a.Name, name, respondents[crowd], a.Kind == "buckets", t.Total(), string(asks), t}
 			}
 		}
 		all = append(all, row)

@@ -4,7 +4,6 @@ package trend
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -66,17 +65,13 @@ func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, er
 	if err != nil {
 		return one, err
 	}
-	for i, crowds := range all {
-		asks, err := json.Marshal(p.Question.Histogram.Attributes[i])
-		if err != nil {
-			return one, err
-		}
+	for _, crowds := range all {
 		for _, of := range crowds {
 			if of == nil || of.Respondents == 0 {
 				continue
 			}
 			n := float64(of.Respondents)
-			t := table{metric: of.Attribute, crowd: of.Crowd, asks: string(asks), respondents: n, whole: of.Whole, at: map[string]int{}, group: of.Group}
+			t := table{metric: of.Attribute, crowd: of.Crowd, asks: of.Asks, respondents: n, whole: of.Whole, at: map[string]int{}, group: of.Group}
 			for _, c := range counts {
 				if c.Attribute == of.Attribute && c.Crowd == of.Crowd {
 					t.at[c.Value] = len(t.cells)
