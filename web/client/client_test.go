@@ -2,7 +2,6 @@ package webclient_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -13,12 +12,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
+	"github.com/confetti-dp/confetti/internal/testkit/foreign"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/web/client"
 )
@@ -151,147 +148,44 @@ func TestTheDeviceBuildsWithoutASystem(t *testing.T) {
 	}
 }
 
-// trial is a collection of a trial's services, with the program that runs it.
-type trial struct {
-	t       *testing.T
-	program string
-	dir     string
-	stop    func()
-}
+// trial is a collection of a trial's services.
+type trial struct{ *foreign.Trial }
 
-// collect starts confetti up with so many devices, on loopback.
 func collect(t *testing.T, devices int) *trial {
-	t.Helper()
-	c := &trial{t: t, program: filepath.Join(t.TempDir(), "confetti"), dir: filepath.Join(t.TempDir(), "trial")}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Dir(c.program), "./cmd/confetti", "./cmd/confetti-server")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	c.start("--devices", strconv.Itoa(devices), "--closes", "1h")
-	return c
-}
-
-// start runs confetti up until it is ready.
-func (c *trial) start(flags ...string) {
-	c.t.Helper()
-	up := exec.Command(c.program, append([]string{"up", c.dir}, flags...)...)
-	var said lines
-	up.Stdout, up.Stderr = &said, &said
-	if err := up.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.stop = sync.OnceFunc(func() {
-		up.Process.Signal(os.Interrupt)
-		up.Wait()
-	})
-	c.t.Cleanup(c.stop)
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(said.String(), "To watch:"); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.t.Fatalf("the trial does not start:\n%s", said.String())
-		}
-	}
-}
-
-// lines is what a program has said so far.
-type lines struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(b)
-}
-
-// String is all of it.
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
-// confetti runs a command of the program.
-func (c *trial) confetti(args ...string) string {
-	c.t.Helper()
-	out, err := exec.CommandContext(c.t.Context(), c.program, args...).CombinedOutput()
-	if err != nil {
-		c.t.Fatalf("confetti %v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
-// respondents closes the collection, and is how many the release counts.
-func (c *trial) respondents() int {
-	c.t.Helper()
-	c.confetti("plan", "close", "--dir", c.dir)
-	out := filepath.Join(c.t.TempDir(), "release")
-	c.confetti("release", "fetch", "--dir", c.dir, "--out", out)
-	c.confetti("release", "verify", out, "--publishers", filepath.Join(c.dir, "publishers.txt"))
-	text, err := os.ReadFile(filepath.Join(out, "release.json"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var release struct {
-		Headline []struct {
-			Name  string
-			Value float64
-		}
-	}
-	if err := json.Unmarshal(text, &release); err != nil || len(release.Headline) == 0 || release.Headline[0].Name != "respondents" {
-		c.t.Fatalf("%v\n%s", err, text)
-	}
-	return int(release.Headline[0].Value)
+	return &trial{foreign.Collect(t, filepath.Join("..", ".."), devices)}
 }
 
 // allow has the trial's services answer the pages of an origin.
 func (c *trial) allow(origin string) {
-	c.t.Helper()
-	c.stop()
-	configs, err := filepath.Glob(filepath.Join(c.dir, "*", "*.toml"))
+	c.T.Helper()
+	c.Stop()
+	configs, err := filepath.Glob(filepath.Join(c.Dir, "*", "*.toml"))
 	if err != nil || len(configs) == 0 {
-		c.t.Fatal(configs, err)
+		c.T.Fatal(configs, err)
 	}
 	for _, name := range configs {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
 		text = bytes.Replace(text, []byte("[http]\n"), fmt.Appendf(nil, "[http]\norigins = [%q]\n", origin), 1)
 		if err := os.WriteFile(name, text, 0o600); err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
 	}
-	c.start()
-}
-
-// submit answers as so many devices of Go.
-func (c *trial) submit(devices int) {
-	c.t.Helper()
-	var values strings.Builder
-	values.WriteString("colour\n")
-	for i := range devices {
-		fmt.Fprintln(&values, []string{"red", "green", "blue"}[i%3])
-	}
-	file := filepath.Join(c.t.TempDir(), "values.csv")
-	if err := os.WriteFile(file, []byte(values.String()), 0o600); err != nil {
-		c.t.Fatal(err)
-	}
-	c.confetti("submit", file, "--dir", c.dir, "--devices")
+	c.Start()
 }
 
 // run runs a test of Node, and fails where that fails or skips.
 func (c *trial) run(node, file string, env ...string) {
-	c.t.Helper()
-	run := exec.CommandContext(c.t.Context(), node, "--test", file)
-	run.Env = append(append(os.Environ(), "CONFETTI_TRIAL="+c.dir, "NODE_EXTRA_CA_CERTS="+filepath.Join(c.dir, "authority.crt")), env...)
+	c.T.Helper()
+	run := exec.CommandContext(c.T.Context(), node, "--test", file)
+	run.Env = append(append(os.Environ(), "CONFETTI_TRIAL="+c.Dir, "NODE_EXTRA_CA_CERTS="+filepath.Join(c.Dir, "authority.crt")), env...)
 	out, err := run.CombinedOutput()
 	if err != nil || bytes.Contains(out, []byte("# SKIP")) {
-		c.t.Fatalf("%v\n%s", err, out)
+		c.T.Fatalf("%v\n%s", err, out)
 	}
-	io.Copy(c.t.Output(), bytes.NewReader(out))
+	io.Copy(c.T.Output(), bytes.NewReader(out))
 }
 
 var devices = flag.Int("devices", 60, "of Node that answer one plan, and as many of Go")
@@ -302,9 +196,9 @@ func TestDevicesOfNodeAndOfGoAreCountedOnceEach(t *testing.T) {
 	node := webtest.Node(t, "..")
 	each := *devices
 	c := collect(t, 2*each+2)
-	c.submit(each)
+	c.Submit(each)
 	c.run(node, "test/device.test.js", "CONFETTI_WEB_FILES="+made(t), fmt.Sprint("CONFETTI_EACH=", each))
-	if n := c.respondents(); n != 2*each+1 {
+	if n := c.Respondents(); n != 2*each+1 {
 		t.Errorf("%d respondents are counted, not %d", n, 2*each+1)
 	}
 }
@@ -342,7 +236,7 @@ func chromium(t *testing.T) string {
 
 func TestABrowsersStoreAppends(t *testing.T) {
 	node, program := webtest.Node(t, ".."), chromium(t)
-	(&trial{t: t}).run(node, "test/store.test.js", "CONFETTI_PAGE="+page(t)+"/", "CONFETTI_CHROMIUM="+program)
+	(&trial{&foreign.Trial{T: t}}).run(node, "test/store.test.js", "CONFETTI_PAGE="+page(t)+"/", "CONFETTI_CHROMIUM="+program)
 }
 
 // Devices in Chromium, of which some workers and then the whole browser are killed, are
@@ -352,9 +246,9 @@ func TestDevicesOfChromiumAreCountedOnceEach(t *testing.T) {
 	const others, devices = 100, 8
 	c := collect(t, others+devices+1)
 	c.allow(at)
-	c.submit(others)
+	c.Submit(others)
 	c.run(node, "test/chromium.test.js", "CONFETTI_PAGE="+at+"/", "CONFETTI_CHROMIUM="+program, fmt.Sprint("CONFETTI_FIRST=", others), fmt.Sprint("CONFETTI_EACH=", devices))
-	if n := c.respondents(); n != others+devices+1 {
+	if n := c.Respondents(); n != others+devices+1 {
 		t.Errorf("%d respondents are counted, not %d", n, others+devices+1)
 	}
 }

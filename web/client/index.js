@@ -83,6 +83,8 @@
  * | "cancelled"
  * | "ended"
  * | "forked"
+ * | "registry"
+ * | "bad-value"
  * | "bug"
  * | "failed"
  * )} Code

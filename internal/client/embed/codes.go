@@ -19,7 +19,9 @@ const (
 	Certificate = "certificate"
 	Origin      = "origin"
 	Ended       = "ended"
-	Forked      = "forked"
+	Registry    = "registry"
+	BadValue    = "bad-value"
+	Failed      = "failed"
 )
 
 // Error is an error whose code is known where it is made.
@@ -76,7 +78,7 @@ func Code(err error) string {
 		}
 		return "refused"
 	}
-	return "failed"
+	return Failed
 }
 
 // Reply returns what f gives as a text of JSON: {"ok": ...}, or {"error": {"code", "message"}}. A panic of f becomes

@@ -1,5 +1,5 @@
 // Package embed runs a device by texts of JSON, for programs that are not in Go: its options, what it asks and what
-// became of an answer, with a code for each error. Used by cmd/confetti-web.
+// became of an answer, with a code for each error. Used by cmd/confetti-web and cmd/libconfetti.
 package embed
 
 import (
