@@ -88,7 +88,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.all.Write(b)
 }
 
-// String is all of it.
+// String returns all of it.
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
