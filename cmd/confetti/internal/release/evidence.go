@@ -162,10 +162,9 @@ func (c releaseVerify) keptState(to io.Writer, name string) error {
 }
 
 func (c releaseVerify) fetch() (verify.Evidence, error) {
-	base, name, found := strings.Cut(c.From, "/v1/releases/")
-	name, _, _ = strings.Cut(name, ".")
-	if _, err := wire.ParsePlanName(name); !found || err != nil {
-		return verify.Evidence{}, terminal.Usagef("%s is no release's address, which ends with /v1/releases/PLAN", c.From)
+	base, name, err := at(c.From)
+	if err != nil {
+		return verify.Evidence{}, err
 	}
 	s, ctx, done, err := services.Flags{Roots: c.Roots}.Reach()
 	if err != nil {
@@ -193,6 +192,16 @@ func (c releaseVerify) fetch() (verify.Evidence, error) {
 		defer done()
 		return s.State(ctx, base, state, to)
 	}}, err
+}
+
+// at takes the address of a release apart: the analyzer's, and the plan's name.
+func at(address string) (base, name string, err error) {
+	base, name, found := strings.Cut(address, "/v1/releases/")
+	name, _, _ = strings.Cut(name, ".")
+	if _, err := wire.ParsePlanName(name); !found || err != nil {
+		return "", "", terminal.Usagef("%s is no release's address, which ends with /v1/releases/PLAN", address)
+	}
+	return base, name, nil
 }
 
 // fetched gets a release and its plan from an analyzer by the plan's name.
