@@ -34,6 +34,9 @@ const tried = "v0.9.1-test.1"
 
 var scratch string
 
+// speed is how hard what tests make is packed.
+const speed = gzip.BestSpeed
+
 func TestMain(m *testing.M) {
 	err := os.Chdir("../../..") // the root, where the command is run
 	if err == nil {
@@ -49,7 +52,7 @@ func TestMain(m *testing.M) {
 
 // makeInto makes everything for this machine into a folder, packed in a fifth of the time that a version takes.
 func makeInto(name string) (string, error) {
-	level = gzip.BestSpeed
+	level = speed
 	defer func() { level = gzip.BestCompression }()
 	out := filepath.Join(scratch, name)
 	trusted := filepath.Join(scratch, "authorities")

@@ -1,0 +1,305 @@
+//go:build unix
+
+package main
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// environment is one for Python with the package and nothing else, and then with what tests take.
+type environment struct {
+	t      *testing.T
+	dir    string // of the environment
+	work   string // an empty folder
+	python string
+}
+
+// without skips a test for lack of something, unless CONFETTI_PYTHON=require.
+func without(t *testing.T, what string, err error) {
+	t.Helper()
+	if os.Getenv("CONFETTI_PYTHON") == "require" {
+		t.Fatalf("%s: %v", what, err)
+	}
+	t.Skipf("%s: %v", what, err)
+}
+
+// empty makes an environment, where this machine has what that takes.
+func empty(t *testing.T) environment {
+	t.Helper()
+	name := os.Getenv("PYTHON")
+	if name == "" {
+		name = "python3"
+	}
+	dir := t.TempDir()
+	e := environment{t, filepath.Join(dir, "venv"), filepath.Join(dir, "work"), filepath.Join(dir, "venv", "bin", "python")}
+	out, err := exec.CommandContext(t.Context(), name, "-m", "venv", e.dir).CombinedOutput()
+	if err != nil {
+		without(t, "there is no Python here that makes environments: install Debian's python3-venv", err)
+		t.Log(string(out))
+	}
+	if err := os.Mkdir(e.work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// run runs the environment's Python in the empty folder, which finds nothing else of this machine by name.
+func (e environment) run(env []string, args ...string) (string, error) {
+	ctx, stop := context.WithTimeout(e.t.Context(), 5*time.Minute)
+	defer stop()
+	c := exec.CommandContext(ctx, e.python, args...)
+	c.Dir, c.Env = e.work, append([]string{"PATH=" + filepath.Dir(e.python), "HOME=" + e.work, "PYTHONDONTWRITEBYTECODE=1"}, env...)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// must runs it, and fails where it fails.
+func (e environment) must(env []string, args ...string) string {
+	e.t.Helper()
+	out, err := e.run(env, args...)
+	if err != nil {
+		e.t.Fatalf("python %v: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+// trial is one that runs until the test ends.
+type trial struct {
+	t   *testing.T
+	dir string // of the programs
+}
+
+// tried starts a trial by the programs of the archive.
+func started(t *testing.T) trial {
+	t.Helper()
+	text, err := os.ReadFile(found(t, "confetti_", ".tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	unpack(t, text, dir)
+	folders, err := filepath.Glob(filepath.Join(dir, "confetti_*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatal(folders, err)
+	}
+	tr := trial{t, folders[0]}
+	up := exec.CommandContext(t.Context(), filepath.Join(tr.dir, "confetti"), "up", "trial", "--devices", "120")
+	up.Dir, up.Env = tr.dir, []string{"PATH=" + tr.dir, "HOME=" + dir}
+	up.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var said bytes.Buffer
+	up.Stderr = &said
+	out, err := up.StdoutPipe()
+	if err == nil {
+		err = up.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	t.Cleanup(func() {
+		up.Process.Signal(os.Interrupt)
+		stop := time.AfterFunc(90*time.Second, func() { syscall.Kill(-up.Process.Pid, syscall.SIGKILL) })
+		defer stop.Stop()
+		<-ended
+		up.Wait()
+	})
+	ready := make(chan bool, 1)
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if strings.Contains(lines.Text(), "in another terminal:") {
+				ready <- true
+			}
+		}
+		close(ready)
+	}()
+	select {
+	case is := <-ready:
+		if !is {
+			t.Fatalf("the trial ended: %s", &said)
+		}
+	case <-time.After(90 * time.Second):
+		t.Fatal("the trial does not begin")
+	}
+	return tr
+}
+
+// do runs confetti beside the trial.
+func (tr trial) do(args ...string) string {
+	tr.t.Helper()
+	return bare(tr.t, tr.dir, filepath.Join(tr.dir, "confetti"), args...)
+}
+
+// The package goes into an empty environment without a network, and does there what its page says: it needs nothing else.
+func TestThePackageForPython(t *testing.T) {
+	wheel := found(t, "confetti_dp-", ".whl")
+	e := empty(t)
+	e.must(nil, "-m", "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
+	if list := strings.Fields(e.must(nil, "-m", "pip", "--disable-pip-version-check", "list", "--format=freeze", "--exclude=pip", "--exclude=setuptools")); len(list) != 1 || list[0] != "confetti-dp==0.9.1.dev0+test.1" {
+		t.Errorf("installed is %q", list)
+	}
+	if said := bare(t, e.work, filepath.Join(e.dir, "bin", "confetti"), "version"); !strings.HasPrefix(said, "confetti "+tried+"\n") {
+		t.Errorf("%q", said)
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := filepath.Join(root, python, "tests")
+	tr := started(t)
+	tr.do("submit", "trial/values.csv", "--dir", "trial", "--devices")
+	tr.do("plan", "close", "--dir", "trial")
+	t.Log(e.must([]string{"CONFETTI_TRIAL=" + filepath.Join(tr.dir, "trial")}, "-W", "error", "-m", "unittest", "discover", "-s", tests, "-t", tests))
+}
+
+// recorded compares the files of a wheel with what its RECORD says of them.
+func recorded(all map[string][]byte) (bad []string) {
+	lines := map[string]string{}
+	for name, text := range all {
+		if strings.HasSuffix(name, ".dist-info/RECORD") {
+			for line := range strings.Lines(string(text)) {
+				of, rest, _ := strings.Cut(strings.TrimSpace(line), ",")
+				lines[of] = rest
+			}
+		}
+	}
+	for name, text := range all {
+		sum := sha256.Sum256(text)
+		want := "sha256=" + strings.TrimRight(base64.URLEncoding.EncodeToString(sum[:]), "=") + "," + strconv.Itoa(len(text))
+		if strings.HasSuffix(name, "/RECORD") {
+			want = ","
+		}
+		if lines[name] != want {
+			bad = append(bad, name)
+		}
+		delete(lines, name)
+	}
+	return append(bad, slices.Sorted(maps.Keys(lines))...)
+}
+
+// A wheel is the same each time, in the order of names and of one time, and its RECORD has the digest of each file.
+func TestTheWheel(t *testing.T) {
+	path := found(t, "confetti_dp-", ".whl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := edition{version: strings.TrimPrefix(tried, "v"), at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), made: t.TempDir()}
+	all := map[string][]byte{}
+	var names []string
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err == nil {
+			all[f.Name], err = io.ReadAll(r)
+		}
+		if err != nil || !f.Modified.Equal(e.at) {
+			t.Errorf("%s of %v: %v", f.Name, f.Modified, err)
+		}
+		names = append(names, f.Name)
+	}
+	if last := len(names) - 1; !slices.IsSorted(names[:last]) || !strings.HasSuffix(names[last], "RECORD") || !slices.Contains(names, "confetti/py.typed") {
+		t.Errorf("%q", names)
+	}
+	if bad := recorded(all); len(bad) > 0 {
+		t.Errorf("RECORD is wrong of %q", bad)
+	}
+	all["confetti/__init__.py"], all["confetti/planted.py"] = []byte("planted"), nil
+	if bad := recorded(all); len(bad) != 2 {
+		t.Errorf("of two files that RECORD does not have it finds %q", bad)
+	}
+	if err := os.MkdirAll(e.folder(native), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range all {
+		if _, of, put := strings.Cut(name, ".data/scripts/"); put {
+			if err := os.WriteFile(filepath.Join(e.folder(native), of), text, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	defer func(l int) { level = l }(level)
+	level = speed
+	if name, again, err := e.wheel(native); err != nil || name != filepath.Base(path) || !bytes.Equal(again, text) {
+		t.Errorf("%s, %v: made again it is another", name, err)
+	}
+}
+
+// A tag is what the files themselves need: the newest symbol of glibc, or the oldest macOS.
+func TestTags(t *testing.T) {
+	// A header of mach-o/loader.h, and one command: LC_BUILD_VERSION of macOS 12.3, made by nothing of ours.
+	mac := append(binary.LittleEndian.AppendUint32(nil, 0xfeedfacf), make([]byte, 28)...)
+	binary.LittleEndian.PutUint32(mac[4:], 0x0100000c) // arm64
+	binary.LittleEndian.PutUint32(mac[12:], 2)         // a program
+	without := bytes.Clone(mac)
+	binary.LittleEndian.PutUint32(mac[16:], 1)
+	binary.LittleEndian.PutUint32(mac[20:], 24)
+	for _, n := range []uint32{0x32, 24, 1, 12<<16 | 3<<8, 0, 0} {
+		mac = binary.LittleEndian.AppendUint32(mac, n)
+	}
+	for _, c := range []struct {
+		t    target
+		text []byte
+		want string
+	}{
+		{target{"darwin", "arm64"}, mac, "macosx_12_3_arm64"},
+		{target{"darwin", "arm64"}, without, ""},
+		{target{"windows", "amd64"}, nil, "win_amd64"},
+		{target{"linux", "amd64"}, []byte("#!/bin/sh\n"), ""},
+	} {
+		if got, err := tagged(c.t, c.text); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%v: %q, %v", c.t, got, err)
+		}
+	}
+	for version, want := range map[string]string{"0.1.0": "0.1.0", "0.9.1-test.1": "0.9.1.dev0+test.1"} {
+		if got := pythonVersion(version); got != want {
+			t.Errorf("%s: %s", version, got)
+		}
+	}
+	// What the linker of this machine made: objdump reads the same of it.
+	if native.os != "linux" {
+		return
+	}
+	for _, path := range []string{"/bin/sh", "/usr/bin/objdump"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), "objdump", "-T", path).Output()
+		if err != nil {
+			t.Skip("there is no objdump here to compare with: install Debian's binutils")
+		}
+		newest := [2]int{}
+		for _, said := range regexp.MustCompile(`\*UND\*.*GLIBC_(\d+)\.(\d+)`).FindAllStringSubmatch(string(out), -1) {
+			major, _ := strconv.Atoi(said[1])
+			minor, _ := strconv.Atoi(said[2])
+			if v := [2]int{major, minor}; slices.Compare(v[:], newest[:]) > 0 {
+				newest = v
+			}
+		}
+		if got, err := glibc(text); err != nil || got != newest || newest == [2]int{} {
+			t.Errorf("%s: %v, %v; objdump says %v", path, got, err, newest)
+		}
+	}
+}
