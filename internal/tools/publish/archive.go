@@ -101,7 +101,7 @@ func withFolders(all []file) (out []file) {
 
 // pages returns what people read beside the programs: the texts of the root, and docs with its examples.
 func pages() (texts []file, err error) {
-	shown := []string{".md", ".svg", ".png", ".yaml", ".html", ".jsx", ".mjs", ".json"}
+	shown := []string{".md", ".svg", ".png", ".yaml", ".html", ".jsx", ".mjs", ".json", ".ipynb"}
 	for _, root := range []string{"CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md", "LICENSE", "README.md", "SECURITY.md", "docs"} {
 		err = errors.Join(err, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && d.Name() == "node_modules" {

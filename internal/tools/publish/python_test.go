@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"flag"
 	"io"
 	"maps"
 	"os"
@@ -58,6 +59,12 @@ func empty(t *testing.T) environment {
 	if err := os.Mkdir(e.work, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return e
+}
+
+// of returns the environment for a part of a test.
+func (e environment) of(t *testing.T) environment {
+	e.t = t
 	return e
 }
 
@@ -159,6 +166,10 @@ func TestThePackageForPython(t *testing.T) {
 	if said := bare(t, e.work, filepath.Join(e.dir, "bin", "confetti"), "version"); !strings.HasPrefix(said, "confetti "+tried+"\n") {
 		t.Errorf("%q", said)
 	}
+	list := e.must(nil, "-c", "from pip._vendor.packaging.version import Version as V; print(V('0.9.1.dev0+test.1') < V('0.9.1'))")
+	if list != "True\n" {
+		t.Errorf("a version before 0.9.1 comes before it: %s", list)
+	}
 	root, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -168,6 +179,83 @@ func TestThePackageForPython(t *testing.T) {
 	tr.do("submit", "trial/values.csv", "--dir", "trial", "--devices")
 	tr.do("plan", "close", "--dir", "trial")
 	t.Log(e.must([]string{"CONFETTI_TRIAL=" + filepath.Join(tr.dir, "trial")}, "-W", "error", "-m", "unittest", "discover", "-s", tests, "-t", tests))
+	tr.do("release", "fetch", "--dir", "trial", "--out", filepath.Join(e.work, "release"))
+	if err := os.Symlink(filepath.Join(tr.dir, "trial"), filepath.Join(e.work, "trial")); err != nil {
+		t.Fatal(err)
+	}
+
+	// From here on with what tests take besides, which comes from an index.
+	if home, err := os.UserHomeDir(); err == nil {
+		out, err := e.run([]string{"HOME=" + home}, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r", filepath.Join(tests, "requirements.txt"))
+		if err != nil {
+			t.Log(out)
+			without(t, "types, the page and notebooks are tested with packages that cannot be had here: "+python+"/tests/requirements.txt", err)
+		}
+	}
+	t.Run("types", func(t *testing.T) { typed(t, e.of(t)) })
+	t.Run("page", func(t *testing.T) {
+		t.Log(e.of(t).must([]string{"PYTHONDONTWRITEBYTECODE="}, "-c", strings.Join(blocks(t, "docs/python.md"), "\n")))
+	})
+	t.Run("notebooks", func(t *testing.T) {
+		books, err := filepath.Glob(filepath.Join(root, "docs/examples/python/*.ipynb"))
+		if err != nil || len(books) < 3 {
+			t.Fatal(books, err)
+		}
+		args := []string{filepath.Join(tests, "notebooks.py")}
+		if *update {
+			args = append(args, "--update")
+		}
+		e.of(t).must([]string{"PYTHONDONTWRITEBYTECODE="}, append(args, books...)...)
+	})
+}
+
+var update = flag.Bool("update", false, "keep what the notebooks print")
+
+// blocks returns what a page prints in Python.
+func blocks(t *testing.T, page string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, part := range strings.Split(string(text), "```py\n")[1:] {
+		code, _, ends := strings.Cut(part, "```")
+		if n := strings.Count(code, "\n"); !ends || i == 0 && n > 10 {
+			t.Errorf("%s: its first block has %d lines, and is to have ten at most", page, n)
+		}
+		all = append(all, code)
+	}
+	if len(all) == 0 {
+		t.Errorf("%s has no block in Python", page)
+	}
+	return all
+}
+
+// typed checks the package as strictly as can be, a program that uses it, and one that misuses it.
+func typed(t *testing.T, e environment) {
+	const program = `import confetti
+
+made = confetti.simulate({"drink": ["tea", "mate"]}, "drink", epsilon=1.0, minimum=2)
+errs: float = made.rmse
+total: float = sum(s.epsilon for s in confetti.Release.load("release").guarantees)
+columns: list[str] = list(made.to_pandas().columns)
+`
+	for name, c := range map[string]struct{ old, new string }{"right": {}, "wrong": {"errs: float", "errs: str"}, "misspelt": {"made.rmse", "made.rms"}, "lacking": {", epsilon=1.0", ""}} {
+		if err := os.WriteFile(filepath.Join(e.work, name+".py"), []byte(strings.Replace(program, c.old, c.new, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := e.run(nil, "-m", "mypy", "--strict", "-p", "confetti", "-m", "right"); err == nil {
+		t.Log(out)
+	} else {
+		t.Error(out)
+	}
+	out, err := e.run(nil, "-m", "mypy", "--strict", "-m", "wrong", "-m", "misspelt", "-m", "lacking")
+	for _, name := range []string{"wrong", "misspelt", "lacking"} {
+		if err == nil || !strings.Contains(out, name+".py:") {
+			t.Errorf("%s passes: %s", name, out)
+		}
+	}
 }
 
 // recorded compares the files of a wheel with what its RECORD says of them.
