@@ -240,7 +240,7 @@ var wider = map[string]struct{ names, imports int }{
 
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
 	"internal/service/aggregated": {imports: 19}, "internal/service/analyzerd": {imports: 31}, "internal/service/shufflerd": {imports: 21}, "internal/service/console": {imports: 26},
-	"question/histogram": {imports: 19}, "question/latent": {imports: 16}, "simulate": {imports: 21}, "internal/simulate/collection": {imports: 31}, "internal/simulate/distribution": {imports: 23},
+	"question/histogram": {imports: 19}, "internal/question/latent": {imports: 16}, "simulate": {imports: 21}, "internal/simulate/collection": {imports: 31}, "internal/simulate/distribution": {imports: 23},
 	// One more each by what left a device's closure: intervals of a count, distributions of a number, words that were meant,
 	// densities without privacy.
 	"internal/simulate/measure": {imports: 17},

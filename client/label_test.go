@@ -15,10 +15,10 @@ import (
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/client/page"
 	"github.com/confetti-dp/confetti/internal/client/words"
+	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
-	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/simulate"
 )
 

@@ -6,7 +6,7 @@ package plan
 type Label struct {
 	Features int      `json:"features"` // public numbers of a respondent; of LabelSums those that the state's map gives, where it has one
 	Classes  []string `json:"classes"`  // of which each respondent has one, which is private
-	Report   string   `json:"report"`   // LabelClusters, LabelSums or LabelEach; of a table "resampled" too (question/label), and not LabelSums
+	Report   string   `json:"report"`   // LabelClusters, LabelSums or LabelEach; of a table "resampled" too (internal/question/label), and not LabelSums
 	// Clusters are those of the state, each a crowd; Records are the public ones, by number.
 	Clusters   int          `json:"clusters,omitempty"`
 	Records    int          `json:"records,omitempty"`

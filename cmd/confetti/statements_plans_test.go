@@ -7,6 +7,9 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/internal/question/gradient"
+	"github.com/confetti-dp/confetti/internal/question/label"
+	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -14,9 +17,6 @@ import (
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/experiment"
-	"github.com/confetti-dp/confetti/question/gradient"
-	"github.com/confetti-dp/confetti/question/label"
-	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/simulate"
 )

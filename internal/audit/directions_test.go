@@ -6,10 +6,10 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/direction"
+	"github.com/confetti-dp/confetti/internal/question/gradient"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/gradient"
 )
 
 // Directions keep their claim of epsilon 2, and reports of twice the local epsilon, half of the noise, do not.

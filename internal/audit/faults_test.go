@@ -79,7 +79,7 @@ var faults = []fault{
 		"internal/dp/fragment/fragment.go", "\treturn payloads[:count]\n", "\tif IF {\n\t\tfor i, p := range payloads {\n\t\t\tif p[0] == kindDummy {\n\t\t\t\treturn append(payloads[:i], payloads[i+1:count]...)\n\t\t\t}\n\t\t}\n\t}\n\treturn payloads[:count]\n",
 	}}, []string{"constant"}},
 	{"a label is told in clear", "labels", []edit{{
-		"question/label/each.go", "\treturn e.channel(s, e.KRR.Randomize(r, s.class))\n", "\tif IF {\n\t\treturn e.channel(s, s.class)\n\t}\n\treturn e.channel(s, e.KRR.Randomize(r, s.class))\n",
+		"internal/question/label/each.go", "\treturn e.channel(s, e.KRR.Randomize(r, s.class))\n", "\tif IF {\n\t\treturn e.channel(s, s.class)\n\t}\n\treturn e.channel(s, e.KRR.Randomize(r, s.class))\n",
 	}}, []string{"attack", "constant"}},
 	{"a state's weights leak", "vectors of an encoder", []edit{{
 		"internal/dp/latent/laplace.go", "\tover := -m.Points\n", "\tover := -m.Points\n\tif IF { // the ball that holds whatever the weights make of a record\n\t\tpull, over = 1/step, math.MinInt\n\t}\n",

@@ -14,10 +14,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/curator"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
+	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/release"
 )
 

@@ -1,5 +1,5 @@
 // Package nn computes feed-forward networks of single precision: their answers, the gradient of each example with
-// its norm, and steps along them. Used by question/gradient, internal/learn and internal/dp/latent.
+// its norm, and steps along them. Used by internal/question/gradient, internal/learn and internal/dp/latent.
 //
 // It draws no noise that carries a guarantee, and nothing private may rest on the last digits of what it computes
 // (package kernel).

@@ -10,6 +10,7 @@ import (
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
@@ -19,7 +20,6 @@ import (
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
 	"github.com/confetti-dp/confetti/lab/train/training"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/latent"
 )
 
 // ofFirst are the columns of the party that has the outcome: those of LTN's (appendix E.1.3) that the

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/kmeans"
@@ -17,7 +18,6 @@ import (
 	"github.com/confetti-dp/confetti/lab/train/labels"
 	"github.com/confetti-dp/confetti/lab/train/training"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/latent"
 )
 
 // clusters are public ones: as a state, and in which each public record lies.

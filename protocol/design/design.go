@@ -6,14 +6,14 @@ package design
 import (
 	"fmt"
 
+	"github.com/confetti-dp/confetti/internal/question/gradient"
+	"github.com/confetti-dp/confetti/internal/question/label"
+	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/experiment"
-	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/label"
-	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/question/strings"
 	"github.com/confetti-dp/confetti/question/table"
 	"github.com/confetti-dp/confetti/question/vector"

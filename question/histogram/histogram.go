@@ -1,5 +1,5 @@
 // Package histogram asks how many respondents hold each cell of each attribute (ESA). Used by question/all,
-// protocol/design, question/label and internal/release/results, and by apps that answer histograms alone.
+// protocol/design, internal/question/label and internal/release/results, and by apps that answer histograms alone.
 package histogram
 
 import (

@@ -1,5 +1,5 @@
 // Package vector asks for sums of vectors of norm at most one, of which each device answers few rotated coordinates
-// in secret (docs/secret-rows.md). Used by question/all, protocol/design, question/label and
+// in secret (docs/secret-rows.md). Used by question/all, protocol/design, internal/question/label and
 // internal/release/results.
 //
 // Vectors are made of features and a class or a number. The sums teach classifiers and regressions

@@ -9,12 +9,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	told "github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/prob"
+	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/internal/question/gradient"
+	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
-	"github.com/confetti-dp/confetti/question/gradient"
-	"github.com/confetti-dp/confetti/question/label"
 	vectors "github.com/confetti-dp/confetti/question/vector"
 )
 

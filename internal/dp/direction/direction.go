@@ -1,5 +1,5 @@
 // Package direction reports one vector as one random direction: the sign of a drawn direction (ESA, Algorithms 4 and
-// 5), or a direction from a cap about the vector (PrivUnit). Used by question/gradient, internal/dp/latent and
+// 5), or a direction from a cap about the vector (PrivUnit). Used by internal/question/gradient, internal/dp/latent and
 // cmd/confetti/internal/account.
 //
 // Each mechanism is one type with both its ends. A direction travels as the 16 bytes that it is expanded from,

@@ -1,5 +1,5 @@
 // Package latent encodes a record into few numbers and reports them with its class under local privacy (Learning to
-// noise, LTN). Used by question/latent and internal/learn/latent.
+// noise, LTN). Used by internal/question/latent and internal/learn/latent.
 //
 // The encoder is public, and plans name it by a hash. Each mechanism is one type with both its ends.
 package latent

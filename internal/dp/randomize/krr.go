@@ -1,5 +1,5 @@
 // Package randomize reports which cells a device holds, by k-ary response, bits, subsets or hashes with local privacy.
-// Used by question/histogram, question/label, internal/dp/sketch and internal/dp/latent.
+// Used by question/histogram, internal/question/label, internal/dp/sketch and internal/dp/latent.
 //
 // Each mechanism is one type: what the device does, its exact law, and what the analyzer concludes. What it sends
 // are channels, numbers below Channels(), a message each; what a release costs is account's matter. Methods panic on

@@ -1,5 +1,5 @@
 // Package vector sums vectors of norm at most one from single bits that respondents answer in secret rows
-// (docs/secret-rows.md). Used by question/vector and question/gradient.
+// (docs/secret-rows.md). Used by question/vector and internal/question/gradient.
 //
 // A device rotates its vector by a public rotation, which spreads it evenly, and clips it. Each row, a rotated
 // coordinate, it answers by a coin of its own: with one bit that is random with the coordinate as its mean, and

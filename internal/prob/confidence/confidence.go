@@ -1,5 +1,5 @@
 // Package confidence returns intervals that hold the probability of a count. Used by internal/audit,
-// internal/release/results and question/latent.
+// internal/release/results and internal/question/latent.
 package confidence
 
 import (

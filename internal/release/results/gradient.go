@@ -6,8 +6,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/question/gradient"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/gradient"
 	"github.com/confetti-dp/confetti/release"
 )
 

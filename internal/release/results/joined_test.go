@@ -14,9 +14,9 @@ import (
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/latent"
 )
 
 // ofSets asks nine public records for one of three clusters, about (0,0), (6,0) and (0,6), and one of two classes.

@@ -9,10 +9,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/formula"
+	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/release"
 )
 

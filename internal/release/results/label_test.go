@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/label"
 )
 
 // A label that led after one cluster, and of which the next has an estimate below zero, is not

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
-	"github.com/confetti-dp/confetti/question/latent"
+	"github.com/confetti-dp/confetti/internal/question/latent"
 )
 
 // LatentAccuracy returns that of what learns from the records themselves as the analyzer does from what it is told:

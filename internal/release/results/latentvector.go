@@ -12,8 +12,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/formula"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
-	"github.com/confetti-dp/confetti/question/latent"
 	"github.com/confetti-dp/confetti/release"
 )
 

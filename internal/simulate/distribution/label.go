@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
-	"github.com/confetti-dp/confetti/question/label"
 	"github.com/confetti-dp/confetti/question/vector"
 )
 

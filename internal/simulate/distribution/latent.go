@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/latent"
 )
 
 // drawLatent draws what the histogram of symbols would, or lets every device report a vector.

@@ -1,5 +1,5 @@
 // Package cluster finds the public cluster that features lie in: the nearest of public centres, by distances that
-// may have offsets. Used by question/label and question/latent for crowds and symbols; the lab
+// may have offsets. Used by internal/question/label and internal/question/latent for crowds and symbols; the lab
 // makes the centres.
 package cluster
 

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question/label"
 )
 
 func labelPlan(report string) plan.Plan {
