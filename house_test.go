@@ -22,8 +22,8 @@ import (
 // Beside each stands what issue 30 asks, and where a number is above that, for what.
 var bars = map[string]int{
 	"root folders":    15,  // asked: 15
-	"public packages": 26,  // asked: 22; strings, tables and experiments are kinds of their own (34)
-	"exported names":  550, // asked: 500; strings, tables and experiments brought some fifteen, a counter of days nine (34, 35)
+	"public packages": 26,  // asked: 22; strings, tables and experiments are kinds of their own (34), client/metrics is a counter of days (35)
+	"exported names":  546, // asked: 500
 
 	// Asked: 103,000. It was 121,499 at 6636e48b, when the lab had left. Since then, by packages: storage in the place of SQL and
 	// a queue, over 448,000 lines of others, 5,150 (31); tables, their releases and pages 2,350 (32); seals, curves and fixed keys
@@ -235,7 +235,7 @@ const mostNames, mostImports = 40, 15
 // wider are the packages above those bounds, with their own.
 var wider = map[string]struct{ names, imports int }{
 	// The contract, what crosses the network, and vocabularies.
-	"plan": {names: 150}, "account": {names: 69}, "release": {names: 46}, "client": {names: 53, imports: 18},
+	"plan": {names: 150}, "account": {names: 69}, "release": {names: 46}, "client": {names: 54, imports: 18},
 	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64},
 
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.

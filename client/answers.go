@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // Answers are what a respondent says by the names that the plan asks by, in the place of a value of

@@ -39,10 +39,10 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client/internal/journal"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Client answers one plan on one device. It is safe for concurrent use, and so
@@ -168,7 +168,7 @@ func (c *Client) Close() { c.options.idle() }
 //
 // A value for which the plan has no room is answered too, with what the plan says,
 // and sent like any other: silence would tell of it. Report then returns a
-// *question.OutOfDomainError, beside a *WaitingError if there is one. It is for the
+// *OutOfDomainError, beside a *WaitingError if there is one. It is for the
 // program alone; what the program does next should not show it to anybody else.
 //
 // Report makes one attempt: a request for tokens, where the plan's hops demand
@@ -201,8 +201,11 @@ func (c *Client) Report(ctx context.Context, v question.Value) error {
 	return errors.Join(unfit, err)
 }
 
-// Unfit is why the plan has no room for the value of the last Answer, a
-// *question.OutOfDomainError; nil if it has.
+// OutOfDomainError says that the plan has no room for a value, and that what the plan says stands in its place.
+type OutOfDomainError = question.OutOfDomainError
+
+// Unfit returns why the plan has no room for the value of the last Answer, a
+// *OutOfDomainError; nil if it has.
 func (c *Client) Unfit() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Pipeline turns a value into what the device hands in: Answer encodes, randomizes
@@ -87,7 +87,7 @@ type Sealed struct {
 type Answer struct {
 	Crowd int
 	Parts []Packed // one a contribution
-	Unfit error    // nil, or *question.OutOfDomainError
+	Unfit error    // nil, or *OutOfDomainError
 }
 
 // Packed is one part of an answer, and the instance of the shuffler that it goes
@@ -102,7 +102,7 @@ type Packed struct {
 
 // Report makes a device's contributions from the respondent's value: one, all of
 // which goes through one instance of the shuffler, or one to each instance,
-// where the plan spreads report fragments. With a *question.OutOfDomainError they are there
+// where the plan spreads report fragments. With an *OutOfDomainError they are there
 // too: the plan has no room for the value, and they say what it has for such a value.
 // It keeps no backstop and has no tokens: it is for simulations.
 func (c *Pipeline) Report(v question.Value) ([]Sealed, error) {

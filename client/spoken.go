@@ -6,8 +6,8 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/fragment"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // spokenPart is what the journal has of a part: the body of each message, once, and what it

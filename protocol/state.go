@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // WithState makes a plan runnable that names a public state. New is enough for what a

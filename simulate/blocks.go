@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/shuffler/admission"
 	"github.com/confetti-dp/confetti/party/shuffler"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // block is what some devices did.

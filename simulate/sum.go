@@ -11,12 +11,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/dap/task"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // adder is both aggregators and the analyzer of a plan in one process.

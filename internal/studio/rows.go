@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // rows are those of a sheet as a choice takes them: what is asked and of which crowds, and how many

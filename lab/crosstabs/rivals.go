@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dp/crosscode"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/table"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/gradient"
 	"github.com/confetti-dp/confetti/lab/experiments"
-	"github.com/confetti-dp/confetti/question"
 )
 
 func madeUp(t testing.TB) *dataset.Set {

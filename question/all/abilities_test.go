@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/gradient"
 	"github.com/confetti-dp/confetti/internal/question/label"
 	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/question/registry"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/density"
 	"github.com/confetti-dp/confetti/question/experiment"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -124,7 +124,7 @@ func TestAnAbilityOfAnotherSignatureIsMissed(t *testing.T) {
 
 // Abilities that the package question declares are all looked for.
 func TestEveryAbilityIsLookedFor(t *testing.T) {
-	declared, err := interfaces("../")
+	declared, err := interfaces("../../internal/question/")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/kde"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/terms"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Event: all of a crowd add noise in every channel, and no backstop comes again.

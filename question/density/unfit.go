@@ -3,9 +3,9 @@ package density
 import (
 	"fmt"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/densities"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // The reference has fair bits: each feature is zero, and so is what it adds to a

@@ -7,8 +7,8 @@ import (
 	"errors"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // A backstop is kept under what makes it worth keeping: the question, the

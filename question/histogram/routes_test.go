@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Each sum is compared with what it rests on and what a liar can do: of shares of devices these

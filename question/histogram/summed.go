@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // table has a number for each channel of all attributes.

@@ -1,5 +1,5 @@
 // Package learning imports the kinds of question whose answers teach a model: gradient, label and latent. Used by
-// apps that answer these alone; question/all has them too.
+// apps that answer these alone.
 package learning
 
 import (

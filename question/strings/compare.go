@@ -6,7 +6,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/treecode"
 	"github.com/confetti-dp/confetti/internal/prob"
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question"
 )
 
 const (

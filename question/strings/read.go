@@ -7,8 +7,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/dp/treecode/decode"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Check is the probability with which a string that nobody holds passes its check, at most.

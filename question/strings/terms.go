@@ -7,9 +7,9 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/rows"
 	"github.com/confetti-dp/confetti/internal/question/terms"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Event returns that of the rows that devices answer in secret. It has in it that rows may be crowded, and that a

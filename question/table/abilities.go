@@ -1,6 +1,6 @@
 package table
 
-import "github.com/confetti-dp/confetti/question"
+import "github.com/confetti-dp/confetti/internal/question"
 
 // The abilities that protocol finds by assertion: one whose signature changed does not compile here.
 var (

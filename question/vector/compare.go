@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // Compare says, before anybody answers, what a liar counts for.

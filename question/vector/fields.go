@@ -1,8 +1,8 @@
 package vector
 
 import (
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/rows"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Fields returns the class, where the plan names some, or the number, where it has one, and the

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // The reference is the zero vector, which is answered with fair bits: it adds nothing to a

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // What became of an answer.

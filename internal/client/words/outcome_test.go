@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // Of every way in which an answer can end, "sent" is said of one alone: it fitted, nothing waits,

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/gradient"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // What a device does in a round before it seals, of a linear model of 3,520 numbers and of

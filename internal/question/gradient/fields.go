@@ -1,8 +1,8 @@
 package gradient
 
 import (
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/rows"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Fields returns the class and the features.

@@ -9,7 +9,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // State is what a round asks with, and what the steps of earlier rounds have left. It is

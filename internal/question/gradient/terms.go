@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/terms"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Event: all who answer add noise, in every round afresh.

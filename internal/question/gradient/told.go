@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/terms"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Told returns the gradient in a symbol.

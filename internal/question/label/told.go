@@ -2,8 +2,8 @@ package label
 
 import (
 	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/terms"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Tell returns the label that was said, or what the other kind's question says of it (question.Describer).

@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Tell returns the clusters and classes that were said, or that a vector was (question.Describer).

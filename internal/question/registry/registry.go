@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // Kind is what is done with a plan that asks for it.

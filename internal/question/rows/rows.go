@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // CrowdNamed returns the number of the crowd that a field names.

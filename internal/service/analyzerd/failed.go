@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/service/serve/metrics"
 	"github.com/confetti-dp/confetti/internal/wire"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // A sum may be one that can never be had: the leader says so, or what it gives, the same bytes each

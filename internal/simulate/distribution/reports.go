@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
-	"github.com/confetti-dp/confetti/question"
+	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // oneByOne has devices report, each one message, where no total of these has a law of its own.

@@ -9,8 +9,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/table"
-	"github.com/confetti-dp/confetti/question"
 )
 
 // rows are lines of answers, read one by one, with all that is wrong with them.

@@ -16,7 +16,7 @@ import (
 
 // reading are the folders of what can read a report or open a sum, or knows what one means.
 var reading = []string{
-	"account", "client", "party/analyzer", "internal/analyzer", "internal/service/analyzerd", "internal/learn", "protocol", "question", "release",
+	"account", "client", "party/analyzer", "internal/analyzer", "internal/service/analyzerd", "internal/learn", "protocol", "question", "internal/question", "release",
 	"internal/dp/bitsum", "internal/dp/direction", "internal/dp/encode", "internal/dp/estimate", "internal/dp/fragment", "internal/dp/kde",
 	"internal/dp/latent", "internal/dp/randomize", "internal/dp/sketch", "internal/dp/tally", "internal/dp/vector",
 }

@@ -1,6 +1,6 @@
 // Package question defines what a kind of question can do: what devices do with a value, what the analyzer does with
 // a tally, and what the accountant charges. Used by protocol, client and party/analyzer, and implemented by the
-// packages below it.
+// kinds below question and here.
 //
 // What a release says of a kind stands in internal/release/results, and what simulations draw in
 // internal/simulate/distribution, so that a device carries neither.
