@@ -36,13 +36,3 @@ func (c Config) Restore(ctx context.Context, file string) error {
 	}
 	return err
 }
-
-// ImportLedger begins an empty database with the budgets that a backup of an earlier version has,
-// and returns how many entries those are.
-func (c Config) ImportLedger(ctx context.Context, file string) (int, error) {
-	at, err := c.place(nil)
-	if err != nil {
-		return 0, err
-	}
-	return rows.ImportLedger(ctx, at, file)
-}

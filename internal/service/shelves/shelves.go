@@ -75,7 +75,7 @@ type Connect func(ctx context.Context, url string, keys blob.Store) (keep.Store,
 func (s Place) Check() error {
 	_, err := s.address()
 	if err == nil && s.Database != "" {
-		if err = Earlier(string(s.Database), way); err == nil {
+		if err = Earlier(string(s.Database)); err == nil {
 			err = serve.Writable(s.Database)
 		}
 	}
@@ -99,8 +99,8 @@ func (s Place) address() (string, error) {
 // SQLite is what a file of an earlier version begins with.
 const SQLite = "SQLite format 3\x00"
 
-// Earlier refuses a file where a folder is to be, and says the way out of what an earlier version kept in one.
-func Earlier(path, way string) error {
+// Earlier refuses a file where a folder is to be, by name where an earlier version kept it.
+func Earlier(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -114,18 +114,15 @@ func Earlier(path, way string) error {
 	}
 	head := make([]byte, len(SQLite))
 	if _, err := io.ReadFull(f, head); err == nil && string(head) == SQLite {
-		return fmt.Errorf("%s is a file of SQLite, which was kept by an earlier version and which this one does not read: let that version end its plans%s", path, way)
+		return fmt.Errorf("%s is a file of SQLite, which was kept by an earlier version and which this one does not read: let that version end its plans, then name an empty folder", path)
 	}
 	return fmt.Errorf("%s is a file: name a folder", path)
 }
 
-// way is that of a service which has no more to carry over.
-const way = ", then name an empty folder"
-
 // Open opens the store, as Folder does where it lies in a folder.
 func (s Place) Open(ctx context.Context, c serve.Common) (keep.Store, error) {
 	if s.Database != "" {
-		if err := Earlier(string(s.Database), way); err != nil {
+		if err := Earlier(string(s.Database)); err != nil {
 			return nil, err
 		}
 		return Folder(string(s.Database), c, true)
@@ -150,7 +147,7 @@ func (s Place) Copy() (copied Place, done func(), err error) {
 	if s.Database == "" {
 		return s, func() {}, nil
 	}
-	if err := Earlier(string(s.Database), way); err != nil {
+	if err := Earlier(string(s.Database)); err != nil {
 		return s, nil, err
 	}
 	path, done, err := atomicfile.Copy(string(s.Database))

@@ -12,7 +12,6 @@ import (
 type Analyzer struct {
 	Backup  analyzerBackup  `cmd:"" help:"Write a consistent copy of everything, while the analyzer runs."`
 	Restore analyzerRestore `cmd:"" help:"Fill an empty database from a backup."`
-	Ledger  analyzerLedger  `cmd:"" help:"What was spent under an earlier version."`
 }
 
 type analyzerBackup struct {
@@ -34,10 +33,9 @@ func (c analyzerBackup) Run(std terminal.Streams) error {
 	return c.Print(std, kept{File: c.File}, "everything is in %s\n", c.File)
 }
 
-// kept is a backup, and what was taken of it.
+// kept is a backup.
 type kept struct {
-	File    string `json:"file"`
-	Entries int    `json:"entries,omitempty"` // of the ledger, where it alone was taken
+	File string `json:"file"`
 }
 
 // Backup writes a consistent copy of the database that an analyzer's configuration names.
@@ -68,34 +66,6 @@ func (c analyzerRestore) Run(std terminal.Streams) error {
 	}
 	if err == nil {
 		err = c.Print(std, kept{File: c.File}, "everything of %s is there again\n", c.File)
-	}
-	return err
-}
-
-type analyzerLedger struct {
-	Import ledgerImport `cmd:"" help:"Begin an empty database with the budgets that a backup of an earlier version has."`
-}
-
-type ledgerImport struct {
-	Config string `help:"The analyzer's configuration." required:"" type:"path" placeholder:"FILE"`
-	File   string `arg:"" help:"The backup, a file of SQLite." type:"path"`
-	terminal.Form
-}
-
-func (ledgerImport) Help() string {
-	return "What was spent counts on. Plans, batches and releases stay with the earlier version,\nwhich ends them. The backup is what its confetti analyzer backup wrote.\n\nExample:\n  confetti-server analyzer ledger import --config analyzer.toml backup.db"
-}
-
-func (c ledgerImport) Run(std terminal.Streams) error {
-	ctx, stop := terminal.UntilStopped()
-	defer stop()
-	at, err := read(c.Config)
-	if err != nil {
-		return err
-	}
-	n, err := at.ImportLedger(ctx, c.File)
-	if err == nil {
-		err = c.Print(std, kept{c.File, int(n)}, "%d entries of the ledger of %s count on\n", n, c.File)
 	}
 	return err
 }

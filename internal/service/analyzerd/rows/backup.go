@@ -181,7 +181,7 @@ func readBackup(path string, fn func(row) error) error {
 	title := make([]byte, len(backupTitle)+1)
 	if _, err := io.ReadFull(r, title); err != nil || string(title) != backupTitle+"\n" {
 		if strings.HasPrefix(string(title), shelves.SQLite) {
-			return fmt.Errorf("%w: it was written by an earlier version: carry its budgets over (confetti analyzer ledger import)", errNoBackup)
+			return fmt.Errorf("%w: it was written by an earlier version, which this one does not read", errNoBackup)
 		}
 		return errNoBackup
 	}

@@ -142,17 +142,6 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-func FuzzImport(f *testing.F) {
-	text, err := os.ReadFile(golden(f, "earlier.db.gz"))
-	check(f, err)
-	f.Add(text[:4096])
-	path := filepath.Join(f.TempDir(), "backup.db")
-	f.Fuzz(func(t *testing.T, text []byte) {
-		check(t, os.WriteFile(path, text, 0o600))
-		costlimit.Heap(t, costlimit.Factor, len(text)+1<<12, func() { earlierLedger(path) })
-	})
-}
-
 // before is a shelf on which something happens before the first Update.
 type before struct {
 	keep.Shelf

@@ -47,17 +47,10 @@ type Spending struct {
 	Spent      time.Time `json:"spent"`
 }
 
-// entry is a spending as it is written.
-type entry struct {
-	Spending
-	// Imported is of a ledger that was carried over, whose plans are not here.
-	Imported bool `json:"imported,omitempty"`
-}
-
 func entryKey(number uint64) string { return fmt.Sprintf("%016d", number) }
 
 // next returns the row behind a point of the chain, and the point behind that.
-func (e entry) next(before hashchain.Point) (row []byte, behind hashchain.Point, err error) {
+func (e Spending) next(before hashchain.Point) (row []byte, behind hashchain.Point, err error) {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return nil, before, fmt.Errorf("analyzer: a spending that cannot be written: %w", err)
@@ -68,7 +61,7 @@ func (e entry) next(before hashchain.Point) (row []byte, behind hashchain.Point,
 }
 
 // parseEntry reads a row, and compares it with the point of the chain that it should follow.
-func parseEntry(before hashchain.Point, row []byte) (e entry, behind hashchain.Point, err error) {
+func parseEntry(before hashchain.Point, row []byte) (e Spending, behind hashchain.Point, err error) {
 	walk := hashchain.Walk{End: before}
 	_, text, err := walk.Group(row)
 	if err != nil {
@@ -83,18 +76,16 @@ type ledger struct {
 	begun  bool
 	end    hashchain.Point
 	wrong  string // why nothing is spent; "": nothing is wrong
-	all    []entry
+	all    []Spending
 	of     map[string][]Spending // by population, in order
 	number map[string]int        // by plan that is registered: where in all it is
 }
 
-func (l *ledger) add(e entry, end hashchain.Point) {
+func (l *ledger) add(e Spending, end hashchain.Point) {
 	l.end = end
 	l.all = append(l.all, e)
-	l.of[e.Population] = append(l.of[e.Population], e.Spending)
-	if !e.Imported {
-		l.number[e.Plan] = len(l.all) - 1
-	}
+	l.of[e.Population] = append(l.of[e.Population], e)
+	l.number[e.Plan] = len(l.all) - 1
 }
 
 // walk reads the whole chain, and says what is wrong with it. What can be read is in the ledger
@@ -167,7 +158,7 @@ func (l *ledger) take(from *ledger) {
 // added is what others have written behind what this process has read.
 type added struct {
 	end     hashchain.Point
-	entries []entry
+	entries []Spending
 }
 
 // behind reads what stands behind the end that is known. ErrLedger: the end itself is not there

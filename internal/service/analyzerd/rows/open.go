@@ -105,7 +105,7 @@ func openFolder(c Config, spent bool) (s keep.Store, err error) {
 	if c.DSN == "" {
 		return nil, errors.New("analyzer: no database: give the path of a folder, or a postgres:// URL")
 	}
-	if err := shelves.Earlier(c.DSN, way); err != nil {
+	if err := shelves.Earlier(c.DSN); err != nil {
 		return nil, fmt.Errorf("analyzer: %w", err)
 	}
 	if c.Begin.Copy = c.Begin.Copy || spent; c.Keys == "" && !c.Begin.Copy {
@@ -143,9 +143,6 @@ func openDatabase(ctx context.Context, url string) (keep.Store, error) {
 	return s, nil
 }
 
-// way is the one out of what an earlier version kept.
-const way = " and write a backup, name an empty folder, and carry the budgets over (confetti analyzer ledger import)"
-
 // OpenCopy opens a copy of a folder, while its service may run, or the database itself, for who
 // reads it as a start does. done closes it and removes the copy.
 func OpenCopy(ctx context.Context, c Config) (s *Store, done func() error, err error) {
@@ -156,7 +153,7 @@ func OpenCopy(ctx context.Context, c Config) (s *Store, done func() error, err e
 		}
 		return s, s.Close, nil
 	}
-	if err := shelves.Earlier(c.DSN, way); err != nil {
+	if err := shelves.Earlier(c.DSN); err != nil {
 		return nil, nil, fmt.Errorf("analyzer: %w", err)
 	}
 	if _, err := os.Stat(c.DSN); err != nil {

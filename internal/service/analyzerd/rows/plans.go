@@ -77,7 +77,7 @@ func (s *Store) Register(ctx context.Context, p Plan, round Round, signed []byte
 			return err
 		}
 		cost.Plan, cost.Population, cost.Spent = p.Name, p.Spending.Population, p.Registered.UTC().Truncate(time.Microsecond)
-		row, behind, err := entry{Spending: cost}.next(a.end)
+		row, behind, err := cost.next(a.end)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *Store) spent(get getter, population string) (a added, spent []Spending,
 	spent = slices.Clip(l.of[population])
 	for _, e := range a.entries { // which came meanwhile
 		if e.Population == population {
-			spent = append(spent, e.Spending)
+			spent = append(spent, e)
 		}
 	}
 	return a, spent, nil
@@ -185,30 +185,23 @@ func (s *Store) After(ctx context.Context, name string, most int) ([]Plan, error
 // page returns so many plans from a number in the ledger on.
 func (s *Store) page(ctx context.Context, from, most int) ([]Plan, error) {
 	s.ledger.mu.Lock()
-	var spent []Spending
-	for _, e := range s.ledger.all[min(from, len(s.ledger.all)):] {
-		if len(spent) == most {
-			break
-		}
-		if !e.Imported {
-			spent = append(spent, e.Spending)
-		}
-	}
+	all := s.ledger.all[min(from, len(s.ledger.all)):]
+	spent := slices.Clone(all[:min(most, len(all))])
 	s.ledger.mu.Unlock()
 	withdrawn := map[string]bool{}
 	if err := s.Withdrawals(ctx, func(name string, _ []byte) error { withdrawn[name] = true; return nil }); err != nil {
 		return nil, err
 	}
-	all := make([]Plan, 0, len(spent))
+	plans := make([]Plan, 0, len(spent))
 	for _, b := range spent {
 		p, err := s.state(ctx, b)
 		if err != nil {
 			return nil, err
 		}
 		p.Withdrawn = withdrawn[p.Name]
-		all = append(all, p)
+		plans = append(plans, p)
 	}
-	return all, nil
+	return plans, nil
 }
 
 // state returns a plan but for Withdrawn. What was decided changes no more, and is read once.
@@ -247,7 +240,7 @@ func (s *Store) spending(ctx context.Context, name string) (Spending, error) {
 		n, known := s.ledger.number[name]
 		var b Spending
 		if known {
-			b = s.ledger.all[n].Spending
+			b = s.ledger.all[n]
 		}
 		s.ledger.mu.Unlock()
 		switch {
