@@ -110,7 +110,7 @@ func (a *App) Open(o client.Options) error {
 	return nil
 }
 
-// change is change, and notes which arms are kept.
+// change changes what is kept, as the function does that is no method, and notes which arms are kept.
 func (a *App) change(store client.Store, f func(*state) error) error {
 	var arms map[string]arm
 	err := change(store, func(s *state) error {

@@ -13,8 +13,12 @@ import (
 // madeUp is how many people are made up to see errors, at most.
 const madeUp = 4000
 
-// Errors returns how far off the counts of each attribute will be in a crowd as small as may be: the largest standard error of a
-// cell, by people who hold every listed value equally often. It returns nothing where values are not listed.
+// tenth is the share of people who hold the value whose error is told.
+const tenth = 0.1
+
+// Errors returns how far off the count of a value that a tenth hold will be in a crowd as small as may be, of each attribute: its
+// standard error, by people of whom a tenth hold the first value and the others every other equally often. It returns nothing where
+// values are not listed.
 func Errors(p plan.Plan, r *rand.Rand) (errors []float64, err error) {
 	h := p.Question.Histogram
 	if h == nil {
@@ -28,13 +32,20 @@ func Errors(p plan.Plan, r *rand.Rand) (errors []float64, err error) {
 	for range people {
 		var said []any
 		for _, a := range h.Attributes {
-			switch {
-			case len(a.Values) == 0:
+			if len(a.Values) == 0 {
 				return nil, nil
-			case a.Kind == "set":
-				said = append(said, []string{a.Values[r.IntN(len(a.Values))]})
+			}
+			held := 0
+			if others := len(a.Values) - 1; r.Float64() >= tenth {
+				held = 1 + r.IntN(max(1, others))
+			}
+			switch {
+			case a.Kind != "set":
+				said = append(said, a.Values[min(held, len(a.Values)-1)])
+			case held < len(a.Values):
+				said = append(said, []string{a.Values[held]})
 			default:
-				said = append(said, a.Values[r.IntN(len(a.Values))])
+				said = append(said, []string{})
 			}
 		}
 		symbol, err := proto.Question.Encode(histogram.Answers{Values: said})
@@ -53,13 +64,9 @@ func Errors(p plan.Plan, r *rand.Rand) (errors []float64, err error) {
 	}
 	values := proto.Estimate([]tally.Crowd{{Tally: t, Respondents: people}})[0]
 	for _, a := range h.Attributes {
-		largest := 0.0
-		for _, v := range values[:a.Domain()] {
-			largest = math.Max(largest, v.StdErr)
-		}
-		values = values[a.Domain():]
 		// Errors of counts grow with the root of the people of one plan.
-		errors = append(errors, largest*math.Sqrt(float64(p.Crowd.Minimum)/float64(people)))
+		errors = append(errors, values[0].StdErr*math.Sqrt(float64(p.Crowd.Minimum)/float64(people)))
+		values = values[a.Domain():]
 	}
 	return errors, nil
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -306,7 +307,7 @@ func (found *found) colluding(f file, r metrics.Registry, key string, last metri
 	slices.SortFunc(days, time.Time.Compare)
 	for i, day := range slices.CompactFunc(days, time.Time.Equal) {
 		now := f.groups(day)[key]
-		was := group{budget: budget{last.Study.Plan.Budget.Epsilon, last.Study.Plan.Budget.Delta, last.Study.Plan.Crowd.Minimum, now.budget.Crowds}}
+		was := group{budget: budget{last.Study.Plan.Budget.Epsilon, last.Study.Plan.Budget.Delta, last.Study.Plan.Crowd.Minimum, now.budget.Crowds, now.budget.Points}}
 		for _, m := range r.Metrics {
 			if (metrics.Series{Metrics: []metrics.Metric{m}}).Key() == key && !m.Ended(day) {
 				was.metrics = append(was.metrics, m)
@@ -359,6 +360,15 @@ func (found found) verdict() error {
 	}
 	if _, spends := worstOf(found.pays, 30); !cap.Admits(spends...) {
 		return terminal.Usagef("the worst 30 days cost epsilon %.4g and delta %.3g, and the cap of a device is %.4g and %.3g: it would answer less than is asked. Ask for less, or at a smaller epsilon", found.Month.Epsilon, found.Month.Delta, most.Epsilon, most.Delta)
+	}
+	var blurred []string
+	for _, e := range found.Exact {
+		if e.blurred() {
+			blurred = append(blurred, fmt.Sprintf("%s to within %.2g, where %.2g are asked for", e.Name, 100*e.Error, e.Points))
+		}
+	}
+	if len(blurred) > 0 {
+		return terminal.Usagef("a round of the fewest people tells too little: a tenth is known of %s points. Ask fewer metrics or more people, or give more epsilon; where that is enough, write points = %.0f beside the minimum", strings.Join(blurred, ", of "), math.Ceil(100*slices.MaxFunc(found.Exact, func(a, b foretold) int { return cmp.Compare(a.Error, b.Error) }).Error))
 	}
 	if len(found.More) > 0 && found.By == "" {
 		return terminal.Unfinishedf("more is asked than before, and no [[reviewed]] line of the change %s says that it may be", found.Change)

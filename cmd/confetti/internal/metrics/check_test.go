@@ -24,7 +24,7 @@ func declaring(change func(*file)) file {
 	used, theme := one, one
 	used.Kind, used.Edges = "counter", []float64{1, 5}
 	theme.Kind, theme.Values = "category", []string{"light", "dark"}
-	f := file{Version: 1, App: "editor", Publishers: []string{"somebody"}, Week: &budget{Epsilon: 1, Delta: 1e-7, Minimum: 2000}, Metric: map[string]declared{"used": used, "theme": theme}}
+	f := file{Version: 1, App: "editor", Publishers: []string{"somebody"}, Week: &budget{Epsilon: 1, Delta: 1e-7, Minimum: 2000, Points: 50}, Metric: map[string]declared{"used": used, "theme": theme}}
 	if change != nil {
 		change(&f)
 	}
@@ -380,7 +380,7 @@ func TestErrorsAreForetold(t *testing.T) {
 	for i, m := range g.metrics {
 		cells := float64(study.Plan.Question.Histogram.Attributes[i].Domain())
 		keep, other := e/(e+cells-1), 1/(e+cells-1)
-		held := 1 / float64(len(m.Cells())) // of those who are asked
+		const held = 0.1 // of those who are asked
 		of := func(asked float64) float64 {
 			k := 4000 / asked
 			noise := asked * (held*keep*(1-keep) + (1-held)*other*(1-other)) / ((keep - other) * (keep - other))
@@ -393,12 +393,35 @@ func TestErrorsAreForetold(t *testing.T) {
 			t.Errorf("%s: error %v is that of everybody's answers", m.Name, got)
 		}
 	}
-	// A set is a plan by itself, and a string is foretold nothing.
+	// A set is a plan by itself, and of a string it is foretold how many must hold it.
 	with, err := compare(declaring(func(f *file) {
-		f.Metric["languages"] = declared{Kind: "set", Values: []string{"go", "rust"}, Most: 1, Every: "week", Why: "Why", Owner: "bo", Ends: "2027-06-30", Epsilon: 1, Delta: 1e-7, Minimum: 2000}
+		f.Metric["languages"] = declared{Kind: "set", Values: []string{"go", "rust"}, Most: 1, Every: "week", Why: "Why", Owner: "bo", Ends: "2027-06-30", Epsilon: 1, Delta: 1e-7, Minimum: 2000, Points: 50}
 		f.Metric["plugin"] = declared{Kind: "string", Letters: "abcdefgh", Longest: 8, Every: "week", Why: "Why", Owner: "bo", Ends: "2027-06-30", Epsilon: 2, Delta: 1e-7, Minimum: 20000}
 	}), metrics.Registry{}, at, at)
-	if err != nil || len(with.Exact) != 3 || with.Exact[2].Name != "languages" || !(with.Exact[2].Error > 0 && with.Exact[2].Error < 1) {
+	if err != nil || len(with.Exact) != 4 || with.Exact[2].Name != "languages" || !(with.Exact[2].Error > 0 && with.Exact[2].Error < 1) || !strings.HasPrefix(with.Exact[3].Says, "Of 20000 respondents a string that ") || with.Exact[3].blurred() {
 		t.Errorf("%v: %+v", err, with.Exact)
+	}
+}
+
+// Where a tenth is not known to 5 points a file is refused, unless it says that less is enough.
+func TestWhatTellsTooLittleIsRefused(t *testing.T) {
+	at := day(t, "2026-12-01")
+	for points, refused := range map[float64]bool{0: true, 5: true, 50: false} {
+		found, err := compare(declaring(func(f *file) { f.Week.Points, f.Week.Minimum = points, 400 }), metrics.Registry{}, at, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = found.verdict()
+		var undecided terminal.UnfinishedError
+		if told := err != nil && strings.Contains(err.Error(), "a tenth is known of theme to within") || err != nil && strings.Contains(err.Error(), "of theme to within"); told != refused || errors.As(err, &undecided) == refused {
+			t.Errorf("points %v: %v", points, err)
+		}
+	}
+	many, err := compare(declaring(func(f *file) { f.Week.Points, f.Week.Minimum = 0, 20_000 }), metrics.Registry{}, at, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := many.verdict(); err == nil || strings.Contains(err.Error(), "tells too little") {
+		t.Errorf("of 20,000 people: %v", err)
 	}
 }

@@ -37,7 +37,11 @@ type budget struct {
 	Delta   float64 `json:"delta"`
 	Minimum int     `json:"minimum"`
 	Crowds  string  `json:"crowds"` // "4 quarters": by that in which somebody agreed first
+	Points  float64 `json:"points"` // to within how much of 100 a tenth has to be known; 0: usual
 }
+
+// usual is to within how much of 100 a tenth has to be known, where a file says nothing.
+const usual = 5
 
 // quarters returns how many crowds there are; 0: one, of everybody.
 func (b budget) quarters() (n int, err error) {
@@ -78,6 +82,7 @@ type declared struct {
 	Epsilon  float64              `json:"epsilon"`
 	Delta    float64              `json:"delta"`
 	Minimum  int                  `json:"minimum"`
+	Points   float64              `json:"points"`
 }
 
 // review is somebody's word that more may be asked than before.
@@ -133,7 +138,7 @@ func (f file) validate() error {
 			errs = append(errs, d.own().validate("metric "+name+" is a plan by itself"))
 			continue
 		}
-		require(d.own() == budget{}, "metric %s: epsilon, delta and minimum are those of [%s]: leave them out", name, m.Every)
+		require(d.own() == budget{}, "metric %s: epsilon, delta, minimum and points are those of [%s]: leave them out", name, m.Every)
 		require(f.period(m.Every) != nil, "metric %s: there is no [%s] with its epsilon, delta and minimum", name, m.Every)
 	}
 	for _, every := range []string{"day", "week", "month"} {
@@ -148,6 +153,9 @@ func (b budget) validate(of string) error {
 	if !(b.Epsilon > 0) || !(b.Delta > 0 && b.Delta < 1) || b.Minimum < 1 || b.Minimum > plan.MaxCrowd {
 		return fmt.Errorf("%s: it needs an epsilon above 0, a delta between 0 and 1, and a minimum of people from 1 to %d", of, plan.MaxCrowd)
 	}
+	if b.Points < 0 || b.Points > 100 {
+		return fmt.Errorf("%s: points is how exactly a tenth has to be known, of 100: give up to 100, or leave it out for %d", of, usual)
+	}
 	_, err := b.quarters()
 	if err != nil {
 		return fmt.Errorf("%s: %w", of, err)
@@ -159,7 +167,9 @@ func (f file) period(every string) *budget {
 	return map[string]*budget{"day": f.Day, "week": f.Week, "month": f.Month}[every]
 }
 
-func (d declared) own() budget { return budget{Epsilon: d.Epsilon, Delta: d.Delta, Minimum: d.Minimum} }
+func (d declared) own() budget {
+	return budget{Epsilon: d.Epsilon, Delta: d.Delta, Minimum: d.Minimum, Points: d.Points}
+}
 
 // metric returns what is declared by a name.
 func (f file) metric(name string) metrics.Metric {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
 )
 
@@ -122,21 +124,36 @@ func worstOf(all map[string][]due, days int) (c cost, spends []account.Spending)
 type foretold struct {
 	Name   string  `json:"name"`
 	People int     `json:"people"`
-	Error  float64 `json:"error"` // of the share of a value, to each side, in 95 of 100 rounds
+	Error  float64 `json:"error"`          // of a share of a tenth, to each side, in 95 of 100 rounds
+	Points float64 `json:"points"`         // what it must be at most, of 100
+	Says   string  `json:"says,omitempty"` // of strings, in the place of an error
 }
 
-// foretell returns how exact a round will be, by made-up people who hold every value equally often; nothing of strings, of which nobody has
-// a list.
-func (all prices) foretell(app string, g group) (errors []foretold, err error) {
+// foretell returns how exact a round will be: of a value that a tenth hold, by made-up people, and of strings how many must hold
+// one.
+func (all prices) foretell(app string, g group) (told []foretold, err error) {
 	study, err := file{App: app}.study(g, all.like, all.like.Analyzer.Releases)
 	if err != nil {
 		return nil, err
 	}
+	points := cmp.Or(g.budget.Points, usual)
+	if study.Plan.Question.Strings != nil {
+		proto, err := protocol.New(study.Plan)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range design.Compare(proto) {
+			if first, _, _ := strings.Cut(c.Says, ". "); c.Key == "strings" {
+				told = append(told, foretold{Name: g.metrics[0].Name, People: g.budget.Minimum, Points: points, Says: first + "."})
+			}
+		}
+		return told, nil
+	}
 	of, err := design.Errors(study.Plan, seeded.New(1))
 	for i, e := range of {
-		errors = append(errors, foretold{g.metrics[i].Name, g.budget.Minimum, math.Min(1, 1.96*e/float64(g.budget.Minimum))})
+		told = append(told, foretold{Name: g.metrics[i].Name, People: g.budget.Minimum, Points: points, Error: math.Min(1, 1.96*e/float64(g.budget.Minimum))})
 	}
-	return errors, err
+	return told, err
 }
 
 // prices runs the accountant once for each plan.

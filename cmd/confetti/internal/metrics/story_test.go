@@ -335,6 +335,7 @@ const week = `
 epsilon = 5.0
 delta = 1e-5
 minimum = 8
+points = 100
 
 [metric.theme]
 kind = "category"

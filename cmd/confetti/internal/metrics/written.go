@@ -62,6 +62,9 @@ func (found found) write(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, "\nOf an installation: three devices of a person, or a reinstall, pay each.")
+	if found.crowded() {
+		fmt.Fprintln(out, "Crowds are by the quarter in which somebody agreed first. Whoever takes an answer sees it beside an address, and each crowd needs the minimum.")
+	}
 	if err := found.writeExact(out); err != nil {
 		return err
 	}
@@ -81,8 +84,8 @@ func (found found) write(out io.Writer) error {
 	return err
 }
 
-// useless bounds the errors of rounds that tell something.
-const useless = 0.25
+// blurred reports that a round tells less than the file asks for.
+func (e foretold) blurred() bool { return 100*e.Error > e.Points }
 
 // writeExact writes how exact the numbers of a round will be.
 func (found found) writeExact(out io.Writer) error {
@@ -92,9 +95,12 @@ func (found found) writeExact(out io.Writer) error {
 	fmt.Fprintln(out, "\nHow exact a round is, of as many people as it needs")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, e := range found.Exact {
-		said := fmt.Sprintf("a share to within %.2g in 100", 100*e.Error)
-		if e.Error > useless {
-			said = "next to nothing: " + said
+		said := e.Says
+		if said == "" {
+			said = fmt.Sprintf("a tenth to within %.2g in 100", 100*e.Error)
+		}
+		if e.blurred() {
+			said += fmt.Sprintf(", and %.2g are asked for", e.Points)
 		}
 		fmt.Fprintf(w, "  %s\tof %d people\t%s\n", e.Name, e.People, said)
 	}
@@ -103,6 +109,11 @@ func (found found) writeExact(out io.Writer) error {
 	}
 	_, err := fmt.Fprintln(out, "  (intervals of 95 %: four times as many people halve them)")
 	return err
+}
+
+// crowded reports that answers come in crowds.
+func (found found) crowded() bool {
+	return slices.ContainsFunc(found.Now, func(p price) bool { return p.Quarters > 0 })
 }
 
 func (c cost) words() string {
