@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// madeUp is how many people are made up to see errors, at most.
+// madeUp is how many people are made up to see errors. Of few ones chance would make errors of none.
 const madeUp = 4000
 
 // tenth is the share of people who hold the value whose error is told.
@@ -28,8 +28,8 @@ func Errors(p plan.Plan, r *rand.Rand) (errors []float64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t, people := proto.NewTally(), min(p.Crowd.Minimum, madeUp)
-	for range people {
+	t := proto.NewTally()
+	for range madeUp {
 		var said []any
 		for _, a := range h.Attributes {
 			if len(a.Values) == 0 {
@@ -62,10 +62,10 @@ func Errors(p plan.Plan, r *rand.Rand) (errors []float64, err error) {
 			}
 		}
 	}
-	values := proto.Estimate([]tally.Crowd{{Tally: t, Respondents: people}})[0]
+	values := proto.Estimate([]tally.Crowd{{Tally: t, Respondents: madeUp}})[0]
 	for _, a := range h.Attributes {
 		// Errors of counts grow with the root of the people of one plan.
-		errors = append(errors, values[0].StdErr*math.Sqrt(float64(p.Crowd.Minimum)/float64(people)))
+		errors = append(errors, values[0].StdErr*math.Sqrt(float64(p.Crowd.Minimum)/float64(madeUp)))
 		values = values[a.Domain():]
 	}
 	return errors, nil
