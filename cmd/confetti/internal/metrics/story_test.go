@@ -346,12 +346,32 @@ owner = "ada@example.org"
 ends = 2027-06-30
 `
 
+const derived = `
+[metric.export_funnel]
+kind = "sequence"
+steps = ["opened", "exported"]
+within = "2d"
+every = "week"
+why = "Where export is given up"
+owner = "ada@example.org"
+ends = 2027-06-30
+
+[metric.new_welcome]
+kind = "experiment"
+arms = ["old", "new"]
+outcomes = ["nothing", "paid"]
+every = "week"
+why = "Whether the new welcome keeps people"
+owner = "ada@example.org"
+ends = 2027-06-30
+`
+
 // A team declares a metric, learns what it costs, signs it, and devices answer by themselves, each once a season, until the
 // metric is retired.
 func TestATeamCountsFromDeclarationToRetirement(t *testing.T) {
 	const people = 80
 	x := founded(t, people, day(t, "2026-12-01"))
-	declared := x.reviewed(week)
+	declared := x.reviewed(week + derived)
 	first := x.sign(1)
 	if len(first.Seasons) != 1 || first.Version != 1 || first.Seasons[0].Name != "week/12" {
 		t.Fatalf("%+v", first)
@@ -360,12 +380,25 @@ func TestATeamCountsFromDeclarationToRetirement(t *testing.T) {
 	apps := make([]*metrics.App, people)
 	for i := range apps {
 		apps[i] = x.installed(i)
-		if news, err := apps[i].New(); err != nil || len(news) != 1 || !strings.Contains(news[0], "Which theme is the default") {
+		if news, err := apps[i].New(); err != nil || len(news) != 3 || !strings.Contains(news[2], "Which theme is the default") {
 			t.Fatalf("%v, %q", err, news)
 		}
 		x.must(apps[i].Consent(true))
 	}
 	theme := func(i int) metrics.Category[string] { return metrics.Category[string]{App: apps[i], Name: "theme"} }
+	funnel := func(i int) metrics.Sequence[string] {
+		return metrics.Sequence[string]{App: apps[i], Name: "export_funnel"}
+	}
+	welcome := func(i int) metrics.Experiment[string, string] {
+		return metrics.Experiment[string, string]{App: apps[i], Name: "new_welcome", First: "old"}
+	}
+	arms := map[string]int{}
+	for i := range apps {
+		arms[welcome(i).Arm()]++
+	}
+	if arms["old"] == 0 || arms["new"] == 0 || len(arms) != 2 {
+		t.Errorf("arms were drawn so: %v", arms)
+	}
 	begins := day(t, "2026-12-07")
 	said := map[int]int{} // devices, by the round that they drew
 	step := func() {
@@ -392,6 +425,11 @@ func TestATeamCountsFromDeclarationToRetirement(t *testing.T) {
 		x.at(monday.AddDate(0, 0, 5))
 		for i := range apps {
 			theme(i).Set([]string{"dark", "dark", "dark", "light"}[i%4])
+			funnel(i).Step("opened")
+			if i%2 == 0 {
+				funnel(i).Step("exported")
+			}
+			welcome(i).Outcome("paid")
 		}
 		step()
 	}
@@ -415,8 +453,23 @@ func TestATeamCountsFromDeclarationToRetirement(t *testing.T) {
 		}
 		text, err := json.Marshal(x.release(name))
 		x.must(err)
-		if !strings.Contains(string(text), `"dark"`) || !strings.Contains(string(text), `"unset"`) {
-			t.Errorf("the release of %d devices does not know the values: %s", n, text)
+		for _, value := range []string{`"dark"`, `"unset"`, `"exported"`, `"none"`, `"new / paid"`} {
+			if !strings.Contains(string(text), value) {
+				t.Errorf("the release of %d devices does not know the value %s: %s", n, value, text)
+			}
+		}
+	}
+
+	// The trend of each has intervals, and a sentence of what is sure.
+	fetched, released := x.fetched(first.Seasons[0])
+	if says, drawn := x.trend(fetched, ""); released > 1 {
+		for _, want := range []string{"theme: ", "export_funnel: ", "new_welcome: ", "points"} {
+			if !strings.Contains(says, want) {
+				t.Errorf("the trend of %d rounds does not say %q: %s", released, want, says)
+			}
+		}
+		if !strings.Contains(drawn, "95") || !strings.Contains(drawn, "exported") {
+			t.Errorf("the page of the trend has no interval of 95 %% of who exported")
 		}
 	}
 
