@@ -1,11 +1,13 @@
 package metrics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,16 +17,16 @@ import (
 
 // Shown is a season as a device has it, for people who look.
 type Shown struct {
-	Season string    `json:"season"` // "week/12"
-	From   time.Time `json:"from"`   // of the period that was drawn
-	Until  time.Time `json:"until"`
-	Kept   []Law     `json:"kept,omitempty"` // before the answer
-	Said   string    `json:"said,omitempty"` // in words, once it is drawn
-	State  string    `json:"state"`          // "comes", "counts", "waits", "said", "silent"
+	Season string       `json:"season"` // "week/12"
+	From   time.Time    `json:"from"`   // of the period that was drawn
+	Until  time.Time    `json:"until"`
+	Kept   []shownValue `json:"kept,omitempty"` // before the answer
+	Said   string       `json:"said,omitempty"` // in words, once it is drawn
+	State  string       `json:"state"`          // "comes", "counts", "waits", "said", "silent"
 }
 
-// Law is what a device keeps of a metric, and how it would tell it.
-type Law struct {
+// shownValue says what a device keeps of a metric, and how it would tell it.
+type shownValue struct {
 	Metric string `json:"metric"`
 	Value  string `json:"value"` // as it would be told without noise
 	Told   string `json:"told"`  // in words: by what chance
@@ -44,41 +46,56 @@ func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	asks := map[string]Series{} // by the seasons' names; what is over has left the registry, and what was said of it stays
+	for _, series := range r.Series {
+		for number := series.From; number <= series.Until; number++ {
+			asks[id(series, number)] = series
+		}
+	}
+	var all []Shown
+	for name, one := range s.Seasons {
+		key, text, _ := strings.Cut(name, "/")
+		number, err := strconv.Atoi(text[strings.LastIndex(text, "/")+1:])
+		if err != nil || !slices.Contains(periods, key) {
+			continue
+		}
+		shown := Shown{Season: name}
+		shown.From, shown.Until = asked(key, number, one.Round)
+		series, listed := asks[name]
+		at := slices.IndexFunc(l.Entries, func(e client.Entry) bool { return e.Study == one.Study })
+		switch {
+		case at >= 0 && l.Entries[at].Waiting():
+			shown.State, shown.Said = "waits", l.Entries[at].Said
+		case at >= 0:
+			shown.State, shown.Said = "said", l.Entries[at].Said
+		case one.Over || !listed || one.Study != series.study(number) || !now.Before(Times(key, number).Closes):
+			shown.State = "silent"
+		case now.Before(shown.From):
+			shown.State = "comes"
+		default:
+			if shown.State = "counts"; !now.Before(shown.Until) {
+				shown.State = "waits"
+			}
+			shown.Kept = s.laws(series, one.Kept, r, shown.From, shown.Until)
+		}
+		all = append(all, shown)
+	}
+	slices.SortFunc(all, func(a, b Shown) int {
+		return cmp.Or(a.From.Compare(b.From), strings.Compare(a.Season, b.Season))
+	})
+	return all, nil
+}
+
+// laws returns what is kept of each metric of a series, with its law.
+func (s *state) laws(series Series, kept map[string]value, r Registry, from, until time.Time) (all []shownValue) {
 	listed := map[string]Metric{}
 	for _, m := range r.Metrics {
 		listed[m.Name] = m
 	}
-	var all []Shown
-	for _, series := range r.Series {
-		for number := series.From; number <= series.Until; number++ {
-			one := s.Seasons[id(series, number)]
-			if one == nil || one.Study != series.study(number) {
-				continue
-			}
-			shown := Shown{Season: id(series, number)}
-			shown.From, shown.Until = asked(series.Metrics[0].Every, number, one.Round)
-			at := slices.IndexFunc(l.Entries, func(e client.Entry) bool { return e.Study == one.Study })
-			switch {
-			case at >= 0 && l.Entries[at].Waiting():
-				shown.State, shown.Said = "waits", l.Entries[at].Said
-			case at >= 0:
-				shown.State, shown.Said = "said", l.Entries[at].Said
-			case one.Over || !now.Before(Times(series.Metrics[0].Every, number).Closes):
-				shown.State = "silent"
-			case now.Before(shown.From):
-				shown.State = "comes"
-			default:
-				if shown.State = "counts"; !now.Before(shown.Until) {
-					shown.State = "waits"
-				}
-				for i, m := range series.Metrics {
-					shown.Kept = append(shown.Kept, Law{m.Name, words(s.says(m, series, one.Kept, listed, shown.From, shown.Until), m), law(series.Study.Plan, i)})
-				}
-			}
-			all = append(all, shown)
-		}
+	for i, m := range series.Metrics {
+		all = append(all, shownValue{m.Name, words(s.says(m, series, kept, listed, from, until), m), law(series.Study.Plan, i)})
 	}
-	return all, nil
+	return all
 }
 
 // words returns a value as people read it.

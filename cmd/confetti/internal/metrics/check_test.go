@@ -425,3 +425,65 @@ func TestWhatTellsTooLittleIsRefused(t *testing.T) {
 		t.Errorf("of 20,000 people: %v", err)
 	}
 }
+
+// Crowds are declared by the quarter, told as a rise, and shown on the page; a week is refused by name.
+func TestCrowdsAreDeclared(t *testing.T) {
+	for text, want := range map[string]string{"4 quarters": "", "8 quarters": "", "9 quarters": "from 2 to 8", "1 quarters": "from 2 to 8", "4 weeks": "a week is half a name", "quarterly": "from 2 to 8"} {
+		err := declaring(func(f *file) { f.Week.Crowds = text }).validate()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	at := day(t, "2026-12-01")
+	f := declaring(func(f *file) { f.Week.Crowds = "4 quarters" })
+	found, err := compare(f, signedOf(t, declaring(nil), at), at, at)
+	if err != nil || len(found.More) != 1 || !strings.Contains(found.More[0], "in which of 4 quarters somebody agreed first") {
+		t.Errorf("%v: %q", err, found.More)
+	}
+	like, err := anybody(metrics.Registry{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	coordinator, err := relay.GenerateSignKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, fresh, err := f.plan(metrics.Registry{}, like, coordinator, at, at, 3)
+	if err != nil || len(fresh) != 3 {
+		t.Fatalf("%v: %d seasons", err, len(fresh))
+	}
+	text, err := draw(f, r)
+	if err != nil || !strings.Contains(string(text), "in which of 4 quarters you agreed first (before 2026-Q3, 2026-Q3, 2026-Q4, 2027-Q1 on)") {
+		t.Errorf("%v: the page does not name the crowds: %+v", err, r.Series[0].Quarters)
+	}
+	again, err := compare(f, r, at, at)
+	if err != nil || len(again.More) != 0 {
+		t.Errorf("%v: crowds that were decided ask again: %q", err, again.More)
+	}
+}
+
+// A table needs what it is of, for as long as it is asked; what it is not, and what a sequence is not, is told by name.
+func TestDeclaredTablesAreOfDeclaredMetrics(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*declared)
+		want   string
+	}{
+		"fine":            {func(*declared) {}, ""},
+		"coarse":          {func(d *declared) { d.Coarse = map[string][]float64{"used": {3}} }, ""},
+		"not declared":    {func(d *declared) { d.Of[0] = "clicks" }, "there is no [metric.clicks]"},
+		"of itself":       {func(d *declared) { d.Of[0] = "both" }, "a table of the table both"},
+		"longer":          {func(d *declared) { d.Ends = "2027-12-31" }, "which is asked of another period or ends earlier"},
+		"another period":  {func(d *declared) { d.Every = "day" }, "which is asked of another period or ends earlier"},
+		"coarse of theme": {func(d *declared) { d.Coarse = map[string][]float64{"theme": {1}} }, `coarse gives edges to "theme"`},
+	} {
+		f := declaring(func(f *file) {
+			d := declared{Kind: "table", Of: []string{"used", "theme"}, Every: "week", Why: "Why", Owner: "bo", Ends: "2027-06-30"}
+			c.change(&d)
+			f.Metric["both"] = d
+		})
+		err := f.validate()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -44,6 +44,7 @@ type section struct {
 	Rounds  int
 	Every   string
 	Minimum int
+	Crowds  []string // by quarters; none: one, of everybody
 	Verdict string
 	Year    string
 	Metrics []metrics.Metric
@@ -90,7 +91,7 @@ func draw(f file, r metrics.Registry) ([]byte, error) {
 		season := account.Guarantee{Epsilon: dearest.Epsilon, Delta: dearest.Delta, Adjacency: account.Replacement}
 		sections = append(sections, section{
 			Title: title, Every: every, Rounds: s.Study.Rounds, Minimum: minimum, Metrics: s.Metrics,
-			Verdict: season.Verdict(), Year: year.words(),
+			Verdict: season.Verdict(), Year: year.words(), Crowds: s.Of(s.Until).Plan.Crowd.Names,
 		})
 	}
 	month, _ := worstOf(paid, 30)

@@ -512,6 +512,22 @@ ends = 2027-06-30
 	if kept := x.kept(0); !strings.Contains(kept, `"export_used":{"n":3}`) || !strings.Contains(kept, `"theme":{"text":"dark"}`) {
 		t.Fatalf("of the drawn week the device keeps %s", kept)
 	}
+	t.Setenv("CI", "")
+	look := func() string {
+		t.Helper()
+		var out bytes.Buffer
+		x.must(device{Folder: x.folder(0).Path, File: x.asked().File, Signed: x.asked().Registry, now: x.now}.Run(terminal.Streams{Out: &out, Err: io.Discard}))
+		return out.String()
+	}
+	for _, want := range []string{"season week/12, asked of ", "  you said: ", "season week/14, asked of ", "export_used    2-4 ", "theme          dark ", "one of 4 metrics is drawn; if this one, then as it is with probability 0.9", "nothing is said before its end"} {
+		if said := look(); !strings.Contains(said, want) {
+			t.Errorf("the view of a device does not say %q: %s", want, said)
+		}
+	}
+	t.Setenv("CI", "true")
+	if said := look(); said != "editor  switched off here: nothing is kept or said\n" {
+		t.Error(said)
+	}
 	x.asks(declared)
 	text, err := x.check()
 	if err != nil || !strings.Contains(text, "gone  export_used") || !strings.Contains(text, "Nothing more is asked than before") {
@@ -540,7 +556,7 @@ ends = 2027-06-30
 	x.must(page{asked: x.asked(), Out: out}.Run(terminal.Streams{Out: io.Discard, Err: io.Discard}))
 	shown, err := os.ReadFile(out)
 	x.must(err)
-	for _, want := range []string{"What does editor ask of you?", "Which theme is the default", "ada@example.org", "30 June 2027", "light, dark, unset", "dpo@example.org", "What ended: 1", "<code>export_used</code>"} {
+	for _, want := range []string{"What does editor ask of you?", "Which theme is the default", "ada@example.org", "30 June 2027", "light, dark, unset", "dpo@example.org", "What ended: 1", "<code>export_used</code>", "how far you came of opened, then exported within 2d of the first", "your device draws one of old, new", "Who has left answers nothing"} {
 		if !strings.Contains(string(shown), want) {
 			t.Errorf("the page does not say %q", want)
 		}
