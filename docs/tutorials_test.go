@@ -15,7 +15,7 @@ import (
 )
 
 // typedAlone are the tutorials of one reader. Two strangers type the other one (internal/tools/doctest).
-var typedAlone = []string{"table.md", "app.md", "room.md", "crashes.md", "experiment.md", "crosstab.md", "labels.md"}
+var typedAlone = []string{"table.md", "app.md", "room.md", "crashes.md", "experiment.md", "crosstab.md", "labels.md", "weekly.md"}
 
 // ends are the sections with which a tutorial ends.
 var ends = []string{"The decision", "What was promised, and to whom"}
