@@ -364,11 +364,11 @@ func (found found) verdict() error {
 	var blurred []string
 	for _, e := range found.Exact {
 		if e.blurred() {
-			blurred = append(blurred, fmt.Sprintf("%s to within %.2g, where %.2g are asked for", e.Name, 100*e.Error, e.Points))
+			blurred = append(blurred, fmt.Sprintf("of %s to within %.2g points, and %.2g are asked for", e.Name, 100*e.Error, e.Points))
 		}
 	}
 	if len(blurred) > 0 {
-		return terminal.Usagef("a round of the fewest people tells too little: a tenth is known of %s points. Ask fewer metrics or more people, or give more epsilon; where that is enough, write points = %.0f beside the minimum", strings.Join(blurred, ", of "), math.Ceil(100*slices.MaxFunc(found.Exact, func(a, b foretold) int { return cmp.Compare(a.Error, b.Error) }).Error))
+		return terminal.Usagef("a round of the fewest people tells too little. A share of a tenth is known %s. Ask fewer metrics or more people, or give more epsilon; where that is enough, write points = %.0f beside the minimum", strings.Join(blurred, "; "), math.Ceil(100*slices.MaxFunc(found.Exact, func(a, b foretold) int { return cmp.Compare(a.Error, b.Error) }).Error))
 	}
 	if len(found.More) > 0 && found.By == "" {
 		return terminal.Unfinishedf("more is asked than before, and no [[reviewed]] line of the change %s says that it may be", found.Change)
