@@ -237,6 +237,10 @@ func TestTheCalendar(t *testing.T) {
 		if got := Next(c.every, begins.Add(-time.Second)); got != c.season {
 			t.Errorf("%s: season %d is next before %v, want %d", c.every, got, begins, c.season)
 		}
+		// A clock of another time zone shows the same periods.
+		if got := Next(c.every, begins.Add(-time.Second).In(time.FixedZone("", 14*3600))); got != c.season {
+			t.Errorf("%s: season %d is next in another time zone, want %d", c.every, got, c.season)
+		}
 		if got := Next(c.every, begins); got != c.season+1 {
 			t.Errorf("%s: season %d is next at %v, want %d", c.every, got, begins, c.season+1)
 		}
@@ -299,7 +303,7 @@ func TestWhatIsKeptOfAPeriod(t *testing.T) {
 }
 
 func TestBadValuesAreNamed(t *testing.T) {
-	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...), series(t, 12, 12, items())))
+	d := newDevice(t, registry(t, 1, series(t, 12, 12, append(kinds(), derived()...)...), series(t, 12, 12, items())))
 	app := d.opened()
 	for name, c := range map[string]struct {
 		metric string
@@ -313,6 +317,10 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"no value":        {"theme", []byte("dark"), "a []uint8 is no value"},
 		"not listed":      {"theme", "solarized", "theme lists 2 values, and this is none of them"},
 		"item not listed": {"languages", "cobol", "languages lists 3 values"},
+		"no step":         {"export_funnel", "closed", "export_funnel has 3 steps, and this is none of them: it is not kept"},
+		"a step's number": {"export_funnel", 1, "export_funnel is a sequence, and takes no value of this type"},
+		"no outcome":      {"welcome", "left", "welcome has 3 outcomes, and this is none of them: it is not kept"},
+		"a table's value": {"start_by_theme", "dark", "start_by_theme is a table, and takes no value of this type"},
 		"down":            {"export_used", -1, "export_used counts from 0 up"},
 		"not finite":      {"start_seconds", math.NaN(), "start_seconds takes finite numbers"},
 	} {
@@ -324,7 +332,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 			t.Errorf("%s: the error shows the value: %v", name, err)
 		}
 	}
-	for metric, v := range map[string]any{"export_used": 2, "theme": "dark", "start_seconds": 1.5, "languages": "go"} {
+	for metric, v := range map[string]any{"export_used": 2, "theme": "dark", "start_seconds": 1.5, "languages": "go", "export_funnel": "opened", "welcome": "paid"} {
 		if err := app.Record(metric, v); err != nil {
 			t.Error(err)
 		}
@@ -428,20 +436,34 @@ func TestNothingIsOnTheDiskBeforeAYes(t *testing.T) {
 	}
 }
 
-// The draw is uniform over all rounds of the season, whenever the device begins.
+// The draw is uniform over all rounds of the season, whenever the device begins: of those that begin in the third week half have missed
+// theirs, or the last rounds would be those of the new.
 func TestTheDrawIsOverAllRounds(t *testing.T) {
 	s := series(t, 12, 12, kinds()...)
-	counts := make([]int, 4)
-	for range 400 {
-		d := newDevice(t, registry(t, 1, s))
-		_, drawn := d.agreed()
-		counts[drawn.Round-1]++
-		again, err := d.options().Join(s.Of(12))
-		if err != nil || again.Round != drawn.Round {
-			t.Fatalf("%v: round %d was drawn, and then %d", err, drawn.Round, again.Round)
+	for _, begins := range []time.Time{starts.Add(-time.Hour), starts.AddDate(0, 0, 15)} {
+		counts := make([]int, 4)
+		for range 400 {
+			d := newDevice(t, registry(t, 1, s))
+			d.at = begins
+			app := d.opened()
+			if err := app.Consent(true); err != nil {
+				t.Fatal(err)
+			}
+			if d.at.Before(starts) {
+				d.at = starts
+			}
+			if err := app.keep(); err != nil {
+				t.Fatal(err)
+			}
+			drawn := d.season()
+			counts[drawn.Round-1]++
+			again, err := d.options().Join(s.Of(12))
+			if err != nil || again.Round != drawn.Round {
+				t.Fatalf("%v: round %d was drawn, and then %d", err, drawn.Round, again.Round)
+			}
 		}
+		stattest.GTest(t, []float64{.25, .25, .25, .25}, counts)
 	}
-	stattest.GTest(t, []float64{.25, .25, .25, .25}, counts)
 }
 
 // An answer is said once, wherever the device ends between its draw and the removal of what was kept.
@@ -800,11 +822,13 @@ func TestStartIsOffInTests(t *testing.T) {
 }
 
 func TestCountingAllocatesNothing(t *testing.T) {
-	app := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...))).opened()
+	app := newDevice(t, registry(t, 1, series(t, 12, 12, append(kinds(), derived()[3])...))).opened()
 	export, theme := Counter{App: app, Name: "export_used"}, Category[string]{App: app, Name: "theme"}
 	export.Add(1)
 	theme.Set("dark")
-	if n := testing.AllocsPerRun(1000, func() { export.Add(1); theme.Set("light") }); n != 0 {
+	welcome := Experiment[string, string]{App: app, Name: "welcome", First: "old"}
+	welcome.Arm()
+	if n := testing.AllocsPerRun(1000, func() { export.Add(1); theme.Set("light"); welcome.Arm(); welcome.Outcome("paid") }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -35,7 +35,10 @@ func fifty() (groups [][]Metric) {
 	for _, every := range periods {
 		var beside []Metric
 		for i := range 40 {
-			m := kinds()[i%3]
+			m := append(kinds(), derived()[0], derived()[3])[i%5]
+			if m.Kind == "sequence" {
+				m.Within = "1d"
+			}
 			if periods[i%3] == every {
 				m.Name, m.Every = fmt.Sprintf("m%d_%s", i, m.Name), every
 				beside = append(beside, m)
@@ -101,9 +104,14 @@ func TestAYearOfFiftyMetrics(t *testing.T) {
 			d.at = first.AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour)
 			for _, s := range all {
 				for _, m := range s.Metrics {
-					v := map[string]any{"counter": 1, "category": "dark", "number": 0.7, "set": "go"}[m.Kind]
+					v := map[string]any{"counter": 1, "category": "dark", "number": 0.7, "set": "go", "sequence": "opened", "experiment": "paid"}[m.Kind]
 					if err := app.Record(m.Name, v); err != nil {
 						t.Fatal(err)
+					}
+					if m.Kind == "experiment" {
+						if _, err := app.Arm(m.Name); err != nil {
+							t.Fatal(err)
+						}
 					}
 				}
 			}
