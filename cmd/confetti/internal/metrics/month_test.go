@@ -78,7 +78,7 @@ func (x *team) trend(dir string, note string) (says, drawn string) {
 	x.t.Helper()
 	var out bytes.Buffer
 	page := filepath.Join(dir, "trend.html")
-	c := trends.Command{Folder: dir, Out: page}
+	c := trends.Command{Folder: []string{dir}, Out: page}
 	if note != "" {
 		c.Note = []string{note}
 	}
