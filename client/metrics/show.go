@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 )
 
 // Shown is a season as a device has it, for people who look.
@@ -76,7 +76,9 @@ func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
 			if shown.State = "counts"; !now.Before(shown.Until) {
 				shown.State = "waits"
 			}
-			shown.Kept = s.laws(series, one.Kept, r, shown.From, shown.Until)
+			if shown.Kept, err = s.shown(series, one.Kept, r, shown.From, shown.Until); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, shown)
 	}
@@ -86,16 +88,20 @@ func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
 	return all, nil
 }
 
-// laws returns what is kept of each metric of a series, with its law.
-func (s *state) laws(series Series, kept map[string]value, r Registry, from, until time.Time) (all []shownValue) {
+// shown returns what is kept of each metric of a series, with its law.
+func (s *state) shown(series Series, kept map[string]value, r Registry, from, until time.Time) (all []shownValue, err error) {
 	listed := map[string]Metric{}
 	for _, m := range r.Metrics {
 		listed[m.Name] = m
 	}
-	for i, m := range series.Metrics {
-		all = append(all, shownValue{m.Name, words(s.says(m, series, kept, listed, from, until), m), law(series.Study.Plan, i)})
+	told, err := laws(series.Study.Plan, len(series.Metrics))
+	if err != nil {
+		return nil, err
 	}
-	return all
+	for i, m := range series.Metrics {
+		all = append(all, shownValue{m.Name, words(s.says(m, series, kept, listed, from, until), m), told[i]})
+	}
+	return all, nil
 }
 
 // words returns a value as people read it.
@@ -115,20 +121,30 @@ func words(said any, m Metric) string {
 	return ""
 }
 
-// law returns in words how a plan tells the value of one of its attributes.
-func law(p plan.Plan, i int) string {
-	h := p.Question.Histogram
-	if h == nil || h.Attributes[i].Items() != 1 || h.Randomizer.Name != "krr" {
-		if c, _, err := client.Forecast(p, nil); err == nil && c.Local >= 0 {
-			return fmt.Sprintf("with noise: whoever reads it learns no more than epsilon %.3g allows, though everyone colludes", c.Local)
+// chancy is a question that says in words how it tells what a device holds.
+type chancy interface{ Chance(attribute int) string }
+
+// laws returns in words how a plan tells the value of each of its attributes, of which there are so many.
+func laws(p plan.Plan, attributes int) ([]string, error) {
+	proto, err := protocol.New(p)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]string, attributes)
+	for i := range all {
+		if q, has := proto.Question.(chancy); has {
+			all[i] = q.Chance(i)
 		}
-		return "with noise"
+		if all[i] == "" {
+			c, _, err := client.Forecast(p, nil)
+			if err != nil {
+				return nil, err
+			}
+			all[i] = fmt.Sprintf("with noise: whoever reads it learns no more than epsilon %.3g allows, though everyone colludes", c.Local)
+		}
+		if attributes > 1 {
+			all[i] = fmt.Sprintf("one of %d metrics is drawn; if this one, then %s", attributes, all[i])
+		}
 	}
-	cells := float64(h.Attributes[i].Domain())
-	e := math.Exp(h.Randomizer.Epsilon)
-	told := fmt.Sprintf("as it is with probability %.3g, otherwise one of %.0f at random", (e-1)/(e+cells-1), cells)
-	if n := len(h.Attributes); n > 1 {
-		return fmt.Sprintf("one of %d metrics is drawn; if this one, then %s", n, told)
-	}
-	return told
+	return all, nil
 }

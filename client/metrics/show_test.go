@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,7 +117,16 @@ func TestTheLawOfWhatIsAlone(t *testing.T) {
 			t.Errorf("%q, want %q", got, said)
 		}
 	}
-	if got := law(series(t, 12, 12, m).Study.Plan, 0); got[:11] != "with noise:" {
-		t.Error(got)
+	for _, c := range []struct {
+		metric Metric
+		want   string
+	}{
+		{m, "each with probability "},
+		{Metric{Name: "plugin", Kind: "string", Alphabet: "abcdefghijklmnopqrstuvwxyz-", Longest: 12, Every: "week", Why: "Which one breaks", Owner: "cy@example.org", Ends: "2027-06-30"}, "with noise: "},
+	} {
+		got, err := laws(series(t, 12, 12, c.metric).Study.Plan, 1)
+		if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
+			t.Errorf("%v: %q", err, got)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package histogram
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -56,6 +57,20 @@ func (h *Question) TellBy(bodies [][]byte, name func(attribute, cell int) string
 		return terms.Nothing
 	}
 	return strings.Join(append(clauses, terms.Coin(coin, "word")), "; ")
+}
+
+// Chance returns in words how a report tells what a device holds of an attribute; "" where it is not told by cells.
+func (h *Question) Chance(attribute int) string {
+	t, tells := h.randomizers[attribute].(teller)
+	if !tells {
+		return ""
+	}
+	held, other := t.said()
+	cells := float64(h.attributes[attribute].cells.Size())
+	if h.attributes[attribute].items == 1 && math.Abs(held+(cells-1)*other-1) < 1e-9 {
+		return fmt.Sprintf("as it is with probability %.3g, otherwise one of %.0f at random", held-other, cells)
+	}
+	return fmt.Sprintf("each with probability %.3g, and every other one of %.0f with %.3g", held, cells, other)
 }
 
 // told returns cells that messages of the channels speak for, each once, and one more than a sentence

@@ -14,7 +14,6 @@ import (
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
 )
 
@@ -137,19 +136,10 @@ func (all prices) foretell(app string, g group) (told []foretold, err error) {
 		return nil, err
 	}
 	points := cmp.Or(g.budget.Points, usual)
-	if study.Plan.Question.Strings != nil {
-		proto, err := protocol.New(study.Plan)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range design.Compare(proto) {
-			if first, _, _ := strings.Cut(c.Says, ". "); c.Key == "strings" {
-				told = append(told, foretold{Name: g.metrics[0].Name, People: g.budget.Minimum, Points: points, Says: first + "."})
-			}
-		}
-		return told, nil
+	of, says, err := design.Errors(study.Plan, seeded.New(1))
+	if says != "" {
+		told = append(told, foretold{Name: g.metrics[0].Name, People: g.budget.Minimum, Points: points, Says: says})
 	}
-	of, err := design.Errors(study.Plan, seeded.New(1))
 	for i, e := range of {
 		told = append(told, foretold{Name: g.metrics[i].Name, People: g.budget.Minimum, Points: points, Error: math.Min(1, 1.96*e/float64(g.budget.Minimum))})
 	}
