@@ -29,6 +29,16 @@ func (t Tabled) Group(cells []int, level float64) (count, share estimate.Value, 
 	return t.table.Group(cells, level)
 }
 
+// AtOnce returns in how many respondents each cell lies, for all cells at once with a probability: the ends of a release's
+// counts at another level.
+func (t Tabled) AtOnce(level float64) [][2]float64 {
+	cells := make([]int, len(t.table.Values))
+	for i := range cells {
+		cells[i] = i
+	}
+	return t.table.IntervalsAtOnce(cells, level)
+}
+
 // Tables returns the released tables of a plan's attributes, put together from the counts that
 // stand beside its release, by attribute and then by crowd; nil where a crowd was withheld. Their
 // cells can be regrouped, which costs no privacy. The counts must be those of all cells.

@@ -114,6 +114,14 @@ func (t Trend) missing(b *strings.Builder, f frame) {
 		}
 		from, to := max(f.left, f.x(float64(t.Rounds[i].Round)-0.4)), min(f.right, f.x(float64(t.Rounds[j].Round)+0.4))
 		fmt.Fprintf(b, `<rect class="gone" x="%.1f" y="%g" width="%.1f" height="%g"/>`, from, f.top, max(1.5, to-from), f.bottom-f.top)
+		if why, _, told := strings.Cut(t.Rounds[i].Missing, " on "); f.named && len(t.Rounds) <= mostDots {
+			if !told {
+				why, _, told = strings.Cut(why, ":")
+			}
+			if told {
+				fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">%s</text>`, min(max((from+to)/2, f.left+28), f.right-28), f.top+14, html.EscapeString(shortened(why, mostWide)))
+			}
+		}
 		i = j
 	}
 }
@@ -183,13 +191,15 @@ func (t Trend) notes(b *strings.Builder, f frame) {
 		if x > (f.left+f.right)/2 {
 			anchor = "end"
 		}
-		fmt.Fprintf(b, `<line class="note" x1="%.1f" x2="%.1f" y1="%g" y2="%g"/><text x="%.1f" y="%g" text-anchor="%s">%s</text>`, x, x, f.top-8, f.bottom, x, f.top-24+14*float64(i%2), anchor, html.EscapeString(shortened(n.Text)))
+		fmt.Fprintf(b, `<line class="note" x1="%.1f" x2="%.1f" y1="%g" y2="%g"/><text x="%.1f" y="%g" text-anchor="%s">%s</text>`, x, x, f.top-8, f.bottom, x, f.top-24+14*float64(i%2), anchor, html.EscapeString(shortened(n.Text, mostWide)))
 	}
 }
 
+// How many letters of a text a chart has room for, and of a name at the end of its line.
+const mostWide, mostNamed = 24, 14
+
 // shortened cuts a text that is too long for a chart; the list below has it whole.
-func shortened(text string) string {
-	const most = 24
+func shortened(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}
@@ -222,7 +232,7 @@ func (t Trend) names(b *strings.Builder, f frame) {
 	var all []name
 	for i, l := range t.Lines {
 		p := l.Points[len(l.Points)-1]
-		all = append(all, name{f.y(p.Possible()), i, fmt.Sprintf("%s %s %%", shortened(l.Value), numerals.FormatDecimals(100*p.Possible(), 0))})
+		all = append(all, name{f.y(p.Possible()), i, fmt.Sprintf("%s %s %%", shortened(l.Value, mostNamed), numerals.FormatDecimals(100*p.Possible(), 0))})
 	}
 	slices.SortStableFunc(all, func(a, b name) int {
 		return map[bool]int{true: -1, false: 1}[a.y < b.y]

@@ -28,7 +28,7 @@ var CSS = trendCSS
 
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return template.CSS(page.CardsCSS + trendCSS) },
-	"percent": func(x float64) string { return numerals.Percent(x) },
+	"percent": func(x float64) string { return numerals.FormatDecimals(100*x, 0) + "\u00a0%" },
 	"points":  points,
 	"capital": capital,
 	"day":     func(t time.Time) string { return t.UTC().Format("2 January 2006") },
@@ -116,6 +116,9 @@ func (c *Change) Verdict() string {
 	}
 	return "no change seen"
 }
+
+// Sure reports whether a change is.
+func (c *Change) Sure() bool { return c != nil && (c.Low > 0 || c.High < 0) }
 
 // At returns the number of a round as it is listed, "" if there is none.
 func (l Line) At(round int) string {

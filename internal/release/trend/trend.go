@@ -43,6 +43,7 @@ type table struct {
 	at            map[string]int
 	cells         []cell
 	group         func(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool)
+	atOnce        func(level float64) [][2]float64 // in respondents
 }
 
 // cell is the share of a value among the respondents, with an interval that holds for all values at once.
@@ -71,7 +72,7 @@ func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, er
 				continue
 			}
 			n := float64(of.Respondents)
-			t := table{metric: of.Attribute, crowd: of.Crowd, asks: of.Asks, respondents: n, whole: of.Whole, at: map[string]int{}, group: of.Group}
+			t := table{metric: of.Attribute, crowd: of.Crowd, asks: of.Asks, respondents: n, whole: of.Whole, at: map[string]int{}, group: of.Group, atOnce: of.AtOnce}
 			for _, c := range counts {
 				if c.Attribute == of.Attribute && c.Crowd == of.Crowd {
 					t.at[c.Value] = len(t.cells)
@@ -100,6 +101,31 @@ func (r Round) table(metric, crowd string) *table {
 		}
 	}
 	return nil
+}
+
+// Far returns the interval of a value among those who answered a round, so far out that those of all values and of all
+// rounds in a year hold at once with a probability. ok is false where the round has no such number.
+func (r Round) Far(metric, crowd, value string, level float64) (low, high float64, ok bool) {
+	of := r.table(metric, crowd)
+	if of == nil || of.atOnce == nil || r.Missing != "" {
+		return 0, 0, false
+	}
+	k, there := of.at[value]
+	ends := of.atOnce(estimate.Joint(level, r.aYear()))
+	if !there || k >= len(ends) {
+		return 0, 0, false
+	}
+	return ends[k][0] / of.respondents, ends[k][1] / of.respondents, true
+}
+
+// aYear returns how many rounds of this length a year has: of one whose length is not known as many as days.
+func (r Round) aYear() int {
+	const days = 366
+	length := r.Times.Closes.Sub(r.Times.Opens)
+	if r.Times.Opens.IsZero() || length <= 0 {
+		return days
+	}
+	return max(1, int(math.Ceil(float64(days*24*time.Hour)/float64(length))))
 }
 
 // Note is something that happened, such as a version that came out.
@@ -194,12 +220,17 @@ func Metrics(rounds []Round) (names []string, crowds map[string][]string) {
 // Follow returns the trend of a metric in a crowd. Rounds are in their order; ok is false where none has numbers of it.
 func Follow(rounds []Round, metric, crowd string, notes []Note) (t Trend, ok bool) {
 	t = Trend{Metric: metric, Crowd: crowd, Level: level}
-	var tables []*table
+	var tables, every []*table // of this crowd, and of all: they have the same lines
 	var numbers []int
 	from := anew(rounds, metric, crowd)
 	for i, r := range rounds {
 		one := told{Round: r.Number, Season: r.season, Own: r.own, Opens: r.Times.Opens, Closes: r.Times.Closes, Missing: r.Missing}
 		of := r.table(metric, crowd)
+		for k := range r.tables {
+			if i >= from && r.tables[k].metric == metric {
+				every = append(every, &r.tables[k])
+			}
+		}
 		if i < from && of != nil {
 			one.Missing = "it was asked in another way; the trend begins anew after it"
 		} else if of != nil {
@@ -218,7 +249,7 @@ func Follow(rounds []Round, metric, crowd string, notes []Note) (t Trend, ok boo
 	for _, of := range tables {
 		t.Among = max(t.Among, len(of.cells))
 	}
-	chosen := choose(tables)
+	chosen := choose(every)
 	for _, value := range chosen {
 		line := Line{Value: value}
 		for i, of := range tables {
@@ -247,7 +278,7 @@ func Follow(rounds []Round, metric, crowd string, notes []Note) (t Trend, ok boo
 	return t, true
 }
 
-// choose returns the values that have lines, the largest of all rounds together first.
+// choose returns the values that have lines, the largest of all rounds and crowds together first.
 func choose(tables []*table) []string {
 	sums := map[string]float64{}
 	var all []string

@@ -162,6 +162,56 @@ func TestAChangeHoldsByTheExactLaw(t *testing.T) {
 	}
 }
 
+// calls returns the exact probability that a round of n people, of whom so many hold a value, says that their share is
+// another one.
+func (a asked) calls(held, among int, level float64, length time.Duration) (p float64) {
+	var r Round
+	r.Times = plan.Times{Opens: time.Unix(0, 0), Closes: time.Unix(0, 0).Add(length)}
+	for kept := range held + 1 {
+		for flipped := range a.n - held + 1 {
+			ones := uint64(kept + flipped)
+			r.tables = []table{{metric: "theme", respondents: float64(a.n), at: map[string]int{"dark": 0}, atOnce: func(level float64) [][2]float64 {
+				low, high := a.noise.Interval(ones, estimate.Joint(level, among))
+				return [][2]float64{{low, high}}
+			}}}
+			low, high, ok := r.Far("theme", "", "dark", level)
+			if truth := float64(held) / float64(a.n); !ok || truth < low || truth > high {
+				p += prob.BinomialPMF(kept, held, a.noise.Keep) * prob.BinomialPMF(flipped, a.n-held, a.noise.Flip)
+			}
+		}
+	}
+	return p
+}
+
+// By the exact law a band whose ends the share does not pass is called left in at most one year of twenty, over all values
+// and rounds. The interval of a page, which is of one round, calls more often than that.
+func TestABandIsSeldomCalledLeftByTheExactLaw(t *testing.T) {
+	a := asked{40, estimate.Cell{N: 40, Keep: 0.9, Flip: 0.1}}
+	const among, rounds = 4, 53
+	week := 7 * 24 * time.Hour
+	worst := 0.0
+	for _, held := range []int{0, 1, 5, 20, 33, 40} {
+		p := a.calls(held, among, level, week)
+		if worst = max(worst, p); p > (1-level)/(among*rounds) {
+			t.Errorf("with %d holders it calls with probability %g", held, p)
+		}
+	}
+	if r := (Round{Times: plan.Times{Opens: time.Unix(0, 0), Closes: time.Unix(0, 0).Add(week)}}); r.aYear() != rounds || (Round{}).aYear() != 366 {
+		t.Errorf("a year has %d weeks", r.aYear())
+	}
+	page := 0.0
+	for _, held := range []int{5, 20} {
+		page = max(page, a.calls(held, among, level, 366*24*time.Hour)) // as if a year had one round
+	}
+	if page <= (1-level)/(among*rounds) {
+		t.Errorf("the interval of one round calls with probability %g, and at worst with %g where a year is meant", page, worst)
+	}
+	var none Round
+	if _, _, ok := none.Far("theme", "", "dark", level); ok {
+		t.Error("a round without numbers has an interval")
+	}
+}
+
 // toldRounds returns a study of seven values in five rounds, of which one was withheld and one withdrawn.
 func toldRounds() (rounds []Round) {
 	opens := time.Date(2026, 12, 7, 0, 0, 0, 0, time.UTC)

@@ -24,6 +24,7 @@ import (
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/sanitize"
+	"github.com/confetti-dp/confetti/internal/service/bands"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/session"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -63,6 +64,9 @@ type Options struct {
 	// Folder, which exists, keeps the sessions of operators, by the hash of what their browsers
 	// have, and what operators did; "" keeps both in memory. One console at a time has it.
 	Folder string
+	// Bands is a file that declares where metrics are expected to be (bands.Read), and who is told
+	// when one surely leaves; it needs a Folder. "": nobody is told.
+	Bands string
 	// Names are the operators whose sessions go on after a restart.
 	Names []string
 	// Backup writes a copy of the analyzer's database on this machine, and says where; nil: the
@@ -99,7 +103,8 @@ type Console struct {
 	edge     *serve.Edge
 	turns    chan struct{} // a place for each page that is drawn
 	handler  http.Handler
-	held     io.Closer // the lock of the folder; nil: none
+	held     io.Closer     // the lock of the folder; nil: none
+	bands    *bands.Outbox // nil: nobody is told
 }
 
 //go:embed templates/*.html
@@ -126,6 +131,15 @@ func New(o Options) (*Console, error) {
 	if o.Folder != "" {
 		if err := c.remember(); err != nil {
 			return nil, errors.Join(fmt.Errorf("console: %w", err), c.Close())
+		}
+	}
+	if o.Bands != "" {
+		if o.Folder == "" {
+			return nil, errors.New("console: bands need a folder, which keeps of what somebody was told")
+		}
+		var err error
+		if c.bands, err = bands.Open(o.Bands, o.Folder, o.Log, o.Now); err != nil {
+			return nil, errors.Join(err, c.Close())
 		}
 	}
 	mux := http.NewServeMux()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/sanitize"
@@ -120,6 +121,13 @@ func busy(w http.ResponseWriter, err error) {
 // Serve answers at the listener until the context ends: over TLS by the certificate; nil: in the
 // clear, which is for this machine alone. Requests that are under way then are cut off.
 func (c *Console) Serve(ctx context.Context, l net.Listener, certificate *tls.Certificate) error {
+	if c.bands != nil {
+		ctx, stop := context.WithCancel(ctx)
+		var looking sync.WaitGroup
+		looking.Go(func() { c.watchBands(ctx) })
+		defer looking.Wait()
+		defer stop()
+	}
 	if err := c.edge.ServePages(ctx, l, certificate, c); err != nil && ctx.Err() == nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type serveConsole struct {
 	Key         string `help:"PEM file of its private key." type:"path" placeholder:"FILE"`
 	Address     string `help:"Address by which browsers call the console, where it is not that of --listen, or of the certificate; it answers to no other." placeholder:"URL"`
 	Folder      string `help:"Folder that keeps operators' sessions, by the hash of what their browsers have, and what they did, across restarts; with --dir console in it. Without either both end with the program." type:"path" placeholder:"DIR"`
+	Bands       string `help:"TOML file that says in which band the share of a value is expected, and who is told when it surely leaves; --folder keeps of what somebody was told." type:"path" placeholder:"FILE"`
 	OIDC        oidc   `embed:"" prefix:"oidc-"`
 }
 
@@ -136,7 +137,8 @@ const operatorName = "operator"
 
 // remember names the folder, where operators can log in, and those who are operators still.
 func (c serveConsole) remember(o *console.Options) error {
-	if o.Operator == nil {
+	o.Bands = c.Bands
+	if o.Operator == nil && c.Bands == "" {
 		if c.Folder != "" {
 			return terminal.Usagef("--folder keeps what operators do, and nobody can log in: give operators' tokens, too, with --dir or --tokens")
 		}
@@ -145,6 +147,9 @@ func (c serveConsole) remember(o *console.Options) error {
 	o.Folder, o.Names = c.Folder, append(slices.Sorted(maps.Keys(c.OIDC.Operator)), operatorName)
 	if o.Folder == "" && c.Dir != "" {
 		o.Folder = filepath.Join(c.Dir, "console")
+	}
+	if o.Folder == "" && c.Bands != "" {
+		return terminal.Usagef("--bands needs a --folder, which keeps of what somebody was told: it is told once")
 	}
 	if o.Folder == "" {
 		return nil
