@@ -14,7 +14,6 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/counts"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/trends"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -133,7 +132,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 			return err
 		}
 	}
-	if err := errors.Join(c.saveRounds(rounds), trends.SaveStates(c.Out, rounds)); err != nil {
+	if err := errors.Join(c.saveRounds(rounds), releases.SaveStates(c.Out, rounds)); err != nil {
 		return err
 	}
 	newest, err := s.NextRound(ctx, signed)
