@@ -129,7 +129,7 @@ const soon = 60 * 24 * time.Hour
 // they were signed. It refuses what has no price.
 func compare(f file, r metrics.Registry, at, today time.Time) (found, error) {
 	found := found{App: f.App, of: prices{known: map[string]price{}}}
-	before, now := newest(r), f.groups(at)
+	before, now := newestSeries(r), f.groups(at)
 	var err error
 	if found.of.like, err = anybody(r); err != nil {
 		return found, err

@@ -241,7 +241,7 @@ func TestMetricsEndOneAfterTheOther(t *testing.T) {
 	if last := metrics.Times("week", r.Series[1].Until).Opens; last.After(day(t, "2027-06-30")) || len(fresh) != r.Series[1].Until-11 {
 		t.Errorf("season %d opens at %v, and %d are new", r.Series[1].Until, last, len(fresh))
 	}
-	if s := newest(r)["week"]; len(s.Metrics) != 2 {
+	if s := newestSeries(r)["week"]; len(s.Metrics) != 2 {
 		t.Errorf("what is asked now are %d metrics", len(s.Metrics))
 	}
 	// On the second day of a season a metric leaves: the season stays as it is, and the next one is without it.
@@ -310,7 +310,7 @@ func TestSeasonsThatOverlapArePricedEach(t *testing.T) {
 	next := signedOf(t, cheap, begins).Series[0]
 	next.From, next.Until = 13, 20
 	r.Series = append(r.Series, next)
-	text, err := draw(cheap, r)
+	text, err := draw(cheap, r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -280,9 +280,9 @@ func readRegistry(path string, f file) (r metrics.Registry, err error) {
 	return r, nil
 }
 
-// newest returns by their keys the series that ask what a registry lists, each with that alone: of several the one that
+// newestSeries returns by their keys the series that ask what a registry lists, each with that alone: of several the one that
 // asks the most, since metrics end one after the other.
-func newest(r metrics.Registry) map[string]metrics.Series {
+func newestSeries(r metrics.Registry) map[string]metrics.Series {
 	all := map[string]metrics.Series{}
 	for _, s := range r.Series {
 		asked := s

@@ -18,11 +18,12 @@ import (
 
 type page struct {
 	asked
-	Out string `help:"Where to write the page." required:"" type:"path" placeholder:"FILE"`
+	Out    string   `help:"Where to write the page." required:"" type:"path" placeholder:"FILE"`
+	Trends []string `help:"What confetti study fetch wrote of a season: the page has the newest number of each metric, with its range." type:"path" placeholder:"DIR" sep:"none"`
 }
 
 func (page) Help() string {
-	return "Writes one file that loads nothing from anywhere: what the signed registry asks, for everybody.\n\nExample:\n  confetti metrics page --out dictionary.html"
+	return "Writes one file that loads nothing from anywhere: what the signed registry asks, for everybody.\n\nExample:\n  confetti metrics page --out dictionary.html\n  confetti metrics page --trends fetched --out dictionary.html"
 }
 
 //go:embed page.html
@@ -58,22 +59,26 @@ func (c page) Run(std terminal.Streams) error {
 	if r.Version == 0 {
 		return terminal.Usagef("there is no %s yet: sign one with confetti metrics sign", c.Registry)
 	}
-	text, err := draw(f, r)
+	newest, err := told(r, c.Trends)
+	if err != nil {
+		return err
+	}
+	text, err := draw(f, r, newest)
 	if err != nil {
 		return err
 	}
 	return atomicfile.Replace(c.Out, text, 0o644)
 }
 
-// draw returns the page of a registry, with what was reviewed.
-func draw(f file, r metrics.Registry) ([]byte, error) {
+// draw returns the page of a registry, with what was reviewed and the newest numbers where there are any.
+func draw(f file, r metrics.Registry, newest map[string][]result) ([]byte, error) {
 	of := prices{known: map[string]price{}}
 	paid, err := of.signed(r)
 	if err != nil {
 		return nil, err
 	}
 	var sections []section
-	asked := newest(r)
+	asked := newestSeries(r)
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		s := asked[key]
 		every, alone, _ := strings.Cut(key, "/")
@@ -107,7 +112,7 @@ func draw(f file, r metrics.Registry) ([]byte, error) {
 	}
 	var text bytes.Buffer
 	err = dictionary.Execute(&text, map[string]any{
-		"App": r.App, "Version": r.Version, "Count": len(r.Metrics), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone,
+		"App": r.App, "Version": r.Version, "Count": len(r.Metrics), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone, "Newest": newest,
 		"Sure": account.Percent(worst.Posterior(0.5)), "Month": fmt.Sprintf("%.3g", month.Epsilon), "Delta": fmt.Sprintf("%.2g", month.Delta), "Year": fmt.Sprintf("%.3g", year.Epsilon), "Local": year.local(),
 	})
 	return text.Bytes(), err

@@ -149,4 +149,3 @@ func untold(p plan.Plan) error {
 	}
 	return errors.New("no round has a table of respondents: all were withheld, and there is no trend to draw")
 }
-
