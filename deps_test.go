@@ -74,7 +74,7 @@ var layers = [][]string{
 	{"internal/testkit/example", "internal/testkit/foreign"},
 	{"client", "party/shuffler", "party/analyzer", "internal/service/issuer", "party/aggregator", "internal/service/planlog"},
 	{"internal/analyzer/parts", "internal/service/analyzerd/rows", "internal/service/shufflerd/rows"},
-	{"internal/service/inbox", "internal/curator"},
+	{"internal/service/inbox", "internal/service/bands", "internal/curator"},
 	{"internal/shuffler/mixer", "internal/analyzer/shards"},
 	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "internal/client/policy", "client/native", "client/metrics"},
 	{"simulate", "internal/testkit/chaos", "internal/studio", "internal/client/page", "internal/client/embed"},
@@ -86,7 +86,7 @@ var layers = [][]string{
 	{"internal/cli/terminal", "cmd/internal/shuffler", "cmd/internal/aggregator", "cmd/confetti-web", "cmd/libconfetti"},
 	{"cmd/confetti-shuffler", "cmd/confetti-shuffler-postgres", "cmd/confetti-aggregator", "cmd/confetti-aggregator-postgres"},
 	{"internal/cli/flags", "internal/testkit/badfile", "cmd/internal/commands", "cmd/confetti/internal/beside", "cmd/internal/plans", "cmd/internal/rounds", "cmd/internal/card"},
-	{"cmd/internal/trial", "cmd/confetti/internal/plan/describe", "cmd/confetti/internal/releases"},
+	{"cmd/internal/trial", "cmd/confetti/internal/plan/describe", "cmd/confetti/internal/releases", "cmd/confetti/internal/fetched"},
 	{"cmd/internal/services", "cmd/confetti/internal/plan/draft", "cmd/confetti/internal/study/counts", "cmd/confetti/internal/study/trends"},
 	{"cmd/confetti/internal", "cmd/internal/server/roles", "cmd/internal/server/count", "cmd/internal/server/operate", "cmd/internal/server/parquet", "cmd/internal/server/planlog", "cmd/internal/server/token"}, // a package for each group of commands
 	{"cmd/confetti/internal/collect", "cmd/internal/server/up", "cmd/internal/server/party"},

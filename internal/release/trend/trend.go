@@ -103,6 +103,13 @@ func (r Round) table(metric, crowd string) *table {
 	return nil
 }
 
+// Told is a round of the studies of a title, by the plan that it was released for.
+type Told struct {
+	Title string
+	Plan  string
+	Round Round
+}
+
 // Far returns the interval of a value among those who answered a round, so far out that those of all values and of all
 // rounds in a year hold at once with a probability. ok is false where the round has no such number.
 func (r Round) Far(metric, crowd, value string, level float64) (low, high float64, ok bool) {

@@ -1,5 +1,5 @@
 // Package bands tells a receiver when the newest round of a metric surely left a band that an operator declared.
-// Used by internal/service/console and cmd/internal/server/roles.
+// Used by cmd/internal/server/roles, for the console.
 package bands
 
 import (
@@ -98,15 +98,8 @@ type Message struct {
 // level is the probability with which no round of a year calls of a share that stayed in its band.
 const level = 0.95
 
-// Told is the newest round of a study with numbers.
-type Told struct {
-	Title string
-	Plan  string
-	Round trend.Round
-}
-
 // judge returns the message of a band that the newest round surely left: the whole interval lies outside.
-func (b Band) judge(of Told, now time.Time) (m Message, left bool) {
+func (b Band) judge(of trend.Told, now time.Time) (m Message, left bool) {
 	low, high, ok := of.Round.Far(b.Metric, b.Crowd, b.Value, level)
 	if !ok || low <= b.High && high >= b.Low {
 		return m, false

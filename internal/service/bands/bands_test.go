@@ -86,7 +86,7 @@ func (p *place) open(t *testing.T) *Outbox {
 }
 
 // told returns a round of 10,000 people of whom about so many are dark.
-func told(t *testing.T, name string, dark float64) Told {
+func told(t *testing.T, name string, dark float64) trend.Told {
 	t.Helper()
 	p := example.Histograms()["categories"]
 	asked := *p.Question.Histogram
@@ -100,12 +100,12 @@ func told(t *testing.T, name string, dark float64) Told {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Told{"app, each week", name, one}
+	return trend.Told{Title: "app, each week", Plan: name, Round: one}
 }
 
 func all(string) bool { return true }
 
-func (p *place) step(t *testing.T, o *Outbox, of ...Told) {
+func (p *place) step(t *testing.T, o *Outbox, of ...trend.Told) {
 	t.Helper()
 	if err := o.Step(t.Context(), of, all); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
+	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/strictjson"
@@ -90,7 +91,7 @@ func (o *Outbox) Titles() (all []string) {
 
 // Step keeps what the newest rounds have to tell, on the disk before anything is sent, and sends what is due. What is of a
 // release that stands no longer is not sent.
-func (o *Outbox) Step(ctx context.Context, newest []Told, stands func(plan string) bool) error {
+func (o *Outbox) Step(ctx context.Context, newest []trend.Told, stands func(plan string) bool) error {
 	fresh := false
 	for _, of := range newest {
 		for _, b := range o.config.Bands {

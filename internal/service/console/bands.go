@@ -5,9 +5,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
-	"github.com/confetti-dp/confetti/internal/service/bands"
 )
+
+// Bands tell when a metric leaves one: a *bands.Outbox.
+type Bands interface {
+	// Titles are of the studies that they are of.
+	Titles() []string
+	// Step tells what there is to tell of the newest rounds, of plans that stand.
+	Step(ctx context.Context, newest []trend.Told, stands func(plan string) bool) error
+}
 
 // bandsEvery is how long after one look at bands the next one comes.
 const bandsEvery = time.Minute
@@ -32,7 +40,7 @@ func (c *Console) tellBands(ctx context.Context) error {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(p analyzerd.Plan) bool { return p.Standing() != analyzerd.Released })
-	var newest []bands.Told
+	var newest []trend.Told
 	for _, title := range c.bands.Titles() {
 		i := slices.IndexFunc(all, func(p analyzerd.Plan) bool { return p.Title == title && p.Study != "" }) // the newest first
 		if i < 0 {
@@ -42,7 +50,7 @@ func (c *Console) tellBands(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		newest = append(newest, bands.Told{Title: title, Plan: all[i].Plan, Round: one.Round})
+		newest = append(newest, trend.Told{Title: title, Plan: all[i].Plan, Round: one.Round})
 	}
 	return c.bands.Step(ctx, newest, func(plan string) bool {
 		return slices.ContainsFunc(all, func(p analyzerd.Plan) bool { return p.Plan == plan })

@@ -2,14 +2,16 @@ package console
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
@@ -50,7 +52,9 @@ func TestTheNewestRoundIsTold(t *testing.T) {
 	folder := t.TempDir()
 	look := func(times int) {
 		t.Helper()
-		c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Bands: file, Folder: folder})
+		c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Folder: folder, Bands: func() (Bands, error) {
+			return bands.Open(file, folder, slog.New(slog.DiscardHandler), time.Now)
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +81,9 @@ func TestTheNewestRoundIsTold(t *testing.T) {
 	if look(1); len(got) != 2 || got[1].Plan != s.plans[2].Plan || got[1].ID == got[0].ID {
 		t.Errorf("the next season is not told: %+v", got)
 	}
-	if _, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Bands: file}); err == nil || !strings.Contains(err.Error(), "need a folder") {
-		t.Errorf("without a folder: %v", err)
+	broken := errors.New("of no use")
+	if _, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Folder: folder, Bands: func() (Bands, error) { return nil, broken }}); !errors.Is(err, broken) {
+		t.Errorf("bands of no use: %v", err)
 	}
+	look(1) // and the folder is free again
 }

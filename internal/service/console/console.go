@@ -24,7 +24,6 @@ import (
 	drawn "github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/sanitize"
-	"github.com/confetti-dp/confetti/internal/service/bands"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/session"
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -64,9 +63,9 @@ type Options struct {
 	// Folder, which exists, keeps the sessions of operators, by the hash of what their browsers
 	// have, and what operators did; "" keeps both in memory. One console at a time has it.
 	Folder string
-	// Bands is a file that declares where metrics are expected to be (bands.Read), and who is told
-	// when one surely leaves; it needs a Folder. "": nobody is told.
-	Bands string
+	// Bands is called once the folder is this console's, and tells when a metric leaves a band. nil:
+	// nobody is told.
+	Bands func() (Bands, error)
 	// Names are the operators whose sessions go on after a restart.
 	Names []string
 	// Backup writes a copy of the analyzer's database on this machine, and says where; nil: the
@@ -103,8 +102,8 @@ type Console struct {
 	edge     *serve.Edge
 	turns    chan struct{} // a place for each page that is drawn
 	handler  http.Handler
-	held     io.Closer     // the lock of the folder; nil: none
-	bands    *bands.Outbox // nil: nobody is told
+	held     io.Closer // the lock of the folder; nil: none
+	bands    Bands     // nil: nobody is told
 }
 
 //go:embed templates/*.html
@@ -133,12 +132,9 @@ func New(o Options) (*Console, error) {
 			return nil, errors.Join(fmt.Errorf("console: %w", err), c.Close())
 		}
 	}
-	if o.Bands != "" {
-		if o.Folder == "" {
-			return nil, errors.New("console: bands need a folder, which keeps of what somebody was told")
-		}
+	if o.Bands != nil {
 		var err error
-		if c.bands, err = bands.Open(o.Bands, o.Folder, o.Log, o.Now); err != nil {
+		if c.bands, err = o.Bands(); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 	}

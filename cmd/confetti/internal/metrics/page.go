@@ -12,6 +12,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/fetched"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
@@ -70,8 +71,25 @@ func (c page) Run(std terminal.Streams) error {
 	return atomicfile.Replace(c.Out, text, 0o644)
 }
 
+// told returns the newest numbers of each metric, from folders of confetti study fetch.
+func told(r metrics.Registry, folders []string) (map[string][]fetched.Newest, error) {
+	signed, all := map[string]bool{}, map[string][]fetched.Newest{}
+	for _, s := range r.Series {
+		for season := s.From; season <= s.Until; season++ {
+			of := s.Of(season)
+			signed[of.Name()] = true
+		}
+	}
+	for _, folder := range folders {
+		if err := fetched.Numbers(folder, signed, all); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // draw returns the page of a registry, with what was reviewed and the newest numbers where there are any.
-func draw(f file, r metrics.Registry, newest map[string][]result) ([]byte, error) {
+func draw(f file, r metrics.Registry, newest map[string][]fetched.Newest) ([]byte, error) {
 	of := prices{known: map[string]price{}}
 	paid, err := of.signed(r)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package releases saves releases as a folder, with the pages and tables that were asked for. Used by
-// cmd/confetti/internal/collect, cmd/confetti/internal/metrics, cmd/confetti/internal/release and cmd/confetti/internal/study.
+// cmd/confetti/internal/collect, cmd/confetti/internal/release and cmd/confetti/internal/study.
 package releases
 
 import (

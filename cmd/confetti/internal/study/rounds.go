@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/fetched"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/counts"
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
@@ -19,7 +20,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
-	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release/verify"
@@ -75,7 +75,7 @@ func (c studyShow) Run(std terminal.Streams) error {
 	}
 	study := signed.Study
 	w := tabwriter.NewWriter(std.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "study\t%s, at most %s until %s; a device answers %s\n", signed.Plan.Round.Study, serve.Count(study.Rounds, "round", "rounds"), study.Times.Closes.UTC().Format(time.RFC3339), study.Takes)
+	fmt.Fprintf(w, "study\t%s, at most %d %s until %s; a device answers %s\n", signed.Plan.Round.Study, study.Rounds, map[bool]string{true: "round", false: "rounds"}[study.Rounds == 1], study.Times.Closes.UTC().Format(time.RFC3339), study.Takes)
 	for _, r := range rounds {
 		fmt.Fprintf(w, "round %d\t%s\n", r.Round, sanitize.Text(stands(r)))
 		if r.Over != "" {
@@ -132,7 +132,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 			return err
 		}
 	}
-	if err := errors.Join(c.saveRounds(rounds), releases.SaveStates(c.Out, rounds)); err != nil {
+	if err := errors.Join(c.saveRounds(rounds), fetched.SaveStates(c.Out, rounds)); err != nil {
 		return err
 	}
 	newest, err := s.NextRound(ctx, signed)

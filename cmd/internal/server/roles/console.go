@@ -20,6 +20,7 @@ import (
 
 	"github.com/confetti-dp/confetti/cmd/internal/services"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/service/bands"
 	"github.com/confetti-dp/confetti/internal/service/console"
 	"github.com/confetti-dp/confetti/internal/service/issuer/identity"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -137,7 +138,6 @@ const operatorName = "operator"
 
 // remember names the folder, where operators can log in, and those who are operators still.
 func (c serveConsole) remember(o *console.Options) error {
-	o.Bands = c.Bands
 	if o.Operator == nil && c.Bands == "" {
 		if c.Folder != "" {
 			return terminal.Usagef("--folder keeps what operators do, and nobody can log in: give operators' tokens, too, with --dir or --tokens")
@@ -153,6 +153,9 @@ func (c serveConsole) remember(o *console.Options) error {
 	}
 	if o.Folder == "" {
 		return nil
+	}
+	if c.Bands != "" {
+		o.Bands = func() (console.Bands, error) { return bands.Open(c.Bands, o.Folder, o.Log, time.Now) }
 	}
 	return os.MkdirAll(o.Folder, 0o700)
 }

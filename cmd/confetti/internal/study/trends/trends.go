@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/fetched"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/trend"
@@ -49,7 +49,7 @@ func (c Command) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	study, rounds, err := releases.Seasons(c.Folder)
+	study, rounds, err := fetched.Seasons(c.Folder)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,6 @@
-package releases
+// Package fetched reads the rounds that confetti study fetch wrote, as trends and the public page of metrics show them.
+// Used by cmd/confetti/internal/study, cmd/confetti/internal/study/trends and cmd/confetti/internal/metrics.
+package fetched
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package metrics
+package fetched
 
 import (
 	"cmp"
@@ -7,14 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/confetti-dp/confetti/client/metrics"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/release/trend"
 )
 
-// result is the newest number of a metric in a crowd.
-type result struct {
+// Newest is the newest number of a metric in a crowd.
+type Newest struct {
 	Crowd  string
 	Says   string  // the largest values, with their intervals
 	Closed string  // the day on which its round ended
@@ -27,40 +25,30 @@ type result struct {
 // mostTold is how many values of a metric are told on the page.
 const mostTold = 3
 
-// told returns the newest numbers of each metric, from folders of confetti study fetch. It refuses rounds of a study that
-// the registry does not have.
-func told(r metrics.Registry, folders []string) (map[string][]result, error) {
-	signed := map[string]bool{}
-	for _, s := range r.Series {
-		for season := s.From; season <= s.Until; season++ {
-			of := s.Of(season)
-			signed[of.Name()] = true
-		}
+// Numbers adds to what is known of metrics, by their names, the newest numbers that a folder has of its study. It refuses
+// a study whose name is not known.
+func Numbers(folder string, known map[string]bool, all map[string][]Newest) error {
+	of, rounds, err := Seasons([]string{folder})
+	if err != nil {
+		return err
 	}
-	all := map[string][]result{}
-	for _, folder := range folders {
-		of, rounds, err := releases.Seasons([]string{folder})
-		if err != nil {
-			return nil, err
-		}
-		if !signed[of.Name] {
-			return nil, fmt.Errorf("%s has rounds of a study that this registry did not sign: name the folders of its own seasons", folder)
-		}
-		_, crowds := trend.Metrics(rounds)
-		for _, m := range r.Metrics {
-			for _, crowd := range crowds[m.Name] {
-				if t, ok := trend.Follow(rounds, m.Name, crowd, nil); ok {
-					add(all, m.Name, newestOf(t))
-				}
+	if !known[of.Name] {
+		return fmt.Errorf("%s has rounds of a study that this registry did not sign: name the folders of its own seasons", folder)
+	}
+	names, crowds := trend.Metrics(rounds)
+	for _, name := range names {
+		for _, crowd := range crowds[name] {
+			if t, ok := trend.Follow(rounds, name, crowd, nil); ok {
+				add(all, name, newestOf(t))
 			}
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // add takes a result in, or in the place of an older one of the same crowd.
-func add(all map[string][]result, metric string, one result) {
-	i := slices.IndexFunc(all[metric], func(r result) bool { return r.Crowd == one.Crowd })
+func add(all map[string][]Newest, metric string, one Newest) {
+	i := slices.IndexFunc(all[metric], func(r Newest) bool { return r.Crowd == one.Crowd })
 	switch {
 	case i < 0:
 		all[metric] = append(all[metric], one)
@@ -70,7 +58,7 @@ func add(all map[string][]result, metric string, one result) {
 }
 
 // newestOf says the largest values of the newest round with numbers.
-func newestOf(t trend.Trend) (r result) {
+func newestOf(t trend.Trend) (r Newest) {
 	r.Crowd = t.Crowd
 	for _, round := range t.Rounds {
 		if round.Round == t.Newest {
@@ -92,4 +80,4 @@ func newestOf(t trend.Trend) (r result) {
 }
 
 // Wide returns how far a range goes beyond what is sure.
-func (r result) Wide() float64 { return max(0.5, r.May-r.Sure) }
+func (r Newest) Wide() float64 { return max(0.5, r.May-r.Sure) }
