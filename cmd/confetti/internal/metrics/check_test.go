@@ -452,7 +452,7 @@ func TestCrowdsAreDeclared(t *testing.T) {
 	if err != nil || len(fresh) != 3 {
 		t.Fatalf("%v: %d seasons", err, len(fresh))
 	}
-	text, err := draw(f, r)
+	text, err := draw(f, r, nil)
 	if err != nil || !strings.Contains(string(text), "in which of 4 quarters you agreed first (before 2026-Q3, 2026-Q3, 2026-Q4, 2027-Q1 on)") {
 		t.Errorf("%v: the page does not name the crowds: %+v", err, r.Series[0].Quarters)
 	}

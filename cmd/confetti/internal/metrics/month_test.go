@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/fetched"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study/trends"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd/progress"
@@ -69,7 +70,7 @@ func (x *team) fetched(season signedSeason) (dir string, released int) {
 			x.must(os.WriteFile(filepath.Join(folder, file), text, 0o600))
 		}
 	}
-	x.must(trends.SaveStates(dir, rounds))
+	x.must(fetched.SaveStates(dir, rounds))
 	return dir, released
 }
 

@@ -11,19 +11,19 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
-	"github.com/confetti-dp/confetti/question"
 	"github.com/confetti-dp/confetti/question/histogram"
 	"github.com/confetti-dp/confetti/release"
 )
 
-// fetched writes the release of a season's first round as confetti study fetch does: of 80 people, of whom so many are dark.
-func (x *team) fetched(file string, dark int) (folder string) {
+// published writes the release of a season's first round as confetti study fetch does: of 80 people, of whom so many are dark.
+func (x *team) published(file string, dark int) (folder string) {
 	x.t.Helper()
 	signed, err := plan.ReadSigned(file)
 	x.must(err)
@@ -58,7 +58,7 @@ func TestThePageHasTheNewestNumbers(t *testing.T) {
 	x := founded(t, 1, day(t, "2026-12-01"))
 	x.reviewed(week)
 	seasons := x.sign(2).Seasons
-	first, second := x.fetched(seasons[0].File, 70), x.fetched(seasons[1].File, 10)
+	first, second := x.published(seasons[0].File, 70), x.published(seasons[1].File, 10)
 	write := func(trends ...string) (string, error) {
 		out := x.path("dictionary.html")
 		if err := (page{asked: x.asked(), Out: out, Trends: trends}).Run(terminal.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
@@ -84,7 +84,7 @@ func TestThePageHasTheNewestNumbers(t *testing.T) {
 	}
 	other := founded(t, 1, day(t, "2026-12-01"))
 	other.reviewed(week)
-	if _, err := write(other.fetched(other.sign(1).Seasons[0].File, 70)); err == nil || !strings.Contains(err.Error(), "that this registry did not sign") {
+	if _, err := write(other.published(other.sign(1).Seasons[0].File, 70)); err == nil || !strings.Contains(err.Error(), "that this registry did not sign") {
 		t.Errorf("somebody else's numbers are shown: %v", err)
 	}
 	if _, err := write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "there is no release of a round") {
