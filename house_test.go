@@ -251,7 +251,7 @@ var wider = map[string]struct{ names, imports int }{
 	"internal/audit":         {imports: 27}, "internal/studio": {imports: 22}, "internal/release/results": {imports: 32}, "internal/audit/kinds": {imports: 19}, "protocol/design": {imports: 18},
 	// Commands.
 	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 24}, "cmd/confetti/internal/account": {imports: 18}, "cmd/confetti/internal/collect": {imports: 25},
-	"cmd/confetti/internal/device": {imports: 17}, "cmd/internal/server/roles": {imports: 20},
+	"cmd/confetti/internal/device": {imports: 17}, "cmd/confetti/internal/metrics": {imports: 16}, "cmd/internal/server/roles": {imports: 20},
 	"cmd/internal/server/up": {imports: 21}, "question/vector": {imports: 16}, "cmd/confetti/internal/plan": {imports: 18}, "cmd/internal/services": {imports: 16},
 }
 
