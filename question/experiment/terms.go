@@ -2,14 +2,12 @@ package experiment
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/lift"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
-	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/rows"
 	"github.com/confetti-dp/confetti/internal/question/terms"
@@ -62,8 +60,8 @@ func (q *Question) Words() question.Words {
 		w.Assumptions = append(w.Assumptions, "A lift in percent takes the mean of what is subtracted, and of what a metric is divided by, from those other people: it holds where respondents of the first arm have the same.")
 	}
 	if q.rows != nil && q.ask.Bits.Answered < q.ask.Bits.Rows {
-		w.Thinning = "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other."
-		w.Assumptions = append(w.Assumptions, "Each device draws the rows that it answers by coins of its own, and tells nobody (docs/vector-rr.md, section 6).")
+		w.Thinning = terms.Thinned
+		w.Assumptions = append(w.Assumptions, terms.OwnCoins)
 	}
 	return w
 }
@@ -74,17 +72,7 @@ func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 	if q.rows == nil {
 		return terms.NoisedSums(q.plan, shuffled, note, q.added), nil
 	}
-	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
-	if err != nil {
-		return nil, err
-	}
-	local := q.rows.Local()
-	local.Epsilon = math.Nextafter(local.Epsilon, math.Inf(1))
-	return []account.Statement{
-		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
-		{Observer: account.OneFragmentSeen, Who: terms.OneFragment, Guarantee: one, Note: note},
-		{Observer: account.ShufflerHonest, Who: terms.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
-	}, nil
+	return terms.SecretRows(q.plan, q.Event(q.plan.MinHonest(), false), q.rows.Local(), shuffled, note)
 }
 
 // Fields returns the arm, and by metric what is held of it.
@@ -119,12 +107,10 @@ func (q *Question) Value(row []any) (question.Value, []error) {
 
 // Tell returns in how many signs an answer was said (question.Describer).
 func (q *Question) Tell(bodies [][]byte) string {
-	signs := 0
-	for _, body := range bodies {
-		if row, _, err := tally.ParseMessage(body); err == nil && q.rows != nil && int(row) < q.ask.Bits.Rows {
-			signs++
-		}
+	if q.rows == nil {
+		return terms.Nothing
 	}
+	signs := terms.Signs(bodies, q.ask.Bits.Rows)
 	if signs == 0 {
 		return terms.Nothing
 	}

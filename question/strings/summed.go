@@ -2,7 +2,6 @@ package strings
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -52,12 +51,7 @@ func (q *Question) Measure(_ *rand.Rand, s question.Symbol, _ question.Memory) (
 
 // Sums returns those of the vectors, with noise.
 func (q *Question) Sums(sums []int64, _ int) (tally.Tally, error) {
-	if len(sums) != q.code.Numbers() {
-		return nil, fmt.Errorf("strings: sums of %d numbers: the plan's vectors have %d", len(sums), q.code.Numbers())
-	}
-	t := tally.NewSums(len(sums))
-	copy(t.N, sums)
-	return t, nil
+	return tally.SumsOf(sums, q.code.Numbers())
 }
 
 // scaled returns sums of vectors as if these were of length one.

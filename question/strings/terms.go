@@ -2,11 +2,9 @@ package strings
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
-	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/rows"
 	"github.com/confetti-dp/confetti/internal/question/terms"
@@ -43,10 +41,7 @@ func (q *Question) Words() question.Words {
 		Asked:  fmt.Sprintf("Which strings do many respondents hold? Each holds one, %s, and nobody lists what it may be.", q.characters()),
 		Answer: "whole string", Crowd: "crowd", Crowds: []string{"everybody"},
 		Unfit:    terms.SaysUnfit(q.plan.Question, "one reserved string, which the release counts with noise."),
-		Thinning: "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other.",
-		Assumptions: []string{
-			"Each device draws the rows that it answers by coins of its own, and tells nobody (docs/vector-rr.md, section 6).",
-		},
+		Thinning: terms.Thinned, Assumptions: []string{terms.OwnCoins},
 	}
 	if q.Summed() {
 		w.Thinning, w.Assumptions = "", nil
@@ -60,17 +55,7 @@ func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 	if q.Summed() {
 		return terms.NoisedSums(q.plan, shuffled, note, q.lost), nil
 	}
-	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
-	if err != nil {
-		return nil, err
-	}
-	local := q.rows.Local()
-	local.Epsilon = math.Nextafter(local.Epsilon, math.Inf(1))
-	return []account.Statement{
-		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
-		{Observer: account.OneFragmentSeen, Who: terms.OneFragment, Guarantee: one, Note: note},
-		{Observer: account.ShufflerHonest, Who: terms.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
-	}, nil
+	return terms.SecretRows(q.plan, q.Event(q.plan.MinHonest(), false), q.rows.Local(), shuffled, note)
 }
 
 // Fields returns the string.
@@ -87,12 +72,7 @@ func (q *Question) Value(row []any) (question.Value, []error) {
 
 // Tell returns in how many signs a string was said (question.Describer).
 func (q *Question) Tell(bodies [][]byte) string {
-	signs := 0
-	for _, body := range bodies {
-		if row, _, err := tally.ParseMessage(body); err == nil && int(row) < q.ask.Rows {
-			signs++
-		}
-	}
+	signs := terms.Signs(bodies, q.ask.Rows)
 	if signs == 0 {
 		return terms.Nothing
 	}

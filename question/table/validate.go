@@ -10,10 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-const (
-	maxRows    = 1 << 28
-	minPayload = 6
-)
+const maxRows = 1 << 28
 
 // validate lists what is wrong with a plan of tables.
 func validate(p plan.Plan, ps *plan.Problems) {
@@ -34,11 +31,7 @@ func validate(p plan.Plan, ps *plan.Problems) {
 	ps.Require(ask.Main > 0, at+"main must be above 0 and below 1")
 	numbers := shape(ask).Numbers()
 	ps.Require(ask.Rows >= numbers+spare && ask.Rows <= maxRows && bits.OnesCount(uint(max(0, ask.Rows))) == 1, at+"rows must be a power of two, at least the %d numbers of a vector and %d more, which show the error", numbers, spare)
-	ps.Require(ask.Answered >= 1 && ask.Answered <= ask.Rows, at+"answered must be between 1 and the number of rows")
-	ps.Require(ask.Clip >= 0.5 && ask.Clip <= 100, at+"clip must be between 0.5 and 100 deviations")
-	ps.Require(ask.Flip > 0 && ask.Flip < 0.5, at+"flip_probability must be above 0 and below 1/2")
-	ps.Require(ask.Rare > 0 && ask.Rare < 1, at+"rare must be above 0 and below 1")
-	ps.Require(p.MostMessages() >= min(ask.Answered, ask.Rows), "envelopes.per_device must be at least the %d rows that a device answers on average", ask.Answered)
+	terms.RequireBits(at, plan.BitsSent{Answered: ask.Answered, Rows: ask.Rows, Clip: ask.Clip, Flip: ask.Flip, Rare: ask.Rare}, p, ps)
 }
 
 // undesigned lists what is wrong with what must be there before a design.
@@ -61,12 +54,8 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	}
 	ps.Require(b.LabelEpsilon == 0, "budget.label_epsilon: a table has no class: leave it out")
 	terms.RequireReplacement(p, ps)
-	ps.Require(b.LocalEpsilon == 0, "budget.local_epsilon: barely flipped bits promise nothing where everyone colludes: leave it out")
 	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: everybody is in one crowd: make the crowd a column, or leave them out")
-	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: rows cannot be secret where the number of respondents is private: leave it out")
-	ps.Require(p.Envelopes.PayloadBytes == 0 || p.Envelopes.PayloadBytes >= minPayload, "envelopes.payload_bytes must be at least %d", minPayload)
-	terms.RequireUnfit(p, ps)
-	terms.RequireWhole(p, ps)
+	terms.RequireSecret(p, ps)
 }
 
 // column lists what is wrong with one.

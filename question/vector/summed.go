@@ -2,7 +2,6 @@ package vector
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
@@ -50,12 +49,7 @@ func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 // Sums returns those of the bits, or of the vectors with noise.
 func (q *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
 	if q.whole != nil {
-		if len(sums) != q.whole.Rows() {
-			return nil, fmt.Errorf("vector: sums of %d numbers: the plan's vectors have %d", len(sums), q.whole.Rows())
-		}
-		t := tally.NewSums(len(sums))
-		copy(t.N, sums)
-		return t, nil
+		return tally.SumsOf(sums, q.whole.Rows())
 	}
 	length := q.table().Circuit().Length
 	if len(sums) > length {

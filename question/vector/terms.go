@@ -2,7 +2,6 @@ package vector
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/dp/sum/sumprivacy"
@@ -86,7 +85,7 @@ func (q *Question) Words() question.Words {
 	if q.whole != nil {
 		w.Assumptions = append(w.Assumptions, q.saysLength())
 	} else if s := q.spec(); s.Answered < s.Rows {
-		w.Thinning = "The contributions of honest respondents arrive whole, or a hop drops envelopes by coins of their own: of drops that leave a fixed number of a device's envelopes no proof is known, as its rows then depend on each other."
+		w.Thinning = terms.Thinned
 		w.Assumptions = append(w.Assumptions, "Each device draws the rows that it answers by coins of its own, afresh in each round, and tells nobody (docs/vector-rr.md, section 6).")
 	}
 	if q.plan.State != "" {
@@ -101,24 +100,15 @@ func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 	if q.whole != nil {
 		return terms.NoisedSums(q.plan, shuffled, note, q.added), nil
 	}
-	one, err := account.OneMessage(q.Event(q.plan.MinHonest(), false), shuffled.Delta)
-	if err != nil {
-		return nil, err
-	}
 	local := q.rows.Local()
 	for _, s := range q.specs {
 		if e := s.Event(1).Losses(); e.Report > local.Epsilon {
 			local.Epsilon = e.Report
 		}
 	}
-	local.Epsilon = math.Nextafter(local.Epsilon, math.Inf(1))
-	all := []account.Statement{
-		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
-		{Observer: account.OneFragmentSeen, Who: terms.OneFragment, Guarantee: one, Note: note},
-		{Observer: account.ShufflerHonest, Who: terms.ShufflerHonest(q.plan), Guarantee: shuffled, Note: note},
-	}
-	if !publicFeatures(q.plan) {
-		return all, nil
+	all, err := terms.SecretRows(q.plan, q.Event(q.plan.MinHonest(), false), local, shuffled, note)
+	if err != nil || !publicFeatures(q.plan) {
+		return all, err
 	}
 	for i := range all {
 		if all[i].Guarantee, err = all[i].Guarantee.Under(account.Label); err != nil {

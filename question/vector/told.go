@@ -3,7 +3,6 @@ package vector
 import (
 	"fmt"
 
-	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 )
 
@@ -12,12 +11,7 @@ func (q *Question) Tell(bodies [][]byte) string {
 	if q.whole != nil {
 		return terms.Nothing
 	}
-	signs := 0
-	for _, body := range bodies {
-		if row, _, err := tally.ParseMessage(body); err == nil && int(row) < q.spec().Rows {
-			signs++
-		}
-	}
+	signs := terms.Signs(bodies, q.spec().Rows)
 	if signs == 0 {
 		return terms.Nothing
 	}

@@ -14,7 +14,6 @@ const (
 	maxMoments  = 1 << 14 // features whose second moments are asked for
 	maxRounds   = 64      // that differ from each other
 	maxRows     = 1 << 28
-	minPayload  = 6
 )
 
 // Validate lists what is wrong with a plan of vectors.
@@ -32,11 +31,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 		ps.Require(r.Steps == 0, "%s.steps is of sums with the noise of aggregators: leave it out", at)
 		length, _ := layout(v, r.Sums, publicFeatures(p))
 		ps.Require(r.Rows >= length && r.Rows <= maxRows && bits.OnesCount(uint(max(0, r.Rows))) == 1, "%s.rows must be a power of two, at least the %d coordinates of a vector", at, length)
-		ps.Require(r.Answered >= 1 && r.Answered <= r.Rows, "%s.answered must be between 1 and the number of rows", at)
-		ps.Require(r.Clip >= 0.5 && r.Clip <= 100, "%s.clip must be between 0.5 and 100 deviations", at)
-		ps.Require(r.Flip > 0 && r.Flip < 0.5, "%s.flip_probability must be above 0 and below 1/2", at)
-		ps.Require(r.Rare > 0 && r.Rare < 1, "%s.rare must be above 0 and below 1", at)
-		ps.Require(p.MostMessages() >= min(r.Answered, r.Rows), "envelopes.per_device must be at least the %d rows that a device answers on average in round %d", r.Answered, i+1)
+		terms.RequireBits(at+".", plan.BitsSent{Answered: r.Answered, Rows: r.Rows, Clip: r.Clip, Flip: r.Flip, Rare: r.Rare}, p, ps)
 	}
 }
 
@@ -77,10 +72,6 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	b := p.Budget
 	ps.Require(b.LabelEpsilon == 0, "budget.label_epsilon: the class is within the vector, and the budget speaks of both: leave it out")
 	ps.Require(b.Adjacency == "replacement" || publicFeatures(p), `budget.adjacency must be "replacement", or "label" where features are public: whoever is removed answers no row, and how many answered one is seen`)
-	ps.Require(b.LocalEpsilon == 0, "budget.local_epsilon: barely flipped bits promise nothing where everyone colludes: leave it out")
 	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: vectors of everybody are summed in one crowd, and classes stand in question.vector.classes: leave them out")
-	ps.Require(p.Crowd.Deletion == nil, "crowd.deletion: rows cannot be secret where the number of respondents is private: leave it out")
-	ps.Require(p.Envelopes.PayloadBytes == 0 || p.Envelopes.PayloadBytes >= minPayload, "envelopes.payload_bytes must be at least %d", minPayload)
-	terms.RequireUnfit(p, ps)
-	terms.RequireWhole(p, ps)
+	terms.RequireSecret(p, ps)
 }

@@ -3,6 +3,7 @@ package tally
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Sums are numbers that aggregators have added up, with noise of theirs, so that some may
@@ -11,6 +12,14 @@ type Sums struct{ N []int64 }
 
 // NewSums are so many zeros.
 func NewSums(n int) *Sums { return &Sums{make([]int64, n)} }
+
+// SumsOf returns the sums, where these are of vectors of such a length.
+func SumsOf(sums []int64, length int) (*Sums, error) {
+	if len(sums) != length {
+		return nil, fmt.Errorf("tally: sums of %d numbers: the plan's vectors have %d", len(sums), length)
+	}
+	return &Sums{slices.Clone(sums)}, nil
+}
 
 // Add refuses every message.
 func (s *Sums) Add([]byte) error { return errStranger }
