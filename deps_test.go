@@ -53,7 +53,7 @@ var layers = [][]string{
 	{"internal/account/amplify", "internal/account/bitnoise", "internal/account/shuffle/vectors"},
 	{"internal/dp/estimate", "internal/dp/sum", "internal/dp/treecode", "internal/dp/crosscode"},
 	{"internal/dp/estimate/number", "internal/dp/treecode/decode", "internal/dp/crosscode/tables"},
-	{"internal/dp/randomize", "internal/dp/bitsum", "internal/dp/sum/sumprivacy", "internal/dp/direction", "internal/dap/task"},
+	{"internal/dp/randomize", "internal/dp/resample", "internal/dp/bitsum", "internal/dp/sum/sumprivacy", "internal/dp/direction", "internal/dap/task"},
 	{"internal/dp/kde", "internal/dp/sketch", "internal/dp/fragment", "internal/dp/vector", "internal/dp/latent", "internal/dp/routes"},
 	{"internal/dp/lift"},
 	{"internal/learn/hdc", "internal/learn/moments"},

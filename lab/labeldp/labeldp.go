@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
-	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/dp/resample"
 )
 
 // Constants say which accounting a guarantee follows.
@@ -68,7 +68,7 @@ func Clustered(classes int, epsilon, heterogeneity float64, by Constants) Curato
 	if by == Paper {
 		part = epsilon / 2
 	}
-	return Curator{Classes: classes, Threshold: heterogeneity, Scale: 1 / part, Resample: randomize.ResampledAt(classes, part, heterogeneity).Resample}
+	return Curator{Classes: classes, Threshold: heterogeneity, Scale: 1 / part, Resample: resample.At(classes, part, heterogeneity).Resample}
 }
 
 // Parts returns the epsilons of the two steps: the counts, and the labels that are drawn anew. With
@@ -139,8 +139,8 @@ func (c Curator) Label(r *rand.Rand, y int, q []float64) int { return c.resample
 func (c Curator) Law(y int, q []float64) []float64 { return c.resampled().Law(y, q) }
 
 // resampled returns the second step, which a shipped command has too.
-func (c Curator) resampled() randomize.Resampled {
-	return randomize.Resampled{K: c.Classes, Least: c.Threshold, Resample: c.Resample}
+func (c Curator) resampled() resample.Mechanism {
+	return resample.Mechanism{K: c.Classes, Least: c.Threshold, Resample: c.Resample}
 }
 
 // Targets returns the weights of the true loss at each class in the modified loss of a reported

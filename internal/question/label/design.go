@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
-	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/dp/resample"
 	"github.com/confetti-dp/confetti/internal/question/terms"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -69,7 +69,7 @@ func designResampled(p plan.Plan, ask *plan.Label) (plan.Plan, error) {
 	if ask.Randomizer == nil {
 		return p, errors.New("label: randomizer.flip is missing: the least share of a label in a cluster")
 	}
-	m := randomize.ResampledAt(len(ask.Classes), p.Budget.Epsilon*resampledShare, ask.Randomizer.Flip)
+	m := resample.At(len(ask.Classes), p.Budget.Epsilon*resampledShare, ask.Randomizer.Flip)
 	if err := m.Validate(); err != nil {
 		return p, err
 	}

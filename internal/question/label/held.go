@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/additive"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/dp/resample"
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -23,7 +23,7 @@ const Resampled = "resampled"
 // record then keeps its label, or has one drawn by the noisy counts of its cluster.
 type resampled struct {
 	*histogram.Question // of the counts
-	second              randomize.Resampled
+	second              resample.Mechanism
 }
 
 func newResampled(p plan.Plan) (*resampled, error) {
@@ -36,8 +36,8 @@ func newResampled(p plan.Plan) (*resampled, error) {
 }
 
 // resampling returns the second step of a plan.
-func resampling(ask plan.Label) randomize.Resampled {
-	return randomize.Resampled{K: len(ask.Classes), Least: ask.Randomizer.Flip, Resample: 1 - ask.Randomizer.Keep}
+func resampling(ask plan.Label) resample.Mechanism {
+	return resample.Mechanism{K: len(ask.Classes), Least: ask.Randomizer.Flip, Resample: 1 - ask.Randomizer.Keep}
 }
 
 // validateResampled lists what is wrong with the second step.
@@ -86,7 +86,7 @@ func (q *Question) Relabel(r *rand.Rand, own int, shares []float64) int {
 	if m, is := q.report.(*resampled); is {
 		return m.second.Report(r, own, shares)
 	}
-	return randomize.Draw(r, shares)
+	return resample.Draw(r, shares)
 }
 
 // Loss returns the weights of the true loss at each label in the modified loss of one that is published: they add up to one,

@@ -1,4 +1,4 @@
-package randomize_test
+package resample_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/dp/resample"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
@@ -20,7 +20,7 @@ func TestSharesAreTakenIntoTheirRange(t *testing.T) {
 		}
 		tau := r.Float64() / float64(len(q))
 		given := slices.Clone(q)
-		randomize.Resampled{K: len(q), Least: tau, Resample: 1}.Shares(q)
+		resample.Mechanism{K: len(q), Least: tau, Resample: 1}.Shares(q)
 		sum := 0.0
 		for _, v := range q {
 			sum += v
@@ -37,7 +37,7 @@ func TestSharesAreTakenIntoTheirRange(t *testing.T) {
 // Reports of two symbols, and of none, are alike to within the stated factor, one pair reaches it, and each law adds up to
 // one: enumerated. The twin whose shares may be smaller than it says is beyond it.
 func TestResampledByEnumeration(t *testing.T) {
-	for _, m := range []randomize.Resampled{{K: 2, Least: 0.1, Resample: 0.5}, {K: 3, Least: 1. / 3, Resample: 0.9}, randomize.ResampledAt(4, 0.7, 0.05)} {
+	for _, m := range []resample.Mechanism{{K: 2, Least: 0.1, Resample: 0.5}, {K: 3, Least: 1. / 3, Resample: 0.9}, resample.At(4, 0.7, 0.05)} {
 		worst := func(least float64) (found float64) {
 			q := slices.Repeat([]float64{least}, m.K)
 			q[m.K-1] = 1 - least*float64(m.K-1)
@@ -62,10 +62,10 @@ func TestResampledByEnumeration(t *testing.T) {
 			t.Errorf("%+v: smaller shares cost nothing", m)
 		}
 	}
-	if m := randomize.ResampledAt(3, 0.4, 0.1); math.Abs(m.Epsilon()-0.4) > 1e-9 || m.Validate() != nil {
+	if m := resample.At(3, 0.4, 0.1); math.Abs(m.Epsilon()-0.4) > 1e-9 || m.Validate() != nil {
 		t.Errorf("%+v: epsilon %v of 0.4", m, m.Epsilon())
 	}
-	for _, m := range []randomize.Resampled{{}, {K: 2, Least: 0.6, Resample: 1}, {K: 2, Least: 0.1}, {K: 2, Least: math.NaN(), Resample: 1}, {K: 2, Least: 0.1, Resample: 1.1}} {
+	for _, m := range []resample.Mechanism{{}, {K: 2, Least: 0.6, Resample: 1}, {K: 2, Least: 0.1}, {K: 2, Least: math.NaN(), Resample: 1}, {K: 2, Least: 0.1, Resample: 1.1}} {
 		if m.Validate() == nil {
 			t.Errorf("%+v is taken", m)
 		}
@@ -75,7 +75,7 @@ func TestResampledByEnumeration(t *testing.T) {
 // Draws follow the law. The twin keeps a symbol a tenth more often.
 func TestResampledFollowsItsLaw(t *testing.T) {
 	r, q := stattest.Rand(t), []float64{0.1, 0.3, 0.6}
-	m := randomize.Resampled{K: 3, Least: 0.1, Resample: 0.6}
+	m := resample.Mechanism{K: 3, Least: 0.1, Resample: 0.6}
 	for y := -1; y < 3; y++ {
 		counts := make([]int, 3)
 		for range 40_000 {
@@ -84,7 +84,7 @@ func TestResampledFollowsItsLaw(t *testing.T) {
 		stattest.GTest(t, m.Law(y, q), counts)
 		if y >= 0 {
 			stattest.Caught(t, func(tb testing.TB) {
-				stattest.GTest(tb, randomize.Resampled{K: 3, Least: 0.1, Resample: 0.54}.Law(y, q), counts)
+				stattest.GTest(tb, resample.Mechanism{K: 3, Least: 0.1, Resample: 0.54}.Law(y, q), counts)
 			})
 		}
 	}

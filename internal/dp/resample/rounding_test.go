@@ -1,4 +1,4 @@
-package randomize
+package resample
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 
 // smallest returns by what part of the least share a label is drawn less often than that, at worst: what the coins come to is added
 // up exactly, for shares of noisy counts that are as far apart as noise can make them.
-func smallest(r *rand.Rand, m Resampled, tries int) (worst float64) {
+func smallest(r *rand.Rand, m Mechanism, tries int) (worst float64) {
 	for range tries {
 		q := make([]float64, m.K)
 		for y := range q {
@@ -47,7 +47,7 @@ func TestRoundingsOfSharesAreCharged(t *testing.T) {
 	found := 0.0
 	for _, k := range []int{2, 3, 10, 40} {
 		for _, least := range []float64{leastShare, 1e-4, 0.5 / float64(k), 1 / float64(k)} {
-			m := ResampledAt(k, 0.3, least)
+			m := At(k, 0.3, least)
 			if err := m.Validate(); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestRoundingsOfSharesAreCharged(t *testing.T) {
 	if found < 1e-3 {
 		t.Errorf("what is charged is %v times what is found", 1/found)
 	}
-	tiny := Resampled{K: 3, Least: 1e-12, Resample: 0.5}
+	tiny := Mechanism{K: 3, Least: 1e-12, Resample: 0.5}
 	if tiny.Validate() == nil {
 		t.Error("a least share of 1e-12 is taken")
 	}
@@ -75,7 +75,7 @@ func TestResampledKeepsItsEpsilon(t *testing.T) {
 	for _, k := range []int{2, 10, 100} {
 		for _, least := range []float64{leastShare, 0.5 / float64(k)} {
 			for _, epsilon := range []float64{0.01, 0.1, 1, 5} {
-				m := ResampledAt(k, epsilon, least)
+				m := At(k, epsilon, least)
 				if got := m.Epsilon(); got > epsilon || got < epsilon*(1-3*m.rounded())-0x1p-50/least {
 					t.Errorf("%d symbols, least share %v: epsilon %v for %v", k, least, got, epsilon)
 				}
