@@ -167,7 +167,7 @@ func (d Domination) Under(a Adjacency) (Domination, error) {
 	return d, nil
 }
 
-// gaussPower is G(y): of a test that is wrong with probability y in one world, the
+// gaussPower returns G(y): of a test that is wrong with probability y in one world, the
 // largest probability to be right in the other.
 func gaussPower(y, shift float64) float64 { return normalCDF(prob.NormalQuantile(y) + shift) }
 

@@ -136,7 +136,7 @@ func worse(kept, epsilon float64) float64 {
 	return math.Max(kept, epsilon)
 }
 
-// plus is basic composition: epsilons and deltas add up, and the sum is rounded
+// plus returns both by basic composition: epsilons and deltas add up, and the sum is rounded
 // against the respondent.
 func (c Charge) plus(d Charge) Charge {
 	sum := Charge{Epsilon: profile.Above(c.Epsilon + d.Epsilon), Delta: profile.Above(c.Delta + d.Delta), Local: unlimited}

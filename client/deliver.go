@@ -33,7 +33,7 @@ func (e *WaitingError) Error() string {
 	return fmt.Sprintf("client: %s on the device, to be sent %s: %v", waiting, when, e.Cause)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *WaitingError) Unwrap() error { return e.Cause }
 
 // ErrDelayed is the Cause where nothing has failed and a random delay is not over.
@@ -69,7 +69,7 @@ func (c *Client) Deliver(ctx context.Context) error {
 	return c.deliver(ctx, c.now().Add(c.options.Wait))
 }
 
-// DeliverAll is Deliver for a program's background: it waits and tries again until nothing
+// DeliverAll does for a program's background what Deliver does: it waits and tries again until nothing
 // waits, only somebody's action helps, or the context ends.
 func (c *Client) DeliverAll(ctx context.Context) error {
 	return c.deliver(ctx, c.now().AddDate(100, 0, 0))
@@ -158,7 +158,7 @@ func (c *Client) parts(state State) (parts []Part, err error) {
 	return parts, err
 }
 
-// backoff is uniform between nothing and a limit that doubles: devices that a
+// backoff draws uniformly between nothing and a limit that doubles: devices that a
 // service has failed together do not come back together.
 func (c *Client) backoff(tries int) time.Duration {
 	c.mu.Lock()
@@ -207,7 +207,7 @@ func (c *Client) drop(instance int, reason string) error {
 	})
 }
 
-// final are the refusals of a contribution for which nothing can be done later.
+// final reports whether nothing can be done later for a contribution that is refused so.
 // All others may be the fault of the service, its configuration or the device's
 // credentials, and can be mended while the contribution waits.
 func final(code wire.Code) bool {
@@ -338,7 +338,7 @@ func (c *Client) seal(ctx context.Context, part Part, crowd int) (spool.Contribu
 	}, nil
 }
 
-// sealSum is seal of an answer that is summed. The caller holds mu.
+// sealSum seals an answer that is summed. The caller holds mu.
 func (c *Client) sealSum(part Part, crowd int, tokens [][]byte) (spool.Contribution, error) {
 	vector, err := c.secret.unshut(c.hash, part.said.Vector)
 	if err != nil {
@@ -356,7 +356,7 @@ func (c *Client) sealSum(part Part, crowd int, tokens [][]byte) (spool.Contribut
 	}, nil
 }
 
-// delay is uniform up to the longest, or half the time that is left.
+// delay draws uniformly up to the longest, or half the time that is left.
 func (c *Client) delay(instance int) time.Duration {
 	longest := c.longestDelay(instance)
 	if closes := c.signed.Plan.Times.Closes; !closes.IsZero() {

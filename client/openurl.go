@@ -24,7 +24,7 @@ func addressed(address string) (service string, study bool, name [32]byte, ok bo
 	return scheme + parts[0], parts[2] == "studies", name, err == nil
 }
 
-// OpenURL is Open of what FetchURL finds at an address.
+// OpenURL opens what FetchURL finds at an address.
 func OpenURL(ctx context.Context, address string, o Options) (*Client, error) {
 	signed, o, err := FetchURL(ctx, address, o)
 	if err != nil {

@@ -42,7 +42,7 @@ func Prepare(p plan.Plan) (*Pipeline, error) {
 	return New(proto, rng.New())
 }
 
-// New is Prepare for a protocol whose promise has been checked already, with the
+// New does what Prepare does, for a protocol whose promise has been checked already, with the
 // caller's randomness: simulations replay a seed.
 func New(p *protocol.Protocol, r *rand.Rand) (*Pipeline, error) {
 	if p.Plan.Route.Table != nil {

@@ -65,7 +65,7 @@ type keptBackstop struct {
 	Kept []byte `json:"kept"`
 }
 
-// parseRecord is strict: a record of a later version must not be passed over.
+// parseRecord reads strictly: a record of a later version must not be passed over.
 func parseRecord(line []byte) (r record, err error) {
 	if strictjson.JSON(line, &r) != nil {
 		return r, journal.ErrDamaged

@@ -55,7 +55,7 @@ func (e *networkError) Error() string {
 	return fmt.Sprintf("client: the service cannot be reached: %v: see that it runs, and that its address is right", e.cause)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *networkError) Unwrap() error { return e.cause }
 
 func newSender(p plan.Plan, o Options) (*sender, error) {

@@ -22,7 +22,7 @@ type stated struct {
 	Note      string            `json:"note,omitempty"`
 }
 
-// recorded are statements as they are kept.
+// recorded returns statements as they are kept.
 func recorded(all []account.Statement) []stated {
 	kept := make([]stated, len(all))
 	for i, s := range all {
@@ -35,7 +35,7 @@ func recorded(all []account.Statement) []stated {
 	return kept
 }
 
-// recalled are statements that were kept; ok is false where one is none.
+// recalled returns statements that were kept; ok is false where one is none.
 func recalled(kept []stated) (all []account.Statement, ok bool) {
 	for _, s := range kept {
 		g := account.Guarantee{Epsilon: s.Epsilon, Delta: s.Delta, Adjacency: s.Adjacency, Trust: s.Trust, Users: s.Users, Rounds: s.Rounds, Bound: s.Bound, Method: s.Method}

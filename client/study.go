@@ -169,7 +169,7 @@ func fetch(ctx context.Context, address, path string, o Options, read func(io.Re
 	return exchange(ctx, o.Transport, Request{Method: "GET", URL: strings.TrimSuffix(address, "/") + path}, read)
 }
 
-// fetchText is fetch of at most limit bytes.
+// fetchText fetches at most limit bytes.
 func fetchText(ctx context.Context, address, path string, limit int64, o Options) (text []byte, err error) {
 	err = fetch(ctx, address, path, o, func(body io.Reader) error {
 		text, err = atMost(body, limit)

@@ -8,7 +8,7 @@ import (
 // IDs returns the KEM, KDF and AEAD of the suite in the registries of HPKE.
 func (s Suite) IDs() (kemID, kdfID, aeadID uint16) { return s.kem().ID(), kdf.ID(), aead.ID() }
 
-// SealBase is SealBase of RFC 9180, section 6.1: what travels in other protocols than
+// SealBase seals as SealBase of RFC 9180, section 6.1, does: what travels in other protocols than
 // ours, and is no envelope.
 func (k PublicKey) SealBase(info, aad, plaintext []byte) (enc, ciphertext []byte, err error) {
 	if k.key == nil {

@@ -142,7 +142,7 @@ func NewSealer(layers []Layer, payload int) (*Sealer, error) {
 // call draws fresh keys from the system's randomness.
 func (s *Sealer) Seal(payload []byte) ([]byte, error) { return s.SealWith(payload, nil) }
 
-// SealWith is Seal with what goes into the slots, by layer: nil leaves one
+// SealWith seals with what goes into the slots, by layer: nil leaves one
 // empty. Whether a slot is empty shows only to the one who opens its layer.
 func (s *Sealer) SealWith(payload []byte, slots [][]byte) ([]byte, error) {
 	all, err := s.SealAll([][]byte{payload}, [][][]byte{slots})

@@ -131,7 +131,7 @@ const RandomizerNone = "none"
 // Randomizers are the randomizers that a plan may name.
 var Randomizers = []string{"one-hot", "one-hot-asymmetric", "krr", "subset", "local-hash", "hadamard"}
 
-// can is what a randomizer of that name has; what is not named has nothing.
+// can says what a randomizer of that name has; what is not named has nothing.
 func (r Randomizer) can() (bits, alike, seed bool) {
 	switch r.Name {
 	case "one-hot":

@@ -186,7 +186,7 @@ func (r Route) Ways() (ways [][]Party) {
 	return ways
 }
 
-// Issuer is whose tokens are demanded on the route; nil where none are.
+// Issuer returns whose tokens are demanded on the route; nil where none are.
 func (r Route) Issuer() *Party {
 	switch {
 	case r.Mix != nil:
@@ -324,7 +324,7 @@ const SpreadAll = "all"
 // Spreads says that a part of every report goes through each instance.
 func (r Route) Spreads() bool { return r.Mix != nil && r.Mix.Spread == SpreadAll }
 
-// MinHonest is n_h = floor((1-f) n_min): the respondents of the smallest
+// MinHonest returns n_h = floor((1-f) n_min): the respondents of the smallest
 // batch whose noise the accountant may count on.
 func (p Plan) MinHonest() int {
 	// The nudge keeps 0.9*10 at 9; a result one too low would only be safe.

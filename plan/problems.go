@@ -28,7 +28,7 @@ func (p Problems) Error() string {
 	return fmt.Sprintf("plan: %s problems:\n  - %s", number, strings.Join(p, "\n  - "))
 }
 
-// Err is the problems as an error; nil where there are none.
+// Err returns the problems as an error; nil where there are none.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil

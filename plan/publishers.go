@@ -36,7 +36,7 @@ type PublisherKey struct {
 	Revoked time.Time // likewise, because the key was lost or stolen then; zero: it was not
 }
 
-// Trust is publishers of these public keys, without an end, any of whom is enough.
+// Trust returns publishers of these public keys, without an end, any of whom is enough.
 func Trust(keys ...string) Publishers {
 	var p Publishers
 	for _, k := range keys {
@@ -82,7 +82,7 @@ func (p Publishers) Stands(s Signed) error {
 	})
 }
 
-// Admit is Stands for a plan that comes now and was not here before: a key that has
+// Admit says what Stands says, of a plan that comes now and was not here before: a key that has
 // ended or was revoked vouches for nothing new, and nothing new is collected under an
 // earlier version.
 func (p Publishers) Admit(s Signed, now time.Time) error {

@@ -133,7 +133,7 @@ func (s *Sum) validateCorrelated(ps *Problems) {
 	ps.Require(c.Events >= 1 && c.Events <= min(c.Rounds, maxEvents), at+"events must be between 1 and %d, and no more than the rounds", maxEvents)
 }
 
-// validateLaw is of noise that is added to answers, or of answers that are flipped.
+// validateLaw lists what is wrong with the law of noise that is added to answers, or of answers that are flipped.
 func (s *Sum) validateLaw(ps *Problems, added bool) {
 	const at = "route.sum."
 	if s.Noise == NoiseDevices && !added {

@@ -173,7 +173,7 @@ func (d *Deletion) validate(ps *Problems) {
 	ps.Require(d.Threshold >= 0 && d.Threshold <= MaxCrowd, at+"threshold must be between 0 and 2^30")
 }
 
-// validate is of the route of answers to which noise is added, or of others.
+// validate lists what is wrong with the route of answers to which noise is added, or of others.
 func (r Route) validate(ps *Problems, suite string, added bool) {
 	ps.Require(r.Kind == RouteMix || r.Kind == RouteSum || r.Kind == RouteTable, "route.kind must be %q, %q or %q", RouteMix, RouteSum, RouteTable)
 	if r.Kind == RouteTable || r.Table != nil {

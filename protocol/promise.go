@@ -124,7 +124,7 @@ func (p *Protocol) trusted(g account.Guarantee) account.Guarantee {
 	return g
 }
 
-// spent is the error of a delta that is spent on what is cut off reports.
+// spent returns the error of a delta that is spent on what is cut off reports.
 func (p *Protocol) spent(delta float64) error {
 	if p.Plan.Route.Sum != nil {
 		return fmt.Errorf("devices' shares of noise go beyond what a number may be so often that delta %g is spent on that alone: raise budget.delta, or have aggregators add the noise", delta)

@@ -112,7 +112,7 @@ func (p *Protocol) Backstop() (b question.Backstop, ok bool) {
 	return b, false
 }
 
-// Words are for people.
+// Words returns those for people.
 func (p *Protocol) Words() question.Words { return p.words() }
 
 // Risks returns what may go wrong with an answer.

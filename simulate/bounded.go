@@ -44,7 +44,7 @@ type Bounded struct {
 	Block     int // devices that are held at once; 0: 4096
 }
 
-// OpenKeys is NewKeys for a bounded simulation, whose keys are made once.
+// OpenKeys makes keys for a bounded simulation, whose keys are made once.
 func (b Bounded) OpenKeys(p *plan.Plan) (Keys, error) {
 	dir := filepath.Join(b.Dir, "keys")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -82,7 +82,7 @@ type bounded struct {
 	progress Progress
 }
 
-// Run is Full, of a plan with the keys that OpenKeys gave. It holds the values, and beside
+// Run does what Full does, of a plan with the keys that OpenKeys gave. It holds the values, and beside
 // them some ten times a part.
 func (b Bounded) Run(ctx context.Context, p *protocol.Protocol, keys Keys, values []question.Value, seed uint64, progress Progress) (Collection, error) {
 	if p.Plan.Route.Sum != nil {

@@ -130,7 +130,7 @@ func (a *adder) answer(v question.Value, r *rand.Rand) (out answered) {
 	return out
 }
 
-// verify has both aggregators verify the reports that wait, and add those that are valid.
+// verify lets both aggregators verify the reports that wait, and add those that are valid.
 func (b *batch) verify() error {
 	job := b.leader.Begin(dap.BatchID{}, b.waiting)
 	b.waiting = nil
@@ -147,7 +147,7 @@ func (b *batch) verify() error {
 	return b.leader.Finish(job, dap.MarshalAggregationResp(said), &b.sums[0])
 }
 
-// open has the aggregators hand over their shares of a crowd that is large enough, with their
+// open lets the aggregators hand over their shares of a crowd that is large enough, with their
 // noise, and opens and counts the sum.
 func (a *adder) open(crowd int, b *batch, seed uint64, col *Collection) error {
 	n := int(b.sums[0].Reports)

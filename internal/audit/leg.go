@@ -279,7 +279,7 @@ func (g *leg) observers() map[string][]Observed {
 	return all
 }
 
-// work is about how many random numbers a device takes, and who looks at what it says.
+// work returns about how many random numbers a device takes, and who looks at what it says.
 func (g *leg) work() int {
 	if r, ok := g.known.(reader); ok {
 		return r.work

@@ -27,7 +27,7 @@ func (s Scored) Lower(delta, alpha float64) float64 {
 	return math.Max(0, math.Max(up, down))
 }
 
-// above is ln((t-delta)/f) for the bounds of t and f, or minus infinity.
+// above returns ln((t-delta)/f) for the bounds of t and f, or minus infinity.
 func (s Scored) above(threshold, delta, alpha float64) float64 {
 	t := confidence.Lower(atLeast(s.Second, threshold), len(s.Second), alpha)
 	f := confidence.Upper(atLeast(s.First, threshold), len(s.First), alpha)

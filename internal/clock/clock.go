@@ -50,7 +50,7 @@ func (c *Clock) apart() time.Duration {
 	return time.Duration(c.wall().Round(0).UnixNano()) - c.mono()
 }
 
-// Settled is nil if the wall clock has run together with the monotonic one for a
+// Settled returns nil if the wall clock has run together with the monotonic one for a
 // minute, and an *Unsettled otherwise. A nil Clock is one that is always believed.
 func (c *Clock) Settled() error {
 	if c == nil {

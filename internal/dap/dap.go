@@ -99,7 +99,7 @@ const (
 	lastReportError ReportError = 11
 )
 
-// errForm is the error of bytes that are not a message. It names the message and
+// errForm returns the error of bytes that are not a message. It names the message and
 // nothing of its content.
 func errForm(message string) error {
 	return fmt.Errorf("dap: not a %s of %s", message, version)

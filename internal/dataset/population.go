@@ -17,7 +17,7 @@ type Population struct {
 	Most      int      // a bound that the public knows for every cell, such as white; 0: there is none
 }
 
-// Respondents is their number: each holds one cell.
+// Respondents returns their number: each holds one cell.
 func (p *Population) Respondents() int {
 	n := 0
 	for _, h := range p.Holders {

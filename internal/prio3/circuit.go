@@ -239,7 +239,7 @@ func ranged(encoded fp128.Vec, most uint64) (x fp128.Fp) {
 	return x
 }
 
-// less is 1 if a < b, else 0, without a branch.
+// less returns 1 if a < b, else 0, without a branch.
 func less(a, b uint64) uint64 {
 	_, borrow := bits.Sub64(a, b, 0)
 	return borrow

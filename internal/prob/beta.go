@@ -25,7 +25,7 @@ func LogRegularizedBeta(a, b, x float64) float64 {
 // RegularizedBeta is I_x(a, b).
 func RegularizedBeta(a, b, x float64) float64 { return math.Exp(LogRegularizedBeta(a, b, x)) }
 
-// logBetaTails are log I_x(a, b) and log I_y(b, a), which sum to one in value,
+// logBetaTails returns log I_x(a, b) and log I_y(b, a), which sum to one in value,
 // for y = 1-x and lambda = a - (a+b)x = ay - bx given to full precision. The
 // smaller one is computed and the other is its complement.
 func logBetaTails(a, b, x, y, lambda float64) (lower, upper float64) {
@@ -46,7 +46,7 @@ func logBetaTails(a, b, x, y, lambda float64) (lower, upper float64) {
 	return lower, Log1mExp(lower)
 }
 
-// logBetaFraction is log I_x(a, b) for lambda = a - (a+b)x > -1 by the continued
+// logBetaFraction returns log I_x(a, b) for lambda = a - (a+b)x > -1 by the continued
 // fraction of Didonato and Morris ("Algorithm 708", 1992, formula 9), evaluated
 // forwards by Lentz's method. Its terms are positive up to n = b, so that no
 // digit is lost. Steps measured: a few in the tails, a tenth of sqrt(a+b) at the

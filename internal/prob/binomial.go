@@ -2,7 +2,7 @@ package prob
 
 import "math"
 
-// LogBinomialPMF is log P(X = k) for X ~ Binomial(n, p): n >= 0 trials (exact up
+// LogBinomialPMF returns log P(X = k) for X ~ Binomial(n, p): n >= 0 trials (exact up
 // to 2^53), p in [0, 1]. Minus infinity outside 0..n.
 func LogBinomialPMF(k, n int, p float64) float64 {
 	switch {
@@ -23,22 +23,22 @@ func LogBinomialPMF(k, n int, p float64) float64 {
 	return logBinomialTerm(float64(k), float64(n-k), p, 1-p, t)
 }
 
-// BinomialPMF is P(X = k) for X ~ Binomial(n, p).
+// BinomialPMF returns P(X = k) for X ~ Binomial(n, p).
 func BinomialPMF(k, n int, p float64) float64 { return math.Exp(LogBinomialPMF(k, n, p)) }
 
-// LogBinomialCDF is log P(X <= k) for X ~ Binomial(n, p).
+// LogBinomialCDF returns log P(X <= k) for X ~ Binomial(n, p).
 func LogBinomialCDF(k, n int, p float64) float64 {
 	lower, _ := logBinomialTails(k, n, p)
 	return lower
 }
 
-// LogBinomialSurvival is log P(X > k) for X ~ Binomial(n, p).
+// LogBinomialSurvival returns log P(X > k) for X ~ Binomial(n, p).
 func LogBinomialSurvival(k, n int, p float64) float64 {
 	_, upper := logBinomialTails(k, n, p)
 	return upper
 }
 
-// logBinomialTails are log P(X <= k) and log P(X > k). The smaller has relative
+// logBinomialTails returns log P(X <= k) and log P(X > k). The smaller has relative
 // error in value near 1e-14 (1e-13 at n = 1e8), however deep; the larger is its
 // complement. O(1) far from the mean, O(sqrt n) near it.
 func logBinomialTails(k, n int, p float64) (lower, upper float64) {
@@ -81,7 +81,7 @@ func BinomialWindow(n int, p, tail float64) (Window, error) {
 	}.tabulate(tail)
 }
 
-// logOfBool is log 1 or log 0.
+// logOfBool returns log 1 or log 0.
 func logOfBool(b bool) float64 {
 	if b {
 		return 0

@@ -5,7 +5,7 @@ import "math"
 // The discrete Laplace law with decay a > 0 (a = epsilon over sensitivity):
 // P(k) = tanh(a/2) e^{-a|k|} on all integers, variance 2e^-a/(1-e^-a)^2.
 
-// LogDiscreteLaplacePMF is log P(X = k).
+// LogDiscreteLaplacePMF returns log P(X = k).
 func LogDiscreteLaplacePMF(k int, a float64) float64 {
 	if !finitePositive(a) {
 		return nan

@@ -2,7 +2,7 @@ package prob
 
 import "math"
 
-// LogLaplaceShares is ln P(Z = k), k = 0..top, of the difference Z of two NB(shares, e^-decay):
+// LogLaplaceShares returns ln P(Z = k), k = 0..top, of the difference Z of two NB(shares, e^-decay):
 // shares times what a discrete Laplace of that decay is. Each is right to the returned share of
 // P(Z = k):
 //

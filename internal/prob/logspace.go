@@ -2,7 +2,7 @@ package prob
 
 import "math"
 
-// LogAdd is log(e^a + e^b). Minus infinity stands for zero.
+// LogAdd returns log(e^a + e^b). Minus infinity stands for zero.
 func LogAdd(a, b float64) float64 {
 	if a < b {
 		a, b = b, a
@@ -13,7 +13,7 @@ func LogAdd(a, b float64) float64 {
 	return a + math.Log1p(math.Exp(b-a))
 }
 
-// LogSub is log(e^a - e^b). It is NaN if a < b: a negative number has no logarithm.
+// LogSub returns log(e^a - e^b). It is NaN if a < b: a negative number has no logarithm.
 func LogSub(a, b float64) float64 {
 	if b == negInf {
 		return a
@@ -21,7 +21,7 @@ func LogSub(a, b float64) float64 {
 	return a + Log1mExp(b-a)
 }
 
-// Log1mExp is log(1 - e^x) for x <= 0, and NaN above.
+// Log1mExp returns log(1 - e^x) for x <= 0, and NaN above.
 func Log1mExp(x float64) float64 {
 	// Above -ln 2 the difference 1-e^x is small and expm1 keeps its digits;
 	// below, e^x is small and log1p does.

@@ -15,7 +15,7 @@ import "math"
 // validNegativeBinomial reports whether r and p are in the domain.
 func validNegativeBinomial(r, p float64) bool { return normalPositive(r) && p >= 0 && p < 1 }
 
-// LogNegativeBinomialPMF is log P(X = k) for X ~ NB(r, p).
+// LogNegativeBinomialPMF returns log P(X = k) for X ~ NB(r, p).
 func LogNegativeBinomialPMF(k int, r, p float64) float64 {
 	switch {
 	case !validNegativeBinomial(r, p):
@@ -35,19 +35,19 @@ func LogNegativeBinomialPMF(k int, r, p float64) float64 {
 	return logBinomialTerm(r, x, q, p, t) - math.Log1p(x/r)
 }
 
-// LogNegativeBinomialCDF is log P(X <= k) for X ~ NB(r, p).
+// LogNegativeBinomialCDF returns log P(X <= k) for X ~ NB(r, p).
 func LogNegativeBinomialCDF(k int, r, p float64) float64 {
 	lower, _ := logNegativeBinomialTails(k, r, p)
 	return lower
 }
 
-// LogNegativeBinomialSurvival is log P(X > k) for X ~ NB(r, p).
+// LogNegativeBinomialSurvival returns log P(X > k) for X ~ NB(r, p).
 func LogNegativeBinomialSurvival(k int, r, p float64) float64 {
 	_, upper := logNegativeBinomialTails(k, r, p)
 	return upper
 }
 
-// logNegativeBinomialTails are log P(X <= k) and log P(X > k).
+// logNegativeBinomialTails returns log P(X <= k) and log P(X > k).
 func logNegativeBinomialTails(k int, r, p float64) (lower, upper float64) {
 	switch {
 	case !validNegativeBinomial(r, p):

@@ -2,11 +2,11 @@ package prob
 
 import "math"
 
-// LogNormalCDF is log P(Z <= z) for a standard normal Z: relative error in value
+// LogNormalCDF returns log P(Z <= z) for a standard normal Z: relative error in value
 // near 1e-15 (z^2 + 1), at every depth.
 func LogNormalCDF(z float64) float64 { return LogNormalSurvival(-z) }
 
-// LogNormalSurvival is log P(Z > z) for a standard normal Z.
+// LogNormalSurvival returns log P(Z > z) for a standard normal Z.
 func LogNormalSurvival(z float64) float64 {
 	switch {
 	case z <= 0:

@@ -6,7 +6,7 @@ import "math"
 // miss integers.
 func validMean(mean float64) bool { return mean >= 0 && mean <= 1<<53 }
 
-// LogPoissonPMF is log P(X = k) for X ~ Poisson(mean), mean in [0, 2^53]. Minus
+// LogPoissonPMF returns log P(X = k) for X ~ Poisson(mean), mean in [0, 2^53]. Minus
 // infinity for k < 0.
 func LogPoissonPMF(k int, mean float64) float64 {
 	switch {
@@ -23,13 +23,13 @@ func LogPoissonPMF(k int, mean float64) float64 {
 	return -stirling(x) - deviance(x, mean, x-mean) - halfLogTwoPi - 0.5*math.Log(x)
 }
 
-// LogPoissonCDF is log P(X <= k) for X ~ Poisson(mean).
+// LogPoissonCDF returns log P(X <= k) for X ~ Poisson(mean).
 func LogPoissonCDF(k int, mean float64) float64 {
 	lower, _ := logPoissonTails(k, mean)
 	return lower
 }
 
-// LogPoissonSurvival is log P(X > k) for X ~ Poisson(mean).
+// LogPoissonSurvival returns log P(X > k) for X ~ Poisson(mean).
 func LogPoissonSurvival(k int, mean float64) float64 {
 	_, upper := logPoissonTails(k, mean)
 	return upper

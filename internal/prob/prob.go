@@ -26,14 +26,14 @@ func normalPositive(x float64) bool { return x >= 1e-290 && x <= 1e290 }
 // probability reports whether p is in [0, 1].
 func probability(p float64) bool { return p >= 0 && p <= 1 }
 
-// complement is 1-p as an unevaluated sum of two float64, exactly (Dekker's fast
+// complement returns 1-p as an unevaluated sum of two float64, exactly (Dekker's fast
 // two-sum; p in [0, 1]). The low part is zero for p >= 1/2.
 func complement(p float64) (hi, lo float64) {
 	hi = 1 - p
 	return hi, (1 - hi) - p
 }
 
-// differenceOfProducts is ab-cd with an error of at most 1.5 units in the last
+// differenceOfProducts returns ab-cd with an error of at most 1.5 units in the last
 // place even when the products nearly cancel (Kahan).
 func differenceOfProducts(a, b, c, d float64) float64 {
 	cd := c * d

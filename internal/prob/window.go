@@ -43,7 +43,7 @@ const (
 // errTooWide is the error for a law that does not fit into reach.
 var errTooWide = fmt.Errorf("prob: the law is too wide to tabulate: more than %d numbers on one side of its mode", reach)
 
-// checkWindow is the error common to all tabulations.
+// checkWindow returns the error common to all tabulations.
 func checkWindow(tail float64, valid bool, need string) error {
 	switch {
 	case !valid:

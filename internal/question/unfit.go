@@ -26,7 +26,7 @@ func (e *OutOfDomainError) Error() string {
 	return fmt.Sprintf("question: %s: %v", what, e.Cause)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *OutOfDomainError) Unwrap() error { return e.Cause }
 
 // Fits sorts errors of Encode: an *OutOfDomainError comes beside a symbol.

@@ -43,7 +43,7 @@ func Prob(p float64) Threshold {
 	}
 }
 
-// Complement is 1 - t, exactly: of a small p it keeps the places that the float64
+// Complement returns 1 - t, exactly: of a small p it keeps the places that the float64
 // 1 - p has lost.
 func (t Threshold) Complement() Threshold {
 	switch {
@@ -76,7 +76,7 @@ func (t Threshold) square() Threshold {
 	return Threshold{hi: top, lo: high}
 }
 
-// Bernoulli is true with probability t, exactly.
+// Bernoulli returns true with probability t, exactly.
 func Bernoulli(r *rand.Rand, t Threshold) bool {
 	u := r.Uint64()
 	if u == t.hi {

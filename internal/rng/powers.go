@@ -31,7 +31,7 @@ func NewPowers(q Threshold) *Powers {
 // below 2^-128 for k = 2^Levels, unless Levels is 62.
 func (p *Powers) Levels() int { return len(p.levels) }
 
-// Bernoulli is true with probability q^k, k >= 0; it is too small by less than
+// Bernoulli returns true with probability q^k, k >= 0; it is too small by less than
 // k 2^-128.
 func (p *Powers) Bernoulli(r *rand.Rand, k int) bool {
 	// The largest power says no most often.
@@ -45,7 +45,7 @@ func (p *Powers) Bernoulli(r *rand.Rand, k int) bool {
 	return true
 }
 
-// odds is true with odds q^(2^j) to one, probability x/(1+x) for x = q^(2^j): of two
+// odds returns true with odds q^(2^j) to one, probability x/(1+x) for x = q^(2^j): of two
 // coins, of which the second shows heads with probability x, the first to win.
 func (p *Powers) odds(r *rand.Rand, j int) bool {
 	x := p.level(j)

@@ -158,7 +158,7 @@ func (p *Problem) Error() string {
 	return "wire: " + sanitize.Text(string(p.Code)) + ": " + sanitize.Lines(p.Detail)
 }
 
-// Unwrap is the cause on the side that made the problem; it does not travel.
+// Unwrap returns the cause on the side that made the problem; it does not travel.
 func (p *Problem) Unwrap() error { return p.cause }
 
 // Retry reports whether the same request may succeed later. A code that this

@@ -13,7 +13,7 @@ func (d *Question) table() question.Table {
 	return question.Table{Channels: d.Features.Channels(), Symbols: 2, Answered: true}
 }
 
-// Circuit is of flipped bits.
+// Circuit proves flipped bits.
 func (d *Question) Circuit() (plan.Circuit, error) {
 	if _, flips := d.Bits.(flipping); !flips || d.plan.Route.Sum.Noise != plan.NoiseDevices {
 		return plan.Circuit{}, errors.New(`density: sums are of flipped bits: set question.density.bitsum.name to "rr" and route.sum.noise to "devices"`)

@@ -37,7 +37,7 @@ func thinned(p plan.Plan, bits summer) account.Event {
 	return bits.Event()
 }
 
-// thinnings is n_max over n_h.
+// thinnings returns n_max over n_h.
 func thinnings(p plan.Plan) float64 {
 	return max(1, float64(p.Crowd.Maximum)/float64(p.MinHonest()))
 }

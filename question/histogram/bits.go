@@ -199,7 +199,7 @@ func (t *bits) perDevice(share float64) perDevice {
 	}
 }
 
-// generating is ln E e^(theta N) of the messages of a device whose backstop has a one
+// generating returns ln E e^(theta N) of the messages of a device whose backstop has a one
 // with probability kept.
 func (t *bits) generating(share, kept float64) func(theta float64) float64 {
 	fragment, tau := t.mechanism.Fragment, float64(t.tau())
@@ -232,7 +232,7 @@ func (t *bits) Place(r *rand.Rand, held []uint32, respondents int, add func(row 
 	}
 }
 
-// DrawCounts is the mechanism's.
+// DrawCounts draws as the mechanism does.
 func (t *bits) DrawCounts(r *rand.Rand, holders []int, respondents int, out []uint64) {
 	t.mechanism.DrawCounts(r, holders, respondents, out)
 }

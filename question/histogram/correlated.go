@@ -258,7 +258,7 @@ func (t noised) after(c *correlated, p plan.Plan) noised {
 	return t
 }
 
-// running are the errors of a running total: the noise of all its rows, which is normal but for 1e-27, and
+// running returns the errors of a running total: the noise of all its rows, which is normal but for 1e-27, and
 // no sample. More may have been said in all than there are respondents of one round.
 func (t noised) running() errorLaw {
 	if t.correlated.rows.Windows != nil { // each cell has errors of its own, all of them normal

@@ -169,7 +169,7 @@ func designOneHot(p *plan.Plan, ask *plan.Histogram, z *plan.Randomizer) error {
 // leastEpsilon of a bit is far above what a flip probability near 1/2 rounds to.
 const leastEpsilon = 1e-9
 
-// flipOf is 1/(1 + e^epsilon), rounded up by more than the roundings in computing it.
+// flipOf returns 1/(1 + e^epsilon), rounded up by more than the roundings in computing it.
 func flipOf(epsilon float64) float64 { return 1 / (1 + math.Exp(epsilon)) * (1 + 0x1p-50) }
 
 // bitOf returns a one-hot bit of which another is sent with probability flip.

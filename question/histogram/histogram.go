@@ -227,7 +227,7 @@ func (h *Question) Randomize(r *rand.Rand, symbol question.Symbol, memory questi
 	return h.report(r, symbol.(cellsHeld), memory)
 }
 
-// report is private where a randomizer makes it so.
+// report makes the report, which is private where a randomizer makes it so.
 func (h *Question) report(r *rand.Rand, s cellsHeld, memory question.Memory) (question.Report, error) {
 	if h.ask.Randomizer.Fragments <= 1 {
 		memory = nil // nothing is worth keeping: every report is drawn anew

@@ -227,7 +227,7 @@ func (t *Table) IntervalsAtOnce(cells []int, level float64) [][2]float64 {
 	return t.far(cells, 1-joint)
 }
 
-// far are intervals at any depth.
+// far returns intervals at any depth.
 func (t *Table) far(cells []int, alpha float64) [][2]float64 {
 	known := map[float64][2]float64{} // counts are whole, so that estimates repeat
 	ends := make([][2]float64, len(cells))
@@ -243,7 +243,7 @@ func (t *Table) far(cells []int, alpha float64) [][2]float64 {
 	return ends
 }
 
-// Consistent are counts that could be true, nearest to the estimates: at least zero
+// Consistent returns counts that could be true, nearest to the estimates: at least zero
 // and, where every respondent counts for one cell, of the right sum; where each counts
 // for one at most, of a sum that is no larger. They are biased and have no standard
 // errors.

@@ -9,12 +9,12 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// table has a number for each channel of all attributes.
+// table returns numbers: one for each channel of all attributes.
 func (h *Question) table() question.Table {
 	return question.Table{Channels: h.channels, Symbols: 1, Most: h.plan.MostMessages()}
 }
 
-// Circuit is of the bits that travel, or where cells go as they are, with noise, of those
+// Circuit proves the bits that travel, or where cells go as they are, with noise, of those
 // that a device holds.
 func (h *Question) Circuit() (plan.Circuit, error) {
 	switch {

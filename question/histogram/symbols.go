@@ -153,7 +153,7 @@ func (t *symbols) errors(counts []uint64, _ int, share float64) errorLaw {
 	return e
 }
 
-// Rows is one.
+// Rows returns one.
 func (t *symbols) Rows() (rows, cells int) { return 1, t.size }
 
 // Place draws a cell where the respondent holds none.
@@ -167,7 +167,7 @@ func (t *symbols) Place(r *rand.Rand, held []uint32, respondents int, add func(r
 	}
 }
 
-// DrawCounts is the mechanism's.
+// DrawCounts draws as the mechanism does.
 func (t *symbols) DrawCounts(r *rand.Rand, holders []int, _ int, out []uint64) {
 	t.mechanism.DrawCounts(r, holders, out)
 }

@@ -35,7 +35,7 @@ type Model struct {
 	State   *State // that the round asked with; nil: none
 }
 
-// Shape is of the features and classes.
+// Shape returns that of the features and classes.
 func (m *Model) Shape() features.Shape { return shape(m.Asked) }
 
 // Expected returns how many rows each of so many respondents answers on average by the plan, with the deviation

@@ -46,7 +46,7 @@ func (s *State) Features(given []float32) []float32 {
 	return psi
 }
 
-// bounded are features of the inputs, whatever the map gives: of unit length, or cut to that.
+// bounded returns features of the inputs, whatever the map gives: of unit length, or cut to that.
 func (s *State) bounded(psi []float32) []float32 {
 	if s.Inputs.Cut == 0 {
 		whiten.Normalize(psi)

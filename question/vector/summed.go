@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// table has two numbers for each row, that it was answered with a zero and with a one:
+// table returns two numbers for each row, that it was answered with a zero and with a one:
 // which rows a device answers stays as secret as in a mixed batch.
 func (q *Question) table() question.Table {
 	return question.Table{Channels: q.spec().Rows, Symbols: 2, Most: q.spec().Envelopes}

@@ -76,7 +76,7 @@ func (q *Question) inputs() int {
 	return q.ask.Features
 }
 
-// ordinary are features that fit.
+// ordinary returns features that fit.
 func (q *Question) ordinary() []float32 {
 	x := make([]float32, q.inputs())
 	x[0] = 1

@@ -65,12 +65,12 @@ func New(p plan.Plan) (*Question, error) {
 	return q, err
 }
 
-// shape is of the plan's features and classes.
+// shape returns that of the plan's features and classes.
 func shape(v plan.Vector) features.Shape {
 	return features.Shape{Dimension: v.Features, Classes: len(v.Classes)}
 }
 
-// squares are of the plan's features and its number.
+// squares returns those of the plan's features and its number.
 func squares(v plan.Vector) features.Squares { return features.Squares{Dimension: v.Features} }
 
 // layout returns the length of a round's vectors, and the largest squared distance of two; of two

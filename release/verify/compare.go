@@ -249,7 +249,7 @@ func claimed(r release.Release, most int, by string) error {
 	return nil
 }
 
-// count is so many of them.
+// count says how many there are.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -37,7 +37,7 @@ type Flags struct {
 // ConfigError is a fault in a configuration.
 type ConfigError struct{ error }
 
-// Unwrap is the fault.
+// Unwrap returns the fault.
 func (e *ConfigError) Unwrap() error { return e.error }
 
 // Start reads the configuration into s, and checks, verifies or runs it. The error is a

@@ -166,7 +166,7 @@ func Pairs(n int, p float64) (all [][2][]float64) {
 	return all
 }
 
-// LogFactorial is ln n!.
+// LogFactorial returns ln n!.
 func LogFactorial(n int) float64 {
 	v, _ := math.Lgamma(float64(n) + 1)
 	return v

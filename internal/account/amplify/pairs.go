@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// countedOn is so many users, rounded down to 12 binary digits: whoever is left out is told
+// countedOn returns so many users, rounded down to 12 binary digits: whoever is left out is told
 // to the observer. From one of these numbers to the next epsilon falls by 1e-4 of itself or
 // more, and tables that are rounded otherwise take back less: no epsilon rises with the
 // number of users.

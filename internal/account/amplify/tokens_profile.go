@@ -89,7 +89,7 @@ func (l *tokensLaw) delta(epsilon float64) float64 {
 	return sum.Value()
 }
 
-// tailRatio is P(X >= s)/P(X = s) for X of Binomial(m, 1/2): the sum of the
+// tailRatio returns P(X >= s)/P(X = s) for X of Binomial(m, 1/2): the sum of the
 // products of (m-s)/(s+1), (m-s-1)/(s+2), ...
 func tailRatio(m, s int) float64 {
 	sum, term := 1.0, 1.0

@@ -51,7 +51,7 @@ func (e Pure) parameters() error {
 		pureName.Need(e.Drop > 0 && e.Drop < 1, "a drop probability 0 < q < 1: it is %v", e.Drop))
 }
 
-// holds is the condition of the proof, rounded against us.
+// holds returns the condition of the proof, rounded against us.
 func (e Pure) holds() bool {
 	exponent := 2*(e.Epsilon-e.Theta) + e.Theta
 	flood := math.Log(-math.Expm1(-exponent*float64(e.Size+1)) / -math.Expm1(-exponent))

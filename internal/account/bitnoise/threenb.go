@@ -179,7 +179,7 @@ func (s singleNB) log(a int) float64 {
 	return prob.LogNegativeBinomialPMF(a, s.FloodShape, s.FloodProb)
 }
 
-// Delta is (1-e^-Noise) max over a of H(a) - (c-1) S(a-1), c = e^(epsilon-Noise),
+// Delta returns (1-e^-Noise) max over a of H(a) - (c-1) S(a-1), c = e^(epsilon-Noise),
 // at the last a where H(a) > c H(a-1); without end if p >= c.
 func (s singleNB) Delta(epsilon float64) (float64, error) {
 	c := math.Exp(epsilon - s.Noise)

@@ -30,7 +30,7 @@ func (e Laplace) Terms() (account.Guarantee, error) {
 // epsilon returns the pure guarantee of one release.
 func (e Laplace) epsilon() float64 { return e.Sensitivity / e.Scale }
 
-// hockey is 1 - e^((epsilon-m)/2), m = Sensitivity/Scale: the set where the loss
+// hockey returns 1 - e^((epsilon-m)/2), m = Sensitivity/Scale: the set where the loss
 // exceeds epsilon is a half line.
 func (e Laplace) hockey(epsilon float64) float64 {
 	return math.Max(0, -math.Expm1((epsilon-e.epsilon())/2))

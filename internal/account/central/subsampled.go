@@ -22,7 +22,7 @@ func subsampled(q, s, a float64) float64 {
 	return logMomentFractional(q, s, a) / (a - 1)
 }
 
-// logMomentInteger is ln sum_j C(a,j) (1-q)^(a-j) q^j e^(j(j-1)/(2 s^2)).
+// logMomentInteger returns ln sum_j C(a,j) (1-q)^(a-j) q^j e^(j(j-1)/(2 s^2)).
 func logMomentInteger(q, s float64, a int) float64 {
 	log := math.Inf(-1)
 	for j := 0; j <= a; j++ {

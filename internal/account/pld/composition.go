@@ -151,7 +151,7 @@ func (c *Composition) at(epsilon float64) point {
 	})
 }
 
-// Deltas is Delta at each of the epsilons, which do not fall, up to the first that is
+// Deltas returns Delta at each of the epsilons, which do not fall, up to the first that is
 // at most neglect, where it ends. It convolves once for every stretch of epsilons over
 // which one tilt keeps its digits.
 func (c *Composition) Deltas(epsilons []float64, neglect float64) ([]float64, error) {
@@ -213,7 +213,7 @@ func (c *Composition) keep(t *tilted) {
 	c.kept = append(c.kept, t)
 }
 
-// Profile is Delta at epsilon = 0, step, ..., at so many points, or up to the first that is at
+// Profile returns Delta at epsilon = 0, step, ..., at so many points, or up to the first that is at
 // most neglect, where it ended.
 func (c *Composition) Profile(points int, step, neglect float64) (deltas []float64, ended bool, err error) {
 	const block = 1 << 13 // one walk looks at all epsilons that are asked for

@@ -68,7 +68,7 @@ func millsDrop(a, b float64) float64 {
 	return half * sum
 }
 
-// millsSlope is 1 - x R(x), which for large x is R(x)/f with f the continued
+// millsSlope returns 1 - x R(x), which for large x is R(x)/f with f the continued
 // fraction's tail: 1 - x/(x+1/f) = 1/(x f + 1).
 func millsSlope(x float64) float64 {
 	if x < 6 {

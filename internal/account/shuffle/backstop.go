@@ -64,7 +64,7 @@ func (e BehindBackstop) bit() bit { return bit{e.Keep, 1 - e.Keep, e.Flip, 1 - e
 
 func (e BehindBackstop) Certificate(o account.Options) string { return o.Certificate(e.Seen) }
 
-// spread is that of what is seen, damped as the backstop damps a small loss, and never
+// spread returns that of what is seen, damped as the backstop damps a small loss, and never
 // beyond the backstop's own.
 func (e BehindBackstop) Spread() float64 {
 	return math.Min(e.bit().most(), (e.Keep-e.Flip)*account.Spread(e.Seen))

@@ -26,12 +26,12 @@ func (e *DomainError) Error() string {
 // Theorem names a published statement in the errors of its conditions.
 type Theorem string
 
-// Outside is the error of a failed condition; formula is the printed value.
+// Outside returns the error of a failed condition; formula is the printed value.
 func (t Theorem) Outside(formula float64, format string, args ...any) error {
 	return &DomainError{string(t), fmt.Sprintf(format, args...), formula}
 }
 
-// Need is nil if a condition holds. Conditions are written so that NaN fails.
+// Need returns nil if a condition holds. Conditions are written so that NaN fails.
 func (t Theorem) Need(holds bool, format string, args ...any) error {
 	if holds {
 		return nil

@@ -359,7 +359,7 @@ func along(dimension int, length float64, crosswise bool) []float32 {
 // thirds is how many cells are tried for all others, where cells share the rows of a sketch.
 const thirds = 16
 
-// cells are answers of two cells, and of a third for all others: of sums with a sketch, of one
+// cells returns answers of two cells, and of a third for all others: of sums with a sketch, of one
 // that may share no cell of it with either.
 func cells(p plan.Plan) (all []Records) {
 	number := 3

@@ -183,7 +183,7 @@ func InDomain(err error) error {
 // Dashed are names of flags as they are typed.
 func Dashed(names []string) string { return "--" + strings.Join(names, ", --") }
 
-// Refused is the accountant's answer to parameters outside its domain, in terms
+// Refused returns the accountant's answer to parameters outside its domain, in terms
 // of the flags that set them.
 func Refused(err error, flags ...string) error {
 	var u *account.Unsupported

@@ -29,7 +29,7 @@ type UnfinishedError struct{ error }
 // Unfinishedf makes an UnfinishedError with the text.
 func Unfinishedf(format string, a ...any) error { return UnfinishedError{fmt.Errorf(format, a...)} }
 
-// Usagef is a UsageError with the text.
+// Usagef returns a UsageError with the text.
 func Usagef(format string, a ...any) error { return UsageError{fmt.Errorf(format, a...)} }
 
 // Faults are what is wrong with flags, all of it.

@@ -20,7 +20,7 @@ const MaxCells = 1 << 26
 // Others is the name of the cell for what is not in the domain, always the last one.
 const Others = "others"
 
-// checkCells is the rule on the size of a domain, its cell for others included. Of one cell by itself
+// checkCells checks the rule on the size of a domain, its cell for others included. Of one cell by itself
 // only a set is asked, which may be empty.
 func checkCells(size int) error { return checkFrom(2, size) }
 

@@ -105,7 +105,7 @@ func (c Cell) law(holders int, tail float64) twoBinomials {
 	return twoBinomials{held, other}
 }
 
-// tails are P(count <= x) and P(count >= x), both from above: what the windows left
+// tails returns P(count <= x) and P(count >= x), both from above: what the windows left
 // out is charged to both.
 func (l twoBinomials) tails(x int) (atMost, atLeast float64) {
 	left := l.held.Below + l.held.Above + l.other.Below + l.other.Above

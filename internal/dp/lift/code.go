@@ -34,7 +34,7 @@ func Numbers(e plan.Experiment) int { return len(e.Arms) * len(e.Metrics) * Each
 // At returns where the numbers of an arm and a metric begin.
 func At(e plan.Experiment, arm, metric int) int { return (arm*len(e.Metrics) + metric) * Each }
 
-// Held is how many numbers a respondent holds of a metric: itself, and what it is compared with or divided by.
+// Held returns how many numbers a respondent holds of a metric: itself, and what it is compared with or divided by.
 func Held(m plan.Measure) int {
 	n := 1
 	if m.Before != "" {

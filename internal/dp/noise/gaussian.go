@@ -43,7 +43,7 @@ func (d DiscreteGaussian) Sample(r *rand.Rand) int {
 	}
 }
 
-// LogProb is log P(k).
+// LogProb returns log P(k).
 func (d DiscreteGaussian) LogProb(k int) float64 {
 	total, _ := d.moments()
 	return d.logWeight(k) - math.Log(total)

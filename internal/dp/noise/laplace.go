@@ -36,10 +36,10 @@ func (d DiscreteLaplace) Sample(r *rand.Rand) int {
 	return up - down
 }
 
-// LogProb is log P(k).
+// LogProb returns log P(k).
 func (d DiscreteLaplace) LogProb(k int) float64 { return prob.LogDiscreteLaplacePMF(k, d.Decay) }
 
-// Variance is 2 e^-Decay / (1 - e^-Decay)^2.
+// Variance returns 2 e^-Decay / (1 - e^-Decay)^2.
 func (d DiscreteLaplace) Variance() float64 {
 	s := 2 * math.Sinh(d.Decay/2) // e^{a/2} - e^{-a/2}, with square (1-e^-a)^2 e^a
 	return 2 / (s * s)

@@ -32,7 +32,7 @@ func (d NegativeBinomial) Validate() error {
 	return nil
 }
 
-// clusters is their mean number, R (-ln(1-P)).
+// clusters returns their mean number, R (-ln(1-P)).
 func (d NegativeBinomial) clusters() float64 { return -d.R * math.Log1p(-d.P) }
 
 // Sample draws one number. Where many are wanted that are mostly zero, use Scatter.
@@ -63,7 +63,7 @@ func (d NegativeBinomial) Scatter(r *rand.Rand, channels int, emit func(channel,
 	}
 }
 
-// LogProb is log P(k).
+// LogProb returns log P(k).
 func (d NegativeBinomial) LogProb(k int) float64 {
 	return prob.LogNegativeBinomialPMF(k, d.R, d.P)
 }

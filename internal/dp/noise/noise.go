@@ -16,7 +16,7 @@ import (
 // positive reports whether x is a number above zero and below infinity.
 func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 
-// decay is e^-x for x > 0, never below it and above it as if x were smaller by at
+// decay returns e^-x for x > 0, never below it and above it as if x were smaller by at
 // most 2^-50 min(1, 2x): computing it as a float64 errs by less than the 2^-51 that are
 // added. Of e^-x near one the complement is rounded, which keeps the places that
 // matter.

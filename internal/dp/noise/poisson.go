@@ -44,7 +44,7 @@ func (d Poisson) Sample(r *rand.Rand) int {
 	return k
 }
 
-// LogProb is log P(k).
+// LogProb returns log P(k).
 func (d Poisson) LogProb(k int) float64 { return prob.LogPoissonPMF(k, d.Mean) }
 
 // unitPoisson draws from the Poisson law of mean one with nothing but uniform

@@ -14,7 +14,7 @@ func checkEpsilon(epsilon float64) {
 	}
 }
 
-// validEpsilon is what a plan may get wrong.
+// validEpsilon reports what a plan may get wrong.
 func validEpsilon(epsilon float64) error {
 	if !(epsilon >= MinEpsilon && epsilon <= MaxEpsilon) {
 		return fmt.Errorf("randomize: epsilon %v: give a number from %v to %d", epsilon, MinEpsilon, MaxEpsilon)

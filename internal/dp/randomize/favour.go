@@ -42,7 +42,7 @@ func (f favour) covering(users int) account.Event {
 	return f.event(users, 0)
 }
 
-// logZ is ln Z.
+// logZ returns ln Z.
 func (f favour) logZ() float64 { return math.Log1p(f.share * math.Expm1(f.epsilon)) }
 
 // local returns the promise to a device. Replacement: e^epsilon. Removal, with uniform

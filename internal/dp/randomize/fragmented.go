@@ -230,7 +230,7 @@ func (m Fragmented) OverflowProb(set, rows, cap int) float64 {
 	return math.Min(1, math.Exp(bound(lo))*(1+1e-9))
 }
 
-// logGenerate is ln E[e^(theta N)] for the number N of ones of one cell of one device.
+// logGenerate returns ln E[e^(theta N)] for the number N of ones of one cell of one device.
 func (m Fragmented) logGenerate(set bool, rows int, theta float64) float64 {
 	kept, up, t := m.kept(set), math.Expm1(theta), float64(rows)
 	ifKept := math.Expm1(t * math.Log1p(m.Fragment.Keep*up))

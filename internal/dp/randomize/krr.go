@@ -60,7 +60,7 @@ func (m KRR) must() {
 // uniform is lambda, the probability of a uniform symbol.
 func (m KRR) uniform() float64 { return float64(m.K) / (math.Expm1(m.Epsilon) + float64(m.K)) }
 
-// kept is 1 - lambda, without cancellation.
+// kept returns 1 - lambda, without cancellation.
 func (m KRR) kept() float64 { return math.Expm1(m.Epsilon) / (math.Expm1(m.Epsilon) + float64(m.K)) }
 
 // Randomize returns the report of a device that holds x, in [0, K).

@@ -50,7 +50,7 @@ func Symmetric(k int, epsilon float64, adj account.Adjacency) OneHot {
 	return m
 }
 
-// flipped is 1/(e^epsilon + 1), rounded up by more than the roundings in computing it.
+// flipped returns 1/(e^epsilon + 1), rounded up by more than the roundings in computing it.
 func flipped(epsilon float64) float64 {
 	e := math.Exp(-epsilon)
 	return e / (1 + e) * (1 + 0x1p-50)
@@ -210,7 +210,7 @@ func (m OneHot) LocalSet(most int, adj account.Adjacency) account.Guarantee {
 	return local(raised(epsilon), adj, "one-hot randomized response", "ESA, Theorem III.1; product of its bits' ratios")
 }
 
-// losses are ln of how much likelier a set bit makes a message, and another bit its absence.
+// losses returns ln of how much likelier a set bit makes a message, and another bit its absence.
 func (m OneHot) losses() (sent, missing float64) {
 	return math.Log(m.Keep / m.Flip), math.Log((1 - m.Flip) / (1 - m.Keep))
 }

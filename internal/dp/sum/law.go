@@ -32,7 +32,7 @@ func Total(route plan.Sum) Law {
 	return twoLaplaces(route.Decay)
 }
 
-// LogAtLeast is ln P(Z >= k).
+// LogAtLeast returns ln P(Z >= k).
 func (l Law) LogAtLeast(k int) float64 {
 	if k >= 1 {
 		return l.tail(k)

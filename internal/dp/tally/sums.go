@@ -10,7 +10,7 @@ import (
 // be below zero. No message is counted.
 type Sums struct{ N []int64 }
 
-// NewSums are so many zeros.
+// NewSums returns so many zeros.
 func NewSums(n int) *Sums { return &Sums{make([]int64, n)} }
 
 // SumsOf returns the sums, where these are of vectors of such a length.

@@ -96,7 +96,7 @@ func newCentred(s features.Sums, first []float64, n int) (centred, error) {
 	return c, nil
 }
 
-// power is (covariance + lambda)^-p.
+// power returns (covariance + lambda)^-p.
 func (c centred) power(p float64) *mat.Dense {
 	var scaled, out mat.Dense
 	scaled.Apply(func(_, j int, v float64) float64 { return v * math.Pow(c.values[j]+c.ridge, -p) }, c.vectors)

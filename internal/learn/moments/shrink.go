@@ -67,7 +67,7 @@ func (p publicMoments) times(v []float64) []float64 {
 	return out
 }
 
-// solve is (C + ridge)^-1 b, by conjugate gradients.
+// solve returns (C + ridge)^-1 b, by conjugate gradients.
 func (p publicMoments) solve(b []float64, ridge float64) []float64 {
 	x, left, along := make([]float64, len(b)), append([]float64(nil), b...), append([]float64(nil), b...)
 	squares := inner(b, b)

@@ -132,7 +132,7 @@ func (d *decoded) clusters() release.Table {
 	return t
 }
 
-// ordered are so many numbers, first those with the largest size.
+// ordered returns so many numbers, first those with the largest size.
 func ordered(n int, size func(int) float64) []int {
 	order := make([]int, n)
 	for i := range order {

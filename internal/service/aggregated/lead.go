@@ -339,7 +339,7 @@ func (e *peerError) Error() string {
 	return e.operator + " cannot be reached"
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *peerError) Unwrap() error { return e.cause }
 
 // ask makes a request of the helper and returns its answer, and the receipt beside it where

@@ -50,7 +50,7 @@ func (s *Service) check(ctx context.Context, look func(context.Context) error) {
 	s.rotten = err
 }
 
-// rot is what the last check found; the ledger is asked each time.
+// rot returns what the last check found; the ledger is asked each time.
 func (s *Service) rot() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

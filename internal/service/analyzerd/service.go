@@ -368,7 +368,7 @@ func (s *Service) forget(name string) {
 	delete(s.unheard, name)
 }
 
-// storeProblem is what to answer where the store refuses; nil where it does not.
+// storeProblem returns what to answer where the store refuses; nil where it does not.
 func storeProblem(err error) error {
 	switch {
 	case errors.Is(err, rows.ErrUnknown):

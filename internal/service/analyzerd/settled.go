@@ -27,7 +27,7 @@ func (s *Service) agreed(ctx context.Context, name string) error {
 	return err
 }
 
-// differs is what agreed found last.
+// differs returns what agreed found last.
 func (s *Service) differs(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

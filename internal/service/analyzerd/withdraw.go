@@ -30,7 +30,7 @@ func (s *Service) suspended(ctx context.Context, name string) error {
 	return s.trusted().Stands(o.signed)
 }
 
-// standing is the problem of a plan that is withdrawn or suspended.
+// standing returns the problem of a plan that is withdrawn or suspended.
 func (s *Service) standing(ctx context.Context, hash [32]byte) error {
 	if err := s.withdrawals.Err(hash); err != nil {
 		return err

@@ -26,7 +26,7 @@ type entryCard struct {
 	Rounds   int    // of a study, whose newest round this is
 }
 
-// collections is the list.
+// collections shows the list.
 func (c *Console) collections(w http.ResponseWriter, r *http.Request) error {
 	all, err := c.analyzer.list(r.Context())
 	if err != nil {
@@ -239,7 +239,7 @@ func domains(p plan.Plan) (ways [][]domain, issuer *domain) {
 	return ways, issuer
 }
 
-// collection is the page of one.
+// collection shows the page of one.
 func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 	p, one, err := c.analyzer.collection(r.Context(), r.PathValue("plan"))
 	if err != nil {
@@ -281,7 +281,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 	return c.render(w, r, http.StatusOK, "collection", sheet{Title: p.Title, At: "collections", Trial: oneOperator(signed.Plan)}, body)
 }
 
-// signedPlan is the plan as its publisher signed it.
+// signedPlan shows the plan as its publisher signed it.
 func (c *Console) signedPlan(w http.ResponseWriter, r *http.Request) error {
 	one, err := c.analyzer.plan(r.Context(), r.PathValue("plan"))
 	if err != nil {

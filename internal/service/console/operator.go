@@ -27,7 +27,7 @@ type lifeRow struct {
 	Respondents, Dropped, Duplicates, Tokens int
 }
 
-// operator is the page of the services.
+// operator shows the page of the services.
 func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 	if _, ok := c.session(r); !ok && c.o.SignIn != nil {
 		http.Redirect(w, r, "/login", http.StatusSeeOther)

@@ -88,7 +88,7 @@ func (c *Console) carry(page func(pattern string, h func(http.ResponseWriter, *h
 	return nil
 }
 
-// deviceFile is a file of the device. Its worker is led to the services by way of the room.
+// deviceFile sends a file of the device. Its worker is led to the services by way of the room.
 func (c *Console) deviceFile(w http.ResponseWriter, r *http.Request) error {
 	room := c.o.Room
 	if room.Device == nil {

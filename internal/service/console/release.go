@@ -80,7 +80,7 @@ type releaseView struct {
 // evidence is a file by the name that release fetch gives it, and where a page gets it.
 type evidence struct{ Name, URL string }
 
-// release is the page of a release.
+// release shows the page of a release.
 func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 	p, one, err := c.analyzer.collection(r.Context(), r.PathValue("plan"))
 	if err != nil {

@@ -53,7 +53,7 @@ const (
 	joinsASecond   = 2
 )
 
-// errCrowded is that there is no place yet.
+// errCrowded returns that there is no place yet.
 func errCrowded(wait time.Duration, ofAddress bool) error {
 	if ofAddress {
 		return &crowdedError{fmt.Sprintf("From one address %d phones may join at once, and then one each %v.", joinsOfAddress, addressRests), wait}
@@ -167,7 +167,7 @@ func (c *Console) roomView(ctx context.Context) (roomView, error) {
 	return v, nil
 }
 
-// room is the screen.
+// room shows the screen.
 func (c *Console) room(w http.ResponseWriter, r *http.Request) error {
 	v, err := c.roomView(r.Context())
 	if err != nil {
@@ -250,7 +250,7 @@ const phoneCookie = "confetti-phone"
 // answerPolicy lets the page of a phone run the device, which is WebAssembly in a worker.
 const answerPolicy = "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// answer is the page of a phone.
+// answer shows the page of a phone.
 func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 	p := c.o.Room.Signed.Plan
 	one, err := c.analyzer.plan(r.Context(), p.Name())

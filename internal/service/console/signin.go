@@ -88,7 +88,7 @@ func (c *Console) maySignIn(r *http.Request) error {
 	return err
 }
 
-// unsigned is why somebody was not let in. The reason is in the log, and not for strangers.
+// unsigned returns why somebody was not let in. The reason is in the log, and not for strangers.
 func (c *Console) unsigned(err error) error {
 	c.o.Log.Warn("a sign-in failed", "error", err)
 	return &pageError{http.StatusForbidden, "You are not logged in.", "The provider did not name an operator of this console. Whoever runs the console finds the reason in its log."}

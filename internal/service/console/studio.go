@@ -23,7 +23,7 @@ func workerPolicy(r *http.Request) string {
 	return "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src " + from + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// newQuestion is the page on which a question is made of somebody's own values. What it computes it
+// newQuestion shows the page on which a question is made of somebody's own values. What it computes it
 // computes in the browser.
 func (c *Console) newQuestion(w http.ResponseWriter, r *http.Request) error {
 	var body struct{ Without, Known string }
@@ -40,7 +40,7 @@ func (c *Console) newQuestion(w http.ResponseWriter, r *http.Request) error {
 	return c.render(w, r, http.StatusOK, "new", sheet{Title: "Ask a new question", At: "new", Script: "new.js", Trial: c.trial(r.Context())}, body)
 }
 
-// studioFile is a file of what pages compute in the browser.
+// studioFile sends a file of what pages compute in the browser.
 func (c *Console) studioFile(w http.ResponseWriter, r *http.Request) error {
 	files, err := c.o.Studio()
 	if err != nil {

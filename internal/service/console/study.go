@@ -14,7 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 )
 
-// study is what each round of a study gave, and how each number went from round to round.
+// study shows what each round of a study gave, and how each number went from round to round.
 func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 	all, newest, err := c.analyzer.studied(r.Context(), r.PathValue("study"))
 	if err != nil {

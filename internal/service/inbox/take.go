@@ -141,7 +141,7 @@ func labelled(label uint32, body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(make([]byte, 0, labelBytes+len(body)), label), body...)
 }
 
-// Storage is the problem of a store that could not keep something.
+// Storage returns the problem of a store that could not keep something.
 func Storage(err error) error {
 	switch {
 	case errors.Is(err, keep.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

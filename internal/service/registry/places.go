@@ -53,7 +53,7 @@ func studyOf(signed plan.Signed) string {
 	return signed.Plan.Round.Study
 }
 
-// RoundTaken is the problem of a round of which another version was registered here.
+// RoundTaken returns the problem of a round of which another version was registered here.
 func RoundTaken(r plan.Round) error {
 	return Refused(fmt.Sprintf("round %d of study %s was registered here as another plan: the first that comes is taken, and no other", r.Number, plan.Short(r.Study)))
 }

@@ -56,7 +56,7 @@ func NewPlans[P comparable](c serve.Common, publishers *serve.Publishers, withdr
 	}
 }
 
-// Refused is the problem of a plan that is not served.
+// Refused returns the problem of a plan that is not served.
 func Refused(why string) error { return wire.Problemf(wire.PlanRefused, "%s", why) }
 
 // Load takes up a plan, if it may be. One that is here is no error; with other signatures

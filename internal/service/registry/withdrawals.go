@@ -88,7 +88,7 @@ func (x *Withdrawals) Find(hash [32]byte) (plan.SignedWithdrawal, bool) {
 	return w, there
 }
 
-// Err is a problem if the plan was withdrawn.
+// Err returns a problem if the plan was withdrawn.
 func (x *Withdrawals) Err(hash [32]byte) error {
 	if w, there := x.Find(hash); there {
 		return withdrawnProblem(w)
@@ -100,7 +100,7 @@ func withdrawnProblem(w plan.SignedWithdrawal) error {
 	return wire.Problemf(wire.PlanWithdrawn, "%s", w)
 }
 
-// Admit is a problem if a plan that those have signed must not be taken up. An early
+// Admit returns a problem if a plan that those have signed must not be taken up. An early
 // withdrawal becomes final by it. The caller takes up no plan meanwhile.
 func (x *Withdrawals) Admit(ctx context.Context, hash [32]byte, signers []string) error {
 	x.mu.Lock()
@@ -242,7 +242,7 @@ func TakeWith(withdraw func(ctx context.Context, w plan.SignedWithdrawal) (again
 // suspendedFor is when a device that is told of a suspended plan comes again.
 const suspendedFor = 10 * time.Minute
 
-// Suspended is the problem of a plan that is here and not served now.
+// Suspended returns the problem of a plan that is here and not served now.
 func Suspended() error {
 	p := wire.Problemf(wire.PlanSuspended, "its operator is told why")
 	p.RetryAfter = suspendedFor

@@ -79,7 +79,7 @@ func (b *Bearers) Knows(name string) bool {
 	return false
 }
 
-// Err is why the file cannot be read any more; those read last still count.
+// Err returns why the file cannot be read any more; those read last still count.
 func (b *Bearers) Err() error {
 	_, err := b.file.get()
 	return err

@@ -122,7 +122,7 @@ func beside(v reflect.Value, dir string) {
 	}
 }
 
-// Fault is a setting with what is wrong with it; nil if nothing is.
+// Fault returns a setting with what is wrong with it; nil if nothing is.
 func Fault(setting string, err error) error {
 	if err == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Unsure is the problem of a request that comes too late by a clock that is not believed
+// Unsure returns the problem of a request that comes too late by a clock that is not believed
 // yet.
 func Unsure() error {
 	p := wire.Problemf(wire.Overloaded, "the clock of this service is being watched")

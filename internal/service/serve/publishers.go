@@ -70,7 +70,7 @@ func (p *Publishers) Now() plan.Publishers {
 	return now
 }
 
-// Err is why the file cannot be read any more; what was read last still counts.
+// Err returns why the file cannot be read any more; what was read last still counts.
 func (p *Publishers) Err() error {
 	if p.file == nil {
 		return nil

@@ -266,7 +266,7 @@ func TLS(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), clien
 	return c
 }
 
-// errStopping is the problem of a request that comes while the service stops.
+// errStopping returns the problem of a request that comes while the service stops.
 func errStopping() error {
 	p := wire.Problemf(wire.Overloaded, "the service is stopping")
 	p.RetryAfter = 5 * time.Second

@@ -121,7 +121,7 @@ func (t *post) parse(ctx context.Context, c uint32, value []byte) (state crowd, 
 	return state, err
 }
 
-// orderOf is what the key of a crowd in parts is for: another attempt has another order.
+// orderOf says what the key of a crowd in parts is for: another attempt has another order.
 func orderOf(laid mixer.Crowd) string { return "parts " + laid.Under }
 
 // newLaid names a crowd that is to lie in parts.

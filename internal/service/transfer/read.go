@@ -93,7 +93,7 @@ func Whole(w http.ResponseWriter, r *http.Request, leg wire.Leg, keys []relay.Ve
 	return receipts, nil
 }
 
-// NoStore is what is answered where parts have no place, until a setting gives them one.
+// NoStore returns what is answered where parts have no place, until a setting gives them one.
 func NoStore(setting string) error {
 	p := wire.Problemf(wire.UnsupportedMediaType, "a batch in parts needs a store of parts, and this service has none: its operator sets %s", setting)
 	p.Accept = wire.BatchType

@@ -24,7 +24,7 @@ type Group struct {
 	Respondents int
 }
 
-// Respondents is their number.
+// Respondents returns their number.
 func (a Alike) Respondents() int {
 	n := 0
 	for _, g := range a {

@@ -92,7 +92,7 @@ type Batch struct {
 	Ones    []int // of them, by channel; nil where they are fewer than the plan's minimum
 }
 
-// Respondents is their number, those included who do not count.
+// Respondents returns their number, those included who do not count.
 func (r *Rounded) Respondents() int { return r.respondents }
 
 // Round draws the reported class, the instance and the rounded bits of respondents, of a

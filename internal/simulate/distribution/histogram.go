@@ -19,7 +19,7 @@ import (
 // each holding one: hundreds of millions of them need not be listed.
 type Holders []int
 
-// Respondents is their number.
+// Respondents returns their number.
 func (h Holders) Respondents() int {
 	n := 0
 	for _, f := range h {

@@ -39,7 +39,7 @@ func (v Values) each(yield func(question.Value, int) bool) {
 	}
 }
 
-// Respondents is their number.
+// Respondents returns their number.
 func (v Values) Respondents() int { return len(v) }
 
 // Pooled lists respondents as Values does. The bits of their vectors are drawn by the sum of these, nearly by their law and
@@ -89,7 +89,7 @@ func Draw(p *protocol.Protocol, who Population, stream Stream, progress func(don
 	return nil, fmt.Errorf("distribution: no law is known of %T", p.Question)
 }
 
-// stranger is the error of a population of another kind of question.
+// stranger returns the error of a population of another kind of question.
 func stranger(p plan.Plan, who Population) error {
 	return fmt.Errorf("distribution: no law is known of a %s question to %T: list the respondents (Values)", p.Question.Kind, who)
 }
@@ -184,7 +184,7 @@ func (u *unfits) add(value int, e *question.OutOfDomainError) {
 	u.first.Values++
 }
 
-// err is nil where all fit.
+// err returns nil where all fit.
 func (u *unfits) err() error {
 	if u.first.Values == 0 {
 		return nil

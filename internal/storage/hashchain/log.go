@@ -317,7 +317,7 @@ func (l *Log) End() Point {
 	return l.end
 }
 
-// Broken is why nothing can be appended until the log is opened again.
+// Broken returns why nothing can be appended until the log is opened again.
 func (l *Log) Broken() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

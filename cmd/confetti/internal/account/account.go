@@ -135,7 +135,7 @@ func (p parameters) fragments() shuffle.Fragments {
 	return shuffle.Fragments{Users: *p.Users, Backstop: *p.Backstop, Fragment: *p.Fragment, Tau: *p.Tau, Adjacency: account.Adjacency(p.Adjacency)}
 }
 
-// refused is the accountant's answer in terms of the flags that set the parameters.
+// refused returns the accountant's answer in terms of the flags that set the parameters.
 func (m mechanism) refused(err error, more ...string) error {
 	return flags.Refused(err, slices.Concat(m.needs, m.takes, more)...)
 }

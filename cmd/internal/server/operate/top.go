@@ -255,7 +255,7 @@ func show(w io.Writer, now []sight) {
 	}
 }
 
-// trouble is an error if a service does not answer or raises an alarm.
+// trouble returns an error if a service does not answer or raises an alarm.
 func trouble(now []sight) error {
 	bad, ours := 0, 0
 	for _, s := range now {

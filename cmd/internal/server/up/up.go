@@ -73,7 +73,7 @@ func (c Command) Run(std terminal.Streams) error {
 	return c.RunUntil(ctx, std)
 }
 
-// RunUntil is the trial until the context ends.
+// RunUntil runs the trial until the context ends.
 func (c Command) RunUntil(ctx context.Context, std terminal.Streams) error {
 	t := trial.Folder(c.Dir)
 	if err := c.settlePoll(t); err != nil {

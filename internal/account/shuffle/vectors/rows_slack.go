@@ -72,7 +72,7 @@ func (c crowded) slack(mean, whole, rare float64) float64 {
 // mostCrowded bounds the terms of logMean. A window of the binomial has some twenty sqrt(n).
 const mostCrowded = 1 << 20
 
-// logMean is ln E e^(scale m'^2 + weight(m')), m' = max(m, least), from above up to
+// logMean returns ln E e^(scale m'^2 + weight(m')), m' = max(m, least), from above up to
 // crowdedError; weight is a concave function. Terms are added upwards from least. They fall ever
 // faster from one to the next, so that a geometric series with the last ratio is above what is
 // left: they end where that is nothing beside the sum. Where they do not within mostCrowded, which

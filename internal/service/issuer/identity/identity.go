@@ -220,7 +220,7 @@ func (s *signed) Identify(r *http.Request, plan string) ([]byte, error) {
 	return []byte(s.issuer + "\x00" + token.Subject), nil
 }
 
-// reason is why a token was refused, without what stands in it.
+// reason returns why a token was refused, without what stands in it.
 func reason(err error) string {
 	_, expired := errors.AsType[*oidc.TokenExpiredError](err)
 	switch text := err.Error(); {

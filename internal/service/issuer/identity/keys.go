@@ -84,7 +84,7 @@ func (k *keySet) here() error {
 	return nil
 }
 
-// usable is why nobody could be told now; nil before anybody has asked.
+// usable returns why nobody could be told now; nil before anybody has asked.
 func (k *keySet) usable() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 	iterations   = 8
 )
 
-// leading are about the largest eigenvalues of the covariance of centred rows, rising, and their
+// leading returns about the largest eigenvalues of the covariance of centred rows, rising, and their
 // eigenvectors as columns: those of a random subspace after some iterations. Any subspace will do, so
 // that it is the same for all.
 func leading(x blas32.General, dimension int) ([]float64, *mat.Dense, error) {
