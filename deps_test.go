@@ -56,6 +56,7 @@ var layers = [][]string{
 	{"internal/dp/randomize", "internal/dp/resample", "internal/dp/bitsum", "internal/dp/sum/sumprivacy", "internal/dp/direction", "internal/dap/task"},
 	{"internal/dp/kde", "internal/dp/sketch", "internal/dp/fragment", "internal/dp/vector", "internal/dp/latent", "internal/dp/routes"},
 	{"internal/dp/lift"},
+	{"internal/dp/lift/power"},
 	{"internal/learn/hdc", "internal/learn/moments"},
 	{"internal/learn/model"},
 	{"internal/learn/latent"},

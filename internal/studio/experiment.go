@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dp/lift"
+	"github.com/confetti-dp/confetti/internal/dp/lift/power"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/plan"
@@ -88,11 +89,11 @@ func (a *experimentAsked) ask(s *Sheet, c Choice) (out drafted, err error) {
 			return out, fmt.Errorf("bits of more than %.0f people are not drawn here: choose fewer people, or the route sum", math.Floor(mostBits/lift.UsualBits))
 		}
 	}
-	aim := lift.Aim{Lift: a.Lift / 100, Power: a.Power}
+	aim := power.Aim{Lift: a.Lift / 100, Power: a.Power}
 	if err := aim.Check(); err != nil {
 		return out, err
 	}
-	wanted, err := lift.Ask(e, known, aim, route, budget, c.People)
+	wanted, err := power.Ask(e, known, aim, route, budget, c.People)
 	if err != nil {
 		return out, err
 	}
@@ -130,8 +131,8 @@ func (a *experimentAsked) read() error {
 }
 
 // know reads what rows say of each metric, and whom they are.
-func (a *experimentAsked) know(s *Sheet, e plan.Experiment, rows [][]string, columns []int) ([]lift.Known, error) {
-	known := make([]lift.Known, len(e.Metrics))
+func (a *experimentAsked) know(s *Sheet, e plan.Experiment, rows [][]string, columns []int) ([]power.Known, error) {
+	known := make([]power.Known, len(e.Metrics))
 	a.by, a.binary = make([][]int, len(a.arms)), true
 	for i, row := range rows {
 		p := lift.Person{}
@@ -145,7 +146,7 @@ func (a *experimentAsked) know(s *Sheet, e plan.Experiment, rows [][]string, col
 		a.binary = a.binary && (p.Numbers[0] == 0 || p.Numbers[0] == 1)
 		held := p.Numbers
 		for m, measure := range e.Metrics {
-			one := lift.Row{Of: held[0], People: 1}
+			one := power.Row{Of: held[0], People: 1}
 			if measure.Before != "" {
 				one.Before = held[1]
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/crosscode"
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
 	"github.com/confetti-dp/confetti/internal/dp/lift"
+	"github.com/confetti-dp/confetti/internal/dp/lift/power"
 	"github.com/confetti-dp/confetti/internal/dp/noise"
 	"github.com/confetti-dp/confetti/internal/dp/vector"
 	"github.com/confetti-dp/confetti/internal/prob"
@@ -198,10 +199,10 @@ func (t Trial) Draw(r *rand.Rand) Trial {
 // Fit makes the plan of a trial from so many other people, and finds what it is to cover: from their rows, or from a release of
 // tables of them.
 func (t Trial) Fit(r *rand.Rand, others int, earlier *Earlier) (Trial, error) {
-	k := lift.Known{}
+	k := power.Known{}
 	for range others {
 		before, of := t.People(r)
-		row := lift.Row{Of: of, People: 1}
+		row := power.Row{Of: of, People: 1}
 		if t.Before {
 			row.Before = before
 		}
@@ -282,7 +283,7 @@ func NewEarlier(people int, least, most float64) (*Earlier, error) {
 }
 
 // release returns what a release of these people tells, with normal noise in the place of bits.
-func (e *Earlier) release(r *rand.Rand, people []lift.Row) results.Crosstabs {
+func (e *Earlier) release(r *rand.Rand, people []power.Row) results.Crosstabs {
 	size := e.code.Sizes[0]
 	both, of, before := make([]float64, size*size), make([]float64, size), make([]float64, size)
 	at := func(x float64) int {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/lift"
+	"github.com/confetti-dp/confetti/internal/dp/lift/power"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -66,13 +67,13 @@ func (f Experiment) Check() error {
 }
 
 // aim reads the lift and the power.
-func (f Experiment) aim() (lift.Aim, error) {
+func (f Experiment) aim() (power.Aim, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(f.Lift), "%")
 	x, err := strconv.ParseFloat(text, 64)
 	if percent {
 		x /= 100
 	}
-	a := lift.Aim{Lift: x, Power: f.Power}
+	a := power.Aim{Lift: x, Power: f.Power}
 	if err == nil {
 		err = a.Check()
 	}
@@ -115,7 +116,7 @@ func (f Experiment) ends(metric int) (ends [2]float64, given bool, err error) {
 
 // Ask returns the experiment for answers that go a route, of at least so many people in each look; 0: as many as the lift
 // needs. What is known of a metric comes from the public table, or from earlier.
-func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(plan.Measure) (lift.Known, error)) (lift.Asked, error) {
+func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(plan.Measure) (power.Known, error)) (power.Asked, error) {
 	e := plan.Experiment{Arms: f.Arms, Shares: f.Shares, Looks: f.Looks, Look: 1}
 	var route plan.Route
 	if noise := r.Adds("experiment"); noise != "" {
@@ -123,14 +124,14 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(
 	} else {
 		e.Bits = &plan.BitsSent{Answered: bits}
 	}
-	known, aim := make([]lift.Known, len(f.Metric)), lift.Aim{}
+	known, aim := make([]power.Known, len(f.Metric)), power.Aim{}
 	for i, name := range f.Metric {
 		m := f.Measure(i, name)
 		ends, given, _ := f.ends(i)
 		if given {
 			m.Low, m.High, m.Capped = ends[0], ends[1], true
 			if m.Before != "" || m.Per != "" {
-				return lift.Asked{}, terminal.Usagef("--range of %s beside --before or --per: what is subtracted follows from --like or --earlier alone", name)
+				return power.Asked{}, terminal.Usagef("--range of %s beside --before or --per: what is subtracted follows from --like or --earlier alone", name)
 			}
 		} else {
 			var err error
@@ -139,7 +140,7 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(
 				read = earlier
 			}
 			if known[i], err = read(m); err != nil {
-				return lift.Asked{}, err
+				return power.Asked{}, err
 			}
 		}
 		e.Metrics = append(e.Metrics, m)
@@ -147,14 +148,14 @@ func (f Experiment) Ask(r Route, b plan.Budget, bits, minimum int, earlier func(
 	if f.Lift != "" {
 		var err error
 		if aim, err = f.aim(); err != nil {
-			return lift.Asked{}, err
+			return power.Asked{}, err
 		}
 	}
-	return lift.Ask(e, known, aim, route, b, minimum)
+	return power.Ask(e, known, aim, route, b, minimum)
 }
 
 // read reads what is known of a metric from the public table.
-func (f Experiment) read(m plan.Measure) (k lift.Known, err error) {
+func (f Experiment) read(m plan.Measure) (k power.Known, err error) {
 	columns := []table.Column{{Name: m.Name}}
 	for _, name := range []string{m.Before, m.Per} {
 		if name != "" {
@@ -174,7 +175,7 @@ func (f Experiment) read(m plan.Measure) (k lift.Known, err error) {
 		return k, fmt.Errorf("%s: %w", filepath.Base(f.Like), err)
 	}
 	for i := range numbers[0] {
-		r := lift.Row{Of: numbers[0][i], People: 1}
+		r := power.Row{Of: numbers[0][i], People: 1}
 		if m.Before != "" {
 			r.Before = numbers[1][i]
 		}

@@ -1,6 +1,5 @@
 // Package lift tells how much more of something people of one arm have than those of another: the vector of a
-// respondent, sums of vectors read back, and how many people it takes. Used by question/experiment,
-// internal/release/results and internal/cli/flags.
+// respondent, and sums of vectors read back. Used by question/experiment and internal/release/results.
 package lift
 
 import (

@@ -16,6 +16,9 @@ const errorRate = 0.05
 
 var boundaries sync.Map // of [2]int, and lines of made
 
+// Line returns how many deviations of all looks' people a first line is from nothing, for what a plan compares.
+func Line(e plan.Experiment) float64 { return boundary(e.Looks, comparisons(e)) }
+
 // boundary returns the c of O'Brien and Fleming for so many looks at as many people each: of a walk of normal steps none of
 // the sums S_k exceeds c sqrt(looks) in size, but with probability errorRate by the number of comparisons.
 func boundary(looks, comparisons int) float64 {
@@ -225,7 +228,7 @@ func (m made) lines() []float64 {
 func Steps(e plan.Experiment, s Sums, respondents int, noise float64) []float64 {
 	steps := make([]float64, 0, comparisons(e))
 	for arm := 1; arm < len(e.Arms); arm++ {
-		own, first := shareOf(e, arm), shareOf(e, 0)
+		own, first := ShareOf(e, arm), ShareOf(e, 0)
 		each := (1/(first*first) + 1/(own*own)) / (1/first + 1/own)
 		for metric := range e.Metrics {
 			if respondents == 0 {
@@ -250,13 +253,4 @@ func worth(e plan.Experiment, s Sums, metric int) float64 {
 		heavy += n * ((1-u)*(1-u) + u*u)
 	}
 	return width * width * heavy / drawn
-}
-
-// smallestShare returns that of an arm that is compared with the first.
-func smallestShare(e plan.Experiment) float64 {
-	small := 1.0
-	for arm := range e.Arms[1:] {
-		small = math.Min(small, shareOf(e, arm+1))
-	}
-	return small
 }

@@ -68,7 +68,7 @@ func Uneven(e plan.Experiment, s Sums) float64 {
 		all += counts[arm]
 	}
 	for arm, n := range counts {
-		p := shareOf(e, arm)
+		p := ShareOf(e, arm)
 		// Of n_a - p n the noise is (1-p) times its own, and p times those of the others.
 		variance := p*(1-p)*math.Max(1, all) + noise*noise*((1-p)*(1-p)+p*p*float64(len(counts)-1))
 		worst = math.Max(worst, math.Abs(n-p*all)/math.Sqrt(variance))
@@ -79,8 +79,8 @@ func Uneven(e plan.Experiment, s Sums) float64 {
 // TooUneven is a number of deviations above which respondents were not drawn into arms as planned.
 const TooUneven = 3.29
 
-// shareOf returns the part of all that an arm has as planned.
-func shareOf(e plan.Experiment, arm int) float64 {
+// ShareOf returns the part of all that an arm has as planned.
+func ShareOf(e plan.Experiment, arm int) float64 {
 	if len(e.Shares) == 0 {
 		return 1 / float64(len(e.Arms))
 	}

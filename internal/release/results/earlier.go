@@ -8,13 +8,14 @@ import (
 	"strconv"
 
 	"github.com/confetti-dp/confetti/internal/dp/lift"
+	"github.com/confetti-dp/confetti/internal/dp/lift/power"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
 
 // Known returns what tables tell of a metric and of what was known before, or of what it is divided by: what an experiment is
 // planned from.
-func (t Crosstabs) Known(m plan.Measure) (k lift.Known, err error) {
+func (t Crosstabs) Known(m plan.Measure) (k power.Known, err error) {
 	if m.Before != "" && m.Per != "" {
 		return k, fmt.Errorf("%s has both what was before and what it is divided by: tables tell of two numbers together, so leave one out, or name a public table with --like", m.Name)
 	}
@@ -26,7 +27,7 @@ func (t Crosstabs) Known(m plan.Measure) (k lift.Known, err error) {
 	if second == "" {
 		held := t.Held(of)
 		for i, v := range t.Column(of) {
-			k.Rows = append(k.Rows, row(m, ranges[i], lift.Range{}, v.Mean, held[i]))
+			k.Rows = append(k.Rows, row(m, ranges[i], power.Range{}, v.Mean, held[i]))
 		}
 		k.Error = func(weights []float64) float64 { // as of a sum of any pair of the column's
 			other, wide := 0, []float64(nil)
@@ -63,8 +64,8 @@ func (t Crosstabs) Known(m plan.Measure) (k lift.Known, err error) {
 }
 
 // row returns what is known of a cell.
-func row(m plan.Measure, of, other lift.Range, people, held float64) lift.Row {
-	r := lift.Row{Of: of.At, Open: of.Open, People: people, Held: held}
+func row(m plan.Measure, of, other power.Range, people, held float64) power.Row {
+	r := power.Row{Of: of.At, Open: of.Open, People: people, Held: held}
 	if m.Per != "" {
 		r.Per = other.At
 		return r
@@ -74,21 +75,21 @@ func row(m plan.Measure, of, other lift.Range, people, held float64) lift.Row {
 }
 
 // number returns a column of numbers: of ranges between cuts, or of values that are numbers.
-func (t Crosstabs) number(name string) (column int, ranges []lift.Range, err error) {
+func (t Crosstabs) number(name string) (column int, ranges []power.Range, err error) {
 	column = slices.IndexFunc(t.Columns, func(c plan.Column) bool { return c.Name == name })
 	if column < 0 {
 		return 0, nil, fmt.Errorf("the earlier release has no column %q", name)
 	}
 	c := t.Columns[column]
 	if len(c.Cuts) > 0 {
-		return column, lift.Ranges(c.Cuts), nil
+		return column, power.Ranges(c.Cuts), nil
 	}
 	for _, v := range c.Values {
 		x, wrong := strconv.ParseFloat(v, 64)
 		if wrong != nil || math.IsNaN(x) || math.IsInf(x, 0) || c.Others {
 			return 0, nil, fmt.Errorf("column %q of the earlier release has words: a metric needs cuts, or values that are all numbers", name)
 		}
-		ranges = append(ranges, lift.Range{At: x})
+		ranges = append(ranges, power.Range{At: x})
 	}
 	return column, ranges, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/crosscode"
 	"github.com/confetti-dp/confetti/internal/dp/crosscode/tables"
 	"github.com/confetti-dp/confetti/internal/dp/lift"
+	"github.com/confetti-dp/confetti/internal/dp/lift/power"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
@@ -21,20 +22,20 @@ import (
 
 // earlier is a release of minutes, those of before and two columns beside, of 40,000 people, with noise of that deviation in each
 // number; and these people's rows. Above the last cut is who has more than most times a typical number.
-func earlier(noise, most float64) (results.Crosstabs, lift.Known) {
+func earlier(noise, most float64) (results.Crosstabs, power.Known) {
 	var cuts []float64
 	for at := 0.02; at < most; at *= 1.5 {
 		cuts = append(cuts, at)
 	}
 	columns := []plan.Column{{Name: "minutes", Cuts: cuts}, {Name: "paid", Values: []string{"0", "1"}}, {Name: "before", Cuts: cuts}, {Name: "town", Values: []string{"here", "there"}}}
 	code := crosscode.New(crosscode.Shape{Sizes: []int{len(cuts) + 1, 2, len(cuts) + 1, 2}, Main: crosscode.Main(4)})
-	r, rows := seeded.New(8), lift.Known{}
+	r, rows := seeded.New(8), power.Known{}
 	total, v := make([]float64, code.Numbers()), make([]float32, code.Numbers())
 	const n = 40_000
 	for range n {
 		z := r.NormFloat64()
 		before, minutes := math.Exp(0.8*z), math.Exp(0.8*(0.8*z+0.6*r.NormFloat64()))
-		rows.Rows = append(rows.Rows, lift.Row{Of: minutes, Before: before, People: 1})
+		rows.Rows = append(rows.Rows, power.Row{Of: minutes, Before: before, People: 1})
 		at := func(x float64) int { i, _ := slices.BinarySearch(cuts, x); return i }
 		paid := 0
 		if minutes > 1.5 {
@@ -73,7 +74,7 @@ func TestAnEarlierReleaseTellsWhatItsPeopleHold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows := lift.Known{Rows: slices.Clone(people.Rows)}
+			rows := power.Known{Rows: slices.Clone(people.Rows)}
 			if m.Name == "before" {
 				for i, r := range rows.Rows {
 					rows.Rows[i].Of, rows.Rows[i].Before = r.Before, r.Of

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/lift"
+	"github.com/confetti-dp/confetti/internal/dp/lift/power"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/table"
@@ -45,7 +46,7 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 	if err != nil {
 		return err
 	}
-	asked, past := lift.Asked{}, c.After != ""
+	asked, past := power.Asked{}, c.After != ""
 	if past {
 		if asked, err = c.nextLook(); err != nil {
 			return err
@@ -108,7 +109,7 @@ func (c collectSimulate) runExperiment(std terminal.Streams, given *kong.Context
 }
 
 // nextLook returns the look after a release, and refuses another budget or route than that of the look before.
-func (c collectSimulate) nextLook() (lift.Asked, error) {
+func (c collectSimulate) nextLook() (power.Asked, error) {
 	asked, before, err := releases.Next(c.After, true)
 	if err != nil {
 		return asked, err

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/internal/cli/flags"
-	"github.com/confetti-dp/confetti/internal/dp/lift"
+	"github.com/confetti-dp/confetti/internal/dp/lift/power"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -51,8 +51,8 @@ func planned(dir string) (p plan.Plan, r release.Release, err error) {
 }
 
 // Asks returns an experiment for answers that go a route: what its flags and earlier releases say.
-func Asks(f flags.Experiment, r flags.Route, b plan.Budget, bits, minimum int) (lift.Asked, error) {
-	return f.Ask(r, b, bits, minimum, func(m plan.Measure) (k lift.Known, err error) {
+func Asks(f flags.Experiment, r flags.Route, b plan.Budget, bits, minimum int) (power.Asked, error) {
+	return f.Ask(r, b, bits, minimum, func(m plan.Measure) (k power.Known, err error) {
 		t, err := Tables(f.Earlier)
 		if err != nil {
 			return k, err
@@ -66,17 +66,17 @@ func Asks(f flags.Experiment, r flags.Route, b plan.Budget, bits, minimum int) (
 
 // Next returns the next look of an experiment, and the plan of the look before, whose release is in a folder. People are not added
 // to a simulation, unless these are simulated too.
-func Next(dir string, simulated bool) (lift.Asked, plan.Plan, error) {
+func Next(dir string, simulated bool) (power.Asked, plan.Plan, error) {
 	p, r, err := planned(dir)
 	if err != nil {
-		return lift.Asked{}, p, err
+		return power.Asked{}, p, err
 	}
 	e, err := results.NextLook(p, &r)
 	switch {
 	case err != nil:
-		return lift.Asked{}, p, fmt.Errorf("%s: %w", dir, err)
+		return power.Asked{}, p, fmt.Errorf("%s: %w", dir, err)
 	case r.Source == release.Simulation && !simulated:
-		return lift.Asked{}, p, fmt.Errorf("%s is of a simulation: people cannot be added to it; confetti collect simulate --after can", dir)
+		return power.Asked{}, p, fmt.Errorf("%s is of a simulation: people cannot be added to it; confetti collect simulate --after can", dir)
 	}
-	return lift.Asked{Plan: e, Minimum: p.Crowd.Minimum, Says: []string{fmt.Sprintf("look %d of at most %d, to be answered by other people than before", e.Look, e.Looks)}}, p, nil
+	return power.Asked{Plan: e, Minimum: p.Crowd.Minimum, Says: []string{fmt.Sprintf("look %d of at most %d, to be answered by other people than before", e.Look, e.Looks)}}, p, nil
 }

@@ -1,4 +1,4 @@
-package lift
+package power
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/confetti-dp/confetti/internal/dp/lift"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -281,7 +282,7 @@ func left(m plan.Measure, r Row) float64 {
 	if m.Per != "" {
 		held = append(held, r.Per)
 	}
-	return Left(m, held)
+	return lift.Left(m, held)
 }
 
 func sum(all []bin) (b bin) {

@@ -1,9 +1,10 @@
-package lift
+package power
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/confetti-dp/confetti/internal/dp/lift"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -25,7 +26,7 @@ func Ask(e plan.Experiment, known []Known, aim Aim, route plan.Route, b plan.Bud
 	e.Metrics = slices.Clone(e.Metrics)
 	names := slices.Clone(e.Metrics)
 	a := Asked{Plan: e, Minimum: minimum}
-	noise := func(people int) float64 { return Deviation(e, route, b, people) }
+	noise := func(people int) float64 { return lift.Deviation(e, route, b, people) }
 	people := minimum
 	if people == 0 {
 		people = usualPeople
@@ -45,8 +46,8 @@ func Ask(e plan.Experiment, known []Known, aim Aim, route plan.Route, b plan.Bud
 	if err := fit(); err != nil {
 		return a, err
 	}
-	if minimum > 0 && minimum < Fewest {
-		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people in all looks together no lift is shown, and a look may be of %d", Fewest, minimum))
+	if minimum > 0 && minimum < lift.Fewest {
+		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people in all looks together no lift is shown, and a look may be of %d", lift.Fewest, minimum))
 	}
 	if aim.Lift == 0 || known[0].Rows == nil {
 		return a, nil
@@ -56,14 +57,14 @@ func Ask(e plan.Experiment, known []Known, aim Aim, route plan.Route, b plan.Bud
 		return a, err
 	}
 	if minimum == 0 { // ranges for as many as it will be
-		people = max(Fewest, need.People/e.Looks)
+		people = max(lift.Fewest, need.People/e.Looks)
 		if err := fit(); err != nil {
 			return a, err
 		}
 		if need, err = needed(e, 0, shapes[0], aim, noise); err != nil {
 			return a, err
 		}
-		a.Minimum = max((need.People+e.Looks-1)/e.Looks, Fewest)
+		a.Minimum = max((need.People+e.Looks-1)/e.Looks, lift.Fewest)
 	}
 	a.Needed = need.People
 	says := fmt.Sprintf("people needed: %d, for a lift of %.3g %% of %s in %.0f of 100 experiments", need.People, 100*aim.Lift, names[0].Name, 100*aim.Power)
@@ -75,8 +76,8 @@ func Ask(e plan.Experiment, known []Known, aim Aim, route plan.Route, b plan.Bud
 		without += fmt.Sprintf(", %d with what was known before", need.Adjusted)
 	}
 	a.Says = append(a.Says, says, fmt.Sprintf("without privacy: %s; noise makes %.0f %% of the interval", without, 100*need.Noise))
-	if minimum == 0 && need.People < Fewest*e.Looks {
-		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people no interval is known to hold: each look asks as many", Fewest))
+	if minimum == 0 && need.People < lift.Fewest*e.Looks {
+		a.Says = append(a.Says, fmt.Sprintf("of fewer than %d people no interval is known to hold: each look asks as many", lift.Fewest))
 	}
 	return a, nil
 }
