@@ -265,7 +265,7 @@ func TestWhatDoesNotFitIsNotMetWithSilence(t *testing.T) {
 						v.Values[0] = strings.Fields(text)
 					}
 					err := d.Report(t.Context(), v)
-					unfit, ok := errors.AsType[*question.OutOfDomainError](err)
+					unfit, ok := errors.AsType[*client.OutOfDomainError](err)
 					if ok == fits || fits && err != nil || ok && !errors.Is(d.Unfit(), unfit) {
 						t.Errorf("%q: %v", value, err)
 					}

@@ -189,7 +189,7 @@ func TestReportRefusesABadValueWithoutRepeatingIt(t *testing.T) {
 	}
 	for _, v := range []question.Value{density.Labelled{Features: []float32{0.62517}}, density.Labelled{Features: []float32{0.62517, 0, 0}, Class: 2}} {
 		got, err := c.Report(v)
-		if _, ok := errors.AsType[*question.OutOfDomainError](err); !ok || len(got) != 1 || len(got[0].Body) != example.Form(p, 0).Bytes() || strings.Contains(err.Error(), "62517") {
+		if _, ok := errors.AsType[*client.OutOfDomainError](err); !ok || len(got) != 1 || len(got[0].Body) != example.Form(p, 0).Bytes() || strings.Contains(err.Error(), "62517") {
 			t.Errorf("%d contributions, error %v", len(got), err)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/client/words"
-	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/strictjson"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -115,7 +114,7 @@ func (d *Device) Report(ctx context.Context, text []byte) (Outcome, error) {
 	}
 	err = d.client.Report(ctx, a)
 	if _, now, unreadable := d.entry(); unreadable == nil && now && !before { // it was drawn of these answers
-		_, unfit := errors.AsType[*question.OutOfDomainError](err)
+		_, unfit := errors.AsType[*client.OutOfDomainError](err)
 		fits := !unfit
 		d.fits.Store(&fits)
 	}

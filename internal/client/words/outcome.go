@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // What became of an answer.
@@ -40,7 +39,7 @@ func Became(err error, e client.Entry, fits *bool) (Outcome, error) {
 		o.State, o.Parts, o.Next, o.Why = Waiting, w.Parts, w.Next, w.Cause.Error()
 		return o, nil
 	}
-	if _, alone := err.(*question.OutOfDomainError); err != nil && !alone { // not beside another error
+	if _, alone := err.(*client.OutOfDomainError); err != nil && !alone { // not beside another error
 		return o, err
 	}
 	for _, p := range e.Parts {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/internal/question"
 )
 
 // Of every way in which an answer can end, "sent" is said of one alone: it fitted, nothing waits,
@@ -21,7 +20,7 @@ func TestSentIsSaidOfWhatWasSent(t *testing.T) {
 			for _, sending := range []error{nil, waiting, dropped, broken} {
 				err := sending
 				if fits == &no {
-					if unfit := (&question.OutOfDomainError{}); sending == nil {
+					if unfit := (&client.OutOfDomainError{}); sending == nil {
 						err = unfit
 					} else {
 						err = errors.Join(unfit, sending)
