@@ -39,7 +39,7 @@ func Copy(folder string) (copied string, done func(), err error) {
 		case d.Name() == "lock", !d.Type().IsRegular():
 			return nil
 		}
-		return copyFile(path, to)
+		return CopyFile(path, to)
 	})
 	if err != nil {
 		done()
@@ -48,7 +48,8 @@ func Copy(folder string) (copied string, done func(), err error) {
 	return copied, done, nil
 }
 
-func copyFile(from, to string) error {
+// CopyFile copies a file to a path where none is.
+func CopyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err

@@ -3,12 +3,12 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -59,24 +59,10 @@ func shelfNames(path string) (names []string, err error) {
 func copyShelves(from, to string, names []string) error {
 	for _, name := range names {
 		for _, ending := range []string{checkEnding, keyFile, rowsFile} {
-			if err := copyFile(filepath.Join(from, name+ending), filepath.Join(to, name+ending)); err != nil {
+			if err := atomicfile.CopyFile(filepath.Join(from, name+ending), filepath.Join(to, name+ending)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
