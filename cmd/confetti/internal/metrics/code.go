@@ -19,17 +19,20 @@ import (
 
 type code struct {
 	asked
-	Go    string `help:"The Go file, in the folder of the registry, which it embeds." required:"" type:"path" placeholder:"FILE"`
-	Check bool   `help:"Write nothing, and fail where the file is of another registry: for CI."`
+	Go     string `help:"The Go file, in the folder of the registry, which it embeds." type:"path" placeholder:"FILE"`
+	Kotlin string `help:"The Kotlin file, called as the object in it; the registry is a resource of the app." type:"path" placeholder:"FILE"`
+	Swift  string `help:"The Swift file, called as the enum in it; the registry is a resource of its target." type:"path" placeholder:"FILE"`
+	Check  bool   `help:"Write nothing, and fail where a file is of another registry: for CI."`
 }
 
 func (code) Help() string {
-	return `Writes a package of the app: a typed call for each metric, with constants for what it may
-be. The file follows from the registry alone, so that everybody gets the same.
+	return `Writes a package or a file of the app: a typed call for each metric, with constants for what it
+may be. A file follows from the registry alone, so that everybody gets the same.
 
 Example:
   confetti metrics code --registry counts/confetti.registry.json --go counts/counts.go
-  confetti metrics code --registry counts/confetti.registry.json --go counts/counts.go --check`
+  confetti metrics code --registry counts/confetti.registry.json --go counts/counts.go --check
+  confetti metrics code --registry counts/confetti.registry.json --kotlin app/src/main/kotlin/counts/Counts.kt`
 }
 
 //go:embed code.go.tmpl
@@ -45,24 +48,63 @@ func (c code) Run(std terminal.Streams) error {
 	if r.Version == 0 {
 		return terminal.Usagef("there is no %s yet: sign one with confetti metrics sign", c.Registry)
 	}
-	if filepath.Dir(c.Registry) != filepath.Dir(c.Go) {
-		return terminal.Usagef("--go and --registry lie in one folder: the package embeds the registry")
-	}
-	text, err := generate(r, f.Publishers, filepath.Base(filepath.Dir(c.Go)), filepath.Base(c.Registry))
-	if err != nil {
-		return terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
-	}
-	if !c.Check {
-		return atomicfile.Replace(c.Go, text, 0o644)
-	}
-	kept, err := atomicfile.Read(c.Go)
+	made, err := c.made(f, r)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(kept, text) {
-		return fmt.Errorf("%s is of another registry than %s: write it anew by confetti metrics code --go", c.Go, c.Registry)
+	for _, one := range made {
+		if !c.Check {
+			if err := atomicfile.Replace(one.path, one.text, 0o644); err != nil {
+				return err
+			}
+			continue
+		}
+		kept, err := atomicfile.Read(one.path)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(kept, one.text) {
+			return fmt.Errorf("%s is of another registry than %s: write it anew by confetti metrics code %s", one.path, c.Registry, one.flag)
+		}
 	}
 	return nil
+}
+
+// generated is a file of the app.
+type generated struct {
+	flag, path string
+	text       []byte
+}
+
+// made returns the files that were asked for.
+func (c code) made(f file, r metrics.Registry) (all []generated, err error) {
+	if c.Go == "" && c.Kotlin == "" && c.Swift == "" {
+		return nil, terminal.Usagef("no file is asked for: give --go, --kotlin or --swift")
+	}
+	if c.Go != "" {
+		if filepath.Dir(c.Registry) != filepath.Dir(c.Go) {
+			return nil, terminal.Usagef("--go and --registry lie in one folder: the package embeds the registry")
+		}
+		text, err := generate(r, f.Publishers, filepath.Base(filepath.Dir(c.Go)), filepath.Base(c.Registry))
+		if err != nil {
+			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
+		}
+		all = append(all, generated{"--go", c.Go, text})
+	}
+	for _, one := range []struct {
+		phone
+		path, flag, resource string
+	}{{kotlin, c.Kotlin, "--kotlin", "/" + filepath.Base(c.Registry)}, {swift, c.Swift, "--swift", filepath.Base(c.Registry)}} {
+		if one.path == "" {
+			continue
+		}
+		text, err := one.generate(r, f.Publishers, one.path, one.resource)
+		if err != nil {
+			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
+		}
+		all = append(all, generated{one.flag, one.path, text})
+	}
+	return all, nil
 }
 
 // call is a metric as the app calls it.
