@@ -296,10 +296,30 @@ func TestCodesAreOneTable(t *testing.T) {
 		t.Fatalf("docs/embedding.md: %q", want)
 	}
 	for file, expression := range map[string]string{
-		"../../../web/client/index.js": `(?m)^ \* \| "([a-z-]+)"`,
+		"../../../web/client/index.js":                                    `(?m)^ \* \| "([a-z-]+)"`,
+		"../../../client/kotlin/src/main/kotlin/dev/confetti/Confetti.kt": `(?m)^    [A-Z_]+\("([a-z-]+)"\)`,
+		"../../../client/swift/Sources/Confetti/Confetti.swift":           `(?m)^    case \w+ = "([a-z-]+)"$`,
 	} {
 		if got := codes(t, file, expression); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, and docs/embedding.md has %q", file, got, want)
+		}
+	}
+}
+
+// Every language calls what the header has: Kotlin all of it, and Swift, which nobody here compiles, nothing else.
+func TestLanguagesCallWhatTheHeaderHas(t *testing.T) {
+	has := codes(t, "../../../cmd/libconfetti/include/confetti.h", `(?m)^[\w ]+ \*?confetti_(\w+)\(`)
+	if len(has) < 18 {
+		t.Fatalf("%q", has)
+	}
+	if calls := codes(t, "../../../client/kotlin/src/main/kotlin/dev/confetti/Confetti.kt", `fun confetti_(\w+)\(`); !slices.Equal(calls, has) {
+		t.Errorf("Kotlin declares %q, and the header %q", calls, has)
+	}
+	for _, file := range []string{"Confetti", "Metrics"} {
+		for _, call := range codes(t, "../../../client/swift/Sources/Confetti/"+file+".swift", `confetti_(\w+)\(`) {
+			if !slices.Contains(has, call) {
+				t.Errorf("Swift calls %s, which the header does not have", call)
+			}
 		}
 	}
 }

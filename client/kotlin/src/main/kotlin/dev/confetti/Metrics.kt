@@ -12,13 +12,15 @@ class Metrics(private val registry: () -> String, private val publishers: List<S
      * Counts, and answers when a period is over, until [stop]. Until the person has agreed nothing is kept. With CI or
      * CONFETTI_OFF in the environment it does nothing. Without [background] the app calls [step], as from a worker of Android.
      */
-    fun start(folder: File, bearer: String? = null, roots: String? = null, delay: Duration? = null, background: Boolean = true) {
+    @Synchronized fun start(folder: File, bearer: String? = null, roots: String? = null, delay: Duration? = null, background: Boolean = true) {
         val options = mapOf("registry" to registry(), "publishers" to publishers, "bearer" to bearer, "roots" to roots, "delay" to delay?.seconds(), "background" to background)
-        id = (C.take(C.lib.confetti_metrics_open(folder.path, Json.write(options.filterValues { it != null })))["metrics"] as Double).toLong()
+        val made = (C.take(C.lib.confetti_metrics_open(folder.path, Json.write(options.filterValues { it != null })))["metrics"] as Double).toLong()
+        stop()
+        id = made
     }
 
     /** Keeps what was counted, and counts no more. */
-    fun stop() { C.lib.confetti_metrics_close(id); id = 0 }
+    @Synchronized fun stop() { if (id != 0L) C.lib.confetti_metrics_close(id); id = 0 }
 
     /** Writes down what the person has said to the list as it is now. `false` destroys what is kept and what waits. */
     fun consent(agreed: Boolean) { C.take(C.lib.confetti_metrics_consent(id, if (agreed) 1 else 0)) }

@@ -1,0 +1,370 @@
+package kotlin_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/client/native"
+	"github.com/confetti-dp/confetti/envelope"
+	"github.com/confetti-dp/confetti/internal/testkit/foreign"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol/design"
+	_ "github.com/confetti-dp/confetti/question/histogram"
+)
+
+const root = "../.."
+
+var online = flag.Bool("online", false, "let Maven fetch what is missing")
+
+// kotlin is the package, compiled beside a program that calls it, and where that runs.
+type kotlin struct {
+	t    *testing.T
+	dir  string
+	args []string // of java
+}
+
+// copied copies a file, or a part of one.
+func copied(t *testing.T, from, to string, edit func(string) string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o700)
+	}
+	if err == nil {
+		if edit != nil {
+			text = []byte(edit(string(text)))
+		}
+		err = os.WriteFile(to, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// quickstart returns the first lines of Kotlin of the page.
+func quickstart(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile(root + "/docs/embedding.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lines, _ := strings.Cut(string(page), "```kotlin\n")
+	lines, _, _ = strings.Cut(lines, "```")
+	if n := strings.Count(lines, "\n"); n < 5 || n > 10 {
+		t.Fatalf("a quickstart of %d lines:\n%s", n, lines)
+	}
+	return lines
+}
+
+// compiled compiles the package by Maven, without a network where it has what it needs.
+func compiled(t *testing.T) kotlin {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the compiler of Kotlin")
+	}
+	for _, program := range []string{"mvn", "java"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("NO %s: the package for Kotlin was not compiled (apt-get install maven openjdk-17-jdk-headless)", program)
+		}
+	}
+	k := kotlin{t: t, dir: t.TempDir()}
+	foreign.Library(t, root, k.dir)
+	project := filepath.Join(k.dir, "project")
+	copied(t, "pom.xml", filepath.Join(project, "pom.xml"), nil)
+	sources, err := filepath.Glob("src/main/kotlin/dev/confetti/*.kt")
+	if err != nil || len(sources) != 3 {
+		t.Fatal(sources, err)
+	}
+	for _, s := range sources {
+		copied(t, s, filepath.Join(project, s), nil)
+	}
+	lines := quickstart(t)
+	copied(t, "testdata/Check.kt", filepath.Join(project, "src/main/kotlin/dev/confetti/Check.kt"), func(s string) string { return strings.Replace(s, "QUICKSTART", lines, 1) })
+	copied(t, root+"/cmd/confetti/internal/metrics/testdata/counts.kt.txt", filepath.Join(project, "src/main/kotlin/counts/Counts.kt"), nil)
+	args := []string{"-q", "-B", "-o", "compile"}
+	if *online {
+		args = []string{"-q", "-B", "compile"}
+	}
+	compile := exec.CommandContext(t.Context(), "mvn", args...)
+	compile.Dir = project
+	if out, err := compile.CombinedOutput(); err != nil {
+		if text := string(out); !*online && (strings.Contains(text, "offline") || strings.Contains(text, "has not been downloaded")) {
+			t.Skip("MAVEN HAS NOT FETCHED what the package for Kotlin needs, and it was not compiled: go test ./client/kotlin -args -online")
+		}
+		t.Fatalf("%v\n%s", err, out)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := []string{filepath.Join(project, "target", "classes"), k.dir}
+	for _, jar := range []string{"net/java/dev/jna/jna/*/jna-*.jar", "org/jetbrains/kotlin/kotlin-stdlib/*/kotlin-stdlib-*.jar"} {
+		found, err := filepath.Glob(filepath.Join(home, ".m2", "repository", filepath.FromSlash(jar)))
+		if err != nil || len(found) == 0 {
+			t.Fatal("there is no ", jar)
+		}
+		path = append(path, found[len(found)-1])
+	}
+	k.args = []string{"-Djna.library.path=" + k.dir, "-cp", strings.Join(path, string(os.PathListSeparator)), "dev.confetti.CheckKt"}
+	return k
+}
+
+// run runs a part of the program, and returns what it prints.
+func (k kotlin) run(part string) string {
+	k.t.Helper()
+	java := exec.CommandContext(k.t.Context(), "java", append(k.args, part)...)
+	java.Dir = k.dir
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "CI=") { // where it is set an app counts nothing
+			java.Env = append(java.Env, v)
+		}
+	}
+	var wrong bytes.Buffer
+	java.Stderr = &wrong
+	out, err := java.Output()
+	if err != nil {
+		k.t.Fatalf("%s: %v\n%s%s", part, err, out, &wrong)
+	}
+	return string(out)
+}
+
+// cases are texts of JSON, and what is none.
+var cases = []string{
+	`{}`, `[]`, ` { "a" : [ 1 , -2.5e3 , true , false , null , "" ] } `, `"\u00e9\ud83d\ude00\n\t\"\\\/\b\f\r"`, `"é😀"`, `0`, `-0`, `1e-7`, `123456789012345678`,
+	`{"a":{"b":[[],[{}]]},"c":"}]"}`, `{"":1}`, "", "{", `{"a"}`, `{"a":1,}`, `[1,]`, `[1 2]`, `{"a":1 "b":2}`, `tru`, `"`, `"\q"`, `"\u12"`, `1 1`, `--1`, `nul`, `{1:2}`, `[}`,
+}
+
+// Kotlin answers a real trial by the lines of the page, has the codes of the table, reads JSON as Go does, and counts by
+// what confetti metrics code writes.
+func TestKotlin(t *testing.T) {
+	k := compiled(t)
+	trial := foreign.Collect(t, root, 102)
+	trial.Submit(100)
+	copied(t, filepath.Join(trial.Dir, "app.json"), filepath.Join(k.dir, "app.json"), nil)
+	if out := k.run("quickstart"); !strings.HasPrefix(out, "sent; you said: ") || !strings.Contains(out, "Which colour do you like best?") {
+		t.Errorf("the quickstart says:\n%s", out)
+	}
+	tokens, err := os.ReadFile(filepath.Join(trial.Dir, "devices.tokens"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied(t, filepath.Join(trial.Dir, "app.json"), filepath.Join(k.dir, "app.json"), func(text string) string {
+		var app map[string]any
+		if err := json.Unmarshal([]byte(text), &app); err != nil {
+			t.Fatal(err)
+		}
+		app["bearer"] = strings.Fields(string(tokens))[101]
+		again, err := json.Marshal(app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(again)
+	})
+	want := `NOTHING_KEPT
+BAD_OPTIONS
+UNREACHABLE
+Which colour do you like best? [Field(name=colour, crowd=false, list=false)] true true 64
+NOT_OPTED_IN
+BAD_ANSWERS
+BAD_ANSWERS
+CANCELLED
+true
+ANSWERED
+true
+ENDED
+true
+`
+	if out := k.run("codes"); out != want {
+		t.Errorf("it says\n%s, and not\n%s", out, want)
+	}
+	if n := trial.Respondents(); n != 102 {
+		t.Errorf("%d respondents are counted, not 100 of Go and 2 of Kotlin", n)
+	}
+	k.json()
+	k.counts()
+}
+
+// json compares how texts are read with Go.
+func (k kotlin) json() {
+	t := k.t
+	if err := os.WriteFile(filepath.Join(k.dir, "cases.txt"), []byte(strings.Join(cases, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := strings.Split(strings.TrimSuffix(k.run("json"), "\n"), "\n")
+	if len(read) != len(cases) {
+		t.Fatalf("%d texts of %d", len(read), len(cases))
+	}
+	for i, text := range cases {
+		var want, got any
+		if json.Unmarshal([]byte(text), &want) != nil {
+			if read[i] != "refused" {
+				t.Errorf("%s is no JSON, and is read as %s", text, read[i])
+			}
+			continue
+		}
+		if err := json.Unmarshal([]byte(read[i]), &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is read as %s", text, read[i])
+		}
+	}
+}
+
+// The keys of a team: what the generated code trusts, and whoever signs the rounds.
+var (
+	publisher   = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	coordinator = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, ed25519.SeedSize))
+)
+
+func public(key ed25519.PrivateKey) string {
+	return plan.Publisher(key.Public().(ed25519.PublicKey))
+}
+
+// weekly returns a registry whose season of weeks is now.
+func weekly(t *testing.T, now time.Time) (text []byte, season int, study plan.Study) {
+	t.Helper()
+	one := metrics.Metric{Every: "week", Why: "Whether it is worth it", Owner: "ada@example.org", Ends: now.AddDate(0, 6, 0).Format(time.DateOnly)}
+	counter, category, number := one, one, one
+	counter.Name, counter.Kind, counter.Edges = "export_used", "counter", []float64{1, 2, 5, 10}
+	category.Name, category.Kind, category.Values = "theme", "category", []string{"light", "dark"}
+	number.Name, number.Kind, number.Edges, number.Keep = "start_seconds", "number", []float64{0.5, 1}, "highest"
+	all := []metrics.Metric{counter, number, category}
+	key, err := envelope.GenerateKey("x25519")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := design.Fill(plan.Plan{
+		Version: plan.Version, Title: "editor, each week", Question: metrics.Question(all),
+		Budget:    plan.Budget{Epsilon: 5, Delta: 1e-4, Adjacency: "replacement", DishonestShare: 0.1},
+		Crowd:     plan.Crowd{Minimum: 40},
+		Envelopes: plan.Envelopes{Suite: "x25519"},
+		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "North", Key: key.Public().String(), URL: "https://hop.test"}}}}}},
+		Analyzer:  plan.Party{Operator: "Research", Key: key.Public().String(), URL: "https://analyzer.test", Releases: public(publisher)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	season = metrics.Next("week", now) - 1
+	series := metrics.Series{From: season, Until: season, Metrics: all, Study: plan.Study{
+		Version: plan.StudyVersion, Plan: p, Rounds: metrics.Rounds("week"), Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Merged: true, Coordinator: public(coordinator),
+	}}
+	text, err = metrics.Registry{App: "editor", Version: 1, Metrics: all, Series: []metrics.Series{series}}.Sign(publisher)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, season, series.Of(season)
+}
+
+// services give out one round, and take what comes.
+type services struct {
+	round plan.Signed
+	came  int
+}
+
+// Do implements client.Transport.
+func (s *services) Do(_ context.Context, r client.Request) (client.Response, error) {
+	if r.Method == http.MethodGet {
+		return client.Response{Status: http.StatusOK, Body: io.NopCloser(bytes.NewReader(s.round.Marshal()))}, nil
+	}
+	s.came++
+	return client.Response{Status: http.StatusCreated, Body: io.NopCloser(strings.NewReader(""))}, nil
+}
+
+// counts has Kotlin count in the week that a device has drawn, and Go, weeks later, answer what it counted.
+func (k kotlin) counts() {
+	t := k.t
+	now := time.Now().UTC()
+	text, season, study := weekly(t, now)
+	if err := os.WriteFile(filepath.Join(k.dir, "confetti.registry.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begins := metrics.Times("week", season).Opens.AddDate(0, 0, -7) // a round collects in the period after the one that it asks of
+	week := int(now.Sub(begins)/(7*24*time.Hour)) + 1
+	store, network := native.Folder{Path: filepath.Join(k.dir, "counting")}, &services{}
+	at := begins.Add(-time.Hour)
+	options := client.Options{Store: store, Transport: network, Delay: client.NoDelay, Now: func() time.Time { return at }}
+	app := &metrics.App{Registry: text, Publishers: []string{public(publisher)}}
+	type kept struct {
+		Seasons map[string]struct {
+			Round int
+			Kept  map[string]struct {
+				N    float64
+				Text string
+			}
+		}
+	}
+	read := func() (s kept) {
+		text, err := store.Load("metrics")
+		if err == nil {
+			err = json.Unmarshal(text, &s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	name := fmt.Sprintf("week/%d", season)
+	for tries := 0; ; tries++ { // until a device has drawn this week: one in four
+		if tries == 200 {
+			t.Fatalf("no device draws week %d", week)
+		}
+		at = begins.Add(-time.Hour)
+		if err := app.Open(options); err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Consent(true); err != nil {
+			t.Fatal(err)
+		}
+		at = begins
+		if _, err := app.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if read().Seasons[name].Round == week {
+			break
+		}
+		if err := os.RemoveAll(store.Path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := k.run("count")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if got := strings.Join(lines[:min(6, len(lines))], " "); got != "[] OLD BAD_VALUE BAD_VALUE BAD_VALUE true" || !strings.Contains(out, "export_used={n=3.0}") {
+		t.Errorf("it says %s", out)
+	}
+	values := read().Seasons[name].Kept
+	if values["export_used"].N != 3 || values["theme"].Text != "dark" || values["start_seconds"].N != 1.2 {
+		t.Errorf("what Kotlin counted is kept as %+v", values)
+	}
+	signed, err := plan.SignStudy(study, publisher).Round(week, "", plan.Times{Opens: begins.AddDate(0, 0, 7*week), Closes: begins.AddDate(0, 0, 7*week+7)}, coordinator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network.round = signed
+	at = begins.AddDate(0, 0, 7*week+3)
+	if err := app.Open(options); err != nil {
+		t.Fatal(err)
+	}
+	defer app.Close()
+	if _, err := app.Step(t.Context()); err != nil || network.came != 1 {
+		t.Errorf("%v; %d contributions came", err, network.came)
+	}
+	if l, err := client.ReadLedger(store); err != nil || len(l.Entries) != 1 || l.Entries[0].Said == "" {
+		t.Errorf("%v: %+v", err, l)
+	}
+}
