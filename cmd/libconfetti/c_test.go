@@ -25,6 +25,8 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/client/embed"
@@ -561,11 +563,82 @@ func TestLibrarySize(t *testing.T) {
 	t.Logf("%d bytes", status.Size())
 }
 
+// quickstart compiles the lines of the page, which read what a trial gives an app, and runs them.
+func (l library) quickstart(trial string) {
+	t := l.t
+	t.Helper()
+	page, err := os.ReadFile(root + "/docs/embedding.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lines, _ := strings.Cut(string(page), "```c\n")
+	lines, _, _ = strings.Cut(lines, "```")
+	if n := strings.Count(lines, "\n"); n < 5 || n > 10 {
+		t.Fatalf("a quickstart of %d lines:\n%s", n, lines)
+	}
+	dir := t.TempDir()
+	program := "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include \"confetti.h\"\nint main(int argc, char **argv) {\n(void)argc;\nconst char *options = argv[1];\n" + lines + "return 0;\n}\n"
+	if err := os.WriteFile(filepath.Join(dir, "answer.c"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	library := filepath.Dir(l.program)
+	l.cc("-std=c99", "-Wall", "-Wextra", "-Werror", "-o", filepath.Join(dir, "answer"), filepath.Join(dir, "answer.c"), filepath.Join(library, "libconfetti.so"), "-Wl,-rpath,"+library)
+	options, err := os.ReadFile(filepath.Join(trial, "app.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), "./answer", string(options))
+	run.Dir = dir
+	out, err := run.CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), `{"ok":{"state":"sent"`) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// The lines of the page build the library, and the archive that makes a program one file.
+func TestThePageBuildsTheLibrary(t *testing.T) {
+	built(t) // or it is skipped
+	page, err := os.ReadFile(root + "/docs/embedding.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, source := t.TempDir(), ""
+	entries, err := os.ReadDir(root)
+	if err == nil {
+		source, err = filepath.Abs(root)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := os.Symlink(filepath.Join(source, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "answer.c"), []byte("#include \"confetti.h\"\nint main(void) { confetti_free(confetti_version()); return 0; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for line := range strings.Lines(string(page)) {
+		if command, is := strings.CutPrefix(line, "    "); is {
+			lines++
+			c := exec.CommandContext(t.Context(), "sh", "-c", command)
+			c.Dir = dir
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("%s%v\n%s", command, err, out)
+			}
+		}
+	}
+	if lines != 5 {
+		t.Errorf("%d lines", lines)
+	}
+}
+
 // Devices of C, most of them killed in between, and devices of Go answer one plan, and the analyzer counts each once.
 func TestDevicesOfCAndOfGoAreCountedOnceEach(t *testing.T) {
 	l := built(t)
 	each := *devices
-	c := foreign.Collect(t, root, 2*each)
+	c := foreign.Collect(t, root, 2*each+1)
 	c.Submit(each)
 	tokens, err := os.ReadFile(filepath.Join(c.Dir, "devices.tokens"))
 	if err != nil {
@@ -581,7 +654,10 @@ func TestDevicesOfCAndOfGoAreCountedOnceEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.quickstart(c.Dir)
 	dir, killed := t.TempDir(), 0
+	var spent [4][]float64 // milliseconds of processor: the start, opening, answering, delivering
+	resident := 0.0
 	for i, bearer := range bearers {
 		app["bearer"] = bearer
 		text, err := json.Marshal(app)
@@ -598,27 +674,46 @@ func TestDevicesOfCAndOfGoAreCountedOnceEach(t *testing.T) {
 				killed++
 			}
 		}
-		p := l.start()
+		p, before := l.start(), 0.0
+		used := func(step int) {
+			var u struct {
+				CPU float64 `json:"cpu_ms"`
+				KB  float64 `json:"resident_kb"`
+			}
+			if err := json.Unmarshal([]byte(p.ask("used").all), &u); err != nil {
+				t.Fatal(err)
+			}
+			if i%4 == 0 {
+				spent[step] = append(spent[step], u.CPU-before)
+			}
+			before, resident = u.CPU, max(resident, u.KB)
+		}
+		p.ask("version")
+		used(0)
 		p.ask("consent", folder, 1)
 		device := p.opened(folder, string(text))
-		r := p.ask("report", device, answers)
+		used(1)
+		r := p.ask("answer", device, answers)
 		if r.code() != "" && r.code() != "answered" {
 			t.Fatalf("device %d: %s", i, r.all)
 		}
+		used(2)
 		var o struct{ State string }
 		p.ask("deliver", device).read(t, &o)
 		if !slices.Contains([]string{"sent", "delivered"}, o.State) {
 			t.Fatalf("device %d: %+v", i, o)
 		}
-		if i == 0 {
-			t.Logf("a whole report: %s", p.ask("used").all)
-		}
+		used(3)
 		if err := p.end(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := c.Respondents(); n != 2*each || killed == 0 {
-		t.Errorf("%d respondents are counted, not %d; %d were killed", n, 2*each, killed)
+	if n := c.Respondents(); n != 2*each+1 || killed == 0 {
+		t.Errorf("%d respondents are counted, not %d; %d were killed", n, 2*each+1, killed)
 	}
-	t.Logf("%d devices of C, %d killed", each, killed)
+	t.Logf("%d devices of C, %d killed, at most %.0f kB resident", each, killed, resident)
+	for step, what := range []string{"start", "open", "answer", "deliver"} {
+		mean, deviation := stat.MeanStdDev(spent[step], nil)
+		t.Logf("%s: %.1f ms of processor (deviation %.1f, of %d devices)", what, mean, deviation, len(spent[step]))
+	}
 }

@@ -39,7 +39,7 @@ private fun codes(options: String) {
         println(code { d.report("colour" to 3) })
         Call().use { call ->
             call.cancel()
-            println(code { Device.open(Store(File("another")), options, call).close() } // which has not fetched the plan)
+            println(code { Device.open(Store(File("another")), options, call).close() })
         }
         println(d.answer("colour" to "green") is Outcome.Waiting)
         println(code { d.answer("colour" to "red") })
