@@ -52,65 +52,19 @@ func (b *beam) walk(left []float32, bucket, width int) []candidate {
 	for i, x := range left {
 		b.sums[i] = x * scale
 	}
-	one := b.deviation / math.Sqrt(b.centred) // of a whole word's sum
-	a := b.Symbols()
-	each := float32(-math.Log(float64(a)))
 	b.paths = append(b.paths[:0], path{state: b.Root()})
 	if b.prior == nil {
 		b.paths[0].spelt = -1e9
 	}
+	floor := float32(math.Inf(-1))
 	for at := range b.Length() {
-		salt := b.Salt(bucket, at)
-		cells := b.sums[at*b.Hashes*b.Cells:]
-		said := float64((at+1)*b.Hashes) / float64(b.Positions())
-		per := float32(1 / (one * math.Sqrt(said)))
-		floor := float32(math.Inf(-1))
+		// As many paths of noise alone are above a floor at one position as at the next, about.
 		b.next = b.next[:0]
-		for i := range b.paths {
-			p := &b.paths[i]
-			if p.ended {
-				n := *p
-				n.parent, n.symbol = int32(i), 0
-				n.sum += b.read(cells, p.state.Hash(salt))
-				if n.fit = fit(n.sum*per, max(n.alike, n.spelt)); n.fit > floor {
-					b.next = append(b.next, n)
-				}
-				continue
-			}
-			context := p.before
-			if b.Alphabet == "" && at%2 == 0 {
-				context = p.pairs
-			}
-			var prior []float32
-			if b.prior != nil {
-				row := b.Pair(at, context, 0)
-				prior = b.prior[row : row+a]
-			}
-			from := 0
-			if !b.Ends(at) {
-				from = 1
-			}
-			for symbol := from; symbol < a; symbol++ {
-				state := p.state.Next(uint8(symbol))
-				sum := p.sum + b.read(cells, state.Hash(salt))
-				alike, spelt := p.alike+each, p.spelt
-				if prior != nil {
-					spelt += prior[symbol]
-				}
-				f := fit(sum*per, max(alike, spelt))
-				if f <= floor {
-					continue
-				}
-				b.next = append(b.next, path{
-					state: state, sum: sum, alike: alike, spelt: spelt, fit: f, parent: int32(i), symbol: uint8(symbol),
-					before: uint8(symbol), pairs: p.before, ended: symbol == 0,
-				})
-			}
-			if len(b.next) > 4*width {
-				floor = b.keep(width)
-			}
+		if floor -= slack; !b.goOn(bucket, at, width, floor) {
+			b.next = b.next[:0]
+			b.goOn(bucket, at, width, float32(math.Inf(-1)))
 		}
-		b.keep(width)
+		floor = b.keep(width)
 		b.came[at] = b.came[at][:0]
 		for _, p := range b.next {
 			b.came[at] = append(b.came[at], came{p.parent, p.symbol})
@@ -127,6 +81,74 @@ func (b *beam) walk(left []float32, bucket, width int) []candidate {
 	return out
 }
 
+// goOn makes the paths that go on from those of the position before, but for those that fit no better than a floor. It says
+// whether they fill half of the width, or there was no floor.
+func (b *beam) goOn(bucket, at, width int, floor float32) bool {
+	open := math.IsInf(float64(floor), -1)
+	each := float32(-math.Log(float64(b.Symbols())))
+	salt, cells := b.Salt(bucket, at), b.sums[at*b.Hashes*b.Cells:]
+	most := highest(cells[:b.Hashes*b.Cells], b.Cells)
+	said := math.Sqrt(float64((at+1)*b.Hashes) / float64(b.Positions()))
+	per, scant := float32(math.Sqrt(b.centred)/(b.deviation*said)), float32(least*said)
+	for from := range b.paths {
+		p := &b.paths[from]
+		if p.ended {
+			n := *p
+			n.parent, n.symbol = int32(from), 0
+			n.sum += b.read(cells, p.state.Hash(salt))
+			if n.fit = fit(n.sum*per, scant, max(n.alike, n.spelt)); n.fit > floor {
+				b.next = append(b.next, n)
+			}
+			continue
+		}
+		row, known := 0, b.prior != nil
+		if known {
+			context := p.before
+			if b.Alphabet == "" && at%2 == 0 {
+				context = p.pairs
+			}
+			row = b.Pair(at, context, 0)
+		}
+		best := (p.sum + most) * per
+		for i := range b.Symbols() {
+			symbol, alike, spelt := uint8(i), p.alike+each, p.spelt
+			if known { // the likeliest first
+				symbol = b.likeliest[row+i]
+				spelt += b.prior[row+int(symbol)]
+			}
+			prior := max(alike, spelt)
+			if fit(best, scant, prior) <= floor {
+				break // neither does one that is less likely stay
+			}
+			if symbol == 0 && !b.Ends(at) {
+				continue
+			}
+			state := p.state.Next(symbol)
+			sum := p.sum + b.read(cells, state.Hash(salt))
+			f := fit(sum*per, scant, prior)
+			if f <= floor {
+				continue
+			}
+			b.next = append(b.next, path{
+				state: state, sum: sum, alike: alike, spelt: spelt, fit: f, parent: int32(from), symbol: symbol,
+				before: symbol, pairs: p.before, ended: symbol == 0,
+			})
+		}
+		if len(b.next) > 4*width {
+			floor = b.keep(width)
+		}
+	}
+	return open || len(b.next) >= width/2
+}
+
+// highest returns the most that cells of all positions add up to, of so many each.
+func highest(cells []float32, each int) (sum float32) {
+	for at := 0; at < len(cells); at += each {
+		sum += slices.Max(cells[at : at+each])
+	}
+	return sum
+}
+
 // read adds up the cells of a hash.
 func (b *beam) read(cells []float32, hash uint64) (sum float32) {
 	for k := range b.Hashes {
@@ -135,12 +157,11 @@ func (b *beam) read(cells []float32, hash uint64) (sum float32) {
 	return sum
 }
 
-// fit returns the log of how likely a path is that stands out by z deviations.
-func fit(z, prior float32) float32 {
-	if z < 0 {
-		return prior - z*z/2
-	}
-	return prior + z*z/2
+// fit returns the log of how likely a path is that stands out by z deviations, beside noise alone: of the count that fits it
+// best, and where that stands out too little to pass as a whole of the least that may.
+func fit(z, scant, prior float32) float32 {
+	z0 := max(z, scant)
+	return prior + z0*(z-z0/2)
 }
 
 // keep leaves the best paths, as many as the width, and returns the fit of the last.

@@ -9,6 +9,8 @@ import (
 const (
 	steps  = 2048 // of the law of what a tail says
 	barely = 1.65 // deviations by which 19 of 20 tails pass, of strings that only just stand out
+	mostly = 0.6  // share of what other positions say that nearly all tails say; half of a tail is met by chance too often
+	nearly = 3.0  // deviations by which nearly all tails say less than the other positions
 	beyond = 4.0  // deviations of its tail from which a candidate is not checked: it needs more
 )
 
@@ -45,6 +47,7 @@ func (d *decoder) check(c *checks, left []float32, f *Found, needs float64) bool
 	level := math.Min(d.level, math.Exp(prob.LogNormalSurvival(f.z*math.Sqrt(f.tail)-barely)))
 	from := law.quantile(level) / scale
 	level = math.Min(level, law.atLeast(needs*scale))
+	level = math.Min(level, law.atLeast(d.expects(f)*scale))
 	c.level += level
 	says := answer{law.atLeast(sum) <= level, from}
 	c.asked[key], f.checked = says, says.from
@@ -67,6 +70,14 @@ func (d *decoder) needs(left []float32, f *Found, alike, spelt []float64) float6
 		most = math.Max(most, (z*f.Count.StdErr*math.Sqrt(float64(body)*all)-says)/float64(d.Tail))
 	}
 	return most
+}
+
+// expects returns the count that nearly all tails say at least of strings of which the other positions say so much: most
+// of that, or some errors less. Another in the bucket that was not found yet may take from a tail, but seldom so much.
+func (d *decoder) expects(f *Found) float64 {
+	body := float64(d.Positions() - d.Tail)
+	apart := f.Count.StdErr * math.Sqrt(1+body/float64(d.Tail))
+	return math.Min(mostly*f.Count.Mean, f.Count.Mean-nearly*apart)
 }
 
 // chance is the law of the sum of one cell of each position, drawn at random as hashes name them. Steps are rounded so that no

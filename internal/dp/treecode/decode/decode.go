@@ -32,15 +32,18 @@ type Found struct {
 }
 
 // Check is the probability with which a string that nobody holds passes its check, at most.
-const Check = 0.01
+const Check = 0.02
 
 const (
-	beamWidth    = 512
-	confirmWidth = 1024 // of a bucket that holds something
+	beamWidth    = 256
+	confirmWidth = 1536 // of a bucket that holds something
 	widest       = 4096
 	tries        = 3    // candidates of a beam
-	stray        = 0.1  // strings that nobody holds that stand out by so much, in a bucket's fit, in expectation
-	restless     = 2.0  // deviations of the residual's energy that call for a wider beam
+	stray        = 0.5  // strings that nobody holds that stand out by so much, in a bucket's fit, in expectation
+	least        = 5.0  // deviations from which a string may stand out as a whole, about
+	slack        = 0.5  // by which a floor may sink from one position to the next
+	uneasy       = 1.0  // deviations of the residual's energy that call for the beam of what holds something
+	restless     = 2.0  // and for the widest
 	cut          = 1.5  // deviations that a pair's cell loses
 	uniform      = 0.02 // share of the prior that knows no pairs
 )
@@ -147,6 +150,7 @@ type decoder struct {
 	sums      []float32 // of positions, less strings that were found; each position's mean subtracted, per unit of the tree's share
 	deviation float64   // of a number
 	prior     []float32 // log of the prior of a symbol beside its context, by Pair; nil: none
+	likeliest []uint8   // symbols of each context, the likeliest first
 	share     float64   // log of stray
 	level     float64   // Check
 	size      int       // numbers of a bucket
@@ -174,6 +178,7 @@ func newDecoder(c *treecode.Code, sum []float64, deviation float64) *decoder {
 	if c.Pairs > 0 {
 		scale := math.Sqrt(float64(c.Length()) / c.Pairs)
 		d.prior = spelling(c, sum[len(d.sums):], scale, deviation*scale)
+		d.likeliest = likeliest(d.prior, c.Symbols())
 	}
 	d.reserved = &Found{}
 	d.reserved.bucket, d.reserved.cells = c.Word(nil)

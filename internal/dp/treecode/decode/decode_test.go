@@ -179,6 +179,40 @@ func TestOfAllTailsAsFewPassAsAreCharged(t *testing.T) {
 	}
 }
 
+// A string of which other positions say much is charged for little, and nearly every tail of those who hold it passes. Where they
+// say little it is charged in full, and so is one of whose count they are not sure.
+func TestWhatStandsOutIsChargedForLittle(t *testing.T) {
+	const runs, nearlyAll = 400, 0.99
+	for _, of := range []struct{ count, err, most, least float64 }{{30, 1, Check / 8, 0}, {4, 1, 1.001 * Check, Check / 2}, {30, 15, 1.001 * Check, Check / 2}} {
+		d, f, say := judged(t, small, 0, of.err)
+		f.Count.Mean = of.count
+		r := stattest.Rand(t)
+		passed, charged := 0, 0.0
+		for range runs {
+			left := make([]float32, d.size)
+			for i := range left {
+				left[i] = float32(r.NormFloat64())
+			}
+			for at := d.Positions() - d.Tail; at < d.Positions(); at++ {
+				was := left[at*d.Cells+int(f.cells[at])]
+				say(left, at, of.count)
+				left[at*d.Cells+int(f.cells[at])] += was
+			}
+			c := &checks{asked: map[string]answer{}}
+			if d.check(c, left, f, math.Inf(-1)) {
+				passed++
+			}
+			charged += c.level / runs
+		}
+		if charged > of.most || charged < of.least {
+			t.Errorf("a count of %v with an error of %v: %v are charged, want %v to %v", of.count, of.err, charged, of.least, of.most)
+		}
+		if of.least == 0 {
+			stattest.AtMost(t, 1-nearlyAll, runs, runs-passed)
+		}
+	}
+}
+
 // What is asked of tails does not depend on them, until one passes: other tails, and the same strings are asked of. Other cells
 // of beginnings, and others are.
 func TestNoTailIsReadBeforeItIsAsked(t *testing.T) {

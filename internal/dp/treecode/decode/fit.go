@@ -16,6 +16,9 @@ func (d *decoder) bucket(b *beam, c *checks, bucket int) (found []*Found) {
 	sums := d.sums[bucket*d.size : (bucket+1)*d.size]
 	left, width := slices.Clone(sums), beamWidth
 	freedom := float64(d.Positions() * (d.Cells - 1))
+	unrest := func(left []float32) float64 { // deviations by which what is left has more energy than noise
+		return (energy(left)/(freedom*d.deviation*d.deviation) - 1) / math.Sqrt(2/freedom)
+	}
 	for {
 		taken := d.next(b, c, sums, left, found, bucket, width)
 		switch {
@@ -24,8 +27,10 @@ func (d *decoder) bucket(b *beam, c *checks, bucket int) (found []*Found) {
 		case taken != nil:
 			found = append(found, taken)
 			left = d.refit(sums, found, 0, d.Positions())
-		case energy(left)/(freedom*d.deviation*d.deviation) > 1+restless*math.Sqrt(2/freedom) && width < widest:
-			width = min(4*width, widest)
+		case width < confirmWidth && unrest(left) > uneasy:
+			width = confirmWidth
+		case width < widest && unrest(left) > restless:
+			width = widest
 		default:
 			found, left = d.dropped(sums, found)
 			if bucket == d.reserved.bucket {

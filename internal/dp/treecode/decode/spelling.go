@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/treecode"
 )
@@ -45,6 +47,19 @@ func spelling(d *treecode.Code, sums []float64, scale, deviation float64) []floa
 				out[row+s] = float32(math.Log((1-uniform)*p + uniform*alike))
 			}
 		}
+	}
+	return out
+}
+
+// likeliest returns the symbols of each context, of so many, the likeliest first.
+func likeliest(prior []float32, symbols int) []uint8 {
+	out := make([]uint8, len(prior))
+	for at := 0; at < len(prior); at += symbols {
+		row := out[at : at+symbols]
+		for i := range row {
+			row[i] = uint8(i)
+		}
+		slices.SortFunc(row, func(x, y uint8) int { return cmp.Compare(prior[at+int(y)], prior[at+int(x)]) })
 	}
 	return out
 }
