@@ -3,6 +3,7 @@ package ab
 import (
 	"flag"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/lift"
@@ -13,6 +14,7 @@ import (
 var (
 	runs = flag.Int("runs", 12, "experiments of each row")
 	seed = flag.Uint64("seed", 1, "of all of them")
+	rows = flag.String("rows", "", "measure those alone whose name contains this, such as 'revenue'")
 
 	public = flag.Bool("public", false, "plans are made from rows of other people, in the place of a release of tables")
 )
@@ -41,6 +43,9 @@ func TestExperimentsBesideTestsWithoutPrivacy(t *testing.T) {
 		{"conversion .5 %, 15 %", conversion, false, Trial{People: Conversion(0.005), Bits: true, Lift: 0.15, Share: 0.5, N: 40_000}},
 		{"clicks by views, 5 %", [2]float64{0.5, 200}, false, Trial{People: Clicks, Per: true, Lift: 0.05, Share: 0.5, N: 40_000}},
 	} {
+		if !strings.Contains(row.name, *rows) {
+			continue
+		}
 		earlier, err := NewEarlier(row.trial.N, row.cuts[0], row.cuts[1])
 		if err != nil {
 			t.Fatal(err)
