@@ -21,7 +21,7 @@ type Guess struct {
 func (s *Sums) Guess(a, b int) Guess { return s.guess()[s.Pair(a, b)] }
 
 // best takes noise out of all pairs. What independence leaves of a pair is guessed twice: by the pair alone, where it is told
-// from noise at all; and by the directions in which a column goes with all others. The second counts for half at most, and
+// from noise; and by the directions in which a column goes with all others. The second counts for half at most, and
 // for less where the pair itself is most of what tells of directions: of two columns for nothing.
 func (s *Sums) best() []Guess {
 	held, means := make([][]float64, s.columns()), make([][]float64, s.columns())
@@ -37,13 +37,13 @@ func (s *Sums) best() []Guess {
 			left[at][i] -= x
 		}
 	}
+	level := levelOf(left, noise)
 	shared, out := s.shared(left, noise), make([]Guess, s.Code.Pairs())
 	for a, b := range s.Pairs {
 		at := s.Pair(a, b)
-		energy, unit, numbers := dot(left[at], left[at]), noise[at]*noise[at], float64(len(left[at]))
 		kept := s.independent(means[a], means[b])
 		alone := make([]float64, len(kept))
-		if energy > unit*chiSquared(numbers, seldom) {
+		if told(left[at], noise[at], level) {
 			alone = shrinkSpectrum(left[at], s.Code.Sizes[b]-1, noise[at])
 		}
 		others := (1 - float64(s.Code.Sizes[b]-1)/float64(s.beside(a))) * (1 - float64(s.Code.Sizes[a]-1)/float64(s.beside(b))) / 2
@@ -51,7 +51,7 @@ func (s *Sums) best() []Guess {
 			kept[i] += alone[i] + others*(shared[at][i]-alone[i])
 		}
 		g := Guess{Table: Nearest(s.table(a, b, held[a], held[b], kept), float64(s.Respondents))}
-		if energy > unit*chiSquared(numbers, surely/float64(s.Code.Pairs())) {
+		if told(left[at], noise[at], surely/float64(s.Code.Pairs())) {
 			g.Association, g.Information = associated(g.Table, s.Code.Sizes[b])
 		}
 		out[at] = g
@@ -59,11 +59,34 @@ func (s *Sums) best() []Guess {
 	return out
 }
 
-// seldom is how often a pair that tells nothing is guessed by itself all the same.
-const seldom = 0.05
-
-// surely is how seldom, in releases whose columns tell nothing of each other, some two are said to.
+// surely is how seldom, in releases whose columns tell nothing of each other, some two are said to; and which share of pairs that
+// are guessed by themselves tell nothing.
 const surely = 0.05
+
+// told says whether what independence leaves of a pair is more than noise, at a level.
+func told(left []float64, noise, level float64) bool {
+	return dot(left, left) > noise*noise*chiSquared(float64(len(left)), level)
+}
+
+// levelOf returns the level at which pairs are guessed by themselves: the more of them are told from noise, the higher it is
+// (Benjamini and Hochberg).
+func levelOf(left [][]float64, noise []float64) float64 {
+	for most := len(left); most > 1; most-- {
+		level, found := surely*float64(most)/float64(len(left)), 0
+		for at := range left {
+			if told(left[at], noise[at], level) {
+				found++
+			}
+		}
+		if found >= most {
+			return level
+		}
+	}
+	return surely / float64(len(left))
+}
+
+// believed is how much stronger than the edge of noise a direction is that is believed: of few people some of noise are above it.
+const believed = 1.1
 
 // chiSquared returns the number that a sum of so many squared normals exceeds with a probability, nearly (Wilson and
 // Hilferty).
@@ -98,7 +121,7 @@ func (s *Sums) independent(x, y []float64) []float64 {
 // of the longer (Gavish and Donoho).
 func above(value, aspect float64) float64 {
 	rest := value*value - aspect - 1
-	if value <= 1+math.Sqrt(aspect) {
+	if value <= believed*(1+math.Sqrt(aspect)) {
 		return 0
 	}
 	return (rest + math.Sqrt(rest*rest-4*aspect)) / 2
