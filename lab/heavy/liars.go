@@ -67,6 +67,12 @@ func (c Cell) lies(p listed, people []string, held map[string]int) ([]Row, error
 	if q.Summed() { // together they are worth few strings
 		least, most, step = 4, 64, 2
 	}
+	random := p.random(seeded.New(c.Seed, forNames, 1), held, 1024)
+	for _, k := range []int{64, 256, 1024} {
+		if !q.Summed() {
+			strategies = append(strategies, lie{says: fmt.Sprintf("invent %d strings of random letters", k), names: random[:k]})
+		}
+	}
 	for k := least; k <= most; k *= step {
 		strategies = append(strategies, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k]}, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k], chosen: true})
 	}
@@ -142,6 +148,26 @@ func (p listed) invented(r *rand.Rand, held map[string]int, number int) (all []s
 		if len(text) <= p.longest && held[text] == 0 && !seen[text] {
 			seen[text] = true
 			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// random returns strings that nobody holds, of six characters, each one of the first 16: they are spelt as nobody spells.
+func (p listed) random(r *rand.Rand, held map[string]int, number int) (all []string) {
+	characters := []rune(p.alphabet)
+	if p.alphabet == "" {
+		characters = []rune(letters)
+	}
+	seen := map[string]bool{}
+	for len(all) < number {
+		text := make([]rune, 6)
+		for i := range text {
+			text[i] = characters[r.IntN(min(16, len(characters)))]
+		}
+		if !seen[string(text)] && held[string(text)] == 0 {
+			seen[string(text)] = true
+			all = append(all, string(text))
 		}
 	}
 	return all
