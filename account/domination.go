@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/recent"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -29,8 +31,34 @@ type Domination struct {
 const dominationError = 1e-9
 
 // Dominate certifies an event at a tail in (0, 1). The smaller the tail, the larger
-// the shift.
+// the shift. What was certified lately is remembered: each of many devices of one program asks for the same.
 func Dominate(e Event, tail float64) (Domination, error) {
+	if !reflect.ValueOf(e).Comparable() { // several events together
+		return workOut(e, tail)
+	}
+	found := recentDominations.Find(asked{e, tail}, func() (c told) {
+		c.d, c.err = workOut(e, tail)
+		return c
+	})
+	return found.d, found.err
+}
+
+// asked names all that a domination depends on.
+type asked struct {
+	event Event
+	tail  float64
+}
+
+// told holds what came of it.
+type told struct {
+	d   Domination
+	err error
+}
+
+var recentDominations recent.Results[asked, told]
+
+// workOut works a domination out.
+func workOut(e Event, tail float64) (Domination, error) {
 	g, err := statement(e)
 	if err != nil {
 		return Domination{}, err

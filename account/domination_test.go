@@ -3,6 +3,7 @@ package account_test
 import (
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -288,5 +289,28 @@ func TestDominationsRefuse(t *testing.T) {
 	}
 	if d, err := account.Dominate(shuffle.RandomizedResponse{Users: 10, Flip: 0.5}, 1e-8); err != nil || d.Shift != 0 {
 		t.Errorf("fair coins: %+v (%v)", d, err)
+	}
+}
+
+// What is remembered of a domination is what is worked out: of each event and tail by itself, of several events together,
+// for whoever asks again and at once, and of what is refused.
+func TestRememberedDominationsAreThoseWorkedOut(t *testing.T) {
+	few, more := shuffle.RandomizedResponse{Users: 50, Flip: 0.2}, shuffle.RandomizedResponse{Users: 51, Flip: 0.2}
+	events := []account.Event{few, more, account.Repeat{Event: few, Rounds: 2}, account.All{Events: []account.Event{few, more}}, shuffle.RandomizedResponse{Users: -1}, nil}
+	for range 2 {
+		for _, tail := range []float64{1e-8, 1e-6, 2} {
+			for _, e := range events {
+				want, failed := account.WorkOut(e, tail)
+				var wg sync.WaitGroup
+				for range 4 {
+					wg.Go(func() {
+						if got, err := account.Dominate(e, tail); got != want || fmt.Sprint(err) != fmt.Sprint(failed) {
+							t.Errorf("%+v at %v: %+v, %v; want %+v, %v", e, tail, got, err, want, failed)
+						}
+					})
+				}
+				wg.Wait()
+			}
+		}
 	}
 }

@@ -12,6 +12,7 @@ var (
 	GaussPower   = gaussPower
 	OwnLosses    = ownLosses
 	DominatePure = dominatePure
+	WorkOut      = workOut
 )
 
 // LeastShift returns the least shift, from above, whose hockey stick at epsilon is at least delta.

@@ -1,41 +1,9 @@
 package shuffle
 
 import (
-	"sync"
-
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/recent"
 )
-
-// Recent remembers the last results of a function. A search for noise, the observers of a
-// promise, a ledger and each of many devices ask for the same few, and each takes milliseconds
-// or more. They are of public parameters alone, and the oldest makes room for the newest. What
-// is remembered is handed to everybody, and nobody may change it.
-type Recent[K comparable, V any] struct {
-	mu sync.Mutex
-	of [64]struct {
-		asked K
-		found func() V
-	}
-	next int
-}
-
-// Find returns what is remembered, or else what work gives. Who asks for what another is at work on
-// waits for it.
-func (r *Recent[K, V]) Find(asked K, work func() V) V {
-	r.mu.Lock()
-	for i := range r.of {
-		if found := r.of[i].found; found != nil && r.of[i].asked == asked {
-			r.mu.Unlock()
-			return found()
-		}
-	}
-	at := &r.of[r.next]
-	at.asked, at.found = asked, sync.OnceValue(work)
-	r.next = (r.next + 1) % len(r.of)
-	found := at.found
-	r.mu.Unlock()
-	return found()
-}
 
 // asked is all that envelopes depend on.
 type asked struct {
@@ -45,7 +13,7 @@ type asked struct {
 }
 
 // An envelope has some thousand points: all of them are a few MB.
-var recentEnvelopes Recent[asked, [2][]float64]
+var recentEnvelopes recent.Results[asked, [2][]float64]
 
 // envelopes returns those of either direction: of a one told from a zero, and of a zero
 // told from a one. On a grid of several pitches they are those of the finer grid, at every so many of its points.

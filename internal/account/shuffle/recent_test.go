@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/recent"
 )
 
 // Envelopes that are kept are those that are computed, of each of what they depend on, and
@@ -51,5 +52,5 @@ func someOf(h []float64, every int) (some []float64) {
 
 // forget lets go of what is kept.
 func forget() {
-	clear(recentEnvelopes.of[:])
+	recentEnvelopes = recent.Results[asked, [2][]float64]{}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/recent"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -31,7 +32,7 @@ type chargedVector struct {
 	charge float64
 }
 
-var recentSlopes shuffle.Recent[chargedVector, float64]
+var recentSlopes recent.Results[chargedVector, float64]
 
 func (e VectorResponse) findSlope(charge float64) float64 {
 	tau := charge / (1.2 * e.gaps())

@@ -5,6 +5,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
+	"github.com/confetti-dp/confetti/internal/account/recent"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
@@ -137,7 +138,7 @@ func logChoose(n, k int) float64 {
 	return a - b - c
 }
 
-var recentKappas shuffle.Recent[VectorResponse, []float64]
+var recentKappas recent.Results[VectorResponse, []float64]
 
 // kappas returns kappa of every order, from 2.
 func (e VectorResponse) kappas() []float64 {

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/confetti-dp/confetti/internal/account/profile"
-	"github.com/confetti-dp/confetti/internal/account/shuffle"
+	"github.com/confetti-dp/confetti/internal/account/recent"
 	"github.com/confetti-dp/confetti/internal/prob"
 )
 
@@ -16,7 +16,7 @@ import (
 //	(1+s) A K,   s = min over lambda > 0 of (K ln E e^(lambda (Y/A - 1)) + ln(1/Rare))/(lambda K).
 func (e SecretRows) thinned() float64 { return recentThinned.Find(e, e.thin) }
 
-var recentThinned shuffle.Recent[SecretRows, float64]
+var recentThinned recent.Results[SecretRows, float64]
 
 func (e SecretRows) thin() float64 {
 	whole := math.Min(e.SquaredGap, float64(e.Rows))

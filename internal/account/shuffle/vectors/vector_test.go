@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/accounttest"
 	"github.com/confetti-dp/confetti/internal/account/profile"
+	"github.com/confetti-dp/confetti/internal/account/recent"
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
@@ -417,7 +418,7 @@ func TestBucketsAreCloserThanVectors(t *testing.T) {
 // 768 bits as a vector.
 func BenchmarkOneMessage(b *testing.B) {
 	for b.Loop() {
-		recentSlopes, recentKappas = shuffle.Recent[chargedVector, float64]{}, shuffle.Recent[VectorResponse, []float64]{}
+		recentSlopes, recentKappas = recent.Results[chargedVector, float64]{}, recent.Results[VectorResponse, []float64]{}
 		if _, err := account.OneMessage(VectorResponse{40_000, 768, 0.05, 192}, 1e-6); err != nil {
 			b.Fatal(err)
 		}
