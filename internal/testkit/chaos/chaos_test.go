@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("chaos.schedules", 200, "seeded schedules of TestSchedules")
+	schedules = flag.Int("chaos.schedules", 100, "seeded schedules of TestSchedules")
 	firstSeed = flag.Uint64("chaos.first", 1, "seed of the first one")
 	processes = flag.Int("chaos.processes", 10, "seeded schedules of TestKilledProcesses")
 	oneSeed   = flag.Uint64("chaos.seed", 0, "run the schedule of this seed alone and tell what happens")
@@ -72,7 +72,7 @@ func TestSchedules(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d schedules in %.1f s", min(uint64(*schedules), next.Load()), time.Since(begin).Seconds())
 	t.Log(seen)
-	if *schedules < 200 || *firstSeed != 1 {
+	if *schedules < 100 || *firstSeed != 1 {
 		return
 	}
 	want := []string{"crowd released", "contribution acknowledged"}

@@ -27,7 +27,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/tokenwire"
 )
 
-var rottenSchedules = flag.Int("chaos.rotten", 200, "seeded schedules of TestRottenDisks")
+var rottenSchedules = flag.Int("chaos.rotten", 100, "seeded schedules of TestRottenDisks")
 
 // A disk that changes, cuts, empties, loses or puts back a file of a service or a
 // device is found out, by a refusal or an alarm that says so, or it does no harm:
@@ -58,7 +58,7 @@ func TestRottenDisks(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d schedules in %.1f s", *rottenSchedules, time.Since(begin).Seconds())
 	t.Log(seen)
-	if *rottenSchedules < 200 || *firstSeed != 1 {
+	if *rottenSchedules < 100 || *firstSeed != 1 {
 		return
 	}
 	for _, role := range []string{"entry", "hop", "issuer", "analyzer", "device"} {
