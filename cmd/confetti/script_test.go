@@ -15,13 +15,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/testkit/scripts"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	document "github.com/confetti-dp/confetti/release"
 )
 
 func TestMain(m *testing.M) {
 	os.Setenv("GOTMPDIR", atomicfiletest.Memory()) // where scripts work
 	table.Parquet = columnar.Open                  // of commands that run in this process; main has the other program read
-	testscript.Main(m, map[string]func(){
+	testscript.Main(webtest.Tests{M: m}, map[string]func(){
 		"confetti":        main,
 		"confetti-server": serving,
 	})

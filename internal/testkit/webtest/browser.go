@@ -64,12 +64,56 @@ var Screens = []Screen{{"desktop", 1280, 900, false}, Phone}
 // Phone is one that is held upright.
 var Phone = Screen{"phone", 390, 844, true}
 
-// Browser starts Chromium, or says loudly why it cannot.
+// Tests are those of a package that share one browser, which takes seconds to start: TestMain runs them. In packages that
+// have no such TestMain each test starts its own.
+type Tests struct{ M *testing.M }
+
+// one is the browser that tests share.
+var one struct {
+	shared  bool
+	context context.Context // nil before the first test that needs it
+	end     []func()
+}
+
+// Run runs the tests, and ends the browser behind them.
+func (m Tests) Run() int {
+	one.shared = true
+	defer func() {
+		for _, end := range slices.Backward(one.end) {
+			end()
+		}
+	}()
+	return m.M.Run()
+}
+
+// Browser returns Chromium with a profile that no other test has seen, or says loudly why it cannot.
 func Browser(t testing.TB) context.Context {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("drives a browser")
 	}
+	if !one.shared {
+		return started(t, t.TempDir(), t.Cleanup)
+	}
+	if one.context == nil {
+		profile, err := os.MkdirTemp("", "confetti-browser-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		one.end = append(one.end, func() { os.RemoveAll(profile) })
+		one.context = started(t, profile, func(end func()) { one.end = append(one.end, end) })
+	}
+	ctx, cancel := chromedp.NewContext(one.context, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// started starts a browser with its profile in a folder, and says what ends it.
+func started(t testing.TB, profile string, ends func(func())) context.Context {
+	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -80,11 +124,11 @@ func Browser(t testing.TB) context.Context {
 	if path == "" {
 		t.Skip("NO BROWSER: there is no chromium on this machine, so no page was looked at (apt-get install chromium)")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
+	ends(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
+	ends(cancel)
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
