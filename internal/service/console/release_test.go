@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -117,28 +118,27 @@ func TestTheConsoleDrawsAsTheMailedPage(t *testing.T) {
 	}
 }
 
-// Pages of what is no histogram are read too, on a desk and on a phone, light and dark, with all that folds open.
+// Pages of what is no histogram are read too, on a desk and on a phone, light on one and dark on the other, with all that folds open.
 func TestReleasesOfEveryKindAreRead(t *testing.T) {
 	ctx := webtest.Browser(t)
 	s := &services{answers: map[string][]byte{}, down: map[string]bool{}}
 	names := kinds(t, s)
 	_, url := start(t, Options{Analyzer: base, Public: s})
-	for _, screen := range webtest.Screens {
+	for at, screen := range webtest.Screens {
 		b := webtest.Open(t, ctx, screen)
-		for kind, name := range names {
-			b.Do(chromedp.Navigate(url+"/releases/"+name), webtest.Until(`document.readyState === "complete"`))
+		for i, kind := range slices.Sorted(maps.Keys(names)) {
+			b.Do(chromedp.Navigate(url+"/releases/"+names[kind]), webtest.Until(`document.readyState === "complete"`))
 			if below := b.Below(screen, "h1", ".said", "section.first .rows, section.first .plot.narrow, section.first .headline"); screen.Phone && below != nil {
 				t.Errorf("%s: below the first screen of a phone: %q", kind, below)
 			}
 			b.Do(chromedp.Evaluate[chromedp.Void](`for (const e of document.querySelectorAll("details")) e.open = true; 0`))
-			for _, dark := range []bool{false, true} {
-				b.Darken(t, dark)
-				said := kind + ", " + screen.Name
-				if dark {
-					said += ", dark"
-				}
-				b.Look(t, said)
+			dark := (i+at)%2 == 1
+			b.Darken(t, dark)
+			said := kind + ", " + screen.Name
+			if dark {
+				said += ", dark"
 			}
+			b.Look(t, said)
 		}
 	}
 }

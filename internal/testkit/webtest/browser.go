@@ -140,6 +140,7 @@ type Tab struct {
 	context.Context
 	t      testing.TB
 	screen Screen
+	looks  int // on all screens
 	mu     sync.Mutex
 	faults []string
 	bytes  float64
@@ -193,14 +194,22 @@ func (b *Tab) fit(screen Screen) {
 	}
 }
 
-// LookOnAll looks at a page on each screen, and leaves it on the one that it was opened on.
+// LookOnAll looks at a page on each screen, on one of them light and on the other dark, and at the next page the other way
+// round: colours do not depend on the width. It leaves the page light, on the screen that it was opened on.
 func (b *Tab) LookOnAll(t testing.TB, name string) {
 	t.Helper()
-	for _, screen := range Screens {
+	for i, screen := range Screens {
 		b.fit(screen)
-		b.Look(t, name+", "+screen.Name)
+		said, dark := name+", "+screen.Name, (b.looks+i)%2 == 1
+		if dark {
+			said += ", dark"
+		}
+		b.Darken(t, dark)
+		b.Look(t, said)
 	}
+	b.looks++
 	b.fit(b.screen)
+	b.Darken(t, false)
 }
 
 // Do runs steps, for as long as patience lasts.
