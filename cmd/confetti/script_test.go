@@ -48,7 +48,7 @@ func serving() {
 //
 //	until COMMAND [ARGUMENT...]
 //
-// which runs the command again and again, for a minute, until it succeeds; and
+// which runs the command again and again, for three minutes, until it succeeds; and
 //
 //	table FILE ROWS COLUMNS
 //

@@ -51,13 +51,13 @@ func JSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// Until runs a command again and again, for a minute, until it succeeds.
+// Until runs a command again and again, for three minutes, until it succeeds.
 func Until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: until COMMAND [ARGUMENT...]")
 	}
 	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if err = ts.Exec(args[0], args[1:]...); err == nil {
 			return
 		}
