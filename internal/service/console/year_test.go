@@ -579,8 +579,8 @@ func TestAnyWindowOfALiveTrial(t *testing.T) {
 	t.Run("in a browser", func(t *testing.T) {
 		ctx := webtest.Browser(t)
 		_, url := start(t, Options{Analyzer: "https://analyzer.test", Public: y, Now: y.time})
-		b := webtest.Open(t, ctx, webtest.Phone)
 		for _, script := range []bool{false, true} {
+			b := webtest.Open(t, ctx, webtest.Phone)
 			b.Scripts(t, script)
 			b.Do(chromedp.Navigate(url + study))
 			set := `for (const [name, value] of [["first", 9], ["last", 21], ["gap", 7]]) document.querySelector("#view [name=" + name + "]").value = value;`
@@ -591,6 +591,7 @@ func TestAnyWindowOfALiveTrial(t *testing.T) {
 			}
 			b.Do(webtest.Until(`/rounds 9 to 21[^]*exactly 7 rounds later/.test(document.body?.innerText)`))
 		}
+		b := webtest.Open(t, ctx, webtest.Phone)
 		for name, at := range map[string]string{"any window": study + "?first=9&last=21&gap=7", "windows in a release": "/releases/" + last.Plan.Name()} {
 			b.Do(chromedp.Navigate(url + at))
 			b.LookOnAll(t, name)
