@@ -83,17 +83,17 @@ func (a *app) news() (any, error) {
 func (a *app) record(name, value string) (any, error) {
 	var v any
 	if err := strictjson.JSON([]byte(value), &v); err != nil {
-		return nil, as(embed.BadValue, fmt.Errorf("the value: %w", err))
+		return nil, as(embed.WrongType, fmt.Errorf("the value: %w", err))
 	}
 	if n, is := v.(float64); is && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
 		v = int(n)
 	}
-	return done{}, as(embed.BadValue, a.Record(name, v))
+	return done{}, as(embed.WrongType, a.Record(name, v))
 }
 
 func (a *app) arm(name string) (any, error) {
 	arm, err := a.Arm(name)
-	return map[string]string{"arm": arm}, as(embed.BadValue, err)
+	return map[string]string{"arm": arm}, as(embed.WrongType, err)
 }
 
 // step answers what is due. What failed is tried again at the next, and is no error.

@@ -61,9 +61,10 @@ private fun count(folder: File) {
     Counts.theme.set(ThemeValue.DARK)
     Counts.startSeconds.set(1.2)
     println(Counts.newWelcome.arm()) // of another registry: the first arm
-    println(code { Counts.app.record("nothing", 1) })
-    println(code { Counts.app.record("theme", 1) })
-    println(code { Counts.app.record("theme", "pink") })
+    val refused = listOf(Code.WRONG_TYPE, Code.UNKNOWN_METRIC, Code.OUTSIDE_DOMAIN)
+    println(code { Counts.app.record("nothing", 1) } in refused)
+    println(code { Counts.app.record("theme", 1) } in refused)
+    println(code { Counts.app.record("theme", "pink") } in refused)
     Counts.theme.set(ThemeValue.DARK)
     println(Counts.app.step().isAfter(java.time.Instant.now()))
     println(Counts.app.show())

@@ -20,7 +20,7 @@ const (
 	Origin      = "origin"
 	Ended       = "ended"
 	Registry    = "registry"
-	BadValue    = "bad-value"
+	WrongType   = "wrong-type"
 	Failed      = "failed"
 )
 

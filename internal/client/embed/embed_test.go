@@ -245,7 +245,7 @@ func TestEachErrorHasItsCode(t *testing.T) {
 	}))
 	expect("a limit", "cancelled", context.DeadlineExceeded)
 	expect("anything", "failed", errors.New("the disk"))
-	for _, code := range []string{Certificate, Ended, Registry, BadValue} {
+	for _, code := range []string{Certificate, Ended, Registry, WrongType, "rolled-back", "other-app", "unknown-metric", "outside-domain", "clock-back", "other-study"} {
 		expect(code, code, fmt.Errorf("x: %w", &Error{code, fs.ErrNotExist}))
 	}
 	text := Reply(func() (any, error) { var none map[string]int; none["secret value"] = 1; return nil, nil })

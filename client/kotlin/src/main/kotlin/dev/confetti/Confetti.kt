@@ -34,7 +34,13 @@ enum class Code(val text: String) {
     ENDED("ended"),
     FORKED("forked"),
     REGISTRY("registry"),
-    BAD_VALUE("bad-value"),
+    ROLLED_BACK("rolled-back"),
+    OTHER_APP("other-app"),
+    UNKNOWN_METRIC("unknown-metric"),
+    WRONG_TYPE("wrong-type"),
+    OUTSIDE_DOMAIN("outside-domain"),
+    CLOCK_BACK("clock-back"),
+    OTHER_STUDY("other-study"),
     BUG("bug"),
     FAILED("failed");
 
