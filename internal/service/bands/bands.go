@@ -17,16 +17,16 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
-// Config is what an operator declares in a file.
-type Config struct {
+// config is what an operator declares in a file.
+type config struct {
 	URL   string     `toml:"url"`
 	Key   serve.Path `toml:"key"`   // that signs what is sent
 	Roots serve.Path `toml:"roots"` // the receiver's authorities; "": the system's
-	Bands []Band     `toml:"band"`
+	Bands []band     `toml:"band"`
 }
 
-// Band is where the share of a value is expected to be.
-type Band struct {
+// band is where the share of a value is expected to be.
+type band struct {
 	Title  string  `toml:"title"` // of the study, and of its seasons
 	Metric string  `toml:"metric"`
 	Crowd  string  `toml:"crowd"` // "": the plan has one
@@ -38,8 +38,8 @@ type Band struct {
 // mostBands bounds a file, and so what is read at a step.
 const mostBands = 200
 
-// Read reads the file and the key that it names, and refuses what cannot be, by name.
-func Read(path string) (c Config, key relay.SignKey, err error) {
+// read reads the file and the key that it names, and refuses what cannot be, by name.
+func read(path string) (c config, key relay.SignKey, err error) {
 	if err = serve.ReadConfig(path, &c); err != nil {
 		return c, key, err
 	}
@@ -66,7 +66,7 @@ func Read(path string) (c Config, key relay.SignKey, err error) {
 }
 
 // address refuses a URL that what is sent could be read or changed on the way to.
-func (c Config) address() error {
+func (c config) address() error {
 	at, err := url.Parse(c.URL)
 	switch {
 	case err != nil || at.Host == "":
@@ -99,7 +99,7 @@ type Message struct {
 const level = 0.95
 
 // judge returns the message of a band that the newest round surely left: the whole interval lies outside.
-func (b Band) judge(of trend.Told, now time.Time) (m Message, left bool) {
+func (b band) judge(of trend.Told, now time.Time) (m Message, left bool) {
 	low, high, ok := of.Round.Far(b.Metric, b.Crowd, b.Value, level)
 	if !ok || low <= b.High && high >= b.Low {
 		return m, false
@@ -122,5 +122,5 @@ func between(low, high float64) string {
 // domain begins what is signed.
 const domain = "confetti/band/v1\n"
 
-// SignatureHeader has the signature: Ed25519 over domain and body, as a key's text is written.
-const SignatureHeader = "Confetti-Signature"
+// signatureHeader has the signature: Ed25519 over domain and body, as a key's text is written.
+const signatureHeader = "Confetti-Signature"

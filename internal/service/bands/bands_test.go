@@ -36,7 +36,7 @@ type receiver struct {
 func (r *receiver) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	body, _ := io.ReadAll(in.Body)
 	r.mu.Lock()
-	r.bodies, r.signed = append(r.bodies, string(body)), append(r.signed, in.Header.Get(SignatureHeader))
+	r.bodies, r.signed = append(r.bodies, string(body)), append(r.signed, in.Header.Get(signatureHeader))
 	n := len(r.bodies)
 	r.mu.Unlock()
 	if r.answers != nil {
@@ -226,14 +226,14 @@ func TestKilledBetween(t *testing.T) {
 	var before []byte
 	r.answers = func(n int, _ http.ResponseWriter) {
 		if n == 1 {
-			before, _ = os.ReadFile(filepath.Join(p.folder, File)) // as the disk is at that moment
+			before, _ = os.ReadFile(filepath.Join(p.folder, fileName)) // as the disk is at that moment
 		}
 	}
 	p.step(t, p.open(t), of)
 	if len(before) == 0 {
 		t.Fatal("it is sent before it is on the disk")
 	}
-	if err := os.WriteFile(filepath.Join(p.folder, File), before, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.folder, fileName), before, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.now = p.now.Add(time.Hour) // and the text has its first moment still
@@ -243,10 +243,10 @@ func TestKilledBetween(t *testing.T) {
 	if r.got() != 2 || r.bodies[0] != r.bodies[1] {
 		t.Errorf("%d messages: %q", r.got(), r.bodies)
 	}
-	if err := os.WriteFile(filepath.Join(p.folder, File), before[:len(before)/2], 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.folder, fileName), before[:len(before)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(p.file, p.folder, nil, nil); err == nil || !strings.Contains(err.Error(), File) {
+	if _, err := Open(p.file, p.folder, nil, nil); err == nil || !strings.Contains(err.Error(), fileName) {
 		t.Errorf("half a file is read: %v", err)
 	}
 }
@@ -271,7 +271,7 @@ func TestBadDeclarationsAreRefusedByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Read(p.file); err != nil {
+	if _, _, err := read(p.file); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ old, new, want string }{
@@ -295,7 +295,7 @@ func TestBadDeclarationsAreRefusedByName(t *testing.T) {
 		if err := os.WriteFile(p.file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Read(p.file); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+		if _, _, err := read(p.file); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 )
 
-// File is what an Outbox keeps in its folder.
-const File = "bands.json"
+// fileName is what an Outbox keeps in its folder.
+const fileName = "bands.json"
 
 // Bounds of what is tried: a message waits a minute, then twice as long each time, some three days in all.
 const (
@@ -46,7 +46,7 @@ type kept struct {
 
 // Outbox sends what bands have to tell. It is for one goroutine.
 type Outbox struct {
-	config Config
+	config config
 	key    relay.SignKey
 	path   string
 	client *http.Client
@@ -57,11 +57,11 @@ type Outbox struct {
 
 // Open takes up what a folder keeps, which exists and is this process' alone.
 func Open(file, folder string, log *slog.Logger, now func() time.Time) (*Outbox, error) {
-	c, key, err := Read(file)
+	c, key, err := read(file)
 	if err != nil {
 		return nil, err
 	}
-	o := &Outbox{config: c, key: key, path: filepath.Join(folder, File), log: log, now: now}
+	o := &Outbox{config: c, key: key, path: filepath.Join(folder, fileName), log: log, now: now}
 	if o.client, err = serve.Client(c.Roots); err != nil { // which follows nobody elsewhere
 		return nil, fmt.Errorf("%s: roots: %w", file, err)
 	}
@@ -166,7 +166,7 @@ func (o *Outbox) send(ctx context.Context, body []byte) error {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(SignatureHeader, keytext.Encode(relay.SignSuite, o.key.Sign(append([]byte(domain), body...))))
+	r.Header.Set(signatureHeader, keytext.Encode(relay.SignSuite, o.key.Sign(append([]byte(domain), body...))))
 	res, err := o.client.Do(r)
 	if err != nil {
 		return err

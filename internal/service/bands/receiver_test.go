@@ -62,7 +62,7 @@ func TestTheReceiverOfTheDocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set(SignatureHeader, keytext.Encode(relay.SignSuite, signature))
+		r.Header.Set(signatureHeader, keytext.Encode(relay.SignSuite, signature))
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
