@@ -119,7 +119,7 @@ func run(ctx context.Context, version, out string, platforms []string, certifica
 		name string
 		do   func(context.Context) error
 	}{
-		{"browser modules", e.modules}, {"programs", e.build}, {"packages for Python", e.wheels}, {"package for pages", e.pages}, {"archives", e.archives}, {"packages", e.packages}, {"images", e.images},
+		{"browser modules", e.modules}, {"programs", e.build}, {"C library", e.libraries}, {"packages for Python", e.wheels}, {"package for pages", e.pages}, {"archives", e.archives}, {"packages", e.packages}, {"images", e.images},
 		{"formula", e.formula}, {"bill of materials", e.bill}, {"sums", e.sums},
 	} {
 		begun := time.Now()

@@ -74,6 +74,9 @@ func made(t *testing.T) string {
 		t.Skip("packages and images are made of programs for Linux, and here are none: the command makes them anywhere")
 	}
 	webtest.Node(t, "web")
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("there is no C compiler here, which makes the library of the package for Python: install gcc and libc6-dev")
+	}
 	out, err := once()
 	if err != nil {
 		t.Fatal(err)

@@ -321,7 +321,11 @@ func TestTheWheel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range all {
-		if _, of, put := strings.Cut(name, ".data/scripts/"); put {
+		_, of, put := strings.Cut(name, ".data/scripts/")
+		if !put {
+			of, put = strings.CutPrefix(name, "confetti/lib/")
+		}
+		if put {
 			if err := os.WriteFile(filepath.Join(e.folder(native), of), text, 0o755); err != nil {
 				t.Fatal(err)
 			}

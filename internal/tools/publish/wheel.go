@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,29 @@ import (
 
 // python is where the sources of the package for Python lie.
 const python = "client/python"
+
+// library is what a device in Python calls, in the folder of the platform's programs.
+const library = "libconfetti.so"
+
+// linked reports whether the C library is made for a platform: a compiler makes it of its own alone.
+func (t target) linked() bool { return t == native && t.os == "linux" }
+
+// libraries makes the C library.
+func (e edition) libraries(ctx context.Context) error {
+	for _, t := range e.targets {
+		if !t.linked() {
+			continue
+		}
+		if _, err := exec.LookPath("cc"); err != nil {
+			return errors.New("there is no C compiler here, which makes the library that a device in Python calls: install gcc and libc6-dev")
+		}
+		if _, err := e.tool(ctx, []string{"CGO_ENABLED=1"}, "go", "build", "-trimpath", "-buildvcs=false", "-tags=libconfetti", "-buildmode=c-shared",
+			"-ldflags=-s -w -extldflags=-Wl,-soname,libconfetti.so.1", "-o", filepath.Join(e.folder(t), library), "./cmd/libconfetti"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // wheels writes a package for Python a platform, by the specification of binary distributions alone.
 func (e edition) wheels(context.Context) error {
@@ -34,28 +58,37 @@ func (e edition) wheels(context.Context) error {
 	return nil
 }
 
-// wheel returns a package with its file's name: the sources, and the program where pip puts scripts.
+// wheel returns a package with its file's name: the sources, the library where there is one, and the program where pip puts scripts.
 func (e edition) wheel(t target) (name string, text []byte, err error) {
+	version := pythonVersion(e.version)
+	base := "confetti_dp-" + version
+	about := base + ".dist-info/"
 	program, err := e.read(t, "confetti")
 	if err != nil {
 		return "", nil, err
 	}
-	tag, err := tagged(t, program)
+	made := [][]byte{program}
+	all := []file{{name: base + ".data/scripts/" + t.program("confetti"), mode: 0o755, text: program}}
+	if t.linked() {
+		lib, err := os.ReadFile(filepath.Join(e.folder(t), library))
+		if err != nil {
+			return "", nil, err
+		}
+		made = append(made, lib)
+		all = append(all, file{name: "confetti/lib/" + library, mode: 0o755, text: lib})
+	}
+	tag, err := tagged(t, made...)
 	if err != nil {
 		return "", nil, err
 	}
 	tag = "py3-none-" + tag
-	base := "confetti_dp-" + pythonVersion(e.version)
-	about := base + ".dist-info/"
 	license, err := os.ReadFile("LICENSE")
-	all := []file{
-		{name: base + ".data/scripts/" + t.program("confetti"), mode: 0o755, text: program},
-		{name: about + "LICENSE", mode: 0o644, text: license},
-		{name: about + "METADATA", mode: 0o644, text: []byte("Metadata-Version: 2.1\nName: confetti-dp\nVersion: " + pythonVersion(e.version) +
+	all = append(all,
+		file{name: about + "LICENSE", mode: 0o644, text: license},
+		file{name: about + "METADATA", mode: 0o644, text: []byte("Metadata-Version: 2.1\nName: confetti-dp\nVersion: " + version +
 			"\nSummary: Private statistics: a device, and what an analyst does with its releases\nHome-page: " + home +
 			"\nLicense: Apache-2.0\nRequires-Python: >=3.9\nProvides-Extra: pandas\nRequires-Dist: pandas>=1.5; extra == \"pandas\"\n")},
-		{name: about + "WHEEL", mode: 0o644, text: []byte("Wheel-Version: 1.0\nGenerator: confetti\nRoot-Is-Purelib: false\nTag: " + tag + "\n")},
-	}
+		file{name: about + "WHEEL", mode: 0o644, text: []byte("Wheel-Version: 1.0\nGenerator: confetti\nRoot-Is-Purelib: false\nTag: " + tag + "\n")})
 	err = errors.Join(err, filepath.WalkDir(filepath.Join(python, "confetti"), func(from string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !slices.Contains([]string{".py", ".typed"}, path.Ext(from)) {
 			return err

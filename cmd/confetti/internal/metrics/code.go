@@ -22,6 +22,7 @@ type code struct {
 	Go     string `help:"The Go file, in the folder of the registry, which it embeds." type:"path" placeholder:"FILE"`
 	Kotlin string `help:"The Kotlin file, called as the object in it; the registry is a resource of the app." type:"path" placeholder:"FILE"`
 	Swift  string `help:"The Swift file, called as the enum in it; the registry is a resource of its target." type:"path" placeholder:"FILE"`
+	Python string `help:"The Python file, in the folder of the registry, which it reads." type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Write nothing, and fail where a file is of another registry: for CI."`
 }
 
@@ -78,8 +79,18 @@ type generated struct {
 
 // made returns the files that were asked for.
 func (c code) made(f file, r metrics.Registry) (all []generated, err error) {
-	if c.Go == "" && c.Kotlin == "" && c.Swift == "" {
-		return nil, terminal.Usagef("no file is asked for: give --go, --kotlin or --swift")
+	if c.Go == "" && c.Kotlin == "" && c.Swift == "" && c.Python == "" {
+		return nil, terminal.Usagef("no file is asked for: give --go, --kotlin, --swift or --python")
+	}
+	if c.Python != "" {
+		if filepath.Dir(c.Registry) != filepath.Dir(c.Python) {
+			return nil, terminal.Usagef("--python and --registry lie in one folder: the module reads the registry")
+		}
+		text, err := generatePython(r, f.Publishers, filepath.Base(c.Registry))
+		if err != nil {
+			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
+		}
+		all = append(all, generated{"--python", c.Python, text})
 	}
 	if c.Go != "" {
 		if filepath.Dir(c.Registry) != filepath.Dir(c.Go) {
@@ -107,13 +118,16 @@ func (c code) made(f file, r metrics.Registry) (all []generated, err error) {
 	return all, nil
 }
 
+// kinds name the types of the packages that count, by the kind of a metric; of a table there is nothing to call.
+var kinds = map[string]string{"counter": "Counter", "category": "Category", "number": "Number", "set": "Set", "string": "String", "sequence": "Sequence", "experiment": "Experiment"}
+
 // call is a metric as the app calls it.
 type call struct {
 	Name  string
 	Go    string // its variable
 	Type  string // of the package that counts; "": it follows from others, and there is nothing to call
 	Of    []typed
-	First string // of an experiment: the constant of its first arm
+	First string // of an experiment: its first arm, in Go the constant
 	Said  string
 }
 
@@ -165,7 +179,7 @@ func generate(r metrics.Registry, publishers []string, pkg, file string) ([]byte
 		if kind := metrics.Question([]metrics.Metric{m}).Kind; !slices.Contains(links, kind) {
 			links = append(links, kind)
 		}
-		c := call{Name: m.Name, Go: camel(m.Name), Said: m.Says(), Type: map[string]string{"counter": "Counter", "category": "Category", "number": "Number", "set": "Set", "string": "String", "sequence": "Sequence", "experiment": "Experiment"}[m.Kind]}
+		c := call{Name: m.Name, Go: camel(m.Name), Said: m.Says(), Type: kinds[m.Kind]}
 		if err := take(c.Go, m.Name); err != nil {
 			return nil, err
 		}

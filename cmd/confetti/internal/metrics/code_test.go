@@ -38,15 +38,20 @@ func TestCodeOfEveryKindIsGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/counts.go.txt"
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	python, err := generatePython(every(), []string{"ed25519:xGfVCbufU22lJGj4nJ5R4j4dQVIKkD-dEvm7JF6EHRI"}, "confetti.registry.json")
+	if err != nil {
+		t.Fatal(err)
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%v: go test ./cmd/confetti/internal/metrics -run Golden -args -update\n%s", err, got)
+	for golden, got := range map[string][]byte{"testdata/counts.go.txt": got, "testdata/counts.py.txt": python} {
+		if *update {
+			if err := os.WriteFile(golden, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%v: go test ./cmd/confetti/internal/metrics -run Golden -args -update\n%s", err, got)
+		}
 	}
 }
 
@@ -128,12 +133,30 @@ func TestCodeRefusesNamesThatCollide(t *testing.T) {
 	}
 }
 
+func TestPythonRefusesNamesThatCollide(t *testing.T) {
+	for name, change := range map[string]func(*metrics.Registry){
+		"a word of Python": func(r *metrics.Registry) { r.Metrics[1].Name = "lambda" },
+		"its own":          func(r *metrics.Registry) { r.Metrics[1].Name = "start" },
+		"two types": func(r *metrics.Registry) {
+			one, other := r.Metrics[0], r.Metrics[0]
+			one.Name, other.Name = "a_1", "a1"
+			r.Metrics = append(r.Metrics, one, other)
+		},
+	} {
+		r := every()
+		change(&r)
+		if text, err := generatePython(r, nil, "r.json"); err == nil {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 // A file of another registry is found, as CI asks.
 func TestCodeFindsDrift(t *testing.T) {
 	x := founded(t, 1, day(t, "2026-12-01"))
 	declared := x.reviewed(week)
 	x.sign(1)
-	c := code{asked: x.asked(), Go: x.path("app/app.go")}
+	c := code{asked: x.asked(), Go: x.path("app/app.go"), Python: x.path("app/app.py")}
 	quiet := terminal.Streams{Out: io.Discard, Err: io.Discard}
 	x.must(c.Run(quiet))
 	c.Check = true
@@ -141,7 +164,14 @@ func TestCodeFindsDrift(t *testing.T) {
 	x.reviewed(strings.Replace(declared, `"dark"`, `"dark", "system"`, 1))
 	x.at(day(t, "2027-01-20"))
 	x.sign(1)
-	if err := c.Run(quiet); err == nil || !strings.Contains(err.Error(), "is of another registry") {
-		t.Error(err)
+	for _, c := range []code{{asked: c.asked, Go: c.Go, Check: true}, {asked: c.asked, Python: c.Python, Check: true}} {
+		if err := c.Run(quiet); err == nil || !strings.Contains(err.Error(), "is of another registry") {
+			t.Error(err)
+		}
+	}
+	for _, c := range []code{{asked: c.asked}, {asked: c.asked, Python: x.path("elsewhere/app.py")}} {
+		if err := c.Run(quiet); err == nil {
+			t.Errorf("no file, or one that lies elsewhere than its registry, is taken: %+v", c)
+		}
 	}
 }
