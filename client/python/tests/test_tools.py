@@ -1,4 +1,4 @@
-"""Tests of what goes through the program: no other package is needed. CONFETTI_TRIAL names the folder of a closed trial."""
+"""Tests of what goes through the program: no other package is needed. CONFETTI_CLOSED names the folder of a trial whose collection is closed."""
 
 import gc
 import json
@@ -138,10 +138,10 @@ class TestTools(Case):
                 self.refused("no-program", "does not start", confetti.account, "rr")
 
 
-@unittest.skipUnless(os.environ.get("CONFETTI_TRIAL"), "no trial")
+@unittest.skipUnless(os.environ.get("CONFETTI_CLOSED"), "no trial that is closed")
 class TestTrial(Case):
     def test_a_release_by_its_address(self) -> None:
-        trial = Path(os.environ["CONFETTI_TRIAL"])
+        trial = Path(os.environ["CONFETTI_CLOSED"])
         app = json.loads((trial / "app.json").read_text())
         name = app["plan"].rpartition("/")[2]
         analyzer = _program.run("plan", "show", str(trial / "plan.signed.json"))["analyzer"]["url"]

@@ -94,7 +94,7 @@ type trial struct {
 	dir string // of the programs
 }
 
-// tried starts a trial by the programs of the archive.
+// started starts a trial by the programs of the archive.
 func started(t *testing.T) trial {
 	t.Helper()
 	text, err := os.ReadFile(found(t, "confetti_", ".tar.gz"))
@@ -155,6 +155,43 @@ func (tr trial) do(args ...string) string {
 	return bare(tr.t, tr.dir, filepath.Join(tr.dir, "confetti"), args...)
 }
 
+// counting declares what an app counts, signs it for the trial's parties, and writes its calls into a folder.
+func (tr trial) counting() (dir string) {
+	tr.t.Helper()
+	dir = filepath.Join(tr.dir, "counts")
+	text, err := os.ReadFile("docs/examples/metrics/confetti.toml")
+	if err == nil {
+		err = os.Mkdir(dir, 0o755)
+	}
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	keys, err := os.ReadFile(filepath.Join(tr.dir, "trial", "publishers.txt"))
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	now := time.Now().UTC()
+	declared := strings.ReplaceAll(string(text), "PUBLISHER", regexp.MustCompile(`(?m)^ed25519:\S+`).FindString(string(keys)))
+	declared = regexp.MustCompile(`ends = \S+`).ReplaceAllString(declared, "ends = "+now.AddDate(0, 10, 0).Format(time.DateOnly))
+	file := filepath.Join(dir, "confetti.toml")
+	sign := []string{"metrics", "sign", file, "--on", now.Format(time.DateOnly), "--parties", "trial/plan.signed.json", "--key", "trial/publisher.json", "--coordinator", "coordinator.json", "--seasons", "1", "--registry", "counts/confetti.registry.json", "--out", "seasons"}
+	tr.do("keys", "new", "coordinator.json", "--for", "publisher")
+	for _, line := range []string{"", "\n[[reviewed]]\nchange = \"%s\"\nby = \"dpo@example.org\"\non = \"" + now.Format(time.DateOnly) + "\"\nsays = \"Fine.\"\n"} {
+		if line != "" {
+			c := exec.CommandContext(tr.t.Context(), filepath.Join(tr.dir, "confetti"), sign...)
+			c.Dir, c.Env = tr.dir, []string{"HOME=" + tr.dir}
+			said, _ := c.CombinedOutput() // it asks for the line of the change that it names
+			declared += strings.Replace(line, "%s", regexp.MustCompile(`[0-9a-f]{16}`).FindString(string(said)), 1)
+		}
+		if err := os.WriteFile(file, []byte(declared), 0o600); err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	tr.do(sign...)
+	tr.do("metrics", "code", file, "--registry", "counts/confetti.registry.json", "--python", "counts/counts.py")
+	return dir
+}
+
 // The package goes into an empty environment without a network, and does there what its page says: it needs nothing else.
 func TestThePackageForPython(t *testing.T) {
 	wheel := found(t, "confetti_dp-", ".whl")
@@ -163,12 +200,11 @@ func TestThePackageForPython(t *testing.T) {
 	if list := strings.Fields(e.must(nil, "-m", "pip", "--disable-pip-version-check", "list", "--format=freeze", "--exclude=pip", "--exclude=setuptools")); len(list) != 1 || list[0] != "confetti-dp==0.9.1.dev0+test.1" {
 		t.Errorf("installed is %q", list)
 	}
+	if before := e.must(nil, "-c", "from pip._vendor.packaging.version import Version as V; print(V('0.9.1.dev0+test.1') < V('0.9.1'))"); before != "True\n" {
+		t.Errorf("a version before 0.9.1 comes before it: %s", before)
+	}
 	if said := bare(t, e.work, filepath.Join(e.dir, "bin", "confetti"), "version"); !strings.HasPrefix(said, "confetti "+tried+"\n") {
 		t.Errorf("%q", said)
-	}
-	list := e.must(nil, "-c", "from pip._vendor.packaging.version import Version as V; print(V('0.9.1.dev0+test.1') < V('0.9.1'))")
-	if list != "True\n" {
-		t.Errorf("a version before 0.9.1 comes before it: %s", list)
 	}
 	root, err := os.Getwd()
 	if err != nil {
@@ -176,37 +212,63 @@ func TestThePackageForPython(t *testing.T) {
 	}
 	tests := filepath.Join(root, python, "tests")
 	tr := started(t)
-	tr.do("submit", "trial/values.csv", "--dir", "trial", "--devices")
-	tr.do("plan", "close", "--dir", "trial")
-	t.Log(e.must([]string{"CONFETTI_TRIAL=" + filepath.Join(tr.dir, "trial")}, "-W", "error", "-m", "unittest", "discover", "-s", tests, "-t", tests))
-	tr.do("release", "fetch", "--dir", "trial", "--out", filepath.Join(e.work, "release"))
-	if err := os.Symlink(filepath.Join(tr.dir, "trial"), filepath.Join(e.work, "trial")); err != nil {
-		t.Fatal(err)
+	at := filepath.Join(tr.dir, "trial")
+	counts := tr.counting()
+	unittest := []string{"-W", "error", "-m", "unittest", "discover", "-s", tests, "-t", tests}
+	t.Log(e.must([]string{"CONFETTI_TRIAL=" + at, "CONFETTI_COUNTS=" + counts}, unittest...))
+	for _, name := range []string{"trial", "counts"} {
+		if err := os.Symlink(filepath.Join(tr.dir, name), filepath.Join(e.work, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code := blocks(t, "docs/python.md")
+	of := slices.IndexFunc(code, func(c string) bool { return strings.Contains(c, "Release.load") })
+	for _, c := range code[:of] {
+		t.Log(e.must([]string{"CONFETTI_OFF="}, "-c", "import confetti\n"+c))
 	}
 
 	// From here on with what tests take besides, which comes from an index.
-	if home, err := os.UserHomeDir(); err == nil {
-		out, err := e.run([]string{"HOME=" + home}, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r", filepath.Join(tests, "requirements.txt"))
-		if err != nil {
-			t.Log(out)
-			without(t, "types, the page and notebooks are tested with packages that cannot be had here: "+python+"/tests/requirements.txt", err)
-		}
+	missing := e.takes(filepath.Join(tests, "requirements.txt"))
+	if missing == nil {
+		t.Run("types", func(t *testing.T) { typed(t, e.of(t)) })
+		t.Run("notebooks", func(t *testing.T) {
+			books, err := filepath.Glob(filepath.Join(root, "docs/examples/python/*.ipynb"))
+			if err != nil || len(books) < 4 {
+				t.Fatal(books, err)
+			}
+			args := []string{filepath.Join(tests, "notebooks.py")}
+			if *update {
+				args = append(args, "--update")
+			}
+			e.of(t).must([]string{"PYTHONDONTWRITEBYTECODE="}, append(args, books...)...)
+		})
 	}
-	t.Run("types", func(t *testing.T) { typed(t, e.of(t)) })
-	t.Run("page", func(t *testing.T) {
-		t.Log(e.of(t).must([]string{"PYTHONDONTWRITEBYTECODE="}, "-c", strings.Join(blocks(t, "docs/python.md"), "\n")))
-	})
-	t.Run("notebooks", func(t *testing.T) {
-		books, err := filepath.Glob(filepath.Join(root, "docs/examples/python/*.ipynb"))
-		if err != nil || len(books) < 3 {
-			t.Fatal(books, err)
-		}
-		args := []string{filepath.Join(tests, "notebooks.py")}
-		if *update {
-			args = append(args, "--update")
-		}
-		e.of(t).must([]string{"PYTHONDONTWRITEBYTECODE="}, append(args, books...)...)
-	})
+	if err := os.WriteFile(filepath.Join(tr.dir, "some.csv"), []byte("colour\n"+strings.Repeat("green\nblue\n", 52)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tr.do("submit", "some.csv", "--dir", "trial", "--devices")
+	tr.do("plan", "close", "--dir", "trial")
+	tr.do("release", "fetch", "--dir", "trial", "--out", filepath.Join(e.work, "release"))
+	t.Log(e.must([]string{"CONFETTI_CLOSED=" + at}, append(unittest, "-k", "TestTrial")...))
+	if missing != nil {
+		without(t, "types, notebooks and tables are tested with packages that cannot be had here: "+python+"/tests/requirements.txt", missing)
+	}
+	for _, c := range code[of:] {
+		t.Log(e.must([]string{"PYTHONDONTWRITEBYTECODE="}, "-c", "import confetti\n"+c))
+	}
+}
+
+// takes installs what a file lists, from an index.
+func (e environment) takes(list string) error {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	out, err := e.run([]string{"HOME=" + home}, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r", list)
+	if err != nil {
+		e.t.Log(out)
+	}
+	return err
 }
 
 var update = flag.Bool("update", false, "keep what the notebooks print")
@@ -234,24 +296,41 @@ func blocks(t *testing.T, page string) (all []string) {
 // typed checks the package as strictly as can be, a program that uses it, and one that misuses it.
 func typed(t *testing.T, e environment) {
 	const program = `import confetti
+import counts
 
 made = confetti.simulate({"drink": ["tea", "mate"]}, "drink", epsilon=1.0, minimum=2)
 errs: float = made.rmse
 total: float = sum(s.epsilon for s in confetti.Release.load("release").guarantees)
 columns: list[str] = list(made.to_pandas().columns)
+
+
+def ask(store: confetti.Store) -> str:
+    with confetti.open("plan", publishers=["key"], store=store) as device:
+        outcome = device.report(drink="tea")
+        if outcome.next is not None:
+            return outcome.next.isoformat()
+    return outcome.state
+
+
+def count() -> None:
+    stop = counts.start("folder")
+    counts.theme.set("dark")
+    counts.export_used.add()
+    counts.start_seconds.set(1.2)
+    stop()
 `
-	for name, c := range map[string]struct{ old, new string }{"right": {}, "wrong": {"errs: float", "errs: str"}, "misspelt": {"made.rmse", "made.rms"}, "lacking": {", epsilon=1.0", ""}} {
+	for name, c := range map[string]struct{ old, new string }{"right": {}, "wrong": {"errs: float", "errs: str"}, "misspelt": {"made.rmse", "made.rms"}, "lacking": {", epsilon=1.0", ""}, "purple": {`"dark"`, `"purple"`}} {
 		if err := os.WriteFile(filepath.Join(e.work, name+".py"), []byte(strings.Replace(program, c.old, c.new, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out, err := e.run(nil, "-m", "mypy", "--strict", "-p", "confetti", "-m", "right"); err == nil {
+	if out, err := e.run([]string{"MYPYPATH=counts"}, "-m", "mypy", "--strict", "-p", "confetti", "-m", "right", "-m", "counts"); err == nil {
 		t.Log(out)
 	} else {
 		t.Error(out)
 	}
-	out, err := e.run(nil, "-m", "mypy", "--strict", "-m", "wrong", "-m", "misspelt", "-m", "lacking")
-	for _, name := range []string{"wrong", "misspelt", "lacking"} {
+	out, err := e.run([]string{"MYPYPATH=counts"}, "-m", "mypy", "--strict", "-m", "wrong", "-m", "misspelt", "-m", "lacking", "-m", "purple")
+	for _, name := range []string{"wrong", "misspelt", "lacking", "purple"} {
 		if err == nil || !strings.Contains(out, name+".py:") {
 			t.Errorf("%s passes: %s", name, out)
 		}
