@@ -59,7 +59,7 @@ class App:
         try:
             said = json.dumps(value, allow_nan=False).encode()
         except (TypeError, ValueError) as e:
-            raise ConfettiError("bad-value", f"this is no number or text: {e}") from e
+            raise ConfettiError("wrong-type", f"this is no number or text: {e}") from e
         _library.ask("metrics_record", self._number, name.encode(), said)
 
     def arm(self, name: str) -> str:

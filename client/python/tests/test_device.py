@@ -207,8 +207,8 @@ class TestMetrics(Case):
         c.export_used.add(2)
         c.theme.set("dark")
         c.start_seconds.set(1.2)
-        for name, value in (("exports", 1), ("theme", 3), ("theme", "purple"), ("export_used", "often"), ("export_used", float("nan"))):
-            self.refused("bad-value", c.app.record, name, value)
+        for code, name, value in (("unknown-metric", "exports", 1), ("wrong-type", "theme", 3), ("outside-domain", "theme", "purple"), ("wrong-type", "export_used", "often"), ("wrong-type", "export_used", float("nan"))):
+            self.refused(code, c.app.record, name, value)
         c.app.record("theme", "light")
         self.assertIsNotNone(c.app.step())
         c.app.stop()
