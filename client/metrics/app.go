@@ -1,10 +1,7 @@
 package metrics
 
 import (
-	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -20,6 +17,9 @@ import (
 type App struct {
 	Registry   []byte   // as confetti metrics sign wrote it
 	Publishers []string // who must have signed it, and its studies
+	// Aside says that calls are written down beside the state where this package is not loaded, as in a page. Step takes
+	// them, and says in the state what may be written until the next one.
+	Aside bool
 
 	stepping sync.Mutex // one Step, Consent or Close at a time
 
@@ -32,48 +32,10 @@ type App struct {
 	first    map[string]bool   // experiments that showed their first arm without a draw, since it was kept last
 }
 
-var errClosed = errors.New("metrics: the app is not open")
-
-// Start opens the app, and takes a Step whenever one is due, until stop. What is counted is kept each second. Under go test, with
-// CI in the environment or with client.Off it does nothing, and the app stays closed: a build server would be a
-// new person each time.
-func (a *App) Start(o client.Options) (stop func() error, err error) {
-	if flag.Lookup("test.v") != nil || os.Getenv("CI") != "" || off() {
-		return func() error { return nil }, nil
-	}
-	return a.start(o)
-}
+var errClosed = refuse("ended", "metrics: the app is not open")
 
 // off reports that a device is switched off.
 func off() bool { return os.Getenv(client.Off) != "" }
-
-// start does what Start does, wherever it is.
-func (a *App) start(o client.Options) (stop func() error, err error) {
-	if err := a.Open(o); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		o, _, _ := a.opened()
-		next := time.Time{}
-		for ctx.Err() == nil {
-			if !o.Now().Before(next) {
-				next, _ = a.Step(ctx) // what failed is tried again, and an app is not bothered
-			} else if a.counted() {
-				a.stepping.Lock()
-				_ = a.keep()
-				a.stepping.Unlock()
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-		}
-	}()
-	return func() error { cancel(); <-done; return a.Close() }, nil
-}
 
 // Open begins to count, in the store of the options, for the publishers of the app. Nothing is kept until the person
 // agrees, and nothing is answered but by Step.
@@ -111,12 +73,12 @@ func (a *App) Open(o client.Options) error {
 }
 
 // change changes what is kept, as the function does that is no method, and notes which arms are kept.
-func (a *App) change(store client.Store, f func(*state) error) error {
+func (a *App) change(store client.Store, f func(*state) error, remove ...string) error {
 	var arms map[string]arm
 	err := change(store, func(s *state) error {
 		defer func() { arms = s.Arms }()
 		return f(s)
-	})
+	}, remove...)
 	if err == nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -157,10 +119,13 @@ func (a *App) Consent(agreed bool) error {
 	if !agreed {
 		// What is kept goes first: who is interrupted in between keeps nothing of somebody who has said no.
 		err := a.change(o.Store, func(s *state) error {
+			if err := s.fold(o.Store, r, listed); err != nil {
+				return err
+			}
 			s.showed(first, listed)
 			s.expose(taken)
 			s.forget()
-			return nil
+			return o.Store.Remove(asideName)
 		})
 		if err != nil {
 			a.restoreFirst(first)
@@ -194,13 +159,7 @@ func (a *App) New() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(listed)) {
-		if m := listed[name]; s.Agreed[name].To != m.hash() {
-			all = append(all, m.Says())
-		}
-	}
-	return all, nil
+	return s.fresh(listed), nil
 }
 
 // Record counts by name, for scripts: a whole number for a counter, a number for a number, a text for a category or
@@ -213,10 +172,13 @@ func (a *App) Record(name string, v any) error {
 	case float64:
 		return a.count(name, true, value{N: v}, "number")
 	case string:
-		return a.count(name, true, value{Text: v}, "category", "set", "string", "sequence", "experiment")
+		return a.count(name, true, value{Text: v}, texts...)
 	}
-	return fmt.Errorf("metrics: %s: a %T is no value of a metric: give a whole number, a number or a text", plan.Quoted(name), v)
+	return refuse("wrong-type", "metrics: %s: a %T is no value of a metric: give a whole number, a number or a text", plan.Quoted(name), v)
 }
+
+// texts are the kinds that take one.
+var texts = []string{"category", "set", "string", "sequence", "experiment"}
 
 // count adds a value to what is pending. Strict reports too that the app is not open.
 func (a *App) count(name string, strict bool, v value, kinds ...string) error {
@@ -231,9 +193,9 @@ func (a *App) count(name string, strict bool, v value, kinds ...string) error {
 	m, listed := a.metrics[name]
 	switch {
 	case !listed:
-		return fmt.Errorf("metrics: %s is no metric of %s", plan.Quoted(name), a.registry.App)
+		return refuse("unknown-metric", "metrics: %s is no metric of %s", plan.Quoted(name), a.registry.App)
 	case !slices.Contains(kinds, m.Kind):
-		return fmt.Errorf("metrics: %s is a %s, and takes no value of this type", name, m.Kind)
+		return refuse("wrong-type", "metrics: %s is a %s, and takes no value of this type", name, m.Kind)
 	}
 	v, err := m.fits(v)
 	if m.Kind == "sequence" && v.Some {

@@ -29,6 +29,7 @@ type state struct {
 	Arms    map[string]arm       `json:"arms,omitempty"`  // by experiment
 	Ahead   map[string]value     `json:"ahead,omitempty"` // by sequence: one that will be over in a season that is not drawn yet
 	Seasons map[string]*season   `json:"seasons"`
+	Aside   *aside               `json:"aside,omitempty"`
 }
 
 // kept reports whether anything is kept: nothing is before a person's first word.
@@ -92,8 +93,8 @@ func load(store client.Store) (*state, error) {
 	return s, nil
 }
 
-// change lets f change what is kept, alone.
-func change(store client.Store, f func(*state) error) error {
+// change lets f change what is kept, alone, and then removes what is kept under other names, where it can.
+func change(store client.Store, f func(*state) error, remove ...string) error {
 	unlock, err := store.Lock()
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
@@ -113,6 +114,9 @@ func change(store client.Store, f func(*state) error) error {
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
+	for _, name := range remove {
+		_ = store.Remove(name)
+	}
 	return nil
 }
 
@@ -120,9 +124,9 @@ func change(store client.Store, f func(*state) error) error {
 func (s *state) open(r Registry, listed map[string]Metric) error {
 	switch {
 	case s.App != "" && s.App != r.App:
-		return fmt.Errorf("metrics: the store is of the app %q, and this is %q: give each app a store of its own", s.App, r.App)
+		return refuse("other-app", "metrics: the store is of the app %q, and this is %q: give each app a store of its own", s.App, r.App)
 	case r.Version < s.Version:
-		return fmt.Errorf("metrics: registry %d of %s comes after registry %d: it was rolled back, and is not taken", r.Version, r.App, s.Version)
+		return refuse("rolled-back", "metrics: registry %d of %s comes after registry %d: it was rolled back, and is not taken", r.Version, r.App, s.Version)
 	}
 	s.App, s.Version = r.App, r.Version
 	s.retire(listed)
@@ -166,12 +170,25 @@ func (s *state) agree(listed map[string]Metric, now time.Time) {
 	}
 }
 
+// fresh returns in words what is listed that the person has not agreed to.
+func (s *state) fresh(listed map[string]Metric) (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		if m := listed[name]; s.Agreed[name].To != m.hash() {
+			all = append(all, m.Says())
+		}
+	}
+	return all
+}
+
 // forget deletes every value and agreement.
 func (s *state) forget() {
 	s.Agreed, s.Ahead, s.First = map[string]agreement{}, nil, time.Time{}
 	s.leave()
 	for _, one := range s.Seasons {
 		one.Kept = nil
+	}
+	if s.Aside != nil {
+		s.Aside = &aside{Number: s.Aside.Number + 1, Registry: s.Aside.Registry, Windows: []window{}}
 	}
 }
 
@@ -210,15 +227,15 @@ func (m Metric) fits(v value) (value, error) {
 	switch m.Kind {
 	case "counter":
 		if v.N < 0 {
-			return value{}, fmt.Errorf("metrics: %s counts from 0 up, and not down", m.Name)
+			return value{}, refuse("outside-domain", "metrics: %s counts from 0 up, and not down", m.Name)
 		}
 	case "number":
 		if !plan.Finite(v.N) {
-			return value{}, fmt.Errorf("metrics: %s takes finite numbers", m.Name)
+			return value{}, refuse("outside-domain", "metrics: %s takes finite numbers", m.Name)
 		}
 	case "string":
 		if n := m.length(v.Text); n < 1 || n > m.Longest {
-			return value{}, fmt.Errorf("metrics: %s takes texts of 1 to %d characters of its alphabet, and this is none: it is not kept", m.Name, m.Longest)
+			return value{}, refuse("outside-domain", "metrics: %s takes texts of 1 to %d characters of its alphabet, and this is none: it is not kept", m.Name, m.Longest)
 		}
 	case "sequence":
 		if !slices.Contains(m.Steps, v.Text) {
@@ -231,7 +248,7 @@ func (m Metric) fits(v value) (value, error) {
 	default:
 		if !slices.Contains(m.Values, v.Text) {
 			v.Text = other
-			return v, fmt.Errorf("metrics: %s lists %d values, and this is none of them: it counts as another one", m.Name, len(m.Values))
+			return v, refuse("outside-domain", "metrics: %s lists %d values, and this is none of them: it counts as another one", m.Name, len(m.Values))
 		}
 	}
 	return v, nil

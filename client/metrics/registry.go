@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +69,16 @@ const (
 	other = "other"
 )
 
-var named = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+// named reports whether a name begins with a small letter, and has small letters, digits and one other character, 40 at most.
+// Regular expressions would be a twentieth of a page's module.
+func named(name string, other rune) bool {
+	for i, r := range name {
+		if small := r >= 'a' && r <= 'z'; !small && (i == 0 || !(r >= '0' && r <= '9') && r != other) {
+			return false
+		}
+	}
+	return len(name) >= 1 && len(name) <= 40
+}
 
 // Validate reports what is wrong with the metric, all of it.
 func (m Metric) Validate() error {
@@ -80,7 +88,7 @@ func (m Metric) Validate() error {
 			errs = append(errs, fmt.Errorf("metric %s: %s", plan.Quoted(m.Name), fmt.Sprintf(format, a...)))
 		}
 	}
-	require(named.MatchString(m.Name), "a name is of small letters, digits and _, begins with a letter and has at most 40 characters")
+	require(named(m.Name, '_'), "a name is of small letters, digits and _, begins with a letter and has at most 40 characters")
 	require(m.Name != "crowd", "the name crowd is taken: plans ask by it in which crowd a device is")
 	require(slices.Contains(ofKind, m.Kind), "kind must be one of %s", strings.Join(ofKind, ", "))
 	listed := m.Kind == "category" || m.Kind == "set"
@@ -319,7 +327,7 @@ type Registry struct {
 
 // Validate reports what is wrong with the registry.
 func (r Registry) Validate() error {
-	if !regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`).MatchString(r.App) || r.Version < 1 {
+	if !named(r.App, '-') || r.Version < 1 {
 		return errors.New("metrics: a registry names its app in small letters, digits and -, and has a version from 1 on")
 	}
 	for i, m := range r.Metrics {
@@ -389,10 +397,10 @@ func (r Registry) Sign(key ed25519.PrivateKey) ([]byte, error) {
 func Parse(text []byte, publishers plan.Publishers) (Registry, error) {
 	var s signedRegistry
 	if len(text) > maxBytes {
-		return s.Registry, fmt.Errorf("metrics: a registry of more than %d bytes", maxBytes)
+		return s.Registry, refuse("registry", "metrics: a registry of more than %d bytes", maxBytes)
 	}
 	if err := strictjson.JSON(text, &s); err != nil {
-		return Registry{}, fmt.Errorf("metrics: not a registry, as confetti metrics sign writes it: %w", err)
+		return Registry{}, refuse("registry", "metrics: not a registry, as confetti metrics sign writes it: %w", err)
 	}
 	if err := publishers.Know([]string{s.Publisher}); err != nil {
 		return Registry{}, fmt.Errorf("metrics: the registry is a stranger's: %w", err)
@@ -400,14 +408,14 @@ func Parse(text []byte, publishers plan.Publishers) (Registry, error) {
 	key, err := base64url.DecodeString(strings.TrimPrefix(s.Publisher, "ed25519:"))
 	signature, bad := base64url.DecodeString(s.Signature)
 	if err != nil || bad != nil || len(key) != ed25519.PublicKeySize {
-		return Registry{}, errors.New("metrics: the registry's publisher or signature is none")
+		return Registry{}, refuse("registry", "metrics: the registry's publisher or signature is none")
 	}
 	// The series of an unsigned text may hold what cannot be written again.
 	if err := s.Registry.Validate(); err != nil {
 		return Registry{}, err
 	}
 	if !ed25519.Verify(key, append([]byte(signing), encoded(s.Registry)...), signature) {
-		return Registry{}, errors.New("metrics: the registry was changed after its publisher signed it: sign it anew by confetti metrics sign")
+		return Registry{}, refuse("registry", "metrics: the registry was changed after its publisher signed it: sign it anew by confetti metrics sign")
 	}
 	return s.Registry, nil
 }

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,19 +13,21 @@ import (
 // maxSteps bounds the steps of a sequence.
 const maxSteps = 20
 
-var lasting = regexp.MustCompile(`^([1-9][0-9]{0,3})([hd])$`)
-
-// lasts returns how long a text such as "7d" or "12h" says; 0 of no such text.
+// lasts returns how long a text such as "7d" or "12h" says, of at most four digits; 0 of no such text.
 func lasts(text string) time.Duration {
-	m := lasting.FindStringSubmatch(text)
-	if m == nil {
+	hours := time.Duration(1)
+	digits, is := strings.CutSuffix(text, "h")
+	if !is {
+		hours = 24
+		if digits, is = strings.CutSuffix(text, "d"); !is {
+			return 0
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n > 9999 || strings.HasPrefix(digits, "0") {
 		return 0
 	}
-	n, _ := strconv.Atoi(m[1]) // of at most four digits
-	if m[2] == "d" {
-		n *= 24
-	}
-	return time.Duration(n) * time.Hour
+	return time.Duration(n) * hours * time.Hour
 }
 
 // shortest returns how long a period is at least.

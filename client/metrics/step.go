@@ -50,6 +50,9 @@ func (a *App) Step(ctx context.Context) (next time.Time, err error) {
 			}
 		}
 	}
+	if a.Aside {
+		errs = append(errs, a.lay(o, r, listed, now))
+	}
 	return next, errors.Join(errs...)
 }
 
@@ -84,9 +87,16 @@ func (a *App) keep() error {
 	}
 	taken, first := a.take(), a.takeFirst()
 	var back error
+	var written []string
+	if a.Aside {
+		written = []string{asideName} // where it stays, its number says that it was taken
+	}
 	err = a.change(o.Store, func(s *state) error {
+		if err := s.fold(o.Store, r, listed); err != nil {
+			return err
+		}
 		if now.Before(s.Seen.Add(-backwards)) {
-			back = fmt.Errorf("metrics: the device's clock shows %s, and showed %s before: it was set back; what was said is not said again", now.UTC().Format(time.RFC3339), s.Seen.UTC().Format(time.RFC3339))
+			back = refuse("clock-back", "metrics: the device's clock shows %s, and showed %s before: it was set back; what was said is not said again", now.UTC().Format(time.RFC3339), s.Seen.UTC().Format(time.RFC3339))
 		}
 		if len(s.Agreed) > 0 { // before, the device keeps nothing, not even when it was used
 			s.Seen = now.UTC()
@@ -112,7 +122,7 @@ func (a *App) keep() error {
 			}
 		}
 		return nil
-	})
+	}, written...)
 	if err != nil {
 		a.restore(taken)
 		a.restoreFirst(first)
@@ -253,7 +263,7 @@ func (a *App) settle(ctx context.Context, series Series, number int, now time.Ti
 		return time.Time{}, nil
 	}
 	if one.Study != of.Name() {
-		return time.Time{}, errors.New("the device has met another study of it, which was signed earlier: this one is not answered")
+		return time.Time{}, refuse("other-study", "the device has met another study of it, which was signed earlier: this one is not answered")
 	}
 	from, until := asked(series.Metrics[0].Every, number, one.Round)
 	if due := until.Add(one.Wait); now.Before(due) {

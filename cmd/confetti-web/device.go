@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/client/embed"
 )
 
-// device answers one plan in a page: each function takes one text of JSON and answers with a promise of one.
+// device answers one plan in a page.
 type device struct {
 	*embed.Device
 	store store
@@ -28,9 +28,14 @@ func open(s store, text string) (any, error) {
 		return nil, err
 	}
 	d := &device{opened, s}
-	functions := map[string]any{}
-	for name, f := range map[string]func(string) (any, error){"charge": d.charge, "report": d.report, "deliver": d.deliver, "ledger": d.ledger, "optOut": d.optOut} {
-		functions[name] = js.FuncOf(func(_ js.Value, args []js.Value) any {
+	return functions(map[string]func(string) (any, error){"charge": d.charge, "report": d.report, "deliver": d.deliver, "ledger": d.ledger, "optOut": d.optOut}), nil
+}
+
+// functions returns what JavaScript calls: each takes one text of JSON and answers with a promise of one.
+func functions(all map[string]func(string) (any, error)) map[string]any {
+	called := map[string]any{}
+	for name, f := range all {
+		called[name] = js.FuncOf(func(_ js.Value, args []js.Value) any {
 			return promise(func() (any, error) {
 				result, err := f(args[0].String())
 				if err != nil {
@@ -41,7 +46,7 @@ func open(s store, text string) (any, error) {
 			})
 		})
 	}
-	return functions, nil
+	return called
 }
 
 func (d *device) charge(string) (any, error) { return d.Asked(), nil }

@@ -3,7 +3,7 @@
 //   npx confetti-files public/confetti
 import { cpSync, mkdirSync } from "node:fs";
 
-const names = ["index.js", "worker.js", "device.js", "store.js", "wasm_exec.js", "confetti.wasm"];
+const names = ["index.js", "metrics.js", "worker.js", "device.js", "store.js", "wasm_exec.js", "confetti.wasm"];
 const [to, ...more] = process.argv.slice(2);
 if (!to || more.length > 0) {
   console.error("usage: confetti-files FOLDER");

@@ -98,7 +98,7 @@
 
 /** An error of the device. */
 export class DeviceError extends Error {
-  /** @param {string} message @param {Code} code */
+  /** @param {string} message @param {Code | import("./metrics.js").Refusal} code */
   constructor(message, code) {
     super(message);
     this.name = "DeviceError";

@@ -17,22 +17,19 @@
  * "strict"), and one worker at a time has the lock (Web Locks), which the browser gives back
  * when a worker dies.
  *
+ * The database is made by the first write: of somebody who has only been asked nothing is on the disk.
+ *
  * Under each name are its bytes in pieces, as they were appended: an append writes its own
  * piece and how long the whole is now, however much stands before it.
  * @param {string} name
  * @returns {Promise<Store>}
  */
 export async function database(name) {
-  // Without it a browser that is short of room may clear what was spent.
-  await navigator.storage?.persist?.().catch(() => false);
-  const opening = indexedDB.open(name, 2);
-  opening.onupgradeneeded = (event) => {
-    opening.result.createObjectStore("pieces"); // Uint8Array under [name, where it begins]
-    if (event.oldVersion === 0) opening.result.createObjectStore("kept"); // Kept under its name
-    else divide(/** @type {IDBTransaction} */ (opening.transaction));
-  };
-  const db = await settled(opening);
-  db.onversionchange = () => db.close();
+  /** @type {Promise<IDBDatabase> | undefined} */
+  let opening;
+  const opened = () => (opening ??= make(name));
+  // A browser that does not list its databases makes it at once.
+  const there = async () => opening !== undefined || !indexedDB.databases || (await indexedDB.databases()).some((one) => one.name === name);
 
   /**
    * Changes in one transaction; the promise is kept when it is on the disk.
@@ -40,7 +37,8 @@ export async function database(name) {
    * @param {(kept: IDBObjectStore, pieces: IDBObjectStore) => Promise<T> | T} change
    * @returns {Promise<T>}
    */
-  function write(change) {
+  async function write(change) {
+    const db = await opened();
     return new Promise((resolve, reject) => {
       const transaction = db.transaction(["kept", "pieces"], "readwrite", { durability: "strict" });
       /** @type {T} */
@@ -56,11 +54,12 @@ export async function database(name) {
       navigator.locks.request(`confetti:${name}`, () => new Promise((/** @type {(value?: unknown) => void} */ release) => resolve(() => release()))).catch(reject);
     }),
     async load(key) {
-      const all = db.transaction(["kept", "pieces"]);
+      if (!(await there())) return undefined;
+      const all = (await opened()).transaction(["kept", "pieces"]);
       const [found, pieces] = await Promise.all([settled(all.objectStore("kept").get(key)), settled(all.objectStore("pieces").getAll(from(key, 0)))]);
       return found && joined(pieces, found.bytes);
     },
-    append: (key, at, data) => write(async (kept, pieces) => {
+    append: async (key, at, data) => (await there()) && write(async (kept, pieces) => {
       /** @type {Kept | undefined} */
       const found = await settled(kept.get(key));
       if (!found) return false;
@@ -75,19 +74,42 @@ export async function database(name) {
       if (data.length) pieces.put(data, [key, 0]);
       kept.put(changed(data.length), key);
     }),
-    remove: (key) => write((kept, pieces) => {
-      pieces.delete(from(key, 0));
-      kept.delete(key);
-    }),
+    async remove(key) {
+      if (!(await there())) return;
+      await write((kept, pieces) => {
+        pieces.delete(from(key, 0));
+        kept.delete(key);
+      });
+    },
     async list() {
-      const all = db.transaction("kept").objectStore("kept");
+      if (!(await there())) return [];
+      const all = (await opened()).transaction("kept").objectStore("kept");
       const [keys, values] = await Promise.all([settled(all.getAllKeys()), settled(all.getAll())]);
       return keys.map((key, i) => /** @type {[string, number]} */ ([String(key), values[i].bytes]));
     },
     async stamp(key) {
-      return (await settled(db.transaction("kept").objectStore("kept").get(key)))?.change;
+      if (!(await there())) return undefined;
+      return (await settled((await opened()).transaction("kept").objectStore("kept").get(key)))?.change;
     },
   };
+}
+
+/**
+ * Opens the database, and makes it where there is none.
+ * @param {string} name
+ */
+async function make(name) {
+  // Without it a browser that is short of room may clear what was spent.
+  await navigator.storage?.persist?.().catch(() => false);
+  const opening = indexedDB.open(name, 2);
+  opening.onupgradeneeded = (event) => {
+    opening.result.createObjectStore("pieces"); // Uint8Array under [name, where it begins]
+    if (event.oldVersion === 0) opening.result.createObjectStore("kept"); // Kept under its name
+    else divide(/** @type {IDBTransaction} */ (opening.transaction));
+  };
+  const db = await settled(opening);
+  db.onversionchange = () => db.close();
+  return db;
 }
 
 /** What is known of a thing without its bytes. @typedef {{bytes: number, change: string}} Kept */

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/webmodule"
 )
 
-//go:embed index.js worker.js device.js store.js
+//go:embed index.js metrics.js worker.js device.js store.js
 var scripts embed.FS
 
 var client = module.Module{Scripts: scripts, Wasm: "confetti.wasm", Command: "github.com/confetti-dp/confetti/cmd/confetti-web"}

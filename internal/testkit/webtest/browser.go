@@ -86,14 +86,15 @@ func (m Tests) Run() int {
 	return m.M.Run()
 }
 
-// Browser returns Chromium with a profile that no other test has seen, or says loudly why it cannot.
-func Browser(t testing.TB) context.Context {
+// Browser returns Chromium with a profile that no other test has seen, or says loudly why it cannot. With more options it is a
+// browser of its own.
+func Browser(t testing.TB, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("drives a browser")
 	}
-	if !one.shared {
-		return started(t, t.TempDir(), t.Cleanup)
+	if !one.shared || len(more) > 0 {
+		return started(t, t.TempDir(), t.Cleanup, more...)
 	}
 	if one.context == nil {
 		profile, err := os.MkdirTemp("", "confetti-browser-*")
@@ -112,7 +113,7 @@ func Browser(t testing.TB) context.Context {
 }
 
 // started starts a browser with its profile in a folder, and says what ends it.
-func started(t testing.TB, profile string, ends func(func())) context.Context {
+func started(t testing.TB, profile string, ends func(func()), more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -125,6 +126,7 @@ func started(t testing.TB, profile string, ends func(func())) context.Context {
 		t.Skip("NO BROWSER: there is no chromium on this machine, so no page was looked at (apt-get install chromium)")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute))
+	options = append(options, more...)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	ends(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)

@@ -69,7 +69,7 @@ func (e edition) pages(ctx context.Context) error {
 			all = append(all, file{name: "package/" + name, mode: 0o644, text: text})
 		}
 	}
-	for _, name := range []string{"index.js", "worker.js", "device.js", "store.js", "files.mjs", "README.md"} {
+	for _, name := range []string{"index.js", "metrics.js", "worker.js", "device.js", "store.js", "files.mjs", "README.md"} {
 		add(name, filepath.Join("web/client", name))
 	}
 	add("LICENSE", "LICENSE")

@@ -586,7 +586,7 @@ export async function ask(plan: string, publishers: string[], bearer: string, dr
 	write("ask.ts", strings.Replace(program, "bearer, delay: 0", "bearer: 7", 1))
 	tsc(false)
 	do(true, filepath.Join(dir, "node_modules/.bin/confetti-files"), "public")
-	for _, name := range []string{"index.js", "worker.js", "device.js", "store.js", "wasm_exec.js", "confetti.wasm"} {
+	for _, name := range []string{"index.js", "metrics.js", "worker.js", "device.js", "store.js", "wasm_exec.js", "confetti.wasm"} {
 		a, err := os.ReadFile(filepath.Join(dir, "public", name))
 		b, missing := os.ReadFile(filepath.Join(dir, "node_modules/@confetti-dp/client", name))
 		if err != nil || missing != nil || !bytes.Equal(a, b) || len(a) == 0 {

@@ -23,6 +23,7 @@ type code struct {
 	Kotlin string `help:"The Kotlin file, called as the object in it; the registry is a resource of the app." type:"path" placeholder:"FILE"`
 	Swift  string `help:"The Swift file, called as the enum in it; the registry is a resource of its target." type:"path" placeholder:"FILE"`
 	Python string `help:"The Python file, in the folder of the registry, which it reads." type:"path" placeholder:"FILE"`
+	TS     string `help:"The TypeScript module, which has the registry in itself." name:"ts" type:"path" placeholder:"FILE"`
 	Check  bool   `help:"Write nothing, and fail where a file is of another registry: for CI."`
 }
 
@@ -33,7 +34,8 @@ may be. A file follows from the registry alone, so that everybody gets the same.
 Example:
   confetti metrics code --registry counts/confetti.registry.json --go counts/counts.go
   confetti metrics code --registry counts/confetti.registry.json --go counts/counts.go --check
-  confetti metrics code --registry counts/confetti.registry.json --kotlin app/src/main/kotlin/counts/Counts.kt`
+  confetti metrics code --registry counts/confetti.registry.json --kotlin app/src/main/kotlin/counts/Counts.kt
+  confetti metrics code --registry counts/confetti.registry.json --ts src/metrics.ts`
 }
 
 //go:embed code.go.tmpl
@@ -79,8 +81,8 @@ type generated struct {
 
 // made returns the files that were asked for.
 func (c code) made(f file, r metrics.Registry) (all []generated, err error) {
-	if c.Go == "" && c.Kotlin == "" && c.Swift == "" && c.Python == "" {
-		return nil, terminal.Usagef("no file is asked for: give --go, --kotlin, --swift or --python")
+	if c.Go == "" && c.Kotlin == "" && c.Swift == "" && c.Python == "" && c.TS == "" {
+		return nil, terminal.Usagef("no file is asked for: give --go, --kotlin, --swift, --python or --ts")
 	}
 	if c.Python != "" {
 		if filepath.Dir(c.Registry) != filepath.Dir(c.Python) {
@@ -114,6 +116,17 @@ func (c code) made(f file, r metrics.Registry) (all []generated, err error) {
 			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
 		}
 		all = append(all, generated{one.flag, one.path, text})
+	}
+	if c.TS != "" {
+		signed, err := atomicfile.Read(c.Registry)
+		if err != nil {
+			return nil, err
+		}
+		text, err := typescript(r, f.Publishers, signed)
+		if err != nil {
+			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
+		}
+		all = append(all, generated{"--ts", c.TS, text})
 	}
 	return all, nil
 }

@@ -127,8 +127,8 @@ func day(t *testing.T, text string) time.Time {
 	return at
 }
 
-// founded returns a team with keys, parties and services, of so many people.
-func founded(t *testing.T, people int, at time.Time) *team {
+// founded returns a team with keys, parties and services, of so many people, whose pages are of some origins.
+func founded(t *testing.T, people int, at time.Time, origins ...string) *team {
 	t.Helper()
 	x := &team{t: t, dir: t.TempDir(), network: network{}, clock: at}
 	sign := func(file string) relay.SignKey {
@@ -203,6 +203,7 @@ func founded(t *testing.T, people int, at time.Time) *team {
 		"hop.test":      {Name: "shuffler", Routes: x.hop.Routes(), Private: x.hop.Private(), Ready: x.hop.Ready, Status: x.hop.Status},
 		"analyzer.test": {Name: "analyzer", Routes: x.counts.Routes(), Ready: x.counts.Ready, Status: x.counts.Status},
 	} {
+		config.Origins = origins
 		server, err := serve.New(config)
 		x.must(err)
 		x.network[host] = server
