@@ -1,6 +1,8 @@
 package histogram_test
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -139,5 +141,35 @@ func TestFewOfManyAreTold(t *testing.T) {
 	}
 	if want := p.Question.Histogram.Attributes[0].Domain(); len(found) != want {
 		t.Errorf("%d cells of %d are told in a row", len(found), want)
+	}
+}
+
+// A question says how it tells what a device holds: k-ary response by the chance that it is told as it is, whose ratio to another cell's
+// is e^epsilon, and the others by each cell's. A twin that says "as it is" of a set would be caught.
+func TestChanceIsThatOfReports(t *testing.T) {
+	h := plan.Histogram{Attributes: []plan.Attribute{example.Drinks()}, Randomizer: plan.Randomizer{Name: "krr", Accounting: "exact"}}
+	p := example.Histogram(h)
+	p.Budget.Adjacency = "replacement"
+	p = example.Design(t, p)
+	q, err := histogram.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := float64(len(example.Drinks().Values))
+	if example.Drinks().Others {
+		cells++
+	}
+	var told float64
+	var of int
+	if n, err := fmt.Sscanf(q.Chance(0), "as it is with probability %g, otherwise one of %d at random", &told, &of); n != 2 || float64(of) != cells {
+		t.Fatalf("%v: %q", err, q.Chance(0))
+	}
+	e := math.Exp(p.Question.Histogram.Randomizer.Epsilon)
+	if want := (e - 1) / (e + cells - 1); math.Abs(told-want) > 6e-4 {
+		t.Errorf("it is told as it is with %v, and the law has %v", told, want)
+	}
+	h.Randomizer.Name = "one-hot"
+	if said := toldBy(t, h).Chance(0); !strings.HasPrefix(said, "each with probability ") {
+		t.Error(said)
 	}
 }
