@@ -249,3 +249,48 @@ func (x *team) show(name string, text []byte) {
 		x.must(os.WriteFile(filepath.Join(*monthTo, name), text, 0o644))
 	}
 }
+
+// Where quarters are declared each crowd has numbers of its own, through services, and a trend.
+func TestQuartersAreCountedApart(t *testing.T) {
+	const people = 64
+	x := founded(t, people, day(t, "2026-12-01"))
+	x.reviewed(strings.Replace(week, "minimum = 8\n", "minimum = 3\ncrowds = \"2 quarters\"\n", 1))
+	season := x.sign(1).Seasons[0]
+	apps := make([]*metrics.App, people)
+	for i := range apps {
+		apps[i] = x.installed(i)
+		x.at(day(t, []string{"2026-09-15", "2026-12-01"}[i%2])) // half of them have agreed for longer
+		x.must(apps[i].Consent(true))
+	}
+	for week := range 6 {
+		monday := day(t, "2026-12-07").AddDate(0, 0, 7*week)
+		x.at(monday.Add(2 * time.Hour))
+		x.conclude()
+		for _, days := range []int{3, 5} {
+			x.at(monday.AddDate(0, 0, days))
+			for i, app := range apps {
+				x.must(app.Record("theme", []string{"light", "dark"}[i%2]))
+				_, err := app.Step(t.Context())
+				x.must(err)
+			}
+		}
+	}
+	crowds := map[string]int{}
+	for i := range apps {
+		l := x.ledger(i)
+		if len(l.Entries) != 1 {
+			t.Fatalf("device %d has said %d answers", i, len(l.Entries))
+		}
+		crowds[l.Entries[0].CrowdName]++
+	}
+	if crowds[`crowd "before 2026-Q4"`] != people/2 || crowds[`crowd "2026-Q4 on"`] != people/2 {
+		t.Errorf("answers came in crowds: %v", crowds)
+	}
+	dir, released := x.fetched(season)
+	if released == 0 {
+		t.Fatal("nothing is released")
+	}
+	if says, _ := x.trend(dir, ""); !strings.Contains(says, "theme, before 2026-Q4: ") || !strings.Contains(says, "theme, 2026-Q4 on: ") {
+		t.Errorf("the trend of %d rounds says %s", released, says)
+	}
+}
