@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"io"
 	"maps"
@@ -53,8 +54,7 @@ func empty(t *testing.T) environment {
 	e := environment{t, filepath.Join(dir, "venv"), filepath.Join(dir, "work"), filepath.Join(dir, "venv", "bin", "python")}
 	out, err := exec.CommandContext(t.Context(), name, "-m", "venv", e.dir).CombinedOutput()
 	if err != nil {
-		without(t, "there is no Python here that makes environments: install Debian's python3-venv", err)
-		t.Log(string(out))
+		without(t, "there is no Python here that makes environments: install Debian's python3-venv", errors.Join(err, errors.New(string(out))))
 	}
 	if err := os.Mkdir(e.work, 0o755); err != nil {
 		t.Fatal(err)
