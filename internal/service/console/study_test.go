@@ -67,7 +67,7 @@ func TestALineIsOfOneValue(t *testing.T) {
 		t.Error("there is a line of whichever value leads")
 	}
 	_, csv := get(t, c, "/studies/"+study+"/trends.csv")
-	if rows := strings.Count(csv, "\n"); !strings.HasPrefix(csv, "metric,crowd,value,round,") || rows != 1+3*strings.Count(csv, ",1,") {
+	if rows := strings.Count(csv, "\n"); !strings.HasPrefix(csv, "metric,crowd,value,season,round,") || rows != 1+3*strings.Count(csv, ",1,1,") {
 		t.Errorf("the table has %d rows:\n%s", rows, csv)
 	}
 	_, text := get(t, c, "/studies/"+study+"/prometheus")
