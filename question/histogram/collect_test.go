@@ -1,9 +1,11 @@
 package histogram_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -67,4 +69,38 @@ func TestCompareCollect(t *testing.T) {
 	}
 	_, _, _, err = histogram.CompareCollect(example.Histogram(example.OneHot(example.Drinks())))
 	example.Mentions(t, err, "several attributes")
+}
+
+// A small crowd may have nobody whom chance asked for one of the attributes. Then nothing is known of it, and that is
+// said: no count is without error, and those that are consistent add up.
+func TestAnAttributeThatNobodyWasAskedFor(t *testing.T) {
+	h := plan.Histogram{Collect: "sample", Randomizer: plan.Randomizer{Name: "krr", Accounting: "exact"}}
+	for _, name := range []string{"a", "b"} {
+		h.Attributes = append(h.Attributes, plan.Attribute{Name: name, Kind: "categories", Size: 4})
+	}
+	p := example.Histogram(h)
+	p.Budget.Adjacency, p.Crowd.Minimum = "replacement", 1000
+	q := example.Runnable(t, example.Design(t, p)).Question
+	counts := tally.NewCounts(8, 1)
+	counts.N = []uint64{4, 3, 2, 1, 0, 0, 0, 0}
+	m, err := q.Learn([]tally.Crowd{{Tally: counts, Respondents: 10, Smallest: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range m.(*histogram.Model).Tables {
+		sum := 0.0
+		all, err := table.Consistent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range all {
+			sum += n
+			if v := table.Values[i]; !(v.StdErr > 0) {
+				t.Errorf("attribute %d, cell %d: %+v", table.Attribute, i, v)
+			}
+		}
+		if math.Abs(sum-10) > 1e-9 {
+			t.Errorf("attribute %d: counts of %v people", table.Attribute, sum)
+		}
+	}
 }

@@ -116,9 +116,15 @@ func (t *symbols) answered(counts []uint64) int {
 }
 
 // read: of those who were asked with probability share, T holders of a cell count
-// in place of T/share, which adds T (1-share)/share to the variance.
-func (t *symbols) read(counts []uint64, _ int, share float64) []estimate.Value {
+// in place of T/share, which adds T (1-share)/share to the variance. Where chance asked nobody, a cell may be anybody's.
+func (t *symbols) read(counts []uint64, respondents int, share float64) []estimate.Value {
 	values := make([]estimate.Value, t.size)
+	if t.answered(counts) == 0 && share < 1 {
+		for i := range values {
+			values[i].StdErr = math.Sqrt(float64(respondents) * (1 - share) / share)
+		}
+		return values
+	}
 	t.mechanism.EstimateAll(counts, t.answered(counts), values)
 	if share < 1 {
 		for i, v := range values {
