@@ -347,6 +347,9 @@ func (l Line) change(from, to int, each float64) *Change {
 	aLow, aHigh := a.sampled(each)
 	bLow, bHigh := b.sampled(each)
 	_, c.Low, c.High = estimate.Minus(a.Share, aLow, aHigh, b.Share, bLow, bHigh)
+	for _, end := range []*float64{&c.Low, &c.High, &c.NoiseLow, &c.NoiseHigh} {
+		*end = min(max(-1, *end), 1) // no share changes by more, so nothing true is cut off
+	}
 	return &c
 }
 

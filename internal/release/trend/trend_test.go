@@ -282,6 +282,15 @@ func TestATrendSaysWhatIsSure(t *testing.T) {
 	}
 }
 
+// A share of few people is known to no more than what a share can be: no change is said to be larger.
+func TestNoChangeIsLargerThanAShare(t *testing.T) {
+	l := Line{Points: []Point{{Round: 1, Share: 0.1, Low: -2, High: 1.8, respondents: 4}, {Round: 2, Share: 0.9, Low: -1.2, High: 3, respondents: 4}}}
+	c := l.change(1, 2, 0.95)
+	if *c != (Change{Since: 1, Low: -1, High: 1, NoiseLow: -1, NoiseHigh: 1}) {
+		t.Errorf("%+v", c)
+	}
+}
+
 // Ends of what is said are never nearer to each other than what was computed.
 func TestWhatIsSaidIsRoundedApart(t *testing.T) {
 	if got := between(0.03049, 0.08901); got != "3.0 to 9.0" {
