@@ -9,8 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -32,6 +34,28 @@ type shownValue struct {
 	Told   string `json:"told"`  // in words: by what chance
 }
 
+// String returns the season in words, a line for each metric that is kept.
+func (s Shown) String() string {
+	const day = "2 January 2006"
+	var b strings.Builder
+	fmt.Fprintf(&b, "season %s, asked of %s to %s\n", s.Season, s.From.Format(day), s.Until.AddDate(0, 0, -1).Format(day))
+	names, values := 0, 0
+	for _, k := range s.Kept {
+		names, values = max(names, utf8.RuneCountInString(k.Metric)), max(values, utf8.RuneCountInString(sanitize.Text(k.Value)))
+	}
+	for _, k := range s.Kept {
+		fmt.Fprintf(&b, "  %-*s  %-*s  %s\n", names, k.Metric, values, sanitize.Text(k.Value), sanitize.Text(k.Told))
+	}
+	said := map[string]string{
+		"comes": "nothing is kept yet", "counts": "nothing is said before its end", "silent": "nothing was said",
+		"waits": "the answer waits for its round, or to be sent", "said": "you said: " + s.Said,
+	}[s.State]
+	if s.State == "waits" && s.Said != "" {
+		said = "drawn, and to be sent: " + s.Said
+	}
+	return b.String() + "  " + sanitize.Text(said) + "\n"
+}
+
 // Show returns what a store keeps for the seasons of a registry, and what was said of them. It changes nothing, and draws no answer to
 // show: a second draw would be a second answer.
 func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
@@ -44,6 +68,13 @@ func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
 	}
 	l, err := client.ReadLedger(store)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	listed := map[string]Metric{}
+	for _, m := range r.Metrics {
+		listed[m.Name] = m
+	}
+	if err := s.fold(store, r, listed); err != nil { // into a copy, which is not kept
 		return nil, err
 	}
 	asks := map[string]Series{} // by the seasons' names; what is over has left the registry, and what was said of it stays
@@ -61,14 +92,14 @@ func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
 		}
 		shown := Shown{Season: name}
 		shown.From, shown.Until = asked(key, number, one.Round)
-		series, listed := asks[name]
+		series, has := asks[name]
 		at := slices.IndexFunc(l.Entries, func(e client.Entry) bool { return e.Study == one.Study })
 		switch {
 		case at >= 0 && l.Entries[at].Waiting():
 			shown.State, shown.Said = "waits", l.Entries[at].Said
 		case at >= 0:
 			shown.State, shown.Said = "said", l.Entries[at].Said
-		case one.Over || !listed || one.Study != series.study(number) || !now.Before(Times(key, number).Closes):
+		case one.Over || !has || one.Study != series.study(number) || !now.Before(Times(key, number).Closes):
 			shown.State = "silent"
 		case now.Before(shown.From):
 			shown.State = "comes"
@@ -76,7 +107,7 @@ func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
 			if shown.State = "counts"; !now.Before(shown.Until) {
 				shown.State = "waits"
 			}
-			if shown.Kept, err = s.shown(series, one.Kept, r, shown.From, shown.Until); err != nil {
+			if shown.Kept, err = s.shown(series, one.Kept, listed, shown.From, shown.Until); err != nil {
 				return nil, err
 			}
 		}
@@ -89,11 +120,7 @@ func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
 }
 
 // shown returns what is kept of each metric of a series, with its law.
-func (s *state) shown(series Series, kept map[string]value, r Registry, from, until time.Time) (all []shownValue, err error) {
-	listed := map[string]Metric{}
-	for _, m := range r.Metrics {
-		listed[m.Name] = m
-	}
+func (s *state) shown(series Series, kept map[string]value, listed map[string]Metric, from, until time.Time) (all []shownValue, err error) {
 	told, err := laws(series.Study.Plan, len(series.Metrics))
 	if err != nil {
 		return nil, err

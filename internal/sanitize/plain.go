@@ -1,6 +1,6 @@
 // Package sanitize writes out characters in words of others that command a terminal, hide text or turn it round.
-// Used by cmd/internal, cmd/confetti/internal and internal/service, wherever they show a title, a problem or a
-// status.
+// Used by client/metrics, cmd/internal, cmd/confetti/internal and internal/service, wherever they show a title, a
+// problem or a status.
 package sanitize
 
 import (

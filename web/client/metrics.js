@@ -28,6 +28,7 @@ import { database } from "./store.js";
  * @property {URL | string} [files] As of open.
  * @property {string} [integrity] As of open.
  * @property {(error: DeviceError) => void} [problem] Is told what fails in the background; it is tried again.
+ * @property {Element} [debug] Shows what is kept, how it would be said and what was said. For developers: what it shows is the person's.
  */
 
 /** A time in which calls of some metrics count. @typedef {{season: string, from: string, until: string, metrics: string[]}} Season */
@@ -135,6 +136,7 @@ export class Metrics {
     }
     this.#timer = Number(setInterval(() => void this.#tick(), second));
     void this.#tick();
+    await this.#background(() => this.#show());
     return this.#stop;
   };
 
@@ -179,6 +181,16 @@ export class Metrics {
    */
   record = async (name, value) => {
     if (this.#started) await this.#alone(() => this.#ask("record", { name, value }));
+  };
+
+  /**
+   * What is kept, how it would be said, and what was said, in words, for whoever debugs an app. It draws nothing.
+   * @returns {Promise<string>}
+   */
+  shown = async () => {
+    if (!this.#started) return "";
+    await this.#write();
+    return this.#ask("shown");
   };
 
   /** @param {string} name */
@@ -392,6 +404,7 @@ export class Metrics {
     await this.#read();
     this.#rests = 0;
     this.#channel?.postMessage("changed");
+    await this.#background(() => this.#show());
   }
 
   /**
@@ -415,7 +428,7 @@ export class Metrics {
   }
 
   async #load() {
-    const { files, problem, ...rest } = this.#options;
+    const { files, problem, debug, ...rest } = this.#options;
     const device = new Device(new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "confetti" }));
     try {
       await device.ask("count", { ...rest, ...this.#declared, files: new URL("./", files ? new URL(files, location.href) : import.meta.url).href });
@@ -431,6 +444,11 @@ export class Metrics {
     clearTimeout(this.#idle);
     this.#device?.then((device) => device.close(), () => {});
     this.#device = undefined;
+  }
+
+  /** Shows what is kept where a developer has asked for it. */
+  async #show() {
+    if (this.#options.debug && this.#started) this.#options.debug.textContent = await this.shown();
   }
 
   /** @param {() => Promise<void>} f */

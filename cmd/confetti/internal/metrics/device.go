@@ -2,9 +2,7 @@ package metrics
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/confetti-dp/confetti/client"
@@ -60,31 +58,9 @@ func (c device) Run(std terminal.Streams) error {
 		return err
 	}
 	for _, s := range all {
-		if err := writeShown(std.Out, s); err != nil {
+		if _, err := fmt.Fprint(std.Out, s); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeShown writes a season for people.
-func writeShown(out io.Writer, s metrics.Shown) error {
-	const day = "2 January 2006"
-	fmt.Fprintf(out, "season %s, asked of %s to %s\n", s.Season, s.From.Format(day), s.Until.AddDate(0, 0, -1).Format(day))
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, k := range s.Kept {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", k.Metric, sanitize.Text(k.Value), sanitize.Text(k.Told))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	said := map[string]string{
-		"comes": "  nothing is kept yet", "counts": "  nothing is said before its end", "silent": "  nothing was said",
-		"waits": "  the answer waits for its round, or to be sent", "said": "  you said: " + s.Said,
-	}[s.State]
-	if s.State == "waits" && s.Said != "" {
-		said = "  drawn, and to be sent: " + s.Said
-	}
-	_, err := fmt.Fprintln(out, sanitize.Text(said))
-	return err
 }

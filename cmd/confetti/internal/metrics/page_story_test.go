@@ -269,6 +269,12 @@ func TestAPageCountsFromDeclarationToRetirement(t *testing.T) {
 		t.Errorf("to count, the module was loaded %d times", n-before)
 	}
 	t.Logf("a call of a page takes %s ns", s.js(`const began = performance.now(); for (let i = 0; i < 1e6; i++) counts.exportUsed.add(); return Math.round(performance.now() - began);`))
+	s.visit(from.Add(2 * time.Hour))
+	for _, want := range []string{"season week/12, asked of ", "theme ", "dark", "one of 3 metrics is drawn; if this one, then as it is with probability", "nothing is said before its end"} {
+		if got := s.js(`return await counts.it.shown();`); !strings.Contains(got, want) || strings.Contains(got, "you said") {
+			t.Errorf("what is shown to debug lacks %q: %s", want, got)
+		}
+	}
 
 	// Its answer is due.
 	for week := 1; !begins.AddDate(0, 0, 7*week).After(until); week++ {
@@ -289,6 +295,10 @@ func TestAPageCountsFromDeclarationToRetirement(t *testing.T) {
 		}
 		s.visit(at)
 		s.until(`(await kept("metrics")).aside.next !== ` + next)
+	}
+	s.visit(s.now().Add(2 * time.Hour))
+	if got := s.js(`return await counts.it.shown();`); !strings.Contains(got, "you said: ") {
+		t.Errorf("after its answer it shows %s", got)
 	}
 	s.at(until.AddDate(0, 0, 3))
 	for _, app := range devices {
