@@ -21,7 +21,7 @@ type Document struct {
 // Validate refuses what a release's sections may not hold, and a document
 // without a title.
 func (d Document) Validate() error {
-	v := validator{worded: true}
+	v := validator{worded: true, named: true}
 	v.finite(reflect.ValueOf(d), "")
 	v.require(strings.TrimSpace(d.Title) != "", "title", "is empty")
 	v.sections(d.Sections, "sections")
