@@ -29,12 +29,12 @@ var bars = map[string]int{
 	// a queue, over 448,000 lines of others, 5,150 (31); tables, their releases and pages 2,350 (32); seals, curves and fixed keys
 	// 950 (33); relays, metrics and what a device tells 2,230 (31 to 33); strings 2,450, tables 3,500, experiments 2,650 (34), a counter of days 1,250 (35), the log's
 	// own tree 570 (31); and 2,000 fewer elsewhere (30).
-	"lines of the product": 155539,
+	"lines of the product": 155571,
 
 	"lines a device compiles":                 23543, // asked: 24,800
-	"lines of a histogram app":                35621, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
-	"lines a verifier of every kind compiles": 50471, // asked: 42,000; what strings, tables and experiments say is recomputed in 4,900 (34)
-	"lines of a histogram's verifier":         28448, // asked by nobody: what is left where one kind is linked
+	"lines of a histogram app":                35627, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
+	"lines a verifier of every kind compiles": 50477, // asked: 42,000; what strings, tables and experiments say is recomputed in 4,900 (34)
+	"lines of a histogram's verifier":         28454, // asked by nobody: what is left where one kind is linked
 	"lines a mixing party compiles":           27930, // asked by nobody: with a journal of our own in the place of 179,000 of others (31)
 	"lines an aggregator compiles":            26579, // asked by nobody: with shelves in the place of SQL over 448,000 of others (31)
 
