@@ -274,17 +274,19 @@ func TestThePackageForPython(t *testing.T) {
 	}
 }
 
-// takes installs what a file lists, from an index.
+// takes installs what a file lists, from an index. A download that is cut off is begun again, twice.
 func (e environment) takes(list string) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return err
 	}
-	out, err := e.run([]string{"HOME=" + home}, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r", list)
-	if err != nil {
+	for tries := 0; ; tries++ {
+		out, err := e.run([]string{"HOME=" + home}, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "-r", list)
+		if err == nil || tries == 2 {
+			return err
+		}
 		e.t.Log(out)
 	}
-	return err
 }
 
 var update = flag.Bool("update", false, "keep what the notebooks print")
