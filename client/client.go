@@ -201,7 +201,7 @@ func (c *Client) Report(ctx context.Context, v question.Value) error {
 	return errors.Join(unfit, err)
 }
 
-// OutOfDomainError says that the plan has no room for a value, and that what the plan says stands in its place.
+// OutOfDomainError reports a value outside the plan's domain; the value that the plan names was said in its place.
 type OutOfDomainError = question.OutOfDomainError
 
 // Unfit returns why the plan has no room for the value of the last Answer, a

@@ -2,7 +2,7 @@ package client
 
 import "errors"
 
-// coded says what its error says, and has a code that a program may branch on: one of docs/embedding.md.
+// coded wraps an error and gives it a code that a program may branch on, one of docs/embedding.md.
 type coded struct {
 	error
 	code string

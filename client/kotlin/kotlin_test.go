@@ -344,7 +344,7 @@ func (k kotlin) counts() {
 	}
 	out := k.run("count")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if got := strings.Join(lines[:min(6, len(lines))], " "); got != "[] OLD true true true true" || !strings.Contains(out, "export_used={n=3.0}") {
+	if got := strings.Join(lines[:min(6, len(lines))], " "); got != "[] OLD true true true true" || !strings.Contains(out, "export_used    2-4 ") {
 		t.Errorf("it says %s", out)
 	}
 	values := read().Seasons[name].Kept

@@ -177,7 +177,7 @@ func (a *App) Record(name string, v any) error {
 	return refuse("wrong-type", "metrics: %s: a %T is no value of a metric: give a whole number, a number or a text", plan.Quoted(name), v)
 }
 
-// texts are the kinds that take one.
+// texts lists the kinds that take a text.
 var texts = []string{"category", "set", "string", "sequence", "experiment"}
 
 // count adds a value to what is pending. Strict reports too that the app is not open.

@@ -16,10 +16,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
-// asideName is what calls are kept under that were made where this package was not loaded.
+// asideName names the store's entry for calls that were made while this package was not loaded.
 const asideName = "counted"
 
-// aside says what may be written down without this package, and until when: the writer knows no rule.
+// aside tells a writer that knows no rule what it may write down without this package, and until when.
 type aside struct {
 	Number   int               `json:"number"`        // of the calls that are taken next; those of an earlier number were taken
 	Registry string            `json:"registry"`      // the SHA-256 of its text and the publishers
@@ -31,7 +31,7 @@ type aside struct {
 	Fresh    []string          `json:"fresh"`         // in words, what the person has not agreed to
 }
 
-// window is a time in which calls of some metrics count.
+// window bounds the time in which calls of some metrics count.
 type window struct {
 	Season  string    `json:"season,omitempty"`
 	From    time.Time `json:"from"`
@@ -39,7 +39,7 @@ type window struct {
 	Metrics []string  `json:"metrics"`
 }
 
-// counted is what was written down.
+// counted keeps the calls that were written down.
 type counted struct {
 	Number int                         `json:"number"`
 	Calls  map[string]map[string][]run `json:"calls"` // as they came, by season and metric
@@ -48,13 +48,13 @@ type counted struct {
 	First  map[string]bool             `json:"first"` // experiments that showed their first arm, and had drawn none
 }
 
-// run is so many equal calls, one after the other.
+// run counts equal calls, one after the other.
 type run struct {
 	Value any `json:"value"` // a number or a text
 	Times int `json:"times"`
 }
 
-// timed is one step of a sequence.
+// timed keeps one step of a sequence with its time.
 type timed struct {
 	Value string    `json:"value"`
 	At    time.Time `json:"at"`

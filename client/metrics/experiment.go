@@ -100,9 +100,9 @@ func (a *App) Arm(name string) (string, error) {
 		a.shown(name)
 		return "", errClosed
 	case !listed:
-		return "", fmt.Errorf("metrics: %s is no metric of %s", plan.Quoted(name), a.registry.App)
+		return "", refuse("unknown-metric", "metrics: %s is no metric of %s", plan.Quoted(name), a.registry.App)
 	case m.Kind != "experiment":
-		return "", fmt.Errorf("metrics: %s is a %s, and has no arms", name, m.Kind)
+		return "", refuse("wrong-type", "metrics: %s is a %s, and has no arms", name, m.Kind)
 	}
 	now := a.options.Now()
 	drawn, some := a.arms[name]

@@ -34,8 +34,23 @@ type shownValue struct {
 	Told   string `json:"told"`  // in words: by what chance
 }
 
-// String returns the season in words, a line for each metric that is kept.
-func (s Shown) String() string {
+// Showing lists seasons as a device has them, in the order of time.
+type Showing []Shown
+
+// String returns the seasons in words.
+func (all Showing) String() string {
+	if len(all) == 0 {
+		return "nothing is kept: nobody has agreed, or no season has begun since\n"
+	}
+	text := ""
+	for _, s := range all {
+		text += s.words()
+	}
+	return text
+}
+
+// words returns the season in words, a line for each metric that is kept.
+func (s Shown) words() string {
 	const day = "2 January 2006"
 	var b strings.Builder
 	fmt.Fprintf(&b, "season %s, asked of %s to %s\n", s.Season, s.From.Format(day), s.Until.AddDate(0, 0, -1).Format(day))
@@ -58,7 +73,7 @@ func (s Shown) String() string {
 
 // Show returns what a store keeps for the seasons of a registry, and what was said of them. It changes nothing, and draws no answer to
 // show: a second draw would be a second answer.
-func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
+func Show(store client.Store, r Registry, now time.Time) (Showing, error) {
 	if some, err := kept(store); err != nil || !some {
 		return nil, err
 	}
@@ -83,7 +98,7 @@ func Show(store client.Store, r Registry, now time.Time) ([]Shown, error) {
 			asks[id(series, number)] = series
 		}
 	}
-	var all []Shown
+	var all Showing
 	for name, one := range s.Seasons {
 		key, text, _ := strings.Cut(name, "/")
 		number, err := strconv.Atoi(text[strings.LastIndex(text, "/")+1:])

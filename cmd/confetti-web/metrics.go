@@ -5,11 +5,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/client/embed"
-	"github.com/confetti-dp/confetti/plan"
 )
 
 // count opens an app whose calls metrics.js writes down.
@@ -65,25 +63,8 @@ func count(s store, text string) (any, error) {
 			}
 			return step()
 		},
-		"shown": func(string) (any, error) { return shown(app, s) },
+		"show": func(string) (any, error) { return embed.Show(app, s) },
 	}), nil
-}
-
-// shown returns in words what is kept, by what law it would be told, and what was said.
-func shown(app *metrics.App, s store) (string, error) {
-	r, err := metrics.Parse(app.Registry, plan.Trust(app.Publishers...))
-	if err != nil {
-		return "", err
-	}
-	all, err := metrics.Show(s, r, time.Now())
-	if err == nil && len(all) == 0 {
-		return "nothing is kept: nobody has agreed, or no season has begun since\n", nil
-	}
-	text := ""
-	for _, one := range all {
-		text += one.String()
-	}
-	return text, err
 }
 
 // value returns what JavaScript gave, with whole numbers as such.

@@ -4,10 +4,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"time"
 
@@ -113,11 +111,5 @@ func (a *app) step(ctx context.Context) (any, error) {
 	return told, nil
 }
 
-// show returns what is kept on the device, as it is there.
-func (a *app) show() (any, error) {
-	text, err := a.store.Load("metrics")
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = []byte("null"), nil
-	}
-	return map[string]json.RawMessage{"kept": text}, err
-}
+// show returns the seasons as the device has them.
+func (a *app) show() (any, error) { return embed.Show(a.App, a.store) }

@@ -190,7 +190,7 @@ export class Metrics {
   shown = async () => {
     if (!this.#started) return "";
     await this.#write();
-    return this.#ask("shown");
+    return (await this.#ask("show")).words;
   };
 
   /** @param {string} name */

@@ -70,9 +70,9 @@ class App:
         """Answer what is due, and return when to come again."""
         return _time(_library.ask_within(timeout, "metrics_step", self._number)["next"])
 
-    def show(self) -> Any:
-        """Return what the device keeps, for the person."""
-        return _library.ask("metrics_show", self._number)["kept"]
+    def show(self) -> str:
+        """Return in words what the device keeps, by what law it would be told, and what was said."""
+        return str(_library.ask("metrics_show", self._number)["words"])
 
 
 class _Metric:

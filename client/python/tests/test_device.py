@@ -210,15 +210,14 @@ class TestMetrics(Case):
         for code, name, value in (("unknown-metric", "exports", 1), ("wrong-type", "theme", 3), ("outside-domain", "theme", "purple"), ("wrong-type", "export_used", "often"), ("wrong-type", "export_used", float("nan"))):
             with self.assertRaises(confetti.ConfettiError) as caught:
                 c.app.record(name, value)
-            self.assertIn(caught.exception.code, (code, "wrong-type"))  # the library knows one code for all of them
+            self.assertEqual(caught.exception.code, code)
         c.app.record("theme", "light")
         self.assertIsNotNone(c.app.step())
         c.app.stop()
         self.assertTrue(folder.exists())
         c.theme.set("dark")  # it has ended: nothing is counted
         self.start()
-        kept = json.dumps(c.app.show())
-        self.assertNotIn("purple", kept)
+        self.assertNotIn("purple", c.app.show())
         c.consent(False)
         c.app.stop()
         self.assertNotIn('"light"', "".join(p.read_text(errors="replace") for p in folder.rglob("*") if p.is_file() and p.name.startswith("metrics")))

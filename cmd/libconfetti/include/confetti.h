@@ -55,7 +55,7 @@ char *confetti_metrics_new(uint64_t metrics); /* {"new": [what the person has no
 char *confetti_metrics_record(uint64_t metrics, const char *name, const char *value);
 char *confetti_metrics_arm(uint64_t metrics, const char *name);   /* {"arm"}: what an experiment shows */
 char *confetti_metrics_step(uint64_t metrics, uint64_t call);     /* answers what is due. {"next": when to come again, "why": what failed} */
-char *confetti_metrics_show(uint64_t metrics);                    /* {"kept": what the device keeps of its periods} */
+char *confetti_metrics_show(uint64_t metrics);                    /* {"seasons", "words": what is kept, its law, what was said} */
 void confetti_metrics_close(uint64_t metrics);                    /* keeps what was counted */
 
 #ifdef __cplusplus

@@ -40,7 +40,7 @@ func (c device) Run(std terminal.Streams) error {
 		return terminal.Usagef("there is no %s yet: sign one with confetti metrics sign", c.Signed)
 	}
 	off := os.Getenv("CI") != "" || os.Getenv(client.Off) != ""
-	var all []metrics.Shown
+	var all metrics.Showing
 	if !off {
 		if all, err = metrics.Show(native.Folder{Path: c.Folder}, r, of.today()); err != nil {
 			return err
@@ -53,14 +53,6 @@ func (c device) Run(std terminal.Streams) error {
 		_, err := fmt.Fprintf(std.Out, "%s  switched off here: nothing is kept or said\n", sanitize.Text(r.App))
 		return err
 	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintf(std.Out, "%s  nothing is kept: nobody has agreed, or no season has begun since\n", sanitize.Text(r.App))
-		return err
-	}
-	for _, s := range all {
-		if _, err := fmt.Fprint(std.Out, s); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = fmt.Fprint(std.Out, all)
+	return err
 }

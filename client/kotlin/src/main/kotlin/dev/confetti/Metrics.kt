@@ -31,8 +31,8 @@ class Metrics(private val registry: () -> String, private val publishers: List<S
     /** Answers what is due, and returns when to come again. It waits for the network. */
     fun step(call: Call? = null): Instant = Instant.parse(C.take(C.lib.confetti_metrics_step(id, call?.id ?: 0))["next"] as String)
 
-    /** What the device keeps of its periods, for a debug view. */
-    fun show(): Any? = C.take(C.lib.confetti_metrics_show(id))["kept"]
+    /** What the device keeps, by what law it would be told, and what was said, in words for a debug view. */
+    fun show(): String = C.take(C.lib.confetti_metrics_show(id))["words"] as String
 
     /** Counts by name, and says what is wrong: for scripts. */
     fun record(name: String, value: Any) { C.take(C.lib.confetti_metrics_record(id, name, Json.write(value))) }
