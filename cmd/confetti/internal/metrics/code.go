@@ -81,52 +81,38 @@ type generated struct {
 
 // made returns the files that were asked for.
 func (c code) made(f file, r metrics.Registry) (all []generated, err error) {
-	if c.Go == "" && c.Kotlin == "" && c.Swift == "" && c.Python == "" && c.TS == "" {
-		return nil, terminal.Usagef("no file is asked for: give --go, --kotlin, --swift, --python or --ts")
-	}
-	if c.Python != "" {
-		if filepath.Dir(c.Registry) != filepath.Dir(c.Python) {
-			return nil, terminal.Usagef("--python and --registry lie in one folder: the module reads the registry")
-		}
-		text, err := generatePython(r, f.Publishers, filepath.Base(c.Registry))
-		if err != nil {
-			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
-		}
-		all = append(all, generated{"--python", c.Python, text})
-	}
-	if c.Go != "" {
-		if filepath.Dir(c.Registry) != filepath.Dir(c.Go) {
-			return nil, terminal.Usagef("--go and --registry lie in one folder: the package embeds the registry")
-		}
-		text, err := generate(r, f.Publishers, filepath.Base(filepath.Dir(c.Go)), filepath.Base(c.Registry))
-		if err != nil {
-			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
-		}
-		all = append(all, generated{"--go", c.Go, text})
-	}
-	for _, one := range []struct {
-		phone
-		path, flag, resource string
-	}{{kotlin, c.Kotlin, "--kotlin", "/" + filepath.Base(c.Registry)}, {swift, c.Swift, "--swift", filepath.Base(c.Registry)}} {
-		if one.path == "" {
+	folder, registry := filepath.Dir(c.Registry), filepath.Base(c.Registry)
+	for _, l := range []struct {
+		flag, path string
+		beside     bool // the code finds the registry in its own folder
+		generate   func() ([]byte, error)
+	}{
+		{"--go", c.Go, true, func() ([]byte, error) { return generate(r, f.Publishers, filepath.Base(folder), registry) }},
+		{"--kotlin", c.Kotlin, false, func() ([]byte, error) { return kotlin.generate(r, f.Publishers, c.Kotlin, "/"+registry) }},
+		{"--swift", c.Swift, false, func() ([]byte, error) { return swift.generate(r, f.Publishers, c.Swift, registry) }},
+		{"--python", c.Python, true, func() ([]byte, error) { return generatePython(r, f.Publishers, registry) }},
+		{"--ts", c.TS, false, func() ([]byte, error) {
+			signed, err := atomicfile.Read(c.Registry)
+			if err != nil {
+				return nil, err
+			}
+			return typescript(r, f.Publishers, signed)
+		}},
+	} {
+		if l.path == "" {
 			continue
 		}
-		text, err := one.generate(r, f.Publishers, one.path, one.resource)
+		if l.beside && filepath.Dir(l.path) != folder {
+			return nil, terminal.Usagef("%s and --registry lie in one folder: the code reads the registry", l.flag)
+		}
+		text, err := l.generate()
 		if err != nil {
 			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
 		}
-		all = append(all, generated{one.flag, one.path, text})
+		all = append(all, generated{l.flag, l.path, text})
 	}
-	if c.TS != "" {
-		signed, err := atomicfile.Read(c.Registry)
-		if err != nil {
-			return nil, err
-		}
-		text, err := typescript(r, f.Publishers, signed)
-		if err != nil {
-			return nil, terminal.Usage(fmt.Errorf("%s: %w", c.File, err))
-		}
-		all = append(all, generated{"--ts", c.TS, text})
+	if len(all) == 0 {
+		return nil, terminal.Usagef("no file is asked for: give --go, --kotlin, --swift, --python or --ts")
 	}
 	return all, nil
 }
