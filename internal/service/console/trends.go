@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/confetti-dp/confetti/internal/release/results"
@@ -193,20 +192,14 @@ func (a *reader) followed(ctx context.Context, all []analyzerd.Plan) (rounds []t
 		return nil, nil, context.Cause(ctx)
 	}
 	for i, p := range all {
-		one := trend.Round{Number: p.Round}
+		one := trend.Round{Number: p.Round, Missing: p.Missing()}
 		one.Times.Closes = p.Closes
-		switch w := p.Withdrawal; {
-		case w != nil:
-			one.Missing = fmt.Sprintf("withdrawn on %s: %s", w.At.UTC().Format("2 January 2006"), w.Reason)
-		case p.State == analyzerd.Released:
-			one = read[i].Round
-			if read[i].apart != "" && !slices.Contains(apart, read[i].apart) {
+		if read[i] != nil {
+			if one = read[i].Round; read[i].apart != "" && !slices.Contains(apart, read[i].apart) {
 				apart = append(apart, read[i].apart)
 			}
-		case p.State == analyzerd.Open || p.State == analyzerd.Closed:
-			continue
-		default:
-			one.Missing = strings.TrimSuffix(fmt.Sprintf("%s: %s", p.State, p.Reason), ": ")
+		} else if one.Missing == "" {
+			continue // it is not decided yet
 		}
 		rounds = append(rounds, one)
 	}

@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/trend"
@@ -107,7 +106,7 @@ func readRounds(dir string) (of Study, rounds []trend.Round, err error) {
 			return of, nil, fmt.Errorf("%s is a round of another study than the others in %s", folder, dir)
 		}
 		if i := slices.IndexFunc(states, func(p progress.Plan) bool { return p.Plan == signed.Plan.Name() }); i >= 0 && states[i].Withdrawal != nil {
-			one = withdrawn(one, states[i].Withdrawal.At, states[i].Withdrawal.Reason)
+			one = trend.Round{Number: one.Number, Times: one.Times, Missing: states[i].Missing()}
 		}
 		rounds = append(rounds, one)
 	}
@@ -116,23 +115,14 @@ func readRounds(dir string) (of Study, rounds []trend.Round, err error) {
 	}
 	for _, p := range states {
 		has := slices.ContainsFunc(rounds, func(r trend.Round) bool { return r.Number == p.Round })
-		if has || p.Study != of.Name || p.State == progress.Open || p.State == progress.Closed {
-			continue
+		if why := p.Missing(); !has && p.Study == of.Name && why != "" {
+			rounds = append(rounds, trend.Round{Number: p.Round, Times: plan.Times{Closes: p.Closes}, Missing: why})
 		}
-		one := trend.Round{Number: p.Round, Times: plan.Times{Closes: p.Closes}, Missing: fmt.Sprintf("%s: %s", p.Standing(), p.Reason)}
-		if p.Withdrawal != nil {
-			one = withdrawn(one, p.Withdrawal.At, p.Withdrawal.Reason)
-		}
-		rounds = append(rounds, one)
 	}
 	if rounds, err = trend.Filled(rounds); err != nil {
 		return of, nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return of, rounds, nil
-}
-
-func withdrawn(r trend.Round, at time.Time, reason string) trend.Round {
-	return trend.Round{Number: r.Number, Times: r.Times, Missing: fmt.Sprintf("withdrawn on %s: %s", at.UTC().Format("2 January 2006"), reason)}
 }
 
 // readStates reads what the analyzer said of the rounds, nothing where nobody asked it.

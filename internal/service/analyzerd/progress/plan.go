@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/wire"
@@ -52,6 +53,17 @@ type Withdrawal struct {
 	Publisher string    `json:"publisher"`
 	At        time.Time `json:"at"`
 	Reason    string    `json:"reason"`
+}
+
+// Missing returns why a decided plan has no numbers that stand; "" where it has some, or is not decided yet.
+func (p Plan) Missing() string {
+	switch {
+	case p.Withdrawal != nil:
+		return fmt.Sprintf("withdrawn on %s: %s", p.Withdrawal.At.UTC().Format("2 January 2006"), p.Withdrawal.Reason)
+	case p.State == Open || p.State == Closed || p.State == Released:
+		return ""
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s", p.State, p.Reason), ": ")
 }
 
 // Standing returns the state that people are told: of a plan that was withdrawn that, whatever was
