@@ -49,7 +49,7 @@ type asked struct {
 	tail  float64
 }
 
-// told holds what came of it.
+// told keeps a domination, or the error in its place.
 type told struct {
 	d   Domination
 	err error
