@@ -27,12 +27,11 @@ func count(s store, text string) (any, error) {
 	if err := app.Open(with); err != nil {
 		return nil, err
 	}
-	step := func() (any, error) {
-		_, err := app.Step(context.Background())
-		return nil, err
-	}
 	return functions(map[string]func(string) (any, error){
-		"visit": func(string) (any, error) { return step() },
+		"visit": func(string) (any, error) {
+			_, err := app.Step(context.Background())
+			return nil, err
+		},
 		"consent": func(text string) (any, error) {
 			var said struct {
 				Agreed bool     `json:"agreed"`
@@ -44,10 +43,7 @@ func count(s store, text string) (any, error) {
 			for _, name := range said.First {
 				_, _ = app.Arm(name)
 			}
-			if err := app.Consent(said.Agreed); err != nil {
-				return nil, err
-			}
-			return step()
+			return nil, app.Consent(said.Agreed)
 		},
 		"fresh": func(string) (any, error) { return app.New() },
 		"record": func(text string) (any, error) {
@@ -58,10 +54,7 @@ func count(s store, text string) (any, error) {
 			if err := embed.Read([]byte(text), &call); err != nil {
 				return nil, err
 			}
-			if err := app.Record(call.Name, value(call.Value)); err != nil {
-				return nil, err
-			}
-			return step()
+			return nil, app.Record(call.Name, value(call.Value))
 		},
 		"show": func(string) (any, error) { return embed.Show(app, s) },
 	}), nil

@@ -145,7 +145,10 @@ export class Metrics {
     const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode([this.#declared.registry, ...this.#declared.publishers].join("\n"))));
     this.#hash = Array.from(sum, (b) => b.toString(16).padStart(2, "0")).join("");
     await this.#read();
-    if (this.#aside && !this.#accepted) await this.#visit();
+    if (this.#aside && !this.#accepted) {
+      await this.#ask("fresh"); // which fails where the registry is refused
+      await this.#background(() => this.#visit());
+    }
   }
 
   /**
@@ -160,6 +163,7 @@ export class Metrics {
       else this.#drop();
       await this.#ask("consent", { agreed, first: [...this.#first] });
       this.#first.clear();
+      await this.#background(() => this.#ask("visit"));
     });
   };
 
@@ -180,7 +184,11 @@ export class Metrics {
    * @param {string | number} value
    */
   record = async (name, value) => {
-    if (this.#started) await this.#alone(() => this.#ask("record", { name, value }));
+    if (!this.#started) return;
+    await this.#alone(async () => {
+      await this.#ask("record", { name, value });
+      await this.#background(() => this.#ask("visit"));
+    });
   };
 
   /**
@@ -285,6 +293,7 @@ export class Metrics {
   #drop() {
     for (const windows of this.#windows.values()) for (const w of windows) w.runs = [];
     this.#steps.clear();
+    this.#shown.clear();
   }
 
   /** Reads what the module says. What was called stays where it still counts. */
@@ -352,6 +361,7 @@ export class Metrics {
           w.runs = [];
         }
       }
+      if (taken.length + this.#first.size + this.#shown.size === 0 && ![...stepped.keys()].some((name) => this.#stepping.has(name))) return; // after a no nothing is made
       await store.replace(counted, new TextEncoder().encode(JSON.stringify(all)));
       this.#first.clear();
     } catch (error) {

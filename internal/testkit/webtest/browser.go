@@ -160,7 +160,11 @@ func Open(t testing.TB, ctx context.Context, screen Screen, options ...chromedp.
 		defer b.mu.Unlock()
 		switch e := event.(type) {
 		case *runtime.EventExceptionThrown:
-			b.faults = append(b.faults, fmt.Sprintf("exception: %+v", *e.ExceptionDetails))
+			said := ""
+			if e.ExceptionDetails.Exception != nil {
+				said = e.ExceptionDetails.Exception.Description
+			}
+			b.faults = append(b.faults, fmt.Sprintf("exception: %s: %+v", said, *e.ExceptionDetails))
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
 				b.faults = append(b.faults, fmt.Sprintf("console: %s", e.Args[0].Value))
