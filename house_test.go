@@ -23,13 +23,13 @@ import (
 var bars = map[string]int{
 	"root folders":    15,  // asked: 15
 	"public packages": 23,  // asked: 22; strings, tables and experiments are kinds of their own (34), client/metrics is a counter of days (35)
-	"exported names":  495, // asked: 500
+	"exported names":  496, // asked: 500
 
 	// Asked: 103,000. It was 121,499 at 6636e48b, when the lab had left. Since then, by packages: storage in the place of SQL and
 	// a queue, over 448,000 lines of others, 5,150 (31); tables, their releases and pages 2,350 (32); seals, curves and fixed keys
 	// 950 (33); relays, metrics and what a device tells 2,230 (31 to 33); strings 2,450, tables 3,500, experiments 2,650 (34), a counter of days 1,250 (35), the log's
 	// own tree 570 (31); and 2,000 fewer elsewhere (30).
-	"lines of the product": 155571,
+	"lines of the product": 155560,
 
 	"lines a device compiles":                 23543, // asked: 24,800
 	"lines of a histogram app":                35627, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
