@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,9 @@ type site struct {
 	web  string // the folder of the tree
 	page *httptest.Server
 	tab  *webtest.Tab
+
+	gone   atomic.Bool  // the services answer nobody
+	missed atomic.Int32 // requests meanwhile
 
 	mu     sync.Mutex
 	module []byte // metrics.js
@@ -105,6 +109,11 @@ func opened(t *testing.T, people int, at time.Time) *site {
 	s.team = founded(t, people, at, s.page.URL)
 	services := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, there := s.network[r.Host]
+		if s.gone.Load() {
+			s.missed.Add(1)
+			http.Error(w, "for now", http.StatusServiceUnavailable)
+			return
+		}
 		if !there {
 			http.Error(w, "nobody", http.StatusNotFound)
 			return
@@ -288,13 +297,24 @@ func TestAPageCountsFromDeclarationToRetirement(t *testing.T) {
 		if visits == 4 {
 			t.Fatalf("the page does not answer: %+v; %q", s.kept(), s.tab.Found())
 		}
-		next := s.js(`return (await kept("metrics")).aside.next;`)
-		at := s.kept().Aside.Next.Add(time.Second)
-		if now := s.now(); at.Before(now) {
-			at = now
+		due := func() time.Time {
+			if at := s.kept().Aside.Next.Add(time.Second); at.After(s.now()) {
+				return at
+			}
+			return s.now()
 		}
-		s.visit(at)
+		s.gone.Store(true) // a page starts, and keeps a yes, while nobody can be reached
+		s.visit(due())
+		if got := s.js(`return await counts.consent(true);`); strings.Contains(got, "code") {
+			t.Errorf("a yes while nobody can be reached: %s", got)
+		}
+		s.gone.Store(false)
+		next := s.js(`return (await kept("metrics")).aside.next;`)
+		s.visit(due())
 		s.until(`(await kept("metrics")).aside.next !== ` + next)
+	}
+	if s.missed.Load() == 0 {
+		t.Error("nobody was asked while nobody could be reached")
 	}
 	s.visit(s.now().Add(2 * time.Hour))
 	if got := s.js(`return await counts.it.shown();`); !strings.Contains(got, "you said: ") {
@@ -371,7 +391,7 @@ func TestAPageCountsFromDeclarationToRetirement(t *testing.T) {
 		t.Errorf("after a no the browser keeps %s", got)
 	}
 	for _, fault := range s.tab.Found() {
-		if !strings.Contains(fault, "404") && !strings.Contains(fault, "clock-back") { // of the clock that was set back above the app is told
+		if !strings.Contains(fault, "404") && !strings.Contains(fault, "clock-back") && !strings.Contains(fault, "503") && !strings.Contains(fault, "origin") { // what the page was told of above
 			t.Error(fault)
 		}
 	}
