@@ -24,11 +24,14 @@ func Library(t *testing.T, root, dir string, changes ...string) string {
 		t.Skip("NO C COMPILER: there is no cc on this machine, so the C library was not built (apt-get install gcc libc6-dev)")
 	}
 	file := filepath.Join(dir, "libconfetti.so")
-	args := append([]string{"build", "-trimpath", "-tags=libconfetti", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file}, changes...)
+	args := append([]string{"build", "-trimpath", "-tags=libconfetti", "-buildmode=c-shared", "-ldflags=-s -w -extldflags=-Wl,-soname,libconfetti.so.1", "-o", file}, changes...)
 	build := exec.CommandContext(t.Context(), "go", append(args, "./cmd/libconfetti")...)
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.Symlink("libconfetti.so", file+".1"); err != nil { // by which a program that is linked with it looks for it
+		t.Fatal(err)
 	}
 	return file
 }

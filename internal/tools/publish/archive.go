@@ -24,6 +24,7 @@ type file struct {
 	mode  int64
 	owner int
 	text  []byte
+	link  string // what it leads to, in its own folder, in the place of a text
 }
 
 func (f file) folder() bool { return strings.HasSuffix(f.name, "/") }
@@ -51,6 +52,8 @@ func tarred(at time.Time, all []file) ([]byte, error) {
 		h := &tar.Header{Name: f.name, Mode: f.mode, Uid: f.owner, Gid: f.owner, ModTime: at, Size: int64(len(f.text)), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 		if f.folder() {
 			h.Typeflag = tar.TypeDir
+		} else if f.link != "" {
+			h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, f.link, 0o777
 		}
 		if err := w.WriteHeader(h); err != nil {
 			return nil, err

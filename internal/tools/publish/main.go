@@ -1,5 +1,5 @@
 // Command publish makes everything of a version, and uploads nothing: archives of the programs, packages for Debian and
-// RPM, images, a formula, packages for Python and for pages, a bill of materials and sums. Used by those who publish programs.
+// RPM, images, a formula, packages for C, for Python and for pages, a bill of materials and sums. Used by those who publish programs.
 //
 //	npm ci --prefix web --ignore-scripts
 //	go run ./internal/tools/publish v0.1.0 out/v0.1.0
@@ -119,7 +119,7 @@ func run(ctx context.Context, version, out string, platforms []string, certifica
 		name string
 		do   func(context.Context) error
 	}{
-		{"browser modules", e.modules}, {"programs", e.build}, {"C library", e.libraries}, {"packages for Python", e.wheels}, {"package for pages", e.pages}, {"archives", e.archives}, {"packages", e.packages}, {"images", e.images},
+		{"browser modules", e.modules}, {"programs", e.build}, {"C library", e.libraries}, {"packages for Python", e.wheels}, {"package for pages", e.pages}, {"archives", e.archives}, {"archive for C", e.cArchives}, {"packages", e.packages}, {"images", e.images},
 		{"formula", e.formula}, {"bill of materials", e.bill}, {"sums", e.sums},
 	} {
 		begun := time.Now()

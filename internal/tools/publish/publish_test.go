@@ -112,9 +112,9 @@ func needs(t *testing.T, names ...string) {
 	for _, name := range names {
 		if _, err := exec.LookPath(name); err != nil {
 			if os.Getenv("CONFETTI_PACKAGES") == "require" {
-				t.Fatalf("there is no %s here: install Debian's packages dpkg, rpm, rpm2cpio and cpio", name)
+				t.Fatalf("there is no %s here: install Debian's packages dpkg, rpm, rpm2cpio, cpio and pkg-config", name)
 			}
-			t.Skipf("there is no %s here: install Debian's packages dpkg, rpm, rpm2cpio and cpio", name)
+			t.Skipf("there is no %s here: install Debian's packages dpkg, rpm, rpm2cpio, cpio and pkg-config", name)
 		}
 	}
 }
@@ -136,6 +136,8 @@ func unpack(t *testing.T, text []byte, dir string) {
 		to := filepath.Join(dir, h.Name)
 		if h.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(to, 0o755)
+		} else if h.Typeflag == tar.TypeSymlink {
+			err = os.Symlink(h.Linkname, to)
 		} else if text, failed := io.ReadAll(r); failed != nil {
 			err = failed
 		} else {
@@ -170,7 +172,12 @@ func TestTwoMakingsAreTheSame(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(e.out, e.client()), []byte("a package\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, step := range []func(context.Context) error{e.archives, e.packages, e.images, e.formula, e.sums} {
+		for _, name := range []string{library, static} {
+			if err := os.WriteFile(filepath.Join(e.folder(native), name), []byte("a library\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, step := range []func(context.Context) error{e.archives, e.cArchives, e.packages, e.images, e.formula, e.sums} {
 			if err := step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +195,11 @@ func TestTwoMakingsAreTheSame(t *testing.T) {
 			all[i][entry.Name()] = string(text)
 		}
 	}
-	if len(all[0]) != 6+2*2*len(packs)+len(roles)+3 {
+	forC := 0
+	if native.linked() {
+		forC = 1
+	}
+	if len(all[0]) != 6+forC+2*2*len(packs)+len(roles)+3 {
 		t.Errorf("%d files are made", len(all[0]))
 	}
 	for name, text := range all[0] {

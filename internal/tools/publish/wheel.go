@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,29 +19,6 @@ import (
 
 // python is where the sources of the package for Python lie.
 const python = "client/python"
-
-// library is what a device in Python calls, in the folder of the platform's programs.
-const library = "libconfetti.so"
-
-// linked reports whether the C library is made for a platform: a compiler makes it of its own alone.
-func (t target) linked() bool { return t == native && t.os == "linux" }
-
-// libraries makes the C library.
-func (e edition) libraries(ctx context.Context) error {
-	for _, t := range e.targets {
-		if !t.linked() {
-			continue
-		}
-		if _, err := exec.LookPath("cc"); err != nil {
-			return errors.New("there is no C compiler here, which makes the library that a device in Python calls: install gcc and libc6-dev")
-		}
-		if _, err := e.tool(ctx, []string{"CGO_ENABLED=1"}, "go", "build", "-trimpath", "-buildvcs=false", "-tags=libconfetti", "-buildmode=c-shared",
-			"-ldflags=-s -w -extldflags=-Wl,-soname,libconfetti.so.1", "-o", filepath.Join(e.folder(t), library), "./cmd/libconfetti"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // wheels writes a package for Python a platform, by the specification of binary distributions alone.
 func (e edition) wheels(context.Context) error {
