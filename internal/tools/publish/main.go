@@ -1,5 +1,5 @@
-// Command publish makes everything of a version, and uploads nothing: archives of the programs, packages for Debian and
-// RPM, images, a formula, packages for C, for Python and for pages, a bill of materials and sums. Used by those who publish programs.
+// Command publish makes everything of a version, and uploads nothing: archives of programs and of the C library, packages of
+// Debian, RPM, Python and pages, images, a formula, a bill of materials and sums. Used by those who publish programs.
 //
 //	npm ci --prefix web --ignore-scripts
 //	go run ./internal/tools/publish v0.1.0 out/v0.1.0
