@@ -368,7 +368,7 @@ func (o Options) permits(signed plan.Signed) (p Policy, instances []int, err err
 			return p, nil, err
 		}
 	}
-	instances, err = p.permits(signed)
+	instances, err = p.permits(signed, o.Operators)
 	return p, instances, err
 }
 

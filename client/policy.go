@@ -24,14 +24,54 @@ var (
 	ErrClosed     = errors.New("client: refused: the collection is over: ask for the address of the next one")
 )
 
+// notAllowed is the code of a plan that the policy, or the respondent by whom they trust, leaves no way for.
+const notAllowed = "not-allowed"
+
 // Policy is what the administrator of a device allows, whatever its user agreed
 // to and a program asks for. The zero Policy allows everything; a policy never
 // opts anybody in.
 type Policy struct {
 	Off        bool
 	Publishers struct{ Allow, Deny []string } // public keys; an empty Allow lets all but Deny pass
-	Operators  struct{ Deny []string }        // names: nothing goes through an instance that one of them has a hop in
+	Operators  Operators                      // beside the respondent's own: both must hold
 	Caps       *Caps                          // beside the program's own: both must hold
+}
+
+// Operators are names of those that an instance, or the pair of aggregators, is chosen by. The zero
+// Operators choose all alike. Which instance an answer went through is public: the choice must not
+// depend on the answer.
+type Operators struct {
+	Deny   []string `json:"deny,omitempty"`   // nothing goes through an instance that one of them has a hop in
+	Trust  []string `json:"trust,omitempty"`  // an answer goes only through an instance that one of them has a hop in; empty: through any
+	Prefer []string `json:"prefer,omitempty"` // of the instances that are left, those that one of them has a hop in, if there are any
+}
+
+// allow returns those of the instances that nobody denied has a hop in, and somebody trusted.
+func (o Operators) allow(ways [][]plan.Party, instances []int) (left []int) {
+	for _, i := range instances {
+		if !among(ways[i], o.Deny) && (len(o.Trust) == 0 || among(ways[i], o.Trust)) {
+			left = append(left, i)
+		}
+	}
+	return left
+}
+
+// prefer returns those of the instances that somebody preferred has a hop in, or all.
+func (o Operators) prefer(ways [][]plan.Party, instances []int) (left []int) {
+	for _, i := range instances {
+		if among(ways[i], o.Prefer) {
+			left = append(left, i)
+		}
+	}
+	if len(left) == 0 {
+		return instances
+	}
+	return left
+}
+
+// among reports whether one of the parties has one of the names.
+func among(parties []plan.Party, names []string) bool {
+	return slices.ContainsFunc(parties, func(h plan.Party) bool { return slices.Contains(names, h.Operator) })
 }
 
 // Validate refuses caps that would not do what they seem to.
@@ -47,27 +87,36 @@ func (c Caps) Validate() error {
 	return nil
 }
 
-// permits says why the administrator does not allow a plan of the publisher, and
-// which instances are left.
-func (p Policy) permits(signed plan.Signed) (instances []int, err error) {
+// permits says why the administrator, or the respondent by what they trust, does not allow a plan,
+// and which instances are left.
+func (p Policy) permits(signed plan.Signed, respondent Operators) (instances []int, err error) {
 	if p.Off {
 		return nil, ErrOff
 	}
 	denied := func(key string) bool { return slices.Contains(p.Publishers.Deny, key) }
 	allowed := func(key string) bool { return slices.Contains(p.Publishers.Allow, key) }
 	if signers := signed.Signers(); slices.ContainsFunc(signers, denied) || len(p.Publishers.Allow) > 0 && !slices.ContainsFunc(signers, allowed) {
-		return nil, fmt.Errorf("client: refused: the device's policy does not allow plans of %s", strings.Join(signers, " and "))
+		return nil, as(notAllowed, fmt.Errorf("client: refused: the device's policy does not allow plans of %s", strings.Join(signers, " and ")))
 	}
 	ways := signed.Plan.Route.Ways()
-	for i, parties := range ways {
-		if !slices.ContainsFunc(parties, func(h plan.Party) bool { return slices.Contains(p.Operators.Deny, h.Operator) }) {
-			instances = append(instances, i)
-		}
+	all := make([]int, len(ways))
+	for i := range all {
+		all[i] = i
 	}
-	if len(instances) == 0 || signed.Plan.Route.Spreads() && len(instances) < len(ways) {
-		return nil, errors.New("client: refused: the device's policy denies an operator that every report of this plan goes through")
+	instances = p.Operators.allow(ways, all)
+	left := respondent.allow(ways, instances)
+	lacks := func(instances []int) bool {
+		return len(instances) == 0 || signed.Plan.Route.Spreads() && len(instances) < len(ways)
 	}
-	return instances, nil
+	switch {
+	case lacks(instances):
+		return nil, as(notAllowed, errors.New("client: refused: the device's policy denies or does not trust the operators that every report of this plan goes through"))
+	case lacks(left):
+		return nil, as(notAllowed, errors.New("client: refused: every report of this plan goes through operators that the respondent denies, or among whom is none that the respondent trusts"))
+	case signed.Plan.Route.Spreads():
+		return left, nil // a part goes through each
+	}
+	return p.Operators.prefer(ways, respondent.prefer(ways, left)), nil
 }
 
 // Consent records that the respondent opts in or out. A device starts opted out.

@@ -1,10 +1,13 @@
 package client_test
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,8 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/client/policy"
 	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 func policyFile(t *testing.T, text string) string {
@@ -40,6 +45,7 @@ func TestPolicyDecides(t *testing.T) {
 		"denied":          fmt.Sprintf(`{"publishers": {"deny": [%q]}}`, publisher),
 		"not allowed":     `{"publishers": {"allow": ["ed25519:other"]}}`,
 		"every way there": `{"operators": {"deny": ["North", "South", "West"]}}`,
+		"nobody trusted":  `{"operators": {"trust": ["East"]}}`,
 	} {
 		if _, err := client.Open(sign(p), under(text)); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%s: %v", name, err)
@@ -64,6 +70,72 @@ func TestPolicyDecides(t *testing.T) {
 			t.Fatalf("went through instance %d", i)
 		}
 		s.reset()
+	}
+}
+
+// Respondents choose among instances by whom they trust, within what the policy leaves.
+func TestOperatorsChooseTheInstance(t *testing.T) {
+	p, _ := sample(t, "rr", 4, 2)
+	for i, operators := range [][]string{{"North", "Press"}, {"South", "Press"}, {"West", "Union"}, {"East", "Union"}} {
+		p.Route.Mix.Instances[i].Hops = nil
+		for _, name := range operators {
+			p.Route.Mix.Instances[i].Hops = append(p.Route.Mix.Instances[i].Hops, plan.Party{Operator: name})
+		}
+	}
+	if _, err := simulate.NewKeys(&p); err != nil {
+		t.Fatal(err)
+	}
+	s := newService(t, &p, false)
+	spread := p
+	for name, c := range map[string]struct {
+		policy     string
+		respondent client.Operators
+		among      []int // nil: refused
+	}{
+		"all alike":               {`{}`, client.Operators{}, []int{0, 1, 2, 3}},
+		"trusted":                 {`{}`, client.Operators{Trust: []string{"Union", "Press"}, Deny: []string{"North"}}, []int{1, 2, 3}},
+		"one hop of two":          {`{}`, client.Operators{Trust: []string{"East"}}, []int{3}},
+		"preferred":               {`{}`, client.Operators{Prefer: []string{"Union"}}, []int{2, 3}},
+		"preferred, not trusted":  {`{}`, client.Operators{Trust: []string{"Press"}, Prefer: []string{"Union"}}, []int{0, 1}},
+		"preferred and denied":    {`{"operators": {"deny": ["West", "East"]}}`, client.Operators{Prefer: []string{"Union"}}, []int{0, 1}},
+		"both trust":              {`{"operators": {"trust": ["Press"]}}`, client.Operators{Trust: []string{"North", "East"}}, []int{0}},
+		"both prefer":             {`{"operators": {"prefer": ["North"]}}`, client.Operators{Prefer: []string{"Press"}}, []int{0}},
+		"they trust nobody alike": {`{"operators": {"trust": ["Press"]}}`, client.Operators{Trust: []string{"Union"}}, nil},
+		"denied by both":          {`{"operators": {"deny": ["Press"]}}`, client.Operators{Deny: []string{"Union"}}, nil},
+	} {
+		came := map[int]int{}
+		for range 10 * max(1, len(c.among)) { // each of m at least once, but with probability m (1-1/m)^(10 m) <= m e^-10
+			o := device(t, s)
+			o.Policy, o.Operators = policy.File(policyFile(t, c.policy)), c.respondent
+			open, err := client.Open(sign(p), o)
+			if c.among == nil {
+				if coded, is := errors.AsType[interface {
+					error
+					Code() string
+				}](err); !is || coded.Code() != "not-allowed" || !strings.Contains(err.Error(), "respondent denies") {
+					t.Errorf("%s: %v", name, err)
+				}
+				break
+			}
+			if err == nil {
+				err = open.Report(t.Context(), value(0))
+			}
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			came[ledger(t, o).Entries[0].Parts[0].Instance]++
+			s.reset()
+		}
+		if got := slices.Sorted(maps.Keys(came)); !slices.Equal(got, c.among) {
+			t.Errorf("%s: through %v, want all of %v", name, came, c.among)
+		}
+	}
+	// A part of each report goes through every instance of a plan that spreads.
+	spread.Route.Mix.Spread = plan.SpreadAll
+	o := device(t, s)
+	o.Operators = client.Operators{Trust: []string{"Press"}}
+	if _, err := client.Open(sign(spread), o); err == nil || !strings.Contains(err.Error(), "respondent") {
+		t.Errorf("a plan that spreads: %v", err)
 	}
 }
 

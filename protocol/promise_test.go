@@ -38,6 +38,29 @@ func TestDesignMeetsTheBudgetAndWastesLittle(t *testing.T) {
 	}
 }
 
+// Respondents who choose among instances, however unevenly, are promised what a single instance promises: each batch has
+// the plan's smallest crowd by itself.
+func TestAnUnevenChoiceOfInstancesCostsNothing(t *testing.T) {
+	p := example.Design(t, example.Density("rr"))
+	one, err := example.Runnable(t, p).Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mix := *p.Route.Mix
+	mix.Instances = append([]plan.Instance{{Hops: []plan.Party{{Operator: "Elsewhere", Key: mix.Instances[0].Hops[0].Key}}}}, mix.Instances...)
+	p.Route.Mix = &mix
+	several, err := example.Runnable(t, p).Promise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if several.Shuffled != one.Shuffled {
+		t.Errorf("%v, and of one instance %v", several.Shuffled, one.Shuffled)
+	}
+	if who := several.Statements[len(several.Statements)-1].Who; !strings.Contains(who, "however unevenly respondents choose") {
+		t.Errorf("it is not said: %q", who)
+	}
+}
+
 func TestDesignIsTheSameOnEveryMachine(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, bitsum := range plan.Bitsums {

@@ -298,6 +298,7 @@ func TestEveryCodeInC(t *testing.T) {
 	expect("publisher", p.ask("open", place("a"), options(t, text, map[string]any{"publishers": []string{"ed25519:" + strings.Repeat("A", 43)}})))
 	expect("promise", p.ask("open", place("a"), options(t, "{}", nil)))
 	expect("promise", p.ask("open", place("a"), options(t, signed(drinks(t, f.URL, func(p *plan.Plan) { p.Budget.Epsilon /= 2 })), nil)))
+	expect("not-allowed", p.ask("open", place("a"), options(t, text, map[string]any{"operators": map[string]any{"trust": []string{"nobody"}}})))
 	expect("closed", p.ask("report", p.opened(agreed("over"), options(t, signed(drinks(t, f.URL, func(p *plan.Plan) { p.Times.Closes = time.Now().UTC().Add(-time.Hour).Truncate(time.Second) })), nil)), `{"drink":"tea"}`))
 	expect("unreachable", p.ask("open", place("a"), options(t, "https://127.0.0.1:1"+wire.PlanPath([32]byte{1}), nil)))
 	expect("certificate", p.ask("open", place("a"), options(t, address, nil)))

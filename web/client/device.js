@@ -37,10 +37,10 @@ export function device(prepare) {
  * @param {Record<string, any>} options
  * @returns {Promise<Functions>}
  */
-async function start(call, module, store, { plan, registry, publishers, bearer, delay, wait, caps, program }) {
+async function start(call, module, store, { plan, registry, publishers, bearer, delay, wait, caps, operators, program }) {
   const realm = /** @type {any} */ (globalThis);
   const go = new realm.Go();
   void go.run(await WebAssembly.instantiate(module, go.importObject)); // until the worker ends
-  if (call === "count") return realm.confettiMetrics(store, JSON.stringify({ registry, publishers, bearer, delay, caps, program }));
-  return realm.confettiDevice(store, JSON.stringify({ plan, publishers, bearer, delay, wait, caps, program }));
+  if (call === "count") return realm.confettiMetrics(store, JSON.stringify({ registry, publishers, bearer, delay, caps, operators, program }));
+  return realm.confettiDevice(store, JSON.stringify({ plan, publishers, bearer, delay, wait, caps, operators, program }));
 }

@@ -10,6 +10,7 @@
  * @property {number} [delay] The longest that an answer waits here after its tokens were asked for, in seconds; 0: none, for trials. An hour where it is not given and tokens are taken.
  * @property {number} [wait] How long report and deliver wait for delays and try again, in seconds; 0 where it is not given.
  * @property {Caps} [caps] What may be spent; epsilon 20 at delta 0.001 a plan, and in all plans of 30 days, where it is not given.
+ * @property {Operators} [operators] Whom the respondent trusts to mix or to add; all alike, where it is not given.
  * @property {string} [store] Name of the database; one respondent's. "confetti" where it is not given.
  * @property {URL | string} [files] The folder of confetti.wasm and wasm_exec.js; that of this file where it is not given.
  * @property {string} [integrity] SHA-256 of confetti.wasm, as "sha256-...": another one does not run. It pins nothing else.
@@ -23,6 +24,13 @@
  */
 
 /** @typedef {{plan: Cap, window: Cap, days: number}} Caps One plan, and all plans within so many days. */
+
+/**
+ * @typedef {object} Operators Names, by which an instance is chosen. Which one an answer went through is public.
+ * @property {string[]} [deny] Nothing goes through an instance that one of them has a hop in.
+ * @property {string[]} [trust] An answer goes only through an instance that one of them has a hop in.
+ * @property {string[]} [prefer] Of the instances that are left, those that one of them has a hop in, if there are any.
+ */
 
 /**
  * @typedef {object} Charge Under replacement, one person's answer exchanged for any other; or of the label alone.
@@ -91,6 +99,7 @@
  * | "outside-domain"
  * | "clock-back"
  * | "other-study"
+ * | "not-allowed"
  * | "bug"
  * | "failed"
  * )} Code

@@ -24,6 +24,7 @@ import { database } from "./store.js";
  * @property {string} [bearer] Who the respondent is to the token issuer.
  * @property {number} [delay] As of open.
  * @property {import("./index.js").Caps} [caps] As of open.
+ * @property {import("./index.js").Operators} [operators] As of open.
  * @property {string} [store] Name of the database, as of open: a ledger and its caps are of one store. Each app of an origin needs one of its own.
  * @property {URL | string} [files] As of open.
  * @property {string} [integrity] As of open.

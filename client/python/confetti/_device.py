@@ -105,12 +105,13 @@ class Device:
         self.close()
 
 
-def open(plan: str, *, publishers: Sequence[str], store: Store, bearer: Optional[str] = None, roots: Optional[str] = None, delay: Optional[float] = None, wait: Optional[float] = None, caps: Optional[Mapping[str, Any]] = None, timeout: float = 30.0) -> Device:
+def open(plan: str, *, publishers: Sequence[str], store: Store, bearer: Optional[str] = None, roots: Optional[str] = None, delay: Optional[float] = None, wait: Optional[float] = None, caps: Optional[Mapping[str, Any]] = None, operators: Optional[Mapping[str, Sequence[str]]] = None, timeout: float = 30.0) -> Device:
     """Check a plan, by its address or its text, and prepare to answer it.
 
-    Times are in seconds. roots is a file of certificates, or its text; without it the system's are trusted.
+    Times are in seconds. roots is a file of certificates, or its text; without it the system's are trusted. operators are names that an instance is
+    chosen by: {"deny": [...], "trust": [...], "prefer": [...]}. Which instance an answer went through is public.
     """
-    options = {"plan": plan, "publishers": list(publishers), "bearer": bearer, "roots": roots, "delay": delay, "wait": wait, "caps": caps, "program": "Python"}
+    options = {"plan": plan, "publishers": list(publishers), "bearer": bearer, "roots": roots, "delay": delay, "wait": wait, "caps": caps, "operators": operators, "program": "Python"}
     return Device(_library.ask_within(timeout, "open", _library.place(store.folder), _library.text(options)))
 
 

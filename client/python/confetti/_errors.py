@@ -35,6 +35,7 @@ Code = Literal[
     "outside-domain",
     "clock-back",
     "other-study",
+    "not-allowed",
     "bug",
     "failed",
     "usage",

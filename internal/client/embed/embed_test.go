@@ -205,6 +205,7 @@ func TestEachErrorHasItsCode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}, nil, taken))
+	expect("nobody trusted", "not-allowed", open(func(o *Options) { o.Operators.Trust = []string{"nobody"} }, nil, taken))
 	_, err := Ledger(folder(t, false))
 	expect("an empty place", "nothing-kept", err)
 

@@ -14,12 +14,13 @@ import (
 
 // Options are what every device is opened with. What it keeps in and sends by is its program's.
 type Options struct {
-	Plan       string   `json:"plan"` // an address, or the text of a signed plan
-	Publishers []string `json:"publishers"`
-	Bearer     string   `json:"bearer"`
-	Delay      *float64 `json:"delay"` // seconds; 0: none
-	Wait       float64  `json:"wait"`  // seconds
-	Program    string   `json:"program"`
+	Plan       string           `json:"plan"` // an address, or the text of a signed plan
+	Publishers []string         `json:"publishers"`
+	Bearer     string           `json:"bearer"`
+	Delay      *float64         `json:"delay"` // seconds; 0: none
+	Wait       float64          `json:"wait"`  // seconds
+	Program    string           `json:"program"`
+	Operators  client.Operators `json:"operators"`
 	Caps       *struct {
 		Plan   client.Cap `json:"plan"`
 		Window client.Cap `json:"window"`
@@ -38,7 +39,7 @@ func Read(text []byte, into any) error {
 
 // Client returns the options as a device takes them.
 func (o Options) Client(s client.Store, t client.Transport) (client.Options, error) {
-	c := client.Options{Publishers: plan.Trust(o.Publishers...), Store: s, Transport: t, Bearer: o.Bearer, Wait: seconds(o.Wait), Program: o.Program}
+	c := client.Options{Publishers: plan.Trust(o.Publishers...), Store: s, Transport: t, Bearer: o.Bearer, Wait: seconds(o.Wait), Program: o.Program, Operators: o.Operators}
 	if len(o.Publishers) == 0 {
 		return c, &Error{BadOptions, errors.New("no publisher is trusted: give the keys of those whose plans this app answers")}
 	}

@@ -29,7 +29,7 @@ const maxBytes = 1 << 20
 //	{
 //	  "off": false,
 //	  "publishers": {"allow": ["ed25519:..."], "deny": []},
-//	  "operators": {"deny": ["North"]},
+//	  "operators": {"deny": ["North"], "trust": ["South", "East"], "prefer": ["South"]},
 //	  "caps": {"plan": {"epsilon": 4, "delta": 1e-5, "local": 12}, "window": {"epsilon": 8}, "period": "720h"}
 //	}
 //
@@ -62,10 +62,8 @@ func parse(text []byte) (client.Policy, error) {
 			Allow []string `json:"allow"`
 			Deny  []string `json:"deny"`
 		} `json:"publishers"`
-		Operators struct {
-			Deny []string `json:"deny"`
-		} `json:"operators"`
-		Caps *struct {
+		Operators client.Operators `json:"operators"`
+		Caps      *struct {
 			Plan   client.Cap `json:"plan"`
 			Window client.Cap `json:"window"`
 			Period string     `json:"period"`
@@ -80,7 +78,7 @@ func parse(text []byte) (client.Policy, error) {
 	var p client.Policy
 	p.Off = form.Off
 	p.Publishers.Allow, p.Publishers.Deny = form.Publishers.Allow, form.Publishers.Deny
-	p.Operators.Deny = form.Operators.Deny
+	p.Operators = form.Operators
 	if form.Caps != nil {
 		p.Caps = &client.Caps{Plan: form.Caps.Plan, Window: form.Caps.Window}
 		if form.Caps.Period != "" {

@@ -79,11 +79,14 @@ func Bare() account.Guarantee {
 
 // ShufflerHonest says in words which observers see only what was mixed.
 func ShufflerHonest(p plan.Plan) string {
-	hop := "one hop of the shuffler keeps its permutation"
+	hop, choice := "one hop of the shuffler keeps its permutation", ""
 	if len(p.Route.Ways()) > 1 {
 		hop = "one hop of each instance of the shuffler keeps its permutation"
+		if !p.Route.Spreads() {
+			choice = " Each instance's batch is counted by itself, however unevenly respondents choose among instances."
+		}
 	}
-	return "The analyzer, and whoever reads this release, as long as " + hop + " to itself."
+	return "The analyzer, and whoever reads this release, as long as " + hop + " to itself." + choice
 }
 
 // CrowdSent says what a guarantee speaks of and, where there are crowds, who sees which one a

@@ -54,6 +54,14 @@ test("a plan that nobody trusted has signed, or that was changed, is refused", {
   await assert.rejects(open({ ...options(2 * each), plan: plan.replace("Which", "What") }, new Memory()));
 });
 
+test("a plan is refused where nobody whom the person trusts has a part in it", { skip: why }, async () => {
+  const operator = JSON.parse(plan).plan.route.mix.instances[0].hops[0].operator;
+  await assert.rejects(open({ ...options(2 * each), operators: { trust: ["nobody"] } }, new Memory()), { code: "not-allowed" });
+  await assert.rejects(open({ ...options(2 * each), operators: { trust: [operator], deny: [operator] } }, new Memory()), { code: "not-allowed" });
+  const device = await open({ ...options(2 * each), operators: { trust: [operator], prefer: ["nobody"] } }, new Memory());
+  device.close();
+});
+
 test("what cannot be sent waits, and opting out destroys it", { skip: why }, async () => {
   const refused = await open({ ...options(2 * each + 1), bearer: "not-a-token" }, new Memory());
   await assert.rejects(refused.report({ colour: "green" }, { consent: true }), { code: "credential" });

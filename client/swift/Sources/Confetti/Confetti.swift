@@ -36,6 +36,7 @@ public enum Code: String, Sendable {
     case outsideDomain = "outside-domain"
     case clockBack = "clock-back"
     case otherStudy = "other-study"
+    case notAllowed = "not-allowed"
     case bug = "bug"
     case failed = "failed"
 }

@@ -36,14 +36,16 @@ type Submit struct {
 	Dir  string `help:"Folder of confetti up: has everything that is not named below." type:"path" placeholder:"DIR"`
 	Plan string `help:"The signed plan: a file, or its address, https://ANALYZER/v1/plans/PLAN, or that of a study." placeholder:"FILE"`
 	flags.Trust
-	Folder  string         `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
-	Secret  string         `help:"File for the secret of the ledger's keys, outside the folder, which then tells no value by itself. Without: in the folder." type:"path" placeholder:"FILE"`
-	Bearer  string         `help:"File with the device's bearer token; with --devices one a line." type:"path" placeholder:"FILE"`
-	Roots   string         `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
-	Policy  string         `help:"The administrator's policy (JSON)." type:"path" placeholder:"FILE"`
-	Delay   *time.Duration `help:"The longest that an answer waits here after its token was asked for: each a random part of it. Without: 1h where the plan demands tokens, 0 in a trial. With 0, issuer and entry can tell by time whose an answer is." placeholder:"TIME"`
-	Devices bool           `help:"For trials: every row is a device of its own, which opts in."`
-	JSON    bool           `help:"Print JSON."`
+	Folder    string         `help:"The device's ledger and spool; with --devices a folder of them." type:"path" placeholder:"DIR"`
+	Secret    string         `help:"File for the secret of the ledger's keys, outside the folder, which then tells no value by itself. Without: in the folder." type:"path" placeholder:"FILE"`
+	Bearer    string         `help:"File with the device's bearer token; with --devices one a line." type:"path" placeholder:"FILE"`
+	Roots     string         `help:"PEM file of the services' authorities; the system's without it." type:"path" placeholder:"FILE"`
+	Policy    string         `help:"The administrator's policy (JSON)." type:"path" placeholder:"FILE"`
+	Operators []string       `name:"trust" help:"Operators that you trust: the answer goes only through an instance that one of them has a hop in. Which instance it was is public." placeholder:"OPERATOR"`
+	Prefer    []string       `help:"Operators that you would rather take: of the instances that are left, those that one of them has a hop in, if there are any." placeholder:"OPERATOR"`
+	Delay     *time.Duration `help:"The longest that an answer waits here after its token was asked for: each a random part of it. Without: 1h where the plan demands tokens, 0 in a trial. With 0, issuer and entry can tell by time whose an answer is." placeholder:"TIME"`
+	Devices   bool           `help:"For trials: every row is a device of its own, which opts in."`
+	JSON      bool           `help:"Print JSON."`
 
 	through func() *native.Transport // by Roots
 }
@@ -154,6 +156,7 @@ func (c *Submit) options(ctx context.Context) (signed plan.Signed, o client.Opti
 	}
 	o = client.Options{
 		Publishers: trusted, Store: native.Folder{Path: c.Folder, Secret: c.Secret}, Transport: c.through(), Bearer: bearers[0], Delay: c.delay(),
+		Operators: client.Operators{Trust: c.Operators, Prefer: c.Prefer},
 	}
 	if c.Policy != "" {
 		o.Policy = policy.File(c.Policy)

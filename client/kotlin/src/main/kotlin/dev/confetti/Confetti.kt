@@ -41,6 +41,7 @@ enum class Code(val text: String) {
     OUTSIDE_DOMAIN("outside-domain"),
     CLOCK_BACK("clock-back"),
     OTHER_STUDY("other-study"),
+    NOT_ALLOWED("not-allowed"),
     BUG("bug"),
     FAILED("failed");
 
