@@ -23,18 +23,18 @@ import (
 var bars = map[string]int{
 	"root folders":    15,  // asked: 15
 	"public packages": 23,  // asked: 22; strings, tables and experiments are kinds of their own (34), client/metrics is a counter of days (35)
-	"exported names":  496, // asked: 500
+	"exported names":  497, // asked: 500
 
 	// Asked: 103,000. It was 121,499 at 6636e48b, when the lab had left. Since then, by packages: storage in the place of SQL and
 	// a queue, over 448,000 lines of others, 5,150 (31); tables, their releases and pages 2,350 (32); seals, curves and fixed keys
 	// 950 (33); relays, metrics and what a device tells 2,230 (31 to 33); strings 2,450, tables 3,500, experiments 2,650 (34), a counter of days 1,250 (35), the log's
 	// own tree 570 (31); and 2,000 fewer elsewhere (30).
-	"lines of the product": 155560,
+	"lines of the product": 155615,
 
-	"lines a device compiles":                 23543, // asked: 24,800
-	"lines of a histogram app":                35627, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
-	"lines a verifier of every kind compiles": 50477, // asked: 42,000; what strings, tables and experiments say is recomputed in 4,900 (34)
-	"lines of a histogram's verifier":         28454, // asked by nobody: what is left where one kind is linked
+	"lines a device compiles":                 23596, // asked: 24,800
+	"lines of a histogram app":                35680, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
+	"lines a verifier of every kind compiles": 50480, // asked: 42,000; what strings, tables and experiments say is recomputed in 4,900 (34)
+	"lines of a histogram's verifier":         28457, // asked by nobody: what is left where one kind is linked
 	"lines a mixing party compiles":           27930, // asked by nobody: with a journal of our own in the place of 179,000 of others (31)
 	"lines an aggregator compiles":            26579, // asked by nobody: with shelves in the place of SQL over 448,000 of others (31)
 
@@ -217,7 +217,7 @@ func TestTheHouseIsMeasured(t *testing.T) {
 	}
 	tree["README.md"] = &fstest.MapFile{Data: []byte("# Title\n\nShort it is. " + strings.Repeat("word ", 36) + "end.\n")}
 	now, err := measured(tree)
-	want := map[string]int{"long sentences in a thousand": 500, "root folders": 3, "public packages": 2, "exported names": 2, "lines of storage engines": 1, "lines of storage rows": 3, "lines of the product": 16, "lines a device compiles": 12, "comments that say what a function is": 1}
+	want := map[string]int{"long sentences in a thousand": 500, "root folders": 3, "public packages": 2, "exported names": 2, "lines of storage engines": 1, "lines of storage rows": 3, "lines of the product": 155615, "lines a device compiles": 23596, "comments that say what a function is": 1}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ const mostNames, mostImports = 40, 15
 // wider are the packages above those bounds, with their own.
 var wider = map[string]struct{ names, imports int }{
 	// The contract, what crosses the network, and vocabularies.
-	"plan": {names: 150}, "account": {names: 69}, "release": {names: 46}, "client": {names: 54, imports: 18},
+	"plan": {names: 150}, "account": {names: 69}, "release": {names: 46}, "client": {names: 55, imports: 18}, // Operators, by whom an instance is chosen (37)
 	"internal/wire": {names: 117}, "internal/wire/relay": {names: 59}, "internal/dap": {names: 64},
 
 	// What puts rooms together: a service, a kind, a collection in memory, what is drawn of every kind.
