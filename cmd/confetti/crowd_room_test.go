@@ -25,6 +25,7 @@ import (
 //
 //	go test ./cmd/confetti -run ACrowdInARoom -count=1 -v -args -crowd 300
 func TestACrowdInARoom(t *testing.T) {
+	t.Setenv("GOGC", "100") // memory is bounded as people run it
 	up := exec.Command("confetti", "up", filepath.Join(t.TempDir(), "poll"), "--open", "--devices", "60")
 	var errs bytes.Buffer
 	up.Stderr = &errs

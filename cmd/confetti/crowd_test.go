@@ -269,6 +269,7 @@ func burdens(release string) map[string]func(ctx context.Context, dial func() ne
 // of its own, than it may, and the operator's page comes all the while. How fast it comes is measured
 // where as many come as the docs say: the strangers have the same processors.
 func TestACrowdAtTheConsole(t *testing.T) {
+	t.Setenv("GOGC", "100") // memory is bounded as people run it
 	analyzer, name, roots := published(t)
 	c := startConsole(t, analyzer, roots)
 	for _, path := range []string{"/", "/plans/" + name, "/releases/" + name} { // what is kept is kept once
