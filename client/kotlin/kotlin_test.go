@@ -29,6 +29,9 @@ import (
 
 const root = "../.."
 
+// androidAll are the classes of Android 5, by Robolectric: the oldest that have noBackupFilesDir, since those of later ones are larger.
+const androidAll = "5.0.2_r3-robolectric-r0"
+
 var online = flag.Bool("online", false, "let Maven fetch what is missing")
 
 // kotlin is the package, compiled beside a program that calls it, and where that runs.
@@ -85,7 +88,20 @@ func compiled(t *testing.T) kotlin {
 	k := kotlin{t: t, dir: t.TempDir()}
 	foreign.Library(t, root, k.dir)
 	project := filepath.Join(k.dir, "project")
-	copied(t, "pom.xml", filepath.Join(project, "pom.xml"), nil)
+	app := root + "/docs/examples/android/app/src/main/kotlin/dev/confetti/example/"
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := "" // of Android: without them the app's screen is not compiled
+	if _, err := os.Stat(filepath.Join(home, ".m2", "repository", "org", "robolectric", "android-all", androidAll)); err == nil || *online {
+		classes = "<dependency><groupId>org.robolectric</groupId><artifactId>android-all</artifactId><version>" + androidAll + "</version><scope>provided</scope></dependency>"
+		copied(t, app+"MainActivity.kt", filepath.Join(project, "src/main/kotlin/dev/confetti/example/MainActivity.kt"), nil)
+	} else {
+		t.Log("MAVEN HAS NOT FETCHED the classes of Android, and the app's screen was not compiled: go test ./client/kotlin -args -online")
+	}
+	copied(t, app+"Answers.kt", filepath.Join(project, "src/main/kotlin/dev/confetti/example/Answers.kt"), nil)
+	copied(t, "pom.xml", filepath.Join(project, "pom.xml"), func(s string) string { return strings.Replace(s, "</dependencies>", classes+"</dependencies>", 1) })
 	sources, err := filepath.Glob("src/main/kotlin/dev/confetti/*.kt")
 	if err != nil || len(sources) != 3 {
 		t.Fatal(sources, err)
@@ -107,10 +123,6 @@ func compiled(t *testing.T) kotlin {
 			t.Skip("MAVEN HAS NOT FETCHED what the package for Kotlin needs, and it was not compiled: go test ./client/kotlin -args -online")
 		}
 		t.Fatalf("%v\n%s", err, out)
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
 	}
 	path := []string{filepath.Join(project, "target", "classes"), k.dir}
 	for _, jar := range []string{"net/java/dev/jna/jna/*/jna-*.jar", "org/jetbrains/kotlin/kotlin-stdlib/*/kotlin-stdlib-*.jar"} {
@@ -150,10 +162,10 @@ var cases = []string{
 }
 
 // Kotlin answers a real trial by the lines of the page, has the codes of the table, reads JSON as Go does, and counts by
-// what confetti metrics code writes.
+// what confetti metrics code writes. So does the app for Android, but for its screen, which is compiled alone.
 func TestKotlin(t *testing.T) {
 	k := compiled(t)
-	trial := foreign.Collect(t, root, 102)
+	trial := foreign.Collect(t, root, 103)
 	trial.Submit(100)
 	copied(t, filepath.Join(trial.Dir, "app.json"), filepath.Join(k.dir, "app.json"), nil)
 	if out := k.run("quickstart"); !strings.HasPrefix(out, "sent; you said: ") || !strings.Contains(out, "Which colour do you like best?") {
@@ -163,18 +175,25 @@ func TestKotlin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied(t, filepath.Join(trial.Dir, "app.json"), filepath.Join(k.dir, "app.json"), func(text string) string {
-		var app map[string]any
-		if err := json.Unmarshal([]byte(text), &app); err != nil {
-			t.Fatal(err)
-		}
-		app["bearer"] = strings.Fields(string(tokens))[101]
-		again, err := json.Marshal(app)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(again)
-	})
+	as := func(person int) {
+		copied(t, filepath.Join(trial.Dir, "app.json"), filepath.Join(k.dir, "app.json"), func(text string) string {
+			var app map[string]any
+			if err := json.Unmarshal([]byte(text), &app); err != nil {
+				t.Fatal(err)
+			}
+			app["bearer"] = strings.Fields(string(tokens))[person]
+			again, err := json.Marshal(app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(again)
+		})
+	}
+	as(102)
+	if out := k.run("android"); out != "Which colour do you like best?\nSent.\nanswered\nSent.\ntrue\n" {
+		t.Errorf("what the app for Android does says\n%s", out)
+	}
+	as(101)
 	want := `NOTHING_KEPT
 BAD_OPTIONS
 UNREACHABLE
@@ -192,8 +211,8 @@ true
 	if out := k.run("codes"); out != want {
 		t.Errorf("it says\n%s, and not\n%s", out, want)
 	}
-	if n := trial.Respondents(); n != 102 {
-		t.Errorf("%d respondents are counted, not 100 of Go and 2 of Kotlin", n)
+	if n := trial.Respondents(); n != 103 {
+		t.Errorf("%d respondents are counted, not 100 of Go and 3 of Kotlin", n)
 	}
 	k.json()
 	k.counts()

@@ -1,5 +1,5 @@
 // swift-tools-version:5.9
-// Written against confetti.h, and compiled by nobody who wrote it: docs/embedding.md makes CConfetti.xcframework.
+// Written against confetti.h, and compiled by nobody who wrote it: docs/examples/ios/native.sh makes CConfetti.xcframework.
 import PackageDescription
 
 let package = Package(
@@ -8,6 +8,7 @@ let package = Package(
     products: [.library(name: "Confetti", targets: ["Confetti"])],
     targets: [
         .binaryTarget(name: "CConfetti", path: "CConfetti.xcframework"),
-        .target(name: "Confetti", dependencies: ["CConfetti"], linkerSettings: [.linkedLibrary("resolv")]),
+        // Names are asked of resolv, and certificates checked by Security, as Go has it.
+        .target(name: "Confetti", dependencies: ["CConfetti"], linkerSettings: [.linkedLibrary("resolv"), .linkedFramework("CoreFoundation"), .linkedFramework("Security")]),
     ]
 )

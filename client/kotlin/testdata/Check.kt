@@ -2,6 +2,7 @@
 package dev.confetti
 
 import counts.*
+import dev.confetti.example.Answers
 import java.io.File
 import java.time.Duration
 
@@ -20,9 +21,21 @@ fun main(args: Array<String>) {
         "quickstart" -> quickstart(options)
         "codes" -> codes(options)
         "json" -> File("cases.txt").forEachLine { println(try { Json.write(Json.read(it)) } catch (_: IllegalArgumentException) { "refused" }) }
+        "android" -> android(options)
         "count" -> count(File("counting"))
         else -> error("no such test")
     }
+}
+
+/** Does what the app for Android does. */
+private fun android(options: String) {
+    val answers = Answers(File("android"), options)
+    println(answers.asks().substringBefore("\n"))
+    println(answers.answer("green").substringBefore(" You said"))
+    println(answers.answer("red").substringBefore(":"))
+    println(answers.deliver().substringBefore(" You said"))
+    answers.refuse()
+    println("you said" in answers.words())
 }
 
 /** Prints what is refused, by its code. */

@@ -306,21 +306,3 @@ func TestCodesAreOneTable(t *testing.T) {
 		}
 	}
 }
-
-// Every language calls what the header has: Kotlin all of it, and Swift, which nobody here compiles, nothing else.
-func TestLanguagesCallWhatTheHeaderHas(t *testing.T) {
-	has := codes(t, "../../../cmd/libconfetti/include/confetti.h", `(?m)^[\w ]+ \*?confetti_(\w+)\(`)
-	if len(has) < 18 {
-		t.Fatalf("%q", has)
-	}
-	if calls := codes(t, "../../../client/kotlin/src/main/kotlin/dev/confetti/Confetti.kt", `fun confetti_(\w+)\(`); !slices.Equal(calls, has) {
-		t.Errorf("Kotlin declares %q, and the header %q", calls, has)
-	}
-	for _, file := range []string{"Confetti", "Metrics"} {
-		for _, call := range codes(t, "../../../client/swift/Sources/Confetti/"+file+".swift", `confetti_(\w+)\(`) {
-			if !slices.Contains(has, call) {
-				t.Errorf("Swift calls %s, which the header does not have", call)
-			}
-		}
-	}
-}
