@@ -13,7 +13,7 @@ func TestTheMetricsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs and runs a trial")
 	}
-	root := doctest.Clone(t, "..")
+	root := cloned(t)
 	session := doctest.NewSession(t, root, doctest.Patience(t))
 	if _, err := session.Run(`go build -o . ./cmd/... && export PATH="$PWD:$PATH" REPOSITORY="$PWD" && cd "$(mktemp -d)"`); err != nil {
 		t.Fatal(err)
