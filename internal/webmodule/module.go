@@ -162,7 +162,8 @@ func (m Module) Handler(all fs.FS) http.Handler {
 	})
 }
 
-// compress returns a file by gzip, as it was packed when the program was made, where it was.
+// compress returns a file by gzip, as it was packed when the program was made, where it was. In a checkout it is packed 1 %
+// less well, in a third of the time.
 func compress(all fs.FS, name string) ([]byte, error) {
 	if ready, err := fs.ReadFile(all, name+packed); err == nil {
 		return ready, nil
@@ -173,12 +174,8 @@ func compress(all fs.FS, name string) ([]byte, error) {
 	}
 	defer module.Close()
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err == nil {
-		_, err = io.Copy(z, module)
-	}
-	if err == nil {
-		err = z.Close()
-	}
+	z := gzip.NewWriter(&b)
+	_, err = io.Copy(z, module)
+	err = errors.Join(err, z.Close())
 	return b.Bytes(), err
 }
