@@ -152,8 +152,8 @@ func TestTheDeviceBuildsWithoutASystem(t *testing.T) {
 // trial is a collection of a trial's services.
 type trial struct{ *foreign.Trial }
 
-func collect(t *testing.T, devices int) *trial {
-	return &trial{foreign.Collect(t, filepath.Join("..", ".."), devices)}
+func collect(t *testing.T, devices int, asked ...string) *trial {
+	return &trial{foreign.Collect(t, filepath.Join("..", ".."), devices, asked...)}
 }
 
 // allow has the trial's services answer the pages of an origin.
@@ -201,6 +201,22 @@ func TestDevicesOfNodeAndOfGoAreCountedOnceEach(t *testing.T) {
 	c.run(node, "test/device.test.js", "CONFETTI_WEB_FILES="+made(t), fmt.Sprint("CONFETTI_EACH=", each))
 	if n := c.Respondents(); n != 2*each+1 {
 		t.Errorf("%d respondents are counted, not %d", n, 2*each+1)
+	}
+}
+
+// WebAssembly proves how long a vector is: two aggregators of Go take its shares, and the sums count each device once.
+func TestWebAssemblyProvesItsVector(t *testing.T) {
+	node := webtest.Node(t, "..")
+	const wasm, others = 3, 20
+	c := collect(t, wasm+others, "vector", "--features", "3", "--classes", "tea,coffee", "--sums", "classes", "--hostile", "--epsilon", "4", "--minimum", "20")
+	values := filepath.Join(t.TempDir(), "values.jsonl")
+	if err := os.WriteFile(values, bytes.Repeat([]byte("{\"features\": [0.6, -0.8, 0], \"class\": \"tea\"}\n"), others), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Confetti("submit", values, "--dir", c.Dir, "--devices")
+	c.run(node, "test/proved.test.js", "CONFETTI_WEB_FILES="+made(t), fmt.Sprint("CONFETTI_FIRST=", others), fmt.Sprint("CONFETTI_EACH=", wasm))
+	if n := c.Respondents(); n != wasm+others {
+		t.Errorf("%d respondents are counted, not %d", n, wasm+others)
 	}
 }
 

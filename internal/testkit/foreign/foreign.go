@@ -44,8 +44,9 @@ type Trial struct {
 	Stop    func()
 }
 
-// Collect builds the programs and starts confetti up with so many devices; root is the repository.
-func Collect(t *testing.T, root string, devices int) *Trial {
+// Collect builds the programs and starts confetti up with so many devices; root is the repository. Asked is what plan new takes
+// of a plan in the place of the sample.
+func Collect(t *testing.T, root string, devices int, asked ...string) *Trial {
 	t.Helper()
 	c := &Trial{T: t, Program: filepath.Join(t.TempDir(), "confetti"), Dir: filepath.Join(t.TempDir(), "trial")}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Dir(c.Program), "./cmd/confetti", "./cmd/confetti-server")
@@ -53,7 +54,13 @@ func Collect(t *testing.T, root string, devices int) *Trial {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	c.Start("--devices", strconv.Itoa(devices), "--closes", "1h")
+	flags := []string{"--devices", strconv.Itoa(devices), "--closes", "1h"}
+	if len(asked) > 0 {
+		draft := filepath.Join(t.TempDir(), "plan.toml")
+		c.Confetti(append([]string{"plan", "new", asked[0], draft, "--keys", filepath.Join(t.TempDir(), "keys")}, asked[1:]...)...)
+		flags = append(flags, "--plan", draft)
+	}
+	c.Start(flags...)
 	return c
 }
 
