@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/predict"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/release"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/sdk"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/study"
 	"github.com/confetti-dp/confetti/cmd/internal/commands"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
@@ -44,6 +45,7 @@ type cli struct {
 
 	Submit device.Submit `cmd:"" group:"Answer" help:"Answer a plan, as a device does."`
 	Ledger device.Ledger `cmd:"" group:"Answer" help:"What a device has agreed to, spent and said."`
+	SDK    sdk.Command   `cmd:"" name:"sdk" group:"Answer" help:"Devices in other languages: what this machine has for them."`
 
 	Release release.Command `cmd:"" group:"Look, and check" help:"Look at releases."`
 	Labels  release.Labels  `cmd:"" group:"Look, and check" help:"Training sets with noisy labels, of a table that you hold."`
