@@ -3,7 +3,6 @@ package kotlin_test
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -20,10 +19,8 @@ import (
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/client/native"
-	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/testkit/foreign"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol/design"
 	_ "github.com/confetti-dp/confetti/question/histogram"
 )
 
@@ -242,51 +239,6 @@ func (k kotlin) json() {
 	}
 }
 
-// The keys of a team: what the generated code trusts, and whoever signs the rounds.
-var (
-	publisher   = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-	coordinator = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, ed25519.SeedSize))
-)
-
-func public(key ed25519.PrivateKey) string {
-	return plan.Publisher(key.Public().(ed25519.PublicKey))
-}
-
-// weekly returns a registry whose season of weeks is now.
-func weekly(t *testing.T, now time.Time) (text []byte, season int, study plan.Study) {
-	t.Helper()
-	one := metrics.Metric{Every: "week", Why: "Whether it is worth it", Owner: "ada@example.org", Ends: now.AddDate(0, 6, 0).Format(time.DateOnly)}
-	counter, category, number := one, one, one
-	counter.Name, counter.Kind, counter.Edges = "export_used", "counter", []float64{1, 2, 5, 10}
-	category.Name, category.Kind, category.Values = "theme", "category", []string{"light", "dark"}
-	number.Name, number.Kind, number.Edges, number.Keep = "start_seconds", "number", []float64{0.5, 1}, "highest"
-	all := []metrics.Metric{counter, number, category}
-	key, err := envelope.GenerateKey("x25519")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := design.Fill(plan.Plan{
-		Version: plan.Version, Title: "editor, each week", Question: metrics.Question(all),
-		Budget:    plan.Budget{Epsilon: 5, Delta: 1e-4, Adjacency: "replacement", DishonestShare: 0.1},
-		Crowd:     plan.Crowd{Minimum: 40},
-		Envelopes: plan.Envelopes{Suite: "x25519"},
-		Route:     plan.Route{Kind: "mix", Mix: &plan.Mix{Instances: []plan.Instance{{Hops: []plan.Party{{Operator: "North", Key: key.Public().String(), URL: "https://hop.test"}}}}}},
-		Analyzer:  plan.Party{Operator: "Research", Key: key.Public().String(), URL: "https://analyzer.test", Releases: public(publisher)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	season = metrics.Next("week", now) - 1
-	series := metrics.Series{From: season, Until: season, Metrics: all, Study: plan.Study{
-		Version: plan.StudyVersion, Plan: p, Rounds: metrics.Rounds("week"), Takes: plan.TakesOne, Withheld: plan.WithheldRepeats, Merged: true, Coordinator: public(coordinator),
-	}}
-	text, err = metrics.Registry{App: "editor", Version: 1, Metrics: all, Series: []metrics.Series{series}}.Sign(publisher)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text, season, series.Of(season)
-}
-
 // services give out one round, and take what comes.
 type services struct {
 	round plan.Signed
@@ -306,7 +258,7 @@ func (s *services) Do(_ context.Context, r client.Request) (client.Response, err
 func (k kotlin) counts() {
 	t := k.t
 	now := time.Now().UTC()
-	text, season, study := weekly(t, now)
+	text, season, study := foreign.Weekly(t, now, "editor", 1)
 	if err := os.WriteFile(filepath.Join(k.dir, "confetti.registry.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +267,7 @@ func (k kotlin) counts() {
 	store, network := native.Folder{Path: filepath.Join(k.dir, "counting")}, &services{}
 	at := begins.Add(-time.Hour)
 	options := client.Options{Store: store, Transport: network, Delay: client.NoDelay, Now: func() time.Time { return at }}
-	app := &metrics.App{Registry: text, Publishers: []string{public(publisher)}}
+	app := &metrics.App{Registry: text, Publishers: []string{foreign.Public(foreign.Publisher)}}
 	type kept struct {
 		Seasons map[string]struct {
 			Round int
@@ -370,7 +322,7 @@ func (k kotlin) counts() {
 	if values["export_used"].N != 3 || values["theme"].Text != "dark" || values["start_seconds"].N != 1.2 {
 		t.Errorf("what Kotlin counted is kept as %+v", values)
 	}
-	signed, err := plan.SignStudy(study, publisher).Round(week, "", plan.Times{Opens: begins.AddDate(0, 0, 7*week), Closes: begins.AddDate(0, 0, 7*week+7)}, coordinator)
+	signed, err := plan.SignStudy(study, foreign.Publisher).Round(week, "", plan.Times{Opens: begins.AddDate(0, 0, 7*week), Closes: begins.AddDate(0, 0, 7*week+7)}, foreign.Coordinator)
 	if err != nil {
 		t.Fatal(err)
 	}
