@@ -214,7 +214,7 @@ func TestWebAssemblyProvesItsVector(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Confetti("submit", values, "--dir", c.Dir, "--devices")
-	c.run(node, "test/proved.test.js", "CONFETTI_WEB_FILES="+made(t), fmt.Sprint("CONFETTI_FIRST=", others), fmt.Sprint("CONFETTI_EACH=", wasm))
+	c.run(node, "test/proved.test.js", "CONFETTI_WEB_FILES="+made(t), fmt.Sprint("CONFETTI_FIRST=", others))
 	if n := c.Respondents(); n != wasm+others {
 		t.Errorf("%d respondents are counted, not %d", n, wasm+others)
 	}
