@@ -22,6 +22,8 @@ fun main(args: Array<String>) {
         "codes" -> codes(options)
         "json" -> File("cases.txt").forEachLine { println(try { Json.write(Json.read(it)) } catch (_: IllegalArgumentException) { "refused" }) }
         "android" -> android(options)
+        "refused" -> refused(File("refused"))
+        "clock" -> counting("second.json").let { it.start(File("refused"), background = false); println(it.step().code); it.stop() }
         "count" -> count(File("counting"))
         else -> error("no such test")
     }
@@ -63,6 +65,23 @@ private fun codes(options: String) {
     println("you said" in store.words())
 }
 
+private fun counting(registry: String, key: String = File("key.txt").readText()) = Metrics({ File(registry).readText() }, listOf(key))
+
+/** Prints what of a registry and of a folder is refused, by its code. */
+private fun refused(folder: File) {
+    println(code { counting("second.json", "ed25519:" + "A".repeat(43)).start(folder, background = false) })
+    println(code { counting("cases.txt").start(folder, background = false) })
+    counting("second.json").run {
+        println(code { record("theme", "dark") })
+        start(folder, background = false)
+        consent(true)
+        record("theme", "dark")
+        stop()
+    }
+    println(code { counting("confetti.registry.json").start(folder, background = false) })
+    println(code { counting("player.json").start(folder, background = false) })
+}
+
 /** Counts as the generated code has it. */
 private fun count(folder: File) {
     Counts.exportUsed.add(100) // before the start: nothing
@@ -78,7 +97,7 @@ private fun count(folder: File) {
     println(code { Counts.app.record("theme", 1) } == Code.WRONG_TYPE)
     println(code { Counts.app.record("theme", "pink") } == Code.OUTSIDE_DOMAIN)
     Counts.theme.set(ThemeValue.DARK)
-    println(Counts.app.step().isAfter(java.time.Instant.now()))
+    println(Counts.app.step().next.isAfter(java.time.Instant.now()))
     println(Counts.app.show())
     Counts.stop()
     Counts.exportUsed.add(100) // after the end: nothing

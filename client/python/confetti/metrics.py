@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import typing
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Callable, Generic, Mapping, Optional, TypeVar, Union
 
@@ -16,6 +17,15 @@ from ._errors import ConfettiError
 V = TypeVar("V", bound=str)
 A = TypeVar("A", bound=str)
 O = TypeVar("O", bound=str)
+
+
+@dataclass(frozen=True)
+class Step:
+    """When to come again. What failed is tried again then: why says it in words, and code for a program, such as clock-back."""
+
+    next: Optional[datetime]
+    why: Optional[str] = None
+    code: Optional[str] = None
 
 
 class App:
@@ -66,9 +76,10 @@ class App:
         """Return what an experiment shows on this device."""
         return str(_library.ask("metrics_arm", self._number, name.encode())["arm"])
 
-    def step(self, *, timeout: float = 30.0) -> Optional[datetime]:
-        """Answer what is due, and return when to come again."""
-        return _time(_library.ask_within(timeout, "metrics_step", self._number)["next"])
+    def step(self, *, timeout: float = 30.0) -> Step:
+        """Answer what is due, and return when to come again, and what could not be said now."""
+        told = _library.ask_within(timeout, "metrics_step", self._number)
+        return Step(_time(told["next"]), told.get("why"), told.get("code"))
 
     def show(self) -> str:
         """Return in words what the device keeps, by what law it would be told, and what was said."""

@@ -212,7 +212,9 @@ class TestMetrics(Case):
                 c.app.record(name, value)
             self.assertEqual(caught.exception.code, code)
         c.app.record("theme", "light")
-        self.assertIsNotNone(c.app.step())
+        stepped = c.app.step()
+        self.assertIsNotNone(stepped.next)
+        self.assertEqual((stepped.why is None), (stepped.code is None), stepped)
         c.app.stop()
         self.assertTrue(folder.exists())
         c.theme.set("dark")  # it has ended: nothing is counted

@@ -54,7 +54,7 @@ char *confetti_metrics_new(uint64_t metrics); /* {"new": [what the person has no
 /* Counts: a whole number for a counter, a number for a number, a text for all others. */
 char *confetti_metrics_record(uint64_t metrics, const char *name, const char *value);
 char *confetti_metrics_arm(uint64_t metrics, const char *name);   /* {"arm"}: what an experiment shows */
-char *confetti_metrics_step(uint64_t metrics, uint64_t call);     /* answers what is due. {"next": when to come again, "why": what failed} */
+char *confetti_metrics_step(uint64_t metrics, uint64_t call);     /* answers what is due. {"next": when to come again, "why" and "code": what failed, and is tried then} */
 char *confetti_metrics_show(uint64_t metrics);                    /* {"seasons", "words": what is kept, its law, what was said} */
 void confetti_metrics_close(uint64_t metrics);                    /* keeps what was counted */
 

@@ -50,11 +50,12 @@ public final class Metrics: @unchecked Sendable {
         return try take(confetti_metrics_new(opened), as: News.self).new
     }
 
-    /// Answers what is due, and returns when to come again.
-    public func step(limit: TimeInterval = 0) async throws -> Date {
-        struct Told: Decodable { let next: Date }
+    /// Answers what is due, and returns when to come again, and what could not be said now.
+    public func step(limit: TimeInterval = 0) async throws -> Step {
+        struct Told: Decodable { let next: Date; let why, code: String? }
         let id = opened
-        return try await waiting(limit) { try take(confetti_metrics_step(id, $0), as: Told.self).next }
+        let told = try await waiting(limit) { try take(confetti_metrics_step(id, $0), as: Told.self) }
+        return Step(next: told.next, why: told.why, code: told.code.map { Code(rawValue: $0) ?? .failed })
     }
 
     // What generated code calls says nothing: an app does not stop because it was counted wrongly, or not yet.
@@ -67,6 +68,13 @@ public final class Metrics: @unchecked Sendable {
         struct Drawn: Decodable { let arm: String }
         return try? take(confetti_metrics_arm(opened, name), as: Drawn.self).arm
     }
+}
+
+/// When to come again. What failed is tried again then: why says it in words, and code for a program, such as clockBack.
+public struct Step: Sendable {
+    public let next: Date
+    public let why: String?
+    public let code: Code?
 }
 
 /// A value that a registry lists.

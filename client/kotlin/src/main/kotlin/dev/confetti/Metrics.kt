@@ -28,8 +28,8 @@ class Metrics(private val registry: () -> String, private val publishers: List<S
     /** What is asked that the person has not agreed to, in words. */
     fun new(): List<String> = (C.take(C.lib.confetti_metrics_new(id))["new"] as List<*>).map { it as String }
 
-    /** Answers what is due, and returns when to come again. It waits for the network. */
-    fun step(call: Call? = null): Instant = Instant.parse(C.take(C.lib.confetti_metrics_step(id, call?.id ?: 0))["next"] as String)
+    /** Answers what is due, and returns when to come again, and what could not be said now. It waits for the network. */
+    fun step(call: Call? = null): Step = C.take(C.lib.confetti_metrics_step(id, call?.id ?: 0)).let { Step(Instant.parse(it["next"] as String), it["why"] as String?, Code.of(it["code"] as String?)) }
 
     /** What the device keeps, by what law it would be told, and what was said, in words for a debug view. */
     fun show(): String = C.take(C.lib.confetti_metrics_show(id))["words"] as String
@@ -41,6 +41,9 @@ class Metrics(private val registry: () -> String, private val publishers: List<S
     internal fun count(name: String, value: Any) { if (id != 0L) C.lib.run { confetti_free(confetti_metrics_record(id, name, Json.write(value))) } }
     internal fun arm(name: String): String? = if (id == 0L) null else try { C.take(C.lib.confetti_metrics_arm(id, name))["arm"] as String } catch (_: ConfettiException) { null }
 }
+
+/** When to come again. What failed is tried again then: [why] says it in words, and [code] for a program, such as CLOCK_BACK. */
+data class Step(val next: Instant, val why: String?, val code: Code?)
 
 /** A value that a registry lists. */
 interface Word { val text: String }
