@@ -220,65 +220,54 @@ func TestWholeRecordsAreAskedInTheBrowser(t *testing.T) {
 	for i := range 900 {
 		fmt.Fprintf(&lines, "%s,%d.5,%d\n", []string{"quaggabrew", "okapijuice", "tea"}[min(2, i%7/3)], 20+i*37%61, 15+i*37%61+i%9)
 	}
-	for _, screen := range webtest.Screens {
-		b := webtest.Open(t, ctx, screen)
-		made := func() plan.Plan {
-			p, err := author.Parse([]byte(webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
+	b := webtest.Open(t, ctx, webtest.Phone)
+	made := func() plan.Plan {
+		p, err := author.Parse([]byte(webtest.Ask(b, chromedp.Evaluate[string](`document.getElementById("toml").textContent`))))
+		if err != nil {
+			t.Fatal(err)
 		}
-		look := func(name string) {
-			for _, dark := range []bool{false, true} {
-				b.Darken(t, dark)
-				if dark {
-					name += ", dark"
-				}
-				b.Look(t, name)
-			}
-		}
-		b.Do(chromedp.Navigate(url+"/new"), chromedp.WaitVisible("#studio"))
-		kept.asked()
-		b.Do(typed("#values", lines.String(), "input"), webtest.Until(drawnWhole))
-		b.Do(typed("#kind", "strings", "change"), webtest.Until(drawnWhole+` && document.getElementById("chart").textContent.includes("quaggabrew") && document.getElementById("says").textContent.includes("Like your rows")`))
-		look("new question of strings, " + screen.Name)
-		if p := made(); p.Question.Strings == nil || p.Question.Strings.Longest != 10 || p.Crowd.Minimum != 50_000 || p.Route.Mix == nil {
-			t.Errorf("the plan of strings is %+v", p.Question)
-		}
-		b.Do(typed(`[data-kind=strings] [name=longest]`, "12", "change"), typed(`[data-kind=strings] [name=alphabet]`, "a-z", "change"), typed("#route", "sum", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("longest = 12") && document.querySelector("#parties summary").textContent === "Leader"`))
-		if p := made(); p.Route.Sum == nil || len(p.Question.Strings.Alphabet) != 26 {
-			t.Errorf("the plan of strings that are summed is %+v", p)
-		}
-		b.Do(typed(`[data-kind=strings] [name=alphabet]`, "z-a", "change"), webtest.Until(`document.getElementById("read").textContent.includes("the first character comes first")`))
+		return p
+	}
+	b.Do(chromedp.Navigate(url+"/new"), chromedp.WaitVisible("#studio"))
+	kept.asked()
+	b.Do(typed("#values", lines.String(), "input"), webtest.Until(drawnWhole))
+	b.Do(typed("#kind", "strings", "change"), webtest.Until(drawnWhole+` && document.getElementById("chart").textContent.includes("quaggabrew") && document.getElementById("says").textContent.includes("Like your rows")`))
+	b.LookOnAll(t, "new question of strings")
+	if p := made(); p.Question.Strings == nil || p.Question.Strings.Longest != 10 || p.Crowd.Minimum != 50_000 || p.Route.Mix == nil {
+		t.Errorf("the plan of strings is %+v", p.Question)
+	}
+	b.Do(typed(`[data-kind=strings] [name=longest]`, "12", "change"), typed(`[data-kind=strings] [name=alphabet]`, "a-z", "change"), typed("#route", "sum", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("longest = 12") && document.querySelector("#parties summary").textContent === "Leader"`))
+	if p := made(); p.Route.Sum == nil || len(p.Question.Strings.Alphabet) != 26 {
+		t.Errorf("the plan of strings that are summed is %+v", p)
+	}
+	b.Do(typed(`[data-kind=strings] [name=alphabet]`, "z-a", "change"), webtest.Until(`document.getElementById("read").textContent.includes("the first character comes first")`))
 
-		b.Do(typed("#kind", "table", "change"), webtest.Until(drawnWhole+` && document.getElementById("says").textContent.includes("What tables tell") && document.querySelectorAll("#sheets table").length === 7`))
-		look("new question of tables, " + screen.Name)
-		if p := made(); p.Route.Sum == nil || p.Crowd.Minimum != 20_000 || len(p.Question.Table.Columns) != 3 || len(p.Question.Table.Columns[1].Cuts) != 3 {
-			t.Errorf("the plan of tables is %+v", p.Question)
-		}
-		b.Do(typed(`[data-kind=table] [name=ranges]`, "6", "change"), typed("#route", "mix", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("answered = 8192")`))
-		if p := made(); p.Route.Mix == nil || len(p.Question.Table.Columns[1].Cuts) != 5 {
-			t.Errorf("the plan of tables that are mixed is %+v", p)
-		}
-		b.Do(typed(`[data-kind=table] [name=columns]`, "0", "change"), webtest.Until(`document.getElementById("read").textContent.includes("tables are of two")`))
+	b.Do(typed("#kind", "table", "change"), webtest.Until(drawnWhole+` && document.getElementById("says").textContent.includes("What tables tell") && document.querySelectorAll("#sheets table").length === 7`))
+	b.LookOnAll(t, "new question of tables")
+	if p := made(); p.Route.Sum == nil || p.Crowd.Minimum != 20_000 || len(p.Question.Table.Columns) != 3 || len(p.Question.Table.Columns[1].Cuts) != 3 {
+		t.Errorf("the plan of tables is %+v", p.Question)
+	}
+	b.Do(typed(`[data-kind=table] [name=ranges]`, "6", "change"), typed("#route", "mix", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("answered = 8192")`))
+	if p := made(); p.Route.Mix == nil || len(p.Question.Table.Columns[1].Cuts) != 5 {
+		t.Errorf("the plan of tables that are mixed is %+v", p)
+	}
+	b.Do(typed(`[data-kind=table] [name=columns]`, "0", "change"), webtest.Until(`document.getElementById("read").textContent.includes("tables are of two")`))
 
-		b.Do(typed("#kind", "experiment", "change"), webtest.Until(drawnWhole+` && document.getElementById("says").textContent.includes("people needed")`))
-		if p := made(); p.Route.Sum == nil || p.Crowd.Minimum != 40_000 || p.Question.Experiment.Metrics[0].Name != "minutes" || p.Question.Experiment.Metrics[0].Times != 0 {
-			t.Errorf("the plan of an experiment is %+v", p)
-		}
-		b.Do(typed(`[data-kind=experiment] [name=before]`, "2", "change"), typed(`[data-kind=experiment] [name=lift]`, "0.1", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("before = 'before'") && !document.getElementById("enough").hidden`))
-		look("new question of an experiment, " + screen.Name)
-		b.Do(chromedp.Click("#enough"), webtest.Until(drawnWhole+` && document.getElementById("enough").hidden`))
-		if n := made().Crowd.Minimum; n <= 40_000 {
-			t.Errorf("a lift of .1 %% takes more than 40,000 people, and %d are asked", n)
-		}
-		b.Do(typed(`[data-kind=experiment] [name=arms]`, "only", "change"), webtest.Until(`document.getElementById("read").textContent.includes("two names or more")`))
-		b.Do(typed("#kind", "", "change"), webtest.Until(drawnWhole+` && document.getElementById("says").childElementCount === 0 && document.querySelector("[data-kind=experiment]").hidden`))
-		for _, request := range kept.asked() {
-			if !strings.HasPrefix(request, "GET /studio/") || strings.Contains(request, "quagga") || strings.Contains(request, "okapi") {
-				t.Errorf("asked for while values were there: %s", request)
-			}
+	b.Do(typed("#kind", "experiment", "change"), webtest.Until(drawnWhole+` && document.getElementById("says").textContent.includes("people needed")`))
+	if p := made(); p.Route.Sum == nil || p.Crowd.Minimum != 40_000 || p.Question.Experiment.Metrics[0].Name != "minutes" || p.Question.Experiment.Metrics[0].Times != 0 {
+		t.Errorf("the plan of an experiment is %+v", p)
+	}
+	b.Do(typed(`[data-kind=experiment] [name=before]`, "2", "change"), typed(`[data-kind=experiment] [name=lift]`, "0.1", "change"), webtest.Until(drawnWhole+` && document.getElementById("toml").textContent.includes("before = 'before'") && !document.getElementById("enough").hidden`))
+	b.LookOnAll(t, "new question of an experiment")
+	b.Do(chromedp.Click("#enough"), webtest.Until(drawnWhole+` && document.getElementById("enough").hidden`))
+	if n := made().Crowd.Minimum; n <= 40_000 {
+		t.Errorf("a lift of .1 %% takes more than 40,000 people, and %d are asked", n)
+	}
+	b.Do(typed(`[data-kind=experiment] [name=arms]`, "only", "change"), webtest.Until(`document.getElementById("read").textContent.includes("two names or more")`))
+	b.Do(typed("#kind", "", "change"), webtest.Until(drawnWhole+` && document.getElementById("says").childElementCount === 0 && document.querySelector("[data-kind=experiment]").hidden`))
+	for _, request := range kept.asked() {
+		if !strings.HasPrefix(request, "GET /studio/") || strings.Contains(request, "quagga") || strings.Contains(request, "okapi") {
+			t.Errorf("asked for while values were there: %s", request)
 		}
 	}
 }
