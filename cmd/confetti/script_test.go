@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 
@@ -20,8 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Setenv("GOTMPDIR", atomicfiletest.Memory()) // where scripts work
-	table.Parquet = columnar.Open                  // of commands that run in this process; main has the other program read
+	os.Setenv("GOTMPDIR", atomicfiletest.Memory())                   // where scripts work
+	table.Parquet = columnar.Open                                    // of commands that run in this process; main has the other program read
+	flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // scripts wait half of their time; -parallel says otherwise
 	testscript.Main(webtest.Tests{M: m}, map[string]func(){
 		"confetti":        main,
 		"confetti-server": serving,
