@@ -30,7 +30,8 @@ void confetti_cancel(uint64_t call);
 char *confetti_consent(const char *folder, int agreed);
 
 /* Checks a plan, and says what it asks. Options: {"plan": its address or text, "publishers": [keys], and where needed
- * "bearer", "roots" (a file of certificates, or its text), "delay" and "wait" (seconds), "caps", "program"}.
+ * "bearer", "roots" (a file of certificates, or its text), "delay" and "wait" (seconds), "caps", "program", and "operators",
+ * {"trust", "deny", "prefer": [names]}, by whom the way of a report is chosen}.
  * {"device": a number, "plan", "title", "publisher", "opens", "closes", "charge", "question", "fields"} */
 char *confetti_open(const char *folder, const char *options, uint64_t call);
 

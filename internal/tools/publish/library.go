@@ -47,12 +47,16 @@ func (e edition) libraries(ctx context.Context) error {
 func (e edition) forC(t target) string { return "confetti-c-" + e.version + "-" + t.os + "-" + t.arch }
 
 // cArchives writes the C library, with its header, an example and what pkg-config reads, for each platform that it is made for.
-func (e edition) cArchives(context.Context) error {
+func (e edition) cArchives(ctx context.Context) error {
 	for _, t := range e.targets {
 		if !t.linked() {
 			continue
 		}
-		all := []file{{name: "lib/" + library, link: soname}, {name: "lib/pkgconfig/confetti.pc", mode: 0o644, text: []byte(`# Where this file lies says where the others do.
+		others, err := e.licenses(ctx, []string{"CGO_ENABLED=1"}, "-tags=libconfetti", "./cmd/libconfetti")
+		if err != nil {
+			return err
+		}
+		all := []file{{name: "LICENSES-of-others", mode: 0o644, text: others}, {name: "lib/" + library, link: soname}, {name: "lib/pkgconfig/confetti.pc", mode: 0o644, text: []byte(`# Where this file lies says where the others do.
 prefix=${pcfiledir}/../..
 libdir=${prefix}/lib
 includedir=${prefix}/include

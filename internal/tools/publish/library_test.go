@@ -65,6 +65,16 @@ func TestTheArchiveForC(t *testing.T) {
 		t.Errorf("%s is not the interface's version: %v", soname, err)
 	}
 
+	others, err := os.ReadFile(filepath.Join(dir, "LICENSES-of-others"))
+	for _, name := range []string{"Go: LICENSE\n", "golang.org/x/crypto v", "gonum.org/v1/gonum v", "circl, copied: LICENSE\n", "Copyright (c) 2019 Cloudflare"} {
+		if !bytes.Contains(others, []byte(name)) {
+			t.Errorf("LICENSES-of-others lacks %q: %v", name, err)
+		}
+	}
+	if _, err := licensesIn("somebody's", t.TempDir()); err == nil {
+		t.Error("code without a licence is published")
+	}
+
 	if err := os.Symlink(filepath.Join(started(t).dir, "trial"), filepath.Join(dir, "trial")); err != nil {
 		t.Fatal(err)
 	}
