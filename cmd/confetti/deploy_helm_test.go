@@ -126,7 +126,7 @@ func TestChart(t *testing.T) {
 
 // A release of workers has as many as are asked for, and the shared folder.
 func TestChartOfWorkers(t *testing.T) {
-	for _, role := range []string{"shuffler", "analyzer"} {
+	for _, role := range []string{"shuffler", "leader", "analyzer"} {
 		t.Run(role, func(t *testing.T) { checkWorkers(t, chartValues(t, role)) })
 	}
 }
@@ -160,7 +160,7 @@ func checkWorkers(t *testing.T, values map[string]any) {
 // With a Prometheus to ask, what there is to do decides how many workers there are, by metrics
 // that the role's workers show.
 func TestChartOfAsManyWorkersAsThereIsWorkFor(t *testing.T) {
-	for role, shown := range map[string]string{"shuffler": shownBy(t, "../../internal/service/shufflerd/worker.go"), "analyzer": shownBy(t, "../../internal/service/analyzerd/service.go")} {
+	for role, shown := range map[string]string{"shuffler": shownBy(t, "../../internal/service/shufflerd/worker.go"), "leader": shownBy(t, "../../internal/service/aggregated/worker.go"), "analyzer": shownBy(t, "../../internal/service/analyzerd/service.go")} {
 		values := chartValues(t, role)
 		values["workers"] = 2
 		values["autoscale"].(map[string]any)["prometheus"] = "http://prometheus.test:9090"

@@ -187,6 +187,21 @@ func (b *Batch) Add(id dap.ReportID, share prio3.Vector) error {
 	return nil
 }
 
+// Merge adds the reports of another batch.
+func (b *Batch) Merge(other Batch) error {
+	if other.Reports > 0 {
+		if err := b.Sum.Add(other.Sum); err != nil {
+			return err
+		}
+	}
+	b.Reports += other.Reports
+	b.Refused += other.Refused
+	for i, x := range other.Checksum {
+		b.Checksum[i] ^= x
+	}
+	return nil
+}
+
 const batchHead = 8 + 8 + 32
 
 // MarshalBinary writes the batch.

@@ -14,6 +14,7 @@ import (
 type cli struct {
 	Role string `arg:"" help:"Which of the two aggregators of its plans it is: leader, that devices send to, or helper." enum:"leader,helper"`
 	daemon.Flags
+	Worker bool `help:"Add up shards of plans that have closed, beside the leader of the same configuration, on its PostgreSQL database."`
 }
 
 // Run runs the program of that name with its arguments, and returns its exit code. connect opens a
@@ -21,9 +22,13 @@ type cli struct {
 func Run(name string, connect shelves.Connect, args []string, out, err io.Writer) int {
 	var c cli
 	return daemon.Main(name, "Add up answers that arrive in shares, without being able to read them.", &c, func(out, logs io.Writer) error {
-		return c.Start(&aggregated.Config{
+		config := aggregated.Config{
 			Role:  map[string]dap.Role{"leader": dap.Leader, "helper": dap.Helper}[c.Role],
 			Place: shelves.Place{Server: shelves.Server{Connect: connect}},
-		}, out, logs)
+		}
+		if c.Worker {
+			return c.Start(&aggregated.Worker{Config: config}, out, logs)
+		}
+		return c.Start(&config, out, logs)
 	}, args, out, err)
 }

@@ -53,6 +53,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"leader", "--config", bad + ".none"}, 2, []string{"no such file"}},
 		{[]string{"helper", "--config", bad, "--check"}, 2, []string{"http.listen", "http.certificate", "keys", "publishers", "database", "pair"}},
 		{[]string{"leader", "--config", bad}, 2, []string{"http.listen"}},
+		{[]string{"helper", "--worker", "--config", bad}, 2, []string{"start more helpers"}},
 	} {
 		var out, err bytes.Buffer
 		if code := Run("confetti-aggregator", nil, c.args, &out, &err); code != c.code {

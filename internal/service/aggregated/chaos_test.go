@@ -82,18 +82,18 @@ func (w *world) revive(role dap.Role) {
 // shared are the steps that both aggregators come to, or the leader in what the store does,
 // and several those that come more than once.
 var (
-	shared  = []string{"share-drawn", "helper-shared", "rows/add", "rows/add/committed", "rows/share", "rows/share/committed"}
+	shared  = []string{"share-drawn", "helper-shared", "rows/spend", "rows/spend/committed", "rows/add", "rows/add/committed", "rows/share", "rows/share/committed"}
 	several = []string{"job-verified", "helper-added", "rows/add", "rows/share"}
 )
 
 // Killed between any two steps, nothing is lost and nothing counts twice, and what has left
 // once leaves again byte for byte.
 func TestKilledAtEveryStep(t *testing.T) {
-	points := append(slices.Clone(Failpoints), rows.Failpoints...)
+	points := slices.Concat(Failpoints, rows.Failpoints, rows.HelperFailpoints)
 	reached := map[string]bool{}
 	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
 		for _, point := range points {
-			if role == dap.Helper != strings.HasPrefix(point, "helper-") && !slices.Contains(shared, point) {
+			if role == dap.Helper != strings.HasPrefix(point, "helper-") && !slices.Contains(shared, point) || role == dap.Leader && slices.Contains(rows.HelperFailpoints, point) {
 				continue
 			}
 			for nth := 1; nth <= 2; nth++ {
@@ -102,6 +102,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%d/%s/%d", role, point, nth), func(t *testing.T) {
 					w := newWorld(t, nil)
+					w.sharded(2)
 					hit := false
 					w.killed(role, point, nth)
 					inner := w.failpoint
@@ -138,7 +139,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 		}
 	}
-	must := []string{"2job-verified", "2share-drawn", "2helper-shared", "2rows/take", "2rows/take/committed", "2rows/close", "2rows/jobs", "2rows/add", "2rows/share", "2rows/forget", "2rows/forget/committed", "3helper-verified", "3helper-added", "3share-drawn", "3rows/share/committed"}
+	must := []string{"2job-verified", "2share-drawn", "2helper-shared", "2rows/take", "2rows/take/committed", "2rows/close", "2rows/jobs", "2rows/add", "2rows/share", "2rows/forget", "2rows/forget/committed", "3helper-verified", "3rows/spend", "3rows/spend/committed", "3rows/add", "3helper-added", "3share-drawn", "3rows/share/committed"}
 	for _, must := range must {
 		if !reached[must] {
 			t.Errorf("nobody was killed at %s: %v", must, reached)
@@ -154,6 +155,7 @@ func schedule(t *testing.T, seed uint64) {
 			p.Route.Sum.Noise, p.Route.Sum.Law, p.Route.Sum.Decay = plan.NoiseAggregators, plan.LawLaplace, 0.5
 		}
 	})
+	w.sharded(1 + int(seed)%3)
 	r := seeded.New(seed, 99)
 	var late []func() *http.Response
 	w.meddle = unreliable(r, &late)

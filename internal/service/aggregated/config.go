@@ -22,6 +22,7 @@ type Config struct {
 	shelves.Place
 	Pair       serve.Path   `toml:"pair" eg:"pair.secret" help:"The secret that both aggregators have and nobody else (confetti keys pair)."`
 	Collectors serve.Path   `toml:"collectors" or:"collectors" help:"Hashes of the bearer tokens of analyzers, who fetch sums from a leader. Without it whoever asks gets what only the plan's analyzer can open. A helper has none."`
+	Shard      int          `toml:"shard_reports" or:"0" help:"Reports of a shard at most, which a leader's process adds up at a time where others have the database too. 0 is 4,096. A helper needs none."`
 	Limits     serve.Visits `toml:"limits" help:"What peers can make the service do."`
 }
 
@@ -44,7 +45,7 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	errs = append(errs, err)
 	errs = append(errs, c.Place.Check())
 	o = Options{
-		Common: common, Role: c.Role, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: http.Operators, Limits: c.Limits,
+		Common: common, Role: c.Role, Publishers: publishers, Bearers: bearers, Certificates: c.HTTP.Clients != "", Operators: http.Operators, Limits: c.Limits, Shard: c.Shard,
 	}
 	if c.Pair == "" {
 		fault("pair", errors.New("name the file with the secret that both aggregators have: confetti keys pair writes one"))
@@ -58,6 +59,9 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	if c.Role == dap.Helper && (c.Bearers != "" || c.Collectors != "" || c.Gateway != "") {
 		fault("bearers", errors.New("nobody but the leader comes to a helper: leave bearers, collectors and gateway out"))
+	}
+	if c.Shard < 0 {
+		fault("shard_reports", errors.New("is negative"))
 	}
 	fault("limits", c.Limits.Validate())
 	return http, o, errors.Join(errs...)
@@ -126,6 +130,38 @@ func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
 	http.Disk = serve.DiskOf(c.Place.Database) // what is free tells how many have sent, which no plan of sums keeps private
 	http.Private, http.Visited, http.Handed = private, visited, handed
 	return serve.Run(ctx, http, service.Run)
+}
+
+// Worker is a process that adds up shards of a leader's plans, with the leader's configuration: any number of them, that
+// share its PostgreSQL database.
+type Worker struct{ Config }
+
+// Open reads what the configuration names, and refuses one by which nothing is shared.
+func (c Worker) Open(log *slog.Logger) (serve.Opened, error) {
+	opened, err := serve.Open(log, c.open, c.verify, c.work)
+	return opened, errors.Join(c.shared(), err)
+}
+
+func (c Worker) shared() error {
+	if c.Role == dap.Helper {
+		return errors.New("a helper has no shards: start more helpers on its database, behind one address")
+	}
+	if c.Database != "" {
+		return errors.New("a folder is one process's: workers share a PostgreSQL database with the leader: set url")
+	}
+	return nil
+}
+
+// work adds up until the context ends; http.listen has its health and its metrics.
+func (c Worker) work(ctx context.Context, http serve.Config, o Options) error {
+	o.Lease = lease
+	service, err := c.start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer service.o.Store.Close()
+	http.Ready = service.Ready
+	return serve.Run(ctx, http, service.Work)
 }
 
 // whole reads all that is kept and says what is whole; the error says what is not.

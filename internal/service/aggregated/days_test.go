@@ -380,7 +380,7 @@ func (c *course) undrawn() {
 // damage changes what an aggregator has added up, and returns what mends it.
 func (c *course) damage(role dap.Role, change func([]byte) []byte) (mend func()) {
 	c.t.Helper()
-	whole, err := c.kept(role).Sum(c.t.Context(), 0)
+	whole, err := c.sum(role)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -750,7 +750,7 @@ func roundSchedule(t *testing.T, seed uint64) (missed int) {
 		var seen []byte
 		for range 12 {
 			role := dap.Leader + dap.Role(r.IntN(2))
-			sum, err := c.kept(role).Sum(t.Context(), 0)
+			sum, err := c.sum(role)
 			drawn, _ := c.kept(dap.Leader).Share(t.Context(), 0, rows.Own)
 			if mend == nil && sum != nil && err == nil && (role == dap.Leader || drawn != nil) && r.IntN(2) == 0 {
 				mend = c.damage(role, func(b []byte) []byte {

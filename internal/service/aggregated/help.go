@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/dap"
@@ -77,20 +78,26 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 	if err := s.o.Failpoint("helper-verified"); err != nil {
 		return nil, err
 	}
-	answer, err := c.of.kept.AddAnswered(ctx, c.number, asked[:], func(sum []byte, left bool, fresh func([]byte) (bool, error)) (next rows.Added, answer []byte, err error) {
+	said, counted, err := c.count(ctx, asked[:], all)
+	if err != nil {
+		return nil, shelves.Answer(err)
+	}
+	answer, err := c.of.kept.AddAnswered(ctx, c.number, asked[:], func(sum []byte, left bool) (next rows.Added, answer []byte, err error) {
 		batch, err := parseSum(sum)
 		if err != nil {
 			return next, nil, err
 		}
-		said := make([]dap.VerifyResp, len(all))
-		for i := range all {
-			if said[i], err = count(&batch, all[i], left, fresh); err != nil {
-				return next, nil, err
-			}
+		said, counted := said, counted
+		if left {
+			said, counted = refused(said)
 		}
+		if err := batch.Merge(counted); err != nil {
+			return next, nil, err
+		}
+		answer = dap.MarshalAggregationResp(said)
 		next.Sum, err = batch.MarshalBinary()
 		next.Reports, next.Refused = batch.Reports, batch.Refused
-		return next, dap.MarshalAggregationResp(said), err
+		return next, answer, err
 	})
 	if err != nil {
 		return nil, shelves.Answer(err)
@@ -98,34 +105,48 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 	return answer, s.o.Failpoint("helper-added")
 }
 
-// count adds a report to a batch if it is valid and neither it nor its token was there
-// before. The name of a report is spent whatever became of it: whoever could have one verified
-// again, each time beside another part of the leader's, could ask what it says.
-func count(to *aggregator.Batch, v aggregator.Verified, left bool, fresh func([]byte) (bool, error)) (dap.VerifyResp, error) {
-	said := v.VerifyResp
-	reject := func(e dap.ReportError) (dap.VerifyResp, error) {
-		to.Refused++
-		return dap.VerifyResp{ID: v.ID, Error: e}, nil
-	}
-	if first, err := fresh(v.ID[:]); err != nil {
-		return said, err
-	} else if !first {
-		return reject(dap.ReportReplayed)
-	}
-	if said.Message == nil {
-		return reject(said.Error)
-	}
-	if left {
-		return reject(dap.BatchCollected)
-	}
-	if v.Token != nil {
-		if first, err := fresh(v.Token); err != nil {
-			return said, err
-		} else if !first {
-			return reject(dap.ReportReplayed)
+// count adds up those reports of a job that are valid and whose name and token were not there before. The name of a
+// report is spent whatever became of it: whoever could have one verified again, each time beside another part of the
+// leader's, could ask what it says.
+func (c *crowd) count(ctx context.Context, asked []byte, all []aggregator.Verified) (said []dap.VerifyResp, counted aggregator.Batch, err error) {
+	names := make([]string, len(all), 2*len(all))
+	tokens := map[int]int{} // by report, where its token is among names
+	for i, v := range all {
+		names[i] = string(v.ID[:])
+		if v.Message != nil && v.Token != nil {
+			tokens[i] = len(names)
+			names = append(names, string(v.Token))
 		}
 	}
-	return said, to.Add(v.ID, v.Share)
+	fresh, err := c.of.kept.Spend(ctx, asked, names)
+	if err != nil {
+		return nil, counted, err
+	}
+	said = make([]dap.VerifyResp, len(all))
+	for i, v := range all {
+		at, demanded := tokens[i]
+		said[i] = v.VerifyResp
+		if !fresh[i] || demanded && !fresh[at] {
+			said[i] = dap.VerifyResp{ID: v.ID, Error: dap.ReportReplayed}
+		}
+		if said[i].Message == nil {
+			counted.Refused++
+		} else if err := counted.Add(v.ID, v.Share); err != nil {
+			return nil, counted, err
+		}
+	}
+	return said, counted, nil
+}
+
+// refused returns what is said of a job of whose crowd something has left: nothing of it counts any more.
+func refused(said []dap.VerifyResp) ([]dap.VerifyResp, aggregator.Batch) {
+	said = slices.Clone(said)
+	for i, v := range said {
+		if v.Message != nil {
+			said[i] = dap.VerifyResp{ID: v.ID, Error: dap.BatchCollected}
+		}
+	}
+	return said, aggregator.Batch{Refused: uint64(len(said))}
 }
 
 // putShare answers POST /tasks/{task}/aggregate_shares with the helper's share of the batch

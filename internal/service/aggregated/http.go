@@ -197,8 +197,9 @@ type CrowdStatus struct {
 
 // status returns a plan's.
 func (s *Service) status(ctx context.Context, p *served) (Status, error) {
+	st := Status{Plan: p.name, Title: p.plan.Title, Role: s.Role(), Failing: p.fails()}
 	p.mu.Lock()
-	st := Status{Plan: p.name, Title: p.plan.Title, Role: s.Role(), Closed: p.closed, Failing: p.failing}
+	st.Closed = p.closed
 	p.mu.Unlock()
 	known, err := p.kept.Crowds(ctx)
 	if err != nil {

@@ -38,17 +38,17 @@ func (s *Service) lead(ctx context.Context, p *served) error {
 	if forgotten {
 		return nil
 	}
-	if s.steps == nil {
+	if s.worker == nil {
 		return s.handOn(ctx, p)
 	}
-	led, err := s.steps.Lead(ctx, p.name, func(ctx context.Context) error { return s.handOn(ctx, p) })
+	led, err := s.worker.steps.Lead(ctx, p.name, func(ctx context.Context) error { return s.handOn(ctx, p) })
 	if !led {
 		return shelves.Answer(err)
 	}
 	// Whoever tries next finds for itself what never succeeds, and can say so.
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll)
 	defer cancel()
-	if err := s.steps.Resign(end, p.name); err != nil {
+	if err := s.worker.steps.Resign(end, p.name); err != nil {
 		s.o.Log.Warn("another process goes on when a lease is over", "plan", p.name, "error", err.Error())
 	}
 	return err
@@ -57,20 +57,23 @@ func (s *Service) lead(ctx context.Context, p *served) error {
 // handOn adds up what came of a closed plan, and forgets the reports when both shares are there.
 func (s *Service) handOn(ctx context.Context, p *served) error {
 	var errs []error
-	failed := false
+	all := true
 	for _, c := range p.crowds {
 		if s.plans.Suspended(p.hash) != nil {
 			return nil
 		}
 		if c.failed() == "" {
-			err := s.leadCrowd(ctx, c)
-			s.tried(c, err)
+			done, err := s.leadCrowd(ctx, c)
+			if done || err != nil { // else workers say how it goes
+				s.tried(c, err)
+			}
+			all = all && done
 			errs = append(errs, err)
 		}
 		errs = append(errs, s.missed(ctx, c))
-		failed = failed || c.failed() != ""
+		all = all && c.failed() == ""
 	}
-	if err := errors.Join(errs...); err != nil || failed {
+	if err := errors.Join(errs...); err != nil || !all {
 		return err
 	}
 	if err := p.kept.Forget(ctx); err != nil {
@@ -87,7 +90,7 @@ func (s *Service) end(ctx context.Context, p *served) (done bool, err error) {
 	p.mu.Lock()
 	closed := p.closed
 	p.mu.Unlock()
-	if !closed && s.steps != nil { // another process may have closed it
+	if !closed && s.worker != nil { // another process may have closed it
 		if closed, err = p.kept.Closed(ctx); err != nil {
 			return false, shelves.Answer(err)
 		}
@@ -118,43 +121,51 @@ func (s *Service) close(ctx context.Context, p *served) error {
 }
 
 // leadCrowd adds what came of a crowd and makes both shares of its sum, or finds that it
-// is too small.
-func (s *Service) leadCrowd(ctx context.Context, c *crowd) error {
+// is too small; done: it has come to its end.
+func (s *Service) leadCrowd(ctx context.Context, c *crowd) (done bool, err error) {
 	for _, step := range []string{rows.Withheld, rows.Both} {
 		if kept, err := c.of.kept.Share(ctx, c.number, step); err != nil || kept != nil {
-			return err
+			return err == nil, err
 		}
 	}
-	batch, err := s.added(ctx, c)
-	if err != nil {
-		return err
+	batch, done, err := s.added(ctx, c)
+	if err != nil || !done {
+		return false, err
 	}
 	if batch.Reports < uint64(c.Minimum) {
-		return s.withhold(ctx, c, rows.Few, "fewer valid reports than the plan's minimum")
+		err = s.withhold(ctx, c, rows.Few, "fewer valid reports than the plan's minimum")
+	} else if err = s.share(ctx, c, batch); passed(err) {
+		err = s.withhold(ctx, c, missedFor(err), err.Error())
 	}
-	if err = s.share(ctx, c, batch); passed(err) {
-		return s.withhold(ctx, c, missedFor(err), err.Error())
-	}
-	return err
+	return err == nil, err
 }
 
-// added adds what is left to be added of a crowd, and returns its sum. Of a round whose row is drawn that is kept beside the
-// row: what has become of the reports since, and of their sum, matters no more.
-func (s *Service) added(ctx context.Context, c *crowd) (b aggregator.Batch, err error) {
+// added adds what is left to be added of a crowd, and returns its sum. Where others have the store too, workers add,
+// and done says whether they have. Of a round whose row is drawn that is kept beside the row: what has become of the
+// reports since, and of their sum, matters no more.
+func (s *Service) added(ctx context.Context, c *crowd) (b aggregator.Batch, done bool, err error) {
 	day, err := c.of.kept.Day(ctx, c.number)
 	if err != nil {
-		return b, err
+		return b, false, err
 	}
 	if day != nil {
-		return parseSum(day)
+		b, err = parseSum(day)
+		return b, err == nil, err
 	}
-	most := max(1, min(s.most, jobMemory/c.ReportSize()))
-	for more := true; more; {
-		if more, err = s.addJob(ctx, c, most); err != nil {
-			return b, err
+	left, err := c.of.kept.Shards(ctx, c.number, rows.Cut{Crowds: len(c.of.crowds), Job: max(1, min(s.most, jobMemory/c.ReportSize())), Shard: s.shard})
+	if err != nil {
+		return b, false, shelves.Answer(err)
+	}
+	if s.worker != nil && len(left) > 0 {
+		return b, false, s.worker.deal(ctx, c, left)
+	}
+	for _, shard := range left {
+		if err := s.addShard(ctx, c, shard); err != nil {
+			return b, false, err
 		}
 	}
-	return s.sum(ctx, c)
+	b, err = s.sum(ctx, c)
+	return b, err == nil, err
 }
 
 // withhold writes that nothing leaves of a crowd, for one of the reasons of package rows.
@@ -164,12 +175,16 @@ func (s *Service) withhold(ctx context.Context, c *crowd, reason, why string) er
 	return shelves.Answer(err)
 }
 
+// sum returns what is added up of a crowd, of all its shards.
 func (s *Service) sum(ctx context.Context, c *crowd) (b aggregator.Batch, err error) {
-	text, err := c.of.kept.Sum(ctx, c.number)
-	if err != nil {
-		return b, err
-	}
-	return parseSum(text)
+	err = c.of.kept.Sums(ctx, c.number, func(text []byte) error {
+		one, err := parseSum(text)
+		if err == nil {
+			err = b.Merge(one)
+		}
+		return err
+	})
+	return b, err
 }
 
 func parseSum(text []byte) (b aggregator.Batch, err error) {
@@ -179,10 +194,21 @@ func parseSum(text []byte) (b aggregator.Batch, err error) {
 	return b, nil
 }
 
+// addShard adds what is left to be added of a shard.
+func (s *Service) addShard(ctx context.Context, c *crowd, shard int) error {
+	for more := true; more; {
+		var err error
+		if more, err = s.addJob(ctx, c, shard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addJob has one job's reports verified and adds those that are valid; more: there may be
 // others. It does the same again from the same bytes.
-func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, err error) {
-	number, bodies, err := c.of.kept.Job(ctx, c.number, len(c.of.crowds), most)
+func (s *Service) addJob(ctx context.Context, c *crowd, shard int) (more bool, err error) {
+	number, bodies, err := c.of.kept.Job(ctx, c.number, shard)
 	if err != nil || len(bodies) == 0 {
 		return false, shelves.Answer(err)
 	}
@@ -194,7 +220,11 @@ func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, er
 		}
 		reports[i] = one[0]
 	}
-	batch, err := s.sum(ctx, c)
+	text, err := c.of.kept.Sum(ctx, c.number, shard)
+	if err != nil {
+		return false, shelves.Answer(err)
+	}
+	batch, err := parseSum(text)
 	if err != nil {
 		return false, err
 	}
@@ -215,7 +245,7 @@ func (s *Service) addJob(ctx context.Context, c *crowd, most int) (more bool, er
 	if err != nil {
 		return false, err
 	}
-	return true, shelves.Answer(c.of.kept.Add(ctx, c.number, number, sum))
+	return true, shelves.Answer(c.of.kept.Add(ctx, c.number, shard, number, sum))
 }
 
 // share draws the leader's share, once, and fetches the helper's.

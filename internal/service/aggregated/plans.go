@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
 	"github.com/confetti-dp/confetti/internal/dap"
@@ -19,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
+	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/aggregator"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -36,13 +38,16 @@ type served struct {
 	receipts []relay.VerifyKey   // of both
 	woken    chan struct{}
 
-	working sync.Mutex // held by who carries it on
+	working sync.Mutex   // held by who carries it on
+	adding  sync.RWMutex // held for reading by who adds a job of a shard
 
 	mu        sync.Mutex // over all below
 	closed    bool
 	forgotten bool   // the leader has no reports any more
 	failing   string // what was tried last and is tried again
-	compared  bool   // all neighbours have said which shares they were given
+	hindered  string // likewise, of shards that this process took
+	since     time.Time
+	compared  bool // all neighbours have said which shares they were given
 }
 
 // crowd is a task of a plan.
@@ -50,6 +55,7 @@ type crowd struct {
 	*task.Task
 	of     *served
 	number int
+	asked  map[int]time.Time  // when workers were asked for a shard: of who carries the plan on
 	leader *aggregator.Leader // of the two, the one that the service is
 	helper *aggregator.Helper
 
@@ -113,7 +119,7 @@ func (s *Service) takeOne(ctx context.Context, one rows.Served) error {
 		s.plans.Add(signed, p)
 		return nil
 	}
-	if s.steps == nil { // a process that writes beside others could undo what they have written
+	if s.worker == nil { // a process that writes beside others could undo what they have written
 		if err := s.claimed(ctx, signed, one); err != nil {
 			return err
 		}
@@ -335,6 +341,8 @@ func (p *served) own(role dap.Role) *plan.Party {
 
 // erase deletes all that is left of a plan, for good.
 func (s *Service) erase(ctx context.Context, p *served, withdrawal []byte) error {
+	p.adding.Lock()
+	defer p.adding.Unlock()
 	if err := s.rows.Erase(ctx, p.name, withdrawal); err != nil {
 		return shelves.Answer(err)
 	}
@@ -376,10 +384,39 @@ func (s *Service) keepWithdrawal(ctx context.Context, name string, w plan.Signed
 	return s.erase(ctx, p, w.Marshal())
 }
 
-func (p *served) note(failing string) {
+// note notes how it went to carry a plan on.
+func (p *served) note(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.failing = failing
+	p.failing = hindrance(err)
+}
+
+// hinder notes how it went to add a job of a shard. Which process has the next is open, so that it says little soon.
+func (p *served) hinder(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hindered, p.since = hindrance(err), time.Now()
+}
+
+// hindrance says what went wrong, in words for a status.
+func hindrance(err error) string {
+	if err == nil {
+		return ""
+	}
+	if peer, ok := errors.AsType[*peerError](err); ok {
+		return peer.Error()
+	}
+	return string(web.AsProblem(err).Code)
+}
+
+// fails says what was tried last and is tried again.
+func (p *served) fails() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failing == "" && time.Since(p.since) < time.Minute {
+		return p.hindered
+	}
+	return p.failing
 }
 
 func (p *served) poke() {

@@ -7,12 +7,17 @@
 //	leader: collecting -> closed -> added, job by job -> share drawn -> helper's share -> reports forgotten
 //	helper: added, job by job -> share drawn
 //
+// A leader's jobs are cut into shards, by the names of reports. Processes that share a database add shards beside each
+// other; one at a time then leads a plan to its end, and draws. A helper needs no shards: it takes each job once, from
+// whomever of the leader's and at whichever of its own processes.
+//
 // Each arrow is one transaction, and what is made after one is made of the same bytes again: a process that is
 // killed anywhere goes on where it was. Noise is drawn in the transaction that writes the share, before anybody is
 // shown it. A plan is one epoch, and a crowd of it one task and one batch.
 package aggregated
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +31,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
-	"github.com/confetti-dp/confetti/internal/wire/web"
 	"github.com/confetti-dp/confetti/party/aggregator"
 )
 
@@ -40,7 +44,8 @@ type Options struct {
 	Role       dap.Role          // dap.Leader or dap.Helper
 	Store      keep.Store        // whose owner the service becomes
 	Disk       *atomicfile.Disk  // of the store's folder; nil: it lies elsewhere
-	Lease      time.Duration     // for which a plan is added up by one process alone, where others have Store too; 0: none has
+	Lease      time.Duration     // for which a shard is added up by one process alone, where others have Store too; 0: none has
+	Shard      int               // reports of a leader's shard, at most; 0: 4,096
 	Publishers *serve.Publishers // whose plans are served
 	Pair       aggregator.Pair   // the secret that both aggregators have
 
@@ -68,6 +73,7 @@ var Failpoints = []string{
 
 const (
 	lease            = 30 * time.Second
+	shardReports     = 4096
 	defaultRetention = 30 * 24 * time.Hour
 	poll             = time.Second // how late a collection may end
 )
@@ -76,10 +82,11 @@ const (
 type Service struct {
 	o       Options
 	rows    *rows.Store
-	steps   *shelves.Steps // by which one process at a time adds a plan up; nil: this one is alone
+	worker  *worker // of those that share Store; nil: this process is alone
 	rates   *serve.Rates[serve.Respondent]
 	buffers sync.Pool // of *[]byte
-	most    int       // reports of a job: the constant, but for tests
+	most    int       // reports of a job
+	shard   int       // jobs of a shard
 
 	withdrawals *registry.Withdrawals
 	plans       *registry.Plans[*served]
@@ -110,6 +117,9 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		o: o, rates: o.Limits.Rates(), most: aggregator.MostReports,
 		tasks: map[dap.TaskID]*crowd{},
 	}
+	shard := cmp.Or(o.Shard, shardReports)
+	s.most = min(s.most, shard)
+	s.shard = shard / s.most
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	s.plans.Closes = over
@@ -119,7 +129,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 		return nil, explained(err)
 	}
 	if o.Lease > 0 {
-		if s.steps, err = shelves.OpenSteps(ctx, o.Store, o.Lease); err != nil {
+		if s.worker, err = newWorker(ctx, s); err != nil {
 			return nil, explained(err)
 		}
 	}
@@ -141,8 +151,11 @@ func (s *Service) hop() uint8 { return uint8(s.o.Role - dap.Leader) }
 func (s *Service) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	if s.steps != nil {
+	if s.worker != nil {
 		beside.Go(func() { s.follow(ctx) })
+		if s.o.Role == dap.Leader {
+			beside.Go(func() { s.worker.run(ctx) })
+		}
 	}
 	s.plans.Attend(ctx, func(p *served) { s.attend(ctx, p) })
 }
@@ -162,7 +175,7 @@ func (s *Service) follow(ctx context.Context) {
 
 // abreast takes up what other processes have taken, before this one decides on a plan.
 func (s *Service) abreast(ctx context.Context) error {
-	if s.steps == nil {
+	if s.worker == nil {
 		return nil
 	}
 	return shelves.Answer(s.takeUp(ctx))
@@ -208,14 +221,7 @@ func (s *Service) advance(ctx context.Context, p *served) error {
 	p.working.Lock()
 	defer p.working.Unlock()
 	err := s.due(ctx, p)
-	failing := ""
-	if err != nil {
-		failing = string(web.AsProblem(err).Code)
-		if peer, ok := errors.AsType[*peerError](err); ok {
-			failing = peer.Error()
-		}
-	}
-	p.note(failing)
+	p.note(err)
 	return err
 }
 

@@ -78,6 +78,7 @@ type world struct {
 	// atAnalyzer is the plan's analyzer; nil: it is out of reach.
 	atAnalyzer func(r *http.Request) *http.Response
 
+	jobs      int // of a shard
 	databases map[dap.Role]string
 	around    func(keep.Store) keep.Store // what services see of their stores; nil: them
 	nodes     map[dap.Role]*node
@@ -113,7 +114,7 @@ func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 // makeWorld is newWorld whose services see their stores through another one.
 func makeWorld(t testing.TB, change func(*plan.Plan), around func(keep.Store) keep.Store) *world {
 	t.Helper()
-	w := &world{t: t, around: around, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: seeded.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregator.Pair{}}
+	w := &world{t: t, around: around, jobs: 100, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: seeded.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregator.Pair{}}
 	var err error
 	if w.analyzer, err = envelope.GenerateKey(envelope.X25519); err != nil {
 		t.Fatal(err)
@@ -212,24 +213,31 @@ func (w *world) start(role dap.Role) {
 	if w.around != nil {
 		seen = w.around(kept)
 	}
+	s, server := w.process(role, seen, 0, fail)
+	w.nodes[role] = &node{kept, s, server, func() { kept.Close() }}
+}
+
+// process is an aggregator on a store, which it shares where it has a lease.
+func (w *world) process(role dap.Role, store keep.Store, lease time.Duration, fail func(string) error) (*Service, *serve.Server) {
+	w.t.Helper()
 	bearers, err := serve.ReadBearers(filepath.Join(w.dir, "bearers"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	s, err := New(context.Background(), Options{
 		Common: serve.Common{Keys: w.keys(role), Client: &http.Client{Transport: w}, Now: w.time, Failpoint: fail},
-		Role:   role, Store: seen, Publishers: serve.Trust(w.signed.Signers()...), Pair: w.pair[role], Bearers: bearers,
-		Limits: serve.Visits{Rate: 1e6, Burst: 1e6},
+		Role:   role, Store: store, Publishers: serve.Trust(w.signed.Signers()...), Pair: w.pair[role], Bearers: bearers,
+		Limits: serve.Visits{Rate: 1e6, Burst: 1e6}, Lease: lease,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s.most = 4 // jobs of a few reports
+	s.most, s.shard = 4, w.jobs // jobs of a few reports
 	server, err := serve.New(serve.Config{Name: s.Role(), Routes: s.Routes(), Ready: s.Ready, Status: s.Status, Private: private, Visited: visited, Handed: handed})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.nodes[role] = &node{kept, s, server, func() { kept.Close() }}
+	return s, server
 }
 
 // kill ends an aggregator; what is not on disk is gone.
@@ -275,6 +283,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	meddle := w.meddle
 	w.mu.Unlock()
 	if meddle != nil && r.URL.Host == "party3.test" {
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		return meddle(r, send)
 	}
 	if w.atAnalyzer != nil && r.URL.Host == "analyzer.test" {
@@ -404,6 +413,17 @@ func (w *world) want(want []int64, reports uint64) {
 	if sums, n := w.opened(); !slices.Equal(sums, want) || n != reports {
 		w.t.Errorf("%d reports sum to %v, want %d and %v", n, sums, reports, want)
 	}
+}
+
+// sum returns the one row of what an aggregator has added up.
+func (w *world) sum(role dap.Role) (sum []byte, err error) {
+	err = w.kept(role).Sums(w.t.Context(), 0, func(text []byte) error { sum = bytes.Clone(text); return nil })
+	return sum, err
+}
+
+// sharded has reports lie in shards of a few jobs from now on.
+func (w *world) sharded(jobs int) {
+	w.jobs, w.nodes[dap.Leader].service.shard = jobs, jobs
 }
 
 // found is what a service has of a plan.

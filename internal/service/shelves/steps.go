@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -148,12 +149,15 @@ func (s *Steps) Take(ctx context.Context, wait time.Duration) (task Task, there 
 	}
 }
 
-// keepSeen forgets what was seen of tasks that are done.
+// ofPost begins the names of posts among what was seen. No task's does.
+const ofPost = "post "
+
+// keepSeen forgets what was seen of tasks that are done. Posts stay: who looks for tasks may wait for a lead too.
 func (s *Steps) keepSeen(names map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name := range s.seen {
-		if !names[name] {
+		if !names[name] && !strings.HasPrefix(name, ofPost) {
 			delete(s.seen, name)
 		}
 	}
@@ -200,7 +204,7 @@ func (s *Steps) Lead(ctx context.Context, name string, fn func(context.Context) 
 		if err != nil {
 			return err
 		}
-		if h.By == s.me || !there || s.free("post "+name, h, time.Now()) {
+		if h.By == s.me || !there || s.free(ofPost+name, h, time.Now()) {
 			task, led = s.hold(tx, posts, name, h), true
 		}
 		return nil

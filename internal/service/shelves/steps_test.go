@@ -105,5 +105,8 @@ func TestLead(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("a dead process leads for good")
 		}
+		if _, there, err := p[0].Take(t.Context(), 0); there || err != nil { // who looks for tasks too
+			t.Fatal(there, err)
+		}
 	}
 }

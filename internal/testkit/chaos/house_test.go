@@ -411,6 +411,9 @@ func (s setting) sharedStore() (keep.Store, error) {
 // seat runs a process of a role that others of the same role stand beside.
 func (o order) seat(role string, s setting, f *fates) error {
 	s.twin = o.Station.Twin
+	if o.Station.Slow == 0 {
+		s.reports = 2 // a shard: several of each crowd
+	}
 	come := s.failpoint
 	s.failpoint = func(name string) error {
 		if name == "job-verified" {

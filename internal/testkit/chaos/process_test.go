@@ -37,13 +37,14 @@ type setting struct {
 	planLog    string            // address of the public log; "": there is none
 
 	// Of a fleet: what workers share.
-	url   string     // of a PostgreSQL database, in the place of the hop's disk
-	keys  string     // folder of the keys of that one's shelves
-	dsn   string     // of a PostgreSQL database, in the place of the analyzer's disk
-	blobs blob.Store // nil: crowds and batches are in memory
-	bytes int        // of parts, or of shards
-	lease time.Duration
-	twin  string // the bug of the store; "": none
+	url     string     // of a PostgreSQL database, in the place of the hop's disk
+	keys    string     // folder of the keys of that one's shelves
+	dsn     string     // of a PostgreSQL database, in the place of the analyzer's disk
+	blobs   blob.Store // nil: crowds and batches are in memory
+	bytes   int        // of parts, or of shards
+	lease   time.Duration
+	twin    string // the bug of the store; "": none
+	reports int    // of a leader's shard; 0: as ever
 }
 
 func (s setting) trust() *serve.Publishers {

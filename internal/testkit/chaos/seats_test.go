@@ -175,7 +175,7 @@ var wards = []struct {
 		for i := range seatsOfARole {
 			dooms[seatName("leader", i)] = append(drawn(r, "kill", 3, "reports-kept", "rows/take", "rows/take/committed"),
 				drawn(r, "kill", 1, "rows/close", "rows/close/committed", "rows/jobs", "rows/jobs/committed", "job-verified", "rows/add", "rows/add/committed", "rows/share", "rows/share/committed", "share-drawn", "helper-shared", "sum-ready", "rows/forget", "rows/forget/committed")...)
-			dooms[seatName("helper", i)] = drawn(r, "kill", 1, "helper-verified", "rows/add", "rows/add/committed", "helper-added", "rows/share", "rows/share/committed", "share-drawn")
+			dooms[seatName("helper", i)] = drawn(r, "kill", 1, "helper-verified", "rows/spend", "rows/spend/committed", "rows/add", "rows/add/committed", "helper-added", "rows/share", "rows/share/committed", "share-drawn")
 			dooms[seatName("issuer", i)] = append(drawn(r, "kill", 4, "before mark", "after mark"), drawn(r, "kill", 3, "before mark", "after mark")...)
 		}
 		return mishap{dooms: dooms}
@@ -217,8 +217,8 @@ const fullDisk = "the database's disk is full"
 
 // Three processes of a leader, of a helper and of an issuer stand on one PostgreSQL. Whatever
 // befalls them: a person has one token and one report, however many processes they ask at once,
-// what was acknowledged is in the sum once, every process gives the same sum, and one process adds
-// a plan up. Houses with a bug of those that processes beside each other have are caught.
+// what was acknowledged is in the sum once, every process gives the same sum, and one process at a time
+// adds a shard up. Houses with a bug of those that processes beside each other have are caught.
 func TestSeats(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the processes would be this one, which the race detector slows down")

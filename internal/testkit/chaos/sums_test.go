@@ -27,7 +27,7 @@ var sumFailpoints = map[string][]string{
 	"device":   client.Failpoints,
 	"issuer":   failpoints["issuer"],
 	"leader":   slices.Concat([]string{"reports-kept", "job-verified", "share-drawn", "helper-shared", "sum-ready"}, rows.Failpoints),
-	"helper":   slices.Concat([]string{"helper-verified", "helper-added", "share-drawn"}, []string{"rows/add", "rows/add/committed", "rows/share", "rows/share/committed"}),
+	"helper":   slices.Concat([]string{"helper-verified", "helper-added", "share-drawn"}, rows.HelperFailpoints, []string{"rows/add", "rows/add/committed", "rows/share", "rows/share/committed"}),
 	"analyzer": failpoints["analyzer"],
 }
 

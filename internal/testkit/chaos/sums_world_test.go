@@ -124,7 +124,7 @@ func launchAggregator(name string, s setting) (process, error) {
 	role := map[string]dap.Role{"leader": dap.Leader, "helper": dap.Helper}[name]
 	o := aggregated.Options{
 		Common: s.common(name), Role: role, Store: store, Publishers: s.trust(), Pair: aggregator.NewPair([32]byte{1}),
-		Operators: s.ring.people("operators"), Limits: serve.Visits{Rate: 1e6, Burst: 1e6}, Lease: s.lease,
+		Operators: s.ring.people("operators"), Limits: serve.Visits{Rate: 1e6, Burst: 1e6}, Lease: s.lease, Shard: s.reports,
 	}
 	if role == dap.Leader {
 		o.Bearers = s.ring.people("respondents")

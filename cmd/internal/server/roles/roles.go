@@ -109,13 +109,19 @@ func (serveLog) Help() string {
 
 func (c serveLog) Run(std terminal.Streams) error { return c.run(std, theLog()) }
 
-type serveLeader struct{ configFlags }
+type serveLeader struct {
+	configFlags
+	Worker bool `help:"Add up shards of plans that have closed, beside the leader of the same configuration."`
+}
 
 func (serveLeader) Help() string {
 	return "Example:\n  confetti-server serve leader --config leader.toml --check"
 }
 
 func (c serveLeader) Run(std terminal.Streams) error {
+	if c.Worker {
+		return c.run(std, &aggregated.Worker{Config: *aggregator(dap.Leader)})
+	}
 	return c.run(std, aggregator(dap.Leader))
 }
 

@@ -184,17 +184,25 @@ func told(tx keep.Tx, crowd int) (c Crowd, err error) {
 	return parseCrowd(value)
 }
 
-// Sum reads what was added up of a crowd, as Add wrote it; nil: nothing yet, or a leader's that
-// is forgotten with its reports.
-func (p *Plan) Sum(ctx context.Context, crowd int) ([]byte, error) {
+// Sum reads what was added up of a shard of a leader's crowd, as Add wrote it; nil: nothing yet.
+func (p *Plan) Sum(ctx context.Context, crowd, shard int) ([]byte, error) {
+	if p.reports == nil {
+		return nil, nil
+	}
+	return one(p.reports.Get(ctx, sumsTable, shardKey(crowd, shard)))
+}
+
+// Sums calls fn for what was added up of each shard of a crowd, or for the one sum that a helper has of it. A leader's
+// are forgotten with its reports.
+func (p *Plan) Sums(ctx context.Context, crowd int, fn func(sum []byte) error) error {
 	shelf := p.sums
 	if p.of.leader {
 		shelf = p.reports
 	}
 	if shelf == nil {
-		return nil, nil
+		return nil
 	}
-	return one(shelf.Get(ctx, sumsTable, crowdKey(crowd)))
+	return shelf.Each(ctx, sumsTable, crowdKey(crowd), func(_ string, sum []byte) error { return fn(sum) })
 }
 
 // one returns the value of a row that is there, and nil else.
@@ -299,11 +307,43 @@ func (p *Plan) Answer(ctx context.Context, asked []byte) ([]byte, error) {
 	return one(p.sums.Get(ctx, answersTable, string(asked)))
 }
 
-// AddAnswered adds to a crowd's sum and keeps the answer, in one step. add gets the sum as it is,
-// whether anything of the crowd has left, and whether a name is spent for the first time. What was
-// answered before stays, and is returned.
+// Spend spends names for a question, and returns which of them no other question has spent, nor an earlier place
+// of the same list. Again it returns the same: who was killed before AddAnswered comes to the same answer.
+func (p *Plan) Spend(ctx context.Context, asked []byte, names []string) (fresh []bool, err error) {
+	fresh = make([]bool, len(names))
+	first := map[string]int{}
+	var spent []keep.Row
+	for i, name := range names {
+		if _, twice := first[name]; !twice {
+			first[name], fresh[i] = i, true
+			spent = append(spent, keep.Row{Table: spentTable, Key: name, Value: asked})
+		}
+	}
+	if len(spent) == 0 {
+		return fresh, nil
+	}
+	err = p.of.write(ctx, "spend", func() error {
+		_, err := p.sums.Insert(ctx, spent...)
+		if !errors.Is(err, keep.ErrTaken) {
+			return err
+		}
+		for _, row := range spent { // by one who comes twice
+			_, err := p.sums.Insert(ctx, row)
+			if errors.Is(err, keep.ErrTaken) {
+				fresh[first[row.Key]] = false
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fresh, err
+}
+
+// AddAnswered adds to a crowd's sum and keeps the answer, in one step. add gets the sum as it is, and whether anything
+// of the crowd has left. What was answered before stays, and is returned.
 func (p *Plan) AddAnswered(ctx context.Context, crowd int, asked []byte,
-	add func(sum []byte, left bool, fresh func(name []byte) (bool, error)) (next Added, answer []byte, err error)) (answer []byte, err error) {
+	add func(sum []byte, left bool) (next Added, answer []byte, err error)) (answer []byte, err error) {
 	err = p.of.write(ctx, "add", func() error {
 		return p.sums.Update(ctx, func(tx keep.Tx) error {
 			if answer, err = one(tx.Get(answersTable, string(asked))); err != nil || answer != nil {
@@ -318,14 +358,7 @@ func (p *Plan) AddAnswered(ctx context.Context, crowd int, asked []byte,
 				return err
 			}
 			var next Added
-			next, answer, err = add(sum, len(c.Steps) > 0, func(name []byte) (bool, error) {
-				_, there, err := tx.Get(spentTable, string(name))
-				if err == nil && !there {
-					tx.Put(spentTable, string(name), nil)
-				}
-				return !there, err
-			})
-			if err != nil {
+			if next, answer, err = add(sum, len(c.Steps) > 0); err != nil {
 				return err
 			}
 			c.Reports, c.Refused = next.Reports, next.Refused

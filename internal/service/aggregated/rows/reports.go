@@ -42,20 +42,21 @@ func (p *Plan) Reports(ctx context.Context, crowd int) (int, error) {
 	return p.reports.Count(ctx, namesTable, uint32(crowd))
 }
 
-// state is how many jobs a crowd has, and which of them is next.
-type state struct{ jobs, next uint32 }
+// state is a shard of a crowd: where its jobs end, and which of them is next. That number is the fence of who adds: the
+// write that adds a job wants it to be next still.
+type state struct{ end, next uint32 }
 
 func (s state) marshal() []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, s.jobs), s.next)
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, s.end), s.next)
 }
 
-// stateOf reads the state of a crowd; there: its reports are cut into jobs.
+// stateOf reads the state of a shard; there: the reports of its crowd are cut into jobs.
 func stateOf(value []byte, there bool, err error) (state, bool, error) {
 	if err != nil || !there {
 		return state{}, false, err
 	}
 	if len(value) != 8 {
-		return state{}, false, fmt.Errorf("%w: how many jobs there are cannot be read", keep.ErrDamaged)
+		return state{}, false, fmt.Errorf("%w: which jobs a shard has cannot be read", keep.ErrDamaged)
 	}
 	return state{binary.BigEndian.Uint32(value), binary.BigEndian.Uint32(value[4:])}, true, nil
 }
@@ -64,23 +65,67 @@ func jobKey(crowd int, number uint32) string {
 	return within(crowd, string(binary.BigEndian.AppendUint32(nil, number)))
 }
 
-// Job returns the reports of a crowd of a closed plan that are to be added next, in the order of
-// their names, and their number. Asked again before Add, they are the same. None are left where
-// there are none. most is how many a job may have of those that are cut now.
-func (p *Plan) Job(ctx context.Context, crowd, crowds, most int) (number uint32, bodies [][]byte, err error) {
+// furtherShard stands between a crowd and the number of a shard other than the first.
+const furtherShard = "shard"
+
+// shardKey is the key of a shard's state and sum. The first has its crowd's own, as the only one has where nothing
+// is shared.
+func shardKey(crowd, shard int) string {
+	if shard == 0 {
+		return crowdKey(crowd)
+	}
+	return within(crowd, furtherShard+string(binary.BigEndian.AppendUint32(nil, uint32(shard))))
+}
+
+// Cut is how the reports of a closed plan are cut: so many a job, and so many jobs a shard, at most.
+type Cut struct{ Crowds, Job, Shard int }
+
+// Shards returns which shards of a crowd are not added whole. Reports are cut into them, once, in the order of their
+// names; how is kept, and another cut changes nothing.
+func (p *Plan) Shards(ctx context.Context, crowd int, c Cut) (left []int, err error) {
 	if p.reports == nil {
-		return 0, nil, fmt.Errorf("%w: there are no reports", keep.ErrDamaged)
+		return nil, fmt.Errorf("%w: there are no reports", keep.ErrDamaged)
 	}
 	is, cut, err := stateOf(p.reports.Get(ctx, jobsTable, crowdKey(crowd)))
 	if err == nil && !cut {
-		if err = p.of.write(ctx, "jobs", func() error { return p.cut(ctx, crowds, most) }); err == nil {
+		if err = p.of.write(ctx, "jobs", func() error { return p.cut(ctx, c) }); err == nil {
 			is, cut, err = stateOf(p.reports.Get(ctx, jobsTable, crowdKey(crowd)))
 		}
 		if err == nil && !cut {
 			err = fmt.Errorf("%w: jobs that were written are missing", keep.ErrDamaged)
 		}
 	}
-	if err != nil || is.next == is.jobs {
+	if err != nil {
+		return nil, err
+	}
+	if is.next < is.end {
+		left = append(left, 0)
+	}
+	shard := 0
+	err = p.reports.Each(ctx, jobsTable, within(crowd, furtherShard), func(key string, value []byte) error {
+		if shard++; key != shardKey(crowd, shard) {
+			return fmt.Errorf("%w: a shard is missing", keep.ErrDamaged)
+		}
+		is, _, err := stateOf(value, true, nil)
+		if err == nil && is.next < is.end {
+			left = append(left, shard)
+		}
+		return err
+	})
+	return left, err
+}
+
+// Job returns the reports of a shard that are to be added next, in the order of their names, and their number. Asked
+// again before Add, they are the same. None are left where there are none.
+func (p *Plan) Job(ctx context.Context, crowd, shard int) (number uint32, bodies [][]byte, err error) {
+	if p.reports == nil {
+		return 0, nil, fmt.Errorf("%w: there are no reports", keep.ErrDamaged)
+	}
+	is, cut, err := stateOf(p.reports.Get(ctx, jobsTable, shardKey(crowd, shard)))
+	if err == nil && !cut {
+		err = fmt.Errorf("%w: a shard is missing", keep.ErrDamaged)
+	}
+	if err != nil || is.next == is.end {
 		return 0, nil, err
 	}
 	names, there, err := p.reports.Get(ctx, jobsTable, jobKey(crowd, is.next))
@@ -88,7 +133,7 @@ func (p *Plan) Job(ctx context.Context, crowd, crowds, most int) (number uint32,
 		return 0, nil, err
 	}
 	if !there || len(names)%nameSize != 0 || len(names) == 0 {
-		return 0, nil, p.missing(ctx, crowd, is)
+		return 0, nil, p.missing(ctx, crowd, shard, is)
 	}
 	for ; len(names) > 0; names = names[nameSize:] {
 		body, there, err := p.reports.Get(ctx, bodiesTable, string(names[:nameSize]))
@@ -96,7 +141,7 @@ func (p *Plan) Job(ctx context.Context, crowd, crowds, most int) (number uint32,
 			return 0, nil, err
 		}
 		if !there {
-			return 0, nil, p.missing(ctx, crowd, is)
+			return 0, nil, p.missing(ctx, crowd, shard, is)
 		}
 		bodies = append(bodies, body)
 	}
@@ -104,8 +149,8 @@ func (p *Plan) Job(ctx context.Context, crowd, crowds, most int) (number uint32,
 }
 
 // missing returns the error of a job, or a report of one, that is not there.
-func (p *Plan) missing(ctx context.Context, crowd int, was state) error {
-	is, _, err := stateOf(p.reports.Get(ctx, jobsTable, crowdKey(crowd)))
+func (p *Plan) missing(ctx context.Context, crowd, shard int, was state) error {
+	is, _, err := stateOf(p.reports.Get(ctx, jobsTable, shardKey(crowd, shard)))
 	if err != nil {
 		return err
 	}
@@ -119,17 +164,17 @@ func (p *Plan) missing(ctx context.Context, crowd int, was state) error {
 const mostJobs = 256
 
 // cut writes which reports are added together, of all crowds of a closed plan. What was written
-// in part before is written again, the same; how many there are comes last.
-func (p *Plan) cut(ctx context.Context, crowds, most int) error {
+// in part before is written again, the same; the shards come last.
+func (p *Plan) cut(ctx context.Context, c Cut) error {
 	if closed, err := p.Closed(ctx); err != nil || !closed {
 		if err == nil {
 			err = errOpen
 		}
 		return err
 	}
-	names := make([][]byte, crowds)
+	names := make([][]byte, c.Crowds)
 	err := p.reports.Each(ctx, namesTable, "", func(name string, value []byte) error {
-		if len(name) != nameSize || len(value) != 4 || int64(binary.BigEndian.Uint32(value)) >= int64(crowds) {
+		if len(name) != nameSize || len(value) != 4 || int64(binary.BigEndian.Uint32(value)) >= int64(c.Crowds) {
 			return fmt.Errorf("%w: the name of a report cannot be read", keep.ErrDamaged)
 		}
 		crowd := binary.BigEndian.Uint32(value)
@@ -139,18 +184,24 @@ func (p *Plan) cut(ctx context.Context, crowds, most int) error {
 	if err != nil {
 		return err
 	}
-	type job struct {
+	type row struct {
 		key   string
-		names []byte
+		value []byte
 	}
-	var jobs []job
-	made := make([]state, crowds)
+	var jobs, shards []row
 	for crowd, left := range names {
-		for len(left) > 0 {
-			n := min(len(left), most*nameSize)
-			jobs = append(jobs, job{jobKey(crowd, made[crowd].jobs), left[:n]})
-			left = left[n:]
-			made[crowd].jobs++
+		number := uint32(0)
+		for shard := 0; shard == 0 || len(left) > 0; shard++ {
+			is := state{next: number}
+			for range c.Shard {
+				if n := min(len(left), c.Job*nameSize); n > 0 {
+					jobs = append(jobs, row{jobKey(crowd, number), left[:n]})
+					left = left[n:]
+					number++
+				}
+			}
+			is.end = number
+			shards = append(shards, row{shardKey(crowd, shard), is.marshal()})
 		}
 	}
 	for {
@@ -165,11 +216,11 @@ func (p *Plan) cut(ctx context.Context, crowds, most int) error {
 				return err
 			}
 			for _, j := range now {
-				tx.Put(jobsTable, j.key, j.names)
+				tx.Put(jobsTable, j.key, j.value)
 			}
 			if done {
-				for crowd, is := range made {
-					tx.Put(jobsTable, crowdKey(crowd), is.marshal())
+				for _, r := range shards {
+					tx.Put(jobsTable, r.key, r.value)
 				}
 			}
 			return nil
@@ -181,19 +232,20 @@ func (p *Plan) cut(ctx context.Context, crowds, most int) error {
 	}
 }
 
-// Add writes what a crowd's sum is with the reports of a job, which are not needed any more. Their
-// rows are not found from then on; their bytes are on the disk until Forget.
-func (p *Plan) Add(ctx context.Context, crowd int, number uint32, sum []byte) error {
+// Add writes what a shard's sum is with the reports of a job, which are not needed any more. Their rows are not found
+// from then on; their bytes are on the disk until Forget. Who comes late, because another has added the job, changes
+// nothing.
+func (p *Plan) Add(ctx context.Context, crowd, shard int, number uint32, sum []byte) error {
 	return p.of.write(ctx, "add", func() error {
 		return p.reports.Update(ctx, func(tx keep.Tx) error {
 			if !tx.Sealed() {
 				return errOpen
 			}
-			is, cut, err := stateOf(tx.Get(jobsTable, crowdKey(crowd)))
+			is, cut, err := stateOf(tx.Get(jobsTable, shardKey(crowd, shard)))
 			if err != nil {
 				return err
 			}
-			if !cut || is.next != number || is.next >= is.jobs {
+			if !cut || is.next != number || is.next >= is.end {
 				return errMeanwhile
 			}
 			names, there, err := tx.Get(jobsTable, jobKey(crowd, number))
@@ -208,8 +260,8 @@ func (p *Plan) Add(ctx context.Context, crowd int, number uint32, sum []byte) er
 			}
 			tx.Delete(jobsTable, jobKey(crowd, number))
 			is.next++
-			tx.Put(jobsTable, crowdKey(crowd), is.marshal())
-			tx.Put(sumsTable, crowdKey(crowd), sum)
+			tx.Put(jobsTable, shardKey(crowd, shard), is.marshal())
+			tx.Put(sumsTable, shardKey(crowd, shard), sum)
 			return nil
 		})
 	})

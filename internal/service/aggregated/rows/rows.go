@@ -33,10 +33,10 @@ const (
 	reportsTable keep.Table = 1  // respondent -> name of the report, by Insert
 	namesTable   keep.Table = 2  // name -> crowd, by Insert, labelled with the crowd
 	bodiesTable  keep.Table = 3  // name -> body, by Insert
-	jobsTable    keep.Table = 4  // CROWD -> how many jobs there are, and which is next; CROWD/N -> names
-	spentTable   keep.Table = 5  // name of a report, or token -> nothing
+	jobsTable    keep.Table = 4  // SHARD -> where its jobs end, and which is next; CROWD/N -> names
+	spentTable   keep.Table = 5  // name of a report, or token -> by which question, by Insert; nothing: an earlier version wrote it
 	answersTable keep.Table = 6  // asked -> what the helper answered
-	sumsTable    keep.Table = 7  // CROWD -> the sum
+	sumsTable    keep.Table = 7  // CROWD -> the sum; a leader's: SHARD -> that of its reports
 	sharesTable  keep.Table = 8  // CROWD/STEP -> what leaves
 	toldTable    keep.Table = 9  // CROWD -> Crowd
 	daysTable    keep.Table = 11 // CROWD -> the sum, of a round whose row has left and which later rows tell of
@@ -56,6 +56,11 @@ var Failpoints = []string{
 	"rows/add", "rows/add/committed", // one of them is in the sum
 	"rows/share", "rows/share/committed", // what leaves is drawn
 	"rows/forget", "rows/forget/committed", // reports, and who sent them
+}
+
+// HelperFailpoints are those of a helper alone.
+var HelperFailpoints = []string{
+	"rows/spend", "rows/spend/committed", // no other job has a report of these names
 }
 
 // RoundFailpoints are those of rounds that hang together. Schedules of a single plan do not come to them.

@@ -101,72 +101,154 @@ func TestJobsAreOfAClosedPlan(t *testing.T) {
 	if err := p.Take(t.Context(), report(1, 1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.Job(t.Context(), 0, 1, 4); !errors.Is(err, errOpen) {
+	if _, err := p.Shards(t.Context(), 0, Cut{1, 4, 1}); !errors.Is(err, errOpen) {
 		t.Errorf("an open plan has jobs: %v", err)
 	}
-	if err := p.Add(t.Context(), 0, 0, nil); !errors.Is(err, errOpen) {
+	if err := p.Add(t.Context(), 0, 0, 0, nil); !errors.Is(err, errOpen) {
 		t.Errorf("an open plan's sum is written: %v", err)
 	}
 }
 
-// Every report is in one job of its crowd, in the order of names; a job is the same until it is
-// added, after restarts and with another length of jobs too, and is added once.
+// Every report is in one job of one shard of its crowd, in the order of names, whoever takes shards in whatever order; a
+// job is the same until it is added, after restarts and under another cut too, and is added once.
 func TestEveryReportIsInOneJob(t *testing.T) {
 	const crowds = 3
-	folder, r := t.TempDir(), seeded.New(1)
-	s := opened(t, folder, "leader", never)
-	p := served(t, s, "plan")
-	want := make([][]string, crowds)
-	for i := range 100 {
-		one := Report{Respondent: [32]byte{byte(i)}, Crowd: r.IntN(2) * 2} // none in the middle one
-		for j := range one.Name {
-			one.Name[j] = byte(r.IntN(256))
+	for _, perShard := range []int{1, 3, 100} {
+		folder, r := t.TempDir(), seeded.New(1)
+		s := opened(t, folder, "leader", never)
+		p := served(t, s, "plan")
+		want := make([][]string, crowds)
+		for i := range 100 {
+			one := Report{Respondent: [32]byte{byte(i)}, Crowd: r.IntN(2) * 2} // none in the middle one
+			for j := range one.Name {
+				one.Name[j] = byte(r.IntN(256))
+			}
+			one.Body = one.Name[:]
+			want[one.Crowd] = append(want[one.Crowd], string(one.Name[:]))
+			if err := p.Take(t.Context(), one); err != nil {
+				t.Fatal(err)
+			}
 		}
-		one.Body = one.Name[:]
-		want[one.Crowd] = append(want[one.Crowd], string(one.Name[:]))
-		if err := p.Take(t.Context(), one); err != nil {
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for crowd := range crowds {
+			sort.Strings(want[crowd])
+			got := map[int][]string{}
+			jobs := (len(want[crowd]) + 6) / 7
+			for try := 0; ; try++ {
+				left, err := p.Shards(t.Context(), crowd, Cut{crowds, 7 + try, perShard + try})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if shards := (jobs + perShard - 1) / perShard; try == 0 && len(left) != shards {
+					t.Fatalf("%d jobs are in %d shards of %d", jobs, len(left), perShard)
+				}
+				if len(left) == 0 {
+					break
+				}
+				shard := left[r.IntN(len(left))]
+				number, bodies, err := p.Job(t.Context(), crowd, shard)
+				if err != nil || len(bodies) == 0 {
+					t.Fatal(len(bodies), err)
+				}
+				if try%2 == 0 { // a restart, before it is added
+					s.store.Close()
+					s = opened(t, folder, "leader", never)
+					if p, err = s.Plan(t.Context(), "plan"); err != nil {
+						t.Fatal(err)
+					}
+					if again, same, err := p.Job(t.Context(), crowd, shard); again != number || err != nil || !slices.EqualFunc(same, bodies, bytes.Equal) {
+						t.Errorf("job %d is another one: %v", number, err)
+					}
+				}
+				for _, b := range bodies {
+					got[shard] = append(got[shard], string(b))
+				}
+				if err := p.Add(t.Context(), crowd, shard, number, fmt.Append(nil, len(got[shard]))); err != nil {
+					t.Fatal(err)
+				}
+				if err := p.Add(t.Context(), crowd, shard, number, []byte("twice")); !errors.Is(err, errMeanwhile) {
+					t.Errorf("a job is added twice: %v", err)
+				}
+			}
+			var all []string
+			for shard := range len(got) {
+				all = append(all, got[shard]...)
+				if sum, err := p.Sum(t.Context(), crowd, shard); err != nil || string(sum) != fmt.Sprint(len(got[shard])) {
+					t.Errorf("the sum is %s: %v", sum, err)
+				}
+			}
+			if !slices.Equal(all, want[crowd]) {
+				t.Errorf("crowd %d has %d reports, want %d", crowd, len(all), len(want[crowd]))
+			}
+			sums := 0
+			if err := p.Sums(t.Context(), crowd, func([]byte) error { sums++; return nil }); err != nil || sums != len(got) {
+				t.Errorf("%d shards have %d sums: %v", len(got), sums, err)
+			}
+		}
+	}
+}
+
+// A shard that an earlier version has begun, the only one of its crowd, goes on.
+func TestJobsOfAnEarlierVersionGoOn(t *testing.T) {
+	p := served(t, opened(t, t.TempDir(), "leader", never), "plan")
+	for i := range byte(4) {
+		if err := p.Take(t.Context(), report(i, i, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for crowd := range crowds {
-		sort.Strings(want[crowd])
-		var got []string
-		for most := 7; ; most++ {
-			number, bodies, err := p.Job(t.Context(), crowd, crowds, most)
-			if err != nil {
-				t.Fatal(err)
+	crowd := []byte{0, 0, 0, 0}
+	if err := p.reports.Update(t.Context(), func(tx keep.Tx) error {
+		tx.Put(4, string(crowd), []byte{0, 0, 0, 2, 0, 0, 0, 1}) // two jobs, of which the first is added
+		tx.Put(4, string(append(crowd, 0, 0, 0, 1)), append(make([]byte, nameSize), append([]byte{3}, make([]byte, nameSize-1)...)...))
+		tx.Put(7, string(crowd), []byte("of the first"))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := p.Shards(t.Context(), 0, Cut{1, 1, 1}); !slices.Equal(left, []int{0}) || err != nil {
+		t.Errorf("shards %v are left: %v", left, err)
+	}
+	if sum, err := p.Sum(t.Context(), 0, 0); string(sum) != "of the first" || err != nil {
+		t.Errorf("its sum is %q: %v", sum, err)
+	}
+	if number, bodies, err := p.Job(t.Context(), 0, 0); number != 1 || len(bodies) != 2 || err != nil {
+		t.Errorf("job %d has %d reports: %v", number, len(bodies), err)
+	}
+	if err := p.Add(t.Context(), 0, 0, 1, []byte("of both")); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := p.Shards(t.Context(), 0, Cut{1, 1, 1}); len(left) != 0 || err != nil {
+		t.Errorf("shards %v are left: %v", left, err)
+	}
+}
+
+// A name is spent once, by whichever question comes first; the same question again spends it as before. In a question
+// the first place has it.
+func TestANameIsSpentOnce(t *testing.T) {
+	p := served(t, opened(t, t.TempDir(), "helper", never), "plan")
+	if err := p.sums.Update(t.Context(), func(tx keep.Tx) error { tx.Put(spentTable, "old", nil); return nil }); err != nil { // by an earlier version
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, c := range []struct {
+			asked string
+			names []string
+			want  []bool
+		}{
+			{"first", []string{"a", "b", "a"}, []bool{true, true, false}},
+			{"second", []string{"b", "c", "old", "d", "c"}, []bool{false, true, false, true, false}},
+			{"third", []string{"a", "b", "c", "d", "old"}, make([]bool, 5)},
+			{"first", []string{"a", "b", "a"}, []bool{true, true, false}},
+			{"none", nil, nil},
+		} {
+			if fresh, err := p.Spend(t.Context(), []byte(c.asked), c.names); !slices.Equal(fresh, c.want) || err != nil {
+				t.Errorf("%s spends of %q %v, want %v: %v", c.asked, c.names, fresh, c.want, err)
 			}
-			if len(bodies) == 0 {
-				break
-			}
-			if most%2 == 0 { // a restart, before it is added
-				s.store.Close()
-				s = opened(t, folder, "leader", never)
-				if p, err = s.Plan(t.Context(), "plan"); err != nil {
-					t.Fatal(err)
-				}
-				if again, same, err := p.Job(t.Context(), crowd, crowds, most); again != number || err != nil || !slices.EqualFunc(same, bodies, bytes.Equal) {
-					t.Errorf("job %d is another one: %v", number, err)
-				}
-			}
-			for _, b := range bodies {
-				got = append(got, string(b))
-			}
-			if err := p.Add(t.Context(), crowd, number, []byte(fmt.Sprint(len(got)))); err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Add(t.Context(), crowd, number, []byte("twice")); !errors.Is(err, errMeanwhile) {
-				t.Errorf("a job is added twice: %v", err)
-			}
-		}
-		if !slices.Equal(got, want[crowd]) {
-			t.Errorf("crowd %d has %d reports, want %d", crowd, len(got), len(want[crowd]))
-		}
-		if sum, err := p.Sum(t.Context(), crowd); err != nil || len(got) > 0 && string(sum) != fmt.Sprint(len(got)) {
-			t.Errorf("the sum is %s: %v", sum, err)
 		}
 	}
 }
