@@ -171,8 +171,11 @@ var drawn = regexp.MustCompile(`(?s)<svg.*?</svg>|<pre.*?</pre>|<code.*?</code>|
 // nothing else to look them up in.
 func used(body string) (all []glossary.Word) {
 	text := html.UnescapeString(drawn.ReplaceAllString(body, " "))
+	lower := strings.ToLower(text)
 	for _, w := range glossary.Words() {
-		if glossary.Use(w.Name).MatchString(text) {
+		first, _, _ := strings.Cut(strings.ToLower(w.Name), " ")
+		// Most words are not there, which is seen sooner so; a study may be there as studies.
+		if strings.Contains(lower, strings.TrimSuffix(first, "y")) && glossary.Use(w.Name).MatchString(text) {
 			w.Means, _, _ = strings.Cut(w.Means, " Example: ")
 			all = append(all, w)
 		}

@@ -283,3 +283,26 @@ func TestEqualGuaranteesAreDrawnOnce(t *testing.T) {
 		t.Error("the page does not say its answer, then who is protected, then the rest")
 	}
 }
+
+// Each word is found wherever its pattern matches: written small or large, alone, many of it, and beside what makes it a word.
+func TestEveryWordIsFoundWhereItIsUsed(t *testing.T) {
+	for _, w := range glossary.Words() {
+		use, found := glossary.Use(w.Name), 0
+		for _, before := range []string{"", "a ", "the ", "one ", "public ", "single-use ", "DESIGN's ", "device's "} {
+			for _, name := range []string{w.Name, w.Name + "s", strings.TrimSuffix(w.Name, "y") + "ies", strings.ToUpper(w.Name), strings.ReplaceAll(w.Name, " ", "\n")} {
+				is := before + name
+				text := "<p>Here is " + is + ", " + is + " of question, and " + is + " hop.</p>"
+				if !use.MatchString(text) {
+					continue
+				}
+				found++
+				if !slices.ContainsFunc(used(text), func(u glossary.Word) bool { return u.Name == w.Name }) {
+					t.Errorf("%s is not found in %q", w.Name, text)
+				}
+			}
+		}
+		if found == 0 {
+			t.Errorf("no text here uses %s", w.Name)
+		}
+	}
+}
