@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -100,7 +101,7 @@ func (g *leg) contributions(r *rand.Rand) ([]Constant, error) {
 		}
 		ends.add(o.first, o.last)
 		rising.add(o.rising > 0, o.rising < 0)
-		again[i/n].add(fmt.Sprint(a.Parts))
+		again[i/n].add(textOf(a))
 	}
 	fresh := kept(aDevice, "no answer is drawn from the randomness of the one before", 2*n, math.Min(1, 2*math.Min(again[0].fit(), again[1].fit())))
 	if g.protocol.Plan.Route.Sum != nil {
@@ -117,6 +118,23 @@ func (g *leg) contributions(r *rand.Rand) ([]Constant, error) {
 		}
 	}
 	return all, nil
+}
+
+// textOf writes everything of an answer: two answers that differ are written differently.
+func textOf(a client.Answer) string {
+	var b []byte
+	for _, part := range a.Parts {
+		for _, n := range []int{part.Instance, part.Body, len(part.Payloads), len(part.Vector)} {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+		for _, payload := range part.Payloads {
+			b = append(binary.AppendUvarint(b, uint64(len(payload))), payload...)
+		}
+		for _, x := range part.Vector {
+			b = binary.AppendUvarint(b, x)
+		}
+	}
+	return string(b)
 }
 
 // fits says whether the outside of an answer is that of all answers to the plan.
