@@ -23,6 +23,13 @@ type Gradient struct {
 	Delta        float64 `json:"delta"`
 	Bits         int     `json:"bits,omitempty"` // of a vector: rows that a device answers in a round; 0: one for each number
 
+	NoiseBy string `json:"noise_by,omitempty"` // who adds that of a sum of vectors; empty: answers are mixed
+
+	// Liars are the share of a round's respondents who send what pulls a model furthest in the direction of Lie, one of
+	// Lies; 0: nobody.
+	Liars float64 `json:"liars,omitempty"`
+	Lie   string  `json:"lie,omitempty"`
+
 	// Examples of a round stand for all its Users, as ESA has few examples report several times
 	// in the place of more respondents. Their reports are then drawn by the normal limit of
 	// their sum. 0: each respondent has an example, and every report is drawn.
@@ -40,6 +47,12 @@ type Gradient struct {
 
 // GradientReports are those of plans, and the baselines that no plan describes.
 var GradientReports = append(slices.Clone(plan.GradientReports), Curator, NoPrivacy)
+
+// Lies are where liars pull a model: against what the others say, or to each class's next one.
+var Lies = []string{"against", "next"}
+
+// proved says that devices prove the length of their gradients.
+func (g Gradient) proved() bool { return g.NoiseBy != "" && g.NoiseBy != plan.NoiseDevices }
 
 // Architectures are the models: linear ones, and the networks of ESA's Tables XIII and XIV, of which
 // the second learns its last layer from gradients.
@@ -67,7 +80,9 @@ func (g Gradient) validate(f *faults) {
 	f.check(g.Epsilon >= 0 && g.Epsilon <= 100 && g.LocalEpsilon >= 0 && g.LocalEpsilon <= 50, "epsilon %v, local epsilon %v: give numbers above 0, up to 100 and 50", g.Epsilon, g.LocalEpsilon)
 	f.check(g.Directed() || g.LocalEpsilon == 0, "local epsilon: %s has none that means anything: leave it out", g.Report)
 	f.check(g.Epsilon > 0 || g.Directed() && g.LocalEpsilon > 0 || g.Report == NoPrivacy, "epsilon %v: give a number above 0, or of directions a local epsilon", g.Epsilon)
-	f.check(g.Bits == 0 || g.Report == "vector" && g.Bits > 0, "bits belong to vectors")
+	f.check(g.Bits == 0 || g.Report == "vector" && g.Bits > 0 && !g.proved(), "bits belong to vectors, but not where their length is proved")
+	f.check(g.NoiseBy == "" || g.Report == "vector" && slices.Contains([]string{plan.NoiseAggregators, plan.NoiseShared, plan.NoiseDevices}, g.NoiseBy), "noise %q: vectors are summed, with that of aggregators, shared or devices", g.NoiseBy)
+	f.check(g.Liars == 0 && g.Lie == "" || g.Liars > 0 && g.Liars <= 0.5 && g.Report == "vector" && slices.Contains(Lies, g.Lie), "liars %v, lie %q: of vectors up to half may lie, in one of the ways %s", g.Liars, g.Lie, strings.Join(Lies, ", "))
 	f.check(g.Examples == 0 || g.Directed() && g.Examples > 0 && g.Examples <= g.Users, "%d examples per round: those of directions stand for at least as many users", g.Examples)
 	f.check(g.Population == 0 || g.Examples > 0 && g.Population >= g.Users, "%d respondents: examples stand for as many as answer a round, or more", g.Population)
 	f.check(g.Directions >= 0 && g.Directions <= 784 && (g.Directions == 0 || g.Architecture == "linear"), "%d directions: a linear model of images has 1 to 784", g.Directions)

@@ -31,7 +31,11 @@ const (
 var imageDimensions = []int{351, 170}
 
 // imageDimension returns the largest for which the first round's rows are answered often enough.
-func imageDimension(respondents, bits int) int {
+func (s Setting) imageDimension(respondents int) int {
+	if s.proved() {
+		return imageDimensions[1]
+	}
+	bits := s.firstBits()
 	for _, d := range imageDimensions {
 		if rows := rowsOf(d*(d+1)/2 + 10*(d+1)); respondents*bits/rows >= rowAnswers {
 			return d
@@ -97,7 +101,7 @@ func loadImages(s Setting, dir string, tell featuremap.Progress) (*task, error) 
 	if s.Features == "scattering" {
 		reg = scatterReg
 	}
-	state, err := principal.Fit(x[0], imageDimension(raw[0].Rows, s.firstBits()), reg, principal.Full)
+	state, err := principal.Fit(x[0], s.imageDimension(raw[0].Rows), reg, principal.Full)
 	if err != nil {
 		return nil, err
 	}

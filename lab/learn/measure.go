@@ -59,10 +59,10 @@ type measurement struct {
 	Setting
 	task    *task
 	plans   []plan.Plan // of the rounds
-	specs   []rows.Spec
-	shares  []float64 // of the budget, where a device answers every round
-	cohorts [][]int   // of respondents, by round
-	shift   float64   // of a curator's Gaussian
+	specs   []rows.Spec // none where devices prove the length of vectors
+	shares  []float64   // of the budget, where a device answers every round
+	cohorts [][]int     // of respondents, by round
+	shift   float64     // of a curator's Gaussian
 	tell    simulate.Progress
 	first   []float64 // the exact sum of the first round, which is the same for all; nil: not added up yet
 	errors  []drawnError
@@ -164,11 +164,11 @@ func (m *measurement) learn(collect way) (*learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range m.specs {
+	for i := range m.plans {
 		exact := m.first
 		if i > 0 || exact == nil {
 			cohort, train := m.cohorts[i], l.train()
-			exact = total(len(cohort), m.specs[i].Dimension, func(i int, v []float32) { l.encode(train, cohort[i], v) })
+			exact = total(len(cohort), l.rounds[i].length, func(i int, v []float32) { l.encode(train, cohort[i], v) })
 		}
 		if i == 0 {
 			m.first = exact
@@ -247,12 +247,12 @@ func (m *measurement) exact(_ *learner, _ int, exact []float64) (rows.Sum, error
 }
 
 // central returns what a curator would add who is trusted with everything.
-func (m *measurement) central(_ *learner, round int, exact []float64) (rows.Sum, error) {
+func (m *measurement) central(l *learner, round int, exact []float64) (rows.Sum, error) {
 	shift := m.shift
 	if m.Takes == takesAll {
 		shift *= math.Sqrt(m.shares[round])
 	}
-	sum := rows.Sum{Vector: make([]float64, len(exact)), Error: math.Sqrt(m.specs[round].SquaredDistance) / shift}
+	sum := rows.Sum{Vector: make([]float64, len(exact)), Error: math.Sqrt(l.rounds[round].distance) / shift}
 	r := seeded.New(m.Seed, forCurator, uint64(round))
 	for k, x := range exact {
 		sum.Vector[k] = x + sum.Error*r.NormFloat64()

@@ -12,8 +12,9 @@ type Result struct {
 	Adjacency          string  `json:"adjacency"` // of a whole record, its label inside
 	Trust              string  `json:"trust"`
 	Method             string  `json:"method"`
-	BitsPerDevice      int     `json:"bits_per_device"`
+	BitsPerDevice      int     `json:"bits_per_device,omitempty"`      // none of a vector whose length is proved
 	EnvelopesPerDevice int     `json:"envelopes_per_device,omitempty"` // none in a sum
+	NumbersProved      int     `json:"numbers_proved,omitempty"`       // of a vector whose length is proved, in each round
 	// NoiseRatio is the error of the sums over what the mechanism's formula has
 	// (vector.Spec.Deviation), its clip term included.
 	NoiseRatio float64 `json:"noise_ratio"`

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // Setting is what is asked, of whom, at what price.
@@ -25,6 +27,9 @@ type Setting struct {
 	Seed     uint64  `json:"seed"`
 	Noise    string  `json:"noise,omitempty"` // who adds that of a sum; empty: answers are mixed
 }
+
+// proved says that devices answer with whole vectors, of which they prove the length.
+func (s Setting) proved() bool { return s.Noise != "" && s.Noise != plan.NoiseDevices }
 
 // What Takes may be: devices answer every round, or each the rounds of one cohort.
 const (
@@ -77,12 +82,17 @@ func (s Setting) Complete() (Setting, error) {
 	}
 	need(slices.Contains(c.features, s.Features), "features %q: %s has %s", s.Features, s.Dataset, strings.Join(c.features, ", "))
 	need(slices.Contains(c.public, s.Public), "public %q: of %s may be public: %s", s.Public, s.Dataset, strings.Join(c.public, ", "))
-	need(s.Bits >= 1 && s.Bits <= 1<<20, "%d bits: give 1 to %d", s.Bits, 1<<20)
 	need(s.Rounds >= 1 && s.Rounds <= 16, "%d rounds: give 1 to 16", s.Rounds)
-	need(s.Takes == takesAll || s.Takes == takesOne, "a device takes %q: give %s or %s", s.Takes, takesOne, takesAll)
-	need(s.Takes == takesOne || s.Bits >= s.Rounds, "%d bits in %d rounds: give at least one for each", s.Bits, s.Rounds)
 	if strings.HasPrefix(s.Dataset, "lending_club") {
 		need(s.Rounds == 1, "%d rounds: least squares are learned in one", s.Rounds)
 	}
+	if s.proved() {
+		need(s.Bits == 0, "%d bits: a device answers with all of a vector whose length it proves: leave them out", s.Bits)
+		need(s.Takes == takesAll, "a device takes %q: rounds of vectors whose length is proved are answered by all", s.Takes)
+		return s, errors.Join(errs...)
+	}
+	need(s.Bits >= 1 && s.Bits <= 1<<20, "%d bits: give 1 to %d", s.Bits, 1<<20)
+	need(s.Takes == takesAll || s.Takes == takesOne, "a device takes %q: give %s or %s", s.Takes, takesOne, takesAll)
+	need(s.Takes == takesOne || s.Bits >= s.Rounds, "%d bits in %d rounds: give at least one for each", s.Bits, s.Rounds)
 	return s, errors.Join(errs...)
 }

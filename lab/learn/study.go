@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/question/vector"
 	"github.com/confetti-dp/confetti/simulate"
 )
@@ -37,6 +38,9 @@ func (m *measurement) design(l *learner) error {
 		if i == 0 || m.task.white { // gradients in features of an earlier round have little in common
 			asked[i].Alike = alike
 		}
+	}
+	if m.proved() {
+		return m.designProved(asked)
 	}
 	if m.Takes == takesAll {
 		return m.designStudy(asked)
@@ -78,6 +82,40 @@ func (m *measurement) designStudy(asked []plan.VectorRound) error {
 		all.Events = append(all.Events, m.specs[i].Event(len(m.cohorts[i])))
 	}
 	return m.promise(all)
+}
+
+// designProved makes those of a study whose devices prove the length of their vectors.
+func (m *measurement) designProved(asked []plan.VectorRound) error {
+	for i := range asked {
+		asked[i].Answered = 0
+	}
+	p, err := m.draft(asked, len(m.cohorts[0]))
+	if err != nil {
+		return err
+	}
+	if p, err = design.Rounds(p, len(asked)); err != nil {
+		return err
+	}
+	proto, err := protocol.New(p)
+	if err != nil {
+		return err
+	}
+	g, err := proto.Rounds(len(asked), m.Delta)
+	if err != nil {
+		return err
+	}
+	m.out.Epsilon, m.out.Method, m.out.Trust, m.out.NumbersProved = g.Epsilon, g.Method, string(protocol.Trust(p)), p.Route.Sum.Circuit.Length
+	study := plan.Study{Version: plan.StudyVersion, Plan: p, Rounds: max(2, len(asked)), Takes: plan.TakesAll}
+	for i := range asked {
+		one := p
+		if len(asked) > 1 {
+			if one, err = study.Round(i+1, "", plan.Times{}); err != nil {
+				return err
+			}
+		}
+		m.plans = append(m.plans, one)
+	}
+	return nil
 }
 
 // draft returns a plan of rounds that everybody counts in, with its keys and without its noise.
@@ -127,7 +165,11 @@ func (m *measurement) study(l *learner) (*vector.Model, error) {
 		sum, q := learned.(*vector.Model), proto.Question.(*vector.Question)
 		write := func(i int, v []float32) { q.Vector(who[i].(vector.Record), v) }
 		exact := total(len(who), len(sum.Sum), write)
-		m.compare(m.specs[i], len(who), write, sum.Sum, exact)
+		if m.proved() {
+			m.errors = append(m.errors, drawnError{distance(sum.Sum, exact), sum.Error})
+		} else {
+			m.compare(m.specs[i], len(who), write, sum.Sum, exact)
+		}
 		if i == 0 {
 			m.first = exact // of baselines too
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/lab/literature"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/protocol/design"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
@@ -130,11 +131,12 @@ func (s *study) design() error {
 		Report: plan.GradientReport{Name: report, Bits: s.Bits},
 		Step:   plan.GradientStep{Rate: s.Rate, Momentum: s.Momentum, Average: s.Average, Bound: bound},
 	}}, budget, s.Users)
+	p.Route = measure.RouteOf(s.NoiseBy, 1, measure.Hops)
 	if _, err := simulate.NewKeys(&p); err != nil {
 		return err
 	}
 	var err error
-	if s.plan, err = gradient.DesignRounds(p, s.answers); err != nil || s.Baseline() {
+	if s.plan, err = design.Rounds(p, s.answers); err != nil || s.Baseline() {
 		return err
 	}
 	proto, err := protocol.New(s.plan)
@@ -251,16 +253,24 @@ func (s *study) told(q *gradient.Question, before *gradient.Model, round int) (*
 		return nil, err
 	}
 	s.plan.State = plan.StateName(state)
-	proto, err := protocol.WithState(s.plan, state)
+	of, who := s.plan, s.cohort(round)
+	who = who[s.hostile():]
+	of.Crowd.Minimum = len(who)
+	proto, err := protocol.WithState(of, state)
 	if err != nil {
 		return nil, err
 	}
-	crowds, err := distribution.Draw(proto, distribution.Values(s.cohort(round)),
+	crowds, err := distribution.Draw(proto, distribution.Values(who),
 		func(part ...uint64) *rand.Rand {
 			return seeded.New(s.Seed, append([]uint64{forReports, uint64(round)}, part...)...)
 		}, func(int) {})
 	if err != nil {
 		return nil, err
+	}
+	if s.Liars > 0 {
+		if err := s.lie(proto, who, &crowds[0], round); err != nil {
+			return nil, err
+		}
 	}
 	m, err := proto.Learn(crowds)
 	if err != nil {

@@ -28,7 +28,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 		return p, ps.Err()
 	}
 	if p.Route.Sum != nil {
-		s, err := sumprivacy.CalibrateVectors(p, lift.SquaredShift(ask), lift.Numbers(ask))
+		s, err := sumprivacy.CalibrateVectors(p, 1, lift.SquaredShift(ask), lift.Numbers(ask))
 		p.Route.Sum = &s
 		return p, err
 	}

@@ -19,7 +19,7 @@ import (
 // divides it.
 func Design(p plan.Plan) (plan.Plan, error) {
 	if proved(p) {
-		return designProved(p)
+		return designProved(p, 1)
 	}
 	return design(p, func(needs []vector.Need) (specs []vector.Spec, err error) {
 		for _, n := range needs {
@@ -33,12 +33,9 @@ func Design(p plan.Plan) (plan.Plan, error) {
 	})
 }
 
-// rounded is what rounding may add to the variance of the noise.
-const rounded = 0.02
-
-// designProved fills in how finely numbers are rounded, such that rounding hardly errs and the accountant knows the noise, and
-// that noise.
-func designProved(p plan.Plan) (plan.Plan, error) {
+// designProved fills in how finely numbers are rounded in each round, and the noise with which so many rounds of the same
+// respondents keep the budget together: as much in each. The plan's budget becomes what one round costs.
+func designProved(p plan.Plan, rounds int) (plan.Plan, error) {
 	if p.Question.Vector == nil {
 		return p, fmt.Errorf("vector: the plan has no vector section")
 	}
@@ -49,33 +46,30 @@ func designProved(p plan.Plan) (plan.Plan, error) {
 	if undesigned(p, &ps); ps.Err() != nil {
 		return p, ps.Err()
 	}
-	named := *p.Route.Sum
-	p.Route.Sum = &named
-	for steps := 15; ; steps = 2*steps + 1 {
-		v.Rounds[0] = plan.VectorRound{Sums: v.Rounds[0].Sums, Steps: steps, Alike: v.Rounds[0].Alike}
-		w, err := wholeOf(p, v.Rounds[0])
-		if err != nil {
-			return p, err
-		}
-		route, err := sumprivacy.CalibrateVectors(p, 4*float64(w.Square()), w.Rows())
-		if err == nil && w.Rounding(p.Crowd.Minimum) <= rounded*bothNoises(route) || steps == finest {
-			p.Route.Sum = &route
-			return p, err
-		}
+	var whole *vector.Whole // of any round: all are as long
+	steps, route, err := vector.DesignWhole(p, rounds, func(steps int) (w *vector.Whole, err error) {
+		whole, err = wholeOf(p, plan.VectorRound{Sums: v.Rounds[0].Sums, Steps: steps})
+		return whole, err
+	})
+	if err != nil {
+		return p, err
 	}
+	p.Route.Sum = &route
+	for i, r := range v.Rounds {
+		v.Rounds[i] = plan.VectorRound{Sums: r.Sums, Steps: steps, Alike: r.Alike}
+	}
+	if rounds > 1 {
+		p.Budget.Epsilon, err = terms.Implied(whole.Event(route, sumprivacy.Promised(route)), p.Budget.Delta)
+	}
+	return p, err
 }
-
-// bothNoises returns the variance of what both aggregators add, whose sigma is 64 and more: within 1e-27 of itself.
-func bothNoises(s plan.Sum) float64 { return 2 * s.Sigma * s.Sigma }
-
-const finest = 1<<15 - 1 // steps, of 16 bits a number
 
 // DesignRounds returns the plan of each of so many rounds that the same respondents answer, and
 // that keep the plan's budget together. A round's share of it is that of the rows that
-// devices answer in it.
+// devices answer in it; of vectors whose length is proved all have the same.
 func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
-	if rounds != 1 && proved(p) {
-		return p, errors.New("vector: of vectors whose length is proved one round is designed at a time: divide the budget, or set route.sum.noise to \"devices\"")
+	if proved(p) {
+		return designProved(p, rounds)
 	}
 	if rounds == 1 || len(p.Question.Vector.Rounds) == 0 {
 		return Design(p)

@@ -14,6 +14,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
+	"github.com/confetti-dp/confetti/internal/simulate/liars"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -43,41 +44,6 @@ func documents(t *testing.T) (held distribution.Values, test results.Records, cl
 		held = append(held, vector.Record{Features: x.Data[20*i:][:20], Class: y})
 	}
 	return held, results.Records{X: along(set.Test.X), Y: set.Test.Y}, set.Classes
-}
-
-// push adds answers to counts that turn the sum of w's direction as far as so many messages
-// can: rows get them until one more of any would turn it as much, which is where the square of
-// the row's answers is in proportion to its answers without the liars and to its part of w.
-func push(counts []uint64, w []float64, messages int) {
-	rows := len(w)
-	before := make([]float64, rows)
-	for r := range before {
-		before[r] = float64(counts[2*r] + counts[2*r+1])
-	}
-	added := func(level float64) (a []float64, sum float64) {
-		a = make([]float64, rows)
-		for r := range a {
-			a[r] = math.Max(0, math.Sqrt(level*math.Abs(w[r])*before[r])-before[r])
-			sum += a[r]
-		}
-		return a, sum
-	}
-	low, high := 0.0, 1e12
-	for range 200 {
-		if middle := (low + high) / 2; func() float64 { _, s := added(middle); return s }() < float64(messages) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	a, _ := added(low)
-	for r, n := range a {
-		bit := 0
-		if w[r] > 0 {
-			bit = 1
-		}
-		counts[2*r+bit] += uint64(n)
-	}
 }
 
 // How far liars move a model: those who answer for another class than theirs, and those who
@@ -123,9 +89,9 @@ func TestLiars(t *testing.T) {
 	}
 	alone := besideLiars(t, proved, held, 0, learn)
 	for _, percent := range []int{1, 2, 5, 10, 20} {
-		liars := len(held) * percent / 100
+		lying := len(held) * percent / 100
 		mixed := slices.Clone(held)
-		for i := range liars {
+		for i := range lying {
 			r := mixed[i].(vector.Record)
 			r.Class = (r.Class + 1) % len(classes)
 			mixed[i] = r
@@ -133,9 +99,9 @@ func TestLiars(t *testing.T) {
 		flipped := accuracy(draw(proto, mixed, 1))
 
 		fewer := proto.Plan
-		fewer.Crowd.Minimum = len(held) - liars
-		c := draw(example.Runnable(t, fewer), held[liars:], 1)
-		truth, err := distribution.Reveal(proto, held[liars:])
+		fewer.Crowd.Minimum = len(held) - lying
+		c := draw(example.Runnable(t, fewer), held[lying:], 1)
+		truth, err := distribution.Reveal(proto, held[lying:])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,10 +114,7 @@ func TestLiars(t *testing.T) {
 		}
 		w := make([]float64, proto.Question.(*vector.Question).Rows().Spec().Rows)
 		proto.Question.(*vector.Question).Rows().Ones(against, w)
-		for r := range w {
-			w[r] -= 0.5
-		}
-		push(c.Tally.(*tally.Counts).N, w, liars*envelopes)
+		liars.Fill(c.Tally.(*tally.Counts).N, w, lying*envelopes)
 		c.Respondents = len(held)
 		chosen := accuracy(c)
 		expected := proto.Question.(*vector.Question).Expected(len(held))
@@ -159,7 +122,7 @@ func TestLiars(t *testing.T) {
 			t.Errorf("%d%% liars fill every envelope, and it does not show: %v", percent, err)
 		}
 		t.Logf("%2d%% liars: accuracy %.3f by other classes, %.3f by chosen bits (%.3f without), %d envelopes, %d answers", percent, flipped, chosen, honest, envelopes, 16)
-		within, less := besideLiars(t, proved, held, liars, learn), besideLiars(t, shared, held, liars, learn)
+		within, less := besideLiars(t, proved, held, lying, learn), besideLiars(t, shared, held, lying, learn)
 		t.Logf("%2d%% liars: accuracy %.3f by vectors of proved length (%.3f without), %.3f with shared noise", percent, within, alone, less)
 		if percent <= 5 && within < alone-0.01 {
 			t.Errorf("%d%% liars: %.3f of %.3f though vectors are proved", percent, within, alone)

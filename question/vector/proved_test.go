@@ -15,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
+	"github.com/confetti-dp/confetti/internal/simulate/liars"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -87,29 +88,6 @@ func TestProvedVectorsGoTheWholeWay(t *testing.T) {
 			}
 		}
 	}
-}
-
-// longest returns the longest multiple of whole numbers about their middle that a circuit allows.
-func longest(c plan.Circuit, whole []uint64) []uint64 {
-	times := func(by float64) (out []uint64, squares int) {
-		for _, x := range whole {
-			d := int(math.Round(by * (float64(x) - float64(c.Max)/2)))
-			d = max(-c.Max/2, min(c.Max/2, d))
-			out, squares = append(out, uint64(d+c.Max/2)), squares+d*d
-		}
-		return out, squares
-	}
-	low, high := 0.0, 4.0
-	for range 60 {
-		middle := (low + high) / 2
-		if _, squares := times(middle); squares <= c.Square {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	out, _ := times(low)
-	return out
 }
 
 // A device cannot split a vector that is one unit too long; the twin, whose circuit proves ranges alone, splits it.
@@ -222,22 +200,22 @@ func TestProvedPlansAreChecked(t *testing.T) {
 // besideLiars returns the accuracy of what honest respondents and so many liars are summed to, of whom each splits the
 // longest vector that its proof allows: against the sum of the others, or from each class's sum to the next one's, the
 // worse of the two.
-func besideLiars(t *testing.T, proto *protocol.Protocol, held distribution.Values, liars int, learn func(*protocol.Protocol, tally.Crowd) float64) float64 {
+func besideLiars(t *testing.T, proto *protocol.Protocol, held distribution.Values, lying int, learn func(*protocol.Protocol, tally.Crowd) float64) float64 {
 	t.Helper()
 	fewer := proto.Plan
 	crowds, err := distribution.Draw(proto, held, func(part ...uint64) *mathrand.Rand { return seeded.New(1, part...) }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if liars == 0 {
+	if lying == 0 {
 		return learn(proto, crowds[0])
 	}
-	fewer.Crowd.Minimum = len(held) - liars
+	fewer.Crowd.Minimum = len(held) - lying
 	honest := example.Runnable(t, fewer)
-	if crowds, err = distribution.Draw(honest, held[liars:], func(part ...uint64) *mathrand.Rand { return seeded.New(1, part...) }, func(int) {}); err != nil {
+	if crowds, err = distribution.Draw(honest, held[lying:], func(part ...uint64) *mathrand.Rand { return seeded.New(1, part...) }, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
-	truth, err := distribution.Reveal(proto, held[liars:])
+	truth, err := distribution.Reveal(proto, held[lying:])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,16 +240,83 @@ func besideLiars(t *testing.T, proto *protocol.Protocol, held distribution.Value
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole = longest(proto.Plan.Route.Sum.Circuit, whole)
+		whole = liars.Longest(proto.Plan.Route.Sum.Circuit, whole)
 		if _, _, _, err := made.Split(rand.Reader, [prio3.NonceSize]byte{}, whole); err != nil {
 			t.Fatal(err)
 		}
 		sums := slices.Clone(honestly)
 		for i, x := range whole {
-			sums[i] += int64(liars) * int64(x)
+			sums[i] += int64(lying) * int64(x)
 		}
 		crowds[0].Tally, crowds[0].Respondents = &tally.Sums{N: sums}, len(held)
 		worst = min(worst, learn(proto, crowds[0]))
 	}
 	return worst
+}
+
+// Rounds of a study that differ are as long as the longest of them, keep the budget together, and each says the sum of its own
+// vectors: gradients after moments, drawn by the code that devices split with.
+func TestProvedRoundsThatDiffer(t *testing.T) {
+	p := example.Summed(asking(6, shapes(), plan.VectorRound{Sums: plan.SumsMoments}, plan.VectorRound{Sums: plan.SumsGradients}), plan.NoiseAggregators)
+	p.Crowd.Minimum = 500
+	p, err := design.Rounds(p, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proto := example.Runnable(t, p)
+	if g, err := proto.Rounds(3, p.Budget.Delta); err != nil || g.Epsilon > 1 || g.Epsilon < 0.999 {
+		t.Errorf("three rounds cost %v: %v", g, err)
+	}
+	study := plan.Study{Version: plan.StudyVersion, Plan: p, Rounds: 3, Takes: plan.TakesAll}
+	values, _ := around(stattest.Rand(t), 500, 6)
+	var state []byte
+	for round := 1; round <= 3; round++ {
+		name := ""
+		if state != nil {
+			name = plan.StateName(state)
+		}
+		one, err := study.Round(round, name, plan.Times{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proto, err = protocol.New(one); state != nil {
+			proto, err = protocol.WithState(one, state)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := proto.Plan.Route.Sum.Circuit; c.Length != 64 || c.Square == 0 {
+			t.Fatalf("round %d: %+v", round, c)
+		}
+		truth, err := distribution.Reveal(proto, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn, err := simulate.Law(proto, distribution.Values(values), uint64(round), quiet)
+		if err != nil && drawn.Crowds == nil {
+			t.Fatal(err)
+		}
+		learned, err := proto.Learn(drawn.Crowds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := learned.(*vector.Model)
+		if want := map[bool]string{true: plan.SumsMoments, false: plan.SumsGradients}[round == 1]; m.Sums != want || len(m.Sum) != len(truth.Sum) {
+			t.Fatalf("round %d has %d sums of %s", round, len(m.Sum), m.Sums)
+		}
+		for i, x := range m.Sum {
+			if math.Abs(x-truth.Sum[i]) > 6*m.Error {
+				t.Errorf("round %d: number %d is %v, want %v within %v", round, i, x, truth.Sum[i], m.Error)
+			}
+		}
+		if state, _, err = results.Next(proto.Question, learned); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := p
+	v := *p.Question.Vector
+	v.Rounds = slices.Clone(v.Rounds)
+	v.Rounds[1].Steps = 2*v.Rounds[1].Steps + 1
+	other.Question.Vector = &v
+	example.Mentions(t, protocol.Check(other), "rounds[1].steps: all rounds have the same")
 }

@@ -87,7 +87,7 @@ func (q *Question) Learn(crowds []tally.Crowd) (question.Model, error) {
 
 func (q *Question) sum(c tally.Crowd) (vector.Sum, error) {
 	if q.whole != nil {
-		return q.whole.Estimate(c.Tally.(*tally.Sums).N, c.Respondents, bothNoises(*q.plan.Route.Sum))
+		return q.whole.Estimate(c.Tally.(*tally.Sums).N, c.Respondents, vector.BothNoises(*q.plan.Route.Sum))
 	}
 	counts, err := q.rows.CountsOf(c.Tally.(*tally.Counts))
 	if err != nil {

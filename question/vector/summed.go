@@ -18,7 +18,7 @@ func (q *Question) table() question.Table {
 // Circuit proves how long a vector is, or is of the round with the most rows: vectors of others end with zeros.
 func (q *Question) Circuit() (plan.Circuit, error) {
 	if q.whole != nil {
-		return plan.Circuit{Kind: plan.CircuitSumVec, Length: q.whole.Rows(), Max: 2 * q.round.Steps, Square: q.whole.Square()}, nil
+		return q.whole.Circuit(), nil
 	}
 	most := question.Table{Symbols: 2}
 	for _, s := range q.specs {
@@ -34,9 +34,7 @@ func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 		if !ok {
 			return 0, nil, errors.New("vector: what is split is no vector of the plan's")
 		}
-		vector = make([]uint64, q.whole.Rows())
-		q.whole.Round(r, v, vector)
-		return 0, vector, nil
+		return 0, q.whole.Measured(r, v), nil
 	}
 	crowd, vector, err = q.table().Measured(q, r, s, m)
 	if err != nil {

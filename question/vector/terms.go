@@ -37,7 +37,7 @@ func (q *Question) Event(honest int, _ bool) account.Event {
 // added returns the event of the noise of so many aggregators who are not known. Two vectors are at most twice as far apart
 // as each is long, which is what a proof allows, whatever rounding does.
 func (q *Question) added(unknown int) account.Event {
-	return sumprivacy.Vectors(*q.plan.Route.Sum, unknown, 4*float64(q.whole.Square()), q.whole.Rows())
+	return q.whole.Event(*q.plan.Route.Sum, unknown)
 }
 
 // Rounds returns the event of so many rounds of the same respondents, from the first.
@@ -83,7 +83,7 @@ func (q *Question) Words() question.Words {
 		Unfit: terms.SaysUnfit(q.plan.Question, "the zero vector, which adds nothing to a sum in expectation."),
 	}
 	if q.whole != nil {
-		w.Assumptions = append(w.Assumptions, q.saysLength())
+		w.Assumptions = append(w.Assumptions, q.whole.Says("vector"))
 	} else if s := q.spec(); s.Answered < s.Rows {
 		w.Thinning = terms.Thinned
 		w.Assumptions = append(w.Assumptions, "Each device draws the rows that it answers by coins of its own, afresh in each round, and tells nobody (docs/vector-rr.md, section 6).")

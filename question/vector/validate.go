@@ -24,6 +24,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 		at := fmt.Sprintf("question.vector.rounds[%d]", i)
 		if proved(p) {
 			ps.Require(r == plan.VectorRound{Sums: r.Sums, Steps: r.Steps, Alike: r.Alike}, "%s: where the length of vectors is proved a device answers with all of its vector: leave answered, rows, clip, flip_probability and rare at 0", at)
+			ps.Require(r.Steps == v.Rounds[0].Steps, "%s.steps: all rounds have the same", at)
 			_, err := wholeOf(p, r)
 			ps.Require(err == nil, "%s.steps: %v", at, err)
 			continue
@@ -52,7 +53,6 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 	}
 	ps.Require(len(v.Rounds) >= 1 && len(v.Rounds) <= maxRounds, at+"rounds: describe between 1 and %d, the last of which stands for all later ones", maxRounds)
 	if proved(p) {
-		ps.Require(len(v.Rounds) == 1 && v.Rounds[0].Sums != plan.SumsGradients, at+"rounds: where the length of vectors is proved all rounds are alike, and none of gradients: describe one")
 		ps.Require(!publicFeatures(p), `budget.adjacency must be "replacement": the length of a vector is proved, and not its features`)
 	}
 	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {

@@ -43,7 +43,7 @@ func proved(p plan.Plan) bool { return p.Route.Sum != nil && p.Route.Sum.Noise !
 func New(p plan.Plan) (*Question, error) {
 	q := &Question{plan: p, ask: *p.Question.Vector}
 	if proved(p) {
-		q.round = q.ask.Rounds[0]
+		q.round = q.ask.Rounds[q.at()]
 		var err error
 		q.whole, err = wholeOf(p, q.round)
 		return q, err
@@ -55,14 +55,19 @@ func New(p plan.Plan) (*Question, error) {
 		}
 		q.specs = append(q.specs, spec)
 	}
-	at := 0
-	if p.Round != nil {
-		at = min(p.Round.Number, len(q.specs)) - 1
-	}
+	at := q.at()
 	q.round = q.ask.Rounds[at]
 	var err error
 	q.rows, err = vector.New(q.specs[at])
 	return q, err
+}
+
+// at returns which of the rounds that differ this one is.
+func (q *Question) at() int {
+	if q.plan.Round == nil {
+		return 0
+	}
+	return min(q.plan.Round.Number, len(q.ask.Rounds)) - 1
 }
 
 // shape returns that of the plan's features and classes.
@@ -117,14 +122,20 @@ func specOf(p plan.Plan, r plan.VectorRound) (vector.Spec, error) {
 	return s, s.Validate()
 }
 
-// wholeOf returns the mechanism of a round whose vectors are proved.
+// wholeOf returns the mechanism of a round whose vectors are proved. Those of all rounds are as long as the longest of
+// them.
 func wholeOf(p plan.Plan, r plan.VectorRound) (*vector.Whole, error) {
 	seed, err := encode.ParseSeed(p.Question.Vector.Seed)
 	if err != nil {
 		return nil, fmt.Errorf("vector: the rotation: %w", err)
 	}
 	length, _ := layout(*p.Question.Vector, r.Sums, publicFeatures(p))
-	return vector.NewWhole(length, r.Steps, seed)
+	longest := length
+	for _, other := range p.Question.Vector.Rounds {
+		n, _ := layout(*p.Question.Vector, other.Sums, publicFeatures(p))
+		longest = max(longest, n)
+	}
+	return vector.NewWhole(length, vector.LeastRows(longest, 1), r.Steps, seed)
 }
 
 // Rows returns the mechanism of this round; nil where the length of vectors is proved.

@@ -24,15 +24,19 @@ const (
 	tries   = 64 // at rounding, before a device rounds toward zero
 )
 
-// NewWhole expands the rotation of vectors of a dimension, whose largest numbers are so many steps away from zero.
-func NewWhole(dimension, steps int, seed [32]byte) (*Whole, error) {
-	if dimension < 1 || dimension > mostWhole {
-		return nil, fmt.Errorf("vector: the length of vectors of %d numbers is not proved: give 1 to %d", dimension, mostWhole)
+// NewWhole expands the rotation of vectors of a dimension to so many rows (LeastRows, of the longest vectors of a study), whose
+// largest numbers are so many steps away from zero.
+func NewWhole(dimension, rows, steps int, seed [32]byte) (*Whole, error) {
+	if dimension < 1 || dimension > mostWhole || rows > mostWhole {
+		return nil, fmt.Errorf("vector: the length of vectors of %d numbers is not proved: give 1 to %d", max(dimension, rows), mostWhole)
+	}
+	if rows < dimension || bits.OnesCount(uint(rows)) != 1 {
+		return nil, fmt.Errorf("vector: vectors of %d numbers in %d rows: give a power of two, and as many as numbers", dimension, rows)
 	}
 	if steps < reached || steps > 1<<15-1 || bits.OnesCount(uint(steps)) != bits.Len(uint(steps)) {
 		return nil, fmt.Errorf("vector: numbers of at most %d steps: give one less than a power of two, from 7 to %d", steps, 1<<15-1)
 	}
-	w := &Whole{dimension: dimension, rows: LeastRows(dimension, 1), steps: steps}
+	w := &Whole{dimension: dimension, rows: rows, steps: steps}
 	w.u = newRotation(Spec{Rows: w.rows, Seed: seed}, w.unit())
 	w.scratch.New = func() any { return &scratch{held: make([]float32, w.rows), rotated: make([]float32, w.rows)} }
 	return w, nil

@@ -45,7 +45,7 @@ func TestWholeVectorsAreAsShortAsProved(t *testing.T) {
 	r := stattest.Rand(t)
 	for _, dimension := range []int{1, 2, 3, 17, 80, 300} {
 		for _, steps := range []int{7, 15, 127, 1<<15 - 1} {
-			w, err := NewWhole(dimension, steps, [32]byte{1})
+			w, err := NewWhole(dimension, LeastRows(dimension, 1), steps, [32]byte{1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestWholeVectorsAreAsShortAsProved(t *testing.T) {
 func TestWholeVectorsSumToTheirs(t *testing.T) {
 	r := stattest.Rand(t)
 	const people, dimension, steps = 4000, 50, 7
-	w, err := NewWhole(dimension, steps, [32]byte{2})
+	w, err := NewWhole(dimension, LeastRows(dimension, 1), steps, [32]byte{2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,12 +113,12 @@ func TestWholeVectorsSumToTheirs(t *testing.T) {
 }
 
 func TestWholeRefuses(t *testing.T) {
-	for _, c := range [][2]int{{0, 15}, {mostWhole + 1, 15}, {4, 14}, {4, 3}, {4, 1 << 16}, {4, -1}} {
-		if _, err := NewWhole(c[0], c[1], [32]byte{}); err == nil {
+	for _, c := range [][3]int{{0, 1, 15}, {mostWhole + 1, 2 * mostWhole, 15}, {4, 2 * mostWhole, 15}, {4, 2, 15}, {4, 5, 15}, {4, 4, 14}, {4, 4, 3}, {4, 4, 1 << 16}, {4, 4, -1}} {
+		if _, err := NewWhole(c[0], c[1], c[2], [32]byte{}); err == nil {
 			t.Errorf("%v: taken", c)
 		}
 	}
-	w, _ := NewWhole(4, 15, [32]byte{})
+	w, _ := NewWhole(4, 4, 15, [32]byte{})
 	if _, err := w.Estimate(make([]int64, 3), 1, 0); err == nil {
 		t.Error("sums of another length are taken")
 	}

@@ -9,5 +9,6 @@ var (
 	_ question.Stateful  = (*Question)(nil)
 	_ question.Stepper   = (*Question)(nil)
 	_ question.Summer    = (*Question)(nil)
+	_ question.Comparer  = (*Question)(nil)
 	_ question.Describer = (*Question)(nil)
 )

@@ -36,7 +36,10 @@ func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
 		return p, err
 	}
 	design := designDirections
-	if ask.Report.Name == Vector {
+	switch {
+	case ask.Report.Name == Vector && proves(p):
+		design = designProved
+	case ask.Report.Name == Vector:
 		design = designVectors
 	}
 	if err := design(&p, &ask, params(layers), rounds); err != nil {
@@ -113,11 +116,32 @@ func designDirections(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
 	return nil
 }
 
+// central refuses a budget that vectors are not designed for.
+func central(p *plan.Plan) error {
+	if p.Budget.Epsilon == 0 || p.Budget.LocalEpsilon != 0 {
+		return errors.New("gradient: vectors are designed for budget.epsilon, and have no local one that means anything: ask for directions, or leave out budget.local_epsilon")
+	}
+	return nil
+}
+
+// designProved takes how finely numbers are rounded, and the least noise of the aggregators.
+func designProved(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
+	if err := central(p); err != nil {
+		return err
+	}
+	if ask.Report.Bits != 0 {
+		return errors.New("gradient: where the length of vectors is proved a device answers with all of its gradient: leave out question.gradient.report.bits (--bits)")
+	}
+	steps, route, err := vector.DesignWhole(*p, rounds, func(steps int) (*vector.Whole, error) { return whole(*ask, dim, steps) })
+	ask.Report.Steps, p.Route.Sum = steps, &route
+	return err
+}
+
 // designVectors takes the least flips, and the clip of rotated coordinates and the envelopes
 // that go with them.
 func designVectors(p *plan.Plan, ask *plan.Gradient, dim, rounds int) error {
-	if p.Budget.Epsilon == 0 || p.Budget.LocalEpsilon != 0 {
-		return errors.New("gradient: vectors are designed for budget.epsilon, and have no local one that means anything: ask for directions, or leave out budget.local_epsilon")
+	if err := central(p); err != nil {
+		return err
 	}
 	s, err := encode.ParseSeed(ask.Seed)
 	if err != nil {

@@ -157,7 +157,11 @@ func norm(x []float64) float64 {
 
 // Randomize keeps nothing in memory.
 func (q *Question) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory) (question.Report, error) {
-	return question.Report{Parts: [][][]byte{q.report.randomize(r, s.(symbol))}}, nil
+	report, ok := q.report.(randomizer)
+	if !ok {
+		return question.Report{}, errors.New("gradient: what is summed is split (Measure), and not randomized")
+	}
+	return question.Report{Parts: [][][]byte{report.randomize(r, s.(symbol))}}, nil
 }
 
 // Draw adds to a tally what devices with these symbols say, by the law of Randomize: for

@@ -3,6 +3,7 @@ package gradient
 import (
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 
 	"github.com/confetti-dp/confetti/account"
@@ -21,15 +22,22 @@ const (
 // A reporter is a mechanism that tells of one gradient no longer than the plan's clip, with
 // both its ends.
 type reporter interface {
-	randomize(r *rand.Rand, g []float64) (bodies [][]byte)
 	draw(r *rand.Rand, gradients iter.Seq[[]float64], t tally.Tally) error
 	tally() tally.Tally
 	// mean is that of the gradients of n devices, and the standard error of a coordinate.
 	mean(t tally.Tally, n int) (mean []float64, err float64, failed error)
 	event(honest int) account.Event
-	local() account.Guarantee
 	tell(messages int) string // in words what so many say
 }
+
+// A randomizer is a reporter whose messages are private by themselves.
+type randomizer interface {
+	reporter
+	randomize(r *rand.Rand, g []float64) (bodies [][]byte)
+	local() account.Guarantee
+}
+
+var _, _ randomizer = directions{}, vectors{}
 
 // newReporter returns that of a valid plan for a model of so many numbers.
 func newReporter(p plan.Plan, dim int) (reporter, error) {
@@ -42,6 +50,9 @@ func newReporter(p plan.Plan, dim int) (reporter, error) {
 	case Cap:
 		m := direction.Cap{Dim: dim, Clip: ask.Clip, Share: z.Share, Epsilon: z.Epsilon}
 		return directions{m, dim, direction.SeedBytes}, m.Validate()
+	}
+	if z.Name == Vector && proves(p) {
+		return newProved(p, dim)
 	}
 	if z.Name == Vector {
 		return newVectors(p, dim)
@@ -102,3 +113,8 @@ func (d directions) limit(r *rand.Rand, mean []float64, n int) (err float64) {
 
 func (d directions) event(honest int) account.Event { return d.mechanism.Event(honest) }
 func (d directions) local() account.Guarantee       { return d.mechanism.Local(account.Replacement) }
+
+// reach returns how long the estimate of one report is, whatever it says.
+func (d directions) reach() float64 {
+	return d.mechanism.Estimate(make([]float64, d.dim), 1)[0].StdErr * math.Sqrt(float64(d.dim))
+}

@@ -15,18 +15,21 @@ func (v vectors) table() question.Table {
 	return question.Table{Channels: s.Rows, Symbols: 2, Most: s.Envelopes}
 }
 
-var errDirections = errors.New(`gradient: directions say nothing in sum: ask for question.gradient.report.name = "vector", with route.sum.noise = "devices"`)
+var errDirections = errors.New(`gradient: directions say nothing in sum: ask for question.gradient.report.name = "vector"`)
 
 func (q *Question) table() (question.Table, error) {
 	v, ok := q.report.(vectors)
-	if !ok || q.plan.Route.Sum.Noise != plan.NoiseDevices {
+	if !ok {
 		return question.Table{}, errDirections
 	}
 	return v.table(), nil
 }
 
-// Circuit is of flipped bits.
+// Circuit is of flipped bits, or proves how long a gradient is.
 func (q *Question) Circuit() (plan.Circuit, error) {
+	if v, ok := q.report.(proved); ok {
+		return v.whole.Circuit(), nil
+	}
 	t, err := q.table()
 	if err != nil {
 		return plan.Circuit{}, err
@@ -34,8 +37,15 @@ func (q *Question) Circuit() (plan.Circuit, error) {
 	return t.Circuit(), nil
 }
 
-// Measure returns the bits of the rows that the device answers.
+// Measure returns the gradient in whole numbers, or the bits of the rows that the device answers.
 func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (crowd int, vector []uint64, err error) {
+	if v, ok := q.report.(proved); ok {
+		g, ok := s.(symbol)
+		if !ok {
+			return 0, nil, errors.New("gradient: what is split is no gradient of the plan's")
+		}
+		return 0, v.measured(r, g), nil
+	}
 	t, err := q.table()
 	if err != nil {
 		return 0, nil, err
@@ -43,8 +53,11 @@ func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 	return t.Measured(q, r, s, m)
 }
 
-// Sums returns those of the bits.
+// Sums returns those of the bits, or of the gradients with noise.
 func (q *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
+	if v, ok := q.report.(proved); ok {
+		return tally.SumsOf(sums, v.whole.Rows())
+	}
 	t, err := q.table()
 	if err != nil {
 		return nil, err

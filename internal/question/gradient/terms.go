@@ -2,6 +2,7 @@ package gradient
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/question"
@@ -23,15 +24,38 @@ func (q *Question) Words() question.Words {
 		Unfit:       terms.SaysUnfit(q.plan.Question, "a gradient of zero, which adds nothing to the mean in expectation."),
 		Assumptions: []string{"The class of an example is as private as the example: the guarantees speak of both."},
 	}
+	if v, ok := q.report.(proved); ok {
+		w.Assumptions = append(w.Assumptions, v.whole.Says("gradient"))
+	}
 	if q.ask.Report.Name == Cap {
 		w.Assumptions = append(w.Assumptions, "Every cap has its share of all seeds, as of directions drawn from the sphere.")
 	}
 	return w
 }
 
+// Compare says of gradients by bits, or of proved length, what a liar counts for.
+func (q *Question) Compare() []question.Comparison {
+	const hostile = "where people are hostile, have two aggregators add up gradients whose length devices prove (--hostile)."
+	var says string
+	switch v := q.report.(type) {
+	case proved:
+		says = v.whole.Says("gradient")
+	case vectors:
+		says = fmt.Sprintf("One who lies about its bits counts for up to %.0f respondents: %s", math.Ceil(v.mechanism.Spec().Liar()), hostile)
+	case directions:
+		says = fmt.Sprintf("One who says the direction that it likes counts for up to %.0f respondents: %s", math.Ceil(v.reach()/q.ask.Clip), hostile)
+	}
+	return []question.Comparison{{Key: "liars", Label: "What a liar counts for", Says: says}}
+}
+
 // Guarantees: a direction is one message, a vector one message for each bit.
 func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, error) {
-	local := q.report.local()
+	const note = "Includes the class of the example."
+	mixed, ok := q.report.(randomizer)
+	if !ok {
+		return terms.NoisedSums(q.plan, shuffled, note, q.report.(proved).unknown), nil
+	}
+	local := mixed.local()
 	one := local
 	one.Trust = account.OneFragment
 	if q.ask.Report.Name == Vector {
@@ -40,7 +64,6 @@ func (q *Question) Guarantees(shuffled account.Guarantee) ([]account.Statement, 
 			return nil, err
 		}
 	}
-	const note = "Includes the class of the example."
 	return []account.Statement{
 		{Observer: account.EveryoneColludes, Who: terms.Everyone, Guarantee: local, Note: note},
 		{Observer: account.OneFragmentSeen, Who: terms.OneFragment, Guarantee: one, Note: note},

@@ -11,6 +11,9 @@ import (
 // Told returns the gradient in a symbol.
 func Told(s question.Symbol) []float64 { return s.(symbol) }
 
+// Along returns the symbol of a gradient: for those who lie.
+func Along(g []float64) question.Symbol { return symbol(g) }
+
 // Prob returns the probability of a direction when a device holds the symbol, up to a factor; 0 of
 // a report that is no direction.
 func (q *Question) Prob(body []byte, s question.Symbol) float64 {
@@ -35,7 +38,7 @@ func (q *Question) Ones(s question.Symbol) []float64 {
 		return nil
 	}
 	unit, ones := make([]float32, v.mechanism.Spec().Dimension), make([]float64, v.mechanism.Spec().Rows)
-	v.scale(s.(symbol), unit)
+	scale(s.(symbol), v.clip, unit)
 	v.mechanism.Ones(unit, ones)
 	return ones
 }
@@ -52,6 +55,8 @@ func (q *Question) Tell(bodies [][]byte) string {
 func (d directions) tell(int) string {
 	return "as a direction near it; at least " + terms.Coin(1/(1+math.Exp(d.local().Epsilon)), "direction")
 }
+
+func (proved) tell(int) string { return terms.Nothing }
 
 func (v vectors) tell(messages int) string {
 	return "as " + terms.Count(messages, "sign") + " of its numbers mixed; at least " + terms.Coin(v.mechanism.Spec().Flip, "sign")

@@ -27,7 +27,7 @@ func validate(p plan.Plan, ps *plan.Problems) {
 	ps.Seed(at+"seed", ask.Seed)
 	ps.Require(inside(ask.Clip, 1e-6, maxClip), at+"clip must be a number from 1e-6 to %g", float64(maxClip))
 	validateModel(ask, ps)
-	validateReport(ask.Report, ps)
+	validateReport(p, ps)
 	validateStep(ask.Step, ps)
 	ps.Require(len(p.Crowd.Names) == 0, "crowd.names: a model is learned from everybody: leave them out")
 	terms.RequireReplacement(p, ps)
@@ -55,8 +55,20 @@ func validateModel(ask plan.Gradient, ps *plan.Problems) {
 // plan.MaxState.
 const maxParams = (plan.MaxState - maxDescription) / 12
 
-func validateReport(z plan.GradientReport, ps *plan.Problems) {
+func validateReport(p plan.Plan, ps *plan.Problems) {
 	const at = "question.gradient.report."
+	ask := *p.Question.Gradient
+	z := ask.Report
+	if proves(p) && z.Name == Vector {
+		ps.Require(z == plan.GradientReport{Name: Vector, Steps: z.Steps}, at+"name: where the length of vectors is proved a device answers with all of its gradient: leave epsilon, share, bits, radius, flip and rare at 0")
+		ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: a device adds no noise: leave it out")
+		if layers, err := network(ask.Model, ask.Dimension, len(ask.Classes)); err == nil { // as is said above
+			_, err = whole(ask, params(layers), z.Steps)
+			ps.Require(err == nil, at+"steps: %v", err)
+		}
+		return
+	}
+	ps.Require(z.Steps == 0, at+"steps is of sums with the noise of aggregators: leave it out")
 	if !slices.Contains(plan.GradientReports, z.Name) {
 		ps.Require(false, at+"name must be one of %s", strings.Join(plan.GradientReports, ", "))
 		return
@@ -94,7 +106,10 @@ func validateStep(s plan.GradientStep, ps *plan.Problems) {
 // validateEnvelopes checks that a report finds room.
 func validateEnvelopes(p plan.Plan, ps *plan.Problems) {
 	e, z := p.Envelopes, p.Question.Gradient.Report
-	if z.Name == Vector {
+	switch {
+	case z.Name == Vector && proves(p):
+		return
+	case z.Name == Vector:
 		ps.Require(p.MostMessages() >= z.Bits, "envelopes.per_device must be at least the %d bits that a device answers on average", z.Bits)
 		return
 	}

@@ -50,7 +50,7 @@ func newVectors(p plan.Plan, dim int) (reporter, error) {
 
 func (v vectors) randomize(r *rand.Rand, g []float64) [][]byte {
 	unit := make([]float32, len(g))
-	v.scale(g, unit)
+	scale(g, v.clip, unit)
 	return v.mechanism.Bodies(r, unit)
 }
 
@@ -59,7 +59,7 @@ func (v vectors) draw(r *rand.Rand, gradients iter.Seq[[]float64], t tally.Tally
 	c := v.mechanism.NewCounts()
 	unit := make([]float32, v.mechanism.Spec().Dimension)
 	for g := range gradients {
-		v.scale(g, unit)
+		scale(g, v.clip, unit)
 		v.mechanism.Draw(r, unit, c)
 	}
 	c.AddTo(t.(*tally.Counts))
@@ -67,10 +67,18 @@ func (v vectors) draw(r *rand.Rand, gradients iter.Seq[[]float64], t tally.Tally
 }
 
 // scale writes a gradient in units of the clip.
-func (v vectors) scale(g []float64, unit []float32) {
+func scale(g []float64, clip float64, unit []float32) {
 	for i, x := range g {
-		unit[i] = float32(x / v.clip)
+		unit[i] = float32(x / clip)
 	}
+}
+
+// scaledBack returns so many times a sum, with its error.
+func scaledBack(sum vector.Sum, times float64) ([]float64, float64, error) {
+	for i := range sum.Vector {
+		sum.Vector[i] *= times
+	}
+	return sum.Vector, sum.Error * times, nil
 }
 
 func (v vectors) tally() tally.Tally { return v.mechanism.Spec().NewTally() }
@@ -84,11 +92,7 @@ func (v vectors) mean(t tally.Tally, n int) ([]float64, float64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	scale := v.clip / float64(n)
-	for i := range sum.Vector {
-		sum.Vector[i] *= scale
-	}
-	return sum.Vector, sum.Error * scale, nil
+	return scaledBack(sum, v.clip/float64(n))
 }
 
 func (v vectors) event(honest int) account.Event {

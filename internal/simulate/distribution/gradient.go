@@ -17,7 +17,8 @@ import (
 // seed gives.
 const gradientPart = 100
 
-// drawGradient lets every device report: no shorter law of so many directions is known.
+// drawGradient lets every device report: no shorter law of so many directions is known. Aggregators of whole gradients add
+// their noise.
 // Which devices are in a batch is drawn first.
 func drawGradient(p plan.Plan, q *gradient.Question, values Values, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forReports, forBatches = 0, 1
@@ -57,6 +58,9 @@ func drawGradient(p plan.Plan, q *gradient.Question, values Values, stream Strea
 	}
 	close(parts)
 	workers.Wait()
+	if sums, ok := crowd.Tally.(*tally.Sums); ok && failed == nil {
+		failed = addNoise(sums.N, p, stream)
+	}
 	if failed != nil {
 		return nil, failed
 	}

@@ -34,12 +34,8 @@ func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, 
 	switch {
 	case len(counted) == 0:
 	case q.Proved():
-		route, err := sum.New(p)
-		if err != nil {
-			return nil, err
-		}
-		sums, v := make([]int64, route.Length()), make([]float32, q.Coordinates())
-		bits := stream(forBits)
+		t := q.NewTally().(*tally.Sums)
+		v, bits := make([]float32, q.Coordinates()), stream(forBits)
 		for done, at := range counted {
 			q.Vector(records[at], v)
 			_, whole, err := q.Measure(bits, v, nil)
@@ -47,17 +43,11 @@ func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, 
 				return nil, err
 			}
 			for i, x := range whole {
-				sums[i] += int64(x)
+				t.N[i] += int64(x)
 			}
 			progress(done)
 		}
-		for aggregator := range uint64(2) {
-			for i, z := range route.Noise(stream(ForNoise, 0, aggregator)) {
-				sums[i] += z
-			}
-		}
-		t, err := q.Sums(sums, len(counted))
-		if err != nil {
+		if err := addNoise(t.N, p, stream); err != nil {
 			return nil, err
 		}
 		crowds[0] = tally.Crowd{Tally: t, Respondents: len(counted), Smallest: smallest}
@@ -70,6 +60,20 @@ func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, 
 	}
 	progress(len(values))
 	return crowds, unfit.err()
+}
+
+// addNoise adds that of both aggregators to the sums of a crowd.
+func addNoise(sums []int64, p plan.Plan, stream Stream) error {
+	route, err := sum.New(p)
+	if err != nil {
+		return err
+	}
+	for aggregator := range uint64(2) {
+		for i, z := range route.Noise(stream(ForNoise, 0, aggregator)) {
+			sums[i] += z
+		}
+	}
+	return nil
 }
 
 // revealVector sums the vectors themselves.

@@ -9,13 +9,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/lab/learn"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 type experimentLearn struct {
 	flags.DataSets
 	Dataset  string  `help:"${learnable}." default:"synthetic"`
 	Features string  `help:"Of images gradients or pixels, of texts lsa or hashed, of loans columns or fourier; the first if left out." placeholder:"NAME"`
-	Bits     int     `help:"That a device answers in all rounds together, on average." default:"8192"`
+	Bits     int     `help:"That a device answers in all rounds together, on average; none where the length of vectors is proved. Without flag, 8192." placeholder:"B"`
 	Rounds   int     `help:"The first learns from sums, later ones from gradients." default:"1"`
 	Takes    string  `help:"all: devices answer every round; one: each answers one round, with the whole budget." enum:"one,all" default:"all"`
 	Epsilon  float64 `help:"Privacy of a whole record, its label inside." default:"1"`
@@ -28,12 +29,16 @@ type experimentLearn struct {
 }
 
 func (experimentLearn) Help() string {
-	return "Learns a classifier (of loans, a regression) from single bits that devices answer in secret rows. Every bit is\ndrawn. Beside it: the same learner with a curator's Gaussian noise, and without noise.\n\nExample:\n  confetti-lab learn --data DIR --dataset mnist --bits 8192 --rounds 5 --epsilon 1 --delta 1e-5 --json"
+	return "Learns a classifier (of loans, a regression) from single bits that devices answer in secret rows, or with --route sum\n--noise aggregators from whole vectors of proved length. Every bit is drawn. Beside it: the same learner with a curator's Gaussian noise, and without noise.\n\nExample:\n  confetti-lab learn --data DIR --dataset mnist --bits 8192 --rounds 5 --epsilon 1 --delta 1e-5 --json"
 }
 
 func (c experimentLearn) Run(std terminal.Streams) error {
+	noise := c.Route.Adds("vector")
+	if c.Bits == 0 && (noise == "" || noise == plan.NoiseDevices) {
+		c.Bits = 8192
+	}
 	setting, err := learn.Setting{Dataset: c.Dataset, Features: c.Features, Public: c.Public, Bits: c.Bits, Rounds: c.Rounds, Takes: c.Takes,
-		Epsilon: c.Epsilon, Delta: c.Delta, Seed: c.Seed, Noise: c.Route.Adds("vector")}.Complete()
+		Epsilon: c.Epsilon, Delta: c.Delta, Seed: c.Seed, Noise: noise}.Complete()
 	if err != nil {
 		return terminal.Usage(err)
 	}
@@ -92,7 +97,11 @@ func showLearned(std terminal.Streams, r learn.Result) error {
 		observer, sent = account.OneAggregator, "two shares a round"
 	}
 	line(observer, account.Verdict(&r.Epsilon, r.Delta, account.Replacement))
-	line("a device answers", fmt.Sprintf("%d bits in %s, in %d rounds together", r.BitsPerDevice, sent, r.Rounds))
+	if r.NumbersProved > 0 {
+		line("a device proves", fmt.Sprintf("the length of %d numbers in two shares, in each of %d rounds", r.NumbersProved, r.Rounds))
+	} else {
+		line("a device answers", fmt.Sprintf("%d bits in %s, in %d rounds together", r.BitsPerDevice, sent, r.Rounds))
+	}
 	line("error of the sums", fmt.Sprintf("%.3f of what the formula has", r.NoiseRatio))
 	line("seconds", fmt.Sprintf("%.1f", r.Seconds))
 	_, err := fmt.Fprintln(std.Out, strings.Join(rows, "\n"))

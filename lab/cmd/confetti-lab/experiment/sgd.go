@@ -24,15 +24,18 @@ type experimentSGD struct {
 	LocalEpsilon  float64 `help:"Local epsilon of one direction; 0: what --epsilon allows."`
 	Delta         float64 `help:"Delta beside --epsilon." default:"1e-6"`
 	Bits          int     `help:"Of a vector: rows that a device answers in a round, on average; 0: one for each number."`
-	Examples      int     `help:"Examples of a round, which stand for all its respondents: their directions are drawn by the normal limit of their sum; 0: one for each."`
-	Population    int     `help:"Respondents that all examples stand for; 0: one each."`
-	Directions    int     `help:"Public directions that a linear model of images has; 0: 351."`
-	Clip          float64 `help:"Length that gradients are clipped to; 0: the architecture's."`
-	Rate          float64 `help:"Length of a step; 0: the architecture's."`
-	Momentum      float64 `help:"Of the steps (Nesterov)." default:"0.9"`
-	Average       float64 `help:"Weight of earlier rounds' models in the answer; 0: the last one is."`
-	Seed          uint64  `help:"The same seed gives the same experiment." default:"1"`
-	JSON          bool    `help:"Print one JSON object."`
+	flags.Route
+	Liars      float64 `help:"Of vectors, the share of respondents who lie as far as nobody finds." placeholder:"SHARE"`
+	Lie        string  `help:"Where they pull: against what the others say, or to each class's next one." placeholder:"against|next"`
+	Examples   int     `help:"Examples of a round, which stand for all its respondents: their directions are drawn by the normal limit of their sum; 0: one for each."`
+	Population int     `help:"Respondents that all examples stand for; 0: one each."`
+	Directions int     `help:"Public directions that a linear model of images has; 0: 351."`
+	Clip       float64 `help:"Length that gradients are clipped to; 0: the architecture's."`
+	Rate       float64 `help:"Length of a step; 0: the architecture's."`
+	Momentum   float64 `help:"Of the steps (Nesterov)." default:"0.9"`
+	Average    float64 `help:"Weight of earlier rounds' models in the answer; 0: the last one is."`
+	Seed       uint64  `help:"The same seed gives the same experiment." default:"1"`
+	JSON       bool    `help:"Print one JSON object."`
 }
 
 func (experimentSGD) Help() string {
@@ -56,9 +59,15 @@ func (c experimentSGD) cell() (sgd.Cell, error) {
 	cell := sgd.Cell{Dataset: c.Dataset, Seed: c.Seed, Gradient: experiments.Gradient{
 		Architecture: c.Architecture, Report: c.Report, Rounds: c.Rounds, Epsilon: c.Epsilon, LocalEpsilon: c.LocalEpsilon, Delta: c.Delta,
 		Bits: c.Bits, Directions: c.Directions, Clip: c.Clip, Rate: c.Rate, Momentum: c.Momentum, Average: c.Average,
-		Examples: c.Examples, Population: c.Population,
+		Examples: c.Examples, Population: c.Population, NoiseBy: c.Route.Adds("gradient"), Liars: c.Liars, Lie: c.Lie,
 	}}
-	var err error
+	if cell.Liars > 0 && cell.Lie == "" {
+		cell.Lie = experiments.Lies[0]
+	}
+	err := c.Route.Check()
+	if err != nil {
+		return cell, err
+	}
 	if c.UsersPerRound != "all" {
 		if cell.Users, err = strconv.Atoi(c.UsersPerRound); err != nil || cell.Users < 1 {
 			return cell, terminal.Usagef("--users-per-round is %q: give a number, or all", c.UsersPerRound)
@@ -73,9 +82,9 @@ func showSGD(r sgd.Result) []string {
 		fmt.Sprintf("model                %s, %d numbers; a respondent answers %d rounds", r.Architecture, r.Learned, r.Answers),
 	}
 	if r.Epsilon != nil {
-		relies := "shuffler honest      "
-		if r.Trust == account.Central {
-			relies = "curator honest       "
+		relies := map[account.Trust]string{account.Central: "curator honest       ", account.AggregatorHonest: "one aggregator       ", account.AggregatorsHonest: "both aggregators     "}[r.Trust]
+		if relies == "" {
+			relies = "shuffler honest      "
 		}
 		rows = append(rows, relies+account.Verdict(r.Epsilon, r.Delta, account.Adjacency(r.Adjacency))+"; "+r.Method)
 	}

@@ -50,6 +50,12 @@ type parties struct {
 	JSON      bool     `help:"Print JSON."`
 }
 
+// asHostile asks for a sum with noise of aggregators, where nobody says whose.
+func (c *parties) asHostile() {
+	c.Route.Route = plan.RouteSum
+	c.Route.Noise = cmp.Or(c.Route.Noise, plan.NoiseAggregators)
+}
+
 // check is of the flags by themselves. The plan's own check would find these too,
 // in its own terms, but only after room has been made for the parties.
 func (c parties) check() error {

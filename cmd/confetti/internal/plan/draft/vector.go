@@ -21,7 +21,7 @@ type vectorPlan struct {
 	Between  []float64 `help:"The ends of this number: what lies outside counts as the nearer." placeholder:"LOW,HIGH"`
 	Sums     string    `help:"features: of vectors of norm at most 1; classes: of the features of each class, whose covariance is public; moments: of their products too; squares: for a number, or for the likelier of two classes." default:"moments"`
 	Bits     int       `help:"Rows that a device answers in all rounds, on average; 0: one for each number that is summed." placeholder:"B"`
-	Rounds   int       `help:"Rounds that every respondent answers: one of moments, which takes 30% of bits and budget, then gradients. The budget is that of all of them." default:"1"`
+	Rounds   int       `help:"Rounds that every respondent answers: one of moments, which takes 30% of bits and budget (with --hostile as much of the budget as any other), then gradients. The budget is that of all of them." default:"1"`
 	Hostile  bool      `help:"People may lie: whole vectors are summed, of which each device proves the length, as by --route sum --noise aggregators, so that one who lies counts for one."`
 	Epsilon  float64   `help:"Privacy of the whole record, with honest shufflers, of all these rounds." required:"" placeholder:"E"`
 	Delta    float64   `help:"Probability that the promise may fail by." default:"1e-6"`
@@ -40,10 +40,7 @@ Example:
 
 func (c *vectorPlan) Run(std terminal.Streams) error {
 	if c.Hostile {
-		c.Route.Route = plan.RouteSum
-		if c.Route.Noise == "" {
-			c.Route.Noise = plan.NoiseAggregators
-		}
+		c.asHostile()
 	}
 	state, err := c.state()
 	if err != nil {
@@ -89,8 +86,8 @@ func (c vectorPlan) draft() (plan.Plan, error) {
 	errs.Require(c.Rounds >= 1 && c.Rounds <= plan.MaxRounds, "--rounds is %d: give 1 to %d", c.Rounds, plan.MaxRounds)
 	proved := c.Route.Adds("vector") != "" && c.Route.Adds("vector") != plan.NoiseDevices
 	errs.Require(!c.Hostile || proved, "--hostile: aggregators add the noise: leave out --noise, or name another than devices")
-	errs.Require(!proved || c.Bits == 0 && c.Rounds == 1, "--bits and --rounds are of answers by bits: leave them out where the length of vectors is proved")
-	errs.Require(c.Rounds == 1 || c.Sums == plan.SumsMoments && c.Bits >= 10*c.Rounds, "--rounds is %d: several rounds begin with moments, and take at least ten --bits each", c.Rounds)
+	errs.Require(!proved || c.Bits == 0, "--bits are of answers by bits: leave them out where the length of vectors is proved")
+	errs.Require(c.Rounds == 1 || c.Sums == plan.SumsMoments && (proved || c.Bits >= 10*c.Rounds), "--rounds is %d: several rounds begin with moments, and take at least ten --bits each", c.Rounds)
 	errs.Require(c.Epsilon > 0, "--epsilon is %v: give a number above 0", c.Epsilon)
 	errs.Require(c.Delta > 0 && c.Delta < 1, "--delta is %v: give a number between 0 and 1", c.Delta)
 	errs.Require(c.Bits >= 0, "--bits is %d: give a number of rows", c.Bits)

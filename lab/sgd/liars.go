@@ -1,0 +1,87 @@
+package sgd
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/confetti-dp/confetti/internal/dp/tally"
+	"github.com/confetti-dp/confetti/internal/question"
+	"github.com/confetti-dp/confetti/internal/question/gradient"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/simulate/liars"
+	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/protocol"
+)
+
+// hostile returns how many of a cohort lie.
+func (s *study) hostile() int { return int(math.Round(s.Liars * float64(s.Users))) }
+
+// lie adds what liars send to what honest devices have sent: each the longest gradient that its proof allows, or its envelopes
+// full of bits, in the direction that the cell names.
+func (s *study) lie(proto *protocol.Protocol, honest []question.Value, crowd *tally.Crowd, round int) error {
+	q := proto.Question.(*gradient.Question)
+	toward, err := s.toward(q, honest, *crowd)
+	if err != nil {
+		return err
+	}
+	symbol := gradient.Along(toward)
+	crowd.Respondents += s.hostile()
+	switch t := crowd.Tally.(type) {
+	case *tally.Sums:
+		_, whole, err := q.Measure(seeded.New(s.Seed, forLiars, uint64(round)), symbol, nil)
+		if err != nil {
+			return err
+		}
+		for i, x := range liars.Longest(proto.Plan.Route.Sum.Circuit, whole) {
+			t.N[i] += int64(s.hostile()) * int64(x)
+		}
+	case *tally.Counts:
+		liars.Fill(t.N, q.Ones(symbol), s.hostile()*proto.Plan.Envelopes.PerDevice)
+	default:
+		return fmt.Errorf("liars: no lie is known of reports of %s", s.Report)
+	}
+	return nil
+}
+
+const (
+	forLiars = 0x52f
+	// asked is of how many honest devices liars know what they would say of another class.
+	asked = 2000
+)
+
+// toward returns where liars pull the model, in the length that gradients are clipped to: against what the others say, or to
+// each class's next one.
+func (s *study) toward(q *gradient.Question, honest []question.Value, crowd tally.Crowd) (sum []float64, err error) {
+	if s.Lie == experiments.Lies[0] {
+		if sum, err = q.Mean(crowd); err != nil {
+			return nil, err
+		}
+		for i := range sum {
+			sum[i] = -sum[i]
+		}
+	} else {
+		for _, v := range honest[:min(asked, len(honest))] {
+			l := v.(gradient.Labelled)
+			l.Class = (l.Class + 1) % len(s.classes)
+			symbol, err := q.Encode(l)
+			if err != nil {
+				return nil, err
+			}
+			g := gradient.Told(symbol)
+			if sum == nil {
+				sum = make([]float64, len(g))
+			}
+			for i, x := range g {
+				sum[i] += x
+			}
+		}
+	}
+	squares := 0.0
+	for _, x := range sum {
+		squares += x * x
+	}
+	for i := range sum {
+		sum[i] *= s.Clip / math.Sqrt(squares) * (1 - 1e-6)
+	}
+	return sum, nil
+}
