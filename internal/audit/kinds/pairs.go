@@ -158,8 +158,9 @@ func rows(q *vector.Question, p plan.Plan) (all []Records) {
 		all = append(all, Records{first, vector.Record{Features: turned, Class: len(v.Classes) / 2}, first})
 	}
 	add(along(v.Features, 1, false))
-	if q.Proved() {
-		return all
+	if q.Proved() { // no climb leads from there to opposite vectors, which those of one class may be
+		one, other := vector.Record{Features: along(v.Features, 1, false)}, vector.Record{Features: along(v.Features, -1, false)}
+		return append(all, Records{one, other, one})
 	}
 	if x := saturated(q.Rows()); len(x) == v.Features {
 		add(x)
