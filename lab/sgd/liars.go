@@ -8,7 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/gradient"
 	"github.com/confetti-dp/confetti/internal/seeded"
-	"github.com/confetti-dp/confetti/internal/simulate/liars"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -32,11 +32,11 @@ func (s *study) lie(proto *protocol.Protocol, honest []question.Value, crowd *ta
 		if err != nil {
 			return err
 		}
-		for i, x := range liars.Longest(proto.Plan.Route.Sum.Circuit, whole) {
+		for i, x := range distribution.Longest(proto.Plan.Route.Sum.Circuit, whole) {
 			t.N[i] += int64(s.hostile()) * int64(x)
 		}
 	case *tally.Counts:
-		liars.Fill(t.N, q.Ones(symbol), s.hostile()*proto.Plan.Envelopes.PerDevice)
+		distribution.Fill(t.N, q.Ones(symbol), s.hostile()*proto.Plan.Envelopes.PerDevice)
 	default:
 		return fmt.Errorf("liars: no lie is known of reports of %s", s.Report)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
-	"github.com/confetti-dp/confetti/internal/simulate/liars"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -114,7 +113,7 @@ func TestLiars(t *testing.T) {
 		}
 		w := make([]float64, proto.Question.(*vector.Question).Rows().Spec().Rows)
 		proto.Question.(*vector.Question).Rows().Ones(against, w)
-		liars.Fill(c.Tally.(*tally.Counts).N, w, lying*envelopes)
+		distribution.Fill(c.Tally.(*tally.Counts).N, w, lying*envelopes)
 		c.Respondents = len(held)
 		chosen := accuracy(c)
 		expected := proto.Question.(*vector.Question).Expected(len(held))

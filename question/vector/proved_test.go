@@ -15,7 +15,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
-	"github.com/confetti-dp/confetti/internal/simulate/liars"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/plan"
@@ -240,7 +239,7 @@ func besideLiars(t *testing.T, proto *protocol.Protocol, held distribution.Value
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole = liars.Longest(proto.Plan.Route.Sum.Circuit, whole)
+		whole = distribution.Longest(proto.Plan.Route.Sum.Circuit, whole)
 		if _, _, _, err := made.Split(rand.Reader, [prio3.NonceSize]byte{}, whole); err != nil {
 			t.Fatal(err)
 		}

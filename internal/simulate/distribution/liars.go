@@ -1,12 +1,12 @@
-// Package liars chooses what hostile devices send, who keep to what services check of them. Used by lab/sgd, and by tests of
-// question/vector.
-package liars
+package distribution
 
 import (
 	"math"
 
 	"github.com/confetti-dp/confetti/plan"
 )
+
+// What hostile devices send, who keep to what services check of them.
 
 // Longest returns the longest multiple of whole numbers about their middle that a circuit allows.
 func Longest(c plan.Circuit, whole []uint64) []uint64 {
