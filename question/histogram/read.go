@@ -27,6 +27,9 @@ type errorLaw struct {
 	// together is what they have in common; sampled says that only some respondents are asked.
 	together estimate.Together
 	sampled  bool
+	// tied says that together is known though they are not independent: of answers of one symbol, each of which is in the
+	// count of one cell alone.
+	tied bool
 	// exact says that ends are those of the very law, and not only bounds of them.
 	exact bool
 	// within bounds the noise of a mean's numbers, in rows, but for probability alpha; nil of others.

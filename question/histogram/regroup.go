@@ -22,9 +22,9 @@ func (h *Question) Released(crowd, attribute, respondents int, values []estimate
 		return nil, fmt.Errorf("histogram: the release does not say how many respondents were counted")
 	}
 	e := errorLaw{}
-	if h.ask.Randomizer.OneHot() || h.noised() { // whose law needs no counts
+	if h.ask.Randomizer.OneHot() || h.ask.Randomizer.Name == "krr" || h.noised() { // whose law needs no counts
 		law := h.randomizers[attribute].errors(nil, respondents, h.share())
-		e.independent, e.sampled, e.together = law.independent, law.sampled, law.together
+		e.independent, e.sampled, e.together, e.tied = law.independent, law.sampled, law.together, law.tied
 	}
 	return &Table{Crowd: crowd, Attribute: attribute, Respondents: respondents, Values: values, Asked: h.ask.Attributes[attribute], attribute: a, errors: e, atOnce: atOnce{1, len(values)}}, nil
 }
@@ -57,6 +57,19 @@ func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, 
 	}
 	share, low, high = estimate.Share(p, r, shared, level)
 	return count, share, low, high, true
+}
+
+// Weigh returns the estimate of a sum of all cells, each by its weight. ok is false where what their errors have in common
+// is not known: of sketches, of reports of several symbols, and of a set that only some were asked.
+func (t *Table) Weigh(weights []float64) (sum estimate.Value, ok bool) {
+	if !t.errors.independent && !t.errors.tied || t.errors.sampled && t.attribute.items > 1 {
+		return sum, false
+	}
+	blocks := make([]estimate.Block, len(t.Values))
+	for i, v := range t.Values {
+		blocks[i] = estimate.BlockOf(v)
+	}
+	return t.errors.together.Sum(weights, blocks), true
 }
 
 // Together returns what the errors of the cells have in common, of which everybody holds one.

@@ -142,21 +142,33 @@ func (t *symbols) deviation(holders, respondents int, share float64) float64 {
 	return math.Sqrt(variance + float64(holders)*(1-share)/share)
 }
 
-func (t *symbols) errors(counts []uint64, _ int, share float64) errorLaw {
+func (t *symbols) errors(counts []uint64, respondents int, share float64) (e errorLaw) {
 	n := t.answered(counts)
-	if t.cell == nil || n == 0 {
-		return errorLaw{}
+	if t.cell != nil && n > 0 {
+		cell := *t.cell
+		cell.N = n
+		e = ofCell(cell)
+		if share < 1 { // what is known is the law of those who were asked
+			null := e.null
+			asked := *t.cell
+			asked.N, asked.Keep, asked.Flip = n, asked.Keep*share, asked.Flip*share
+			e = errorLaw{mean: &asked, fragments: 1, null: func(mean float64) float64 { return null(mean * share) }}
+		}
 	}
-	cell := *t.cell
-	cell.N = n
-	e := ofCell(cell)
-	if share < 1 { // what is known is the law of those who were asked
-		null := e.null
-		asked := *t.cell
-		asked.N, asked.Keep, asked.Flip = n, asked.Keep*share, asked.Flip*share
-		e = errorLaw{mean: &asked, fragments: 1, null: func(mean float64) float64 { return null(mean * share) }}
+	if _, e.tied = t.mechanism.(kary); e.tied {
+		e.sampled, e.together = share < 1, alone(respondents, t.cell.Keep, t.cell.Flip, share)
 	}
 	return e
+}
+
+// alone returns what the errors of two cells have in common where who answers says one symbol: keep is the probability
+// that it is the cell's which is held, and flip that it is another one. Who is asked, with probability share, adds to the
+// count of one cell, less what chance alone gives it. Over the square of share (keep - flip), two counts have the covariance
+//
+//	-share flip (n flip + (keep - flip) (n_a + n_b)) .
+func alone(respondents int, keep, flip, share float64) estimate.Together {
+	gap := keep - flip
+	return estimate.Together{Fixed: -float64(respondents) * flip * flip / (share * gap * gap), Each: -flip / (share * gap)}
 }
 
 // Rows returns one.

@@ -57,8 +57,8 @@ func (t Together) covariance(u, w []float64, blocks []Block) float64 {
 	return own + t.Fixed*(allU*allW-same) + t.Each*(allU*heldW+allW*heldU-2*heldByBoth)
 }
 
-// sum returns that of all cells, those of each block by its weight.
-func (t Together) sum(weights []float64, blocks []Block) (v Value) {
+// Sum returns that of all cells, those of each block by its weight.
+func (t Together) Sum(weights []float64, blocks []Block) (v Value) {
 	for i, b := range blocks {
 		v.Mean += weights[i] * b.Mean
 	}
@@ -66,7 +66,7 @@ func (t Together) sum(weights []float64, blocks []Block) (v Value) {
 	return v
 }
 
-// Tied improves sum by the knowledge that all cells together are exactly total: it is the best
+// Tied improves Sum by the knowledge that all cells together are exactly total: it is the best
 // linear unbiased estimate of both facts,
 //
 //	sum + share (total - all)    with share = Cov(sum, all) / Var all,
@@ -77,7 +77,7 @@ func (t Together) Tied(weights []float64, blocks []Block, total float64) Value {
 	for i := range ones {
 		ones[i] = 1
 	}
-	return t.sum(weights, blocks).given(t.sum(ones, blocks), t.covariance(weights, ones, blocks), total)
+	return t.Sum(weights, blocks).given(t.Sum(ones, blocks), t.covariance(weights, ones, blocks), total)
 }
 
 // Parts returns the sums of two groups of cells that have none in common, and the covariance of
@@ -85,7 +85,7 @@ func (t Together) Tied(weights []float64, blocks []Block, total float64) Value {
 func (t Together) Parts(part, rest []Value) (p, r Value, shared float64) {
 	both := []Block{BlockOf(part...), BlockOf(rest...)}
 	first, second := []float64{1, 0}, []float64{0, 1}
-	return t.sum(first, both), t.sum(second, both), t.covariance(first, second, both)
+	return t.Sum(first, both), t.Sum(second, both), t.covariance(first, second, both)
 }
 
 // Given improves v, the sum of some of the cells that all is the sum of, by the knowledge that
@@ -114,14 +114,14 @@ func (t Together) Marginals(cells []Value, columns int) (rows, cols []Value) {
 	}
 	one := []float64{1}
 	for y := range len(cells) / columns {
-		rows = append(rows, t.sum(one, []Block{BlockOf(cells[y*columns : (y+1)*columns]...)}))
+		rows = append(rows, t.Sum(one, []Block{BlockOf(cells[y*columns : (y+1)*columns]...)}))
 	}
 	for x := range columns {
 		var column []Value
 		for at := x; at < len(cells); at += columns {
 			column = append(column, cells[at])
 		}
-		cols = append(cols, t.sum(one, []Block{BlockOf(column...)}))
+		cols = append(cols, t.Sum(one, []Block{BlockOf(column...)}))
 	}
 	return rows, cols
 }

@@ -56,12 +56,12 @@ func TestGivenHasTheSmallestError(t *testing.T) {
 			other[i] = weights[i] - c
 		}
 		cells := blocksOf(values)
-		best, else0 := together.Tied(weights, cells, total), together.sum(other, cells).Add(Value{Mean: c * total})
+		best, else0 := together.Tied(weights, cells, total), together.Sum(other, cells).Add(Value{Mean: c * total})
 		if best.StdErr > else0.StdErr*(1+1e-9) {
 			t.Fatalf("%v has a larger error than %v", best, else0)
 		}
 		// Where the estimates already sum to the total, nothing moves.
-		same, raw := together.Tied(weights, cells, Sum(values).Mean), together.sum(weights, cells)
+		same, raw := together.Tied(weights, cells, Sum(values).Mean), together.Sum(weights, cells)
 		if !near(same.Mean, raw.Mean, 1e-9) {
 			t.Fatalf("%v moved from %v", same, raw)
 		}

@@ -47,7 +47,7 @@ func TestErrorsPropagate(t *testing.T) {
 		a, b := number.Draw(t, "a"), number.Draw(t, "b")
 		want := Value{a*v.Mean + b*w.Mean, math.Sqrt(a*a*v.StdErr*v.StdErr + b*b*w.StdErr*w.StdErr)}
 		for name, got := range map[string]Value{
-			"sum": Together{}.sum([]float64{a, b}, []Block{BlockOf(v), BlockOf(w)}),
+			"sum": Together{}.Sum([]float64{a, b}, []Block{BlockOf(v), BlockOf(w)}),
 			"Add": v.Scale(a).Add(w.Scale(b)),
 			"Sub": v.Scale(a).Sub(w.Scale(-b)),
 		} {

@@ -1,5 +1,5 @@
 // Package lift tells how much more of something people of one arm have than those of another: the vector of a
-// respondent, and sums of vectors read back. Used by question/experiment and internal/release/results.
+// respondent, and sums of vectors read back. Used by question/experiment, internal/release/results and internal/release/trend.
 package lift
 
 import (

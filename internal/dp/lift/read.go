@@ -117,11 +117,14 @@ func Z(e plan.Experiment, s Sums) float64 { return Lines(e, s.Steps)[max(1, e.Lo
 // Level returns the confidence of an interval of so many deviations on either side.
 func Level(z float64) float64 { return 1 - 2*math.Exp(prob.LogNormalSurvival(z)) }
 
-// Of compares an arm with the first.
-func Of(e plan.Experiment, s Sums, arm, metric int) Lift {
+// Of compares an arm with the first, at the line of this look.
+func Of(e plan.Experiment, s Sums, arm, metric int) Lift { return Beyond(e, s, arm, metric, Z(e, s)) }
+
+// Beyond compares an arm with the first, with intervals of z deviations on either side.
+func Beyond(e plan.Experiment, s Sums, arm, metric int, z float64) Lift {
 	m := e.Metrics[metric]
 	control, own := MeanOf(e, s, 0, metric), MeanOf(e, s, arm, metric)
-	d, z := own.Mean-control.Mean, Z(e, s)
+	d := own.Mean - control.Mean
 	sampling, all := math.Sqrt(control.Sampling+own.Sampling), math.Sqrt(control.Variance()+own.Variance())
 	l := Lift{Arm: arm, Metric: metric, Evidence: d / all, Base: control}
 	per := 1.0

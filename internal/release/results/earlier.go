@@ -104,21 +104,13 @@ func NextLook(p plan.Plan, r *release.Release) (plan.Experiment, error) {
 	if e.Look >= e.Looks {
 		return e, fmt.Errorf("results: look %d was the last that was planned: more would find by chance what is not there", e.Look)
 	}
-	past := plan.Looked{Sums: make([]float64, lift.Numbers(e))}
+	s, _, err := looked(e, r)
+	if err != nil {
+		return e, err
+	}
+	past := plan.Looked{}
 	if e.Past != nil {
 		past = *e.Past
-	}
-	s := lift.Sums{Of: past.Sums, Variance: past.Variance, Steps: past.Steps}
-	counted, _ := metric(r, respondentsMetric)
-	if counted.Value > 0 {
-		sums, err := experimentSums(e, r)
-		if err != nil {
-			return e, err
-		}
-		sums.Steps = slices.Concat(past.Steps, lift.Steps(e, sums, int(counted.Value), sums.Variance-past.Variance))
-		s = sums
-	} else {
-		s.Steps = slices.Concat(past.Steps, lift.Steps(e, s, 0, 0))
 	}
 	evidence := 0.0
 	if slices.Max(s.Steps) > 0 {
@@ -133,6 +125,45 @@ func NextLook(p plan.Plan, r *release.Release) (plan.Experiment, error) {
 	}
 	e.Seed = ""
 	return e, nil
+}
+
+// looked reads what a look and those before it say together, and how many answered this one: 0 where it was withheld.
+func looked(e plan.Experiment, r *release.Release) (s lift.Sums, people int, err error) {
+	past := plan.Looked{Sums: make([]float64, lift.Numbers(e))}
+	if e.Past != nil {
+		past = *e.Past
+	}
+	s = lift.Sums{Of: past.Sums, Variance: past.Variance, Steps: past.Steps}
+	counted, _ := metric(r, respondentsMetric)
+	if counted.Value > 0 {
+		sums, err := experimentSums(e, r)
+		if err != nil {
+			return s, 0, err
+		}
+		sums.Steps = slices.Concat(past.Steps, lift.Steps(e, sums, int(counted.Value), sums.Variance-past.Variance))
+		return sums, int(counted.Value), nil
+	}
+	s.Steps = slices.Concat(past.Steps, lift.Steps(e, s, 0, 0))
+	return s, 0, nil
+}
+
+// Looked reads a release of an experiment back: its sums, how many answered it, and why it shows no lift; "" where it does.
+func Looked(e plan.Experiment, r release.Release) (s lift.Sums, people int, why string, err error) {
+	s, people, err = looked(e, &r)
+	if err != nil || people == 0 {
+		return s, people, "", err
+	}
+	told := float64(people)
+	if e.Past != nil {
+		told = everybody(e, s)
+	}
+	switch {
+	case told < lift.Fewest:
+		why = fmt.Sprintf("no lift is told of fewer than %d people", lift.Fewest)
+	case !shown(e, s, told):
+		why = "people did not fall into the arms as planned, so no lift is told"
+	}
+	return s, people, why, nil
 }
 
 // experimentSums reads sums of all looks so far out of a release.

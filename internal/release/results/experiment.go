@@ -24,11 +24,7 @@ func describeExperiment(m *experiment.Model, public Public) ([]release.Metric, [
 	headline := []release.Metric{{Name: respondentsMetric, Value: float64(m.Respondents)}}
 	people := float64(m.Respondents)
 	if e.Past != nil {
-		people = 0
-		for arm := range e.Arms {
-			n, _ := lift.People(e, m.Sums, arm)
-			people += n
-		}
+		people = everybody(e, m.Sums)
 	}
 	if people == 0 {
 		return headline, nil, nil
@@ -81,6 +77,15 @@ func describeExperiment(m *experiment.Model, public Public) ([]release.Metric, [
 		lifts.Figures = append(lifts.Figures, looksFigure(m))
 	}
 	return headline, []release.Section{lifts, arms}, nil
+}
+
+// everybody returns how many people the arms have together.
+func everybody(e plan.Experiment, s lift.Sums) (people float64) {
+	for arm := range e.Arms {
+		n, _ := lift.People(e, s, arm)
+		people += n
+	}
+	return people
 }
 
 // shown says whether lifts stand in a release: of enough people, who fell into the arms as planned.

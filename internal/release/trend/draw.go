@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"html/template"
@@ -18,7 +19,7 @@ type frame struct {
 	wide, high               float64
 	left, right, top, bottom float64
 	first, last              float64
-	ceiling                  float64
+	floor, ceiling           float64
 	named                    bool // lines have their names at their ends
 }
 
@@ -30,38 +31,67 @@ func (f frame) x(round float64) float64 {
 }
 
 func (f frame) y(share float64) float64 {
-	return f.bottom - (f.bottom-f.top)*min(max(share, 0), f.ceiling)/f.ceiling
+	return f.bottom - (f.bottom-f.top)*(min(max(share, f.floor), f.ceiling)-f.floor)/(f.ceiling-f.floor)
 }
 
-// ceiling returns the share at which the axis of a chart ends: charts that are looked at together have one.
-func (t Trend) ceiling() float64 {
-	most := 0.01
-	for _, l := range t.Lines {
+// span is from where to where the axis of a chart goes: charts that are looked at together have one.
+type span struct{ floor, ceiling float64 }
+
+// spanOf returns the span of lines: shares from zero to one at most, and lifts with zero in it.
+func spanOf(lines []Line, lifts bool) (s span) {
+	least, most := 0.0, 0.01
+	for _, l := range lines {
 		for _, p := range l.Points {
-			most = max(most, p.High)
+			least, most = min(least, p.Low), max(most, p.High)
 		}
 	}
-	return min(1, most*1.05)
+	if !lifts {
+		return span{0, min(1, most*1.05)}
+	}
+	return span{min(-0.01, least*1.05), most * 1.05}
 }
 
-// Frames of a chart for a desk and for a phone, which end at a share.
-func desk(ceiling float64) frame {
-	return frame{wide: 912, high: 330, left: 48, right: 740, top: 52, bottom: 296, ceiling: ceiling, named: true}
+// with returns the span of both.
+func (s span) with(other span) span {
+	return span{min(s.floor, other.floor), max(s.ceiling, other.ceiling)}
 }
 
-func phone(ceiling float64) frame {
-	return frame{wide: 358, high: 280, left: 44, right: 346, top: 52, bottom: 246, ceiling: ceiling}
+// Frames of a chart for a desk and for a phone.
+func desk(s span) frame {
+	return frame{wide: 912, high: 330, left: 48, right: 740, top: 52, bottom: 296, floor: s.floor, ceiling: s.ceiling, named: true}
+}
+
+func phone(s span) frame {
+	return frame{wide: 358, high: 280, left: 44, right: 346, top: 52, bottom: 246, floor: s.floor, ceiling: s.ceiling}
+}
+
+// chart is what one picture of a trend shows.
+type chart struct {
+	Trend
+	lines []Line
+	lifts bool
+	unit  string // of the axis
+}
+
+// shares and lifted are the two that a trend may have.
+func (t Trend) shares() chart { return chart{t, t.Lines, false, "% of those who answered"} }
+func (t Trend) lifted() chart {
+	unit := "points more than “" + t.First + "”"
+	if t.Relative {
+		unit = "% more than “" + t.First + "”"
+	}
+	return chart{t, t.Lifts[:min(mostLines+1, len(t.Lifts))], true, unit}
 }
 
 // mostDots is how many rounds have a mark on each line: of more the line alone can be seen.
 const mostDots = 40
 
 // draw writes the chart as SVG. Classes give colours, which follow the reader's theme.
-func (t Trend) draw(f frame) (template.HTML, error) {
+func (t chart) draw(f frame) (template.HTML, error) {
 	f.first, f.last = float64(t.Rounds[0].Round), float64(t.Rounds[len(t.Rounds)-1].Round)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, f.wide, f.high, html.EscapeString(t.alt()))
-	_, _, marks, err := page.Span(0, 100*f.ceiling, false)
+	_, _, marks, err := page.Span(100*f.floor, 100*f.ceiling, false)
 	if err != nil {
 		return "", fmt.Errorf("drawing %s: %w", t.Metric, err)
 	}
@@ -69,10 +99,13 @@ func (t Trend) draw(f frame) (template.HTML, error) {
 		y := f.y(m.At / 100)
 		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`, f.left, f.right, y, y, f.left-6, y+4.5, m.Label)
 	}
-	fmt.Fprintf(&b, `<text x="%g" y="12">%% of those who answered</text>`, f.left-30)
+	if t.lifts {
+		fmt.Fprintf(&b, `<line class="axis" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/>`, f.left, f.right, f.y(0), f.y(0))
+	}
+	fmt.Fprintf(&b, `<text x="%g" y="12">%s</text>`, f.left-30, html.EscapeString(shortened(t.unit, 2*mostWide)))
 	t.missing(&b, f)
 	t.seasons(&b, f)
-	for i, l := range t.Lines {
+	for i, l := range t.lines {
 		l.draw(&b, f, i)
 	}
 	t.rounds(&b, f)
@@ -85,10 +118,17 @@ func (t Trend) draw(f frame) (template.HTML, error) {
 }
 
 // alt says what the chart shows, for whoever cannot see it: the newest numbers. A table has all.
-func (t Trend) alt() string {
+func (t chart) alt() string {
 	says := fmt.Sprintf("%s by round, %d rounds", t.title(), len(t.Rounds))
-	for _, l := range t.Lines {
-		if p := l.at(t.Newest); p != nil {
+	if t.lifts {
+		says = fmt.Sprintf("%s by round, in %s more than “%s”, %d rounds", t.title(), t.Unit(), t.First, len(t.Rounds))
+	}
+	for _, l := range t.lines {
+		switch p := l.at(t.Newest); {
+		case p == nil:
+		case t.lifts:
+			says += fmt.Sprintf("; %s now %s", l.Name(), p.SignedRange())
+		default:
 			says += fmt.Sprintf("; %s now %s %%", l.Value, p.Range())
 		}
 	}
@@ -103,13 +143,19 @@ func (t Trend) title() string {
 }
 
 // missing shades the rounds without numbers, those that follow each other as one.
-func (t Trend) missing(b *strings.Builder, f frame) {
+func (t chart) missing(b *strings.Builder, f frame) {
+	why := func(i int) string {
+		if t.lifts {
+			return cmp.Or(t.Rounds[i].Missing, t.Rounds[i].Unlifted)
+		}
+		return t.Rounds[i].Missing
+	}
 	for i := 0; i < len(t.Rounds); i++ {
-		if t.Rounds[i].Missing == "" {
+		if why(i) == "" {
 			continue
 		}
 		j := i
-		for j+1 < len(t.Rounds) && t.Rounds[j+1].Missing != "" {
+		for j+1 < len(t.Rounds) && why(j+1) != "" {
 			j++
 		}
 		from, to := max(f.left, f.x(float64(t.Rounds[i].Round)-0.4)), min(f.right, f.x(float64(t.Rounds[j].Round)+0.4))
@@ -222,7 +268,7 @@ func (t Trend) when(at time.Time) float64 {
 }
 
 // names writes the name and the newest number of each line at its end, apart from each other.
-func (t Trend) names(b *strings.Builder, f frame) {
+func (t chart) names(b *strings.Builder, f frame) {
 	const apart = 17
 	type name struct {
 		y    float64
@@ -230,9 +276,13 @@ func (t Trend) names(b *strings.Builder, f frame) {
 		text string
 	}
 	var all []name
-	for i, l := range t.Lines {
+	for i, l := range t.lines {
 		p := l.Points[len(l.Points)-1]
-		all = append(all, name{f.y(p.Possible()), i, fmt.Sprintf("%s %s %%", shortened(l.Value, mostNamed), numerals.FormatDecimals(100*p.Possible(), 0))})
+		text := fmt.Sprintf("%s %s %%", shortened(l.Value, mostNamed), numerals.FormatDecimals(100*p.Possible(), 0))
+		if t.lifts {
+			text = fmt.Sprintf("%s %s", shortened(l.Name(), mostNamed), p.Signed())
+		}
+		all = append(all, name{f.y(p.Possible()), i, text})
 	}
 	slices.SortStableFunc(all, func(a, b name) int {
 		return map[bool]int{true: -1, false: 1}[a.y < b.y]

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // dashboard is what of Grafana's form asks for numbers.
@@ -88,8 +89,9 @@ func TestTheDashboardAsksForWhatIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := Follow(toldRounds(), "theme", "", nil)
+	lifts, _ := Follow(weeksOfArms(3, time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)), "welcome", "", nil)
 	var out bytes.Buffer
-	if err := WritePrometheus(&out, "study", []Trend{got}); err != nil {
+	if err := WritePrometheus(&out, "study", []Trend{got, lifts}); err != nil {
 		t.Fatal(err)
 	}
 	samples := parsed(t, out.String())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/sanitize"
@@ -41,23 +43,30 @@ const mostRows = 60
 // Body draws trends for a page that has page.CardsCSS and CSS. Two are drawn beside each other, and those of one metric
 // have one axis.
 func Body(trends []Trend) (template.HTML, error) {
-	ceilings := map[string]float64{}
+	shares, lifts := map[string]span{}, map[string]span{}
 	for _, t := range trends {
-		ceilings[t.Metric] = max(ceilings[t.Metric], t.ceiling())
+		shares[t.Metric] = shares[t.Metric].with(spanOf(t.Lines, false))
+		lifts[t.Metric] = lifts[t.Metric].with(spanOf(t.Lifts, true))
 	}
 	type drawn struct {
 		Trend
-		Wide, Narrow template.HTML
-		Title        string
+		Wide, Narrow           template.HTML // of shares
+		LiftsWide, LiftsNarrow template.HTML
+		Title                  string
 	}
 	var all []drawn
 	for _, t := range trends {
 		one := drawn{Trend: t, Title: t.title()}
-		var err error
-		if one.Wide, err = t.draw(desk(ceilings[t.Metric])); err == nil {
-			one.Narrow, err = t.draw(phone(ceilings[t.Metric]))
+		var errs [4]error
+		if len(t.Lines) > 0 {
+			one.Wide, errs[0] = t.shares().draw(desk(shares[t.Metric]))
+			one.Narrow, errs[1] = t.shares().draw(phone(shares[t.Metric]))
 		}
-		if err != nil {
+		if len(t.Lifts) > 0 {
+			one.LiftsWide, errs[2] = t.lifted().draw(desk(lifts[t.Metric]))
+			one.LiftsNarrow, errs[3] = t.lifted().draw(phone(lifts[t.Metric]))
+		}
+		if err := errors.Join(errs[:]...); err != nil {
 			return "", err
 		}
 		all = append(all, one)
@@ -72,17 +81,46 @@ func Body(trends []Trend) (template.HTML, error) {
 	return template.HTML(b.String()), nil
 }
 
+// Shield is what a page says of who is protected: sentences, and promises. It follows from plans, which whoever writes the
+// page has (internal/release/statement).
+type Shield struct {
+	Statements []account.Statement
+	Says       []string
+	Trial      bool
+}
+
+// Protected draws a shield for a page that has page.CardsCSS and CSS.
+func Protected(s Shield) (template.HTML, error) {
+	cards, err := page.Cards(s.Statements)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, "shield", struct {
+		Shield
+		Cards template.HTML
+	}{s, cards}); err != nil {
+		return "", fmt.Errorf("drawing promises: %w", err)
+	}
+	return template.HTML(b.String()), nil
+}
+
 // Write writes trends as one page that needs nothing else.
-func Write(w io.Writer, title string, trends []Trend) error {
+func Write(w io.Writer, title string, trends []Trend, s Shield) error {
 	body, err := Body(trends)
+	if err != nil {
+		return err
+	}
+	shield, err := Protected(s)
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
 	if err := pages.Execute(&b, struct {
-		Title string
-		Body  template.HTML
-	}{title, body}); err != nil {
+		Title        string
+		Trial        bool
+		Body, Shield template.HTML
+	}{title, s.Trial, body, shield}); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	_, err = io.WriteString(w, sanitize.Page(b.String()))
@@ -128,6 +166,17 @@ func (l Line) At(round int) string {
 	return ""
 }
 
+// SignedAt returns the lift of a round as it is listed, "" if there is none.
+func (l Line) SignedAt(round int) string {
+	if p := l.at(round); p != nil {
+		return p.SignedRange()
+	}
+	return ""
+}
+
+// Columns is how many numbers a round has in the table.
+func (t Trend) Columns() int { return len(t.Lifts) + len(t.Lines) }
+
 // Last returns the newest number of a line.
 func (l Line) Last() Point { return l.Points[len(l.Points)-1] }
 
@@ -155,16 +204,20 @@ func (t Trend) HasRest() bool {
 // reason is why rounds have no numbers.
 type reason struct{ Rounds, Why string }
 
-// Gone lists the rounds without numbers by why they have none, in the order of the first of each.
-func (t Trend) Gone() (all []reason) {
+// Gone lists the rounds without numbers by why they have none, in the order of the first of each, and Unlifted those without
+// a lift.
+func (t Trend) Gone() []reason     { return t.reasons(func(r told) string { return r.Missing }) }
+func (t Trend) Unlifted() []reason { return t.reasons(func(r told) string { return r.Unlifted }) }
+
+func (t Trend) reasons(of func(told) string) (all []reason) {
 	rounds := map[string][]told{}
 	var whys []string
 	for _, r := range t.Rounds {
-		if r.Missing != "" {
-			if rounds[r.Missing] == nil {
-				whys = append(whys, r.Missing)
+		if why := of(r); why != "" {
+			if rounds[why] == nil {
+				whys = append(whys, why)
 			}
-			rounds[r.Missing] = append(rounds[r.Missing], r)
+			rounds[why] = append(rounds[why], r)
 		}
 	}
 	for _, why := range whys {

@@ -41,7 +41,7 @@ func TestSeasonsAreOneTrend(t *testing.T) {
 		t.Errorf("%s: %s", name, got.Says)
 	}
 	var page, table bytes.Buffer
-	if err := Write(&page, "x", []Trend{got}); err != nil {
+	if err := Write(&page, "x", []Trend{got}, Shield{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<line class="season"`, ">season 2</text>", "Each season is a study of its own", "Round 2 of season 1", "Since round 1 of season 2", `<th scope="row">2, 1</th>`} {

@@ -44,6 +44,7 @@ type table struct {
 	cells         []cell
 	group         func(cells []int, level float64) (count, share estimate.Value, low, high float64, ok bool)
 	atOnce        func(level float64) [][2]float64 // in respondents
+	experiment    *experiment                      // nil: it is none
 }
 
 // cell is the share of a value among the respondents, with an interval that holds for all values at once.
@@ -52,6 +53,15 @@ type cell struct {
 	mean, low, high float64
 }
 
+// Followed reports whether rounds of a plan have trends: of shares of values that it names, or of lifts.
+func Followed(p plan.Plan) bool {
+	return p.Correlated() == nil && (len(results.Offered(p.Question)) > 0 || p.Question.Experiment != nil)
+}
+
+// Detailed reports whether a trend needs the sections of a plan's releases (release.Head): of one that has respondents by
+// crowd there, or sums of arms.
+func Detailed(p plan.Plan) bool { return len(p.Crowd.Names) > 1 || p.Question.Experiment != nil }
+
 // Read takes the numbers of a round from its plan, its release and the counts beside it. A round without tables of
 // respondents is no error: Metrics does not name what it lacks.
 func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, error) {
@@ -59,7 +69,12 @@ func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, er
 	if p.Round != nil {
 		one.Number = p.Round.Number
 	}
-	if len(results.Offered(p.Question)) == 0 || p.Correlated() != nil || len(counts) == 0 {
+	if p.Question.Experiment != nil {
+		var err error
+		one.tables, err = measured(*p.Question.Experiment, r)
+		return one, err
+	}
+	if !Followed(p) || len(counts) == 0 {
 		return one, nil
 	}
 	all, err := results.Tables(p, r, counts)
@@ -79,10 +94,19 @@ func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, er
 					t.cells = append(t.cells, cell{c.Value, c.Estimate / n, c.LowAll / n, c.HighAll / n})
 				}
 			}
+			t.experiment = pairs(t.values(), of.Weigh)
 			one.tables = append(one.tables, t)
 		}
 	}
 	return one, nil
+}
+
+// values names the cells.
+func (t table) values() (all []string) {
+	for _, c := range t.cells {
+		all = append(all, c.value)
+	}
+	return all
 }
 
 // Numbers returns how many numbers a round keeps in memory.
@@ -165,6 +189,14 @@ type Trend struct {
 	Lines  []Line  `json:"lines"`
 	Notes  []Note  `json:"notes,omitempty"`
 
+	// Of an experiment: by how much more of an outcome people of each arm had than those of First. They are differences of
+	// shares, or parts of what First has. Level is that of as many comparisons of as many rounds at once.
+	First    string `json:"first_arm,omitempty"`
+	Relative bool   `json:"relative,omitempty"`
+	Compared int    `json:"compared,omitempty"`
+	Together int    `json:"rounds_at_once,omitempty"`
+	Lifts    []Line `json:"lifts,omitempty"`
+
 	whole bool
 }
 
@@ -177,10 +209,12 @@ type told struct {
 	Closes      time.Time `json:"closes,omitzero"`
 	Respondents int       `json:"respondents,omitempty"`
 	Missing     string    `json:"missing,omitempty"`
+	Unlifted    string    `json:"no_lift,omitempty"` // why an experiment's round tells none
 }
 
-// Line is one value, or all that have none of their own.
+// Line is one value, or all that have none of their own; of a lift, what an arm is compared in.
 type Line struct {
+	Arm    string  `json:"arm,omitempty"`
 	Value  string  `json:"value"`
 	Rest   bool    `json:"rest,omitempty"` // its intervals hold by themselves
 	Points []Point `json:"points"`
@@ -274,14 +308,17 @@ func Follow(rounds []Round, metric, crowd string, notes []Note) (t Trend, ok boo
 		t.Since = numbers[last-1]
 	}
 	t.Notes = placed(notes, t.Rounds)
-	each := estimate.Joint(level, t.Among)
+	t.compare(tables, numbers, rounds[len(rounds)-1].aYear())
+	each := estimate.Joint(level, max(1, t.Among))
 	for i := range t.Lines {
 		t.Lines[i].Change = t.Lines[i].change(t.Since, t.Newest, each)
 		if len(t.Notes) > 0 {
 			t.Lines[i].Noted = t.Lines[i].change(t.Notes[len(t.Notes)-1].Last, t.Newest, each)
 		}
 	}
-	t.Says = t.says()
+	if t.Says = t.says(); t.Compares() {
+		t.Says = t.saysLifts()
+	}
 	return t, true
 }
 

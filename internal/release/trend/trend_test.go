@@ -305,7 +305,7 @@ func TestWhatIsSaidIsRoundedApart(t *testing.T) {
 func TestAPageOfTrends(t *testing.T) {
 	got, _ := Follow(toldRounds(), "theme", "", []Note{{At: time.Date(2026, 12, 15, 0, 0, 0, 0, time.UTC), Text: "version <5>"}})
 	var b bytes.Buffer
-	if err := Write(&b, "What <app> asks", []Trend{got}); err != nil {
+	if err := Write(&b, "What <app> asks", []Trend{got}, Shield{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"What &lt;app&gt; asks", "<strong>Round 2:</strong> withheld: 12 of 100 answered", "a &lt;beta&gt; counted twice", "<strong>15 December 2026:</strong> version &lt;5&gt;", `class="t5 band"`, "all others", "Since before “version &lt;5&gt;”"} {

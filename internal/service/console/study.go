@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/confetti-dp/confetti/internal/release/page"
-	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 )
 
@@ -42,7 +42,7 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 		body.Rounds, body.Takes = s.Rounds, s.Takes
 	}
 	together := newest.signed.Plan.Correlated() != nil
-	tabled := len(results.Offered(newest.signed.Plan.Question)) > 0 && !together
+	tabled := trend.Followed(newest.signed.Plan)
 	last := -1 // that was released
 	for i, p := range all {
 		if p.Standing() == analyzerd.Released {
@@ -83,7 +83,7 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 	}
 	body.Curves = drawn.draw()
 	if tabled {
-		if body.Trends, err = c.analyzer.trends(r.Context(), body.Study, r.URL.Query()); err != nil {
+		if body.Trends, err = c.analyzer.trends(r.Context(), body.Study, newest, r.URL.Query()); err != nil {
 			return err
 		}
 	}

@@ -13,9 +13,11 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -28,6 +30,7 @@ type trends struct {
 	First, Second string   // that are drawn, where they were asked for
 	Notes         []string // as they were asked for
 	Apart         []string // why rounds have no tables
+	Shield        template.HTML
 }
 
 // Bounds of what is drawn of a study without being asked for, and of what is marked in it.
@@ -50,10 +53,10 @@ const mostSeasons = 16
 
 // seasons returns the rounds of a study, and before or after them those of the others that its publisher and coordinator
 // ask under the same title. Where these are no seasons, it returns its own alone and says why.
-func (a *reader) seasons(ctx context.Context, study string) (rounds []trend.Round, apart []string, err error) {
+func (a *reader) seasons(ctx context.Context, study string) (rounds []trend.Round, signed []plan.Signed, apart []string, err error) {
 	list, err := a.list(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	of := map[string][]analyzerd.Plan{}
 	for _, p := range list {
@@ -61,23 +64,24 @@ func (a *reader) seasons(ctx context.Context, study string) (rounds []trend.Roun
 	}
 	own := of[study]
 	if len(own) == 0 || study == "" {
-		return nil, nil, errNoPage
+		return nil, nil, nil, errNoPage
 	}
 	asked, _, err := a.signed(ctx, own[0].Plan)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	names := []string{study}
+	signed = []plan.Signed{asked}
 	for _, p := range list { // the newest first
 		if p.Study == "" || slices.Contains(names, p.Study) || p.Title != own[0].Title || len(names) == mostSeasons {
 			continue
 		}
 		other, _, err := a.signed(ctx, p.Plan)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if s := other.Study; s != nil && asked.Study != nil && s.Coordinator == asked.Study.Coordinator && slices.Equal(other.Signers(), asked.Signers()) {
-			names = append(names, p.Study)
+			names, signed = append(names, p.Study), append(signed, other)
 		}
 	}
 	var seasons [][]trend.Round
@@ -85,7 +89,7 @@ func (a *reader) seasons(ctx context.Context, study string) (rounds []trend.Roun
 		slices.SortFunc(of[name], func(a, b analyzerd.Plan) int { return cmp.Compare(a.Round, b.Round) })
 		season, why, err := a.followed(ctx, of[name])
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		for _, w := range why {
 			if !slices.Contains(apart, w) {
@@ -95,18 +99,25 @@ func (a *reader) seasons(ctx context.Context, study string) (rounds []trend.Roun
 		seasons = append(seasons, season)
 	}
 	if rounds, err = trend.Join(seasons); err != nil {
-		return seasons[0], append(apart, "This study is drawn alone: "+err.Error()+"."), nil
+		return seasons[0], signed[:1], append(apart, "This study is drawn alone: "+err.Error()+"."), nil
 	}
-	return rounds, apart, nil
+	return rounds, signed, apart, nil
 }
 
-// trends draws the metrics of a study, over all its seasons.
-func (a *reader) trends(ctx context.Context, study string, ask url.Values) (*trends, error) {
-	rounds, apart, err := a.seasons(ctx, study)
+// trends draws the metrics of a study, over all its seasons, with what its newest round promises.
+func (a *reader) trends(ctx context.Context, study string, newest *asked, ask url.Values) (*trends, error) {
+	rounds, signed, apart, err := a.seasons(ctx, study)
 	if err != nil {
 		return nil, err
 	}
 	v := &trends{Apart: apart}
+	kept, err := newest.words.Keep(signed, newest.signed.Plan.Times.Closes, client.DefaultCaps.Window.Epsilon, int(client.DefaultCaps.Period.Hours()/24))
+	if err != nil {
+		return nil, err
+	}
+	if v.Shield, err = trend.Protected(trend.Shield(kept)); err != nil {
+		return nil, err
+	}
 	var crowds map[string][]string
 	v.Names, crowds = trend.Metrics(rounds)
 	notes, err := v.note(ask["note"])
@@ -225,7 +236,7 @@ func (a *reader) round(ctx context.Context, name string) (*trended, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := release.Head(text, len(signed.Plan.Crowd.Names) > 1) // of whose sections one has the crowds
+	r, err := release.Head(text, trend.Detailed(signed.Plan))
 	if err == nil && r.Plan != name {
 		err = errors.New("the analyzer gives the release of another plan than was asked for")
 	}
@@ -267,7 +278,7 @@ func (c *Console) trendFile(w http.ResponseWriter, r *http.Request) error {
 	if types[r.PathValue("file")] == "" {
 		return errNoPage
 	}
-	rounds, _, err := c.analyzer.seasons(r.Context(), r.PathValue("study"))
+	rounds, _, _, err := c.analyzer.seasons(r.Context(), r.PathValue("study"))
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -42,14 +41,15 @@ func SaveStates(dir string, rounds []progress.Plan) error {
 // Study is what rounds are of.
 type Study struct {
 	Name   string
-	Newest plan.Plan // of its rounds that are here
-	All    []string  // the names of all seasons
+	Newest plan.Signed   // of its rounds that are here
+	All    []plan.Signed // a round of each season
 }
 
 // Seasons reads what confetti study fetch wrote into folders, each with the rounds of a study, and joins them. It returns
 // the newest study.
 func Seasons(folders []string) (newest Study, rounds []trend.Round, err error) {
 	var seasons [][]trend.Round
+	var all []plan.Signed
 	from := map[string]string{}
 	for _, folder := range folders {
 		of, season, err := readRounds(folder)
@@ -60,11 +60,12 @@ func Seasons(folders []string) (newest Study, rounds []trend.Round, err error) {
 			return newest, nil, fmt.Errorf("%s and %s have rounds of the same study: name each season once", other, folder)
 		}
 		from[of.Name] = folder
-		if seasons = append(seasons, season); newest.Name == "" || of.Newest.Times.Closes.After(newest.Newest.Times.Closes) {
+		all = append(all, of.Newest)
+		if seasons = append(seasons, season); newest.Name == "" || of.Newest.Plan.Times.Closes.After(newest.Newest.Plan.Times.Closes) {
 			newest = of
 		}
 	}
-	newest.All = slices.Sorted(maps.Keys(from))
+	newest.All = all
 	rounds, err = trend.Join(seasons)
 	return newest, rounds, err
 }
@@ -100,8 +101,8 @@ func readRounds(dir string) (of Study, rounds []trend.Round, err error) {
 		if err != nil {
 			return of, nil, fmt.Errorf("%s: %w", folder, err)
 		}
-		if of.Name == "" || of.Name == signed.Plan.Round.Study && signed.Plan.Round.Number > of.Newest.Round.Number {
-			of = Study{Name: signed.Plan.Round.Study, Newest: signed.Plan}
+		if of.Name == "" || of.Name == signed.Plan.Round.Study && signed.Plan.Round.Number > of.Newest.Plan.Round.Number {
+			of = Study{Name: signed.Plan.Round.Study, Newest: signed}
 		} else if of.Name != signed.Plan.Round.Study {
 			return of, nil, fmt.Errorf("%s is a round of another study than the others in %s", folder, dir)
 		}
@@ -152,7 +153,7 @@ func readRound(folder string) (signed plan.Signed, one trend.Round, err error) {
 	if err != nil {
 		return signed, one, err
 	}
-	r, err := release.Head(text, len(signed.Plan.Crowd.Names) > 1) // of whose sections one has the crowds
+	r, err := release.Head(text, trend.Detailed(signed.Plan))
 	if err != nil {
 		return signed, one, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -59,9 +60,6 @@ type cost struct {
 	Local   float64 `json:"local"` // a sum; negative: no limit
 }
 
-// least is the delta at which costs are stated, where the sum of all deltas is far below it.
-const least = 1e-6
-
 // worst returns of the seasons of a key, in their order, those that a device may answer in the worst so many days: whose time meets
 // them, and whose prices add up to the most.
 func worst(all []due, days int, of func(price) float64) (most []due) {
@@ -86,8 +84,6 @@ func worstOf(all map[string][]due, days int) (c cost, spends []account.Spending)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		for _, p := range worst(all[key], days, func(p price) float64 { return p.Epsilon }) {
 			c.Answers++
-			c.Epsilon += p.Epsilon
-			c.Delta += p.Delta
 			spends = append(spends, p.spends)
 		}
 		for _, p := range worst(all[key], days, func(p price) float64 { return unlimited(p.Local) }) {
@@ -97,25 +93,7 @@ func worstOf(all map[string][]due, days int) (c cost, spends []account.Spending)
 	if math.IsInf(c.Local, 1) {
 		c.Local = -1
 	}
-	delta := max(least, 20*c.Delta)
-	admits := func(epsilon float64) bool {
-		f, err := account.NewFilter(epsilon, delta)
-		return err == nil && f.Admits(spends...)
-	}
-	if len(spends) == 0 || !admits(c.Epsilon) {
-		return c, spends
-	}
-	low, high := 0.0, c.Epsilon
-	for range 20 {
-		if middle := (low + high) / 2; admits(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	if high < c.Epsilon*(1-noted) {
-		c.Epsilon, c.Delta = high, delta
-	}
+	c.Epsilon, c.Delta = statement.Together(spends)
 	return c, spends
 }
 

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/fetched"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
-	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/sanitize"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -53,12 +54,12 @@ func (c Command) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	trends, err := c.follow(study.Newest, rounds, notes)
+	trends, err := c.follow(study.Newest.Plan, rounds, notes)
 	if err != nil {
 		return err
 	}
 	files := map[string]func(io.Writer) error{
-		c.Out:        func(w io.Writer) error { return trend.Write(w, study.Newest.Title, trends) },
+		c.Out:        func(w io.Writer) error { return write(w, study, trends) },
 		c.CSV:        func(w io.Writer) error { return trend.WriteCSV(w, trends) },
 		c.Parquet:    func(w io.Writer) error { return writeParquet(w, trends) },
 		c.Prometheus: func(w io.Writer) error { return trend.WritePrometheus(w, study.Name, trends) },
@@ -87,6 +88,19 @@ func (c Command) Run(std terminal.Streams) error {
 		fmt.Fprintf(&says, "%s\n", sanitize.Text(strings.TrimSuffix(t.Metric+", "+t.Crowd, ", ")+": "+t.Says))
 	}
 	return c.Print(std, map[string]any{"study": study.Name, "trends": trends}, "%s", says.String())
+}
+
+// write writes the page, with what the newest study promises and what all have cost.
+func write(w io.Writer, study fetched.Study, trends []trend.Trend) error {
+	p, err := statement.New(study.Newest, nil)
+	if err != nil {
+		return err
+	}
+	kept, err := p.Keep(study.All, study.Newest.Plan.Times.Closes, client.DefaultCaps.Window.Epsilon, int(client.DefaultCaps.Period.Hours()/24))
+	if err != nil {
+		return err
+	}
+	return trend.Write(w, study.Newest.Plan.Title, trends, trend.Shield(kept))
 }
 
 // writeParquet writes what WriteCSV does as Parquet.
@@ -144,8 +158,8 @@ func untold(p plan.Plan) error {
 	switch {
 	case p.Correlated() != nil:
 		return errors.New("its rounds hang together, and the newest release tells of all of them: see it with confetti release show")
-	case len(results.Offered(p.Question)) == 0:
-		return fmt.Errorf("a trend is of shares of values that a plan names, and a question of kind %s has none: see each round with confetti release show, or all in the console", p.Question.Kind)
+	case !trend.Followed(p):
+		return fmt.Errorf("a trend is of shares of values that a plan names, or of lifts of an experiment; a question of kind %s has neither: see each round with confetti release show, or all in the console", p.Question.Kind)
 	}
 	return errors.New("no round has a table of respondents: all were withheld, and there is no trend to draw")
 }
