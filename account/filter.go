@@ -161,3 +161,35 @@ func (f Filter) More(most int, like Spending, plans ...Spending) (n int) {
 	}
 	return n
 }
+
+// least is the delta at which costs are stated together, where the sum of all deltas is far below it; noted is the part by which
+// an epsilon must be lower for it.
+const least, noted = 1e-6, 1e-3
+
+// With returns what several plans cost a person: their sums, or what a device's own filter proves where that is less.
+func (s Spending) With(others ...Spending) (epsilon, delta float64) {
+	spends := append([]Spending{s}, others...)
+	for _, s := range spends {
+		epsilon, delta = epsilon+s.Epsilon, delta+s.Delta
+	}
+	at := max(least, 20*delta)
+	admits := func(epsilon float64) bool {
+		f, err := NewFilter(epsilon, at)
+		return err == nil && f.Admits(spends...)
+	}
+	if !admits(epsilon) {
+		return epsilon, delta
+	}
+	low, high := 0.0, epsilon
+	for range 20 {
+		if middle := (low + high) / 2; admits(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	if high < epsilon*(1-noted) {
+		return high, at
+	}
+	return epsilon, delta
+}

@@ -22,7 +22,7 @@ func (h *Question) Released(crowd, attribute, respondents int, values []estimate
 		return nil, fmt.Errorf("histogram: the release does not say how many respondents were counted")
 	}
 	e := errorLaw{}
-	if h.ask.Randomizer.OneHot() || h.ask.Randomizer.Name == "krr" || h.noised() { // whose law needs no counts
+	if _, symbol := h.randomizers[attribute].(*symbols); symbol || h.ask.Randomizer.OneHot() || h.noised() { // whose law needs no counts
 		law := h.randomizers[attribute].errors(nil, respondents, h.share())
 		e.independent, e.sampled, e.together, e.tied = law.independent, law.sampled, law.together, law.tied
 	}

@@ -14,6 +14,9 @@ type Offer struct {
 	Form    string   // in words, what an answer is
 }
 
+// Compared returns what a question compares arms in, nil of one that compares none.
+func Compared(q plan.Question) *plan.Experiment { return q.Experiment }
+
 // Offered returns what a question asks of a respondent, as far as that is said by names; nil of
 // questions whose answers are numbers that no person writes.
 func Offered(q plan.Question) []Offer {

@@ -3,7 +3,6 @@ package statement
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
@@ -18,9 +17,12 @@ type Kept struct {
 	Trial      bool // one operator has every key
 }
 
+// Cap is the epsilon that a device spends at most in so many days, unless its owner says otherwise (client.DefaultCaps).
+const Cap, CapDays = account.Meaningless, 30
+
 // Keep says what a round promises, and what somebody has paid until a time who answered all that the studies before it
-// asked too. Cap is the epsilon that a device spends at most in so many days.
-func (p Plan) Keep(seasons []plan.Signed, until time.Time, limit float64, days int) (k Kept, err error) {
+// asked too.
+func (p Plan) Keep(seasons []plan.Signed, until time.Time) (k Kept, err error) {
 	if k.Statements, err = p.Stated(p.Promise, p.Study); err != nil {
 		return k, err
 	}
@@ -47,7 +49,7 @@ func (p Plan) Keep(seasons []plan.Signed, until time.Time, limit float64, days i
 			known[one.asks()] = paid
 		}
 		year = append(year, paid)
-		if s.Study.Times.Closes.After(until.AddDate(0, 0, -days)) {
+		if s.Study.Times.Closes.After(until.AddDate(0, 0, -CapDays)) {
 			window = append(window, paid)
 		}
 	}
@@ -60,10 +62,13 @@ func (p Plan) Keep(seasons []plan.Signed, until time.Time, limit float64, days i
 		k.Says = append(k.Says, p.saysSeason(own))
 	}
 	if len(year) > 0 {
-		all, delta := Together(year)
-		near, _ := Together(window)
+		all, delta := year[0].With(year[1:]...)
+		near := 0.0
+		if len(window) > 0 {
+			near, _ = window[0].With(window[1:]...)
+		}
 		k.Says = append(k.Says, fmt.Sprintf("The year so far, until %s: %s. Somebody who answered in each has paid %s. A device spends at most epsilon %.4g in any %d days; these studies have asked for %s of that in the last %d.",
-			until.UTC().Format("2 January 2006"), counted(len(year), "study", "studies"), spent(all, delta), limit, days, account.AtMost(near, 3), days))
+			until.UTC().Format("2 January 2006"), counted(len(year), "study", "studies"), spent(all, delta), float64(Cap), CapDays, account.AtMost(near, 3), CapDays))
 	}
 	return k, nil
 }
@@ -109,35 +114,4 @@ func counted(n int, one, more string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, more)
-}
-
-// least is the delta at which costs are stated together, where the sum of all deltas is far below it; noted is the part by which
-// an epsilon must be lower for it.
-const least, noted = 1e-6, 1e-3
-
-// Together returns what several plans cost a person: their sums, or what a device's own filter proves where that is less.
-func Together(spends []account.Spending) (epsilon, delta float64) {
-	for _, s := range spends {
-		epsilon, delta = epsilon+s.Epsilon, delta+s.Delta
-	}
-	at := max(least, 20*delta)
-	admits := func(epsilon float64) bool {
-		f, err := account.NewFilter(epsilon, at)
-		return err == nil && f.Admits(slices.Clone(spends)...)
-	}
-	if len(spends) == 0 || !admits(epsilon) {
-		return epsilon, delta
-	}
-	low, high := 0.0, epsilon
-	for range 20 {
-		if middle := (low + high) / 2; admits(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	if high < epsilon*(1-noted) {
-		return high, at
-	}
-	return epsilon, delta
 }

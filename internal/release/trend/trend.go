@@ -55,12 +55,12 @@ type cell struct {
 
 // Followed reports whether rounds of a plan have trends: of shares of values that it names, or of lifts.
 func Followed(p plan.Plan) bool {
-	return p.Correlated() == nil && (len(results.Offered(p.Question)) > 0 || p.Question.Experiment != nil)
+	return p.Correlated() == nil && (len(results.Offered(p.Question)) > 0 || results.Compared(p.Question) != nil)
 }
 
 // Detailed reports whether a trend needs the sections of a plan's releases (release.Head): of one that has respondents by
 // crowd there, or sums of arms.
-func Detailed(p plan.Plan) bool { return len(p.Crowd.Names) > 1 || p.Question.Experiment != nil }
+func Detailed(p plan.Plan) bool { return len(p.Crowd.Names) > 1 || results.Compared(p.Question) != nil }
 
 // Read takes the numbers of a round from its plan, its release and the counts beside it. A round without tables of
 // respondents is no error: Metrics does not name what it lacks.
@@ -69,9 +69,9 @@ func Read(p plan.Plan, r release.Release, counts []sheets.ValueCount) (Round, er
 	if p.Round != nil {
 		one.Number = p.Round.Number
 	}
-	if p.Question.Experiment != nil {
+	if ask := results.Compared(p.Question); ask != nil {
 		var err error
-		one.tables, err = measured(*p.Question.Experiment, r)
+		one.tables, err = measured(*ask, r)
 		return one, err
 	}
 	if !Followed(p) || len(counts) == 0 {

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/trend"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
@@ -111,7 +110,7 @@ func (a *reader) trends(ctx context.Context, study string, newest *asked, ask ur
 		return nil, err
 	}
 	v := &trends{Apart: apart}
-	kept, err := newest.words.Keep(signed, newest.signed.Plan.Times.Closes, client.DefaultCaps.Window.Epsilon, int(client.DefaultCaps.Period.Hours()/24))
+	kept, err := newest.words.Keep(signed, newest.signed.Plan.Times.Closes)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/metrics"
-	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -93,7 +92,9 @@ func worstOf(all map[string][]due, days int) (c cost, spends []account.Spending)
 	if math.IsInf(c.Local, 1) {
 		c.Local = -1
 	}
-	c.Epsilon, c.Delta = statement.Together(spends)
+	if len(spends) > 0 {
+		c.Epsilon, c.Delta = spends[0].With(spends[1:]...)
+	}
 	return c, spends
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/fetched"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
@@ -96,7 +95,7 @@ func write(w io.Writer, study fetched.Study, trends []trend.Trend) error {
 	if err != nil {
 		return err
 	}
-	kept, err := p.Keep(study.All, study.Newest.Plan.Times.Closes, client.DefaultCaps.Window.Epsilon, int(client.DefaultCaps.Period.Hours()/24))
+	kept, err := p.Keep(study.All, study.Newest.Plan.Times.Closes)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,10 @@ package trends
 
 import (
 	"testing"
+	"time"
 
+	"github.com/confetti-dp/confetti/client"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -23,5 +26,12 @@ func TestWhatHasNoTrendIsRefused(t *testing.T) {
 		if got := untold(c.plan).Error(); got != c.want {
 			t.Errorf("%s: %s", c.plan.Question.Kind, got)
 		}
+	}
+}
+
+// The cap that a page names is a device's own.
+func TestTheCapIsADevices(t *testing.T) {
+	if c := client.DefaultCaps; c.Window.Epsilon != statement.Cap || c.Period != statement.CapDays*24*time.Hour {
+		t.Errorf("%+v", c)
 	}
 }
