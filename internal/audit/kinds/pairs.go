@@ -157,11 +157,11 @@ func rows(q *vector.Question, p plan.Plan) (all []Records) {
 		first := vector.Record{Features: x}
 		all = append(all, Records{first, vector.Record{Features: turned, Class: len(v.Classes) / 2}, first})
 	}
-	add(along(v.Features, 1, false))
-	if q.Proved() { // no climb leads from there to opposite vectors, which those of one class may be
+	if q.Proved() { // no climb leads to opposite vectors, as those of one class may be
 		one, other := vector.Record{Features: along(v.Features, 1, false)}, vector.Record{Features: along(v.Features, -1, false)}
-		return append(all, Records{one, other, one})
+		return []Records{{one, other, one}}
 	}
+	add(along(v.Features, 1, false))
 	if x := saturated(q.Rows()); len(x) == v.Features {
 		add(x)
 		add(scaled(slices.Clone(x), 20))
