@@ -57,7 +57,7 @@ var layers = [][]string{
 	{"internal/dp/kde", "internal/dp/sketch", "internal/dp/fragment", "internal/dp/vector", "internal/dp/latent", "internal/dp/routes"},
 	{"internal/dp/lift"},
 	{"internal/dp/lift/power"},
-	{"internal/learn/hdc", "internal/learn/moments"},
+	{"internal/learn/hdc", "internal/learn/moments", "internal/learn/training"},
 	{"internal/learn/model"},
 	{"internal/learn/latent"},
 	{"internal/belief", "internal/release/glossary", "internal/release/pagemarks", "internal/release/numerals", "internal/release/sheets"},

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/device"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/explain"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/keys"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/learn"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/metrics"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/plan"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/predict"
@@ -52,6 +53,7 @@ type cli struct {
 	Ask     ask.Ask         `cmd:"" group:"Look, and check" help:"What a release of tables tells of any two columns, and bounds of three."`
 	Rows    ask.Rows        `cmd:"" group:"Look, and check" help:"Synthetic rows from a release of tables: evidence about nobody."`
 	Fit     ask.Fit         `cmd:"" group:"Look, and check" help:"An additive model of one column, from a release of tables."`
+	Learn   learn.Command   `cmd:"" group:"Look, and check" help:"Models of what a collection brought back."`
 	Predict predict.Command `cmd:"" group:"Look, and check" help:"What a model says of records."`
 	Explain explain.Command `cmd:"" group:"Look, and check" help:"What a word of the documentation means."`
 

@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/calibrate"
 	"github.com/confetti-dp/confetti/internal/account/central"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
@@ -33,7 +34,7 @@ func (t *task) crowds() error {
 	}
 	posteriors := make([][]float64, s.Len())
 	for _, table := range m.Counts.Tables {
-		if posteriors[table.Crowd], err = labels.Posterior(table.Values, float64(table.Respondents)); err != nil {
+		if posteriors[table.Crowd], err = training.Posterior(table.Values, float64(table.Respondents)); err != nil {
 			return err
 		}
 		t.out.Noise += table.Values[0].StdErr / float64(len(m.Counts.Tables))

@@ -20,6 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/learn/hdc"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/label"
@@ -29,7 +30,6 @@ import (
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/ldc"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
-	"github.com/confetti-dp/confetti/lab/train/labels"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/simulate"
@@ -115,7 +115,7 @@ type task struct {
 	classes []string
 	x, test blas32.General // features
 	y, want []int
-	scale   labels.Scale
+	scale   training.Scale
 	tell    simulate.Progress
 	out     Result
 }
@@ -139,7 +139,7 @@ func Run(c Cell, set *dataset.Set, progress simulate.Progress) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	t.scale = labels.NewScale(t.x)
+	t.scale = training.NewScale(t.x)
 	err = methods[c.Method](t)
 	t.out.Seconds = time.Since(start).Seconds()
 	return t.out, err
@@ -231,7 +231,7 @@ func (t *task) judge(m *nn.Model) error {
 		return err
 	}
 	t.judged(e)
-	known, err := labels.Known(seeded.New(t.Seed, forKnown), t.scale.Examples(t.x), t.y, len(t.classes), featuremap.Progress(t.tell))
+	known, err := training.Known(seeded.New(t.Seed, forKnown), t.scale.Examples(t.x), t.y, len(t.classes), featuremap.Progress(t.tell))
 	if err != nil {
 		return err
 	}

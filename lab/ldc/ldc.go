@@ -13,12 +13,12 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
-	"github.com/confetti-dp/confetti/lab/train/training"
 	"github.com/confetti-dp/confetti/simulate"
 )
 

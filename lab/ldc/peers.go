@@ -9,12 +9,12 @@ import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/theorems"
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/labeldp"
 	"github.com/confetti-dp/confetti/lab/literature"
-	"github.com/confetti-dp/confetti/lab/train/training"
 )
 
 // peerToPeer is LDC, Algorithm 2, in which everybody passes a label on: flips are those that the

@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/release/results"
@@ -18,7 +19,6 @@ import (
 	"github.com/confetti-dp/confetti/lab/kmeans"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
-	"github.com/confetti-dp/confetti/lab/train/training"
 	"github.com/confetti-dp/confetti/plan"
 )
 

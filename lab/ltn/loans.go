@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/lab/datasets"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
 )
@@ -68,7 +69,7 @@ func Loans(dir string) (*dataset.Set, error) {
 
 // standard brings columns to mean zero and deviation one among public records.
 func standard(set *dataset.Set, public []int) *dataset.Set {
-	mean, deviation := featuremap.Moments(dataset.Rows(set.Train.X, public))
+	mean, deviation := training.Moments(dataset.Rows(set.Train.X, public))
 	s := *set
 	s.Train.X, s.Test.X = featuremap.Scaled(set.Train.X, mean, deviation), featuremap.Scaled(set.Test.X, mean, deviation)
 	return &s

@@ -8,6 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
@@ -15,8 +16,6 @@ import (
 	"github.com/confetti-dp/confetti/lab/kmeans"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
-	"github.com/confetti-dp/confetti/lab/train/labels"
-	"github.com/confetti-dp/confetti/lab/train/training"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -132,7 +131,7 @@ func (t *task) collection() (Result, error) {
 		learned, res.EpsilonMade, err = t.privateNet(x, of, targets)
 		res.EpsilonMade, res.Claim = res.EpsilonMade+g.epsilon, device.ClaimPrivate
 	} else {
-		learned, err = labels.FromClusters(t.stream(forNet), x, of, targets, len(t.set.Classes), featuremap.Progress(t.tell))
+		learned, err = training.FromClusters(t.stream(forNet), x, of, targets, len(t.set.Classes), featuremap.Progress(t.tell))
 	}
 	if err != nil {
 		return res, err

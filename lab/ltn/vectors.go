@@ -8,6 +8,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -15,8 +16,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/measure"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
-	"github.com/confetti-dp/confetti/lab/train/labels"
-	"github.com/confetti-dp/confetti/lab/train/training"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 )
@@ -57,12 +56,12 @@ func (t *task) vectors() (Result, error) {
 	res.AccuracyClean = right(c.Classes(codes), t.set.Test.Y)
 	alone, reports := t.alone(e.Encoder, v.How)
 	res.AccuracyLatent = right(c.OfReports(e.Prototypes, learn.Reported(e.Encoder, alone, bodies(reports))), t.set.Test.Y)
-	if res.AccuracyPaper, err = t.paper(e.Encoder, v, told, codes); err != nil {
+	if res.AccuracyPaper, err = t.paper(v, told, codes); err != nil {
 		return res, err
 	}
 	own := learn.Codes(e.Encoder, dataset.Rows(t.set.Train.X, asked))
-	scale := labels.NewScale(own)
-	known, err := labels.Known(t.stream(forNet), scale.Examples(own), y, classes, featuremap.Progress(t.tell))
+	scale := training.NewScale(own)
+	known, err := training.Known(t.stream(forNet), scale.Examples(own), y, classes, featuremap.Progress(t.tell))
 	if err != nil {
 		return res, err
 	}
@@ -106,7 +105,7 @@ func (t *task) decoded(e *encoding, v *latent.Vectors, told []int) (clean, priva
 	if err != nil {
 		return 0, 0, err
 	}
-	learned, err := labels.Through(t.stream(forNet), seen, told, v.How.Class.Epsilon, len(t.set.Classes), featuremap.Progress(t.tell))
+	learned, err := training.Through(t.stream(forNet), seen, told, v.How.Class.Epsilon, len(t.set.Classes), featuremap.Progress(t.tell))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -179,27 +178,13 @@ func atEpsilon(m device.Mechanism, epsilon float64) device.Mechanism {
 	return m
 }
 
-// paper returns the accuracy of LTN's own learner from the same reports: a network on the noisy vectors,
-// by how likely the told class is for each true one. A cap's reports are no vectors.
-func (t *task) paper(e *device.Encoder, v *latent.Vectors, told []int, codes blas32.General) (*float64, error) {
-	m, ok := v.How.Vector.(device.Laplace)
-	if !ok {
-		return nil, nil
-	}
-	noisy := blas32.General{Rows: len(told), Cols: e.Dim(), Stride: e.Dim()}
-	for _, r := range v.Reports {
-		x, err := m.Read(r.Vector)
-		if err != nil {
-			return nil, err
-		}
-		noisy.Data = append(noisy.Data, x...)
-	}
-	scale := labels.NewScale(noisy) // of what was told
-	learned, err := labels.Through(t.stream(forNet), scale.Examples(noisy), told, v.How.Class.Epsilon, len(t.set.Classes), featuremap.Progress(t.tell))
-	if err != nil {
+// paper returns the accuracy of LTN's own learner from the same reports. A cap's reports are no vectors.
+func (t *task) paper(v *latent.Vectors, told []int, codes blas32.General) (*float64, error) {
+	c, err := learn.ByNoisy(t.stream(forNet), v.How.Vector, bodies(v.Reports), told, v.How.Class.Epsilon, len(t.set.Classes), featuremap.Progress(t.tell))
+	if c == nil || err != nil {
 		return nil, err
 	}
-	accuracy := training.Accuracy(learned, scale.Examples(codes), t.set.Test.Y)
+	accuracy := right(c.Classes(codes), t.set.Test.Y)
 	return &accuracy, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
-	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/formula"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/question/latent"
@@ -106,11 +105,8 @@ func numberedSheet(m *latent.Model) (Sheet, error) {
 	return Sheet{File: sheets.CountsFile, Text: text.Bytes()}, c.Error()
 }
 
-// readNumbered reads the sheet of numbered records into a model that knows what was
-// asked: of a plan that is valid.
+// readNumbered reads the sheet of numbered records into a model that knows what was asked: of a plan that is valid.
 func readNumbered(m *latent.Model, sheet io.Reader) error {
-	c := csv.NewReader(sheet)
-	c.ReuseRecord = true
 	m.Numbered.Reports = nil
 	byName := map[string]int{}
 	if !m.Numbered.Vectors {
@@ -118,27 +114,11 @@ func readNumbered(m *latent.Model, sheet io.Reader) error {
 			byName[symbolNumber(m, i)] = i
 		}
 	}
-	for line := 1; ; line++ {
-		row, err := c.Read()
-		for i, cell := range row {
-			row[i] = formula.Unquote(cell)
-		}
-		switch {
-		case errors.Is(err, io.EOF) && line <= 2:
-			return fmt.Errorf("%s tells of no record: nothing was released", sheets.CountsFile)
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("%s: %w", sheets.CountsFile, err)
-		case line == 1:
-			continue
-		}
+	return sheetRows(sheet, func(row []string) bool {
 		r, ok := readReport(m, row, byName)
-		if !ok {
-			return fmt.Errorf("%s: row %d is nothing that a release of this plan says", sheets.CountsFile, line)
-		}
 		m.Numbered.Reports = append(m.Numbered.Reports, r)
-	}
+		return ok
+	})
 }
 
 func readReport(m *latent.Model, row []string, byName map[string]int) (r latent.NumberedReport, ok bool) {
@@ -244,23 +224,8 @@ func ReadRows(p plan.Plan, state []byte, sheet io.Reader) (rows Rows, err error)
 	if ask := p.Question.Latent; ask == nil || ask.Records == 0 {
 		return rows, errors.New("no release of numbered records: its plan has none")
 	}
-	if plan.StateName(state) != p.State {
-		return rows, errors.New("not the state that the plan names")
-	}
-	q, err := latent.New(p)
+	m, err := ReadLatent(p, state, sheet)
 	if err != nil {
-		return rows, err
-	}
-	with, err := q.WithState(state)
-	if err != nil {
-		return rows, err
-	}
-	empty, err := with.Learn([]tally.Crowd{{}})
-	if err != nil {
-		return rows, err
-	}
-	m := empty.(*latent.Model)
-	if err := readNumbered(m, sheet); err != nil {
 		return rows, err
 	}
 	for _, r := range m.Numbered.Reports {

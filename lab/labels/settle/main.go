@@ -24,6 +24,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/labels/descent"
@@ -31,7 +32,6 @@ import (
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
 	"github.com/confetti-dp/confetti/lab/train/labels"
 	"github.com/confetti-dp/confetti/lab/train/synthetic"
-	"github.com/confetti-dp/confetti/lab/train/training"
 )
 
 const (
@@ -62,7 +62,7 @@ type people struct {
 	seed    uint64
 	x, test blas32.General // oriented gradients
 	y, want []int
-	scale   labels.Scale
+	scale   training.Scale
 
 	pixels, others blas32.General // of respondents, and of those that a model is tested on
 }
@@ -78,7 +78,7 @@ func settle(seed uint64) error {
 	p.x.Rows, p.test.Rows, p.test.Data = respondents, tests, all.Data[respondents*all.Stride:]
 	p.pixels, p.others = pixels, pixels
 	p.pixels.Rows, p.others.Rows, p.others.Data = respondents, tests, pixels.Data[respondents*pixels.Stride:]
-	p.scale = labels.NewScale(p.x)
+	p.scale = training.NewScale(p.x)
 	for _, try := range []func() error{p.paper, p.mixed, p.sums, p.oneByOne, p.clusters} {
 		if err := try(); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (p people) counted(r *rand.Rand, of, sizes []int, noise float64) (likely []
 	}
 	likely = make([][]float64, len(sizes))
 	for c := range counts {
-		if likely[c], err = labels.Posterior(counts[c], float64(sizes[c])); err != nil {
+		if likely[c], err = training.Posterior(counts[c], float64(sizes[c])); err != nil {
 			return nil, err
 		}
 	}

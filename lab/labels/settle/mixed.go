@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/labeldp"
 	"github.com/confetti-dp/confetti/lab/train/labels"
-	"github.com/confetti-dp/confetti/lab/train/training"
 )
 
 // mixed sets labels one by one beside two stages: a network of the first half says which labels

@@ -8,11 +8,11 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/labeldp"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
-	"github.com/confetti-dp/confetti/lab/train/training"
 )
 
 // paper tries the training of the paper's models, which see principal components of pixels: by the

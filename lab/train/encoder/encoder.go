@@ -10,6 +10,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dp/latent"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
+	columns "github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
@@ -61,7 +62,7 @@ func Greys(x blas32.General) blas32.General {
 // Standard returns what brings columns to mean zero and deviation one among public records, and what takes a network's
 // first layer from these to records as they are.
 func Standard(public blas32.General) (scaled func(x blas32.General) blas32.General, unfold func(*nn.Model)) {
-	mean, deviation := featuremap.Moments(public)
+	mean, deviation := columns.Moments(public)
 	return func(x blas32.General) blas32.General { return featuremap.Scaled(x, mean, deviation) }, func(m *nn.Model) {
 		h := m.Layers[0].(nn.Dense).Out
 		for j := range public.Cols {

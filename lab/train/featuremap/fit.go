@@ -4,7 +4,6 @@ package featuremap
 
 import (
 	"maps"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/scattering"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten"
 	"github.com/confetti-dp/confetti/internal/dp/encode/whiten/principal"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/lab/train/texts"
 )
 
@@ -139,7 +139,7 @@ func Hashed(common map[string]float64, places int) (*inputs.Map, error) {
 
 // Cosines are features of rows of numbers as Columns has them, of columns and cosines beside them.
 func Cosines(r *rand.Rand, names []string, public blas32.General, n, dimension int, reg float64) (*inputs.Map, error) {
-	m := Standard(names, public)
+	m := training.Standard(names, public)
 	m.Cosines = cosines.New(r, len(names), n)
 	m.Standardize(public)
 	return m, whitened(m, m.Cosines.Beside(public), dimension, reg)
@@ -150,37 +150,9 @@ func Cosines(r *rand.Rand, names []string, public blas32.General, n, dimension i
 // that 80 of 100 public rows have a length of at most one, and others are shortened to that:
 // the longer rows are, the less the noise of sums of them counts. What is in public is used up.
 func Columns(names []string, public blas32.General, dimension int, reg float64) (*inputs.Map, error) {
-	m := Standard(names, public)
+	m := training.Standard(names, public)
 	m.Standardize(public)
 	return m, whitened(m, public, dimension, reg)
-}
-
-// Standard are columns with the mean and the deviation of public rows.
-func Standard(names []string, public blas32.General) *inputs.Map {
-	m := &inputs.Map{}
-	mean, deviation := Moments(public)
-	for j, name := range names {
-		m.Columns = append(m.Columns, inputs.Column{Name: name, Middle: mean[j], Scale: deviation[j]})
-	}
-	return m
-}
-
-// Moments returns the mean and the deviation of each column of public rows; the deviation one of a
-// column that is the same for all, which says nothing.
-func Moments(public blas32.General) (mean, deviation []float64) {
-	mean, deviation = make([]float64, public.Cols), make([]float64, public.Cols)
-	for j := range public.Cols {
-		sum, squares, n := 0.0, 0.0, float64(public.Rows)
-		for i := range public.Rows {
-			v := float64(public.Data[i*public.Stride+j])
-			sum, squares = sum+v, squares+v*v
-		}
-		mean[j], deviation[j] = sum/n, math.Sqrt(math.Max(0, squares/n-sum/n*sum/n))
-		if !(deviation[j] > 0) {
-			deviation[j] = 1
-		}
-	}
-	return mean, deviation
 }
 
 // Scaled are rows less a mean and over a deviation of each column.

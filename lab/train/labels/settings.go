@@ -1,3 +1,5 @@
+// Package labels learns classifiers of public features from what was said of their private labels, at no cost beyond
+// what was said. Used by lab/cmd/confetti-lab/train and lab/labels.
 package labels
 
 import (
@@ -6,10 +8,10 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
-	"github.com/confetti-dp/confetti/lab/train/training"
 )
 
 // Settings are constants of the learners. They were chosen on drawn images
@@ -29,7 +31,7 @@ const againEpochs = 3
 // InClusters learns from how likely each label is in each public cluster (nil of one that was
 // withheld), given the cluster of each public example: first from these, then from itself.
 func (s Settings) InClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float64, classes int, tell featuremap.Progress) (*nn.Model, error) {
-	m, err := FromClusters(r, x, of, posteriors, classes, tell)
+	m, err := training.FromClusters(r, x, of, posteriors, classes, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +42,7 @@ func (s Settings) InClusters(r *rand.Rand, x blas32.General, of []int, posterior
 // response of a local epsilon: first from these, then from itself, unless the reports of few alike
 // examples speak for themselves.
 func (s Settings) OneByOne(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell featuremap.Progress) (*nn.Model, error) {
-	m, err := Through(r, x, reported, epsilon, classes, tell)
+	m, err := training.Through(r, x, reported, epsilon, classes, tell)
 	if err != nil || clear(randomize.KRR{K: classes, Epsilon: epsilon}) {
 		return m, err
 	}
@@ -62,7 +64,7 @@ func (s Settings) Again(r *rand.Rand, m *nn.Model, x blas32.General, tell featur
 		tell("learning from its own classes", round, s.Rounds)
 		found := nn.Classify(m, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows)
 		var err error
-		if m, err = training.Fit(r, x, training.OneHot(found, m.Outputs()), m.Outputs(), schedule(x.Rows, againEpochs, nn.CrossEntropy), func(string, int, int) {}); err != nil {
+		if m, err = training.Fit(r, x, training.OneHot(found, m.Outputs()), m.Outputs(), training.Schedule(x.Rows, againEpochs, nn.CrossEntropy), func(string, int, int) {}); err != nil {
 			return nil, err
 		}
 	}

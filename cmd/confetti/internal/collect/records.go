@@ -3,6 +3,7 @@ package collect
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // collectRecords are the flags of records that are private as a whole.
@@ -75,6 +77,9 @@ func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) e
 	out.Release.Remarks = append(out.Release.Remarks, notes...)
 	if c.Out != "" {
 		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
+			return err
+		}
+		if err := atomicfile.Replace(filepath.Join(c.Out, verify.StateFile), state, 0o644); err != nil { // as a release that was fetched has it
 			return err
 		}
 	}

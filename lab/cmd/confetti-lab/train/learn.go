@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/learn/model"
+	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
@@ -171,7 +172,7 @@ func (c taught) learn(t labelled, report featuremap.Progress) (*model.Model, int
 		return nil, 0, err
 	}
 	x := in.taken(&m.Features)
-	scale := labels.NewScale(x)
+	scale := training.NewScale(x)
 	way := t.inClusters
 	if t.Likely == nil {
 		way = t.oneByOne
@@ -196,7 +197,7 @@ func (in featured) taken(f *inputs.Map) blas32.General {
 	for i := len(names); i < in.x.Cols; i++ { // of a data set
 		names = append(names, fmt.Sprint(i+1))
 	}
-	*f = *featuremap.Standard(names, in.x)
+	*f = *training.Standard(names, in.x)
 	x := dataset.Copied(in.x)
 	f.Standardize(x)
 	return x

@@ -1,6 +1,4 @@
-// Package labels learns classifiers of public features from what was said of their private labels, at no cost beyond
-// what was said. Used by lab/cmd/confetti-lab/train and lab/labels.
-package labels
+package training
 
 import (
 	"fmt"
@@ -12,8 +10,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/lab/train/featuremap"
-	"github.com/confetti-dp/confetti/lab/train/training"
 )
 
 // Training of networks: chosen on labels of drawn images, and the same for every data set.
@@ -74,7 +70,7 @@ func (s Scale) Examples(x blas32.General) blas32.General {
 func (s Scale) Into(m *nn.Model) error {
 	first, ok := m.Layers[0].(nn.Dense)
 	if !ok || first.In != len(s.Mean) {
-		return fmt.Errorf("labels: a network that does not begin with a dense layer of %d numbers", len(s.Mean))
+		return fmt.Errorf("training: a network that does not begin with a dense layer of %d numbers", len(s.Mean))
 	}
 	weights, offset := m.Params[:first.In*first.Out], m.Params[first.In*first.Out:][:first.Out]
 	for i, mean := range s.Mean {
@@ -103,7 +99,7 @@ func Posterior(counts []estimate.Value, respondents float64) ([]float64, error) 
 // FromClusters learns from the posteriors of clusters: each example counts with those of the
 // cluster that it is of. A cluster without a posterior (nil) was withheld, and its examples
 // are left out.
-func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float64, classes int, tell featuremap.Progress) (*nn.Model, error) {
+func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float64, classes int, tell func(stage string, done, total int)) (*nn.Model, error) {
 	var targets []float32
 	known := x
 	known.Rows, known.Stride, known.Data = 0, x.Cols, nil
@@ -118,14 +114,14 @@ func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float
 		}
 	}
 	if known.Rows == 0 {
-		return nil, fmt.Errorf("labels: nothing is known of any cluster")
+		return nil, fmt.Errorf("training: nothing is known of any cluster")
 	}
 	return train(r, known, targets, classes, nn.CrossEntropy, tell)
 }
 
 // Through learns from labels, one for each example, that went through k-ary randomized response
 // of a local epsilon: by how likely each report is for each label.
-func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell featuremap.Progress) (*nn.Model, error) {
+func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell func(stage string, done, total int)) (*nn.Model, error) {
 	response, likely := randomize.KRR{K: classes, Epsilon: epsilon}, make([]float32, 0, len(reported)*classes)
 	for _, y := range reported {
 		for c := range classes {
@@ -136,16 +132,16 @@ func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, cl
 }
 
 // Known learns from labels that are no secret.
-func Known(r *rand.Rand, x blas32.General, y []int, classes int, tell featuremap.Progress) (*nn.Model, error) {
-	return train(r, x, training.OneHot(y, classes), classes, nn.CrossEntropy, tell)
+func Known(r *rand.Rand, x blas32.General, y []int, classes int, tell func(stage string, done, total int)) (*nn.Model, error) {
+	return train(r, x, OneHot(y, classes), classes, nn.CrossEntropy, tell)
 }
 
-func train(r *rand.Rand, x blas32.General, targets []float32, classes int, loss func(scores, targets, dy []float32, classes int) float64, tell featuremap.Progress) (*nn.Model, error) {
-	return training.Fit(r, x, targets, classes, schedule(x.Rows, epochs, loss), tell)
+func train(r *rand.Rand, x blas32.General, targets []float32, classes int, loss func(scores, targets, dy []float32, classes int) float64, tell func(stage string, done, total int)) (*nn.Model, error) {
+	return Fit(r, x, targets, classes, Schedule(x.Rows, epochs, loss), tell)
 }
 
-// schedule returns the training of so many examples for at least so many epochs.
-func schedule(examples, epochs int, loss func(scores, targets, dy []float32, classes int) float64) training.Training {
+// Schedule returns the training of so many examples for at least so many epochs.
+func Schedule(examples, epochs int, loss func(scores, targets, dy []float32, classes int) float64) Training {
 	size := min(batch, examples)
-	return training.Training{Hidden: hidden, Epochs: max(epochs, fewestSteps*size/examples), Batch: size, Rate: rate, Loss: loss}
+	return Training{Hidden: hidden, Epochs: max(epochs, fewestSteps*size/examples), Batch: size, Rate: rate, Loss: loss}
 }

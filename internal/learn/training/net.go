@@ -1,5 +1,5 @@
 // Package training trains networks on public features and on targets that somebody else has protected. Used by
-// lab/train/labels, lab/train/cluster and other packages of the lab.
+// internal/learn/latent, cmd/confetti/internal/learn and the lab.
 package training
 
 import (
@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/lab/train/featuremap"
 )
 
 // Training is how a network is trained: Adam, whose steps shrink to nothing along a cosine.
@@ -36,7 +35,7 @@ func (t Training) check(x blas32.General, targets []float32, classes int) error 
 
 // Fit trains a network that scores classes: a row of targets for each row of features, whose
 // meaning is the loss's. It draws first weights and the order of examples.
-func Fit(r *rand.Rand, x blas32.General, targets []float32, classes int, t Training, tell featuremap.Progress) (*nn.Model, error) {
+func Fit(r *rand.Rand, x blas32.General, targets []float32, classes int, t Training, tell func(stage string, done, total int)) (*nn.Model, error) {
 	if err := t.check(x, targets, classes); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,181 @@
+// Package learn implements confetti learn: what a release teaches of records that are public. Used by cmd/confetti, for
+// analysts.
+package learn
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
+	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/learn/model"
+	"github.com/confetti-dp/confetti/internal/question/latent"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/table"
+	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/release/verify"
+)
+
+// Command groups what learns from releases.
+type Command struct {
+	Latent fromLatent `cmd:"" help:"A classifier, or a line, from what records told that are private as a whole (LTN)."`
+}
+
+// Files that are written into a folder.
+const (
+	modelFile = "latent.model"
+	pageFile  = "learned.html"
+)
+
+type fromLatent struct {
+	Release string `arg:"" help:"The folder of a release of private records (confetti plan new latent, or collect simulate with --encoder or --clusters)." type:"path"`
+
+	Public   string   `help:"Records that are public, without classes (.csv, .parquet, .npy): what was said of private ones is read by these." required:"" type:"path" placeholder:"TABLE"`
+	Features []string `help:"Columns that are features, by name or pattern (likes_*), as clusters or encoder were made of; without, all." placeholder:"NAME,..."`
+	Drop     []string `help:"Columns that are none, likewise." placeholder:"NAME,..."`
+	State    string   `help:"Clusters or encoder that the plan names; without, the file state in the release's folder." type:"path" placeholder:"FILE"`
+	Loss     string   `help:"Of vectors: prototypes, by how likely each report came of each public prototype; paper, LTN's own (equation 8), of noisy vectors." enum:"prototypes,paper" default:"prototypes"`
+	Number   string   `help:"Classes are numbers: predict their mean, by a line, under this name." placeholder:"NAME"`
+
+	Test    string `help:"Public records with classes, which are learned from in no way: prints how often the model is right, or how much it explains." type:"path" placeholder:"TABLE"`
+	Label   string `help:"With --test: the column of classes." placeholder:"NAME"`
+	Records string `help:"Of vectors: also write records that reports may have come of (.csv or .parquet); the file's name begins with noisy-, or is made to." type:"path" placeholder:"FILE"`
+	Judged  string `help:"Also write the model in the form that devices fetch, who then say privately whether it is right (confetti plan new latent --model FILE)." type:"path" placeholder:"FILE"`
+	Out     string `help:"Folder for the model and its page." default:"learned" type:"path" placeholder:"DIR"`
+	Seed    uint64 `help:"The same seed gives the same model." default:"1"`
+	JSON    bool   `help:"Print one JSON object."`
+}
+
+func (fromLatent) Help() string {
+	return `Learns what a real or a simulated collection brought back, and writes a model (latent.model, which confetti predict reads)
+and a page. Each public record counts with how likely each class is for it. It reads the release and what is public, so
+that nothing more is charged: what the release promised holds of all that is written.
+
+Example:
+  confetti learn latent trial/release --public public.csv --features 'likes_*' --test test.csv --label class`
+}
+
+func (c fromLatent) check() error {
+	var faults terminal.Faults
+	faults.Require((c.Test == "") == (c.Label == ""), "--test and --label go together: give both, or none")
+	faults.Require(c.Number == "" || c.Judged == "", "--judged is of classes: leave out --number")
+	ext := filepath.Ext(c.Records)
+	faults.Require(c.Records == "" || ext == ".csv" || ext == ".parquet", "--records %s: name a file that ends in .csv or .parquet", c.Records)
+	faults = append(faults, terminal.Writable(c.Out))
+	return errors.Join(faults...)
+}
+
+func (c fromLatent) Run(std terminal.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	r, err := releases.Open(c.Release)
+	if err != nil {
+		return err
+	}
+	told, err := c.told()
+	if err != nil {
+		return err
+	}
+	promise, err := promised(r)
+	if err != nil {
+		return err
+	}
+	public, err := table.ReadRecords(c.Public, table.Choice{Features: c.Features, Drop: c.Drop})
+	if err != nil {
+		return err
+	}
+	report, finish := terminal.Progress(std.Err)
+	t, err := results.Teach(told, public.X, c.Loss == "paper", seeded.New(c.Seed), report)
+	if err == nil && c.Records != "" && len(t.Told) == 0 {
+		err = terminal.Usagef("--records: the release counts symbols, and has no report of one respondent: leave it out")
+	}
+	var l *learned
+	if err == nil {
+		l, err = c.learn(t, public, report)
+	}
+	finish()
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Release, err)
+	}
+	l.model.Title, l.model.Promise = r.Title, promise
+	if c.Test != "" {
+		if err := c.test(l.model); err != nil {
+			return err
+		}
+	}
+	files, err := c.files(l, t, r, std.Version)
+	if err != nil {
+		return err
+	}
+	if err := terminal.Uninterrupted(func() error {
+		if err := os.MkdirAll(c.Out, 0o755); err != nil {
+			return err
+		}
+		for _, f := range files {
+			if err := atomicfile.Replace(f.name, f.text, 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return c.say(std, l.model, files)
+}
+
+// told reads what the release says of records.
+func (c fromLatent) told() (*latent.Model, error) {
+	p, err := plans.Read(filepath.Join(c.Release, verify.PlanFile))
+	if err != nil {
+		return nil, err
+	}
+	file := c.State
+	if file == "" {
+		file = filepath.Join(c.Release, verify.StateFile)
+	}
+	state, err := atomicfile.Read(file)
+	if errors.Is(err, fs.ErrNotExist) && p.State != "" {
+		return nil, fmt.Errorf("%s: the clusters or the encoder that the plan names is not there: name it with --state", file)
+	}
+	if err != nil && p.State != "" {
+		return nil, err
+	}
+	f, err := os.Open(filepath.Join(c.Release, sheets.CountsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: the release has no %s: nothing was released", c.Release, sheets.CountsFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := results.ReadLatent(p, state, f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Release, err)
+	}
+	return m, nil
+}
+
+// promised returns what a device was promised though everyone colludes: the promise to go by, which needs nobody's honesty.
+func promised(r release.Release) (model.Promise, error) {
+	respondents := 0
+	for _, m := range r.Headline {
+		if m.Name == "respondents" {
+			respondents = int(m.Value)
+		}
+	}
+	for _, s := range r.Guarantees {
+		if g := s.Guarantee; g.Trust == account.Local {
+			return model.Promise{Epsilon: g.Epsilon, Delta: g.Delta, Adjacency: string(g.Adjacency), Trust: string(g.Trust), Method: g.Method, Rounds: 1, Respondents: respondents}, nil
+		}
+	}
+	return model.Promise{}, errors.New("the release promises nothing though everyone colludes: a model without a promise is not written")
+}

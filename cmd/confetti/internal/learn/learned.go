@@ -1,0 +1,171 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
+	"github.com/confetti-dp/confetti/internal/learn/hdc"
+	"github.com/confetti-dp/confetti/internal/learn/model"
+	"github.com/confetti-dp/confetti/internal/learn/moments"
+	"github.com/confetti-dp/confetti/internal/learn/training"
+	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/seeded"
+	"github.com/confetti-dp/confetti/internal/table"
+)
+
+// learned is a model, and where devices are to judge it the form that they fetch.
+type learned struct {
+	model *model.Model
+	state []byte
+}
+
+const (
+	// forNet is the stream of the network's first weights and its examples.
+	forNet = 1
+	// epochs are few: of targets that are shares, and no single labels, each example tells much.
+	epochs = 10
+)
+
+// learn makes the model of public records with the shares of classes that were taught.
+func (c fromLatent) learn(t results.Taught, public *table.Records, report func(stage string, done, total int)) (*learned, error) {
+	names := public.Columns
+	for i := len(names); i < public.X.Cols; i++ { // of a matrix
+		names = append(names, strconv.Itoa(i+1))
+	}
+	features := training.Standard(names, public.X)
+	for _, column := range features.Columns {
+		if math.IsInf(column.Scale, 0) || column.Middle-column.Middle != 0 {
+			return nil, fmt.Errorf("column %q has numbers that are too large", column.Name)
+		}
+	}
+	x := blas32.General{Rows: public.X.Rows, Cols: public.X.Cols, Stride: public.X.Cols, Data: make([]float32, 0, public.X.Rows*public.X.Cols)}
+	for i := range public.X.Rows {
+		x.Data = append(x.Data, public.X.Data[i*public.X.Stride:][:public.X.Cols]...)
+	}
+	features.Standardize(x)
+	m := &model.Model{Features: *features, Classes: t.Classes}
+	if c.Number != "" {
+		return &learned{model: m}, c.line(m, x, t)
+	}
+	scale := training.NewScale(x)
+	net, err := training.Fit(seeded.New(c.Seed, forNet), scale.Examples(x), t.Shares, len(t.Classes), training.Schedule(x.Rows, epochs, nn.CrossEntropy), report)
+	if err != nil {
+		return nil, err
+	}
+	if err := scale.Into(net); err != nil {
+		return nil, err
+	}
+	l := &learned{model: m}
+	m.Net = net
+	if c.Judged != "" {
+		l.state, err = asState(net, m)
+	}
+	return l, err
+}
+
+// asState returns a network as devices fetch it: of the columns as they are, which it does not cut off.
+func asState(net *nn.Model, m *model.Model) ([]byte, error) {
+	raw := net.Clone()
+	h := raw.Layers[0].(nn.Dense).Out
+	for j, column := range m.Features.Columns {
+		for k := range h {
+			w := &raw.Params[j*h+k]
+			*w /= float32(column.Scale)
+			raw.Params[len(m.Features.Columns)*h+k] -= *w * float32(column.Middle)
+		}
+	}
+	return (&cluster.Encoder{Net: raw, Sizes: make([]int, len(m.Classes))}).Marshal()
+}
+
+// line makes a model of the mean of classes that are numbers.
+func (c fromLatent) line(m *model.Model, x blas32.General, t results.Taught) error {
+	k := len(t.Classes)
+	values, means := make([]float64, k), make([]float64, x.Rows)
+	for y, name := range t.Classes {
+		v, err := strconv.ParseFloat(name, 64)
+		if err != nil || v-v != 0 {
+			return fmt.Errorf("class %d is no number, which --number asks for", y+1)
+		}
+		values[y] = v
+	}
+	for i := range means {
+		for y, v := range values {
+			means[i] += float64(t.Shares[i*k+y]) * v
+		}
+	}
+	weights, offset, err := training.Line(x, means)
+	if err != nil {
+		return err
+	}
+	m.Classes, m.Linear = nil, moments.Linear{Weights: mat.NewDense(len(weights), 1, weights), Offset: []float64{offset}}
+	squares := 0.0
+	for i := range x.Rows {
+		said := m.Linear.Scores(x.Data[i*x.Stride:][:x.Cols])[0]
+		for y, v := range values {
+			squares += float64(t.Shares[i*k+y]) * (v - said) * (v - said)
+		}
+	}
+	m.Number = &model.Number{Name: c.Number, Unit: 1, Deviation: math.Sqrt(squares / float64(x.Rows))}
+	return nil
+}
+
+// test says of a model how good it is on public records with classes.
+func (c fromLatent) test(m *model.Model) error {
+	rows, err := table.ReadRecords(c.Test, table.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop})
+	if err != nil {
+		return err
+	}
+	places := make([]int, rows.X.Cols)
+	for i := range places {
+		places[i] = i
+	}
+	if len(rows.Columns) > 0 {
+		if places, err = m.Features.Places(rows.Columns); err != nil {
+			return fmt.Errorf("%s: %w", c.Test, err)
+		}
+	}
+	index, x := map[string]int{}, make([]float32, len(places))
+	for y, class := range m.Classes {
+		index[class] = y
+	}
+	var said, want []int
+	mean, left, all := 0.0, 0.0, 0.0
+	numbers := make([]float64, rows.X.Rows)
+	for i, label := range rows.Labels {
+		if m.Number != nil {
+			if numbers[i], err = strconv.ParseFloat(label, 64); err != nil || numbers[i]-numbers[i] != 0 {
+				return fmt.Errorf("%s: record %d has no number in the column of --label", c.Test, i+1)
+			}
+			mean += numbers[i] / float64(rows.X.Rows)
+		} else if _, known := index[label]; !known {
+			return fmt.Errorf("%s: record %d has a class that the plan does not have", c.Test, i+1)
+		}
+	}
+	for i, label := range rows.Labels {
+		for k, at := range places {
+			x[k] = rows.X.Data[i*rows.X.Stride+at]
+		}
+		p, err := m.OfNumbers(x)
+		if err != nil {
+			return fmt.Errorf("%s: record %d: %w", c.Test, i+1, err)
+		}
+		said, want = append(said, index[p.Class]), append(want, index[label])
+		left, all = left+(numbers[i]-p.Value)*(numbers[i]-p.Value), all+(numbers[i]-mean)*(numbers[i]-mean)
+	}
+	if m.Number != nil {
+		if all == 0 {
+			return fmt.Errorf("%s: all records have one number in the column of --label: nothing is there to explain", c.Test)
+		}
+		m.Tested = &model.Tested{Records: len(rows.Labels), Measure: "r2", Value: 1 - left/all}
+		return nil
+	}
+	e, err := hdc.Judge(said, want, len(m.Classes))
+	m.Tested = &model.Tested{Records: e.Total, Measure: "accuracy", Value: e.Accuracy, Low: e.Low, High: e.High}
+	return err
+}
