@@ -59,7 +59,7 @@ var layers = [][]string{
 	{"internal/dp/lift/power"},
 	{"internal/learn/hdc", "internal/learn/moments", "internal/learn/training"},
 	{"internal/learn/model"},
-	{"internal/learn/latent"},
+	{"internal/learn/latent", "internal/learn/fitted"},
 	{"internal/belief", "internal/release/glossary", "internal/release/pagemarks", "internal/release/numerals", "internal/release/sheets"},
 	{"release"},
 	{"internal/audit/report"},

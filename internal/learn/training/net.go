@@ -1,5 +1,5 @@
 // Package training trains networks on public features and on targets that somebody else has protected. Used by
-// internal/learn/latent, cmd/confetti/internal/learn and the lab.
+// internal/learn/latent, internal/learn/fitted and the lab.
 package training
 
 import (

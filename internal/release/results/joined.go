@@ -224,7 +224,7 @@ func ReadRows(p plan.Plan, state []byte, sheet io.Reader) (rows Rows, err error)
 	if ask := p.Question.Latent; ask == nil || ask.Records == 0 {
 		return rows, errors.New("no release of numbered records: its plan has none")
 	}
-	m, err := ReadLatent(p, state, sheet)
+	m, err := readLatent(p, state, sheet)
 	if err != nil {
 		return rows, err
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// ReadLatent reads the sheet that stands beside a release of private records, by a valid plan and the public state that it
+// readLatent reads the sheet that stands beside a release of private records, by a valid plan and the public state that it
 // names: counts of symbols, or reports as they came.
-func ReadLatent(p plan.Plan, state []byte, sheet io.Reader) (*latent.Model, error) {
+func readLatent(p plan.Plan, state []byte, sheet io.Reader) (*latent.Model, error) {
 	if p.Question.Latent == nil {
 		return nil, errors.New("no release of private records: its plan asks for something else")
 	}

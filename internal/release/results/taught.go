@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -62,9 +63,19 @@ func reportsOf(m *latent.Model) (r toldReports) {
 // surely is an epsilon at which a group is told as it is.
 const surely = 30
 
-// Teach learns what a release of private records says of public ones. With noisy it learns from noisy vectors themselves, as
+// Teach learns what a release of private records says of public ones, of its plan, its public state and the sheet beside it.
+// With noisy it learns from noisy vectors themselves, as
 // LTN does; otherwise from public prototypes, by how likely each report came of each.
-func Teach(m *latent.Model, public blas32.General, noisy bool, r *rand.Rand, tell func(stage string, done, total int)) (t Taught, err error) {
+func Teach(p plan.Plan, state, sheet []byte, public blas32.General, noisy bool, r *rand.Rand, tell func(stage string, done, total int)) (Taught, error) {
+	m, err := readLatent(p, state, bytes.NewReader(sheet))
+	if err != nil {
+		return Taught{}, err
+	}
+	return teach(m, public, noisy, r, tell)
+}
+
+// teach learns of a release that was read.
+func teach(m *latent.Model, public blas32.General, noisy bool, r *rand.Rand, tell func(stage string, done, total int)) (t Taught, err error) {
 	if t.Classes = m.Asked.Classes; len(t.Classes) == 0 && m.Vectors != nil {
 		t.Classes = m.Vectors.Groups
 	} else if len(t.Classes) == 0 && m.Counts != nil {

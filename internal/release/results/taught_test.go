@@ -69,14 +69,14 @@ func TestVectorsTeach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := ReadLatent(p, state, bytes.NewReader(sheet.Text))
+		read, err := readLatent(p, state, bytes.NewReader(sheet.Text))
 		if err != nil || !slices.EqualFunc(read.Vectors.Reports, m.Vectors.Reports, func(a, b latent.Report) bool {
 			return a.Class == b.Class && a.Crowd == b.Crowd && bytes.Equal(a.Vector, b.Vector)
 		}) {
 			t.Fatalf("another release is read back: %v", err)
 		}
 		for _, noisy := range []bool{false, true} {
-			got, err := Teach(read, points(4, 0, 0, 4), noisy, rand.New(rand.NewPCG(3, 4)), still)
+			got, err := teach(read, points(4, 0, 0, 4), noisy, rand.New(rand.NewPCG(3, 4)), still)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,11 +99,11 @@ const symbolsHead = "group,cluster,class,respondents,std_err,share\n"
 // Groups, whose members are known, are told apart by what each holds of a cluster, however many it has.
 func TestGroupsTeach(t *testing.T) {
 	p, state := planned(t, false, nil, "old", "new")
-	m, err := ReadLatent(p, state, strings.NewReader(symbolsHead+"old,1,,60,1,\nold,2,,40,1,\nold,3,,0,1,\nnew,1,,200,1,\nnew,2,,0,1,\nnew,3,,800,1,\n"))
+	m, err := readLatent(p, state, strings.NewReader(symbolsHead+"old,1,,60,1,\nold,2,,40,1,\nold,3,,0,1,\nnew,1,,200,1,\nnew,2,,0,1,\nnew,3,,800,1,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Teach(m, points(0, 0, 6, 0, 0, 6), false, nil, still)
+	got, err := teach(m, points(0, 0, 6, 0, 0, 6), false, nil, still)
 	if err != nil || !slices.Equal(got.Classes, []string{"old", "new"}) {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -112,14 +112,14 @@ func TestGroupsTeach(t *testing.T) {
 			t.Errorf("shares %v", got.Shares)
 		}
 	}
-	if _, err := Teach(m, points(0, 0), true, nil, still); err == nil {
+	if _, err := teach(m, points(0, 0), true, nil, still); err == nil {
 		t.Error("counts teach by the loss of noisy vectors")
 	}
-	if _, err := Teach(m, blas32.General{Rows: 1, Cols: 3, Stride: 3, Data: make([]float32, 3)}, false, nil, still); err == nil {
+	if _, err := teach(m, blas32.General{Rows: 1, Cols: 3, Stride: 3, Data: make([]float32, 3)}, false, nil, still); err == nil {
 		t.Error("public records of other columns are taken")
 	}
 	m.Counts.Tables = m.Counts.Tables[:1]
-	if _, err := Teach(m, points(0, 0), false, nil, still); err == nil {
+	if _, err := teach(m, points(0, 0), false, nil, still); err == nil {
 		t.Error("a group that was withheld is told apart")
 	}
 }
@@ -127,30 +127,30 @@ func TestGroupsTeach(t *testing.T) {
 func TestOtherSheetsOfRecordsAreRefused(t *testing.T) {
 	one := "respondents,1,,60,1,\nrespondents,2,,40,1,\nrespondents,3,,0,1,\n"
 	p, state := planned(t, false, nil)
-	if _, err := ReadLatent(p, state, strings.NewReader(symbolsHead+one)); err != nil {
+	if _, err := readLatent(p, state, strings.NewReader(symbolsHead+one)); err != nil {
 		t.Fatal(err)
 	}
 	for name, rows := range map[string]string{
 		"nothing": "", "no number": strings.Replace(one, "60", "NaN", 1), "too large a number": strings.Replace(one, "60", "1e300", 1), "a cluster too few": one[:strings.LastIndex(one, "respondents")],
 		"another order": strings.Replace(one, ",2,", ",3,", 1), "twice": one + one, "a class": strings.Replace(one, ",,", ",a,", 1), "nobody": strings.NewReplacer("60", "0", "40", "0").Replace(one), "fewer columns": "respondents,1,,60,1\n",
 	} {
-		if _, err := ReadLatent(p, state, strings.NewReader(symbolsHead+rows)); err == nil {
+		if _, err := readLatent(p, state, strings.NewReader(symbolsHead+rows)); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	if _, err := ReadLatent(p, append(state, ' '), strings.NewReader(symbolsHead+one)); err == nil {
+	if _, err := readLatent(p, append(state, ' '), strings.NewReader(symbolsHead+one)); err == nil {
 		t.Error("another state is taken")
 	}
 	p, state = planned(t, true, []string{"a", "b"})
 	for name, row := range map[string]string{"no hex": ",xyz,a\n", "another length": ",00,a\n", "another class": ",0000000000000000,c\n", "a group": "x,0000000000000000,a\n"} {
-		if _, err := ReadLatent(p, state, strings.NewReader("group,vector,class\n"+row)); err == nil {
+		if _, err := readLatent(p, state, strings.NewReader("group,vector,class\n"+row)); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
 }
 
 // Whatever is read of a sheet fits its plan, and teaches or says why not.
-func FuzzReadLatent(f *testing.F) {
+func FuzzreadLatent(f *testing.F) {
 	f.Add(uint8(0), []byte(symbolsHead+"respondents,1,,60,1,\nrespondents,2,,40,1,\nrespondents,3,,0,1,\n"))
 	f.Add(uint8(1), []byte(symbolsHead+"old,1,,60,1,\nold,2,,40,1,\nold,3,,0,1,\nnew,1,,200,1,\nnew,2,,0,1,\nnew,3,,800,1,\n"))
 	f.Add(uint8(2), []byte("group,vector,class\n,0000000000000000,a\n"))
@@ -165,11 +165,11 @@ func FuzzReadLatent(f *testing.F) {
 		p, state := planned(t, classes != nil, classes, groups...)
 		var m *latent.Model
 		var err error
-		costlimit.Heap(t, costlimit.Factor, len(sheet)+len(state), func() { m, err = ReadLatent(p, state, bytes.NewReader(sheet)) })
+		costlimit.Heap(t, costlimit.Factor, len(sheet)+len(state), func() { m, err = readLatent(p, state, bytes.NewReader(sheet)) })
 		if err != nil || m.Vectors != nil {
 			return
 		}
-		if got, err := Teach(m, points(0, 0), false, nil, still); err == nil && (len(got.Shares) != 2 || !(got.Shares[0] >= 0 && got.Shares[0] <= 1)) {
+		if got, err := teach(m, points(0, 0), false, nil, still); err == nil && (len(got.Shares) != 2 || !(got.Shares[0] >= 0 && got.Shares[0] <= 1)) {
 			t.Errorf("shares %v", got.Shares)
 		}
 	})

@@ -3,19 +3,18 @@ package collect
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/simulate/collection"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // collectRecords are the flags of records that are private as a whole.
@@ -79,7 +78,7 @@ func (c collectSimulate) runRecords(std terminal.Streams, given *kong.Context) e
 		if err := c.publish(std, given, &out.Release, out.Plan, out.Learned, out.Public); err != nil {
 			return err
 		}
-		if err := atomicfile.Replace(filepath.Join(c.Out, verify.StateFile), state, 0o644); err != nil { // as a release that was fetched has it
+		if err := releases.SaveState(c.Out, state); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/beside"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/formula"
+	"github.com/confetti-dp/confetti/internal/learn/fitted"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/release/page"
 	"github.com/confetti-dp/confetti/internal/release/results"
@@ -29,14 +30,18 @@ type file struct {
 }
 
 // files returns the model, what is asked for beside it, and last the page.
-func (c fromLatent) files(l *learned, t results.Taught, r release.Release, software string) ([]file, error) {
-	text, err := l.model.Marshal()
+func (c fromLatent) files(m *model.Model, t results.Taught, r release.Release, software string) ([]file, error) {
+	text, err := m.Marshal()
 	if err != nil {
 		return nil, err
 	}
 	files := []file{{filepath.Join(c.Out, modelFile), text}}
-	if l.state != nil {
-		files = append(files, file{c.Judged, l.state})
+	if c.Judged != "" {
+		state, err := fitted.State(m)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{c.Judged, state})
 	}
 	if c.Records != "" {
 		dir, name := filepath.Split(c.Records)
@@ -44,7 +49,7 @@ func (c fromLatent) files(l *learned, t results.Taught, r release.Release, softw
 			name = noisy + "-" + name
 		}
 		columns := []string{}
-		for _, column := range l.model.Features.Columns {
+		for _, column := range m.Features.Columns {
 			columns = append(columns, column.Name)
 		}
 		rows, err := records(t, columns)
@@ -59,7 +64,7 @@ func (c fromLatent) files(l *learned, t results.Taught, r release.Release, softw
 		files = append(files, file{filepath.Join(dir, name), rows})
 	}
 	var b bytes.Buffer
-	err = page.WriteDocument(&b, c.page(l.model, t, r, software))
+	err = page.WriteDocument(&b, c.page(m, t, r, software))
 	return append(files, file{filepath.Join(c.Out, pageFile), b.Bytes()}), err
 }
 

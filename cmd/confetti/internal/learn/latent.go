@@ -5,23 +5,19 @@ package learn
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
-	"github.com/confetti-dp/confetti/cmd/internal/plans"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/learn/fitted"
 	"github.com/confetti-dp/confetti/internal/learn/model"
-	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/release/results"
-	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table"
 	"github.com/confetti-dp/confetti/release"
-	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // Command groups what learns from releases.
@@ -81,7 +77,7 @@ func (c fromLatent) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	told, err := c.told()
+	p, state, sheet, err := releases.Private(c.Release, c.State)
 	if err != nil {
 		return err
 	}
@@ -94,25 +90,29 @@ func (c fromLatent) Run(std terminal.Streams) error {
 		return err
 	}
 	report, finish := terminal.Progress(std.Err)
-	t, err := results.Teach(told, public.X, c.Loss == "paper", seeded.New(c.Seed), report)
+	t, err := results.Teach(p, state, sheet, public.X, c.Loss == "paper", seeded.New(c.Seed), report)
 	if err == nil && c.Records != "" && len(t.Told) == 0 {
 		err = terminal.Usagef("--records: the release counts symbols, and has no report of one respondent: leave it out")
 	}
-	var l *learned
+	var m *model.Model
 	if err == nil {
-		l, err = c.learn(t, public, report)
+		m, err = fitted.Asked{Classes: t.Classes, Shares: t.Shares, Number: c.Number, Seed: c.Seed}.Model(public, report)
 	}
 	finish()
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Release, err)
 	}
-	l.model.Title, l.model.Promise = r.Title, promise
+	m.Title, m.Promise = r.Title, promise
 	if c.Test != "" {
-		if err := c.test(l.model); err != nil {
+		rows, err := table.ReadRecords(c.Test, table.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop})
+		if err == nil {
+			err = fitted.Test(m, c.Test, rows)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	files, err := c.files(l, t, r, std.Version)
+	files, err := c.files(m, t, r, std.Version)
 	if err != nil {
 		return err
 	}
@@ -129,39 +129,7 @@ func (c fromLatent) Run(std terminal.Streams) error {
 	}); err != nil {
 		return err
 	}
-	return c.say(std, l.model, files)
-}
-
-// told reads what the release says of records.
-func (c fromLatent) told() (*latent.Model, error) {
-	p, err := plans.Read(filepath.Join(c.Release, verify.PlanFile))
-	if err != nil {
-		return nil, err
-	}
-	file := c.State
-	if file == "" {
-		file = filepath.Join(c.Release, verify.StateFile)
-	}
-	state, err := atomicfile.Read(file)
-	if errors.Is(err, fs.ErrNotExist) && p.State != "" {
-		return nil, fmt.Errorf("%s: the clusters or the encoder that the plan names is not there: name it with --state", file)
-	}
-	if err != nil && p.State != "" {
-		return nil, err
-	}
-	f, err := os.Open(filepath.Join(c.Release, sheets.CountsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: the release has no %s: nothing was released", c.Release, sheets.CountsFile)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	m, err := results.ReadLatent(p, state, f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Release, err)
-	}
-	return m, nil
+	return c.say(std, m, files)
 }
 
 // promised returns what a device was promised though everyone colludes: the promise to go by, which needs nobody's honesty.

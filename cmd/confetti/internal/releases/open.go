@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/confetti-dp/confetti/internal/plan/author"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
@@ -72,3 +73,35 @@ func Open(path string) (r release.Release, err error) {
 }
 
 func nextTo(path, name string) string { return filepath.Join(filepath.Dir(path), name) }
+
+// Private reads what stands beside a release of private records: its plan, the public state that this names, from a file of
+// its own or, without a name, from the folder, and the sheet.
+func Private(dir, file string) (p plan.Plan, state, sheet []byte, err error) {
+	written, err := atomicfile.Read(filepath.Join(dir, verify.PlanFile))
+	if err == nil {
+		p, err = author.Parse(written)
+	}
+	if err != nil {
+		return p, nil, nil, err
+	}
+	if file == "" {
+		file = filepath.Join(dir, verify.StateFile)
+	}
+	if p.State != "" {
+		if state, err = atomicfile.Read(file); errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: the clusters or the encoder that the plan names is not there: name it with --state", file)
+		}
+		if err != nil {
+			return p, nil, nil, err
+		}
+	}
+	if sheet, err = atomicfile.Read(filepath.Join(dir, sheets.CountsFile)); errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: the release has no %s: it is no release of private records, or nothing was released", dir, sheets.CountsFile)
+	}
+	return p, state, sheet, err
+}
+
+// SaveState puts the public state that a plan names beside its release, as one that was fetched has it.
+func SaveState(dir string, state []byte) error {
+	return atomicfile.Replace(filepath.Join(dir, verify.StateFile), state, 0o644)
+}

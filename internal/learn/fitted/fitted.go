@@ -1,4 +1,6 @@
-package learn
+// Package fitted makes the model of public records that a release of private ones taught the shares of classes of. Used by
+// cmd/confetti/internal/learn.
+package fitted
 
 import (
 	"fmt"
@@ -14,15 +16,16 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
-	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
-// learned is a model, and where devices are to judge it the form that they fetch.
-type learned struct {
-	model *model.Model
-	state []byte
+// Asked says what a model is made of.
+type Asked struct {
+	Classes []string
+	Shares  []float32 // how likely each class is for each public record, a row each
+	Number  string    // classes are numbers, whose mean is predicted under this name; "": they are told apart
+	Seed    uint64
 }
 
 const (
@@ -32,8 +35,8 @@ const (
 	epochs = 10
 )
 
-// learn makes the model of public records with the shares of classes that were taught.
-func (c fromLatent) learn(t results.Taught, public *table.Records, report func(stage string, done, total int)) (*learned, error) {
+// Model returns that of public records.
+func (a Asked) Model(public *table.Records, report func(stage string, done, total int)) (*model.Model, error) {
 	names := public.Columns
 	for i := len(names); i < public.X.Cols; i++ { // of a matrix
 		names = append(names, strconv.Itoa(i+1))
@@ -49,29 +52,22 @@ func (c fromLatent) learn(t results.Taught, public *table.Records, report func(s
 		x.Data = append(x.Data, public.X.Data[i*public.X.Stride:][:public.X.Cols]...)
 	}
 	features.Standardize(x)
-	m := &model.Model{Features: *features, Classes: t.Classes}
-	if c.Number != "" {
-		return &learned{model: m}, c.line(m, x, t)
+	m := &model.Model{Features: *features, Classes: a.Classes}
+	if a.Number != "" {
+		return m, a.line(m, x)
 	}
 	scale := training.NewScale(x)
-	net, err := training.Fit(seeded.New(c.Seed, forNet), scale.Examples(x), t.Shares, len(t.Classes), training.Schedule(x.Rows, epochs, nn.CrossEntropy), report)
+	net, err := training.Fit(seeded.New(a.Seed, forNet), scale.Examples(x), a.Shares, len(a.Classes), training.Schedule(x.Rows, epochs, nn.CrossEntropy), report)
 	if err != nil {
 		return nil, err
 	}
-	if err := scale.Into(net); err != nil {
-		return nil, err
-	}
-	l := &learned{model: m}
 	m.Net = net
-	if c.Judged != "" {
-		l.state, err = asState(net, m)
-	}
-	return l, err
+	return m, scale.Into(net)
 }
 
-// asState returns a network as devices fetch it: of the columns as they are, which it does not cut off.
-func asState(net *nn.Model, m *model.Model) ([]byte, error) {
-	raw := net.Clone()
+// State returns a network as devices fetch it: of the columns as they are, which it does not cut off.
+func State(m *model.Model) ([]byte, error) {
+	raw := m.Net.Clone()
 	h := raw.Layers[0].(nn.Dense).Out
 	for j, column := range m.Features.Columns {
 		for k := range h {
@@ -84,10 +80,10 @@ func asState(net *nn.Model, m *model.Model) ([]byte, error) {
 }
 
 // line makes a model of the mean of classes that are numbers.
-func (c fromLatent) line(m *model.Model, x blas32.General, t results.Taught) error {
-	k := len(t.Classes)
+func (a Asked) line(m *model.Model, x blas32.General) error {
+	k := len(a.Classes)
 	values, means := make([]float64, k), make([]float64, x.Rows)
-	for y, name := range t.Classes {
+	for y, name := range a.Classes {
 		v, err := strconv.ParseFloat(name, 64)
 		if err != nil || v-v != 0 {
 			return fmt.Errorf("class %d is no number, which --number asks for", y+1)
@@ -96,7 +92,7 @@ func (c fromLatent) line(m *model.Model, x blas32.General, t results.Taught) err
 	}
 	for i := range means {
 		for y, v := range values {
-			means[i] += float64(t.Shares[i*k+y]) * v
+			means[i] += float64(a.Shares[i*k+y]) * v
 		}
 	}
 	weights, offset, err := training.Line(x, means)
@@ -108,26 +104,22 @@ func (c fromLatent) line(m *model.Model, x blas32.General, t results.Taught) err
 	for i := range x.Rows {
 		said := m.Linear.Scores(x.Data[i*x.Stride:][:x.Cols])[0]
 		for y, v := range values {
-			squares += float64(t.Shares[i*k+y]) * (v - said) * (v - said)
+			squares += float64(a.Shares[i*k+y]) * (v - said) * (v - said)
 		}
 	}
-	m.Number = &model.Number{Name: c.Number, Unit: 1, Deviation: math.Sqrt(squares / float64(x.Rows))}
+	m.Number = &model.Number{Name: a.Number, Unit: 1, Deviation: math.Sqrt(squares / float64(x.Rows))}
 	return nil
 }
 
-// test says of a model how good it is on public records with classes.
-func (c fromLatent) test(m *model.Model) error {
-	rows, err := table.ReadRecords(c.Test, table.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop})
-	if err != nil {
-		return err
-	}
+// Test says in a model how good it is on public records with classes, which are read from a file of this name.
+func Test(m *model.Model, name string, rows *table.Records) (err error) {
 	places := make([]int, rows.X.Cols)
 	for i := range places {
 		places[i] = i
 	}
 	if len(rows.Columns) > 0 {
 		if places, err = m.Features.Places(rows.Columns); err != nil {
-			return fmt.Errorf("%s: %w", c.Test, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	index, x := map[string]int{}, make([]float32, len(places))
@@ -140,11 +132,11 @@ func (c fromLatent) test(m *model.Model) error {
 	for i, label := range rows.Labels {
 		if m.Number != nil {
 			if numbers[i], err = strconv.ParseFloat(label, 64); err != nil || numbers[i]-numbers[i] != 0 {
-				return fmt.Errorf("%s: record %d has no number in the column of --label", c.Test, i+1)
+				return fmt.Errorf("%s: record %d has no number in the column of --label", name, i+1)
 			}
 			mean += numbers[i] / float64(rows.X.Rows)
 		} else if _, known := index[label]; !known {
-			return fmt.Errorf("%s: record %d has a class that the plan does not have", c.Test, i+1)
+			return fmt.Errorf("%s: record %d has a class that the plan does not have", name, i+1)
 		}
 	}
 	for i, label := range rows.Labels {
@@ -153,14 +145,14 @@ func (c fromLatent) test(m *model.Model) error {
 		}
 		p, err := m.OfNumbers(x)
 		if err != nil {
-			return fmt.Errorf("%s: record %d: %w", c.Test, i+1, err)
+			return fmt.Errorf("%s: record %d: %w", name, i+1, err)
 		}
 		said, want = append(said, index[p.Class]), append(want, index[label])
 		left, all = left+(numbers[i]-p.Value)*(numbers[i]-p.Value), all+(numbers[i]-mean)*(numbers[i]-mean)
 	}
 	if m.Number != nil {
 		if all == 0 {
-			return fmt.Errorf("%s: all records have one number in the column of --label: nothing is there to explain", c.Test)
+			return fmt.Errorf("%s: all records have one number in the column of --label: nothing is there to explain", name)
 		}
 		m.Tested = &model.Tested{Records: len(rows.Labels), Measure: "r2", Value: 1 - left/all}
 		return nil
