@@ -29,7 +29,7 @@ var bars = map[string]int{
 	// a queue, over 448,000 lines of others, 5,150 (31); tables, their releases and pages 2,350 (32); seals, curves and fixed keys
 	// 950 (33); relays, metrics and what a device tells 2,230 (31 to 33); strings 2,450, tables 3,500, experiments 2,650 (34), a counter of days 1,250 (35), the log's
 	// own tree 570 (31); and 2,000 fewer elsewhere (30).
-	"lines of the product": 157211,
+	"lines of the product": 158410,
 
 	"lines a device compiles":                 23637, // asked: 24,800
 	"lines of a histogram app":                35750, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
@@ -248,7 +248,7 @@ var wider = map[string]struct{ names, imports int }{
 	// which adds one or two to each of those that use them; so is how many people an experiment takes.
 	"internal/service/serve": {names: 92, imports: 18},
 	"internal/curator":       {imports: 16}, // what is asked of a table, counted, charged and written up
-	"internal/audit":         {imports: 27}, "internal/studio": {imports: 23}, "internal/release/results": {imports: 33}, "internal/audit/kinds": {imports: 19}, "protocol/design": {imports: 18},
+	"internal/audit":         {imports: 27}, "internal/studio": {imports: 23}, "internal/release/results": {names: 42, imports: 33}, "internal/audit/kinds": {imports: 19}, "protocol/design": {imports: 18},
 	// Commands.
 	"cmd/confetti": {imports: 21}, "cmd/confetti/internal/release": {imports: 24}, "cmd/confetti/internal/account": {imports: 18}, "cmd/confetti/internal/collect": {imports: 25},
 	"cmd/confetti/internal/device": {imports: 17}, "cmd/confetti/internal/metrics": {imports: 16}, "cmd/internal/server/roles": {imports: 20},
