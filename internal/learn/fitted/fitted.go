@@ -42,11 +42,6 @@ func (a Asked) Model(public *table.Records, report func(stage string, done, tota
 		names = append(names, strconv.Itoa(i+1))
 	}
 	features := training.Standard(names, public.X)
-	for _, column := range features.Columns {
-		if math.IsInf(column.Scale, 0) || column.Middle-column.Middle != 0 {
-			return nil, fmt.Errorf("column %q has numbers that are too large", column.Name)
-		}
-	}
 	x := blas32.General{Rows: public.X.Rows, Cols: public.X.Cols, Stride: public.X.Cols, Data: make([]float32, 0, public.X.Rows*public.X.Cols)}
 	for i := range public.X.Rows {
 		x.Data = append(x.Data, public.X.Data[i*public.X.Stride:][:public.X.Cols]...)
