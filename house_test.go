@@ -29,7 +29,7 @@ var bars = map[string]int{
 	// a queue, over 448,000 lines of others, 5,150 (31); tables, their releases and pages 2,350 (32); seals, curves and fixed keys
 	// 950 (33); relays, metrics and what a device tells 2,230 (31 to 33); strings 2,450, tables 3,500, experiments 2,650 (34), a counter of days 1,250 (35), the log's
 	// own tree 570 (31); and 2,000 fewer elsewhere (30).
-	"lines of the product": 158410,
+	"lines of the product": 158405,
 
 	"lines a device compiles":                 23637, // asked: 24,800
 	"lines of a histogram app":                35750, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
