@@ -150,7 +150,7 @@ func TestOtherSheetsOfRecordsAreRefused(t *testing.T) {
 }
 
 // Whatever is read of a sheet fits its plan, and teaches or says why not.
-func FuzzreadLatent(f *testing.F) {
+func FuzzReadLatent(f *testing.F) {
 	f.Add(uint8(0), []byte(symbolsHead+"respondents,1,,60,1,\nrespondents,2,,40,1,\nrespondents,3,,0,1,\n"))
 	f.Add(uint8(1), []byte(symbolsHead+"old,1,,60,1,\nold,2,,40,1,\nold,3,,0,1,\nnew,1,,200,1,\nnew,2,,0,1,\nnew,3,,800,1,\n"))
 	f.Add(uint8(2), []byte("group,vector,class\n,0000000000000000,a\n"))
