@@ -24,7 +24,7 @@ import (
 // The columns that tables of releases and trends have, by what is in them. A column has one type in every
 // release, whatever a respondent's value looks like.
 var (
-	texts   = []string{"attribute", "crowd", "value", "point", "true_class", "class", "group", "model", "told", "vector", "reported", "metric", "opens", "closes", "missing"}
+	texts   = []string{"attribute", "crowd", "value", "point", "true_class", "class", "group", "model", "told", "vector", "reported", "metric", "opens", "closes", "missing", "arm", "is"}
 	wholes  = []string{"record", "coordinate", "cluster", "season", "round"}
 	numbers = []string{"estimate", "std_err", "low", "high", "low_all", "high_all", "consistent", "truth", "respondents", "share"} // null where they are not known
 )
