@@ -748,6 +748,37 @@ func TestTheBackgroundKeeps(t *testing.T) {
 	Counter{App: app, Name: "export_used"}.Add(9) // closed: nothing
 }
 
+// What fails in the background is told once, and again when it is another.
+func TestTheBackgroundTellsItsProblems(t *testing.T) {
+	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))
+	app, drawn := d.agreed()
+	if err := app.Close(); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 100)
+	app.Problem = func(err error) { told <- err }
+	from, _ := asked("week", 12, drawn.Round)
+	d.at = from.AddDate(0, 0, -2) // set back
+	stop, err := app.start(d.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-told:
+		if r, is := errors.AsType[refused](err); !is || r.Code() != "clock-back" {
+			t.Errorf("told of %v", err)
+		}
+	case <-time.After(90 * time.Second):
+		t.Error("nothing is told")
+	}
+	if err := stop(); err != nil {
+		t.Log(err) // the clock stays where it was set
+	}
+	if len(told) > 0 {
+		t.Errorf("told again of %v", <-told)
+	}
+}
+
 // A yes that came in the middle of the period says "unset"; who says no and yes again is asked nothing twice.
 func TestConsentInTheMiddle(t *testing.T) {
 	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))

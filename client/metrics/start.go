@@ -31,14 +31,22 @@ func (a *App) start(o client.Options) (stop func() error, err error) {
 	go func() {
 		defer close(done)
 		o, _, _ := a.opened()
-		next := time.Time{}
+		next, told := time.Time{}, ""
 		for ctx.Err() == nil {
+			var err error
 			if !o.Now().Before(next) {
-				next, _ = a.Step(ctx) // what failed is tried again, and an app is not bothered
+				next, err = a.Step(ctx)
 			} else if a.counted() {
 				a.stepping.Lock()
-				_ = a.keep()
+				err = a.keep()
 				a.stepping.Unlock()
+			}
+			switch {
+			case err == nil:
+				told = ""
+			case err.Error() != told && ctx.Err() == nil && a.Problem != nil:
+				told = err.Error()
+				a.Problem(err)
 			}
 			select {
 			case <-ctx.Done():
