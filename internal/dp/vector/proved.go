@@ -34,7 +34,7 @@ func DesignWhole(p plan.Plan, rounds int, of func(steps int) (*Whole, error)) (s
 // BothNoises returns the variance of what both aggregators add, whose sigma is 64 and more: within 1e-27 of itself.
 func BothNoises(s plan.Sum) float64 { return 2 * s.Sigma * s.Sigma }
 
-// squaredShift is how far two vectors are apart, which are each as long as is proved, whatever rounding does.
+// squaredShift returns how far apart two vectors can be, each as long as is proved, whatever rounding does.
 func (w *Whole) squaredShift() float64 { return 4 * float64(w.Square()) }
 
 // Event returns that of a sum where the noise of so many aggregators is not known.

@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 )
 
-// Standard are columns with the mean and the deviation of public rows.
+// Standard returns columns with the mean and the deviation of public rows.
 func Standard(names []string, public blas32.General) *inputs.Map {
 	m := &inputs.Map{}
 	mean, deviation := Moments(public)

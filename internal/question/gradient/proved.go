@@ -72,7 +72,7 @@ func (v proved) mean(t tally.Tally, n int) ([]float64, float64, error) {
 	return scaledBack(sum, v.clip/float64(n))
 }
 
-// event is of the noise that the plan relies on: no respondent's.
+// event returns the noise that the plan relies on: no respondent's.
 func (v proved) event(int) account.Event { return v.unknown(sumprivacy.Promised(v.route)) }
 
 // unknown returns the event of the noise of so many aggregators who are not known.

@@ -73,7 +73,7 @@ func (p Plan) Keep(seasons []plan.Signed, until time.Time) (k Kept, err error) {
 	return k, nil
 }
 
-// asks is the study as far as its price goes.
+// asks returns the study as far as its price goes.
 func (p Plan) asks() string {
 	if p.Study == nil {
 		return ""

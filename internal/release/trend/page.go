@@ -174,7 +174,7 @@ func (l Line) SignedAt(round int) string {
 	return ""
 }
 
-// Columns is how many numbers a round has in the table.
+// Columns returns how many numbers a round has in the table.
 func (t Trend) Columns() int { return len(t.Lifts) + len(t.Lines) }
 
 // Last returns the newest number of a line.

@@ -68,7 +68,7 @@ func jobKey(crowd int, number uint32) string {
 // furtherShard stands between a crowd and the number of a shard other than the first.
 const furtherShard = "shard"
 
-// shardKey is the key of a shard's state and sum. The first has its crowd's own, as the only one has where nothing
+// shardKey returns the key of a shard's state and sum. The first has its crowd's own, as the only one has where nothing
 // is shared.
 func shardKey(crowd, shard int) string {
 	if shard == 0 {
