@@ -41,7 +41,7 @@ var mustHave = map[string]struct {
 	names    string
 }{
 	"density":    {(*density.Question)(nil), "Estimated Parser Summer Describer"},
-	"gradient":   {(*gradient.Question)(nil), "Parser Stateful Stepper Summer Describer"},
+	"gradient":   {(*gradient.Question)(nil), "Comparer Parser Stateful Stepper Summer Describer"},
 	"histogram":  {(*histogram.Question)(nil), "Memoizer Comparer Estimated Parser Stateful Stepper Misser Summer Describer Counter"},
 	"label":      {(*label.Question)(nil), "Parser Stateful Describer"},
 	"latent":     {(*latent.Question)(nil), "Estimated Parser Stateful Describer"},
