@@ -751,14 +751,13 @@ func TestTheBackgroundKeeps(t *testing.T) {
 // What fails in the background is told once, and again when it is another.
 func TestTheBackgroundTellsItsProblems(t *testing.T) {
 	d := newDevice(t, registry(t, 1, series(t, 12, 12, kinds()...)))
-	app, drawn := d.agreed()
+	app, _ := d.agreed()
 	if err := app.Close(); err != nil {
 		t.Fatal(err)
 	}
 	told := make(chan error, 100)
 	app.Problem = func(err error) { told <- err }
-	from, _ := asked("week", 12, drawn.Round)
-	d.at = from.AddDate(0, 0, -2) // set back
+	d.at = starts.AddDate(0, 0, -2) // set back
 	stop, err := app.start(d.options())
 	if err != nil {
 		t.Fatal(err)

@@ -394,6 +394,8 @@ func tabled(t *testing.T) (all []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, text, _ = bytes.Cut(text, []byte("## Codes\n"))
+	text, _, _ = bytes.Cut(text, []byte("\n## "))
 	for line := range strings.Lines(string(text)) {
 		if code, _, is := strings.Cut(strings.TrimPrefix(line, "| `"), "` |"); is && strings.HasPrefix(line, "| `") {
 			all = append(all, code)
