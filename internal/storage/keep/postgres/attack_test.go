@@ -255,6 +255,40 @@ func TestNoDeadlock(t *testing.T) {
 	}
 }
 
+// A process that is stopped in the middle of a write holds up the others for a while, and not until it wakes. What it
+// was writing is not kept.
+func TestAStoppedProcessHoldsUpNobodyForLong(t *testing.T) {
+	s, c := opened(t, Config{})
+	created(t, s, "a")
+	process, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer process.Close()
+	process.(*store).idle = 200 * time.Millisecond
+	stopped, goes := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- found(t, process, "a").Update(t.Context(), func(tx keep.Tx) error {
+			tx.Put(1, "half", []byte("written"))
+			close(stopped)
+			<-goes
+			return nil
+		})
+	}()
+	<-stopped
+	if err := found(t, s, "a").Update(t.Context(), func(tx keep.Tx) error { tx.Put(1, "whole", nil); return nil }); err != nil {
+		t.Errorf("another process waits: %v", err)
+	}
+	close(goes)
+	if err := <-ended; !errors.Is(err, keep.ErrUnavailable) {
+		t.Errorf("the one that was stopped is told %v", err)
+	}
+	if _, there, err := found(t, s, "a").Get(t.Context(), 1, "half"); there || err != nil {
+		t.Errorf("what it was writing is kept: %v", err)
+	}
+}
+
 // What the database has of earlier versions, of later ones, or nothing of ours, is refused by name.
 func TestOtherTablesAreRefused(t *testing.T) {
 	url := postgrestest.Postgres(t)

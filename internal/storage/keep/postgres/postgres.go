@@ -69,7 +69,8 @@ type store struct {
 	config  Config
 	pool    *pgxpool.Pool
 	schema  string
-	process []byte // its row in each table
+	process []byte        // its row in each table
+	idle    time.Duration // how long a transaction may wait for its process
 	writing chan struct{}
 	reading chan struct{}
 
@@ -156,7 +157,7 @@ func connect(ctx context.Context, c Config) (*store, error) {
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.BeforeConnect = watch
 	config.AfterConnect = demand
-	s := &store{config: c, writing: make(chan struct{}, writers), reading: make(chan struct{}, streams), shelves: map[string]*shelf{}, process: drawn(8)}
+	s := &store{config: c, idle: idle, writing: make(chan struct{}, writers), reading: make(chan struct{}, streams), shelves: map[string]*shelf{}, process: drawn(8)}
 	s.open, s.close = context.WithCancel(context.Background())
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, explain(ctx, err)

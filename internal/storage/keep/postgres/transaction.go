@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,6 +11,10 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
+
+// idle is how long a transaction may wait for its process. One that was stopped in the middle of it has locks, which the
+// server then takes from it: the others would wait until it wakes.
+const idle = 30 * time.Second
 
 // transaction is one that writes, on a connection of its own until it has ended. It holds a
 // writer's turn.
@@ -81,7 +86,8 @@ func (tx *transaction) begin(ctx context.Context, locks []lock, more func(*pgx.B
 	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
 	// A commit that is cut short is told by a warning, and by nothing else.
 	b.Queue(`SELECT set_config('client_min_messages', 'warning', true), set_config('statement_timeout', '0', true),
-		set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`)
+		set_config('idle_in_transaction_session_timeout', $1, true),
+		set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`, strconv.FormatInt(tx.s.idle.Milliseconds(), 10))
 	for _, l := range locks {
 		if l.shared {
 			b.Queue("SELECT pg_advisory_xact_lock_shared($1)", l.number)
