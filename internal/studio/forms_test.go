@@ -64,6 +64,7 @@ func TestStringsAreFoundInAColumn(t *testing.T) {
 		c.People, c.Route = 6000, route
 		return c
 	}
+	s.seed = strings.Repeat("5a", 32) // a list has a false string with a probability of up to .05: here always the same
 	for name, c := range map[string]Choice{
 		"as the rows": few("", 0, ""), "as is said": few("a-z", 8, "mix"), "any text": few("", 8, "mix"), "summed": few("a-z", 8, "sum"),
 	} {

@@ -71,16 +71,18 @@ func FuzzOutbox(f *testing.F) {
 		open := func() (*Outbox, error) {
 			return Open(file, folder, slog.New(slog.DiscardHandler), func() time.Time { return time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) })
 		}
-		o, err := open()
-		if err != nil {
-			return
-		}
 		none := func(string) bool { return false } // nothing stands, and nothing is sent
-		if err := o.Step(t.Context(), []trend.Told{told(t, "p", 6000)}, none); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := open(); err != nil {
-			t.Error(err)
-		}
+		costlimit.Heap(t, costlimit.Factor, len(text), func() {
+			o, err := open()
+			if err != nil {
+				return
+			}
+			if err := o.Step(t.Context(), []trend.Told{told(t, "p", 6000)}, none); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := open(); err != nil {
+				t.Error(err)
+			}
+		})
 	})
 }

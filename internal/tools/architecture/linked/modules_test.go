@@ -78,9 +78,9 @@ var heavy = map[string][]string{
 	"rsc.io/qr":                        {"confetti-server"},
 }
 
-// mostBytes are what a program may weigh, stripped, for 64-bit Linux on the common processor. Metrics of every kind, their trends
-// and code in other languages brought .3 MB.
-var mostBytes = map[string]int64{"cmd/confetti": 25.3e6}
+// mostBytes are what a program may weigh, stripped, for 64-bit Linux on the common processor. Metrics of every kind, their trends,
+// code in other languages and learning from private records brought .4 MB.
+var mostBytes = map[string]int64{"cmd/confetti": 25.4e6}
 
 // What a newcomer builds stays small. Its packages are compiled for other tests too, so this only links.
 func TestWhatPeopleRunIsSmall(t *testing.T) {
