@@ -140,6 +140,14 @@ func New(s Shape, seed [32]byte) (*Code, error) {
 	return c, nil
 }
 
+// Symbols returns those of the shape, and counts no characters again.
+func (c *Code) Symbols() int {
+	if c.Alphabet == "" {
+		return c.Shape.Symbols()
+	}
+	return 1 + len(c.runes)
+}
+
 // State names a beginning of strings.
 type State uint64
 

@@ -85,7 +85,8 @@ func (b *beam) walk(left []float32, bucket, width int) []candidate {
 // whether they fill half of the width, or there was no floor.
 func (b *beam) goOn(bucket, at, width int, floor float32) bool {
 	open := math.IsInf(float64(floor), -1)
-	each := float32(-math.Log(float64(b.Symbols())))
+	symbols := b.Symbols()
+	each := float32(-math.Log(float64(symbols)))
 	salt, cells := b.Salt(bucket, at), b.sums[at*b.Hashes*b.Cells:]
 	most := highest(cells[:b.Hashes*b.Cells], b.Cells)
 	said := math.Sqrt(float64((at+1)*b.Hashes) / float64(b.Positions()))
@@ -110,7 +111,7 @@ func (b *beam) goOn(bucket, at, width int, floor float32) bool {
 			row = b.Pair(at, context, 0)
 		}
 		best := (p.sum + most) * per
-		for i := range b.Symbols() {
+		for i := range symbols {
 			symbol, alike, spelt := uint8(i), p.alike+each, p.spelt
 			if known { // the likeliest first
 				symbol = b.likeliest[row+i]
@@ -160,8 +161,10 @@ func (b *beam) read(cells []float32, hash uint64) (sum float32) {
 // fit returns the log of how likely a path is that stands out by z deviations, beside noise alone: of the count that fits it
 // best, and where that stands out too little to pass as a whole of the least that may.
 func fit(z, scant, prior float32) float32 {
-	z0 := max(z, scant)
-	return prior + z0*(z-z0/2)
+	if z < scant {
+		return prior + scant*(z-scant/2)
+	}
+	return prior + z*z/2
 }
 
 // keep leaves the best paths, as many as the width, and returns the fit of the last.
