@@ -14,7 +14,8 @@ import (
 type cli struct {
 	Role string `arg:"" help:"Which of the two aggregators of its plans it is: leader, that devices send to, or helper." enum:"leader,helper"`
 	daemon.Flags
-	Worker bool `help:"Add up shards of plans that have closed, beside the leader of the same configuration, on its PostgreSQL database."`
+	Worker bool   `help:"Add up shards of plans that have closed, beside the leader of the same configuration, on its PostgreSQL database." xor:"as"`
+	Files  string `help:"Count what has closed without a network to the other aggregator, by files in this folder, and end: docs/scale-counting.md." type:"path" placeholder:"DIR" xor:"as"`
 }
 
 // Run runs the program of that name with its arguments, and returns its exit code. connect opens a
@@ -28,6 +29,9 @@ func Run(name string, connect shelves.Connect, args []string, out, err io.Writer
 		}
 		if c.Worker {
 			return c.Start(&aggregated.Worker{Config: config}, out, logs)
+		}
+		if c.Files != "" {
+			return c.Start(&aggregated.Files{Config: config, Folder: c.Files}, out, logs)
 		}
 		return c.Start(&config, out, logs)
 	}, args, out, err)

@@ -54,6 +54,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"helper", "--config", bad, "--check"}, 2, []string{"http.listen", "http.certificate", "keys", "publishers", "database", "pair"}},
 		{[]string{"leader", "--config", bad}, 2, []string{"http.listen"}},
 		{[]string{"helper", "--worker", "--config", bad}, 2, []string{"start more helpers"}},
+		{[]string{"leader", "--files", bad, "--config", bad}, 2, []string{"has its shelves in a folder"}},
+		{[]string{"leader", "--files", bad, "--worker", "--config", bad}, 2, []string{"can't be used together"}},
 	} {
 		var out, err bytes.Buffer
 		if code := Run("confetti-aggregator", nil, c.args, &out, &err); code != c.code {

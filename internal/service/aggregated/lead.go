@@ -160,9 +160,14 @@ func (s *Service) added(ctx context.Context, c *crowd) (b aggregator.Batch, done
 		return b, false, s.worker.deal(ctx, c, left)
 	}
 	for _, shard := range left {
-		if err := s.addShard(ctx, c, shard); err != nil {
-			return b, false, err
+		if one := s.addShard(ctx, c, shard); one != nil && !errors.Is(one, errWaits) {
+			return b, false, one
+		} else if one != nil { // the others can be asked for meanwhile
+			err = one
 		}
+	}
+	if err != nil {
+		return b, false, err
 	}
 	b, err = s.sum(ctx, c)
 	return b, err == nil, err
@@ -194,21 +199,24 @@ func parseSum(text []byte) (b aggregator.Batch, err error) {
 	return b, nil
 }
 
-// addShard adds what is left to be added of a shard.
-func (s *Service) addShard(ctx context.Context, c *crowd, shard int) error {
-	for more := true; more; {
-		var err error
-		if more, err = s.addJob(ctx, c, shard); err != nil {
-			return err
+// addShard adds what is left to be added of a shard. Behind a job whose answer is still to come it only asks.
+func (s *Service) addShard(ctx context.Context, c *crowd, shard int) (waits error) {
+	after := 0
+	for {
+		more, err := s.addJob(ctx, c, shard, after)
+		if errors.Is(err, errWaits) {
+			waits = err
+			after++
+		} else if err != nil || !more {
+			return errors.Join(waits, err)
 		}
 	}
-	return nil
 }
 
 // addJob has one job's reports verified and adds those that are valid; more: there may be
-// others. It does the same again from the same bytes.
-func (s *Service) addJob(ctx context.Context, c *crowd, shard int) (more bool, err error) {
-	number, bodies, err := c.of.kept.Job(ctx, c.number, shard)
+// others. It does the same again from the same bytes. A job after the next is not added.
+func (s *Service) addJob(ctx context.Context, c *crowd, shard, after int) (more bool, err error) {
+	number, bodies, err := c.of.kept.Job(ctx, c.number, shard, after)
 	if err != nil || len(bodies) == 0 {
 		return false, shelves.Answer(err)
 	}
@@ -234,6 +242,9 @@ func (s *Service) addJob(ctx context.Context, c *crowd, shard int) (more bool, e
 		if answer, _, err = s.ask(ctx, c, dap.AggregationPath(c.ID), dap.AggregationType, job.Request.Marshal(), ""); err != nil {
 			return false, err
 		}
+	}
+	if after > 0 {
+		return false, errWaits
 	}
 	if err := s.o.Failpoint("job-verified"); err != nil {
 		return false, err
@@ -372,6 +383,14 @@ func (e *peerError) Error() string {
 // Unwrap returns the cause.
 func (e *peerError) Unwrap() error { return e.cause }
 
+// send has a request travel to the helper and returns the answer.
+func (s *Service) send(c *crowd, r *http.Request) (*http.Response, error) {
+	if s.o.Files != "" {
+		return s.byFile(c, r)
+	}
+	return s.o.Client.Do(r)
+}
+
 // ask makes a request of the helper and returns its answer, and the receipt beside it where
 // one was sent.
 func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, body []byte, receipts string) (answer, receipt []byte, err error) {
@@ -388,7 +407,10 @@ func (s *Service) ask(ctx context.Context, c *crowd, path, mediaType string, bod
 	if receipts != "" {
 		r.Header.Set(handover.ReceiptHeader, receipts)
 	}
-	res, err := s.o.Client.Do(r)
+	res, err := s.send(c, r)
+	if errors.Is(err, errWaits) {
+		return nil, nil, err
+	}
 	if err != nil {
 		return wrong(err)
 	}

@@ -46,6 +46,7 @@ type Options struct {
 	Disk       *atomicfile.Disk  // of the store's folder; nil: it lies elsewhere
 	Lease      time.Duration     // for which a shard is added up by one process alone, where others have Store too; 0: none has
 	Shard      int               // reports of a leader's shard, at most; 0: 4,096
+	Files      string            // the folder by which the aggregators reach each other; "": by a network
 	Publishers *serve.Publishers // whose plans are served
 	Pair       aggregator.Pair   // the secret that both aggregators have
 

@@ -155,6 +155,42 @@ func (b *beside) work(ctx context.Context) error {
 	return errors.Join(b.all(ctx), b.Step(ctx), b.all(ctx), b.Step(ctx))
 }
 
+// answered has devices send honest reports and one lie, and the plan close. It returns what was sent.
+func (w *world) answered() (reports []dap.Report) {
+	w.t.Helper()
+	for _, cell := range said {
+		reports = append(reports, w.report(cell))
+	}
+	reports = append(reports, w.lie())
+	for d, r := range reports {
+		if status := w.upload(d, r); status != http.StatusOK {
+			w.t.Fatal(status)
+		}
+	}
+	w.close()
+	return reports
+}
+
+// alone returns what each aggregator adds up of reports in one process, in one go.
+func (w *world) alone(reports []dap.Report) (leaders, helpers aggregator.Batch) {
+	w.t.Helper()
+	c := found(w.nodes[dap.Leader].service, w.plan.Hash()).crowds[0]
+	job := c.leader.Begin(c.batch(), reports)
+	verified := found(w.nodes[dap.Helper].service, w.plan.Hash()).crowds[0].helper.Verify(job.Request)
+	answers := make([]dap.VerifyResp, len(verified))
+	for i, v := range verified {
+		if answers[i] = v.VerifyResp; v.Message == nil {
+			helpers.Refused++
+		} else if err := helpers.Add(v.ID, v.Share); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err := c.leader.Finish(job, dap.MarshalAggregationResp(answers), &leaders); err != nil {
+		w.t.Fatal(err)
+	}
+	return leaders, helpers
+}
+
 // What shards add up to, whoever adds them and in whatever order, is to the last bit what one process adds up in one go, at
 // both aggregators; and so is what leaves, by the same draws.
 func TestShardsAddUpToWhatOneProcessDoes(t *testing.T) {
@@ -162,32 +198,7 @@ func TestShardsAddUpToWhatOneProcessDoes(t *testing.T) {
 		w := newWorld(t, func(p *plan.Plan) {
 			p.Route.Sum.Noise, p.Route.Sum.Law, p.Route.Sum.Decay = plan.NoiseAggregators, plan.LawLaplace, 0.5
 		})
-		var reports []dap.Report
-		for d, cell := range said {
-			reports = append(reports, w.report(cell))
-			if status := w.upload(d, reports[d]); status != http.StatusOK {
-				t.Fatal(status)
-			}
-		}
-		reports = append(reports, w.lie())
-		w.upload(11, reports[len(said)])
-		w.close()
-		c := found(w.nodes[dap.Leader].service, w.plan.Hash()).crowds[0]
-		helper := found(w.nodes[dap.Helper].service, w.plan.Hash()).crowds[0]
-		var wantLeader, wantHelper aggregator.Batch
-		job := c.leader.Begin(c.batch(), reports)
-		verified := helper.helper.Verify(job.Request)
-		answers := make([]dap.VerifyResp, len(verified))
-		for i, v := range verified {
-			if answers[i] = v.VerifyResp; v.Message == nil {
-				wantHelper.Refused++
-			} else if err := wantHelper.Add(v.ID, v.Share); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := c.leader.Finish(job, dap.MarshalAggregationResp(answers), &wantLeader); err != nil {
-			t.Fatal(err)
-		}
+		wantLeader, wantHelper := w.alone(w.answered())
 
 		workers := []*beside{w.beside(dap.Leader, ""), w.beside(dap.Leader, ""), w.beside(dap.Leader, "")}
 		if err := workers[0].Step(t.Context()); err != nil { // which deals

@@ -116,7 +116,7 @@ func (w *worker) job(ctx context.Context, c *crowd, shard int) (more bool, err e
 	if err := w.s.plans.Suspended(c.of.hash); err != nil {
 		return false, err
 	}
-	return w.s.addJob(ctx, c, shard)
+	return w.s.addJob(ctx, c, shard, 0)
 }
 
 // run takes shards until the context ends.

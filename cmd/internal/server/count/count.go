@@ -82,7 +82,7 @@ func (c Command) Run(std terminal.Streams) error {
 		return err
 	}
 	if p.Route.Sum != nil {
-		return fmt.Errorf("%s: its answers are summed by two aggregators: there are no parts to count", c.Plan)
+		return fmt.Errorf("%s: its answers are summed by two aggregators, and no part can be counted by one alone: confetti serve leader --files and serve helper --files count them off-line", c.Plan)
 	}
 	var table parts.Table
 	if c.Merge != "" {

@@ -111,7 +111,21 @@ func (c serveLog) Run(std terminal.Streams) error { return c.run(std, theLog()) 
 
 type serveLeader struct {
 	configFlags
-	Worker bool `help:"Add up shards of plans that have closed, beside the leader of the same configuration."`
+	byFiles
+	Worker bool `help:"Add up shards of plans that have closed, beside the leader of the same configuration." xor:"as"`
+}
+
+// byFiles is the flag of aggregators without a network between them.
+type byFiles struct {
+	Files string `help:"Count what has closed without a network to the other aggregator, by files in this folder, and end: docs/scale-counting.md." type:"path" placeholder:"DIR" xor:"as"`
+}
+
+// aggregator returns the service of a role.
+func (f byFiles) aggregator(role dap.Role) daemon.Service {
+	if f.Files != "" {
+		return &aggregated.Files{Config: *aggregator(role), Folder: f.Files}
+	}
+	return aggregator(role)
 }
 
 func (serveLeader) Help() string {
@@ -122,17 +136,20 @@ func (c serveLeader) Run(std terminal.Streams) error {
 	if c.Worker {
 		return c.run(std, &aggregated.Worker{Config: *aggregator(dap.Leader)})
 	}
-	return c.run(std, aggregator(dap.Leader))
+	return c.run(std, c.aggregator(dap.Leader))
 }
 
-type serveHelper struct{ configFlags }
+type serveHelper struct {
+	configFlags
+	byFiles
+}
 
 func (serveHelper) Help() string {
 	return "Example:\n  confetti-server serve helper --config helper.toml --check"
 }
 
 func (c serveHelper) Run(std terminal.Streams) error {
-	return c.run(std, aggregator(dap.Helper))
+	return c.run(std, c.aggregator(dap.Helper))
 }
 
 // shuffler returns one whose shelves may lie in PostgreSQL.

@@ -115,9 +115,9 @@ func (p *Plan) Shards(ctx context.Context, crowd int, c Cut) (left []int, err er
 	return left, err
 }
 
-// Job returns the reports of a shard that are to be added next, in the order of their names, and their number. Asked
-// again before Add, they are the same. None are left where there are none.
-func (p *Plan) Job(ctx context.Context, crowd, shard int) (number uint32, bodies [][]byte, err error) {
+// Job returns the reports of a shard that are to be added next, or so many jobs after the next, in the order of their names,
+// and the job's number. Asked again before Add, they are the same. None are left where there are none.
+func (p *Plan) Job(ctx context.Context, crowd, shard, after int) (number uint32, bodies [][]byte, err error) {
 	if p.reports == nil {
 		return 0, nil, fmt.Errorf("%w: there are no reports", keep.ErrDamaged)
 	}
@@ -125,10 +125,11 @@ func (p *Plan) Job(ctx context.Context, crowd, shard int) (number uint32, bodies
 	if err == nil && !cut {
 		err = fmt.Errorf("%w: a shard is missing", keep.ErrDamaged)
 	}
-	if err != nil || is.next == is.end {
+	if err != nil || int(is.end-is.next) <= after {
 		return 0, nil, err
 	}
-	names, there, err := p.reports.Get(ctx, jobsTable, jobKey(crowd, is.next))
+	number = is.next + uint32(after)
+	names, there, err := p.reports.Get(ctx, jobsTable, jobKey(crowd, number))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -145,7 +146,7 @@ func (p *Plan) Job(ctx context.Context, crowd, shard int) (number uint32, bodies
 		}
 		bodies = append(bodies, body)
 	}
-	return is.next, bodies, nil
+	return number, bodies, nil
 }
 
 // missing returns the error of a job, or a report of one, that is not there.

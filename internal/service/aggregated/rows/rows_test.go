@@ -148,7 +148,7 @@ func TestEveryReportIsInOneJob(t *testing.T) {
 					break
 				}
 				shard := left[r.IntN(len(left))]
-				number, bodies, err := p.Job(t.Context(), crowd, shard)
+				number, bodies, err := p.Job(t.Context(), crowd, shard, 0)
 				if err != nil || len(bodies) == 0 {
 					t.Fatal(len(bodies), err)
 				}
@@ -158,7 +158,7 @@ func TestEveryReportIsInOneJob(t *testing.T) {
 					if p, err = s.Plan(t.Context(), "plan"); err != nil {
 						t.Fatal(err)
 					}
-					if again, same, err := p.Job(t.Context(), crowd, shard); again != number || err != nil || !slices.EqualFunc(same, bodies, bytes.Equal) {
+					if again, same, err := p.Job(t.Context(), crowd, shard, 0); again != number || err != nil || !slices.EqualFunc(same, bodies, bytes.Equal) {
 						t.Errorf("job %d is another one: %v", number, err)
 					}
 				}
@@ -216,7 +216,7 @@ func TestJobsOfAnEarlierVersionGoOn(t *testing.T) {
 	if sum, err := p.Sum(t.Context(), 0, 0); string(sum) != "of the first" || err != nil {
 		t.Errorf("its sum is %q: %v", sum, err)
 	}
-	if number, bodies, err := p.Job(t.Context(), 0, 0); number != 1 || len(bodies) != 2 || err != nil {
+	if number, bodies, err := p.Job(t.Context(), 0, 0, 0); number != 1 || len(bodies) != 2 || err != nil {
 		t.Errorf("job %d has %d reports: %v", number, len(bodies), err)
 	}
 	if err := p.Add(t.Context(), 0, 0, 1, []byte("of both")); err != nil {
