@@ -9,7 +9,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/question/gradient"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
-	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/protocol"
 )
 
@@ -49,32 +48,25 @@ const (
 	asked = 2000
 )
 
-// toward returns where liars pull the model, in the length that gradients are clipped to: against what the others say, or to
-// each class's next one.
+// toward returns where liars pull the model, in the length that gradients are clipped to, as the cell's Lie says.
 func (s *study) toward(q *gradient.Question, honest []question.Value, crowd tally.Crowd) (sum []float64, err error) {
-	if s.Lie == experiments.Lies[0] {
-		if sum, err = q.Mean(crowd); err != nil {
-			return nil, err
-		}
-		for i := range sum {
-			sum[i] = -sum[i]
-		}
-	} else {
-		for _, v := range honest[:min(asked, len(honest))] {
-			l := v.(gradient.Labelled)
-			l.Class = (l.Class + 1) % len(s.classes)
-			symbol, err := q.Encode(l)
-			if err != nil {
+	switch s.Lie {
+	case "against", "back":
+		if s.first == nil || s.Lie == "against" {
+			if s.first, err = q.Mean(crowd); err != nil {
 				return nil, err
 			}
-			g := gradient.Told(symbol)
-			if sum == nil {
-				sum = make([]float64, len(g))
-			}
-			for i, x := range g {
-				sum[i] += x
-			}
 		}
+		for _, x := range s.first {
+			sum = append(sum, -x)
+		}
+	case "next":
+		sum, err = s.ofClasses(q, honest, func(class int) int { return (class + 1) % len(s.classes) })
+	case "one":
+		sum, err = s.ofClasses(q, honest, func(int) int { return 0 })
+	}
+	if err != nil {
+		return nil, err
 	}
 	squares := 0.0
 	for _, x := range sum {
@@ -82,6 +74,23 @@ func (s *study) toward(q *gradient.Question, honest []question.Value, crowd tall
 	}
 	for i := range sum {
 		sum[i] *= s.Clip / math.Sqrt(squares) * (1 - 1e-6)
+	}
+	return sum, nil
+}
+
+// ofClasses returns the sum of what honest devices would say if their examples were of other classes.
+func (s *study) ofClasses(q *gradient.Question, honest []question.Value, other func(class int) int) ([]float64, error) {
+	sum := make([]float64, q.Params())
+	for _, v := range honest[:min(asked, len(honest))] {
+		l := v.(gradient.Labelled)
+		l.Class = other(l.Class)
+		symbol, err := q.Encode(l)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range gradient.Told(symbol) {
+			sum[i] += x
+		}
 	}
 	return sum, nil
 }

@@ -90,6 +90,7 @@ type study struct {
 	answers int       // rounds of one respondent, at most
 	order   []int     // of respondents, by which they are dealt into rounds
 	curator float64   // its noise, in lengths of a gradient; 0: not looked for yet
+	first   []float64 // mean that liars pull against; nil: not known yet
 	out     Result
 }
 
@@ -159,7 +160,7 @@ func (s *study) promise(proto *protocol.Protocol) error {
 	if err != nil {
 		return err
 	}
-	s.out.Epsilon, s.out.Round, s.out.Adjacency, s.out.Trust, s.out.Method = &all.Epsilon, &promise.Shuffled.Epsilon, string(all.Adjacency), all.Trust, all.Method
+	s.out.Epsilon, s.out.Round, s.out.Adjacency, s.out.Trust, s.out.Method = &all.Epsilon, &promise.Shuffled.Epsilon, string(all.Adjacency), protocol.Trust(s.plan), all.Method
 	if local := promise.Statements[0].Guarantee.Epsilon; !math.IsInf(local, 1) {
 		total := local * float64(s.answers)
 		s.out.Local, s.out.LocalTotal = &local, &total

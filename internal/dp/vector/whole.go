@@ -81,11 +81,11 @@ func (w *Whole) Round(r *rand.Rand, v []float32, out []uint64) {
 		w.u.apply(v, s.held, s.rotated)
 	}
 	for range tries {
-		if w.round(s.rotated, out, func(x float64) float64 { return math.Floor(x + r.Float64()) }) {
+		if w.round(r, s.rotated, out) {
 			return
 		}
 	}
-	if w.round(s.rotated, out, math.Trunc) {
+	if w.truncate(s.rotated, out) {
 		return
 	}
 	for i := range out {
@@ -93,11 +93,22 @@ func (w *Whole) Round(r *rand.Rand, v []float32, out []uint64) {
 	}
 }
 
-// round reports whether what it wrote is short enough.
-func (w *Whole) round(rotated []float32, out []uint64, by func(float64) float64) bool {
+// round writes numbers rounded by coins, and reports whether they are short enough.
+func (w *Whole) round(r *rand.Rand, rotated []float32, out []uint64) bool {
+	squares, most := 0, w.steps
+	for i, x := range rotated {
+		n := max(-most, min(most, int(math.Floor(float64(x)+r.Float64()))))
+		squares += n * n
+		out[i] = uint64(n + most)
+	}
+	return squares <= w.Square()
+}
+
+// truncate rounds toward zero, and reports the same.
+func (w *Whole) truncate(rotated []float32, out []uint64) bool {
 	squares := 0
 	for i, x := range rotated {
-		n := int(max(-float64(w.steps), min(float64(w.steps), by(float64(x)))))
+		n := max(-w.steps, min(w.steps, int(x)))
 		squares += n * n
 		out[i] = uint64(n + w.steps)
 	}

@@ -4,18 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 
 	"github.com/confetti-dp/confetti/internal/dp/tally"
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/gradient"
 	"github.com/confetti-dp/confetti/plan"
 )
-
-// gradientPart is how many devices share a stream of randomness: changing it changes what a
-// seed gives.
-const gradientPart = 100
 
 // drawGradient lets every device report: no shorter law of so many directions is known. Aggregators of whole gradients add
 // their noise.
@@ -28,41 +22,22 @@ func drawGradient(p plan.Plan, q *gradient.Question, values Values, stream Strea
 		return []tally.Crowd{{}}, nil
 	}
 	crowd := tally.Crowd{Tally: q.NewTally(), Respondents: len(counted), Smallest: smallest}
-	parts := make(chan int)
-	var mu sync.Mutex // guards what follows, and the crowd
+	parts := make([]map[int]*question.OutOfDomainError, (len(counted)+part-1)/part)
+	err := inParts(counted, crowd.Tally, func(at int, who []int) (own tally.Tally, err error) {
+		own, parts[at], err = reported(q, values, who, stream(forReports, uint64(at)))
+		return own, err
+	}, progress)
+	if sums, ok := crowd.Tally.(*tally.Sums); ok && err == nil {
+		err = addNoise(sums.N, p, stream)
+	}
+	if err != nil {
+		return nil, err
+	}
 	var unfit unfits
-	var failed error
-	done := 0
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for part := range parts {
-				who := counted[part*gradientPart : min(len(counted), (part+1)*gradientPart)]
-				own, bad, err := reported(q, values, who, stream(forReports, uint64(part)))
-				mu.Lock()
-				if err == nil {
-					err = crowd.Tally.Merge(own)
-				}
-				for i, e := range bad {
-					unfit.add(who[i], e)
-				}
-				failed = cmp.Or(failed, err)
-				done += len(who)
-				progress(done)
-				mu.Unlock()
-			}
-		})
-	}
-	for part := 0; part*gradientPart < len(counted); part++ {
-		parts <- part
-	}
-	close(parts)
-	workers.Wait()
-	if sums, ok := crowd.Tally.(*tally.Sums); ok && failed == nil {
-		failed = addNoise(sums.N, p, stream)
-	}
-	if failed != nil {
-		return nil, failed
+	for at, bad := range parts {
+		for i, e := range bad {
+			unfit.add(counted[at*part+i], e)
+		}
 	}
 	return []tally.Crowd{crowd}, unfit.err()
 }

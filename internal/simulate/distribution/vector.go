@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/question/vector"
 )
 
-// drawVector draws every bit of every device, and makes no message of it.
+// drawVector draws every bit of every device, or every number, and makes no message of it.
 func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, progress func(done int)) ([]tally.Crowd, error) {
 	const forInstances, forBits = 0, 1
 	values, ok := who.(Values)
@@ -35,17 +35,21 @@ func drawVector(p plan.Plan, q *vector.Question, who Population, stream Stream, 
 	case len(counted) == 0:
 	case q.Proved():
 		t := q.NewTally().(*tally.Sums)
-		v, bits := make([]float32, q.Coordinates()), stream(forBits)
-		for done, at := range counted {
-			q.Vector(records[at], v)
-			_, whole, err := q.Measure(bits, v, nil)
-			if err != nil {
-				return nil, err
+		if err := inParts(counted, t, func(at int, who []int) (tally.Tally, error) {
+			own, v, coins := q.NewTally().(*tally.Sums), make([]float32, q.Coordinates()), stream(forBits, uint64(at))
+			for _, i := range who {
+				q.Vector(records[i], v)
+				_, whole, err := q.Measure(coins, v, nil)
+				if err != nil {
+					return nil, err
+				}
+				for k, x := range whole {
+					own.N[k] += int64(x)
+				}
 			}
-			for i, x := range whole {
-				t.N[i] += int64(x)
-			}
-			progress(done)
+			return own, nil
+		}, progress); err != nil {
+			return nil, err
 		}
 		if err := addNoise(t.N, p, stream); err != nil {
 			return nil, err

@@ -26,7 +26,7 @@ type experimentSGD struct {
 	Bits          int     `help:"Of a vector: rows that a device answers in a round, on average; 0: one for each number."`
 	flags.Route
 	Liars      float64 `help:"Of vectors, the share of respondents who lie as far as nobody finds." placeholder:"SHARE"`
-	Lie        string  `help:"Where they pull: against what the others say, or to each class's next one." placeholder:"against|next"`
+	Lie        string  `help:"Where they pull: against what the others say, or back from what these said in the first round; to each class's next one, or all to one class." placeholder:"against|back|next|one"`
 	Examples   int     `help:"Examples of a round, which stand for all its respondents: their directions are drawn by the normal limit of their sum; 0: one for each."`
 	Population int     `help:"Respondents that all examples stand for; 0: one each."`
 	Directions int     `help:"Public directions that a linear model of images has; 0: 351."`
