@@ -7,15 +7,15 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
-// Box is a Gaussian privacy filter: whoever answers plan after plan, each chosen
-// after everything that was seen of the earlier ones, and answers only while the
-// squares of their shifts sum to at most the square of Shift and their tails to at
-// most Tail, keeps (Epsilon, Delta) for everything together, with
+// Box is a Gaussian privacy filter. A device answers plan after plan, each chosen after
+// everything that was seen of the earlier ones, while the squares of their shifts sum to
+// at most the square of Shift, and their tails to at most Tail. All answers together then
+// keep (Epsilon, Delta), with
 //
 //	Delta = Tail + K(Epsilon),  K the hockey stick of normals that are Shift apart
 //
-// (docs/accounting-filters.md). Both sides are fixed beforehand. An epsilon that is
-// computed from what happens to be spent when one looks is no guarantee.
+// (docs/accounting-filters.md). Both sides are fixed beforehand: an epsilon computed
+// afterwards from the amount spent is no guarantee.
 type Box struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
@@ -162,17 +162,20 @@ func (f Filter) More(most int, like Spending, plans ...Spending) (n int) {
 	return n
 }
 
-// least is the delta at which costs are stated together, where the sum of all deltas is far below it; noted is the part by which
-// an epsilon must be lower for it.
-const least, noted = 1e-6, 1e-3
+const (
+	leastDelta = 1e-6 // at which With tries the filter, or at 20 times the sum of deltas where that is more
+	worthwhile = 1e-3 // share of the summed epsilon that the filter must save
+)
 
-// With returns what several plans cost a person: their sums, or what a device's own filter proves where that is less.
+// With returns the epsilon and delta that several plans cost a person together: the sums, or the least epsilon whose
+// filter admits all of them, at a delta that is then larger. It holds of plans that are all fixed beforehand; of plans
+// chosen after what came of the earlier ones the sums alone hold.
 func (s Spending) With(others ...Spending) (epsilon, delta float64) {
 	spends := append([]Spending{s}, others...)
 	for _, s := range spends {
 		epsilon, delta = epsilon+s.Epsilon, delta+s.Delta
 	}
-	at := max(least, 20*delta)
+	at := max(leastDelta, 20*delta)
 	admits := func(epsilon float64) bool {
 		f, err := NewFilter(epsilon, at)
 		return err == nil && f.Admits(spends...)
@@ -188,7 +191,7 @@ func (s Spending) With(others ...Spending) (epsilon, delta float64) {
 			low = middle
 		}
 	}
-	if high < epsilon*(1-noted) {
+	if high < epsilon*(1-worthwhile) {
 		return high, at
 	}
 	return epsilon, delta

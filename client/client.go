@@ -19,8 +19,8 @@
 // What the device keeps is in one Store, a folder natively: the ledger of what was spent and said (ReadLedger;
 // "confetti ledger show" prints it), and the spool of what has not been sent yet. The order is: the report
 // is drawn, written into the ledger, which spends for it, sealed, spooled, sent. A crash anywhere leaves either
-// nothing spent and nothing said, or one report that is sent to the end, always the same one. A report that cannot
-// be sent now, or whose random delay is not over, waits (WaitingError) and goes with a later Report or Deliver of
+// nothing spent and nothing said, or one report that is sent to the end, always the same one. A report waits
+// (WaitingError) while it cannot be sent, or its random delay is not over. It goes with a later Report or Deliver of
 // the same plan, until it expires.
 //
 // Pipeline is encode to seal alone, without a device's conscience, for simulations.
@@ -201,7 +201,7 @@ func (c *Client) Report(ctx context.Context, v question.Value) error {
 	return errors.Join(unfit, err)
 }
 
-// OutOfDomainError reports a value outside the plan's domain; the value that the plan names was said in its place.
+// OutOfDomainError reports a value outside the plan's domain. The device said the value that the plan names in its place.
 type OutOfDomainError = question.OutOfDomainError
 
 // Unfit returns why the plan has no room for the value of the last Answer, a

@@ -14,7 +14,7 @@ type Options struct {
 	Store      Store                  // where the ledger is and what waits: native.Folder natively
 	Transport  Transport              // what carries requests: native.Transport natively, which may show a certificate
 	Policy     func() (Policy, error) // the administrator's, asked for before each answer and each sending: policy.File natively; nil: none
-	Operators  Operators              // whom the respondent trusts to mix or to add; the zero value: all that the policy allows, alike
+	Operators  Operators              // the respondent's choice of operators; the zero value: all that the policy allows, alike
 	Caps       Caps                   // the zero value stands for DefaultCaps
 
 	// State is the public state that the plan names (FetchState); nil where it names none.

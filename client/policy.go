@@ -24,7 +24,7 @@ var (
 	ErrClosed     = errors.New("client: refused: the collection is over: ask for the address of the next one")
 )
 
-// notAllowed is the code of a plan that the policy, or the respondent by whom they trust, leaves no way for.
+// notAllowed names the code of a plan for which the policy, or the respondent's trust, leaves no route.
 const notAllowed = "not-allowed"
 
 // Policy is what the administrator of a device allows, whatever its user agreed
@@ -33,20 +33,19 @@ const notAllowed = "not-allowed"
 type Policy struct {
 	Off        bool
 	Publishers struct{ Allow, Deny []string } // public keys; an empty Allow lets all but Deny pass
-	Operators  Operators                      // beside the respondent's own: both must hold
+	Operators  Operators                      // hold beside the respondent's own
 	Caps       *Caps                          // beside the program's own: both must hold
 }
 
-// Operators are names of those that an instance, or the pair of aggregators, is chosen by. The zero
-// Operators choose all alike. Which instance an answer went through is public: the choice must not
-// depend on the answer.
+// Operators chooses an instance, or the pair of aggregators, by the names of their operators. The zero
+// value treats all alike. The chosen instance is public: the choice must not depend on the answer.
 type Operators struct {
-	Deny   []string `json:"deny,omitempty"`   // nothing goes through an instance that one of them has a hop in
-	Trust  []string `json:"trust,omitempty"`  // an answer goes only through an instance that one of them has a hop in; empty: through any
-	Prefer []string `json:"prefer,omitempty"` // of the instances that are left, those that one of them has a hop in, if there are any
+	Deny   []string `json:"deny,omitempty"`   // leaves out each instance with a hop of one of them
+	Trust  []string `json:"trust,omitempty"`  // leaves only instances with a hop of one of them; empty: leaves all
+	Prefer []string `json:"prefer,omitempty"` // takes those with a hop of one of them, if any are left
 }
 
-// allow returns those of the instances that nobody denied has a hop in, and somebody trusted.
+// allow returns the instances without a denied operator that have a trusted one.
 func (o Operators) allow(ways [][]plan.Party, instances []int) (left []int) {
 	for _, i := range instances {
 		if !among(ways[i], o.Deny) && (len(o.Trust) == 0 || among(ways[i], o.Trust)) {
@@ -56,7 +55,7 @@ func (o Operators) allow(ways [][]plan.Party, instances []int) (left []int) {
 	return left
 }
 
-// prefer returns those of the instances that somebody preferred has a hop in, or all.
+// prefer returns the instances that have a preferred operator, or all if none has.
 func (o Operators) prefer(ways [][]plan.Party, instances []int) (left []int) {
 	for _, i := range instances {
 		if among(ways[i], o.Prefer) {
@@ -87,8 +86,7 @@ func (c Caps) Validate() error {
 	return nil
 }
 
-// permits says why the administrator, or the respondent by what they trust, does not allow a plan,
-// and which instances are left.
+// permits returns the instances that the administrator and the respondent leave to a plan, or why they leave none.
 func (p Policy) permits(signed plan.Signed, respondent Operators) (instances []int, err error) {
 	if p.Off {
 		return nil, ErrOff

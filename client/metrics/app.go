@@ -17,8 +17,8 @@ import (
 type App struct {
 	Registry   []byte   // as confetti metrics sign wrote it
 	Publishers []string // who must have signed it, and its studies
-	// Problem is told by Start what could not be done, such as a clock that was set back, once until it is another. It
-	// is tried again. nil: nobody is told.
+	// Problem is called by the steps that Start takes in the background, once for each failure that differs from the
+	// last, such as a clock that was set back. The step is tried again. nil: failures are dropped.
 	Problem func(error)
 	// Aside says that calls are written down beside the state where this package is not loaded, as in a page. Step takes
 	// them, and says in the state what may be written until the next one.

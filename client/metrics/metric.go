@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Metric is one thing that an app may be asked.
+// Metric describes one thing that an app counts: its domain, how often it is asked for, why, and until when.
 type Metric struct {
 	Name   string    `json:"name"`
 	Kind   string    `json:"kind"`             // one of ofKind
@@ -26,15 +26,15 @@ type Metric struct {
 	// Of a string: its characters (none: any text, in bytes of UTF-8), and how many it has at most.
 	Alphabet string `json:"alphabet,omitempty"`
 	Longest  int    `json:"longest,omitempty"`
-	// Of a sequence: what happens in this order, within how long of the first, and from when on the others count:
-	// "7d" or "12h" after the first.
+	// Of a sequence: its steps in order, the time from the first within which they count, and the time from the first
+	// before which they do not: "7d" or "12h".
 	Steps  []string `json:"steps,omitempty"`
 	Within string   `json:"within,omitempty"`
 	After  string   `json:"after,omitempty"`
 	// Of a table: two other metrics of the same period, without their reason, owner and end, and with edges of its own.
 	Of []Metric `json:"of,omitempty"`
-	// Of an experiment: the device draws one of the arms. Of the outcomes in a period the one listed last counts; the
-	// first is that of a device on which none happened.
+	// Of an experiment: the device draws one of the arms. Of the outcomes in a period the one listed last counts. The
+	// first stands for a device on which no other happened.
 	Arms     []string `json:"arms,omitempty"`
 	Outcomes []string `json:"outcomes,omitempty"`
 	Every    string   `json:"every,omitempty"` // "day", "week", "month"
@@ -47,10 +47,10 @@ type Metric struct {
 var ofKind = []string{"counter", "category", "number", "set", "string", "sequence", "table", "experiment"}
 
 const (
-	// unset is what a device says that did not count for the whole period.
+	// unset stands for a device that did not count for the whole period.
 	unset = "unset"
 
-	// none is what a device says on which a sequence did not begin, or that is in no arm of an experiment.
+	// none stands for a device on which a sequence did not begin, or that is in no arm of an experiment.
 	none = "none"
 
 	// other stands in the store for a value that the metric does not list.
@@ -121,8 +121,8 @@ func (m Metric) Ended(at time.Time) bool {
 	return err != nil || !at.Before(last)
 }
 
-// Alone reports whether the metric is a plan by itself: a set beside others would make all of them cost more, and
-// strings are found in a way of their own.
+// Alone reports whether the metric needs a plan of its own. A set beside other metrics would raise the cost of all,
+// and strings have their own kind of question.
 func (m Metric) Alone() bool { return m.Kind == "set" || m.Kind == "string" }
 
 // Cells returns the words for what a device may say, as a release has them.
@@ -146,7 +146,7 @@ func (m Metric) Cells() []string {
 	return append(cells, unset)
 }
 
-// cell returns the words for the cell of a number: from one edge to the next.
+// cell returns the words for a cell of a number, from one edge to the next.
 func (m Metric) cell(i int) string {
 	text := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 	if m.Kind == "counter" {

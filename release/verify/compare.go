@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -229,12 +230,12 @@ func vouched(batches []relay.Vouched, by string) string {
 		unsigned += b.Unsigned
 		hops += b.Hops
 	}
-	text := fmt.Sprintf("%s by %s of %s, each following the one before it", count(len(batches), "batch, signed for", "batches, signed for"), count(hops-unsigned, "receipt", "receipts"), by)
+	text := fmt.Sprintf("%s by %s of %s, each following the one before it", numerals.Count(len(batches), "batch, signed for", "batches, signed for"), numerals.Count(hops-unsigned, "receipt", "receipts"), by)
 	if unsigned > 0 {
-		text += fmt.Sprintf("; %s not signed, since the plan names no key", count(unsigned, "other is", "others are"))
+		text += fmt.Sprintf("; %s not signed, since the plan names no key", numerals.Count(unsigned, "other is", "others are"))
 	}
 	if lost > 0 {
-		text += fmt.Sprintf("; %s on the way or did not open", count(lost, "envelope was dropped", "envelopes were dropped"))
+		text += fmt.Sprintf("; %s on the way or did not open", numerals.Count(lost, "envelope was dropped", "envelopes were dropped"))
 	}
 	return text
 }
@@ -247,12 +248,4 @@ func claimed(r release.Release, most int, by string) error {
 		}
 	}
 	return nil
-}
-
-// count says how many there are.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/audit/report"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/question"
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -272,7 +273,7 @@ func (c *checks) received() {
 		respondents += b.Respondents
 	}
 	respondents /= c.signed.Plan.Contributions()
-	c.found("kept", c.protocol.CheckBatch(smallest), "the promise holds for the smallest batch, of which %s opened", count(smallest, "whole contribution", "whole contributions"))
+	c.found("kept", c.protocol.CheckBatch(smallest), "the promise holds for the smallest batch, of which %s opened", numerals.Count(smallest, "whole contribution", "whole contributions"))
 	c.found("crowds", c.crowds(batches, receipts.Batches), "the release has the smallest batch of each crowd, and what was dropped, as the receipts have them")
 	counted := make([]int, c.signed.Plan.Crowds())
 	for _, b := range batches {

@@ -89,3 +89,11 @@ func Between(low, high float64) (from, to string) {
 	}
 	return Digits(low, (high-low)/4), Digits(high, (high-low)/4)
 }
+
+// Count prints how many of something there are, with the noun that goes with the number.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

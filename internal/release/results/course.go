@@ -221,7 +221,7 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 		return w.windows(s, of, missing)
 	}
 	text := fmt.Sprintf("Each person counts for at most %s in all %d rounds, and all rounds together cost what one answer is charged. Intervals of running totals hold for all %d rounds%s at once, in this release and in every other of the study, with probability %s, and those of single rounds do.%s",
-		times(of.Events), of.Rounds, of.Rounds, w.ofCells(), sure, missing)
+		numerals.Count(of.Events, "event", "events"), of.Rounds, of.Rounds, w.ofCells(), sure, missing)
 	if of.Turns {
 		text += " Each person says in turn that it has begun and that it has ended, so that the difference counts of whom it holds; whoever has no event left is counted as the last one said."
 	}
@@ -270,13 +270,6 @@ func roundsNamed(rounds []float64) string {
 		return fmt.Sprintf("Rounds %s and %d more", strings.Join(all, ", "), len(rounds)-most)
 	}
 	return "Rounds " + strings.Join(all, ", ")
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "1 event"
-	}
-	return fmt.Sprintf("%d events", n)
 }
 
 // answer says how often a thing happened, of a study that counts events.

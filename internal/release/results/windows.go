@@ -69,12 +69,12 @@ func (w histogramWords) windows(s release.Section, of plan.Correlated, missing s
 	keys := among([]string{name})
 	beyond := ""
 	if of.Events < of.Rounds {
-		beyond = fmt.Sprintf(" Who did more in all counts for too little after %s, and never for too much.", times(of.Events))
+		beyond = fmt.Sprintf(" Who did more in all counts for too little after %s, and never for too much.", numerals.Count(of.Events, "event", "events"))
 	}
 	return said{
 		title: w.title(place{}) + ", in any rounds",
 		text: fmt.Sprintf("A window is rounds that follow each other, from any first to any last one. Who was there in several of its rounds counts once in it. All windows together cost what one answer is charged, and each person counts for at most %s.%s Intervals of all %d windows hold at once, in this release and in every other of the study, with probability %s.%s",
-			times(of.Events), beyond, of.Rounds*(of.Rounds+1)/2, sure, missing),
+			numerals.Count(of.Events, "event", "events"), beyond, of.Rounds*(of.Rounds+1)/2, sure, missing),
 		tables: map[string]sheetWords{"rounds": {
 			title: "The newest rounds of “%s”", of: keys,
 			columns: []column{

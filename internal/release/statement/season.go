@@ -3,25 +3,27 @@ package statement
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Kept is what rounds of a study promise a person, for a page of many: in statements, and in sentences of a round, of its
-// season, and of the year so far.
+// Kept says what rounds of a study promise a person, for a page of many rounds: in statements, and in sentences about a
+// round, its season, and the year so far.
 type Kept struct {
 	Statements []account.Statement
 	Says       []string
 	Trial      bool // one operator has every key
 }
 
-// Cap is the epsilon that a device spends at most in so many days, unless its owner says otherwise (client.DefaultCaps).
-const Cap, CapDays = account.Meaningless, 30
+// Cap and CapDelta bound what a device spends in CapDays days, where neither app nor owner sets other caps
+// (client.DefaultCaps).
+const Cap, CapDelta, CapDays = account.Meaningless, 1e-3, 30
 
-// Keep says what a round promises, and what somebody has paid until a time who answered all that the studies before it
-// asked too.
+// Keep says what a round promises, and what a person has paid until a time who answered all studies.
 func (p Plan) Keep(seasons []plan.Signed, until time.Time) (k Kept, err error) {
 	if k.Statements, err = p.Stated(p.Promise, p.Study); err != nil {
 		return k, err
@@ -62,15 +64,35 @@ func (p Plan) Keep(seasons []plan.Signed, until time.Time) (k Kept, err error) {
 		k.Says = append(k.Says, p.saysSeason(own))
 	}
 	if len(year) > 0 {
-		all, delta := year[0].With(year[1:]...)
-		near := 0.0
-		if len(window) > 0 {
-			near, _ = window[0].With(window[1:]...)
+		share, err := capShare(window)
+		if err != nil {
+			return k, err
 		}
-		k.Says = append(k.Says, fmt.Sprintf("The year so far, until %s: %s. Somebody who answered in each has paid %s. A device spends at most epsilon %.4g in any %d days; these studies have asked for %s of that in the last %d.",
-			until.UTC().Format("2 January 2006"), counted(len(year), "study", "studies"), spent(all, delta), float64(Cap), CapDays, account.AtMost(near, 3), CapDays))
+		k.Says = append(k.Says, fmt.Sprintf("The year so far, until %s: %s. A person who answered all of them has paid %s. A device whose app and owner set no other caps spends at most epsilon %.4g, delta %.2g in any %d days; these studies have asked for %.0f %% of that in the last %d.",
+			until.UTC().Format("2 January 2006"), numerals.Count(len(year), "study", "studies"), saysPaid(year), float64(Cap), CapDelta, CapDays, math.Ceil(100*share), CapDays))
 	}
 	return k, nil
+}
+
+// saysPaid says what studies cost a person together. Sums hold whoever chose the next study after what came of the last.
+// A smaller epsilon that is worked out afterwards holds only if nobody did (docs/accounting-filters.md).
+func saysPaid(all []account.Spending) string {
+	epsilon, delta := 0.0, 0.0
+	for _, s := range all {
+		epsilon, delta = epsilon+s.Epsilon, delta+s.Delta
+	}
+	says := spent(epsilon, delta)
+	if less, at := all[0].With(all[1:]...); less < epsilon && len(all) > 1 {
+		says += fmt.Sprintf(", or %s if all were decided before the first was asked", spent(less, at))
+	}
+	return says
+}
+
+// capShare returns which part of the default caps studies take up, by the rule that leaves more.
+func capShare(all []account.Spending) (float64, error) {
+	f, err := account.NewFilter(Cap, CapDelta)
+	taken := f.Shares(all...)
+	return min(taken.Sums(), taken.Box()), err
 }
 
 // asks returns the study as far as its price goes.
@@ -100,18 +122,12 @@ func (p Plan) paid() (account.Spending, error) {
 // saysSeason says what all rounds of the study cost.
 func (p Plan) saysSeason(own account.Spending) string {
 	if p.Study.Takes == plan.TakesOne {
-		return fmt.Sprintf("A season is one study of at most %s. A person answers one of them, which the device draws, so a season costs what a round does.", counted(p.Study.Rounds, "round", "rounds"))
+		return fmt.Sprintf("A season is one study of at most %s. A person answers one of them, which the device draws, so a season costs what a round does.", numerals.Count(p.Study.Rounds, "round", "rounds"))
 	}
-	return fmt.Sprintf("A season is one study of at most %s. A person may answer every one, and then pays %s.", counted(p.Study.Rounds, "round", "rounds"), spent(own.Epsilon, own.Delta))
+	return fmt.Sprintf("A season is one study of at most %s. A person may answer every one, and then pays %s.", numerals.Count(p.Study.Rounds, "round", "rounds"), spent(own.Epsilon, own.Delta))
 }
 
+// spent prints a cost under replacement.
 func spent(epsilon, delta float64) string {
 	return account.Guarantee{Epsilon: epsilon, Delta: delta, Adjacency: account.Replacement}.Verdict()
-}
-
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }

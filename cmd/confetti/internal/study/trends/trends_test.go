@@ -31,7 +31,7 @@ func TestWhatHasNoTrendIsRefused(t *testing.T) {
 
 // The cap that a page names is a device's own.
 func TestTheCapIsADevices(t *testing.T) {
-	if c := client.DefaultCaps; c.Window.Epsilon != statement.Cap || c.Period != statement.CapDays*24*time.Hour {
+	if c := client.DefaultCaps; c.Window.Epsilon != statement.Cap || c.Window.Delta != statement.CapDelta || c.Period != statement.CapDays*24*time.Hour {
 		t.Errorf("%+v", c)
 	}
 }
