@@ -23,7 +23,7 @@ import (
 // noisy begins the name of every file of records, and heads its first column.
 const noisy = "noisy"
 
-// file is one that is written once all are made.
+// file waits to be written until all are made.
 type file struct {
 	name string
 	text []byte
@@ -68,7 +68,7 @@ func (c fromLatent) files(m *model.Model, t results.Taught, r release.Release, s
 	return append(files, file{filepath.Join(c.Out, pageFile), b.Bytes()}), err
 }
 
-// records returns what reports may have come of, a row each with the class as it was told.
+// records returns a table with a row for each report: a record that it may have come of, and the class as it was told.
 func records(t results.Taught, names []string) ([]byte, error) {
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
@@ -88,7 +88,7 @@ func records(t results.Taught, names []string) ([]byte, error) {
 	return text.Bytes(), w.Error()
 }
 
-// carried says what holds of all that is written.
+// carried says that the release's promises hold of all that is written.
 const carried = "Nothing more is charged: this follows from the release and from public records alone. So what the release promised to each respondent holds of the model, of records and of this page, and of whatever is made of these."
 
 // page returns the page of a model.
@@ -105,9 +105,9 @@ func (c fromLatent) page(m *model.Model, t results.Taught, r release.Release, so
 	default:
 		learned.Metrics = []release.Metric{{Name: "accuracy", Label: "Right about public records", Value: tested.Value, Low: tested.Low, High: tested.High, Level: 0.95, Unit: release.Share, Records: tested.Records, Note: "which it did not learn from"}}
 	}
-	promises := release.Table{Name: "promises", Title: "What each respondent was promised", Columns: []release.Column{{Label: "against"}, {Label: "promise"}, {Label: "respondents it rests on"}, {Label: "by"}}}
+	promises := release.Table{Name: "promises", Title: "What each respondent was promised", Columns: []release.Column{{Label: "against"}, {Label: "promise"}, {Label: "respondents it rests on"}, {Label: "by"}, {Label: "what it speaks of"}}}
 	for _, s := range r.Guarantees {
-		promises.Rows = append(promises.Rows, []release.Cell{release.Text(s.Observer), release.Text(s.Guarantee.Verdict()), release.Text(terminal.Thousands(s.Guarantee.Users)), release.Text(s.Guarantee.Method)})
+		promises.Rows = append(promises.Rows, []release.Cell{release.Text(s.Observer), release.Text(s.Guarantee.Verdict()), release.Text(terminal.Thousands(s.Guarantee.Users)), release.Text(s.Guarantee.Method), release.Text(s.Note)})
 	}
 	from := release.Section{Title: "What it costs", Text: fmt.Sprintf("%s It was learned from the release %q of %s respondents, of the plan %.12s.", carried, r.Title, terminal.Thousands(m.Promise.Respondents), r.Plan), Tables: []release.Table{promises}}
 	sections := []release.Section{learned, from}
@@ -121,7 +121,7 @@ func (c fromLatent) page(m *model.Model, t results.Taught, r release.Release, so
 	return release.Document{Title: "Learned from: " + r.Title, Text: text, Created: time.Now().UTC(), Sections: sections, Provenance: release.Provenance{Software: software, Randomness: fmt.Sprintf("weights to begin with from seed %d", c.Seed)}}
 }
 
-// how says what a model was learned by.
+// how says how a model was learned.
 func how(loss string, vectors bool) string {
 	switch {
 	case !vectors:
