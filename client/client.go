@@ -361,17 +361,6 @@ func (c *Client) allowed(l *Ledger, now time.Time) (p Policy, instances []int, e
 	return c.options.permits(c.signed)
 }
 
-// permits reads the policy and says why it does not allow a plan.
-func (o Options) permits(signed plan.Signed) (p Policy, instances []int, err error) {
-	if o.Policy != nil {
-		if p, err = o.Policy(); err != nil {
-			return p, nil, err
-		}
-	}
-	instances, err = p.permits(signed, o.Operators)
-	return p, instances, err
-}
-
 // locked runs f on the ledger as it is on the disk, alone. What f hands out of it
 // must be copies. The ledger is read again only if somebody else has written it, or
 // f has failed, since.

@@ -86,6 +86,17 @@ func (c Caps) Validate() error {
 	return nil
 }
 
+// permits reads the policy and says why it does not allow a plan.
+func (o Options) permits(signed plan.Signed) (p Policy, instances []int, err error) {
+	if o.Policy != nil {
+		if p, err = o.Policy(); err != nil {
+			return p, nil, err
+		}
+	}
+	instances, err = p.permits(signed, o.Operators)
+	return p, instances, err
+}
+
 // permits returns the instances that the administrator and the respondent leave to a plan, or why they leave none.
 func (p Policy) permits(signed plan.Signed, respondent Operators) (instances []int, err error) {
 	if p.Off {
