@@ -14,15 +14,15 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 )
 
-// Closed refuses a folder of keys that anybody on the machine can put a key into. A
-// folder that is not there is somebody else's to report.
-func Closed(folder Path) error {
-	status, err := os.Stat(string(folder))
+// Closed refuses a file or a folder of keys that everybody on the machine can write. The
+// reader reports one that is not there.
+func Closed(path Path) error {
+	status, err := os.Stat(string(path))
 	if err != nil || runtime.GOOS == "windows" {
 		return nil
 	}
 	if mode := status.Mode().Perm(); mode&0o002 != 0 {
-		return fmt.Errorf("%s can be written by everybody on the machine (mode %04o): take that away with chmod o-w", folder, mode)
+		return fmt.Errorf("%s can be written by everybody on the machine (mode %04o): take that away with chmod o-w", path, mode)
 	}
 	return nil
 }

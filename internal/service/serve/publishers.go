@@ -3,8 +3,6 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
 
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -37,7 +35,7 @@ func OpenPublishers(keys []string, file Path) (*Publishers, error) {
 		return nil, Fault("publishers", errors.New("the file of publishers_file says everything: set publishers or publishers_file, not both"))
 	case file != "":
 		p, err := ReadPublishers(string(file))
-		return p, Fault("publishers_file", errors.Join(err, guarded(file)))
+		return p, Fault("publishers_file", errors.Join(err, Closed(file)))
 	case len(keys) == 0:
 		return nil, Fault("publishers", errors.New("name at least one public key, or as publishers_file a file of them"))
 	}
@@ -47,18 +45,6 @@ func OpenPublishers(keys []string, file Path) (*Publishers, error) {
 		errs = append(errs, Fault(fmt.Sprintf("publishers[%d]", i), err))
 	}
 	return Trust(keys...), errors.Join(errs...)
-}
-
-// guarded refuses a file that everybody on the machine can change.
-func guarded(path Path) error {
-	status, err := os.Stat(string(path))
-	if err != nil || runtime.GOOS == "windows" {
-		return nil // whoever reads it says so
-	}
-	if mode := status.Mode().Perm(); mode&0o002 != 0 {
-		return fmt.Errorf("%s can be written by everybody on the machine (mode %04o): take that away with chmod o-w", path, mode)
-	}
-	return nil
 }
 
 // Now returns the publishers as the file has them.
