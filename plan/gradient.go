@@ -29,8 +29,7 @@ type GradientReport struct {
 	Radius  float64 `json:"radius,omitempty"`  // vector: where rotated coordinates are clipped, in their deviations
 	Flip    float64 `json:"flip,omitempty"`    // vector: probability that a bit is flipped
 	Rare    float64 `json:"rare,omitempty"`    // vector: chance, part of delta, of rows more crowded than accounted for
-	// Steps is how far from zero the whole numbers of a vector reach whose length is proved (VectorRound); 0: of all else.
-	Steps int `json:"steps,omitempty"`
+	Steps   int     `json:"steps,omitempty"`   // vector of proved length: how far whole numbers reach from zero (VectorRound)
 }
 
 // GradientStep is what the analyzer does with the mean of the gradients.

@@ -27,8 +27,8 @@ type errorLaw struct {
 	// together is what they have in common; sampled says that only some respondents are asked.
 	together estimate.Together
 	sampled  bool
-	// tied says that together is known though they are not independent: of answers of one symbol, each of which is in the
-	// count of one cell alone.
+	// tied reports that together is known though errors are not independent: each answer is one symbol, and in the count of
+	// one cell alone.
 	tied bool
 	// exact says that ends are those of the very law, and not only bounds of them.
 	exact bool

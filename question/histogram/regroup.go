@@ -59,7 +59,7 @@ func (t *Table) Group(cells []int, level float64) (count, share estimate.Value, 
 	return count, share, low, high, true
 }
 
-// Weigh returns the estimate of a sum of all cells, each by its weight. ok is false where what their errors have in common
+// Weigh returns the estimate of a sum of all cells, each by its weight. ok is false where the covariance of their errors
 // is not known: of sketches, of reports of several symbols, and of a set that only some were asked.
 func (t *Table) Weigh(weights []float64) (sum estimate.Value, ok bool) {
 	if !t.errors.independent && !t.errors.tied || t.errors.sampled && t.attribute.items > 1 {
@@ -75,11 +75,10 @@ func (t *Table) Weigh(weights []float64) (sum estimate.Value, ok bool) {
 // Together returns what the errors of the cells have in common, of which everybody holds one.
 func (t *Table) Together() estimate.Together { return t.errors.together }
 
-// together returns what the errors of two cells have in common where a respondent is asked with
-// a probability alone: who is not asked sets the bit of neither, and one who is asked may
-// set both. Of a share s of respondents asked, and bits that are set with probability keep
-// where they are held and flip where they are not, the counts of cells a and b that nobody
-// holds both have the covariance, over the square of the gap g = keep - flip,
+// together returns what the errors of two cells have in common where a share s of respondents is
+// asked. A respondent who is not asked sets the bit of neither cell; others may set both. Bits are
+// set with probability keep where they are held, and flip where they are not. Let nobody hold both
+// cells a and b. Over the square of the gap g = keep - flip their counts have the covariance
 //
 //	s (1-s) (n flip^2 + flip g (n_a + n_b)) / (s g)^2 .
 func together(respondents int, keep, flip, share float64) estimate.Together {

@@ -37,8 +37,8 @@ type symbolizer interface {
 	Event(users int) account.Event
 }
 
-// coverer is a mechanism of which an event is known that is no smaller than that of the
-// mechanism over its own domain, nor over any larger one with the same other parameters.
+// coverer has an event that covers the mechanism over its own domain, and over any larger one
+// with the same other parameters.
 type coverer interface {
 	Covering(users int) account.Event
 }
@@ -161,9 +161,9 @@ func (t *symbols) errors(counts []uint64, respondents int, share float64) (e err
 	return e
 }
 
-// alone returns what the errors of two cells have in common where who answers says one symbol: keep is the probability
-// that it is the cell's which is held, and flip that it is another one. Who is asked, with probability share, adds to the
-// count of one cell, less what chance alone gives it. Over the square of share (keep - flip), two counts have the covariance
+// alone returns what the errors of two cells have in common where a respondent says one symbol, if asked at all, which
+// has probability share. It is the symbol held with probability keep, and any other one with probability flip. Over the
+// square of share (keep - flip), two counts have the covariance
 //
 //	-share flip (n flip + (keep - flip) (n_a + n_b)) .
 func alone(respondents int, keep, flip, share float64) estimate.Together {

@@ -34,7 +34,7 @@ func Design(p plan.Plan) (plan.Plan, error) {
 }
 
 // designProved fills in how finely numbers are rounded in each round, and the noise with which so many rounds of the same
-// respondents keep the budget together: as much in each. The plan's budget becomes what one round costs.
+// respondents keep the budget together. All rounds have the same noise. The plan's budget becomes the cost of one round.
 func designProved(p plan.Plan, rounds int) (plan.Plan, error) {
 	if p.Question.Vector == nil {
 		return p, fmt.Errorf("vector: the plan has no vector section")

@@ -62,7 +62,7 @@ func New(p plan.Plan) (*Question, error) {
 	return q, err
 }
 
-// at returns which of the rounds that differ this one is.
+// at returns the index of this round among those that the plan describes; the last stands for all later ones.
 func (q *Question) at() int {
 	if q.plan.Round == nil {
 		return 0

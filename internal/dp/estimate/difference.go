@@ -9,7 +9,7 @@ func Minus(a, aLow, aHigh, b, bLow, bHigh float64) (d, low, high float64) {
 	return MinusTied(a, aLow, aHigh, b, bLow, bHigh, 0)
 }
 
-// MinusTied does what Minus does of two estimates whose errors have that correlation.
+// MinusTied does what Minus does, for two estimates whose errors are correlated.
 func MinusTied(a, aLow, aHigh, b, bLow, bHigh, correlation float64) (d, low, high float64) {
 	apart := func(x, y float64) float64 {
 		x, y = max(0, x), max(0, y)

@@ -105,9 +105,8 @@ func (v Value) given(all Value, covariance, total float64) Value {
 	return Value{Mean: v.Mean + share*(total-all.Mean), StdErr: math.Sqrt(max(0, v.StdErr*v.StdErr-share*covariance))}
 }
 
-// Marginals returns the sums of a grid over its rows and over its columns: rows[y] is the
-// sum of the cells y columns to y columns + columns - 1, and columns[x] that of x,
-// x + columns, x + 2 columns and so on. It panics unless the cells fill whole rows.
+// Marginals returns the sums of a grid over its rows and over its columns. Cells lie row by row.
+// It panics unless they fill whole rows.
 func (t Together) Marginals(cells []Value, columns int) (rows, cols []Value) {
 	if columns < 1 || len(cells)%columns != 0 {
 		panic(fmt.Sprintf("estimate: %d cells are no grid of %d columns", len(cells), columns))

@@ -140,7 +140,7 @@ func New(s Shape, seed [32]byte) (*Code, error) {
 	return c, nil
 }
 
-// Symbols returns those of the shape, and counts no characters again.
+// Symbols returns Shape.Symbols without counting the alphabet's characters again.
 func (c *Code) Symbols() int {
 	if c.Alphabet == "" {
 		return c.Shape.Symbols()

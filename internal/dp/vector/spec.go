@@ -93,8 +93,8 @@ func (s Spec) Channel(row int, one bool) int {
 // share is q.
 func (s Spec) share() float64 { return float64(s.Answered) / float64(s.Rows) }
 
-// Liar returns how many respondents one counts for who fills every envelope, each with another row: how long the estimate of its
-// bits is, where honest vectors have length one.
+// Liar returns for how many respondents a device counts that fills every envelope with a row of its own. It is the length
+// of the estimate of its bits, where honest vectors have length one.
 func (s Spec) Liar() float64 {
 	return s.Clip * math.Sqrt(float64(s.Envelopes)*float64(s.Rows)) / (float64(s.Answered) * (1 - 2*s.Flip) * s.Gain())
 }

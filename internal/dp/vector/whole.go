@@ -24,8 +24,8 @@ const (
 	tries   = 64 // at rounding, before a device rounds toward zero
 )
 
-// NewWhole expands the rotation of vectors of a dimension to so many rows (LeastRows, of the longest vectors of a study), whose
-// largest numbers are so many steps away from zero.
+// NewWhole expands the rotation of vectors of a dimension to so many rows (LeastRows, of the longest vectors of a study).
+// The largest numbers are so many steps away from zero.
 func NewWhole(dimension, rows, steps int, seed [32]byte) (*Whole, error) {
 	if dimension < 1 || dimension > mostWhole || rows > mostWhole {
 		return nil, fmt.Errorf("vector: the length of vectors of %d numbers is not proved: give 1 to %d", max(dimension, rows), mostWhole)

@@ -1,5 +1,5 @@
-// Package fitted makes the model of public records that a release of private ones taught the shares of classes of. Used by
-// cmd/confetti/internal/learn.
+// Package fitted fits a model to public records and to the shares of classes that a release of private records taught.
+// Used by cmd/confetti/internal/learn.
 package fitted
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
-// Asked says what a model is made of.
+// Asked holds what a model is fitted to.
 type Asked struct {
 	Classes []string
 	Shares  []float32 // how likely each class is for each public record, a row each
@@ -29,13 +29,11 @@ type Asked struct {
 }
 
 const (
-	// forNet is the stream of the network's first weights and its examples.
-	forNet = 1
-	// epochs are few: of targets that are shares, and no single labels, each example tells much.
-	epochs = 10
+	forNet = 1  // stream of the network's first weights and the order of examples
+	epochs = 10 // few: a target of shares tells more than a single label
 )
 
-// Model returns that of public records.
+// Model fits a network that tells classes apart, or a line where they are numbers.
 func (a Asked) Model(public *table.Records, report func(stage string, done, total int)) (*model.Model, error) {
 	names := public.Columns
 	for i := len(names); i < public.X.Cols; i++ { // of a matrix
@@ -60,7 +58,7 @@ func (a Asked) Model(public *table.Records, report func(stage string, done, tota
 	return m, scale.Into(net)
 }
 
-// State returns a network as devices fetch it: of the columns as they are, which it does not cut off.
+// State writes a network as devices fetch it. It takes the columns as they are, and cuts none off.
 func State(m *model.Model) ([]byte, error) {
 	raw := m.Net.Clone()
 	h := raw.Layers[0].(nn.Dense).Out
@@ -74,7 +72,7 @@ func State(m *model.Model) ([]byte, error) {
 	return (&cluster.Encoder{Net: raw, Sizes: make([]int, len(m.Classes))}).Marshal()
 }
 
-// line makes a model of the mean of classes that are numbers.
+// line fits the mean of classes that are numbers.
 func (a Asked) line(m *model.Model, x blas32.General) error {
 	k := len(a.Classes)
 	values, means := make([]float64, k), make([]float64, x.Rows)
@@ -106,7 +104,7 @@ func (a Asked) line(m *model.Model, x blas32.General) error {
 	return nil
 }
 
-// Test says in a model how good it is on public records with classes, which are read from a file of this name.
+// Test writes into a model how good it is on public records with classes. Errors name their file.
 func Test(m *model.Model, name string, rows *table.Records) (err error) {
 	places := make([]int, rows.X.Cols)
 	for i := range places {

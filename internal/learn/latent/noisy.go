@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/training"
 )
 
-// ByNoisy learns from the noisy vectors themselves, as LTN does (equation 8): it maximizes how likely each told class is,
-// summed over the true ones. It returns nothing of a mechanism whose reports are no vectors.
+// ByNoisy learns from the noisy vectors themselves, as LTN does (equation 8): it maximizes the likelihood of each told
+// class, summed over the true ones. It returns nil where the mechanism's reports are no vectors.
 func ByNoisy(r *rand.Rand, how latent.Mechanism, reports [][]byte, told []int, epsilon float64, classes int, tell func(stage string, done, total int)) (*Classifier, error) {
 	m, ok := how.(latent.Laplace)
 	if !ok {
@@ -32,8 +32,8 @@ func ByNoisy(r *rand.Rand, how latent.Mechanism, reports [][]byte, told []int, e
 	return &Classifier{net: net, by: 1}, scale.Into(net)
 }
 
-// Decoded returns records that reports may have come of: the mean of the public ones that lie nearest to each prototype, by
-// the weights of prototypes. A prototype that no public record is nearest to is read as the mean of all.
+// Decoded returns a record for each report: a mean of public records by the report's weights of prototypes. A prototype
+// stands for the mean of the public records nearest to it, or of all if it has none.
 func Decoded(e *latent.Encoder, weights []float32, public blas32.General) blas32.General {
 	k, d := e.Prototypes.Rows, public.Cols
 	means, all, counts := blas32.General{Rows: k, Cols: d, Stride: d, Data: make([]float32, k*d)}, make([]float64, d), make([]float64, k)
@@ -57,7 +57,7 @@ func Decoded(e *latent.Encoder, weights []float32, public blas32.General) blas32
 	return Means(weights, means)
 }
 
-// nearest returns the prototype of the least distance.
+// nearest returns the prototype at the least distance from a code.
 func nearest(code []float32, prototypes blas32.General) (at int) {
 	least := float32(0)
 	for j := range prototypes.Rows {

@@ -20,8 +20,8 @@ func Standard(names []string, public blas32.General) *inputs.Map {
 	return m
 }
 
-// Moments returns the mean and the deviation of each column of public rows; the deviation one of a
-// column that is the same for all, which says nothing.
+// Moments returns the mean and the deviation of each column of public rows. A column that is the same for all has
+// deviation one.
 func Moments(public blas32.General) (mean, deviation []float64) {
 	mean, deviation = make([]float64, public.Cols), make([]float64, public.Cols)
 	for j := range public.Cols {
@@ -38,7 +38,7 @@ func Moments(public blas32.General) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// Line returns the linear function of features, a row each, that is nearest to numbers in the mean square.
+// Line returns the linear function of rows of features that fits numbers with the least mean squared error.
 func Line(x blas32.General, numbers []float64) (weights []float64, offset float64, err error) {
 	const ridge = 1e-6 // of features that follow from others
 	n, d := float64(x.Rows), x.Cols+1

@@ -12,25 +12,24 @@ import (
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
-// Training of networks: chosen on labels of drawn images, and the same for every data set.
+// The training of networks was chosen on labels of drawn images. It is the same for every data set.
 const (
-	hidden = 128
-	epochs = 4
-	batch  = 128
-	rate   = 1e-3
-	length = 10 // mean length of the examples of a network
-	// fewestSteps is how many there are of few examples, in more epochs.
-	fewestSteps = 500
+	hidden      = 128
+	epochs      = 4
+	batch       = 128
+	rate        = 1e-3
+	length      = 10  // mean length of the examples of a network
+	fewestSteps = 500 // few examples have more epochs for it
 )
 
-// Scale is how features become a network's examples: less the mean of public ones, times a
+// Scale turns features into a network's examples. It takes off the mean of public ones, and multiplies by the
 // factor that gives these a mean length of ten.
 type Scale struct {
 	Mean []float32
 	By   float32
 }
 
-// NewScale returns that of public rows.
+// NewScale returns the scale of public rows.
 func NewScale(x blas32.General) Scale {
 	s, squares := Scale{Mean: make([]float32, x.Cols)}, 0.0
 	sums := make([]float64, x.Cols)
@@ -53,7 +52,7 @@ func NewScale(x blas32.General) Scale {
 	return s
 }
 
-// Examples are rows in this scale.
+// Examples returns rows in this scale.
 func (s Scale) Examples(x blas32.General) blas32.General {
 	out := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, x.Rows*x.Cols)}
 	for i := range x.Rows {

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/nn"
 )
 
-// Training is how a network is trained: Adam, whose steps shrink to nothing along a cosine.
+// Training sets how Fit trains a network: by Adam, whose steps shrink to nothing along a cosine.
 type Training struct {
 	Hidden int     // numbers between features and scores; 0: a linear model
 	Epochs int     // >= 1
@@ -85,7 +85,7 @@ func (t Training) layers(in, classes int) []nn.Layer {
 	return []nn.Layer{nn.Dense{In: in, Out: t.Hidden}, nn.ReLU{Size: t.Hidden}, nn.Dense{In: t.Hidden, Out: classes}}
 }
 
-// OneHot are targets of labels that are known.
+// OneHot returns the targets of labels that are known.
 func OneHot(labels []int, classes int) []float32 {
 	targets := make([]float32, len(labels)*classes)
 	for i, y := range labels {

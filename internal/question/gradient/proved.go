@@ -13,15 +13,15 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// proved are whole gradients, divided by the plan's clip, whose length devices prove, and to whose sum aggregators
-// add noise.
+// proved sums whole gradients in units of the plan's clip. Devices prove their length, and aggregators add noise to the
+// sum.
 type proved struct {
 	whole *vector.Whole
 	clip  float64
 	route plan.Sum
 }
 
-// proves says that aggregators add the noise.
+// proves reports whether aggregators add the noise, so that devices prove the length of gradients.
 func proves(p plan.Plan) bool {
 	return p.Route.Sum != nil && p.Route.Sum.Noise != plan.NoiseDevices
 }
@@ -44,7 +44,7 @@ func newProved(p plan.Plan, dim int) (reporter, error) {
 	return proved{w, ask.Clip, *p.Route.Sum}, nil
 }
 
-// measured returns what a device splits.
+// measured returns the whole numbers that a device splits for its gradient.
 func (v proved) measured(r *rand.Rand, g []float64) []uint64 {
 	unit := make([]float32, len(g))
 	scale(g, v.clip, unit)
@@ -72,8 +72,8 @@ func (v proved) mean(t tally.Tally, n int) ([]float64, float64, error) {
 	return scaledBack(sum, v.clip/float64(n))
 }
 
-// event returns the noise that the plan relies on: no respondent's.
+// event returns the event of the noise that the plan relies on. No respondent adds any.
 func (v proved) event(int) account.Event { return v.unknown(sumprivacy.Promised(v.route)) }
 
-// unknown returns the event of the noise of so many aggregators who are not known.
+// unknown returns the event for somebody who does not know the noise of so many aggregators.
 func (v proved) unknown(aggregators int) account.Event { return v.whole.Event(v.route, aggregators) }

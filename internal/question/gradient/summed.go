@@ -25,7 +25,7 @@ func (q *Question) table() (question.Table, error) {
 	return v.table(), nil
 }
 
-// Circuit is of flipped bits, or proves how long a gradient is.
+// Circuit returns the circuit of flipped bits, or the one that proves the length of a gradient.
 func (q *Question) Circuit() (plan.Circuit, error) {
 	if v, ok := q.report.(proved); ok {
 		return v.whole.Circuit(), nil
@@ -53,7 +53,7 @@ func (q *Question) Measure(r *rand.Rand, s question.Symbol, m question.Memory) (
 	return t.Measured(q, r, s, m)
 }
 
-// Sums returns those of the bits, or of the gradients with noise.
+// Sums reads the sums of bits, or of gradients with noise.
 func (q *Question) Sums(sums []int64, respondents int) (tally.Tally, error) {
 	if v, ok := q.report.(proved); ok {
 		return tally.SumsOf(sums, v.whole.Rows())

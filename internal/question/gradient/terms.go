@@ -33,7 +33,7 @@ func (q *Question) Words() question.Words {
 	return w
 }
 
-// Compare says of gradients by bits, or of proved length, what a liar counts for.
+// Compare says for how many respondents a liar counts.
 func (q *Question) Compare() []question.Comparison {
 	const hostile = "where people are hostile, have two aggregators add up gradients whose length devices prove (--hostile)."
 	var says string

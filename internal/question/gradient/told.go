@@ -11,7 +11,7 @@ import (
 // Told returns the gradient in a symbol.
 func Told(s question.Symbol) []float64 { return s.(symbol) }
 
-// Along returns the symbol of a gradient: for those who lie.
+// Along returns the symbol of a gradient of any length, for simulations of liars.
 func Along(g []float64) question.Symbol { return symbol(g) }
 
 // Prob returns the probability of a direction when a device holds the symbol, up to a factor; 0 of

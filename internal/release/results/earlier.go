@@ -127,7 +127,7 @@ func NextLook(p plan.Plan, r *release.Release) (plan.Experiment, error) {
 	return e, nil
 }
 
-// looked reads what a look and those before it say together, and how many answered this one: 0 where it was withheld.
+// looked reads the sums of a look and of those before it, and how many people answered this one; 0 where it was withheld.
 func looked(e plan.Experiment, r *release.Release) (s lift.Sums, people int, err error) {
 	past := plan.Looked{Sums: make([]float64, lift.Numbers(e))}
 	if e.Past != nil {

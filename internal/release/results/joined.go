@@ -105,7 +105,7 @@ func numberedSheet(m *latent.Model) (Sheet, error) {
 	return Sheet{File: sheets.CountsFile, Text: text.Bytes()}, c.Error()
 }
 
-// readNumbered reads the sheet of numbered records into a model that knows what was asked: of a plan that is valid.
+// readNumbered reads the sheet of numbered records into the model of a valid plan.
 func readNumbered(m *latent.Model, sheet io.Reader) error {
 	m.Numbered.Reports = nil
 	byName := map[string]int{}

@@ -19,8 +19,8 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// readLatent reads the sheet that stands beside a release of private records, by a valid plan and the public state that it
-// names: counts of symbols, or reports as they came.
+// readLatent reads the sheet beside a release of private records, by a valid plan and the public state that the plan
+// names. It has counts of symbols, or the reports themselves.
 func readLatent(p plan.Plan, state []byte, sheet io.Reader) (*latent.Model, error) {
 	if p.Question.Latent == nil {
 		return nil, errors.New("no release of private records: its plan asks for something else")
@@ -46,7 +46,7 @@ func readLatent(p plan.Plan, state []byte, sheet io.Reader) (*latent.Model, erro
 		err = readNumbered(m, sheet)
 	case m.Vectors != nil:
 		err = sheetRows(sheet, func(row []string) bool { return readVector(m, row) })
-	case m.Asked.Report == plan.LatentRight: // of which a model's accuracy is all
+	case m.Asked.Report == plan.LatentRight: // the release has a model's accuracy alone
 		return m, nil
 	default:
 		err = readSymbols(m, sheet)

@@ -14,7 +14,7 @@ type Offer struct {
 	Form    string   // in words, what an answer is
 }
 
-// Compared returns what a question compares arms in, nil of one that compares none.
+// Compared returns the experiment that a question asks for, or nil.
 func Compared(q plan.Question) *plan.Experiment { return q.Experiment }
 
 // Offered returns what a question asks of a respondent, as far as that is said by names; nil of

@@ -29,7 +29,7 @@ func (t Tabled) Group(cells []int, level float64) (count, share estimate.Value, 
 	return t.table.Group(cells, level)
 }
 
-// Weigh returns what histogram.Table.Weigh does: a sum of all cells, each by its weight. ok is false where its error is not known.
+// Weigh returns a sum of all cells, each by its weight (histogram.Table.Weigh). ok is false where its error is not known.
 func (t Tabled) Weigh(weights []float64) (sum estimate.Value, ok bool) { return t.table.Weigh(weights) }
 
 // AtOnce returns in how many respondents each cell lies, for all cells at once with a probability: the ends of a release's

@@ -16,17 +16,17 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Taught is what a release of private records teaches of public ones.
+// Taught holds what a release of private records teaches about public ones.
 type Taught struct {
-	Classes []string  // of the plan, or where it has groups in their place these
+	Classes []string  // of the plan, or its groups where it has no classes
 	Shares  []float32 // how likely each class is for each public record, a row each
-	// Records are those that reports may have come of, and Told is the class of each as it was told; none of symbols, of
-	// which there are counts alone.
+	// Records has one record for each report, read by public ones (learn.Decoded), and Told its class as it was told.
+	// Both are empty where the release has counts of symbols alone.
 	Records blas32.General
 	Told    []int
 }
 
-// toldReports are those of an encoder's vectors.
+// toldReports holds reports of an encoder's vectors.
 type toldReports struct {
 	encoder *device.Encoder
 	how     device.Report
@@ -35,7 +35,7 @@ type toldReports struct {
 	epsilon float64 // that these were told with
 }
 
-// reportsOf returns the reports of vectors in a release, none of symbols.
+// reportsOf returns the reports of vectors in a release. A release of symbols has none.
 func reportsOf(m *latent.Model) (r toldReports) {
 	switch n, v := m.Numbered, m.Vectors; {
 	case v != nil:
@@ -60,12 +60,12 @@ func reportsOf(m *latent.Model) (r toldReports) {
 	return r
 }
 
-// surely is an epsilon at which a group is told as it is.
+// surely stands for the epsilon of a group, which is told as it is.
 const surely = 30
 
-// Teach learns what a release of private records says of public ones, of its plan, its public state and the sheet beside it.
-// With noisy it learns from noisy vectors themselves, as
-// LTN does; otherwise from public prototypes, by how likely each report came of each.
+// Teach learns from a release of private records, by its plan, its public state and the sheet beside it. With noisy it
+// learns from the noisy vectors themselves, as LTN does. Otherwise it learns from public prototypes, by how likely each
+// report came of each.
 func Teach(p plan.Plan, state, sheet []byte, public blas32.General, noisy bool, r *rand.Rand, tell func(stage string, done, total int)) (Taught, error) {
 	m, err := readLatent(p, state, bytes.NewReader(sheet))
 	if err != nil {
@@ -74,7 +74,7 @@ func Teach(p plan.Plan, state, sheet []byte, public blas32.General, noisy bool, 
 	return teach(m, public, noisy, r, tell)
 }
 
-// teach learns of a release that was read.
+// teach learns from a release that was read.
 func teach(m *latent.Model, public blas32.General, noisy bool, r *rand.Rand, tell func(stage string, done, total int)) (t Taught, err error) {
 	if t.Classes = m.Asked.Classes; len(t.Classes) == 0 && m.Vectors != nil {
 		t.Classes = m.Vectors.Groups
@@ -117,8 +117,8 @@ func teach(m *latent.Model, public blas32.General, noisy bool, r *rand.Rand, tel
 	return t, nil
 }
 
-// ofClusters returns how likely each class, or each of equally many members of groups, is in the cluster of each record. Where
-// nothing is known of a cluster, all are alike.
+// ofClusters returns how likely each class is in the cluster of each record, or each group, if all had equally many
+// members. In a cluster of which nothing is known all are alike.
 func ofClusters(m *latent.Model, public blas32.General) ([]float32, error) {
 	shares, err := m.Targets(m.Counts.Tables[0])
 	k := len(m.Asked.Classes)

@@ -11,8 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Vectors returns the event of sums of vectors of so many whole numbers, two of which are at most the root of a squared
-// shift apart, where the noise of so many aggregators, 1 or 2, is not known.
+// Vectors returns the event of sums of vectors of so many whole numbers, seen by somebody who does not know the noise of
+// so many aggregators, 1 or 2. Any two vectors are at most the root of a squared shift apart.
 func Vectors(s plan.Sum, unknown int, squaredShift float64, numbers int) account.Event {
 	return additive.SummedVector{Sigma: s.Sigma, Parties: unknown, SquaredShift: squaredShift, Numbers: numbers}
 }
