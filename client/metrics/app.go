@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// App counts what its registry lists, on one device. What confetti metrics code writes makes one. It counts nothing
+// App counts what its registry lists, on one device. Code that confetti metrics code writes makes one. It counts nothing
 // before Start or Open, and is safe for concurrent use.
 type App struct {
 	Registry   []byte   // as confetti metrics sign wrote it
@@ -165,9 +165,9 @@ func (a *App) New() ([]string, error) {
 	return s.fresh(listed), nil
 }
 
-// Record counts by name, for scripts: a whole number for a counter, a number for a number, a text for a category or
-// a string, and a text for one item of a set, a step of a sequence or an outcome of an experiment. It refuses a name that is not listed and a value of another type. A value outside the
-// metric's domain is counted as such, and Record says so.
+// Record counts by name, for scripts. A counter takes a whole number, a number takes a number, and all others take a
+// text: of a set one item, of a sequence one step, of an experiment one outcome. Record refuses a name that is not
+// listed and a value of another type. It counts a value outside the metric's domain as such, and says so.
 func (a *App) Record(name string, v any) error {
 	switch v := v.(type) {
 	case int:

@@ -23,9 +23,9 @@ import (
 // Attacks find what a view loses; a rate that is wrong shows in the draws themselves much sooner.
 type Constant = report.Constant
 
-// Constants tests what the parties of the first round must keep to, each by draws of what ships: the
-// source of randomness, devices' envelopes, their order and their law, tokens, the noise of devices, of
-// aggregators and of an entry, and the order in which an entry hands on.
+// Constants tests what the parties of the first round must keep to, each by draws of what ships. It tests
+// the source of randomness; devices' envelopes, their order and their law; tokens; the noise of devices, of
+// aggregators and of an entry; and the order in which an entry hands on.
 func (t *Route) Constants(seed uint64, progress func(stage string, done, of int)) (all []Constant, err error) {
 	g := t.legs[0]
 	if err := g.ready(); err != nil {
@@ -120,7 +120,7 @@ func (g *leg) contributions(r *rand.Rand) ([]Constant, error) {
 	return all, nil
 }
 
-// textOf writes everything of an answer: two answers that differ are written differently.
+// textOf writes all of an answer, such that two answers that differ are written differently.
 func textOf(a client.Answer) string {
 	var b []byte
 	for _, part := range a.Parts {

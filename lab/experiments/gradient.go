@@ -48,8 +48,8 @@ type Gradient struct {
 // GradientReports are those of plans, and the baselines that no plan describes.
 var GradientReports = append(slices.Clone(plan.GradientReports), Curator, NoPrivacy)
 
-// Lies are where liars pull a model: against what the others say, or said in the first round; to each class's next one; or all to
-// the first class.
+// Lies names where liars pull a model: against what the others say, or said in the first round; to each class's next one; or
+// all to the first class.
 var Lies = []string{"against", "back", "next", "one"}
 
 // proved says that devices prove the length of their gradients.

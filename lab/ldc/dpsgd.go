@@ -16,8 +16,8 @@ import (
 	"github.com/confetti-dp/confetti/lab/experiments"
 )
 
-// How DP-SGD trains: features of one length beside the constant one of a bias, so that the loss
-// of an example is smooth with half of their squared length, and steps of two over that.
+// DP-SGD trains on features of one length beside the constant of a bias. The loss of an example is
+// then smooth with half of their squared length, and steps are two over that.
 const (
 	featureLength = 3
 	batchSize     = 600

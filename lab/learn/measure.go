@@ -260,8 +260,8 @@ func (m *measurement) central(l *learner, round int, exact []float64) (rows.Sum,
 	return sum, nil
 }
 
-// compare notes how far a sum of n vectors is from the exact one, and how far it should be, given
-// how much the vectors are alike, which only a simulation knows.
+// compare notes how far a sum of n vectors is from the exact one, and how far it should be. How much
+// the vectors are alike only a simulation knows.
 func (m *measurement) compare(spec rows.Spec, n int, write func(i int, v []float32), sum, exact []float64) {
 	m.errors = append(m.errors, drawnError{distance(sum, exact), spec.Deviation(n, overlap(n, len(exact), write))})
 }

@@ -84,7 +84,7 @@ func (m *measurement) designStudy(asked []plan.VectorRound) error {
 	return m.promise(all)
 }
 
-// designProved makes those of a study whose devices prove the length of their vectors.
+// designProved designs the rounds of a study whose devices prove the length of their vectors.
 func (m *measurement) designProved(asked []plan.VectorRound) error {
 	for i := range asked {
 		asked[i].Answered = 0

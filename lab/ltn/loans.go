@@ -19,10 +19,10 @@ const LoansName = "lending_club"
 // testedLoans is the share of loans that learners are tested on (LTN, appendix E).
 const testedLoans = 0.15
 
-// Loans are as many of those that were charged off as of those that were paid, by what the lender
-// knew when they were asked for and the rate of interest. What was paid in total is the outcome,
-// and is left out. Of each class the latest 15 of 100 loans are for the test, by the year of their issue,
-// which is left out too: all of the test are of the last year.
+// Loans returns as many loans that were charged off as loans that were paid. Its columns are the rate
+// of interest, and what the lender knew when a loan was asked for. The total paid is the outcome, and
+// is left out. Of each class the latest 15 of 100 loans are for the test, by the year of their issue.
+// That year is left out too, since all of the test are of the last one.
 func Loans(dir string) (*dataset.Set, error) {
 	loans, err := datasets.LoadLoans(dir)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // hostile returns how many of a cohort lie.
 func (s *study) hostile() int { return int(math.Round(s.Liars * float64(s.Users))) }
 
-// lie adds what liars send to what honest devices have sent: each the longest gradient that its proof allows, or its envelopes
-// full of bits, in the direction that the cell names.
+// lie adds liars' reports to those of honest devices, in the direction that the cell names. Each liar sends the longest
+// gradient that its proof allows, or all its envelopes full of bits.
 func (s *study) lie(proto *protocol.Protocol, honest []question.Value, crowd *tally.Crowd, round int) error {
 	q := proto.Question.(*gradient.Question)
 	toward, err := s.toward(q, honest, *crowd)

@@ -4,9 +4,9 @@
 //
 // It never sees an answer, and cannot reach the code that reads one.
 //
-// A device's report becomes part of a sum in two messages of DAP: the leader begins its part of the verification
-// (Leader.Begin), the helper does the whole of its own and says of each report whether it is valid (Helper.Verify),
-// and the leader finishes (Leader.Finish). All three give the same for the same bytes, so that whoever dies between
+// A device's report becomes part of a sum in two messages of DAP. The leader begins its part of the verification
+// (Leader.Begin). The helper does the whole of its own, and says of each report whether it is valid (Helper.Verify). The
+// leader finishes (Leader.Finish). All three give the same for the same bytes, so that a process killed between
 // verifying and adding does it again.
 package aggregator
 

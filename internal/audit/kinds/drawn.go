@@ -18,8 +18,8 @@ type Draws [][]Added
 type Added struct{ At, Times int }
 
 // Drawn lists the draws of a device that holds the symbol of a histogram, or of a question that draws nothing. Coins that
-// round vectors have more ways than can be listed: one stands for all, which makes an attack a little weaker. It is an
-// error where a record that holds no cell of a sketch counts in one at random.
+// round vectors fall in too many ways to list: one way stands for all, which makes an attack a little weaker. Drawn
+// refuses sketches in which a record without a cell counts in one at random.
 func Drawn(of *protocol.Protocol, s question.Symbol) (all []Draws, err error) {
 	inner, p := innerOf(of)
 	q, ok := inner.(*histogram.Question)

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Options are what every device is opened with. What it keeps in and sends by is its program's.
+// Options opens a device in any language. Its program adds where it keeps and how it sends.
 type Options struct {
 	Plan       string           `json:"plan"` // an address, or the text of a signed plan
 	Publishers []string         `json:"publishers"`

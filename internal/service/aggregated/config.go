@@ -132,11 +132,11 @@ func (c Config) run(ctx context.Context, http serve.Config, o Options) error {
 	return serve.Run(ctx, http, service.Run)
 }
 
-// Worker is a process that adds up shards of a leader's plans, with the leader's configuration: any number of them, that
-// share its PostgreSQL database.
+// Worker adds up shards of a leader's plans, with the leader's configuration. Any number of such processes share its
+// PostgreSQL database.
 type Worker struct{ Config }
 
-// Open reads what the configuration names, and refuses one by which nothing is shared.
+// Open reads what the configuration names, and refuses a helper's, and one without a shared database.
 func (c Worker) Open(log *slog.Logger) (serve.Opened, error) {
 	opened, err := serve.Open(log, c.open, c.verify, c.work)
 	return opened, errors.Join(c.shared(), err)

@@ -105,9 +105,9 @@ func (s *Service) verify(ctx context.Context, c *crowd, body []byte) ([]byte, er
 	return answer, s.o.Failpoint("helper-added")
 }
 
-// count adds up those reports of a job that are valid and whose name and token were not there before. The name of a
-// report is spent whatever became of it: whoever could have one verified again, each time beside another part of the
-// leader's, could ask what it says.
+// count adds up those reports of a job that are valid and whose name and token were not there before. It spends the name
+// of every report: a leader that could have one verified again, each time with another part of its own, could learn what
+// the report says.
 func (c *crowd) count(ctx context.Context, asked []byte, all []aggregator.Verified) (said []dap.VerifyResp, counted aggregator.Batch, err error) {
 	names := make([]string, len(all), 2*len(all))
 	tokens := map[int]int{} // by report, where its token is among names
@@ -138,7 +138,7 @@ func (c *crowd) count(ctx context.Context, asked []byte, all []aggregator.Verifi
 	return said, counted, nil
 }
 
-// refused returns what is said of a job of whose crowd something has left: nothing of it counts any more.
+// refused returns the answer to a job that comes after its crowd's share has left, and counts none of its reports.
 func refused(said []dap.VerifyResp) ([]dap.VerifyResp, aggregator.Batch) {
 	said = slices.Clone(said)
 	for i, v := range said {

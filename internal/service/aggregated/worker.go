@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
-// shardTask is a shard as it lies on the shelf of steps.
+// shardTask names a shard on the shelf of steps.
 type shardTask struct {
 	Plan  []byte `json:"plan"` // its hash
 	Crowd int    `json:"crowd"`

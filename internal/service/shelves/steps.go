@@ -149,10 +149,10 @@ func (s *Steps) Take(ctx context.Context, wait time.Duration) (task Task, there 
 	}
 }
 
-// ofPost begins the names of posts among what was seen. No task's does.
+// ofPost begins the names of posts in seen. No task's name begins so.
 const ofPost = "post "
 
-// keepSeen forgets what was seen of tasks that are done. Posts stay: who looks for tasks may wait for a lead too.
+// keepSeen forgets tasks that are done, and keeps posts: a process that looks for tasks may wait for a lead too.
 func (s *Steps) keepSeen(names map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

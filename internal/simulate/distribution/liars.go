@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// What hostile devices send, who keep to what services check of them.
+// Hostile devices send here the worst that services let through.
 
 // Longest returns the longest multiple of whole numbers about their middle that a circuit allows.
 func Longest(c plan.Circuit, whole []uint64) []uint64 {
@@ -31,10 +31,10 @@ func Longest(c plan.Circuit, whole []uint64) []uint64 {
 	return out
 }
 
-// Fill adds answers to the counts of zeros and ones of rows that turn the sum of a direction as far as so many messages
-// can: ones gives the probability of a one, by row, of a device that holds it. Rows get them until one more of any would turn
-// it as much, which is where the square of the row's answers is in proportion to its answers without the liars and to its part
-// of the direction.
+// Fill adds liars' answers to the counts of zeros and ones of rows, such that so many messages turn the sum of a direction
+// furthest. ones gives, by row, the probability of a one from a device that holds the direction. At the optimum one more
+// answer turns the sum as much in every row: the square of a row's answers is in proportion to its honest answers and to
+// its part of the direction.
 func Fill(counts []uint64, ones []float64, messages int) {
 	before := make([]float64, len(ones))
 	for r := range before {

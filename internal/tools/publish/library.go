@@ -43,7 +43,7 @@ func (e edition) libraries(ctx context.Context) error {
 	return nil
 }
 
-// forC returns the name of what a program in C is linked with.
+// forC returns the name of the archive for programs in C.
 func (e edition) forC(t target) string { return "confetti-c-" + e.version + "-" + t.os + "-" + t.arch }
 
 // cArchives writes the C library, with its header, an example and what pkg-config reads, for each platform that it is made for.

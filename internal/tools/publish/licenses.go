@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// licenseFile is how files are called that say what one must say of others' code.
+// licenseFile matches the names of files with licences and notices.
 var licenseFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)(\.(md|txt))?$`)
 
-// licensesIn returns the texts of a folder that has somebody's code, and refuses one that has none.
+// licensesIn returns the licences and notices in a folder of others' code, and refuses a folder without any.
 func licensesIn(name, dir string) (text string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Command settle tries the numbers that the learners of private labels were given on drawn images, and prints the
 // accuracy of each. Used by those who change these numbers, from the lab's root: go run ./labels/settle SEED
 //
-// It tries how many standard errors of a count a cluster holds, how often a network learns from itself, and by how
-// many steps and with what ridge sums are learned from. Noise is a curator's Gaussian, which ours comes near.
+// It varies how many standard errors of a count a cluster holds, how often a network learns from itself, and the steps
+// and the ridge of learning from sums. Noise is a curator's Gaussian, which ours comes near.
 // docs/labels.md says what follows.
 package main
 

@@ -1,5 +1,5 @@
-// Package sdk implements confetti sdk: what a machine has of what a device in each language is built with. Used by
-// cmd/confetti, for developers of apps.
+// Package sdk implements confetti sdk, which says what a machine has, and lacks, to build a device in each language. Used
+// by cmd/confetti, for developers of apps.
 package sdk
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 )
 
-// Command is about devices in other languages.
+// Command groups what helps with devices in other languages.
 type Command struct {
 	Doctor Doctor `cmd:"" help:"What is at hand here for a device in each language, and what to do about the rest."`
 }
 
-// Doctor looks, and changes nothing.
+// Doctor looks for tools, and changes nothing.
 type Doctor struct {
 	terminal.Form
 }
@@ -26,14 +26,14 @@ func (Doctor) Help() string {
 	return "It looks for programs on the path, and runs none of them.\n\nExample:\n  confetti sdk doctor"
 }
 
-// tool is one thing that a language needs.
+// tool names one thing that a language needs.
 type tool struct {
 	Name   string `json:"name"`
 	At     string `json:"at,omitempty"`     // where it is
 	Remedy string `json:"remedy,omitempty"` // where it is not
 }
 
-// language is one, with what it needs and the page that says how.
+// language lists what a device in it needs, and the page that says how.
 type language struct {
 	Name  string `json:"language"`
 	Ready bool   `json:"ready"`

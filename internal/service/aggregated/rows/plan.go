@@ -308,7 +308,7 @@ func (p *Plan) Answer(ctx context.Context, asked []byte) ([]byte, error) {
 }
 
 // Spend spends names for a question, and returns which of them no other question has spent, nor an earlier place
-// of the same list. Again it returns the same: who was killed before AddAnswered comes to the same answer.
+// of the same list. Asked again it returns the same, so that a process killed before AddAnswered comes to the same answer.
 func (p *Plan) Spend(ctx context.Context, asked []byte, names []string) (fresh []bool, err error) {
 	fresh = make([]bool, len(names))
 	first := map[string]int{}

@@ -42,8 +42,8 @@ func (p *Plan) Reports(ctx context.Context, crowd int) (int, error) {
 	return p.reports.Count(ctx, namesTable, uint32(crowd))
 }
 
-// state is a shard of a crowd: where its jobs end, and which of them is next. That number is the fence of who adds: the
-// write that adds a job wants it to be next still.
+// state keeps where a shard's jobs end, and which of them is next. The number fences writers: the write that adds a job
+// wants it to be next still.
 type state struct{ end, next uint32 }
 
 func (s state) marshal() []byte {
@@ -68,8 +68,8 @@ func jobKey(crowd int, number uint32) string {
 // furtherShard stands between a crowd and the number of a shard other than the first.
 const furtherShard = "shard"
 
-// shardKey returns the key of a shard's state and sum. The first has its crowd's own, as the only one has where nothing
-// is shared.
+// shardKey returns the key of a shard's state and sum. The first shard has its crowd's key: where nothing is shared it is
+// the only one.
 func shardKey(crowd, shard int) string {
 	if shard == 0 {
 		return crowdKey(crowd)
@@ -77,7 +77,7 @@ func shardKey(crowd, shard int) string {
 	return within(crowd, furtherShard+string(binary.BigEndian.AppendUint32(nil, uint32(shard))))
 }
 
-// Cut is how the reports of a closed plan are cut: so many a job, and so many jobs a shard, at most.
+// Cut sets how the reports of a closed plan are cut: reports of a job, and jobs of a shard, at most.
 type Cut struct{ Crowds, Job, Shard int }
 
 // Shards returns which shards of a crowd are not added whole. Reports are cut into them, once, in the order of their
@@ -234,8 +234,7 @@ func (p *Plan) cut(ctx context.Context, c Cut) error {
 }
 
 // Add writes what a shard's sum is with the reports of a job, which are not needed any more. Their rows are not found
-// from then on; their bytes are on the disk until Forget. Who comes late, because another has added the job, changes
-// nothing.
+// from then on; their bytes are on the disk until Forget. It changes nothing where another process has added the job.
 func (p *Plan) Add(ctx context.Context, crowd, shard int, number uint32, sum []byte) error {
 	return p.of.write(ctx, "add", func() error {
 		return p.reports.Update(ctx, func(tx keep.Tx) error {

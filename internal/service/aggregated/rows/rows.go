@@ -58,7 +58,7 @@ var Failpoints = []string{
 	"rows/forget", "rows/forget/committed", // reports, and who sent them
 }
 
-// HelperFailpoints are those of a helper alone.
+// HelperFailpoints names the points of a helper alone.
 var HelperFailpoints = []string{
 	"rows/spend", "rows/spend/committed", // no other job has a report of these names
 }

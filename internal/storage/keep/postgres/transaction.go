@@ -12,8 +12,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
-// idle is how long a transaction may wait for its process. One that was stopped in the middle of it has locks, which the
-// server then takes from it: the others would wait until it wakes.
+// idle bounds how long a transaction waits for its process. A process that was stopped in the middle of one holds locks
+// until it wakes; after this time the server takes them away.
 const idle = 30 * time.Second
 
 // transaction is one that writes, on a connection of its own until it has ended. It holds a

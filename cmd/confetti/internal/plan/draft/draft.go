@@ -50,7 +50,7 @@ type parties struct {
 	JSON      bool     `help:"Print JSON."`
 }
 
-// asHostile asks for a sum with noise of aggregators, where nobody says whose.
+// asHostile asks for a sum, with noise of aggregators unless the flags name another.
 func (c *parties) asHostile() {
 	c.Route.Route = plan.RouteSum
 	c.Route.Noise = cmp.Or(c.Route.Noise, plan.NoiseAggregators)

@@ -89,7 +89,7 @@ func (c Command) Run(std terminal.Streams) error {
 	return c.Print(std, map[string]any{"study": study.Name, "trends": trends}, "%s", says.String())
 }
 
-// write writes the page, with what the newest study promises and what all have cost.
+// write writes the page, with the newest study's promise and the cost of all.
 func write(w io.Writer, study fetched.Study, trends []trend.Trend) error {
 	p, err := statement.New(study.Newest, nil)
 	if err != nil {
