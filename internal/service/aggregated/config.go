@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/service/transfer"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/party/aggregator"
 )
@@ -20,10 +21,13 @@ type Config struct {
 	serve.Settings
 	serve.Visited
 	shelves.Place
-	Pair       serve.Path   `toml:"pair" eg:"pair.secret" help:"The secret that both aggregators have and nobody else (confetti keys pair)."`
-	Collectors serve.Path   `toml:"collectors" or:"collectors" help:"Hashes of the bearer tokens of analyzers, who fetch sums from a leader. Without it whoever asks gets what only the plan's analyzer can open. A helper has none."`
-	Shard      int          `toml:"shard_reports" or:"0" help:"Reports of a shard at most, which a leader's process adds up at a time where others have the database too. 0 is 4,096. A helper needs none."`
-	Limits     serve.Visits `toml:"limits" help:"What peers can make the service do."`
+	Pair       serve.Path `toml:"pair" eg:"pair.secret" help:"The secret that both aggregators have and nobody else (confetti keys pair)."`
+	Collectors serve.Path `toml:"collectors" or:"collectors" help:"Hashes of the bearer tokens of analyzers, who fetch sums from a leader. Without it whoever asks gets what only the plan's analyzer can open. A helper has none."`
+	Bodies     struct {
+		transfer.Place
+	} `toml:"reports" help:"Where a leader with a PostgreSQL database has what devices sent, sealed under keys of that database: a folder that all its processes see, or a bucket. Without either it is in the database. A helper has none."`
+	Shard  int          `toml:"shard_reports" or:"0" help:"Reports of a shard at most, which a leader's process adds up at a time where others have the database too. 0 is 4,096. A helper needs none."`
+	Limits serve.Visits `toml:"limits" help:"What peers can make the service do."`
 }
 
 // open reads what the configuration names, and starts nothing. The error joins everything
@@ -59,6 +63,10 @@ func (c Config) open(log *slog.Logger) (http serve.Config, o Options, err error)
 	}
 	if c.Role == dap.Helper && (c.Bearers != "" || c.Collectors != "" || c.Gateway != "") {
 		fault("bearers", errors.New("nobody but the leader comes to a helper: leave bearers, collectors and gateway out"))
+	}
+	errs = append(errs, c.Bodies.Place.Check("reports"))
+	if !c.Bodies.None() && (c.Role == dap.Helper || c.Database != "") {
+		fault("reports", errors.New("a leader's reports lie there beside a PostgreSQL database: set url, or leave reports out"))
 	}
 	if c.Shard < 0 {
 		fault("shard_reports", errors.New("is negative"))
@@ -103,6 +111,9 @@ func (c Config) verify(ctx context.Context, o Options, say func(string)) error {
 func (c Config) start(ctx context.Context, o Options) (service *Service, err error) {
 	if o.Store, err = c.Place.Open(ctx, o.Common); err != nil {
 		return nil, explained(err)
+	}
+	if o.Blobs, err = c.Bodies.Open(ctx); err != nil {
+		return nil, errors.Join(explained(err), o.Store.Close())
 	}
 	if c.Place.Database != "" {
 		o.Disk = atomicfile.WatchDisk(string(c.Place.Database))

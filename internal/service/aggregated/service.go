@@ -30,6 +30,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/party/aggregator"
 )
@@ -43,6 +44,7 @@ type Options struct {
 	serve.Common
 	Role       dap.Role          // dap.Leader or dap.Helper
 	Store      keep.Store        // whose owner the service becomes
+	Blobs      blob.Store        // where a leader has bodies of reports; nil: in Store
 	Disk       *atomicfile.Disk  // of the store's folder; nil: it lies elsewhere
 	Lease      time.Duration     // for which a shard is added up by one process alone, where others have Store too; 0: none has
 	Shard      int               // reports of a leader's shard, at most; 0: 4,096
@@ -126,7 +128,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	s.plans.Closes = over
 	s.showFailed(o.Metrics.Meter)
 	var err error
-	if s.rows, err = rows.Open(ctx, o.Store, s.Role(), o.Role == dap.Leader, o.Failpoint); err != nil {
+	if s.rows, err = rows.Open(ctx, o.Store, o.Blobs, s.Role(), o.Role == dap.Leader, o.Failpoint); err != nil {
 		return nil, explained(err)
 	}
 	if o.Lease > 0 {

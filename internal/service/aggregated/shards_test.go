@@ -194,7 +194,7 @@ func (w *world) alone(reports []dap.Report) (leaders, helpers aggregator.Batch) 
 // What shards add up to, whoever adds them and in whatever order, is to the last bit what one process adds up in one go, at
 // both aggregators; and so is what leaves, by the same draws.
 func TestShardsAddUpToWhatOneProcessDoes(t *testing.T) {
-	engines(t, func(t *testing.T) {
+	places(t, func(t *testing.T) {
 		w := newWorld(t, func(p *plan.Plan) {
 			p.Route.Sum.Noise, p.Route.Sum.Law, p.Route.Sum.Decay = plan.NoiseAggregators, plan.LawLaplace, 0.5
 		})

@@ -29,6 +29,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
@@ -80,6 +81,7 @@ type world struct {
 
 	jobs      int // of a shard
 	databases map[dap.Role]string
+	blobs     blob.Store                  // where bodies of reports lie; nil: in the leader's database
 	around    func(keep.Store) keep.Store // what services see of their stores; nil: them
 	nodes     map[dap.Role]*node
 }
@@ -98,6 +100,9 @@ func open(place string) (keep.Store, error) {
 	return shelves.Folder(place, serve.Common{}, true)
 }
 
+// reportsIn is where bodies of reports lie of a new world; nil: in its database.
+var reportsIn = func(testing.TB) blob.Store { return nil }
+
 // node is a running service.
 type node struct {
 	store   keep.Store
@@ -114,7 +119,7 @@ func newWorld(t testing.TB, change func(*plan.Plan)) *world {
 // makeWorld is newWorld whose services see their stores through another one.
 func makeWorld(t testing.TB, change func(*plan.Plan), around func(keep.Store) keep.Store) *world {
 	t.Helper()
-	w := &world{t: t, around: around, jobs: 100, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: seeded.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregator.Pair{}}
+	w := &world{t: t, around: around, blobs: reportsIn(t), jobs: 100, dir: t.TempDir(), now: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), random: seeded.New(17), nodes: map[dap.Role]*node{}, databases: map[dap.Role]string{}, pair: map[dap.Role]aggregator.Pair{}}
 	var err error
 	if w.analyzer, err = envelope.GenerateKey(envelope.X25519); err != nil {
 		t.Fatal(err)
@@ -224,7 +229,12 @@ func (w *world) process(role dap.Role, store keep.Store, lease time.Duration, fa
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	var blobs blob.Store
+	if role == dap.Leader {
+		blobs = w.blobs
+	}
 	s, err := New(context.Background(), Options{
+		Blobs:  blobs,
 		Common: serve.Common{Keys: w.keys(role), Client: &http.Client{Transport: w}, Now: w.time, Failpoint: fail},
 		Role:   role, Store: store, Publishers: serve.Trust(w.signed.Signers()...), Pair: w.pair[role], Bearers: bearers,
 		Limits: serve.Visits{Rate: 1e6, Burst: 1e6}, Lease: lease,

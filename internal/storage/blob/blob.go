@@ -4,6 +4,7 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -24,6 +25,9 @@ type Store interface {
 	// Get returns a body, whole, which is the caller's; the error is fs.ErrNotExist where
 	// there is none, and only there.
 	Get(ctx context.Context, name string) ([]byte, error)
+	// Part returns so many bytes of a body from one on, which are the caller's; the error is fs.ErrNotExist as Get's, and
+	// ErrShort where the body ends before.
+	Part(ctx context.Context, name string, from int64, length int) ([]byte, error)
 	// Has reports whether there is a blob of a name.
 	Has(ctx context.Context, name string) (bool, error)
 	// List are the names that begin with a name and a slash, or with "" all, in the order of
@@ -36,6 +40,9 @@ type Store interface {
 	// reads it meanwhile may read zeros.
 	Delete(ctx context.Context, under string) error
 }
+
+// ErrShort is the error of a part that reaches beyond its body.
+var ErrShort = errors.New("blob: the body is shorter")
 
 var form = regexp.MustCompile(`^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*$`)
 

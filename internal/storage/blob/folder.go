@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -114,6 +115,21 @@ func (k *known) forget(dir string) {
 func (f Folder) Get(_ context.Context, name string) ([]byte, error) {
 	body, err := os.ReadFile(f.path(name))
 	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	return body, nil
+}
+
+func (f Folder) Part(_ context.Context, name string, from int64, length int) ([]byte, error) {
+	file, err := os.Open(f.path(name))
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	defer file.Close()
+	body := make([]byte, length)
+	if _, err := file.ReadAt(body, from); errors.Is(err, io.EOF) {
+		return nil, ErrShort
+	} else if err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
 	}
 	return body, nil

@@ -16,6 +16,7 @@ type Plan struct {
 	name    string
 	sums    keep.Shelf
 	reports keep.Shelf // of a leader; nil once they are forgotten, or not needed and damaged
+	bodies  *bodies    // of reports; nil: they are in rows
 	done    bool       // the reports are forgotten
 }
 
@@ -55,6 +56,9 @@ func (s *Store) Plan(ctx context.Context, plan string) (*Plan, error) {
 			return nil, err
 		case prefix == reportsPrefix:
 			p.reports = shelf
+			if p.bodies, err = s.bodies(ctx, plan, shelf); err != nil {
+				return nil, err
+			}
 		default:
 			p.sums = shelf
 		}
@@ -109,7 +113,12 @@ func (p *Plan) Close(ctx context.Context) error {
 
 // Forget destroys what devices sent, and the secret under which they were known.
 func (p *Plan) Forget(ctx context.Context) error {
-	return p.of.write(ctx, "forget", func() error { return p.of.store.Drop(ctx, reportsPrefix+p.name) })
+	return p.of.write(ctx, "forget", func() error {
+		if err := p.of.store.Drop(ctx, reportsPrefix+p.name); err != nil {
+			return err
+		}
+		return p.of.dropBodies(ctx, p.name)
+	})
 }
 
 // Crowd is how far an aggregator has come with a crowd.

@@ -24,14 +24,23 @@ func (p *Plan) Take(ctx context.Context, r Report) error {
 	if p.reports == nil {
 		return keep.ErrSealed
 	}
-	name, crowd := string(r.Name[:]), crowdKey(r.Crowd)
 	return p.of.write(ctx, "take", func() error {
-		_, err := p.reports.Insert(ctx,
-			keep.Row{Table: reportsTable, Key: string(r.Respondent[:]), Value: r.Name[:]},
-			keep.Row{Table: namesTable, Key: name, Label: uint32(r.Crowd), Value: []byte(crowd)},
-			keep.Row{Table: bodiesTable, Key: name, Value: r.Body})
+		if p.bodies != nil {
+			return p.takeBody(ctx, r)
+		}
+		_, err := p.reports.Insert(ctx, r.rows(r.Body)...)
 		return err
 	})
+}
+
+// rows returns those of a report with a body, or its place.
+func (r Report) rows(body []byte) []keep.Row {
+	name := string(r.Name[:])
+	return []keep.Row{
+		{Table: reportsTable, Key: string(r.Respondent[:]), Value: r.Name[:]},
+		{Table: namesTable, Key: name, Label: uint32(r.Crowd), Value: []byte(crowdKey(r.Crowd))},
+		{Table: bodiesTable, Key: name, Value: body},
+	}
 }
 
 // Reports returns how many reports of a crowd have come.
@@ -145,6 +154,11 @@ func (p *Plan) Job(ctx context.Context, crowd, shard, after int) (number uint32,
 			return 0, nil, p.missing(ctx, crowd, shard, is)
 		}
 		bodies = append(bodies, body)
+	}
+	if p.bodies != nil {
+		if bodies, err = p.bodies.all(ctx, bodies); err != nil {
+			return 0, nil, err
+		}
 	}
 	return number, bodies, nil
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/confetti-dp/confetti/internal/service/shelves"
+	"github.com/confetti-dp/confetti/internal/storage/blob"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
@@ -32,7 +33,7 @@ const (
 const (
 	reportsTable keep.Table = 1  // respondent -> name of the report, by Insert
 	namesTable   keep.Table = 2  // name -> crowd, by Insert, labelled with the crowd
-	bodiesTable  keep.Table = 3  // name -> body, by Insert
+	bodiesTable  keep.Table = 3  // name -> body, or its place in a blob, by Insert
 	jobsTable    keep.Table = 4  // SHARD -> where its jobs end, and which is next; CROWD/N -> names
 	spentTable   keep.Table = 5  // name of a report, or token -> by which question, by Insert; nothing: an earlier version wrote it
 	answersTable keep.Table = 6  // asked -> what the helper answered
@@ -97,20 +98,22 @@ var (
 type Store struct {
 	store  keep.Store
 	main   keep.Shelf
-	leader bool // has shelves of reports
+	leader bool       // has shelves of reports
+	blobs  blob.Store // where bodies of reports lie; nil: in rows
 	fail   func(string) error
 
 	mu      sync.Mutex
 	refused error // of the last write: the disk is full, or nobody answers
 }
 
-// Open opens the shelves of the named aggregator, and finishes what a crash has left of an Erase.
-func Open(ctx context.Context, store keep.Store, owner string, leader bool, failpoint func(string) error) (*Store, error) {
+// Open opens the shelves of the named aggregator, and finishes what a crash has left of an Erase. Bodies of a leader's
+// reports lie in blobs, if they are not nil.
+func Open(ctx context.Context, store keep.Store, blobs blob.Store, owner string, leader bool, failpoint func(string) error) (*Store, error) {
 	main, err := shelves.Main(ctx, store, owner)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{store: store, main: main, leader: leader, fail: failpoint}
+	s := &Store{store: store, main: main, leader: leader, blobs: blobs, fail: failpoint}
 	names, err := store.List(ctx)
 	if err != nil {
 		return nil, err
@@ -125,7 +128,7 @@ func Open(ctx context.Context, store keep.Store, owner string, leader bool, fail
 			}
 		}
 	}
-	return s, nil
+	return s, s.sweep(ctx)
 }
 
 // Ready asks the store whether it answers, and says why the last write was refused.
@@ -229,6 +232,9 @@ func (s *Store) Erase(ctx context.Context, plan string, statement []byte) error 
 				err = nil
 			}
 		}
+		if err == nil {
+			err = s.dropBodies(ctx, plan)
+		}
 		return err
 	})
 }
@@ -260,6 +266,15 @@ func (s *Store) Check(ctx context.Context, plan string) error {
 	if p.reports != nil {
 		if err := p.reports.Check(ctx); err != nil {
 			return err
+		}
+		if p.bodies != nil {
+			err := p.reports.Each(ctx, bodiesTable, "", func(_ string, at []byte) error {
+				_, err := p.bodies.get(ctx, at)
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return p.sums.Check(ctx)

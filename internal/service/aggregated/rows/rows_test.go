@@ -45,7 +45,7 @@ func opened(t testing.TB, folder, owner string, failpoint func(string) error) *S
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	s, err := Open(context.Background(), store, owner, owner == "leader", failpoint)
+	s, err := Open(context.Background(), store, nil, owner, owner == "leader", failpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestAnErasedPlanIsGone(t *testing.T) {
 // The shelves of a leader are no helper's, whose sums would be another's.
 func TestShelvesHaveOneOwner(t *testing.T) {
 	s := opened(t, t.TempDir(), "leader", never)
-	if _, err := Open(t.Context(), s.store, "helper", false, never); err == nil || !strings.Contains(err.Error(), "that of a leader") {
+	if _, err := Open(t.Context(), s.store, nil, "helper", false, never); err == nil || !strings.Contains(err.Error(), "that of a leader") {
 		t.Errorf("a helper opens them: %v", err)
 	}
 }

@@ -52,6 +52,19 @@ func Store(t *testing.T, open func() blob.Store) {
 			t.Errorf("%s: %d bytes came back, %v", name, len(got), err)
 		}
 	}
+	for _, c := range []struct {
+		from   int64
+		length int
+		want   error
+	}{{0, 8, nil}, {5, 11, nil}, {int64(len(large)) - 3, 3, nil}, {int64(len(large)) - 3, 4, blob.ErrShort}, {int64(len(large)) + 3, 4, blob.ErrShort}} {
+		part, err := open().Part(ctx, "a/c/d", c.from, c.length)
+		if !errors.Is(err, c.want) || err == nil && !bytes.Equal(part, large[c.from:c.from+int64(c.length)]) {
+			t.Errorf("%d bytes from %d on: %q, %v", c.length, c.from, part, err)
+		}
+	}
+	if _, err := s.Part(ctx, "a/none", 0, 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a part of a blob that is not there: %v", err)
+	}
 	must(s.Put(ctx, "a/b", []byte("two")))
 	if got, err := s.Get(ctx, "a/b"); err != nil || string(got) != "two" {
 		t.Errorf("written over: %q, %v", got, err)

@@ -95,10 +95,39 @@ func (b *Bucket) Get(ctx context.Context, name string) (body []byte, err error) 
 	return body, nil
 }
 
-// absent returns fs.ErrNotExist where a service says that there is no such key.
+func (b *Bucket) Part(ctx context.Context, name string, from int64, length int) (body []byte, err error) {
+	key := b.key(name)
+	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", from, from+int64(length)-1)}}
+	err = b.ask(ctx, key, func(ctx context.Context, moved func()) error {
+		return absent(b.send(ctx, request{method: http.MethodGet, key: key, header: header, want: http.StatusPartialContent}, moved, func(r io.Reader, said int64) error {
+			if said >= 0 && said < int64(length) {
+				return blob.ErrShort
+			}
+			body = make([]byte, length)
+			if said != int64(length) {
+				return errLength
+			}
+			if _, err := io.ReadFull(r, body); err != nil {
+				return fmt.Errorf("the answer breaks off: %w", err)
+			}
+			return nil
+		}))
+	})
+	if err = b.sure(ctx, name, err); err != nil {
+		return nil, err
+	}
+	return body, nil
+}
+
+// absent returns fs.ErrNotExist where a service says that there is no such key, and blob.ErrShort where it says that of so
+// many bytes.
 func absent(err error) error {
-	if r, ok := errors.AsType[refused](err); ok && r.status == http.StatusNotFound && (r.code == "" || r.code == "NoSuchKey") {
+	r, ok := errors.AsType[refused](err)
+	switch {
+	case ok && r.status == http.StatusNotFound && (r.code == "" || r.code == "NoSuchKey"):
 		return fs.ErrNotExist
+	case ok && r.status == http.StatusRequestedRangeNotSatisfiable:
+		return blob.ErrShort
 	}
 	return err
 }

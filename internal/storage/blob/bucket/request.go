@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -16,6 +17,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/confetti-dp/confetti/internal/storage/blob"
 )
 
 var (
@@ -67,7 +70,7 @@ func passes(err error) bool {
 			slices.Contains([]string{"RequestTimeout", "SlowDown", "Throttling", "InternalError", "OperationAborted", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"}, r.code)
 	}
 	_, stranger := errors.AsType[*tls.CertificateVerificationError](err)
-	return err != nil && !stranger && !errors.Is(err, errSilent) && !errors.Is(err, errLength) && !errors.Is(err, fs.ErrNotExist)
+	return err != nil && !stranger && !errors.Is(err, errSilent) && !errors.Is(err, errLength) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, blob.ErrShort)
 }
 
 // A request is made so often at most, within some eleven seconds of waiting.
@@ -120,6 +123,7 @@ type request struct {
 	query       url.Values
 	header      http.Header
 	body        []byte
+	want        int // the status of a good answer; 0: 200
 }
 
 // send makes a signed request once, and hands a good answer's body to read.
@@ -145,7 +149,7 @@ func (b *Bucket) send(ctx context.Context, r request, moved func(), read func(bo
 	}
 	defer res.Body.Close()
 	moved()
-	if res.StatusCode != http.StatusOK {
+	if res.StatusCode != cmp.Or(r.want, http.StatusOK) {
 		return refusal(res)
 	}
 	return read(moving{res.Body, moved}, res.ContentLength)
