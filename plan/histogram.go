@@ -41,6 +41,9 @@ type Attribute struct {
 	X      *Axis    `json:"x,omitempty"`    // grid
 	Y      *Axis    `json:"y,omitempty"`
 	Least  int      `json:"least,omitempty"` // open: the noisy count from which a value that nobody declared is published
+	// Of an experiment: the values begin with each outcome of the first arm, then of the next one. Those behind them are in no arm.
+	Arms     []string `json:"arms,omitempty"`
+	Outcomes []string `json:"outcomes,omitempty"`
 }
 
 // Ended refuses a kind of attribute that earlier plans asked, and says what asks it now; nil of any other.

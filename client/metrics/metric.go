@@ -204,6 +204,7 @@ func (m Metric) attribute() plan.Attribute {
 	if m.Kind == "set" {
 		a.Kind, a.Most, a.Others = "set", m.Most, true
 	}
+	a.Arms, a.Outcomes = m.Arms, m.Outcomes // with which Cells begins
 	return a
 }
 

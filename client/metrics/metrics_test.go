@@ -405,6 +405,26 @@ func TestAStudyAsksWhatItsMetricsSay(t *testing.T) {
 	}
 }
 
+// A plan says which of an experiment's values are arms. One of an earlier registry, which does not, stays what it was.
+func TestAStudySaysItsArms(t *testing.T) {
+	welcome := kinds()[0]
+	welcome.Name, welcome.Kind, welcome.Edges, welcome.Arms, welcome.Outcomes = "new_welcome", "experiment", nil, []string{"old", "new"}, []string{"nothing", "paid"}
+	with := func(arms, outcomes []string) error {
+		s := series(t, 12, 12, welcome)
+		h := *s.Study.Plan.Question.Histogram
+		h.Attributes = slices.Clone(h.Attributes)
+		h.Attributes[0].Arms, h.Attributes[0].Outcomes = arms, outcomes
+		s.Study.Plan.Question.Histogram = &h
+		return Registry{App: "editor", Version: 1, Metrics: []Metric{welcome}, Series: []Series{s}}.Validate()
+	}
+	if err := errors.Join(with(welcome.Arms, welcome.Outcomes), with(nil, nil)); err != nil {
+		t.Error(err)
+	}
+	if with([]string{"new", "old"}, welcome.Outcomes) == nil || with(welcome.Arms, []string{"paid", "nothing"}) == nil || with(welcome.Arms, nil) == nil {
+		t.Error("a plan calls values arms that are others")
+	}
+}
+
 // Before a yes there is nothing on the device's disk, not even a folder, and nothing is drawn. The twin is a yes.
 func TestNothingIsOnTheDiskBeforeAYes(t *testing.T) {
 	for _, agrees := range []bool{false, true} {

@@ -87,6 +87,11 @@ func (s Series) validate() error {
 	switch {
 	case want.Histogram != nil && asked.Histogram != nil:
 		want.Histogram.Randomizer = asked.Histogram.Randomizer
+		for i, a := range asked.Histogram.Attributes {
+			if own := want.Histogram.Attributes; i < len(own) && len(a.Arms)+len(a.Outcomes) == 0 { // as earlier registries have it
+				own[i].Arms, own[i].Outcomes = nil, nil
+			}
+		}
 	case want.Strings != nil && asked.Strings != nil:
 		numbers := *asked.Strings
 		numbers.Alphabet, numbers.Longest, numbers.Seed = want.Strings.Alphabet, want.Strings.Longest, want.Strings.Seed

@@ -89,6 +89,7 @@ var attributeFields = []struct {
 	{"x", []string{"grid"}, func(a plan.Attribute) bool { return a.X != nil }},
 	{"y", []string{"grid"}, func(a plan.Attribute) bool { return a.Y != nil }},
 	{"least", []string{"open"}, func(a plan.Attribute) bool { return a.Least != 0 }},
+	{"arms", []string{"categories"}, func(a plan.Attribute) bool { return len(a.Arms)+len(a.Outcomes) > 0 }},
 }
 
 func validateAttribute(a plan.Attribute, table bool, ps *plan.Problems, at string) {
@@ -115,6 +116,9 @@ func validateAttribute(a plan.Attribute, table bool, ps *plan.Problems, at strin
 		if a.Kind == "set" {
 			ps.Require(a.Most >= 1 && a.Most <= plan.MaxItems && a.Most <= a.Domain(), "%s.most must be between 1 and %d, and at most the number of cells", at, plan.MaxItems)
 		}
+		ps.Require(len(a.Arms)+len(a.Outcomes) == 0 || len(a.Arms) >= 2 && len(a.Outcomes) >= 2 && len(a.Arms)*len(a.Outcomes) <= len(a.Values), "%s.arms and outcomes are 2 or more of each, and values begin with a cell for each pair of them", at)
+		ps.Names(at+".arms", a.Arms)
+		ps.Names(at+".outcomes", a.Outcomes)
 	case "buckets":
 		validateAxis(&plan.Axis{Low: a.Low, High: a.High, Cells: a.Cells}, ps, at)
 	case "mean":

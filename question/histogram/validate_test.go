@@ -31,6 +31,10 @@ func TestHistogramProblemsAreListed(t *testing.T) {
 			h.Attributes[0] = plan.Attribute{Name: "a", Kind: "mean", High: 1}
 			h.Attributes[1] = plan.Attribute{Name: "b", Kind: "open", Least: 20}
 		}, []string{"attributes[0].kind must be one of categories, buckets, set, grid", "attributes[1].kind must"}},
+		"arms": {func(p *plan.Plan, h *plan.Histogram) {
+			h.Attributes[0] = plan.Attribute{Name: "a", Kind: "categories", Values: []string{"x", "y", "z"}, Arms: []string{"old", "new"}, Outcomes: []string{"no", "no"}}
+			h.Attributes[1].Arms = []string{"old", "new"}
+		}, []string{"attributes[0].arms and outcomes are 2 or more of each", `attributes[0].outcomes: "no" is named twice`, "attributes[1].arms belongs to categories"}},
 		"numbers": {func(p *plan.Plan, h *plan.Histogram) {
 			h.Attributes[0] = plan.Attribute{Name: "g", Kind: "grid", X: &plan.Axis{Low: 0, High: math.Inf(1)}}
 			h.Attributes[1] = plan.Attribute{Name: "s", Kind: "set", Size: 3, Most: 4}

@@ -19,7 +19,9 @@ type Tabled struct {
 	Respondents int
 	Ordered     bool   // cells are steps of a number
 	Whole       bool   // every respondent holds exactly one cell
-	Asks        string // the attribute as the plan has it: counts of equal ones mean the same
+	Asks        string // the attribute as the plan has it, but for arms: counts of equal ones mean the same
+	Arms        []string
+	Outcomes    []string // of each arm, in the first cells
 	table       *histogram.Table
 }
 
@@ -66,6 +68,8 @@ func Tables(p plan.Plan, r release.Release, counts []sheets.ValueCount) ([][]*Ta
 	respondents := counted(r, names)
 	var all [][]*Tabled
 	for i, a := range p.Question.Histogram.Attributes {
+		arms, outcomes := a.Arms, a.Outcomes
+		a.Arms, a.Outcomes = nil, nil
 		asks, err := json.Marshal(a)
 		if err != nil {
 			return nil, err
@@ -77,7 +81,7 @@ func Tables(p plan.Plan, r release.Release, counts []sheets.ValueCount) ([][]*Ta
 				if err != nil {
 					return nil, err
 				}
-				row[crowd] = &Tabled{a.Name, name, respondents[crowd], a.Kind == "buckets", t.Total(), string(asks), t}
+				row[crowd] = &Tabled{a.Name, name, respondents[crowd], a.Kind == "buckets", t.Total(), string(asks), arms, outcomes, t}
 			}
 		}
 		all = append(all, row)

@@ -31,50 +31,6 @@ type lift struct {
 	at      func(level float64) (best, low, high float64, ok bool)
 }
 
-// crossed reads the arms and outcomes of an experiment out of its values: all pairs of both, and the two words that a
-// device says which is in no arm. It returns nothing of other values.
-func crossed(values []string) (arms, outcomes []string) {
-	const between = " / "
-	n := len(values) - 2
-	if n < 4 || values[n] != "none" || values[n+1] != "unset" {
-		return nil, nil
-	}
-	for at := range values[0] { // names may have such a sign too
-		if !strings.HasPrefix(values[0][at:], between) {
-			continue
-		}
-		for m := 2; m <= n/2; m++ {
-			if arms, outcomes, ok := parted(values[:n], values[0][:at], between, m); ok {
-				return arms, outcomes
-			}
-		}
-	}
-	return nil, nil
-}
-
-// parted reads pairs of arms, of which the first has that name, with so many outcomes each.
-func parted(pairs []string, first, between string, m int) (arms, outcomes []string, ok bool) {
-	if len(pairs)%m != 0 {
-		return nil, nil, false
-	}
-	for i, pair := range pairs {
-		if i < m {
-			outcome, is := strings.CutPrefix(pair, first+between)
-			if !is {
-				return nil, nil, false
-			}
-			outcomes = append(outcomes, outcome)
-		}
-		if i%m == 0 {
-			arms = append(arms, strings.TrimSuffix(pair, between+outcomes[0]))
-		}
-		if pair != arms[i/m]+between+outcomes[i%m] {
-			return nil, nil, false
-		}
-	}
-	return arms, outcomes, true
-}
-
 // armed are the people of an arm: the cells of one outcome and of the others.
 type armed struct {
 	weigh  func(weights []float64) estimate.Value
@@ -137,14 +93,13 @@ func (a armed) over(b armed, level float64) (best, low, high float64) {
 	return estimate.MinusTied(own, ownLow, ownHigh, other, otherLow, otherHigh, tied)
 }
 
-// pairs returns what a table of arms and outcomes tells of an experiment, nil of another table and where the error of a sum of
-// its cells is not known.
-func pairs(values []string, weigh func([]float64) (estimate.Value, bool)) *experiment {
-	arms, outcomes := crossed(values)
-	if len(arms) == 0 {
+// pairs returns what a table tells of an experiment, whose first cells have each outcome of each arm. It returns nil of a table
+// without arms, and where the error of a sum of its cells is not known.
+func pairs(arms, outcomes []string, cells int, weigh func([]float64) (estimate.Value, bool)) *experiment {
+	if len(arms) < 2 || len(arms)*len(outcomes) > cells {
 		return nil
 	}
-	if _, ok := weigh(make([]float64, len(values))); !ok {
+	if _, ok := weigh(make([]float64, cells)); !ok {
 		return nil
 	}
 	sum := func(weights []float64) estimate.Value {
@@ -152,14 +107,14 @@ func pairs(values []string, weigh func([]float64) (estimate.Value, bool)) *exper
 		return v
 	}
 	e := &experiment{first: arms[0], among: (len(arms) - 1) * (len(outcomes) - 1)}
-	if uneven(sum, len(values), len(arms), len(outcomes)) > compared.TooUneven {
+	if uneven(sum, cells, len(arms), len(outcomes)) > compared.TooUneven {
 		e.none = "people did not fall into the arms evenly, as devices draw them, so no lift is told"
 		return e
 	}
 	for a := 1; a < len(arms); a++ {
 		for o := 1; o < len(outcomes); o++ {
-			own := arm(sum, len(values), a*len(outcomes), len(outcomes), o)
-			first := arm(sum, len(values), 0, len(outcomes), o)
+			own := arm(sum, cells, a*len(outcomes), len(outcomes), o)
+			first := arm(sum, cells, 0, len(outcomes), o)
 			e.lifts = append(e.lifts, lift{arms[a], outcomes[o], func(level float64) (best, low, high float64, ok bool) {
 				best, low, high = own.over(first, level)
 				return best, low, high, true
@@ -227,7 +182,9 @@ func (t *Trend) compare(tables []*table, numbers []int, aYear int) {
 	t.First, t.Relative, t.Compared, t.Together = newest.first, newest.relative, newest.among, max(aYear, len(t.Rounds))
 	each := estimate.Joint(level, t.Compared*t.Together)
 	for i, of := range tables {
+		at := slices.IndexFunc(t.Rounds, func(r told) bool { return r.Round == numbers[i] })
 		if of.experiment == nil {
+			t.Rounds[at].Unlifted = "its plan does not say which values are arms, so no lift is told"
 			continue
 		}
 		none := of.experiment.none
@@ -244,9 +201,7 @@ func (t *Trend) compare(tables []*table, numbers []int, aYear int) {
 			}
 			t.Lifts[k].Points = append(t.Lifts[k].Points, Point{Round: numbers[i], Share: best, Low: low, High: high, respondents: of.respondents})
 		}
-		if at := slices.IndexFunc(t.Rounds, func(r told) bool { return r.Round == numbers[i] }); none != "" {
-			t.Rounds[at].Unlifted = none
-		}
+		t.Rounds[at].Unlifted = none
 	}
 }
 

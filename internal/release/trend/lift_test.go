@@ -7,14 +7,21 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
+	"github.com/confetti-dp/confetti/internal/question"
+	"github.com/confetti-dp/confetti/internal/release/results"
+	"github.com/confetti-dp/confetti/internal/release/sheets"
+	"github.com/confetti-dp/confetti/internal/simulate/distribution"
+	"github.com/confetti-dp/confetti/internal/testkit/example"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
+	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
+	"github.com/confetti-dp/confetti/question/histogram"
 )
 
 var outcomes = []string{"old / nothing", "old / paid", "new / nothing", "new / paid", "none", "unset"}
@@ -53,7 +60,7 @@ func (l lifting) round(r *rand.Rand, number int) Round {
 		t.cells = append(t.cells, cell{name, v.Mean / float64(l.n), 0, 1})
 		blocks = append(blocks, estimate.BlockOf(v))
 	}
-	t.experiment = pairs(outcomes, func(weights []float64) (estimate.Value, bool) { return together.Sum(weights, blocks), true })
+	t.experiment = pairs([]string{"old", "new"}, []string{"nothing", "paid"}, len(outcomes), func(weights []float64) (estimate.Value, bool) { return together.Sum(weights, blocks), true })
 	opens := time.Date(2026, 12, 7, 0, 0, 0, 0, time.UTC).AddDate(0, 0, 7*(number-1))
 	return Round{Number: number, Times: plan.Times{Opens: opens, Closes: opens.AddDate(0, 0, 7)}, tables: []table{t}}
 }
@@ -148,28 +155,72 @@ func TestATrendSaysWhatLiftIsSure(t *testing.T) {
 	}
 }
 
-// Names are read back whatever they hold, and values of another question are none of an experiment.
-func TestArmsAreReadBack(t *testing.T) {
-	cross := func(arms, outcomes []string) (all []string) {
-		for _, a := range arms {
-			for _, o := range outcomes {
-				all = append(all, a+" / "+o)
-			}
-		}
-		return all
+// welcomed returns a round of 4,000 people by a plan with this attribute. Half of them hold each arm: of the first a fifth hold its
+// second outcome, and of the second half.
+func welcomed(t *testing.T, a plan.Attribute) Round {
+	t.Helper()
+	p := example.Histogram(plan.Histogram{Attributes: []plan.Attribute{a}, Randomizer: plan.Randomizer{Name: "krr", Accounting: "exact"}})
+	p.Budget = plan.Budget{Epsilon: 5, Delta: 1e-5, Adjacency: "replacement", DishonestShare: 0.1}
+	proto, err := protocol.New(example.Design(t, p))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, c := range [][2][]string{
-		{{"old", "new"}, {"nothing", "paid"}}, {{"a", "b", "c"}, {"x", "y", "z", "w"}}, {{"a", "b"}, {"x / y", "x / z"}}, {{"a / p", "a / q"}, {"x", "y"}}, {{"a / b", "a / b / c"}, {"d", "e / f"}},
-	} {
-		arms, outcomes := crossed(append(cross(c[0], c[1]), "none", "unset"))
-		if !slices.Equal(arms, c[0]) || !slices.Equal(outcomes, c[1]) {
-			t.Errorf("%q are read as %q and %q", c, arms, outcomes)
-		}
+	var people []question.Value
+	for i := range 4000 {
+		at := i%2*2 + map[bool]int{true: 1}[i/2%10 < 2+3*(i%2)]
+		people = append(people, histogram.Answers{Values: []any{a.Values[at]}})
 	}
-	for _, values := range [][]string{nil, {"none", "unset"}, {"a", "b", "c", "d", "none", "unset"}, append(cross([]string{"a", "b"}, []string{"x", "y"}), "unset"), {"a / x", "a / y", "b / x", "b / z", "none", "unset"}, {"a / x", "a / y", "a / z", "b / x", "none", "unset"}, {"a / x", "a / y", "a / z", "a / w", "none", "unset"}} {
-		if arms, _ := crossed(values); arms != nil {
-			t.Errorf("%q have the arms %q", values, arms)
-		}
+	tallies, err := distribution.Draw(proto, distribution.Values(people), example.Streams(3), func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, model, err := analyzer.Publish(proto, tallies, results.Public{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheet, err := results.Beside(model, results.Public{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, err := sheets.ReadCounts(bytes.NewReader(sheet.Text), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := Read(proto.Plan, r, counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return one
+}
+
+// Values are of arms where the plan says so, however they are spelt, and nowhere else. Seasons before and after the word are one
+// trend, of which the earlier rounds tell no lift.
+func TestArmsAreSaidAndNotSpelt(t *testing.T) {
+	of := func(values ...string) plan.Attribute {
+		return plan.Attribute{Name: "welcome", Kind: "categories", Values: append(values, "none", "unset")}
+	}
+	spelt := of("old / nothing", "old / paid", "new / nothing", "new / paid")
+	said := of("a", "b", "c", "d / e")
+	said.Arms, said.Outcomes = []string{"first", "second"}, []string{"no", "yes"}
+	earlier, _ := Follow([]Round{welcomed(t, spelt)}, "welcome", "", nil)
+	now, _ := Follow([]Round{welcomed(t, said)}, "welcome", "", nil)
+	if earlier.Compares() || len(earlier.Lifts) > 0 {
+		t.Errorf("a plan that says nothing of arms is told as an experiment: %s", earlier.Says)
+	}
+	if !now.Compares() || len(now.Lifts) != 1 || !strings.HasPrefix(now.Says, "“second” surely had more “yes” than “first”: by ") {
+		t.Errorf("a plan that says arms is told as %s", now.Says)
+	}
+	words := spelt
+	words.Arms, words.Outcomes = []string{"old", "new"}, []string{"nothing", "paid"}
+	before, after := welcomed(t, spelt), welcomed(t, words)
+	before.Times.Closes, after.Times.Closes = time.Date(2026, 12, 7, 0, 0, 0, 0, time.UTC), time.Date(2026, 12, 14, 0, 0, 0, 0, time.UTC)
+	joined, err := Join([][]Round{{before}, {after}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, _ := Follow(joined, "welcome", "", nil)
+	if both.Rounds[0].Missing != "" || !strings.Contains(both.Rounds[0].Unlifted, "does not say which values are arms") || len(both.Lifts) != 1 || len(both.Lifts[0].Points) != 1 {
+		t.Errorf("%+v", both)
 	}
 }
 
@@ -180,7 +231,7 @@ func TestALiftWithoutNoiseIsNewcombes(t *testing.T) {
 	for _, v := range values {
 		blocks = append(blocks, estimate.BlockOf(v))
 	}
-	e := pairs(outcomes, func(weights []float64) (estimate.Value, bool) { return estimate.Together{}.Sum(weights, blocks), true })
+	e := pairs([]string{"old", "new"}, []string{"nothing", "paid"}, len(outcomes), func(weights []float64) (estimate.Value, bool) { return estimate.Together{}.Sum(weights, blocks), true })
 	best, low, high, _ := e.lifts[0].at(0.95)
 	for _, x := range [][2]float64{{best, -0.2}, {low, -0.3339}, {high, -0.0524}} {
 		if math.Abs(x[0]-x[1]) > 2e-4 {
@@ -214,7 +265,7 @@ func weeksOfArms(n int, opens time.Time) (all []Round) {
 			t.cells = append(t.cells, cell{name, v.Mean / 8000, v.Mean/8000 - 0.02, v.Mean/8000 + 0.02})
 			blocks = append(blocks, estimate.BlockOf(v))
 		}
-		t.experiment = pairs(outcomes, func(weights []float64) (estimate.Value, bool) { return estimate.Together{}.Sum(weights, blocks), true })
+		t.experiment = pairs([]string{"old", "new"}, []string{"nothing", "paid"}, len(outcomes), func(weights []float64) (estimate.Value, bool) { return estimate.Together{}.Sum(weights, blocks), true })
 		r.tables = []table{t}
 		all = append(all, r)
 	}
