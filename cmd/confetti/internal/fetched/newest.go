@@ -18,8 +18,18 @@ type Newest struct {
 	Closed string  // the day on which its round ended
 	Sure   float64 // of a hundred people: what the first value has at least, and what it may have
 	May    float64
+	// Of an experiment: what is sure of its lifts, in a sentence; each of them; and why its newest round tells none.
+	Lifted   string
+	Lifts    []Lift
+	Unlifted string
 
 	at time.Time
+}
+
+// Lift is by how many points more of an outcome people of an arm had than those of the first.
+type Lift struct {
+	Says       string
+	From, Wide float64 // where its interval lies on a bar from 0 to 100, in whose middle both are alike
 }
 
 // mostTold is how many values of a metric are told on the page.
@@ -62,7 +72,7 @@ func newestOf(t trend.Trend) (r Newest) {
 	r.Crowd = t.Crowd
 	for _, round := range t.Rounds {
 		if round.Round == t.Newest {
-			r.at, r.Closed = round.Closes, round.Closes.UTC().Format("2 January 2006")
+			r.at, r.Closed, r.Unlifted = round.Closes, round.Closes.UTC().Format("2 January 2006"), round.Unlifted
 		}
 	}
 	lines := slices.DeleteFunc(slices.Clone(t.Lines), func(l trend.Line) bool { return l.Rest || l.Last().Round != t.Newest })
@@ -76,7 +86,25 @@ func newestOf(t trend.Trend) (r Newest) {
 		}
 		r.Says += fmt.Sprintf("%s: %s to %s", l.Value, numerals.FormatDecimals(math.Floor(100*p.Low), 0), numerals.FormatDecimals(math.Ceil(100*p.High), 0))
 	}
+	if t.Compares() {
+		r.Lifted, r.Lifts = t.Says, lifts(t)
+	}
 	return r
+}
+
+// lifts returns those of the newest round with numbers, on bars of one scale.
+func lifts(t trend.Trend) (all []Lift) {
+	newest := slices.DeleteFunc(slices.Clone(t.Lifts), func(l trend.Line) bool { return l.Last().Round != t.Newest })
+	most := 0.01
+	for _, l := range newest {
+		most = max(most, -l.Last().Low, l.Last().High)
+	}
+	for _, l := range newest {
+		p := l.Last()
+		says := fmt.Sprintf("%s: %s %s (best guess %s)", l.Name(), p.SignedRange(), t.Unit(), p.Signed())
+		all = append(all, Lift{says, 50 + 50*p.Low/most, max(0.5, 50*(p.High-p.Low)/most)})
+	}
+	return all
 }
 
 // Wide returns how far a range goes beyond what is sure.

@@ -3,18 +3,25 @@ package metrics
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"html"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
@@ -24,18 +31,19 @@ import (
 
 // published writes the release of a season's first round as confetti study fetch does: of 80 people, of whom so many are dark.
 func (x *team) published(file string, dark int) (folder string) {
+	return x.publishedOf(file, 80, func(i int) []any { return []any{map[bool]string{true: "dark", false: "light"}[i < dark]} })
+}
+
+// publishedOf is published of so many people, each with values for all that is asked.
+func (x *team) publishedOf(file string, n int, says func(i int) []any) (folder string) {
 	x.t.Helper()
 	signed, err := plan.ReadSigned(file)
 	x.must(err)
 	proto, err := protocol.New(signed.Plan)
 	x.must(err)
 	var people []question.Value
-	for i := range 80 {
-		said := "light"
-		if i < dark {
-			said = "dark"
-		}
-		people = append(people, histogram.Answers{Values: []any{said}})
+	for i := range n {
+		people = append(people, histogram.Answers{Values: says(i)})
 	}
 	tallies, err := distribution.Draw(proto, distribution.Values(people), example.Streams(3), func(int) {})
 	x.must(err)
@@ -90,4 +98,66 @@ func TestThePageHasTheNewestNumbers(t *testing.T) {
 	if _, err := write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "there is no release of a round") {
 		t.Errorf("an empty folder: %v", err)
 	}
+}
+
+// An experiment has its lift on the page: a sentence of what is sure, and each comparison with its interval. Where people did not
+// fall into the arms evenly it has none, and the reason.
+func TestThePageHasLifts(t *testing.T) {
+	x := founded(t, 1, day(t, "2026-12-01"))
+	x.reviewed(week + derived)
+	season := x.sign(1).Seasons[0].File
+	signed, err := plan.ReadSigned(season)
+	x.must(err)
+	asks := signed.Plan.Question.Histogram.Attributes
+	release := func(arms int) string { // one of so many people has the first arm
+		return x.publishedOf(season, 6000, func(i int) (said []any) {
+			for _, a := range asks {
+				switch a.Name {
+				case "new_welcome":
+					arm, paid := a.Arms[min(1, i%arms)], a.Outcomes[0]
+					if i/arms%10 < 2+5*min(1, i%arms) {
+						paid = a.Outcomes[1]
+					}
+					said = append(said, arm+" / "+paid)
+				default:
+					said = append(said, a.Values[0])
+				}
+			}
+			return said
+		})
+	}
+	write := func(folder string) string {
+		out := x.path("dictionary.html")
+		x.must(page{asked: x.asked(), Out: out, Trends: []string{folder}}.Run(terminal.Streams{Out: io.Discard, Err: io.Discard}))
+		text, err := os.ReadFile(out)
+		x.must(err)
+		return html.UnescapeString(string(text))
+	}
+	text := write(release(2))
+	said := regexp.MustCompile(`“new” surely had more “paid” than “old”: by ([\d.]+) to ([\d.]+) points in round 1\.`).FindStringSubmatch(text)
+	if said == nil {
+		t.Fatalf("the page does not say the lift: %s", text)
+	}
+	low, high := number(t, said[1]), number(t, said[2])
+	if low > 50 || high < 50 || !strings.Contains(text, fmt.Sprintf("new: paid: +%s to +%s points (best guess +", said[1], said[2])) || strings.Count(text, `class="alike"`) != 1 || !strings.Contains(text, "people of both arms are alike") {
+		t.Errorf("50 points are lifted, and the page says %q: %s", said[0], text)
+	}
+	t.Run("in a browser", func(t *testing.T) {
+		b := webtest.Open(t, webtest.Browser(t), webtest.Phone)
+		b.Do(chromedp.Navigate("file://" + x.path("dictionary.html")))
+		b.LookOnAll(t, "dictionary with a lift")
+	})
+	uneven := write(release(3))
+	if !strings.Contains(uneven, "No round tells a lift.") || !strings.Contains(uneven, "did not fall into the arms evenly") || strings.Contains(uneven, `class="alike"`) {
+		t.Errorf("arms were uneven: %s", uneven)
+	}
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }

@@ -128,9 +128,13 @@ func draw(f file, r metrics.Registry, newest map[string][]fetched.Newest) ([]byt
 			}
 		}
 	}
+	lifted := false
+	for _, all := range newest {
+		lifted = lifted || slices.ContainsFunc(all, func(n fetched.Newest) bool { return n.Lifted != "" })
+	}
 	var text bytes.Buffer
 	err = dictionary.Execute(&text, map[string]any{
-		"App": r.App, "Version": r.Version, "Count": len(r.Metrics), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone, "Newest": newest,
+		"App": r.App, "Version": r.Version, "Count": len(r.Metrics), "Sections": sections, "Reviewed": f.Reviewed, "Gone": gone, "Newest": newest, "Lifted": lifted,
 		"Sure": account.Percent(worst.Posterior(0.5)), "Month": fmt.Sprintf("%.3g", month.Epsilon), "Delta": fmt.Sprintf("%.2g", month.Delta), "Year": fmt.Sprintf("%.3g", year.Epsilon), "Local": year.local(),
 	})
 	return text.Bytes(), err
