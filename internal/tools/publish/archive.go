@@ -147,6 +147,11 @@ func (e edition) archives(ctx context.Context) error {
 			}
 			all = append(all, file{name: name + "/" + t.program(one), mode: 0o755, text: text})
 		}
+		others, err := e.licenses(ctx, t, programs...)
+		if err != nil {
+			return err
+		}
+		all = append(all, file{name: name + "/" + notices, mode: 0o644, text: others})
 		for _, f := range texts {
 			f.name = name + "/" + f.name
 			all = append(all, f)

@@ -37,7 +37,7 @@ func (e edition) formula(context.Context) error {
 			fmt.Fprintf(&b, "\n  on_%s do\n%s  end\n", system.name, each.String())
 		}
 	}
-	b.WriteString("\n  def install\n    bin.install Dir[\"confetti*\"].select { |f| File.file?(f) }\n    bash_completion.install \"completions/confetti.bash\" => \"confetti\"\n    fish_completion.install \"completions/confetti.fish\"\n    zsh_completion.install \"completions/_confetti\"\n  end\n\n  test do\n    assert_match version.to_s, shell_output(\"#{bin}/confetti version\")\n  end\nend\n")
+	b.WriteString("\n  def install\n    bin.install Dir[\"confetti*\"].select { |f| File.file?(f) }\n    prefix.install \"LICENSES-of-others\"\n    bash_completion.install \"completions/confetti.bash\" => \"confetti\"\n    fish_completion.install \"completions/confetti.fish\"\n    zsh_completion.install \"completions/_confetti\"\n  end\n\n  test do\n    assert_match version.to_s, shell_output(\"#{bin}/confetti version\")\n  end\nend\n")
 	return os.WriteFile(filepath.Join(e.out, "confetti.rb"), []byte(b.String()), 0o644)
 }
 
@@ -73,6 +73,11 @@ func (e edition) pages(ctx context.Context) error {
 		add(name, filepath.Join("web/client", name))
 	}
 	add("LICENSE", "LICENSE")
+	others, failed := e.licenses(ctx, inPages, "confetti-web")
+	if failed != nil {
+		return failed
+	}
+	all = append(all, file{name: "package/" + notices, mode: 0o644, text: others})
 	add("confetti.wasm", filepath.Join(e.made, "web", "confetti.wasm"))
 	add("wasm_exec.js", filepath.Join(e.made, "web", "wasm_exec.js"))
 	entries, failed := os.ReadDir(types)

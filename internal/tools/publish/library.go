@@ -52,11 +52,11 @@ func (e edition) cArchives(ctx context.Context) error {
 		if !t.linked() {
 			continue
 		}
-		others, err := e.licenses(ctx, []string{"CGO_ENABLED=1"}, "-tags=libconfetti", "./cmd/libconfetti")
+		others, err := e.licenses(ctx, t, "libconfetti")
 		if err != nil {
 			return err
 		}
-		all := []file{{name: "LICENSES-of-others", mode: 0o644, text: others}, {name: "lib/" + library, link: soname}, {name: "lib/pkgconfig/confetti.pc", mode: 0o644, text: []byte(`# Where this file lies says where the others do.
+		all := []file{{name: notices, mode: 0o644, text: others}, {name: "lib/" + library, link: soname}, {name: "lib/pkgconfig/confetti.pc", mode: 0o644, text: []byte(`# Where this file lies says where the others do.
 prefix=${pcfiledir}/../..
 libdir=${prefix}/lib
 includedir=${prefix}/include

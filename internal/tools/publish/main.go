@@ -61,7 +61,8 @@ type edition struct {
 	made    string // a folder that goes away: programs, modules, types
 	out     string
 	targets []target
-	trusted []byte // authorities
+	trusted []byte                       // authorities
+	lists   map[string]map[string]source // of packages, that were asked for before
 }
 
 // programs are made for each platform.
@@ -82,7 +83,7 @@ func run(ctx context.Context, version, out string, platforms []string, certifica
 	if _, err := os.Stat("web/node_modules/.bin/tsc"); err != nil {
 		return errors.New("there is no compiler of types in web/node_modules: run npm ci --prefix web --ignore-scripts, in the root of the repository")
 	}
-	e := edition{version: named[1], at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	e := edition{version: named[1], at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), lists: map[string]map[string]source{}}
 	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {

@@ -46,7 +46,7 @@ type platform struct {
 }
 
 // images writes one a role, for each processor of Linux, as a layout in a tar: whoever loads it needs no registry.
-func (e edition) images(context.Context) error {
+func (e edition) images(ctx context.Context) error {
 	for _, role := range roles {
 		blobs := map[string][]byte{}
 		keep := func(kind string, text []byte) descriptor {
@@ -59,7 +59,7 @@ func (e edition) images(context.Context) error {
 			if t.os != "linux" {
 				continue
 			}
-			d, err := e.image(t, role.program, role.state, keep)
+			d, err := e.image(ctx, t, role.program, role.state, keep)
 			if err != nil {
 				return err
 			}
@@ -90,8 +90,16 @@ func (e edition) images(context.Context) error {
 }
 
 // image keeps the layer, the configuration and the manifest of one platform.
-func (e edition) image(t target, program string, state []string, keep func(string, []byte) descriptor) (descriptor, error) {
+func (e edition) image(ctx context.Context, t target, program string, state []string, keep func(string, []byte) descriptor) (descriptor, error) {
 	text, err := e.read(t, program)
+	if err != nil {
+		return descriptor{}, err
+	}
+	own, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return descriptor{}, err
+	}
+	others, err := e.licenses(ctx, t, program)
 	if err != nil {
 		return descriptor{}, err
 	}
@@ -100,6 +108,8 @@ func (e edition) image(t target, program string, state []string, keep func(strin
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, text: e.trusted},
 		{name: "tmp/", mode: 0o1777},
 		{name: "usr/bin/" + program, mode: 0o755, text: text},
+		{name: "usr/share/doc/" + program + "/LICENSE", mode: 0o644, text: own},
+		{name: "usr/share/doc/" + program + "/" + notices, mode: 0o644, text: others},
 	}
 	volumes := map[string]struct{}{}
 	for _, name := range state {

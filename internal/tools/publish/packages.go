@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -44,7 +45,7 @@ func (e edition) packages(ctx context.Context) error {
 			continue
 		}
 		for _, p := range packs {
-			all, err := e.installed(t, p, shells)
+			all, err := e.installed(ctx, t, p, shells)
 			if err != nil {
 				return err
 			}
@@ -66,7 +67,7 @@ func (e edition) packages(ctx context.Context) error {
 }
 
 // installed returns the files of a package where they lie, without the first slash.
-func (e edition) installed(t target, p pack, shells []file) (all []file, err error) {
+func (e edition) installed(ctx context.Context, t target, p pack, shells []file) (all []file, err error) {
 	add := func(name, from string, mode int64) {
 		if err == nil {
 			var text []byte
@@ -81,6 +82,8 @@ func (e edition) installed(t target, p pack, shells []file) (all []file, err err
 		add("usr/lib/systemd/system/"+name, filepath.Join("deploy/systemd", name), 0o644)
 	}
 	add("usr/share/doc/"+p.name+"/copyright", "LICENSE", 0o644)
+	others, failed := e.licenses(ctx, t, p.programs...)
+	all, err = append(all, file{name: "usr/share/doc/" + p.name + "/" + notices, mode: 0o644, text: others}), errors.Join(err, failed)
 	var users strings.Builder
 	for _, name := range p.users {
 		fmt.Fprintf(&users, "u %s - \"%s\" /var/lib/%s\n", name, p.about, name)

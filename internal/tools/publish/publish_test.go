@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"io"
@@ -153,8 +154,9 @@ func unpack(t *testing.T, text []byte, dir string) {
 // the same programs is tested where their bill is made. Sums are those of the files.
 func TestTwoMakingsAreTheSame(t *testing.T) {
 	var all [2]map[string]string
+	lists := map[string]map[string]source{} // of the tree, which is the same
 	for i := range all {
-		e := edition{version: "0.9.1-test.1", at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), made: t.TempDir(), out: t.TempDir(), trusted: []byte("nobody\n")}
+		e := edition{lists: lists, version: "0.9.1-test.1", at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), made: t.TempDir(), out: t.TempDir(), trusted: []byte("nobody\n")}
 		for p := range strings.SplitSeq(everywhere, ",") {
 			system, arch, _ := strings.Cut(p, "/")
 			e.targets = append(e.targets, target{system, arch})
@@ -233,6 +235,26 @@ func astray(tree fs.FS) (bad []string) {
 	return bad
 }
 
+// unnamed lists whose code programs have, by what the linker wrote into them, that a file with licences does not name.
+func unnamed(t *testing.T, licenses []byte, files ...string) (missing []string) {
+	t.Helper()
+	for _, file := range files {
+		info, err := buildinfo.ReadFile(file)
+		if err != nil || len(info.Deps) == 0 {
+			t.Fatalf("%s: %v, and it is built of %d modules", file, err, len(info.Deps))
+		}
+		for _, d := range info.Deps {
+			if name := d.Path + " " + d.Version; !bytes.Contains(licenses, []byte("==== "+name+": ")) && !slices.Contains(missing, name) {
+				missing = append(missing, name)
+			}
+		}
+	}
+	if !bytes.Contains(licenses, []byte("==== Go: LICENSE\n")) {
+		missing = append(missing, "Go")
+	}
+	return missing
+}
+
 // Who has the archive alone sees the whole loop, and phones answer a poll: the modules are inside.
 func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 	text, err := os.ReadFile(found(t, "confetti_", ".tar.gz"))
@@ -254,6 +276,24 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || bytes.Contains(text, []byte(scratch)) {
 			t.Errorf("%s: %v, or it names the folder where it was made", name, err)
 		}
+	}
+	var all []string
+	for _, name := range programs {
+		all = append(all, filepath.Join(dir, name))
+	}
+	others, err := os.ReadFile(filepath.Join(dir, notices))
+	if bad := unnamed(t, others, all...); err != nil || len(bad) > 0 || !bytes.Contains(others, []byte("==== circl, copied: LICENSE\n")) {
+		t.Errorf("%v; the archive has code of %q without a licence", err, bad)
+	}
+	e := edition{lists: map[string]map[string]source{}}
+	if again, err := e.licenses(t.Context(), native, programs...); err != nil || !bytes.Equal(again, others) {
+		t.Errorf("licences are others where they are gathered again: %v", err)
+	}
+	if bad := unnamed(t, bytes.ReplaceAll(others, []byte("==== gonum.org"), nil), all...); len(bad) != 1 {
+		t.Errorf("of one licence that is missing it finds %q", bad)
+	}
+	if hop, err := e.licenses(t.Context(), native, "confetti-shuffler"); err != nil || bytes.Contains(hop, []byte("gonum.org")) || len(unnamed(t, hop, filepath.Join(dir, "confetti-shuffler"))) > 0 {
+		t.Errorf("a hop's licences are not its own: %v", err)
 	}
 	if bad := astray(os.DirFS(dir)); len(bad) > 0 {
 		t.Errorf("pages lead to pages that are not there: %q", bad)
@@ -283,19 +323,19 @@ func TestTheArchiveIsAllThatIsNeeded(t *testing.T) {
 	}
 	stop := time.AfterFunc(5*time.Minute, func() { up.Process.Kill() })
 	defer stop.Stop()
-	all := ""
-	for buffer := make([]byte, 1<<12); !strings.Contains(all, "Phones open http") && !strings.Contains(all, "Phones cannot"); {
+	printed := ""
+	for buffer := make([]byte, 1<<12); !strings.Contains(printed, "Phones open http") && !strings.Contains(printed, "Phones cannot"); {
 		n, err := out.Read(buffer)
-		if all += string(buffer[:n]); err != nil {
+		if printed += string(buffer[:n]); err != nil {
 			break
 		}
 	}
-	open := regexp.MustCompile(`Phones open (http\S+)\n`).FindStringSubmatch(all)
+	open := regexp.MustCompile(`Phones open (http\S+)\n`).FindStringSubmatch(printed)
 	go io.Copy(io.Discard, out)
 	defer up.Wait()
 	defer up.Process.Signal(os.Interrupt)
 	if open == nil {
-		t.Fatalf("%s\n%s", all, &said)
+		t.Fatalf("%s\n%s", printed, &said)
 	}
 	t.Logf("the code is printed after %v", time.Since(begun).Round(time.Millisecond))
 	var phones []*webtest.Tab
@@ -461,6 +501,12 @@ func installed(t *testing.T, p pack, dir string) {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
+	others, err := os.ReadFile(filepath.Join(dir, "usr/share/doc", p.name, notices))
+	for _, name := range p.programs {
+		if bad := unnamed(t, others, filepath.Join(dir, "usr/bin", name)); err != nil || len(bad) > 0 {
+			t.Errorf("%v: %s has code of %q without a licence", err, name, bad)
+		}
+	}
 	for _, name := range p.units {
 		unit, err := os.ReadFile(filepath.Join(dir, "usr/lib/systemd/system", name))
 		if err != nil {
@@ -538,6 +584,10 @@ func TestTheImages(t *testing.T) {
 		}
 		root := t.TempDir()
 		unpack(t, layer, root)
+		others, err := os.ReadFile(filepath.Join(root, "usr/share/doc", role.program, notices))
+		if bad := unnamed(t, others, filepath.Join(root, "usr/bin", role.program)); err != nil || len(bad) > 0 {
+			t.Errorf("%v: the image %s has code of %q without a licence", err, role.program, bad)
+		}
 		if err := os.Chmod(root, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -588,6 +638,10 @@ export async function ask(plan: string, publishers: string[], bearer: string, dr
   }
 }
 `
+	others, err := os.ReadFile(filepath.Join(dir, "node_modules/@confetti-dp/client", notices))
+	if err != nil || !bytes.Contains(others, []byte("==== Go: LICENSE\n")) || !bytes.Contains(others, []byte("==== golang.org/x/crypto v")) {
+		t.Errorf("the package for pages lacks licences: %v", err)
+	}
 	write("ask.ts", program)
 	tsc := func(want bool) {
 		t.Helper()

@@ -24,6 +24,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/confetti-dp/confetti/internal/testkit/foreign"
 )
 
 // environment is one for Python with the package and nothing else, and then with what tests take.
@@ -230,8 +232,10 @@ func TestThePackageForPython(t *testing.T) {
 	tr := started(t)
 	at := filepath.Join(tr.dir, "trial")
 	counts := tr.counting()
+	refused := filepath.Join(tr.dir, "refused")
+	foreign.Refused(t, refused)
 	unittest := []string{"-W", "error", "-m", "unittest", "discover", "-s", tests, "-t", tests}
-	t.Log(e.must([]string{"CONFETTI_TRIAL=" + at, "CONFETTI_COUNTS=" + counts}, unittest...))
+	t.Log(e.must([]string{"CONFETTI_TRIAL=" + at, "CONFETTI_COUNTS=" + counts, "CONFETTI_REFUSED=" + refused}, unittest...))
 	for _, name := range []string{"trial", "counts"} {
 		if err := os.Symlink(filepath.Join(tr.dir, name), filepath.Join(e.work, name)); err != nil {
 			t.Fatal(err)
@@ -391,7 +395,7 @@ func TestTheWheel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := edition{version: strings.TrimPrefix(tried, "v"), at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), made: t.TempDir()}
+	e := edition{version: strings.TrimPrefix(tried, "v"), at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), made: t.TempDir(), lists: map[string]map[string]source{}}
 	all := map[string][]byte{}
 	var names []string
 	for _, f := range z.File {
@@ -406,6 +410,17 @@ func TestTheWheel(t *testing.T) {
 	}
 	if last := len(names) - 1; !slices.IsSorted(names[:last]) || !strings.HasSuffix(names[last], "RECORD") || !slices.Contains(names, "confetti/py.typed") {
 		t.Errorf("%q", names)
+	}
+	for name, text := range all {
+		if strings.HasSuffix(name, "/scripts/confetti") {
+			program := filepath.Join(t.TempDir(), "confetti")
+			if err := os.WriteFile(program, text, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if bad := unnamed(t, all["confetti_dp-"+pythonVersion(e.version)+".dist-info/"+notices], program); len(bad) > 0 {
+				t.Errorf("the package has code of %q without a licence", bad)
+			}
+		}
 	}
 	if bad := recorded(all); len(bad) > 0 {
 		t.Errorf("RECORD is wrong of %q", bad)
@@ -430,7 +445,7 @@ func TestTheWheel(t *testing.T) {
 	}
 	defer func(l int) { level = l }(level)
 	level = speed
-	if name, again, err := e.wheel(native); err != nil || name != filepath.Base(path) || !bytes.Equal(again, text) {
+	if name, again, err := e.wheel(t.Context(), native); err != nil || name != filepath.Base(path) || !bytes.Equal(again, text) {
 		t.Errorf("%s, %v: made again it is another", name, err)
 	}
 }

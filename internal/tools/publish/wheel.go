@@ -21,9 +21,9 @@ import (
 const python = "client/python"
 
 // wheels writes a package for Python a platform, by the specification of binary distributions alone.
-func (e edition) wheels(context.Context) error {
+func (e edition) wheels(ctx context.Context) error {
 	for _, t := range e.targets {
-		name, text, err := e.wheel(t)
+		name, text, err := e.wheel(ctx, t)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(e.out, name), text, 0o644)
 		}
@@ -35,7 +35,7 @@ func (e edition) wheels(context.Context) error {
 }
 
 // wheel returns a package with its file's name: the sources, the library where there is one, and the program where pip puts scripts.
-func (e edition) wheel(t target) (name string, text []byte, err error) {
+func (e edition) wheel(ctx context.Context, t target) (name string, text []byte, err error) {
 	version := pythonVersion(e.version)
 	base := "confetti_dp-" + version
 	about := base + ".dist-info/"
@@ -43,14 +43,14 @@ func (e edition) wheel(t target) (name string, text []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	made := [][]byte{program}
+	made, carries := [][]byte{program}, []string{"confetti"}
 	all := []file{{name: base + ".data/scripts/" + t.program("confetti"), mode: 0o755, text: program}}
 	if t.linked() {
 		lib, err := os.ReadFile(filepath.Join(e.folder(t), library))
 		if err != nil {
 			return "", nil, err
 		}
-		made = append(made, lib)
+		made, carries = append(made, lib), append(carries, "libconfetti")
 		all = append(all, file{name: "confetti/lib/" + library, mode: 0o755, text: lib})
 	}
 	tag, err := tagged(t, made...)
@@ -59,7 +59,12 @@ func (e edition) wheel(t target) (name string, text []byte, err error) {
 	}
 	tag = "py3-none-" + tag
 	license, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return "", nil, err
+	}
+	others, err := e.licenses(ctx, t, carries...)
 	all = append(all,
+		file{name: about + notices, mode: 0o644, text: others},
 		file{name: about + "LICENSE", mode: 0o644, text: license},
 		file{name: about + "METADATA", mode: 0o644, text: []byte("Metadata-Version: 2.1\nName: confetti-dp\nVersion: " + version +
 			"\nSummary: Private statistics: a device, and what an analyst does with its releases\nHome-page: " + home +
