@@ -216,26 +216,12 @@ true
 	k.refused()
 }
 
-// refused has Kotlin open registries that are not to be believed, in a folder of its own, and set its clock back.
+// refused has Kotlin open registries that are not to be believed, in a folder of its own, and one whose clock was set back.
 func (k kotlin) refused() {
-	t, now := k.t, time.Now().UTC()
-	second, _, _ := foreign.Weekly(t, now, "editor", 2)
-	player, _, _ := foreign.Weekly(t, now, "player", 1)
-	for name, text := range map[string][]byte{"second.json": second, "player.json": player, "key.txt": []byte(foreign.Public(foreign.Publisher))} {
-		if err := os.WriteFile(filepath.Join(k.dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	t := k.t
+	foreign.Refused(t, k.dir)
 	if out := k.run("refused"); out != "PUBLISHER\nREGISTRY\nENDED\nROLLED_BACK\nOTHER_APP\n" {
 		t.Errorf("it says %s", out)
-	}
-	app := &metrics.App{Registry: second, Publishers: []string{foreign.Public(foreign.Publisher)}}
-	if err := app.Open(client.Options{Store: native.Folder{Path: filepath.Join(k.dir, "refused")}, Transport: &native.Transport{}, Now: func() time.Time { return now.AddDate(0, 0, 3) }}); err != nil {
-		t.Fatal(err)
-	}
-	app.Step(t.Context()) // nobody is there; the clock is seen
-	if err := app.Close(); err != nil {
-		t.Fatal(err)
 	}
 	if out := k.run("clock"); out != "CLOCK_BACK\n" {
 		t.Errorf("of a clock that was set back it says %s", out)

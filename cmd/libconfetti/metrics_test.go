@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/client"
-	"github.com/confetti-dp/confetti/client/metrics"
-	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/internal/testkit/foreign"
 )
 
@@ -20,8 +17,13 @@ import (
 func TestMetricsAreRefusedInC(t *testing.T) {
 	p, folder := built(t).start("CI="), filepath.Join(t.TempDir(), "counts") // where CI is set an app counts nothing
 	now := time.Now().UTC()
-	expect := func(what, code string, r reply) {
+	expect := func(what, code string, r reply, names ...string) {
 		t.Helper()
+		for _, name := range names {
+			if !strings.Contains(r.all, name) {
+				t.Errorf("%s: %q is not named in %.300s", what, name, r.all)
+			}
+		}
 		if r.code() != code || strings.Contains(r.all, "solarized") {
 			t.Errorf("%s: want %q, got %.300s", what, code, r.all)
 		}
@@ -39,7 +41,7 @@ func TestMetricsAreRefusedInC(t *testing.T) {
 		return p.ask("metrics_open", folder, string(text))
 	}
 	trusted, second := foreign.Public(foreign.Publisher), signed("editor", 2)
-	expect("a stranger's registry", "publisher", open(second, publisher))
+	expect("a stranger's registry", "publisher", open(second, publisher), "stranger")
 	expect("a registry that was changed", "registry", open(strings.Replace(second, "Whether it is worth it", "Whether it is worth IT", 1), trusted))
 	expect("no registry", "registry", open("{", trusted))
 	if _, err := os.Stat(folder); err == nil {
@@ -58,7 +60,11 @@ func TestMetricsAreRefusedInC(t *testing.T) {
 		{"outside-domain", "theme", `"solarized"`}, {"outside-domain", "export_used", "-1"},
 		{"", "export_used", "2"}, {"", "theme", `"dark"`}, {"", "start_seconds", "1"}, {"", "start_seconds", "0.25"},
 	} {
-		expect(c.name+" "+c.value, c.code, p.ask("metrics_record", opened.Metrics, c.name, c.value))
+		named := c.name
+		if !json.Valid([]byte(c.value)) || c.code == "" {
+			named = "" // it is no value of any metric
+		}
+		expect(c.name+" "+c.value, c.code, p.ask("metrics_record", opened.Metrics, c.name, c.value), named)
 	}
 	expect("an arm of a counter", "wrong-type", p.ask("metrics_arm", opened.Metrics, "export_used"))
 	p.ask("metrics_close", opened.Metrics)
@@ -78,22 +84,15 @@ func TestMetricsAreRefusedInC(t *testing.T) {
 		}
 		before[file] = string(text)
 	}
-	expect("a registry that was rolled back", "rolled-back", open(signed("editor", 1), trusted))
-	expect("another app's folder", "other-app", open(signed("player", 9), trusted))
+	expect("a registry that was rolled back", "rolled-back", open(signed("editor", 1), trusted), "registry 1 of editor", "registry 2")
+	expect("another app's folder", "other-app", open(signed("player", 9), trusted), "editor", "player")
 	for file, text := range before { // what is refused changes nothing
 		if after, err := os.ReadFile(file); err != nil || string(after) != text {
 			t.Errorf("%s is another one after a refusal: %v", file, err)
 		}
 	}
 
-	later := &metrics.App{Registry: []byte(second), Publishers: []string{trusted}}
-	if err := later.Open(client.Options{Store: native.Folder{Path: folder}, Transport: &native.Transport{}, Now: func() time.Time { return now.AddDate(0, 0, 3) }}); err != nil {
-		t.Fatal(err)
-	}
-	later.Step(t.Context()) // nobody is there; the clock is seen
-	if err := later.Close(); err != nil {
-		t.Fatal(err)
-	}
+	foreign.Ahead(t, folder, []byte(second))
 	open(second, trusted).read(t, &opened)
 	r := p.ask("metrics_step", opened.Metrics)
 	var told struct{ Code string }

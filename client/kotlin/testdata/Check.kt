@@ -23,7 +23,7 @@ fun main(args: Array<String>) {
         "json" -> File("cases.txt").forEachLine { println(try { Json.write(Json.read(it)) } catch (_: IllegalArgumentException) { "refused" }) }
         "android" -> android(options)
         "refused" -> refused(File("refused"))
-        "clock" -> counting("second.json").let { it.start(File("refused"), background = false); println(it.step().code); it.stop() }
+        "clock" -> counting("second.json").let { it.start(File("ahead"), background = false); println(it.step().code); it.stop() }
         "count" -> count(File("counting"))
         else -> error("no such test")
     }

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import re
+import shutil
 import tempfile
 import threading
 import typing
@@ -229,6 +230,94 @@ class TestMetrics(Case):
         self.refused("publisher", app.start, self.dir / "device", background=False)
         self.refused("bad-options", metrics.App(self.counts.app._registry, []).start, self.dir / "device", background=False)
         self.refused("registry", metrics.App("no registry", self.counts.app._publishers).start, self.dir / "device", background=False)
+
+
+@unittest.skipUnless(os.environ.get("CONFETTI_REFUSED"), "no registries to refuse")
+class TestRefusals(Case):
+    """CONFETTI_REFUSED names the folder of registries that foreign.Refused wrote: first.json, second.json, player.json."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.given = Path(os.environ["CONFETTI_REFUSED"])
+        self.folder = self.dir / "device"
+
+    def app(self, registry: str, key: typing.Optional[str] = None) -> metrics.App:
+        app = metrics.App((self.given / registry).read_text(), [key or (self.given / "key.txt").read_text()])
+        self.addCleanup(app.stop)
+        return app
+
+    def kept(self) -> typing.Dict[str, bytes]:
+        return {str(p.relative_to(self.folder)): p.read_bytes() for p in self.folder.rglob("*") if p.is_file()}
+
+    def seasons(self) -> typing.Any:
+        return json.loads((self.folder / "metrics").read_text())["seasons"]
+
+    def starts(self, code: str, registry: str, key: typing.Optional[str] = None) -> str:
+        return self.refused(code, self.app(registry, key).start, self.folder, background=False)
+
+    def test_a_registry_that_is_not_believed_changes_nothing(self) -> None:
+        self.assertIn("stranger", self.starts("publisher", "second.json", "ed25519:" + "A" * 43))
+        self.assertFalse(self.folder.exists())
+        app = self.app("second.json")
+        app.start(self.folder, background=False)
+        app.consent(True)
+        app.record("theme", "dark")
+        app.stop()
+        before = self.kept()
+        self.assertTrue(before)
+        self.assertRegex(self.starts("rolled-back", "first.json"), "registry 1 of editor .* registry 2")
+        self.assertRegex(self.starts("other-app", "player.json"), "editor.*player.*a store of its own")
+        self.starts("publisher", "second.json", "ed25519:" + "A" * 43)
+        changed = metrics.App((self.given / "second.json").read_text().replace("Whether it is worth it", "Whether it is worth IT", 1), [(self.given / "key.txt").read_text()])
+        self.assertIn("changed after its publisher signed it", self.refused("registry", changed.start, self.folder, background=False))
+        self.assertEqual(self.kept(), before)
+        app.start(self.folder, background=False)  # what was agreed to stands
+        self.assertEqual(list(app.new()), [])
+
+    def test_two_apps_at_once_have_a_store_each(self) -> None:
+        first = self.app("second.json")
+        first.start(self.folder, background=False)
+        first.consent(True)
+        first.record("export_used", 1)
+        self.starts("other-app", "player.json")
+        first.record("export_used", 1)
+        player = self.app("player.json")
+        player.start(self.dir / "another", background=False)
+        player.consent(True)
+        player.record("export_used", 1)
+        player.stop()
+        first.stop()
+        self.assertEqual([json.loads((d / "metrics").read_text())["app"] for d in (self.folder, self.dir / "another")], ["editor", "player"])
+
+    def test_a_call_that_does_not_fit_is_named_and_its_value_is_not(self) -> None:
+        app = self.app("second.json")
+        app.start(self.folder, background=False)
+        app.consent(True)
+        app.record("theme", "dark")
+        app.stop()
+        before = self.seasons()
+        app.start(self.folder, background=False)
+        for code, name, value in (("unknown-metric", "exprt_used", 1), ("wrong-type", "theme", 3), ("wrong-type", "export_used", 1.5), ("wrong-type", "start_seconds", "solarized"), ("outside-domain", "export_used", -1)):
+            self.assertIn(name, self.refused(code, app.record, name, value))
+        self.assertIn("export_used", self.refused("wrong-type", app.arm, "export_used"))
+        app.stop()
+        self.assertEqual(self.seasons(), before)
+        app.start(self.folder, background=False)
+        said = self.refused("outside-domain", app.record, "theme", "solarized")  # it counts as another one, and is not kept as it is
+        self.assertTrue("theme" in said and "solarized" not in said, said)
+        app.stop()
+        self.assertFalse([name for name, text in self.kept().items() if b"solarized" in text])
+
+    def test_a_clock_that_was_set_back_says_nothing_again(self) -> None:
+        shutil.copytree(self.given / "ahead", self.folder)
+        app = self.app("second.json")
+        app.start(self.folder, background=False)
+        told = app.step()
+        self.assertEqual(told.code, "clock-back")
+        self.assertIn("was set back; what was said is not said again", told.why or "")
+        app.record("theme", "dark")  # it counts on
+        self.assertEqual(list(app.new()), [])
+        self.assertEqual(confetti.Store(self.folder).ledger()["entries"], [])
 
 
 if __name__ == "__main__":

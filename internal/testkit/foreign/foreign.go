@@ -1,5 +1,5 @@
 // Package foreign builds the C library and runs a trial for devices that are in another language. Used by tests of
-// web/client, cmd/libconfetti and client/kotlin.
+// web/client, cmd/libconfetti, client/kotlin and internal/tools/publish.
 package foreign
 
 import (

@@ -3,10 +3,14 @@ package foreign
 import (
 	"bytes"
 	"crypto/ed25519"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/confetti-dp/confetti/client"
 	"github.com/confetti-dp/confetti/client/metrics"
+	"github.com/confetti-dp/confetti/client/native"
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -21,6 +25,47 @@ var (
 // Public returns a key as registries and plans name it.
 func Public(key ed25519.PrivateKey) string {
 	return plan.Publisher(key.Public().(ed25519.PublicKey))
+}
+
+// Refused writes into a folder what an app must refuse, for one of "editor" that has seen second.json: first.json is older,
+// player.json is another app's. The key that signs them is in key.txt, and the folder ahead is of a device whose clock showed a
+// later day.
+func Refused(t *testing.T, dir string) {
+	t.Helper()
+	now := time.Now().UTC()
+	first, _, _ := Weekly(t, now, "editor", 1)
+	second, _, _ := Weekly(t, now, "editor", 2)
+	player, _, _ := Weekly(t, now, "player", 9)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"first.json": first, "second.json": second, "player.json": player, "key.txt": []byte(Public(Publisher))} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Ahead(t, filepath.Join(dir, "ahead"), second)
+}
+
+// Ahead has somebody agree to a registry, and open it again on a day that is still to come, on a device in a folder.
+func Ahead(t *testing.T, folder string, registry []byte) {
+	t.Helper()
+	for i, days := range []int{0, 3} {
+		now := time.Now().UTC().AddDate(0, 0, days)
+		app := &metrics.App{Registry: registry, Publishers: []string{Public(Publisher)}}
+		if err := app.Open(client.Options{Store: native.Folder{Path: folder}, Transport: &native.Transport{}, Now: func() time.Time { return now }}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := app.Consent(true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		app.Step(t.Context()) // nobody is there; the clock is seen
+		if err := app.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Weekly returns the registry of an app, of a version, whose season of weeks is now, with that season and its study.
