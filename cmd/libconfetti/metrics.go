@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/client/embed"
 	"github.com/confetti-dp/confetti/internal/strictjson"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 // app counts what a registry lists.
@@ -81,7 +82,8 @@ func (a *app) news() (any, error) {
 func (a *app) record(name, value string) (any, error) {
 	var v any
 	if err := strictjson.JSON([]byte(value), &v); err != nil {
-		return nil, as(embed.WrongType, fmt.Errorf("the value: %w", err))
+		// What the decoder says may have the value in it.
+		return nil, as(embed.WrongType, fmt.Errorf("metrics: %s: this is no number or text of JSON", plan.Quoted(name)))
 	}
 	if n, is := v.(float64); is && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
 		v = int(n)

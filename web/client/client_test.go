@@ -189,11 +189,11 @@ var devices = flag.Int("devices", 60, "of Node that answer one plan, and as many
 func TestDevicesOfNodeAndOfGoAreCountedOnceEach(t *testing.T) {
 	node := webtest.Node(t, "..")
 	each := *devices
-	c := collect(t, 2*each+2)
+	c := collect(t, 2*each+3)
 	c.Submit(each)
 	c.run(node, "test/device.test.js", "CONFETTI_WEB_FILES="+made(t), fmt.Sprint("CONFETTI_EACH=", each))
-	if n := c.Respondents(); n != 2*each+1 {
-		t.Errorf("%d respondents are counted, not %d", n, 2*each+1)
+	if n := c.Respondents(); n != 2*each+2 {
+		t.Errorf("%d respondents are counted, not %d", n, 2*each+2)
 	}
 }
 

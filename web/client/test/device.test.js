@@ -1,5 +1,5 @@
 // Devices in Node against the services of a trial, which the test of Go has started: it
-// counts what is said here (CONFETTI_TRIAL, which has tokens for twice CONFETTI_EACH devices and two more).
+// counts what is said here (CONFETTI_TRIAL, which has tokens for twice CONFETTI_EACH devices and three more).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
@@ -46,6 +46,27 @@ test("a device answers once, with consent", { skip: why }, async () => {
   await assert.rejects(again.report({ colour: "red" }, { consent: true }), { code: "answered" });
   assert.equal((await again.ledger()).entries[0]?.["said"], said);
   again.close();
+});
+
+test("the lines of docs/browsers.md answer, are told, and destroy what waits", { skip: why }, async () => {
+  const lines = readFileSync(new URL("../../../docs/browsers.md", import.meta.url), "utf8").split("```js\n")[1]?.split("```")[0] ?? "";
+  const body = lines.replace(/^import .*$/m, "").replace(/"https:[^"]*"/, "plan").replace(/\["ed25519:[^\]]*\]/, "publishers");
+  const of = options(2 * each + 2), memory = new Memory(), off = { onclick: async () => {} };
+  /** @type {string[]} */
+  const said = [];
+  /** @type {(() => void)[]} */
+  const leaves = [];
+  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
+  const run = new AsyncFunction("open", "plan", "publishers", "credential", "off", "console", "addEventListener", `${body}\nreturn { asked, outcome, device };`);
+  const { asked, outcome, device } = await run((/** @type {any} */ o) => open({ ...o, delay: 0 }, memory), of.plan, of.publishers, of.bearer, off,
+    { log: (/** @type {string} */ text) => said.push(text) }, (/** @type {string} */ name, /** @type {() => void} */ f) => { if (name === "pagehide") leaves.push(f); });
+  assert.equal(asked.title, "Which colour do you like best?");
+  assert.equal(outcome.state, "sent");
+  assert.match(said[0] ?? "", /the coin's$|^nothing, as happens by chance$/);
+  await off.onclick();
+  assert.equal((await device.ledger()).opted_in, false);
+  leaves[0]?.();
+  await assert.rejects(device.charge(), { code: "ended" });
 });
 
 test("a plan that nobody trusted has signed, or that was changed, is refused", { skip: why }, async () => {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/confetti-dp/confetti/client/metrics"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/testkit/foreign"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
 	"github.com/confetti-dp/confetti/web/client"
 )
@@ -357,7 +359,7 @@ func TestAPageCountsFromDeclarationToRetirement(t *testing.T) {
 		t.Errorf("after it was retired the device keeps %v", got)
 	}
 	for call, code := range map[string]string{`"export_used", 1`: "unknown-metric", `"theme", 1`: "wrong-type", `"theme", "solarized"`: "outside-domain"} {
-		if got := s.js(`await counts.it.record(` + call + `);`); !strings.Contains(got, `"code":"`+code+`"`) {
+		if got := s.js(`await counts.it.record(` + call + `);`); !strings.Contains(got, `"code":"`+code+`"`) || !strings.Contains(got, strings.Split(call, `"`)[1]) || strings.Contains(got, "solarized") {
 			t.Errorf("%s: %s", call, got)
 		}
 	}
@@ -366,9 +368,9 @@ func TestAPageCountsFromDeclarationToRetirement(t *testing.T) {
 	}
 
 	// Registries that are refused, and a clock that is set back.
-	refused := func(what, code string) {
+	refused := func(what, code string, names ...string) {
 		t.Helper()
-		if got := s.js(`const { app } = await import("./confetti/metrics.js"); const stop = await counts.start(); await stop(); await app({ ` + what + ` }).start();`); !strings.Contains(got, `"code":"`+code+`"`) {
+		if got := s.js(`const { app } = await import("./confetti/metrics.js"); const stop = await counts.start(); await stop(); await app({ ` + what + ` }).start();`); !strings.Contains(got, `"code":"`+code+`"`) || slices.ContainsFunc(names, func(n string) bool { return !strings.Contains(got, n) }) {
 			t.Errorf("%s: %s", code, got)
 		}
 	}
@@ -377,9 +379,15 @@ func TestAPageCountsFromDeclarationToRetirement(t *testing.T) {
 		text, _, _ := strings.Cut(rest, "\n});")
 		return text
 	}
-	refused(embedded(older), "rolled-back")
-	refused(strings.Replace(embedded(s.module), "ed25519:", "ed25519:A", 1), "publisher")
+	held := s.js(`return (await kept("metrics")).seasons;`)
+	refused(embedded(older), "rolled-back", "registry 1 of editor", "registry 2")
+	refused(strings.Replace(embedded(s.module), "ed25519:", "ed25519:A", 1), "publisher", "stranger")
+	player, _, _ := foreign.Weekly(t, s.now(), "player", 9)
+	refused(fmt.Sprintf("registry: %q, publishers: [%q]", player, foreign.Public(foreign.Publisher)), "other-app", "editor", "player")
 	refused(strings.Replace(embedded(s.module), "2027-06-30", "2027-06-29", 1), "registry")
+	if after := s.js(`return (await kept("metrics")).seasons;`); after != held {
+		t.Errorf("what was refused has changed what is kept: %s, and it was %s", after, held)
+	}
 	s.visit(from.Add(-48 * time.Hour))
 	if got := s.js(`return await counts.consent(true);`); !strings.Contains(got, `"code":"clock-back"`) {
 		t.Errorf("a clock that is set back: %s", got)
