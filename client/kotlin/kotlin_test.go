@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,7 +28,17 @@ const root = "../.."
 // androidAll are the classes of Android 5, by Robolectric: the oldest that have noBackupFilesDir, since those of later ones are larger.
 const androidAll = "5.0.2_r3-robolectric-r0"
 
-var online = flag.Bool("online", false, "let Maven fetch what is missing")
+// required says that Maven fetches what is missing, and that nothing is skipped.
+var required = os.Getenv("CONFETTI_KOTLIN") == "require"
+
+// without skips a test for lack of something, unless CONFETTI_KOTLIN=require.
+func without(t *testing.T, what string) {
+	t.Helper()
+	if required {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
 
 // kotlin is the package, compiled beside a program that calls it, and where that runs.
 type kotlin struct {
@@ -79,7 +88,7 @@ func compiled(t *testing.T) kotlin {
 	}
 	for _, program := range []string{"mvn", "java"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("NO %s: the package for Kotlin was not compiled (apt-get install maven openjdk-17-jdk-headless)", program)
+			without(t, "NO "+program+": the package for Kotlin was not compiled (apt-get install maven openjdk-17-jdk-headless)")
 		}
 	}
 	k := kotlin{t: t, dir: t.TempDir()}
@@ -91,11 +100,11 @@ func compiled(t *testing.T) kotlin {
 		t.Fatal(err)
 	}
 	classes := "" // of Android: without them the app's screen is not compiled
-	if _, err := os.Stat(filepath.Join(home, ".m2", "repository", "org", "robolectric", "android-all", androidAll)); err == nil || *online {
+	if _, err := os.Stat(filepath.Join(home, ".m2", "repository", "org", "robolectric", "android-all", androidAll)); err == nil || required {
 		classes = "<dependency><groupId>org.robolectric</groupId><artifactId>android-all</artifactId><version>" + androidAll + "</version><scope>provided</scope></dependency>"
 		copied(t, app+"MainActivity.kt", filepath.Join(project, "src/main/kotlin/dev/confetti/example/MainActivity.kt"), nil)
 	} else {
-		t.Log("MAVEN HAS NOT FETCHED the classes of Android, and the app's screen was not compiled: go test ./client/kotlin -args -online")
+		t.Log("MAVEN HAS NOT FETCHED the classes of Android, and the app's screen was not compiled: CONFETTI_KOTLIN=require go test ./client/kotlin")
 	}
 	copied(t, app+"Answers.kt", filepath.Join(project, "src/main/kotlin/dev/confetti/example/Answers.kt"), nil)
 	copied(t, "pom.xml", filepath.Join(project, "pom.xml"), func(s string) string { return strings.Replace(s, "</dependencies>", classes+"</dependencies>", 1) })
@@ -109,15 +118,15 @@ func compiled(t *testing.T) kotlin {
 	lines := quickstart(t)
 	copied(t, "testdata/Check.kt", filepath.Join(project, "src/main/kotlin/dev/confetti/Check.kt"), func(s string) string { return strings.Replace(s, "QUICKSTART", lines, 1) })
 	copied(t, root+"/cmd/confetti/internal/metrics/testdata/counts.kt.txt", filepath.Join(project, "src/main/kotlin/counts/Counts.kt"), nil)
-	args := []string{"-q", "-B", "-o", "compile"}
-	if *online {
-		args = []string{"-q", "-B", "compile"}
+	args := []string{"-q", "-B", "-Dkotlin.compiler.daemon=false", "compile"} // a daemon would outlive the test, and is not reached on a busy machine
+	if !required {
+		args = append(args, "-o")
 	}
 	compile := exec.CommandContext(t.Context(), "mvn", args...)
 	compile.Dir = project
 	if out, err := compile.CombinedOutput(); err != nil {
-		if text := string(out); !*online && (strings.Contains(text, "offline") || strings.Contains(text, "has not been downloaded")) {
-			t.Skip("MAVEN HAS NOT FETCHED what the package for Kotlin needs, and it was not compiled: go test ./client/kotlin -args -online")
+		if text := string(out); !required && (strings.Contains(text, "offline") || strings.Contains(text, "has not been downloaded")) {
+			without(t, "MAVEN HAS NOT FETCHED what the package for Kotlin needs, and it was not compiled: CONFETTI_KOTLIN=require go test ./client/kotlin")
 		}
 		t.Fatalf("%v\n%s", err, out)
 	}
