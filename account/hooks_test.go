@@ -44,6 +44,7 @@ var mustHave = []struct {
 	{amplify.KaryResponse{}, "Profile Distributions Losses"},
 	{amplify.FavouredResponse{}, "Profile Distributions Losses"},
 	{amplify.AnyRandomizer{}, "Profile Distributions Losses"},
+	{amplify.GaussianReport{}, "Profile Distributions Dominated"},
 	{shuffle.BucketResponse{}, "Distributions Certificate Losses Opened"},
 	{vectors.SecretRows{}, "Profile Distributions Certificate Together Losses Opened BesideMessage Dominated"},
 	{shuffle.BehindBackstop{}, "Profile Distributions Certificate"},

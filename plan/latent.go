@@ -26,19 +26,21 @@ const (
 
 // Latents are the mechanisms that tell of a vector and of a class, which share the local epsilon.
 type Latents struct {
-	Mechanism    string  `json:"mechanism"`               // LatentLaplace or LatentCap
+	Mechanism    string  `json:"mechanism"`               // LatentLaplace, LatentGaussian or LatentCap
 	Dim          int     `json:"dim"`                     // numbers that the state's encoder gives
-	Length       float64 `json:"length,omitempty"`        // laplace: of the ball, in the sum of magnitudes; the encoder's
-	Points       int     `json:"points,omitempty"`        // laplace: steps of the grid from the centre to the ball's surface
+	Length       float64 `json:"length,omitempty"`        // of the ball: laplace, in the sum of magnitudes, the encoder's; gaussian, in the two-norm
+	Points       int     `json:"points,omitempty"`        // laplace and gaussian: steps of the grid from the centre to the ball's surface
 	Share        float64 `json:"share,omitempty"`         // cap: of all directions
-	Epsilon      float64 `json:"epsilon"`                 // local, of the vector
+	Sigma        float64 `json:"sigma,omitempty"`         // gaussian: of the noise in each number, in steps; with the class it keeps the budget's local epsilon at its delta
+	Epsilon      float64 `json:"epsilon"`                 // local, of the vector; of a gaussian that is designed 0
 	ClassEpsilon float64 `json:"class_epsilon,omitempty"` // local, of the class
 }
 
 // Mechanisms of a vector.
 const (
-	LatentLaplace = "laplace"
-	LatentCap     = "cap"
+	LatentLaplace  = "laplace"
+	LatentGaussian = "gaussian"
+	LatentCap      = "cap"
 )
 
 // MaxRecords is how many public records a plan may number.

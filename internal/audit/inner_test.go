@@ -79,12 +79,14 @@ type stated struct {
 func overStates(t testing.TB) map[string]stated {
 	clusters, net := threeClusters(t), encoder(t)
 	vector := plan.Latents{Mechanism: plan.LatentLaplace, Dim: 2, Length: 4}
+	gaussian := plan.Latents{Mechanism: plan.LatentGaussian, Dim: 2, Length: 4}
 	return map[string]stated{
 		"labels, each":     {labelled(t, plan.Label{Report: plan.LabelEach, Records: 50}, nil), nil},
 		"labels, clusters": {labelled(t, plan.Label{Report: plan.LabelClusters, Features: 2, Clusters: 3}, clusters), clusters},
 		"labels, sums":     {labelled(t, plan.Label{Report: plan.LabelSums, Features: 4, Seed: example.Seed}, nil), nil},
 		"symbols":          {ofLatents(t, plan.Latent{Features: 2, Classes: []string{"a", "b"}, Report: plan.LatentSymbols, Clusters: 3}, clusters), clusters},
 		"vectors":          {ofLatents(t, plan.Latent{Features: 3, Classes: []string{"a", "b"}, Report: plan.LatentVector, Vector: &vector}, net), net},
+		"gaussian":         {ofLatents(t, plan.Latent{Features: 3, Classes: []string{"a", "b"}, Report: plan.LatentVector, Vector: &gaussian}, net), net},
 		"numbered":         {ofLatents(t, plan.Latent{Features: 2, Classes: []string{"a", "b"}, Report: plan.LatentSymbols, Clusters: 3, Records: 50}, clusters), clusters},
 	}
 }
@@ -105,8 +107,12 @@ func TestPlansOverOthersAreAttacked(t *testing.T) {
 				t.Logf("%s: %.3g of %.3g", f.Observer, f.Lower, f.Claimed.Epsilon)
 				holds(t, f)
 			}
+			least := 0.4
+			if name == "gaussian" { // a part of its claim is in reports that are as rare as its delta
+				least = 0.3
+			}
 			if !slices.ContainsFunc(all, func(f Finding) bool {
-				return f.Observer == account.EveryoneColludes && f.Lower > 0.4*f.Claimed.Epsilon
+				return f.Observer == account.EveryoneColludes && f.Lower > least*f.Claimed.Epsilon
 			}) {
 				t.Error("little is found of what one device says")
 			}

@@ -27,6 +27,8 @@ type Records struct {
 	Noise   float64 `json:"noise,omitempty"`
 	Learned bool    `json:"learned,omitempty"`
 	Split   float64 `json:"split,omitempty"`
+	// Gaussian noise, of vectors, is in the place of Laplace's. Of pca Dim is how many components there are.
+	Gaussian bool `json:"gaussian,omitempty"`
 }
 
 // What Records may name.
@@ -67,8 +69,12 @@ func (r Records) validate(f *faults) {
 	f.check(r.Level != FeatureLevel || r.Mechanism == VLM && r.Application == Collecting, "level %q: only codes of vlm, in a collection, stand for records", FeatureLevel)
 	f.check(r.Central == 0 || r.Central >= 0.1 && r.Central <= 100 && r.Application == Collecting && (r.Mechanism == Symbols || r.Mechanism == VLM), "central epsilon %v: collections by symbols and vlm have one, from 0.1 to 100", r.Central)
 	f.check(!r.PaperStages || r.Central > 0 && r.Mechanism == VLM, "the paper's two stages are of vlm, at a central epsilon")
+	f.check(!r.Gaussian || slices.Contains([]string{VLM, PCA, Direct}, r.Mechanism), "mechanism %q has no Gaussian noise: leave it out, or take vlm, pca or direct", r.Mechanism)
+	if r.Mechanism == PCA && r.Dim >= 1 && r.Dim <= 256 {
+		r.Dim = 0
+	}
 	own := r.Dim != 0 || r.Length != 0 || r.Noise != 0 || r.Learned || r.Split != 0
-	f.check(!own || r.Mechanism == VLM && r.Dim >= 2 && r.Dim <= 256 && r.Length > 0 && r.Length <= 1e6 && r.Noise > 0 && r.Noise <= 1e6 && r.Split >= 0 && r.Split < 1, "settings of vlm: give all of dim (2 to 256), length and noise (above 0), and a split below 1, or none")
+	f.check(!own || r.Mechanism == VLM && r.Dim >= 2 && r.Dim <= 256 && r.Length > 0 && r.Length <= 1e6 && r.Noise > 0 && r.Noise <= 1e6 && r.Split >= 0 && r.Split < 1, "settings of vlm (of pca dim alone): give all of dim (2 to 256), length and noise (above 0), and a split below 1, or none")
 }
 
 // String says what is measured, for progress and for errors.
@@ -79,6 +85,12 @@ func (r Records) String() string {
 	}
 	if r.Central > 0 {
 		s += fmt.Sprintf(", central %g", r.Central)
+	}
+	if r.Gaussian {
+		s += ", Gaussian noise"
+	}
+	if r.Mechanism == PCA && r.Dim > 0 {
+		s += fmt.Sprintf(", %d components", r.Dim)
 	}
 	if r.PaperStages {
 		s += " in two stages as printed"

@@ -1,6 +1,7 @@
 package ltn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -34,7 +35,7 @@ type encoding struct {
 
 // records returns those that noisy codes stand for.
 func (e *encoding) records(how device.Mechanism, reports []latent.Report) (blas32.General, error) {
-	m, ok := how.(device.Laplace)
+	m, ok := how.(device.Readable)
 	if !ok || e.back == nil {
 		return blas32.General{}, errors.New("ltn: these reports stand for no records")
 	}
@@ -104,7 +105,7 @@ func (t *task) encoder(public blas32.General) (*encoding, error) {
 func (t *task) network(r *rand.Rand, method string, public blas32.General) (*nn.Model, float64, *encoding, error) {
 	switch method {
 	case "pca":
-		m, length, err := encoder.PCA(public, min(codeDim, public.Cols))
+		m, length, err := encoder.PCA(public, min(cmp.Or(t.Dim, codeDim), public.Cols))
 		return m, length, &encoding{}, err
 	case "direct":
 		return asItIs(public, t.side > 0), float64(public.Cols) / 2, &encoding{}, nil

@@ -137,8 +137,8 @@ func (t *task) second(public, train, test blas32.General) (told, tested toldRows
 	if rows.mean, _, err = results.Joined(m); err != nil {
 		return told, tested, p, err
 	}
-	if how, ok := m.Numbered.How.Vector.(device.Laplace); ok {
-		rows.raw = blas32.General{Rows: all.Rows, Cols: how.Dim, Stride: how.Dim}
+	if how, ok := m.Numbered.How.Vector.(device.Readable); ok {
+		rows.raw = blas32.General{Rows: all.Rows, Cols: m.Asked.Vector.Dim, Stride: m.Asked.Vector.Dim}
 		for _, r := range m.Numbered.Reports {
 			x, err := how.Read(r.Body)
 			if err != nil {

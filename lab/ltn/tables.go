@@ -14,6 +14,12 @@ func Told(r experiments.Records) string {
 		experiments.Symbols: "ours: one symbol", experiments.VLM: "a noisy code (the paper's)", experiments.PrivUnit: "a direction about a code",
 		experiments.PCA: "principal components with noise", experiments.Direct: "the record with noise",
 	}[r.Mechanism]
+	if r.Mechanism == experiments.PCA && r.Dim > 0 {
+		s = fmt.Sprintf("%d principal components with noise", r.Dim)
+	}
+	if r.Gaussian {
+		s += ", Gaussian"
+	}
 	if r.Level == experiments.FeatureLevel {
 		s = "a noisy code as a record"
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
+	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/question"
@@ -137,14 +138,18 @@ func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest 
 
 // told returns how a vector of an encoder is told, beside a class or alone.
 func (t *task) told(e *device.Encoder, classes bool) *plan.Latents {
-	z := &plan.Latents{Mechanism: plan.LatentLaplace, Dim: e.Dim(), Length: e.Length}
+	mechanism := plan.LatentLaplace
+	switch {
+	case t.Mechanism == experiments.PrivUnit:
+		mechanism = plan.LatentCap
+	case t.Gaussian:
+		mechanism = plan.LatentGaussian
+	}
+	z := latent.Told(mechanism, e)
 	if classes && t.Split > 0 {
 		z.Epsilon = t.Split * t.Epsilon * (1 - 1e-12) // the sum is rounded up
 	}
-	if t.Mechanism == experiments.PrivUnit {
-		z.Mechanism, z.Length = plan.LatentCap, 0
-	}
-	return z
+	return &z
 }
 
 // bodies returns the vectors of reports.
@@ -166,9 +171,15 @@ func (t *task) alone(e *device.Encoder, how device.Report) (device.Mechanism, []
 	return alone, reports
 }
 
-// atEpsilon returns a mechanism at another local epsilon.
+// atEpsilon returns a mechanism at another local epsilon, of a vector alone.
 func atEpsilon(m device.Mechanism, epsilon float64) device.Mechanism {
 	switch m := m.(type) {
+	case device.Gaussian:
+		alone, err := device.NewGaussian(m.Dim, m.Length, m.Points, randomize.KRR{}, epsilon, m.Delta)
+		if err != nil {
+			panic("ltn: a Gaussian has no noise for an epsilon at which it had some: " + err.Error())
+		}
+		return alone
 	case device.Laplace:
 		m.Epsilon = epsilon
 		return m

@@ -84,7 +84,7 @@ const anyLevel = "any"
 func noisy(c Cells, set, application, level string) Cells {
 	out := c.where(func(x experiments.Cell) bool {
 		r := x.Records
-		return x.Dataset == set && r.Application == application && (r.Level == level || level == anyLevel) && r.Noise == 0 && r.Central == 0
+		return x.Dataset == set && r.Application == application && (r.Level == level || level == anyLevel) && r.Noise == 0 && r.Central == 0 && r.Dim == 0 && !r.Gaussian
 	})
 	return ordered(out)
 }

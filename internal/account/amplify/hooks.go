@@ -7,5 +7,6 @@ import "github.com/confetti-dp/confetti/account"
 var _ = []account.Hooks{
 	{Profile: KaryResponse{}, Distributions: KaryResponse{}, Losses: KaryResponse{}},
 	{Profile: FavouredResponse{}, Distributions: FavouredResponse{}, Losses: FavouredResponse{}},
+	{Profile: GaussianReport{}, Distributions: GaussianReport{}, Dominated: GaussianReport{}},
 	{Profile: AnyRandomizer{}, Distributions: AnyRandomizer{}, Losses: AnyRandomizer{}},
 }

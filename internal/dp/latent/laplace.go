@@ -34,15 +34,22 @@ const (
 
 // Validate says what is wrong with the parameters.
 func (m Laplace) Validate() error {
-	switch {
-	case m.Dim < 1 || m.Dim > MaxDim:
-		return fmt.Errorf("latent: %d numbers: give 1 to %d", m.Dim, MaxDim)
-	case !(m.Length > 0 && m.Length <= math.MaxFloat32):
-		return fmt.Errorf("latent: a ball of length %v: give a positive number", m.Length)
-	case m.Points < 1 || m.Points > maxPoints:
-		return fmt.Errorf("latent: a grid of %d points: give 1 to %d", m.Points, maxPoints)
+	if err := validGrid(m.Dim, m.Length, m.Points); err != nil {
+		return err
 	}
 	return validEpsilon(m.Epsilon)
+}
+
+func validGrid(dim int, length float64, points int) error {
+	switch {
+	case dim < 1 || dim > MaxDim:
+		return fmt.Errorf("latent: %d numbers: give 1 to %d", dim, MaxDim)
+	case !(length > 0 && length <= math.MaxFloat32):
+		return fmt.Errorf("latent: a ball of length %v: give a positive number", length)
+	case points < 1 || points > maxPoints:
+		return fmt.Errorf("latent: a grid of %d points: give 1 to %d", points, maxPoints)
+	}
+	return nil
 }
 
 func validEpsilon(epsilon float64) error {
@@ -55,32 +62,40 @@ func validEpsilon(epsilon float64) error {
 // Snap returns the grid point of a vector: no further than Points from the centre, in the sum of
 // magnitudes. One with a number that is not finite is at the centre.
 func (m Laplace) Snap(x []float32) []int {
-	sum, point := 0.0, make([]int, m.Dim)
+	sum := 0.0
 	for _, v := range x {
 		sum += math.Abs(float64(v))
 	}
-	if sum == 0 || !(sum <= math.MaxFloat64) {
+	return onGrid(x, m.Dim, sum, m.Length, m.Points, m.Points, func(n int) int { return max(n, -n) })
+}
+
+// onGrid returns the point next to a vector of some length, pulled back to a ball of so many steps, whose points
+// have numbers that cost at most so much together.
+func onGrid(x []float32, dim int, length, ball float64, points, most int, cost func(n int) int) []int {
+	point := make([]int, dim)
+	if length == 0 || !(length <= math.MaxFloat64) {
 		return point
 	}
-	step := m.Length / float64(m.Points)
-	pull := math.Min(1, m.Length/sum) / step
-	over := -m.Points
+	pull := math.Min(1, ball/length) / (ball / float64(points))
+	over := -most
 	for j, v := range x {
 		point[j] = int(math.Round(float64(v) * pull))
-		over += max(point[j], -point[j])
+		over += cost(point[j])
 	}
-	for ; over > 0; over-- { // rounding led beyond the ball: the number that gained most by it goes back a step
-		far, most := 0, math.Inf(-1)
+	for over > 0 { // rounding led beyond the ball: the number that gained most by it goes back a step
+		far, gained := 0, math.Inf(-1)
 		for j, n := range point {
-			if gain := math.Abs(float64(n)) - math.Abs(float64(x[j])*pull); n != 0 && gain > most {
-				far, most = j, gain
+			if gain := math.Abs(float64(n)) - math.Abs(float64(x[j])*pull); n != 0 && gain > gained {
+				far, gained = j, gain
 			}
 		}
+		over -= cost(point[far])
 		if point[far] > 0 {
 			point[far]--
 		} else {
 			point[far]++
 		}
+		over += cost(point[far])
 	}
 	return point
 }
@@ -93,12 +108,17 @@ func (m Laplace) Decay() float64 {
 // Size returns the length of a report, in bytes.
 func (m Laplace) Size() int { return wordBytes * m.Dim }
 
-// Randomize returns the report of a vector of Dim numbers. Sums that take more than 31 bits are cut
-// off, which costs nothing.
+// Randomize returns the report of a vector of Dim numbers.
 func (m Laplace) Randomize(r *rand.Rand, x []float32) []byte {
-	z, report := noise.DiscreteLaplace{Decay: m.Decay()}, make([]byte, 0, m.Size())
-	for _, n := range m.Snap(x) {
-		said := max(math.MinInt32, min(math.MaxInt32, n+z.Sample(r)))
+	z := noise.DiscreteLaplace{Decay: m.Decay()}
+	return noisyGrid(m.Snap(x), func() int { return z.Sample(r) })
+}
+
+// noisyGrid returns the report of a point with noise. Sums that take more than 31 bits are cut off, which costs nothing.
+func noisyGrid(point []int, noise func() int) []byte {
+	report := make([]byte, 0, wordBytes*len(point))
+	for _, n := range point {
+		said := max(math.MinInt32, min(math.MaxInt32, n+noise()))
 		report = binary.BigEndian.AppendUint32(report, uint32(int32(said)))
 	}
 	return report
@@ -108,10 +128,15 @@ var errReport = errors.New("latent: not a report of this length")
 
 // Read returns the noisy vector that a report tells.
 func (m Laplace) Read(report []byte) ([]float32, error) {
-	if len(report) != m.Size() {
+	return readGrid(report, m.Dim, m.Length/float64(m.Points))
+}
+
+// readGrid returns the vector of a report of so many steps in each number.
+func readGrid(report []byte, dim int, step float64) ([]float32, error) {
+	if len(report) != wordBytes*dim {
 		return nil, errReport
 	}
-	x, step := make([]float32, m.Dim), m.Length/float64(m.Points)
+	x := make([]float32, dim)
 	for j := range x {
 		x[j] = float32(float64(said(report, j)) * step)
 	}

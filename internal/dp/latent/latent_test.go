@@ -90,6 +90,130 @@ func TestNothingLeavesTheGrid(t *testing.T) {
 	}
 }
 
+// No two points of a Gaussian's grid are further apart in the two-norm than is accounted for, whatever the vectors; and
+// some are as far. A twin that rounds and goes back no step leaves the ball.
+func TestNothingLeavesTheGaussiansGrid(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 8))
+	farthest, outside := 0.0, 0
+	for range 2000 {
+		m := Gaussian{Dim: 1 + r.IntN(9), Length: math.Exp(2 * r.NormFloat64()), Points: 1 + r.IntN(12)}
+		x := make([]float32, m.Dim)
+		for j := range x {
+			x[j] = float32(m.Length * r.NormFloat64())
+		}
+		squares, rounded := 0, 0.0
+		pull := math.Min(1, m.Length/norm(x)) * float64(m.Points) / m.Length
+		for j, n := range m.Snap(x) {
+			squares += n * n
+			rounded += math.Pow(math.Round(float64(x[j])*pull), 2)
+		}
+		if squares > m.Points*m.Points {
+			t.Fatalf("%+v: %v is %v steps from the centre", m, x, math.Sqrt(float64(squares)))
+		}
+		farthest = max(farthest, math.Sqrt(float64(squares))/float64(m.Points))
+		if rounded > float64(m.Points*m.Points) {
+			outside++
+		}
+	}
+	if farthest < 1 || outside < 100 {
+		t.Errorf("the farthest is at %v of the ball, and %d of the twin are outside", farthest, outside)
+	}
+}
+
+// A Gaussian with a class keeps the epsilon that it was calibrated for, and says so with its delta; the class is accounted
+// with the vector, so that there is less noise than where each had its part.
+func TestAGaussianKeepsItsEpsilon(t *testing.T) {
+	class := randomize.KRR{K: 10, Epsilon: 0.9}
+	m, err := NewGaussian(8, 3, 1<<12, class, 3, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := Report{m, class}.Local(account.Replacement)
+	if g.Epsilon > 3 || g.Epsilon < 2.999 || g.Delta != 1e-6 || g.Trust != account.Local || g.Adjacency != account.Replacement {
+		t.Errorf("%+v", g)
+	}
+	parts, err := NewGaussian(8, 3, 1<<12, randomize.KRR{}, 3-0.9, 1e-6)
+	if err != nil || parts.Sigma <= m.Sigma {
+		t.Errorf("sigma %v together, %v in parts: %v", m.Sigma, parts.Sigma, err)
+	}
+	if e := (Report{m, class}).Event(100); e != (Report{m, class}).Event(1) {
+		t.Error("others hide a report of which no theorem says so")
+	}
+	for name, bad := range map[string]Gaussian{
+		"no numbers": {Length: 1, Points: 9, Sigma: 100, Delta: 1e-6}, "no delta": {Dim: 1, Length: 1, Points: 9, Sigma: 100}, "no noise": {Dim: 1, Length: 1, Points: 9, Delta: 1e-6},
+	} {
+		if bad.Validate() == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	if g := (Gaussian{Dim: 1, Length: 1, Points: 9, Sigma: 1, Delta: 1e-6}).Local(account.Replacement); !math.IsInf(g.Epsilon, 1) {
+		t.Errorf("without a proof it promises %v", g.Epsilon)
+	}
+	e := small(t)
+	if e.Radius() != 1 {
+		t.Errorf("radius %v", e.Radius())
+	}
+}
+
+// Where a Gaussian has less noise than Laplace's law follows from both laws, as docs/noisy-records.md prints it.
+func TestWhereAGaussianHasLessNoise(t *testing.T) {
+	for epsilon, want := range map[float64]struct {
+		gaussian, laplace, times float64
+		numbers                  int
+	}{1: {8.45, 2.83, 2.99, 14}, 2: {4.46, 1.41, 3.15, 16}, 4: {2.39, 0.71, 3.38, 18}, 8: {1.31, 0.35, 3.69, 21}} {
+		m, err := NewGaussian(8, 1, 1<<12, randomize.KRR{}, epsilon, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gaussian, decay := m.Sigma/float64(m.Points), Laplace{Points: 1 << 12, Epsilon: epsilon}.Decay()
+		laplace := math.Sqrt2 / decay / (1 << 12)
+		numbers := 1 // of a direction drawn at random the sum of magnitudes is Gamma(n/2)/Gamma((n+1)/2) n/root pi
+		for ratio := 0.0; ratio < gaussian/laplace; numbers++ {
+			n := float64(numbers + 1)
+			above, _ := math.Lgamma((n + 1) / 2)
+			below, _ := math.Lgamma(n / 2)
+			ratio = n / math.Sqrt(math.Pi) * math.Exp(below-above)
+		}
+		if math.Abs(gaussian-want.gaussian) > 0.005 || math.Abs(laplace-want.laplace) > 0.005 || math.Abs(gaussian/laplace-want.times) > 0.005 || numbers != want.numbers {
+			t.Errorf("epsilon %v: %.3f, %.3f, %.3f times, from %d numbers on", epsilon, gaussian, laplace, gaussian/laplace, numbers)
+		}
+	}
+}
+
+// Devices draw from the Gaussian law, and not from that of less noise; log probabilities are its own.
+func TestDevicesDrawFromTheGaussian(t *testing.T) {
+	m := Gaussian{Dim: 1, Length: 1, Points: 50, Sigma: 64, Delta: 1e-6}
+	const half, wide = 12, 20
+	counts, x := make([]int, 2*half+1), []float32{0.6}
+	r, like := stattest.Rand(t), m.LogProb(x)
+	for range 20_000 {
+		report := m.Randomize(r, x)
+		got, err := m.Read(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := int(math.Round(float64(got[0])*50)) - 30
+		if want := -float64(off*off) / (2 * 64 * 64); math.Abs(like(report)-want) > 1e-12 {
+			t.Fatalf("log probability %v, want %v", like(report), want)
+		}
+		counts[max(0, min(2*half, half+int(math.Round(float64(off)/wide))))]++
+	}
+	law := func(sigma float64) []float64 {
+		p, total := make([]float64, len(counts)), 0.0
+		for k := -1000; k <= 1000; k++ {
+			w := math.Exp(-float64(k*k) / (2 * sigma * sigma))
+			p[max(0, min(2*half, half+int(math.Round(float64(k)/wide))))] += w
+			total += w
+		}
+		for i := range p {
+			p[i] /= total
+		}
+		return p
+	}
+	stattest.GTest(t, law(64), counts)
+	stattest.Caught(t, func(tb testing.TB) { stattest.GTest(tb, law(0.9*64), counts) })
+}
+
 // Devices draw from the law that is enumerated, and not from that of a smaller epsilon.
 func TestDevicesDrawFromTheLaw(t *testing.T) {
 	m := Laplace{Dim: 1, Length: 1, Points: 2, Epsilon: 2}

@@ -25,7 +25,13 @@ type Mechanism interface {
 	Local(adj account.Adjacency) account.Guarantee
 }
 
-// Report tells of a vector and a class, each at its own epsilon; together they cost the sum.
+// Readable is a mechanism whose reports are vectors with noise.
+type Readable interface {
+	Read(report []byte) ([]float32, error)
+}
+
+// Report tells of a vector and a class, each at its own epsilon; together they cost the sum, or with a Gaussian vector what
+// the profile of both gives.
 type Report struct {
 	Vector Mechanism
 	Class  randomize.KRR // K is 0 where there is no class
@@ -78,7 +84,7 @@ func (m Report) Split(report []byte) (vector []byte, class int, err error) {
 	return report[:at], class, nil
 }
 
-// epsilon returns that of the whole report.
+// epsilon returns that of the whole report, of pure mechanisms.
 func (m Report) epsilon() float64 {
 	e := m.Vector.Local(account.Replacement).Epsilon
 	if m.Class.K > 0 {
@@ -87,9 +93,18 @@ func (m Report) epsilon() float64 {
 	return e
 }
 
+// joint is a mechanism of which a report is accounted together with its class.
+type joint interface {
+	event(class randomize.KRR) amplify.GaussianReport
+	local(class randomize.KRR, adj account.Adjacency) account.Guarantee
+}
+
 // Event returns what the accountant is told of the shuffled reports of so many users: of a vector
 // beside a class what holds of any randomizer at their sum.
 func (m Report) Event(users int) account.Event {
+	if j, ok := m.Vector.(joint); ok {
+		return j.event(m.Class)
+	}
 	if m.Class.K == 0 {
 		return m.Vector.Event(users)
 	}
@@ -98,6 +113,9 @@ func (m Report) Event(users int) account.Event {
 
 // Local returns what a device is promised against everybody else.
 func (m Report) Local(adj account.Adjacency) account.Guarantee {
+	if j, ok := m.Vector.(joint); ok {
+		return j.local(m.Class, adj)
+	}
 	g := m.Vector.Local(adj)
 	if m.Class.K > 0 {
 		g.Epsilon, g.Bound = m.epsilon(), account.Upper

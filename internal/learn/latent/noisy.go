@@ -12,17 +12,17 @@ import (
 // ByNoisy learns from the noisy vectors themselves, as LTN does (equation 8): it maximizes the likelihood of each told
 // class, summed over the true ones. It returns nil where the mechanism's reports are no vectors.
 func ByNoisy(r *rand.Rand, how latent.Mechanism, reports [][]byte, told []int, epsilon float64, classes int, tell func(stage string, done, total int)) (*Classifier, error) {
-	m, ok := how.(latent.Laplace)
-	if !ok {
+	m, ok := how.(latent.Readable)
+	if !ok || len(reports) == 0 {
 		return nil, nil
 	}
-	noisy := blas32.General{Rows: len(reports), Cols: m.Dim, Stride: m.Dim, Data: make([]float32, 0, len(reports)*m.Dim)}
+	noisy := blas32.General{Rows: len(reports)}
 	for _, report := range reports {
 		x, err := m.Read(report)
 		if err != nil {
 			return nil, err
 		}
-		noisy.Data = append(noisy.Data, x...)
+		noisy.Cols, noisy.Stride, noisy.Data = len(x), len(x), append(noisy.Data, x...)
 	}
 	scale := training.NewScale(noisy) // of what was told
 	net, err := training.Through(r, scale.Examples(noisy), told, epsilon, classes, tell)

@@ -94,9 +94,12 @@ func (n *numbered) local() account.Guarantee {
 	return n.symbols.Local(account.Replacement)
 }
 
-// Event returns that of a report which stands alone: of all that keep its epsilon no two worlds are further apart than
+// Event returns that of a report which stands alone: of all that keep a pure epsilon no two worlds are further apart than
 // those of a coin.
 func (n *numbered) Event(int, bool) account.Event {
+	if n.local().Delta > 0 {
+		return n.vectors.Report.Event(1)
+	}
 	return randomize.KRR{K: 2, Epsilon: n.local().Epsilon}.Event(1)
 }
 

@@ -26,9 +26,12 @@ type vectors struct {
 func newVectors(p plan.Plan) (*vectors, error) {
 	ask := p.Question.Latent
 	z, v := ask.Vector, &vectors{plan: p}
-	if z.Mechanism == plan.LatentCap {
+	switch z.Mechanism {
+	case plan.LatentCap:
 		v.Vector = latent.Cap{Cap: direction.Cap{Dim: z.Dim, Clip: 1, Share: z.Share, Epsilon: z.Epsilon}}
-	} else {
+	case plan.LatentGaussian:
+		v.Vector = latent.Gaussian{Dim: z.Dim, Length: z.Length, Points: z.Points, Sigma: z.Sigma, Delta: p.Budget.Delta}
+	default:
 		v.Vector = latent.Laplace{Dim: z.Dim, Length: z.Length, Points: z.Points, Epsilon: z.Epsilon}
 	}
 	if len(ask.Classes) > 0 {
@@ -78,7 +81,7 @@ func (v *vectors) Randomize(r *rand.Rand, s question.Symbol, _ question.Memory) 
 // NewTally keeps messages as they are.
 func (v *vectors) NewTally() tally.Tally { return tally.NewRows(v.Size()) }
 
-// Event returns that of whole reports, shuffled, by clones.
+// Event returns that of whole reports, shuffled: by clones, or of a Gaussian of a report by itself.
 func (v *vectors) Event(honest int, _ bool) account.Event { return v.Report.Event(honest) }
 
 // Risks: who is in a group is public.
@@ -109,6 +112,18 @@ func (v *vectors) Words() question.Words {
 	return w
 }
 
+// Told returns how a vector of an encoder is told by a mechanism, but for its noise.
+func Told(mechanism string, e *latent.Encoder) plan.Latents {
+	z := plan.Latents{Mechanism: mechanism, Dim: e.Dim()}
+	switch mechanism {
+	case plan.LatentLaplace:
+		z.Length = e.Length
+	case plan.LatentGaussian:
+		z.Length = e.Radius()
+	}
+	return z
+}
+
 const (
 	// points of the grid: steps that are small beside the noise at every epsilon up to 50.
 	points = 1 << 12
@@ -121,19 +136,30 @@ func designVectors(p plan.Plan, ask *plan.Latent) (plan.Plan, error) {
 	z := *ask.Vector
 	ask.Vector = &z
 	whole := p.Budget.LocalEpsilon * (1 - 1e-12) // the sum is rounded up
-	if z.Epsilon == 0 {
+	if z.Epsilon == 0 && z.Sigma == 0 {
 		z.Epsilon = whole
 		if len(ask.Classes) > 0 {
 			z.Epsilon = split * whole
 		}
 	}
-	if len(ask.Classes) > 0 && z.ClassEpsilon == 0 {
+	if len(ask.Classes) > 0 && z.ClassEpsilon == 0 && z.Sigma == 0 {
 		z.ClassEpsilon = whole - z.Epsilon
 	}
-	if z.Mechanism == plan.LatentCap {
+	switch {
+	case z.Mechanism == plan.LatentCap:
 		z.Share = latent.BestCap(z.Dim, z.Epsilon).Share
-	} else if z.Points == 0 {
+	case z.Points == 0:
 		z.Points = points
+	}
+	if z.Mechanism == plan.LatentGaussian && z.Sigma == 0 {
+		m, err := latent.NewGaussian(z.Dim, z.Length, z.Points, randomize.KRR{K: len(ask.Classes), Epsilon: z.ClassEpsilon}, p.Budget.LocalEpsilon, p.Budget.Delta)
+		if err != nil {
+			return p, err
+		}
+		z.Sigma, z.Epsilon = m.Sigma, 0
+		if p.Budget.Epsilon == 0 { // no theorem hides it among others
+			p.Budget.Epsilon = p.Budget.LocalEpsilon
+		}
 	}
 	v, err := newVectors(p)
 	if err != nil {

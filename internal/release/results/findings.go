@@ -174,7 +174,7 @@ func Noted(q plan.Question, of int) string {
 	case q.Latent.Records > 0:
 		return "Reports have noise in them: many do not hold what is true of their record. Told is a set of clusters by number (each with the number of a class after a colon, where classes are told), or the bytes of a vector's message in hex."
 	case q.Latent.Report == plan.LatentVector:
-		return "Reports have noise in them: many are not of the true vector or class. A vector is the bytes of its message in hex: of laplace whole numbers of four bytes each, most significant first, in steps of the plan's grid; of cap the seed of a direction."
+		return "Reports have noise in them: many are not of the true vector or class. A vector is the bytes of its message in hex: of laplace and gaussian whole numbers of four bytes each, most significant first, in steps of the plan's grid; of cap the seed of a direction."
 	case q.Latent.Report == plan.LatentRight:
 		return "Estimates are unbiased, and may be below zero."
 	}

@@ -92,9 +92,7 @@ func (c Records) asked() (plan.Latent, error) {
 	if err != nil {
 		return plan.Latent{}, err
 	}
-	z := *c.Vector
-	if z.Dim = e.Dim(); z.Mechanism == plan.LatentLaplace {
-		z.Length = e.Length
-	}
+	z := latent.Told(c.Vector.Mechanism, e)
+	z.Epsilon = c.Vector.Epsilon
 	return plan.Latent{Features: e.Inputs(), Report: plan.LatentVector, Vector: &z}, nil
 }

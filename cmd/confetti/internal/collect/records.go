@@ -21,7 +21,7 @@ import (
 type collectRecords struct {
 	Clusters    string  `help:"Public clusters of records (confetti-lab clusters fit): each respondent says its cluster and its class jointly, at --local-epsilon though everyone colludes." type:"path" placeholder:"FILE"`
 	Encoder     string  `help:"A public encoder (confetti-lab encoder) in the place of clusters: each respondent says its vector and its class, with noise." type:"path" placeholder:"FILE"`
-	Vector      string  `help:"How a vector is told: laplace, noise on a grid, or cap, a direction." enum:"laplace,cap" default:"laplace"`
+	Vector      string  `help:"How a vector is told: laplace or gaussian, noise on a grid, or cap, a direction." enum:"laplace,gaussian,cap" default:"laplace"`
 	VectorShare float64 `help:"Of the local epsilon, that of a vector: the class has the rest." default:"0.7"`
 }
 

@@ -18,6 +18,8 @@ type experimentLTN struct {
 	Application string  `help:"What is learned: collection (classes, from records with labels) novel (a class that no public record has), or joining (of loans: columns as they are beside noisy ones of another party)." default:"collection"`
 	Mechanism   string  `help:"What a respondent says: symbols, its public cluster jointly with its label (of a novel class the cluster alone), by subset selection; or its label beside a vector: vlm, the code of a variational encoder with Laplace noise (LTN); privunit, a direction about that code; pca, principal components with Laplace noise; direct, the record itself with Laplace noise." default:"symbols"`
 	Level       string  `help:"Of vlm, what classifiers see: latent, codes; or feature, the records that noisy codes stand for." default:"latent"`
+	Gaussian    bool    `help:"Of vlm, pca and direct: Gaussian noise in the place of Laplace's, at delta 1e-6."`
+	Dim         int     `help:"Of pca: how many components; 0: 8." placeholder:"N"`
 	Encoder     string  `help:"File of the encoder of vectors: made and kept there where it is missing, so that cells of one seed share it." type:"path" placeholder:"FILE"`
 	Epsilon     float64 `help:"Local epsilon of all that a respondent says, though everyone colludes." default:"2"`
 	Clusters    int     `help:"Public clusters; 0: by the rule, from public numbers alone."`
@@ -39,7 +41,7 @@ func (c experimentLTN) Run(std terminal.Streams) error {
 	if err := errors.Join(flags.Word("application", c.Application, experiments.RecordApplications), flags.Word("mechanism", c.Mechanism, experiments.RecordMechanisms), flags.Word("level", c.Level, experiments.RecordLevels)); err != nil {
 		return err
 	}
-	cell := ltn.Cell{Dataset: c.Dataset, Seed: c.Seed, Encoder: c.Encoder, Records: experiments.Records{Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters, Central: c.Central, PaperStages: c.Printed}}
+	cell := ltn.Cell{Dataset: c.Dataset, Seed: c.Seed, Encoder: c.Encoder, Records: experiments.Records{Application: c.Application, Mechanism: c.Mechanism, Epsilon: c.Epsilon, Clusters: c.Clusters, Central: c.Central, PaperStages: c.Printed, Gaussian: c.Gaussian, Dim: c.Dim}}
 	if c.Level != experiments.RecordLevels[0] {
 		cell.Level = c.Level
 	}
@@ -69,12 +71,20 @@ func showLTN(res ltn.Result) []string {
 	return []string{
 		fmt.Sprintf("accuracy             %.4f on records as they are, of %d respondents", res.AccuracyClean, res.Respondents),
 		fmt.Sprintf("told by a device     %.4f, at the same local epsilon", res.AccuracyPrivate),
-		"everyone colludes    " + account.Verdict(&res.EpsilonLocal, 0, account.Replacement),
+		"everyone colludes    " + account.Verdict(&res.EpsilonLocal, localDelta(res), account.Replacement),
 		"shuffler honest      " + account.Verdict(&res.EpsilonCentral, res.Delta, account.Replacement),
 		made,
 		"what it is made of   " + promised(res),
 		fmt.Sprintf("seconds              %.1f", res.Seconds),
 	}
+}
+
+// localDelta returns that of a report by itself: 0 but of Gaussian noise.
+func localDelta(res ltn.Result) float64 {
+	if res.Gaussian {
+		return res.Delta
+	}
+	return 0
 }
 
 // promised says what the records were promised that clusters, encoder and network are made of.

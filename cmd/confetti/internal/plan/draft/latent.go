@@ -9,6 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/latent"
+	latentkind "github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -24,10 +25,10 @@ type latentPlan struct {
 	Settings     int      `help:"With --model: how many models are judged, each by a plan and a group of its own." default:"1"`
 	Deviation    float64  `help:"With --model: of the accuracy that each group gives, at most; where --minimum respondents give more, the plan is refused." default:"0.05"`
 	Records      int      `help:"How many public records there are: each device says beside its report which of them it is of (column record), so that others can join their columns of the same records to it, or read what a model gives each." placeholder:"N"`
-	Mechanism    string   `help:"Of vectors: laplace, noise on a grid, or cap, a direction." enum:"laplace,cap" default:"laplace"`
+	Mechanism    string   `help:"Of vectors: laplace or gaussian, noise on a grid (docs/noisy-records.md says which has less), or cap, a direction. What is promised of gaussian has --delta even where everyone colludes." enum:"laplace,gaussian,cap" default:"laplace"`
 	Split        float64  `help:"Of vectors: their part of the local epsilon, where the class has the rest." default:"0.7"`
 	LocalEpsilon float64  `help:"Privacy of the whole record though everyone colludes: all that a device says keeps it." required:"" placeholder:"E"`
-	Delta        float64  `help:"Probability that the promise may fail by where a shuffler is honest; though everyone colludes it is 0." default:"1e-6"`
+	Delta        float64  `help:"Probability that the promise may fail by where a shuffler is honest; though everyone colludes it is 0, but with --mechanism gaussian." default:"1e-6"`
 }
 
 func (latentPlan) Help() string {
@@ -110,10 +111,7 @@ func (c latentPlan) asked() (ask plan.Latent, text []byte, err error) {
 	if err != nil {
 		return ask, nil, fmt.Errorf("%s: %w", c.Encoder, err)
 	}
-	z := plan.Latents{Mechanism: c.Mechanism, Dim: e.Dim()}
-	if c.Mechanism == plan.LatentLaplace {
-		z.Length = e.Length
-	}
+	z := latentkind.Told(c.Mechanism, e)
 	if len(c.Classes) > 0 {
 		z.Epsilon = c.Split * c.LocalEpsilon
 	}
